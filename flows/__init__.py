@@ -1,0 +1,1 @@
+"""Prefect, and nothing else: flows and tasks that pass manifests, never arrays."""

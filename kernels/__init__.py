@@ -1,0 +1,1 @@
+"""Arrays in, arrays out: the algorithms. No files, no Dask, no Prefect."""

@@ -1,0 +1,147 @@
+"""The graph that every kernel takes, and the widths of its arrays.
+
+Rows are dense: row r of V is a vertex whose external id is `ids[r]`. A row's arcs ascend by the *external* id of their
+other end, then by weight. So the first arc of an in-row that satisfies a rule is the one of smallest external id, which is
+how predecessors are made unique (docs/architecture.md, "Answers are unique").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+Array = Any  # NumPy here; CuPy where a GPU is, and then every array of a graph is CuPy
+OFFSET = np.dtype(np.int64)
+ID = np.dtype(np.int64)
+WEIGHTS = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64))
+NO_ROW = -1  # in arrays of rows: no such vertex
+UNREACHED = -1  # in arrays of distances, integer or float: no path
+
+
+def index_dtype(num_vertices: int) -> np.dtype[Any]:
+    """Width of a row number: int32, and int64 from 2^31 vertices."""
+    return np.dtype(np.int32 if num_vertices < 2**31 else np.int64)
+
+
+def distance_dtype(weights: Array | None) -> np.dtype[Any]:
+    """Type of a sum of `weights`: int64 for integers and for hops (None), float64 for floats."""
+    return np.dtype(np.int64 if weights is None or weights.dtype.kind == "i" else np.float64)
+
+
+@dataclass(frozen=True)
+class Csr:
+    """Compressed sparse rows.
+
+    Attributes
+    ----------
+    offsets : int64 [V + 1]
+        Arcs of row r lie at `offsets[r]:offsets[r + 1]`.
+    indices : int32 or int64 [A]
+        The row at the arc's other end.
+    weights : int32, int64, float32 or float64 [A], or None
+        None where the graph has no weights; every arc then weighs 1.
+    """
+
+    offsets: Array
+    indices: Array
+    weights: Array | None
+
+    def validate(self, num_vertices: int) -> None:
+        """Raise ValueError unless the arrays have these widths and lengths and every index is a row."""
+        _require(self.offsets.dtype == OFFSET, f"offsets are {self.offsets.dtype}, not {OFFSET}")
+        _require(len(self.offsets) == num_vertices + 1, f"{len(self.offsets)} offsets for {num_vertices} vertices")
+        _require(int(self.offsets[0]) == 0, f"offsets start at {self.offsets[0]}, not 0")
+        _require(bool((self.offsets[1:] >= self.offsets[:-1]).all()), "offsets descend")
+        _require(int(self.offsets[-1]) == len(self.indices), f"offsets end at {self.offsets[-1]}, indices at {len(self.indices)}")
+        _require(self.indices.dtype == index_dtype(num_vertices), f"indices are {self.indices.dtype}")
+        if len(self.indices):
+            low, high = int(self.indices.min()), int(self.indices.max())
+            _require(low >= 0 and high < num_vertices, f"indices {low}..{high} leave 0..{num_vertices - 1}")
+        if self.weights is not None:
+            _require(self.weights.dtype in WEIGHTS, f"weights are {self.weights.dtype}")
+            _require(len(self.weights) == len(self.indices), f"{len(self.weights)} weights for {len(self.indices)} arcs")
+            # `not >= 0` also catches NaN
+            _require(not len(self.weights) or bool((self.weights >= 0).all()), "a weight is negative or NaN")
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A directed graph in its running order; an undirected edge is two arcs.
+
+    Attributes
+    ----------
+    ids : int64 [V]
+        External id of each row; all different, none negative.
+    rows_by_id : int32 or int64 [V]
+        The rows in ascending order of their external ids.
+    out : Csr
+        Out-arcs of each row.
+    into : Csr
+        In-arcs of each row. The same object as `out` where the graph is symmetric (weights included).
+    """
+
+    ids: Array
+    rows_by_id: Array
+    out: Csr
+    into: Csr
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of vertices, isolated ones included."""
+        return len(self.ids)
+
+    @property
+    def num_arcs(self) -> int:
+        """Number of stored directed edges."""
+        return len(self.out.indices)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether every arc has its reverse of the same weight, so that in-rows are out-rows."""
+        return self.into is self.out
+
+    @cached_property
+    def ranks(self) -> Array:
+        """Place of each row in the ascending order of external ids (index width) [V]: the inverse of `rows_by_id`."""
+        ranks = np.empty_like(self.rows_by_id)
+        ranks[self.rows_by_id] = np.arange(self.num_vertices, dtype=ranks.dtype)
+        return ranks
+
+    def validate(self) -> None:
+        """Raise ValueError with the first broken rule: both directions, the ids, and the order within a row."""
+        num_vertices = self.num_vertices
+        _require(self.ids.dtype == ID, f"ids are {self.ids.dtype}, not {ID}")
+        _require(self.rows_by_id.dtype == index_dtype(num_vertices), f"rows_by_id is {self.rows_by_id.dtype}")
+        _require(len(self.rows_by_id) == num_vertices, f"{len(self.rows_by_id)} rows by id for {num_vertices} vertices")
+        if num_vertices:
+            low, high = int(self.rows_by_id.min()), int(self.rows_by_id.max())
+            _require(low >= 0 and high < num_vertices, f"rows_by_id {low}..{high} leaves 0..{num_vertices - 1}")
+        ascending = self.ids[self.rows_by_id]
+        _require(bool((ascending[1:] > ascending[:-1]).all()), "ids repeat, or rows_by_id does not sort them")
+        _require(not num_vertices or int(ascending[0]) >= 0, "an id is negative")
+        for csr in (self.out,) if self.symmetric else (self.out, self.into):
+            csr.validate(num_vertices)
+            _require_sorted_rows(csr, self.ids)
+        _require(len(self.into.indices) == self.num_arcs, f"{self.num_arcs} out-arcs, {len(self.into.indices)} in-arcs")
+        _require((self.out.weights is None) == (self.into.weights is None), "one direction has weights, the other none")
+
+
+def _require(holds: bool, reason: str) -> None:
+    if not holds:
+        raise ValueError(reason)
+
+
+def _require_sorted_rows(csr: Csr, ids: Array) -> None:
+    if len(csr.indices) < 2:
+        return
+    far = ids[csr.indices]
+    broken = far[1:] < far[:-1]
+    if csr.weights is not None:
+        broken |= (far[1:] == far[:-1]) & (csr.weights[1:] < csr.weights[:-1])
+    starts = csr.offsets[1:-1]
+    starts = starts[(starts > 0) & (starts < len(far))]
+    broken[starts - 1] = False
+    _require(not bool(broken.any()), "the arcs of a row do not ascend by external id, then weight")

@@ -1,0 +1,197 @@
+"""What a run is asked for, read from TOML and checked once. An unknown key, a wrong type or a bad value is a BadConfig.
+
+Paths in a file are relative to that file; `graph` in a run file is either a table or the path of a graph file.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError, field_validator
+
+from pipeline.errors import BadConfig
+
+Format = Literal["auto", "dimacs", "arcs", "snap", "matrix-market", "gra", "pace", "csv", "tsv", "parquet"]
+StageName = Literal["bfs", "sssp", "mst", "wcc", "scc"]
+STAGES: tuple[StageName, ...] = ("bfs", "sssp", "mst", "wcc", "scc")
+MIB = 2**20
+
+
+class Model(BaseModel):
+    """Frozen; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Limits(Model):
+    """Bounds on what a source file may turn into; crossing one refuses the file.
+
+    Attributes
+    ----------
+    bytes : int
+        Decompressed size.
+    ratio : float
+        Decompressed over compressed size (looked at from 16 MiB on); for Parquet, its rows' size in memory over the file's.
+    edges : int
+        Rows of the edge list.
+    """
+
+    bytes: PositiveInt = 2**40
+    ratio: float = Field(default=200.0, gt=1)
+    edges: PositiveInt = 2**36
+
+
+class Columns(Model):
+    """Names of the columns of CSV, TSV and Parquet files. A file without a `weight` column is unweighted."""
+
+    src: str = "src"
+    dst: str = "dst"
+    weight: str = "weight"
+
+
+class GraphConfig(Model):
+    """Where a graph comes from.
+
+    Attributes
+    ----------
+    source : str
+        A local path, or any URL that fsspec opens.
+    name : str
+        What tables and reports call it; by default the source's file name up to its first dot.
+    format : str
+        `auto` decides by content and name.
+    sha256 : str or None
+        Of the source file's bytes as they lie there (compressed).
+    directed : bool or None
+        None takes what the format says of itself; text formats that say nothing are directed.
+    coordinates : str or None
+        DIMACS `.co` file: becomes the vertex-attribute table.
+    """
+
+    source: str
+    name: str = ""
+    format: Format = "auto"
+    sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
+    directed: bool | None = None
+    coordinates: str | None = None
+    columns: Columns = Columns()
+    limits: Limits = Limits()
+
+    @field_validator("sha256", mode="before")
+    @classmethod
+    def _lower(cls, value: object) -> object:
+        return value.lower() if isinstance(value, str) else value
+
+    @property
+    def title(self) -> str:
+        """The name, or the source's file name up to its first dot."""
+        return self.name or self.source.rstrip("/").rsplit("/", 1)[-1].split(".")[0]
+
+
+class LayoutConfig(Model):
+    """How the stored graph is cleaned and ordered.
+
+    Attributes
+    ----------
+    order : str
+        `degree`: descending out-degree. `windowed`: the same within windows of `window` vertices in source order, which
+        keeps a road network's locality (rows of 32 arcs and more still come first). `source`: ascending external id.
+    self_loops : str
+        `drop` (a vertex that only self-loops touch stays) or `keep`.
+    parallel_arcs : str
+        `lightest` keeps the least weight of arcs with equal ends; `keep` keeps all.
+    symmetrise : bool
+        Add the reverse of every arc. An undirected graph always has both.
+    shards : int
+        Number of contiguous row ranges of about equal arc count.
+    """
+
+    order: Literal["degree", "windowed", "source"] = "degree"
+    window: PositiveInt = 4096
+    self_loops: Literal["drop", "keep"] = "drop"
+    parallel_arcs: Literal["lightest", "keep"] = "lightest"
+    symmetrise: bool = False
+    shards: PositiveInt = 1
+
+
+class RunConfig(Model):
+    """One run: a graph, its layout, the stages, and where the tables go.
+
+    Attributes
+    ----------
+    output : Path
+        Tables appear in `output/latest/TABLE`.
+    stages : tuple of str
+        In any order; each once.
+    sources : tuple of int
+        External ids for `bfs` and `sssp`; empty takes the vertex of highest out-degree, the smallest id among equals.
+    oracle : bool
+        Also compare every answer with a second solver.
+    keep : int
+        How many runs stay in the output folder; 0 keeps all.
+    """
+
+    graph: GraphConfig
+    output: Path
+    layout: LayoutConfig = LayoutConfig()
+    stages: tuple[StageName, ...] = Field(default=STAGES, min_length=1)
+    sources: tuple[NonNegativeInt, ...] = ()
+    oracle: bool = False
+    keep: NonNegativeInt = 0
+
+    @field_validator("stages", "sources")
+    @classmethod
+    def _once(cls, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        for value in values:
+            if values.count(value) > 1:
+                raise ValueError(f"{value} is given twice")
+        return values
+
+
+def load_run(path: Path, **changes: Any) -> RunConfig:
+    """Read a run's TOML file; `changes` replace its top-level keys. Raises BadConfig."""
+    content = _read_toml(path) | changes
+    graph = content.get("graph")
+    if isinstance(graph, str):
+        graph_path = path.parent / graph
+        content["graph"] = _anchored(_read_toml(graph_path), graph_path.parent)
+    elif isinstance(graph, dict):
+        content["graph"] = _anchored(graph, path.parent)
+    if isinstance(content.get("output"), str):
+        content["output"] = path.parent / content["output"]
+    return run_config(str(path), **content)
+
+
+def run_config(origin: str, **content: Any) -> RunConfig:
+    """Build a run's configuration; `origin` names where it came from in an error. Raises BadConfig."""
+    try:
+        return RunConfig(**content)
+    except ValidationError as error:
+        lines = [f"{'.'.join(map(str, problem['loc']))}: {_sentence(problem)}" for problem in error.errors()]
+        raise BadConfig(f"{origin}: " + "; ".join(lines)) from None
+
+
+def _sentence(problem: Any) -> str:
+    if problem["type"] == "extra_forbidden":
+        return "unknown key"
+    if problem["type"] == "missing":
+        return "is missing"
+    value = str(problem["input"])
+    return f"{problem['msg'].removeprefix('Value error, ')} (got {value[:80]})"
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadConfig(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadConfig(f"{path}: {error}") from None
+
+
+def _anchored(graph: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Make the relative paths of a graph's table relative to its file's folder."""
+    local = {key: graph[key] for key in ("source", "coordinates") if isinstance(graph.get(key), str) and "://" not in graph[key]}
+    return graph | {key: str(folder / value) for key, value in local.items()}

@@ -1,0 +1,224 @@
+"""A folder and the manifest that says what is in it, what it was made from, and whether it still is what it was.
+
+Every step writes a new folder beside its target and renames it into place as the last act, so a folder with a manifest
+is whole, and one without is nobody's. `make` is the only way to write one.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import logging
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import Damaged
+
+log = logging.getLogger(__name__)
+FILE = "manifest.json"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """Size in bytes and SHA-256 of one file of a folder."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a folder holds.
+
+    Attributes
+    ----------
+    step : str
+        The step that wrote it: "edges", "graph", "bfs", ...
+    key : str
+        SHA-256 of step, inputs, parameters and code: equal keys mean equal content.
+    inputs : dict
+        Name to digest of each folder or source file that it was made from.
+    parameters : dict
+        What the step was asked for (JSON).
+    facts : dict
+        What the step found: counts, types, timings of its parts (JSON).
+    files : dict
+        Relative path to FileEntry, for every file but the manifest.
+    code : str
+        Version of the code that wrote it.
+    created : str
+        UTC, ISO 8601.
+    seconds : float
+        Wall time of the step.
+    """
+
+    step: str
+    key: str
+    inputs: dict[str, str]
+    parameters: dict[str, Any]
+    facts: dict[str, Any]
+    files: dict[str, FileEntry]
+    code: str
+    created: str
+    seconds: float
+    format: int = FORMAT
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder on disk with its manifest; what steps and tasks pass to each other. `reused`: this run did not write it."""
+
+    path: Path
+    manifest: Manifest
+    reused: bool = False
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the step found."""
+        return self.manifest.facts
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the content: what a later step names as its input."""
+        files = {name: entry.sha256 for name, entry in sorted(self.manifest.files.items())}
+        return digest_of([self.manifest.key, files])
+
+
+def digest_of(value: object) -> str:
+    """SHA-256 of the canonical JSON of `value`."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":"), default=str).encode()).hexdigest()
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@cache
+def code_version() -> str:
+    """SHA-256 of every source file of kernels/ and pipeline/: a change of code makes every step run again."""
+    root = Path(__file__).parent.parent
+    sources = [
+        path for package in ("kernels", "pipeline") for path in (root / package).rglob("*") if path.suffix in {".py", ".cu"}
+    ]
+    return digest_of({path.relative_to(root).as_posix(): sha256_of(path) for path in sorted(sources)})
+
+
+def read(path: Path) -> Folder:
+    """Open a folder by its manifest, without a look at the other files. Raises Damaged where there is no whole manifest."""
+    try:
+        content = json.loads((path / FILE).read_text(encoding="utf-8"))
+        files = {name: FileEntry(**entry) for name, entry in content.pop("files").items()}
+        return Folder(path, Manifest(**content, files=files))
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise Damaged(f"{path / FILE}: no readable manifest ({error})") from error
+
+
+def check(folder: Folder) -> None:
+    """Compare every file with its manifest: names, sizes, SHA-256. Raises Damaged with the first difference."""
+    found = {name for name in _names(folder.path) if name != FILE}
+    for name in sorted(found ^ set(folder.manifest.files)):
+        raise Damaged(f"{folder.path / name}: {'not in the manifest' if name in found else 'missing'}")
+    for name, entry in folder.manifest.files.items():
+        path = folder.path / name
+        if path.stat().st_size != entry.bytes:
+            raise Damaged(f"{path}: {path.stat().st_size} bytes, the manifest says {entry.bytes}")
+        if sha256_of(path) != entry.sha256:
+            raise Damaged(f"{path}: its SHA-256 differs from the manifest's")
+
+
+def make(
+    path: Path, step: str, inputs: Mapping[str, str], parameters: Mapping[str, Any], write: Callable[[Path], dict[str, Any]]
+) -> Folder:
+    """Return the folder at `path`, written by `write` unless what lies there is still valid.
+
+    Parameters
+    ----------
+    path : Path
+        The folder; replaced as a whole if it is not valid for this key.
+    step, inputs, parameters
+        With the code's version they make the key (see Manifest).
+    write : callable
+        Writes files into the empty folder it is given and returns the facts. If it raises, nothing is left behind.
+    """
+    key = digest_of([FORMAT, step, dict(inputs), dict(parameters), code_version()])
+    if valid := _valid(path, key):
+        log.info("%s: still valid, skipped", step)
+        return valid
+    path.parent.mkdir(parents=True, exist_ok=True)
+    started = time.perf_counter()
+    fresh = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    try:
+        facts = write(fresh)
+        manifest = Manifest(
+            step, key, dict(inputs), dict(parameters), facts, entries(fresh), code_version(),
+            dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), round(time.perf_counter() - started, 6),
+        )  # fmt: skip
+        seal(fresh, asdict(manifest))
+        _replace(path, fresh)
+    except BaseException:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
+    log.info("%s: %.2f s", step, manifest.seconds)
+    return Folder(path, manifest)
+
+
+def entries(folder: Path) -> dict[str, FileEntry]:
+    """Sizes and hashes of all files below `folder`, each flushed to the disk first."""
+    for name in _names(folder):
+        _flush(folder / name)
+    return {name: FileEntry((folder / name).stat().st_size, sha256_of(folder / name)) for name in _names(folder)}
+
+
+def seal(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Write the manifest as the last file of `folder`, and flush both to the disk."""
+    (folder / FILE).write_text(json.dumps(manifest, indent=1, sort_keys=True, allow_nan=False) + "\n", encoding="utf-8")
+    _flush(folder / FILE)
+    folder.chmod(0o755)  # mkdtemp makes it private; readers are other users
+    _flush(folder)
+
+
+def _valid(path: Path, key: str) -> Folder | None:
+    try:
+        folder = read(path)
+        if folder.manifest.key != key:
+            return None
+        check(folder)
+    except Damaged as damage:
+        if path.exists():
+            log.warning("%s; made again", damage)
+        return None
+    return Folder(path, folder.manifest, reused=True)
+
+
+def _replace(path: Path, fresh: Path) -> None:
+    if path.exists():
+        old = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+        path.replace(old)
+        fresh.replace(path)
+        shutil.rmtree(old)
+    else:
+        fresh.replace(path)
+    _flush(path.parent)
+
+
+def _names(folder: Path) -> Iterable[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

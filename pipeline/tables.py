@@ -1,0 +1,96 @@
+"""The published tables: what each column is, how a table is written, how it is read back.
+
+`docs/tables.md` says the same to the analyst; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+ROWS_PER_GROUP = 1_000_000
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its Parquet type (or `weight`, `distance`, which follow the graph), its unit and what a null means."""
+
+    name: str
+    type: str
+    unit: str
+    nulls: str = "never"
+    key: bool = False  # the table is sorted by its key columns
+
+
+_VERTEX = Column("vertex", "int64", "external id", key=True)
+_PATHS = (
+    Column("source", "int64", "external id", key=True),
+    _VERTEX,
+    Column("distance", "distance", "sum of weights", "the source does not reach the vertex"),
+    Column("predecessor", "int64", "external id", "the vertex is the source, or is not reached"),
+)
+_COMPONENTS = (_VERTEX, Column("labels", "int64", "external id, the smallest in the component"))
+
+TABLES: dict[str, tuple[Column, ...]] = {
+    "bfs": (*_PATHS[:2], Column("distance", "int64", "hops", _PATHS[2].nulls), _PATHS[3]),
+    "sssp": _PATHS,
+    "mst": (
+        Column("src", "int64", "external id, the smaller end", key=True),
+        Column("dst", "int64", "external id, the larger end", key=True),
+        Column("weight", "weight", "the source's own"),
+        Column("labels", "int64", "external id, the smallest in the tree"),
+    ),
+    "wcc": _COMPONENTS,
+    "scc": _COMPONENTS,
+}
+
+
+def schema(table: str, weight: str | None) -> pa.Schema:
+    """Arrow schema of a table of a graph whose weights have Arrow type `weight`; None: unweighted, every arc weighs 1 (int64)."""
+    weight_type = pa.type_for_alias(weight or "int64")
+    followed = {"weight": weight_type, "distance": pa.int64() if pa.types.is_integer(weight_type) else pa.float64()}
+    return pa.schema(
+        [
+            pa.field(column.name, followed.get(column.type) or pa.type_for_alias(column.type), nullable=column.nulls != "never")
+            for column in TABLES[table]
+        ]
+    )
+
+
+def write(folder: Path, table: str, weight: str | None, batches: Iterable[pa.RecordBatch]) -> int:
+    """Write sorted batches as one Parquet file with page checksums; return the number of rows."""
+    arrow = schema(table, weight)
+    rows = 0
+    with pq.ParquetWriter(
+        folder / "part-00000.parquet",
+        arrow,
+        compression="zstd",
+        use_dictionary=False,
+        column_encoding={field.name: _encoding(field.type) for field in arrow},
+        sorting_columns=[pq.SortingColumn(position) for position, column in enumerate(TABLES[table]) if column.key],
+        write_page_index=True,
+        write_page_checksum=True,
+    ) as writer:
+        for batch in batches:
+            writer.write_table(pa.Table.from_batches([batch], arrow), row_group_size=ROWS_PER_GROUP)
+            rows += batch.num_rows
+    return rows
+
+
+def files(folder: Path) -> list[Path]:
+    """The Parquet files of a table, in its order."""
+    return sorted(folder.glob("part-*.parquet"))
+
+
+def read(folder: Path, **options: Any) -> pa.Table:
+    """Read a whole table, its page checksums verified."""
+    return pa.concat_tables(pq.ParquetFile(path, page_checksum_verification=True).read(**options) for path in files(folder))
+
+
+def _encoding(kind: pa.DataType) -> str:
+    return "DELTA_BINARY_PACKED" if pa.types.is_integer(kind) and kind.bit_width >= 32 else "BYTE_STREAM_SPLIT"

@@ -1,0 +1,43 @@
+"""An output folder while a run works in it: one run at a time, and nothing of a dead run left lying about."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipeline.errors import BadConfig, Busy
+
+
+@contextmanager
+def workspace(output: Path) -> Iterator[Path]:
+    """Hold `output` for one run and give the folder of its steps. Raises Busy while another process holds it."""
+    steps = output / "steps"
+    try:
+        steps.mkdir(parents=True, exist_ok=True)
+        lock = os.open(output / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise BadConfig(f"{output}: cannot be the output folder: {error.strerror}") from None
+    try:
+        try:
+            # The kernel drops the lock when its holder dies, however it dies.
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(lock, 32).decode(errors="replace").strip() or "unknown"
+            raise Busy(f"{output}: another run works here (process {holder})") from None
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+        _remove_leftovers(output)
+        yield steps
+    finally:
+        os.close(lock)
+
+
+def _remove_leftovers(output: Path) -> None:
+    """Remove what a killed run left half-written: hidden folders beside the whole ones."""
+    for folder in (output / "steps", output / "runs"):
+        for leftover in folder.glob(".*"):
+            shutil.rmtree(leftover, ignore_errors=True)
