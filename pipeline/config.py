@@ -6,6 +6,7 @@ Paths in a file are relative to that file; `graph` in a run file is either a tab
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -150,18 +151,21 @@ class RunConfig(Model):
         return values
 
 
-def load_run(path: Path, **changes: Any) -> RunConfig:
-    """Read a run's TOML file; `changes` replace its top-level keys. Raises BadConfig."""
-    content = _read_toml(path) | changes
+def load_run(path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, **changes: Any) -> RunConfig:
+    """Read a run's TOML file. `changes` replace its top-level keys, `tables` single keys of its tables. Raises BadConfig."""
+    content = _read_toml(path)
+    if isinstance(content.get("output"), str):
+        content["output"] = path.parent / content["output"]
     graph = content.get("graph")
     if isinstance(graph, str):
         graph_path = path.parent / graph
         content["graph"] = _anchored(_read_toml(graph_path), graph_path.parent)
     elif isinstance(graph, dict):
         content["graph"] = _anchored(graph, path.parent)
-    if isinstance(content.get("output"), str):
-        content["output"] = path.parent / content["output"]
-    return run_config(str(path), **content)
+    for name, table in (tables or {}).items():
+        if isinstance(content.get(name, {}), dict):
+            content[name] = {**content.get(name, {}), **table}
+    return run_config(str(path), **(content | changes))
 
 
 def run_config(origin: str, **content: Any) -> RunConfig:

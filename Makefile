@@ -1,0 +1,60 @@
+# Every target sets up what it needs: a virtual environment in .venv with the locked dependencies of requirements/.
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+# Prefect keeps its database here, not in the home folder.
+export PREFECT_HOME ?= $(CURDIR)/.prefect
+
+.PHONY: help demo test lint bench lock clean
+
+help:
+	@echo "make demo    both flows over New York's roads and a social network, then where to look"
+	@echo "make test    lint, types and every test"
+	@echo "make lint    lint and types alone"
+	@echo "make bench   our CPU kernels beside SciPy, igraph and NetworKit"
+	@echo "make lock    resolve requirements/*.txt again"
+	@echo "make clean   remove what the other targets made"
+
+demo: $(VENV)/run
+	$(BIN)/python -m flows road-network conf/runs/new-york.toml social-network conf/runs/facebook.toml
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/mypy
+
+bench: $(VENV)/dev
+	$(BIN)/python -m benchmarks
+
+lock: $(VENV)/dev
+	$(PIP) uv
+	$(BIN)/uv pip compile $(LOCK) --group dev --group build --output-file requirements/dev.txt pyproject.toml
+	$(BIN)/uv pip compile $(LOCK) --constraints requirements/dev.txt --group build --output-file requirements/run.txt pyproject.toml
+LOCK := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate
+
+clean:
+	rm -rf $(VENV) .prefect out build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/run: requirements/run.txt pyproject.toml | $(BIN)/python
+	@echo "Installing the locked dependencies (a minute or two)"
+	$(PIP) --require-hashes -r requirements/run.txt
+	$(PIP) --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m kernels
+	@touch $@
+
+$(VENV)/dev: requirements/dev.txt pyproject.toml | $(VENV)/run
+	@echo "Installing the development tools"
+	$(PIP) --require-hashes -r requirements/dev.txt
+	@touch $@
+
+# The first Python of 3.11 to 3.13 that works; PYTHON=... chooses another.
+$(BIN)/python:
+	@for python in $(PYTHON) python3.13 python3.12 python3.11 python3 python; do \
+	  if $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null; then \
+	    echo "Making $(VENV) with $$($$python --version)"; exec $$python -m venv $(VENV); \
+	  fi; \
+	done; \
+	echo "graphmill needs Python 3.11, 3.12 or 3.13; name one with: make PYTHON=/path/to/python3.12" >&2; exit 1

@@ -1,0 +1,155 @@
+"""The command `graphmill`: the pipeline on this machine, without a server."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import App, Parameter
+
+if TYPE_CHECKING:
+    from pipeline.config import RunConfig
+    from pipeline.manifest import Folder
+
+HELP = """
+Turn a road or social graph into proven Parquet tables.
+
+A run reads a graph (DIMACS, SNAP, Matrix Market, GRAIL, PACE, CSV, TSV or Parquet; plain, .gz, .xz or .zst; a path or a URL),
+lays it out, runs its stages, proves every answer, and publishes one table a stage:
+
+* `bfs`, `sssp`: source, vertex, distance, predecessor
+* `mst`: src, dst, weight, labels
+* `wcc`, `scc`: vertex, labels
+
+Read them with `pandas.read_parquet("DIR/latest/bfs")`, or in DuckDB with `FROM 'DIR/latest/bfs/*.parquet'`. The page
+`DIR/latest/report.html` shows what came out. A second run over the same graph only does what has changed.
+"""
+
+app = App(name="graphmill", help=HELP, help_format="markdown", version=lambda: version("graphmill"))
+
+
+@app.command
+def run(
+    graph: str,
+    /,
+    *,
+    out: Path | None = None,
+    stages: str | None = None,
+    source: Annotated[list[int] | None, Parameter(negative="")] = None,
+    directed: Annotated[bool | None, Parameter(negative="--undirected")] = None,
+    format: str | None = None,
+    coordinates: str | None = None,
+    sha256: str | None = None,
+    order: str | None = None,
+    oracle: Annotated[bool | None, Parameter(negative="")] = None,
+) -> None:
+    """Run a configuration, or any graph file directly.
+
+    ```
+    graphmill run conf/runs/new-york.toml
+    graphmill run roads.gr.gz --source 1 --source 17 --out out/roads
+    graphmill run follows.txt --stages wcc,scc --directed --out out/follows
+    ```
+
+    Options given beside a configuration replace its values.
+
+    Parameters
+    ----------
+    graph
+        A run's `.toml`, or a graph file: a local path, or a URL that fsspec opens.
+    out
+        Folder of the tables: `latest` there is the newest run. Required for a graph file.
+    stages
+        Comma-separated, of bfs, sssp, mst, wcc, scc; all by default.
+    source
+        External id of a source of bfs and sssp; repeat it for more. Default: the vertex of highest out-degree.
+    directed
+        Whether a line of the file is one arc or an edge both ways. Default: what the format says; else directed.
+    format
+        dimacs, arcs, snap, matrix-market, gra, pace, csv, tsv or parquet. Default: by content and name.
+    coordinates
+        DIMACS `.co` file of the vertices' coordinates, for the report's map.
+    sha256
+        SHA-256 that the graph file must have.
+    order
+        Row order of the stored graph: degree (default), windowed (for roads) or source.
+    oracle
+        Also compare every answer with a second solver.
+    """
+    config = _config(
+        graph,
+        {"source": graph, "directed": directed, "format": format, "coordinates": coordinates, "sha256": sha256},
+        {"output": out, "stages": _listed(stages), "sources": source, "oracle": oracle},
+        order,
+    )
+    from pipeline.run import run as run_all
+
+    _summarise(run_all(config), config.output)
+
+
+def main() -> None:
+    """Run the command; what is the user's to mend is one line on standard error and exit code 1, without a traceback."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s  %(message)s", datefmt="%H:%M:%S")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
+    except Exception as error:
+        message = _message(error)
+        if message is None:
+            raise
+        sys.stdout.flush()
+        print(f"graphmill: {message}", file=sys.stderr)
+        sys.exit(1)
+
+
+def _config(target: str, graph: dict[str, Any], top: dict[str, Any], order: str | None) -> RunConfig:
+    from pipeline.config import load_run, run_config
+    from pipeline.errors import BadConfig
+
+    graph = {key: value for key, value in graph.items() if value is not None}
+    top = {key: value for key, value in top.items() if value is not None}
+    layout = {} if order is None else {"order": order}
+    if target.endswith(".toml"):
+        del graph["source"]
+        return load_run(Path(target), {"graph": graph, "layout": layout}, **top)
+    if "output" not in top:
+        raise BadConfig("--out DIR is missing: where the tables of a graph file go")
+    return run_config("options", graph=graph, layout=layout, **top)
+
+
+def _listed(names: str | None) -> list[str] | None:
+    return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
+
+
+def _summarise(published: Folder, output: Path) -> None:
+    facts = published.facts
+    graph = facts["graph"]
+    print(f"\n{graph['name']}: {graph['vertices']:,} vertices, {graph['arcs']:,} arcs; every answer proved")
+    for table, described in facts["tables"].items():
+        print(f"  {table:<5} {described['rows']:>13,} rows  {output / 'latest' / table}")
+    print(f"  report{'':<13}       {output / 'latest' / 'report.html'}")
+
+
+def _message(error: Exception) -> str | None:
+    """One sentence for what the user can mend; None for what is our mistake."""
+    from pipeline.errors import GraphmillError
+
+    if isinstance(error, GraphmillError | OverflowError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"out of memory: {error or 'the graph needs more than this machine has'}"
+    if isinstance(error, OSError):
+        where = f"{os.fspath(error.filename)}: " if isinstance(error.filename, str | os.PathLike) else ""
+        return f"{where}{error.strerror or error}"
+    return None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""A whole run on this machine, without a server: what the command does. The flows say the same sentence through Prefect."""
+
+from __future__ import annotations
+
+from pipeline.config import RunConfig
+from pipeline.ingest import ingest
+from pipeline.layout import lay_out
+from pipeline.manifest import Folder
+from pipeline.publish import publish
+from pipeline.report import draw
+from pipeline.stages import run_stage
+from pipeline.verify import prove
+from pipeline.workspace import workspace
+
+
+def run(config: RunConfig) -> Folder:
+    """Ingest, lay out, answer, prove, report and publish; return the published run. Raises GraphmillError."""
+    name = config.graph.title
+    with workspace(config.output) as work:
+        edges = ingest(config.graph, work)
+        graph = lay_out(edges, config.layout, work)
+        answers = [run_stage(graph, stage, config.sources, work) for stage in config.stages]
+        proofs = [prove(graph, answer, config.oracle, work) for answer in answers]
+        report = draw(name, edges, graph, answers, proofs, work)
+        return publish(config.output, name, edges, graph, answers, proofs, report, config.keep)
