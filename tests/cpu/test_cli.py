@@ -1,0 +1,158 @@
+"""The command, as a user meets it: a process, its exit code, its words, its tables."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+GRAPHMILL = [str(Path(sys.executable).parent / "graphmill")]
+
+
+def graphmill(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*GRAPHMILL, *map(str, arguments)], capture_output=True, text=True, check=False, **options)
+
+
+@pytest.fixture
+def triangle(tmp_path: Path) -> Path:
+    path = tmp_path / "triangle.csv"
+    path.write_text("src,dst,weight\n1,2,5\n2,3,1\n3,1,4\n9,9,1\n")
+    return path
+
+
+def test_a_graph_file_directly(triangle, tmp_path):
+    done = graphmill("run", triangle, "--source", 1, "--source", 3, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    latest = tmp_path / "out" / "latest"
+    bfs = pd.read_parquet(latest / "bfs", dtype_backend="pyarrow")
+    assert bfs.columns.tolist() == ["source", "vertex", "distance", "predecessor"]
+    assert bfs.values.tolist()[:4] == [[1, 1, 0, pd.NA], [1, 2, 1, 1], [1, 3, 2, 2], [1, 9, pd.NA, pd.NA]]
+    assert pd.read_parquet(latest / "sssp").dropna().distance.tolist() == [0, 5, 6, 4, 9, 0]
+    assert pd.read_parquet(latest / "mst").values.tolist() == [[1, 3, 4, 1], [2, 3, 1, 1]]
+    assert pd.read_parquet(latest / "wcc").values.tolist() == [[1, 1], [2, 1], [3, 1], [9, 9]]
+    assert pd.read_parquet(latest / "scc").values.tolist() == [[1, 1], [2, 1], [3, 1], [9, 9]]
+    assert (latest / "report.html").stat().st_size > 1000
+    assert "5 arcs" not in done.stdout
+    assert "3 arcs" in done.stdout
+
+
+def test_undirected_and_default_source(triangle, tmp_path):
+    done = graphmill("run", triangle, "--undirected", "--stages", "sssp", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    table = pd.read_parquet(tmp_path / "out" / "latest" / "sssp")
+    assert set(table.source) == {1}
+    assert table.distance.tolist()[:3] == [0, 5, 4]
+    assert sorted(path.name for path in (tmp_path / "out" / "latest").iterdir()) == ["manifest.json", "report.html", "sssp"]
+
+
+def test_a_configured_run_and_options_beside_it(triangle, tmp_path):
+    config = tmp_path / "run.toml"
+    config.write_text('output = "out"\nstages = ["wcc"]\n[graph]\nsource = "triangle.csv"\nname = "three"\n')
+    done = graphmill("run", config, "--stages", "wcc, scc", "--oracle", cwd="/")
+    assert done.returncode == 0, done.stderr
+    manifest = json.loads((tmp_path / "out" / "latest" / "manifest.json").read_text())
+    assert manifest["facts"]["graph"]["name"] == "three"
+    assert sorted(manifest["facts"]["tables"]) == ["scc", "wcc"]
+
+
+def test_a_second_run_only_publishes(triangle, tmp_path):
+    first = graphmill("run", triangle, "--out", tmp_path / "out")
+    second = graphmill("run", triangle, "--out", tmp_path / "out")
+    assert first.returncode == second.returncode == 0
+    assert first.stderr.count("skipped") == 0
+    assert second.stderr.count("skipped") == 2 + 5 + 5 + 1  # edges, graph, answers, proofs, report
+    assert len(list((tmp_path / "out" / "runs").iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["missing.csv", "--out", "out"], ["missing.csv"]),
+        (["triangle.csv"], ["--out"]),
+        (["triangle.csv", "--out", "out", "--stages", "bfs,pagerunk"], ["stages", "pagerunk"]),
+        (["triangle.csv", "--out", "out", "--stages", "bfs,bfs"], ["bfs", "twice"]),
+        (["triangle.csv", "--out", "out", "--source", "77"], ["source 77", "not in the graph"]),
+        (["triangle.csv", "--out", "out", "--source", "-1"], ["sources", "-1"]),
+        (["triangle.csv", "--out", "out", "--source", "x"], ["x"]),
+        (["triangle.csv", "--out", "out", "--sha256", "0" * 64], ["triangle.csv", "SHA-256"]),
+        (["triangle.csv", "--out", "out", "--sha256", "zz"], ["sha256"]),
+        (["triangle.csv", "--out", "triangle.csv"], ["triangle.csv"]),
+        (["triangle.csv", "--out", "out", "--format", "dimacs"], ["triangle.csv", "line 1"]),
+        (["triangle.csv", "--out", "out", "--format", "xls"], ["format", "xls"]),
+        (["triangle.csv", "--out", "out", "--order", "random"], ["order", "random"]),
+        (["absent.toml"], ["absent.toml"]),
+        (["bad.toml"], ["bad.toml", "colour", "unknown key"]),
+        (["broken.toml"], ["broken.toml"]),
+        (["--no-such-option"], ["no-such-option"]),
+    ],
+)
+def test_what_the_user_can_mend_is_one_clear_message(arguments, words, triangle, tmp_path):
+    (tmp_path / "bad.toml").write_text('colour = 1\noutput = "out"\n[graph]\nsource = "triangle.csv"\n')
+    (tmp_path / "broken.toml").write_text("output = \n")
+    done = graphmill("run", *arguments, cwd=tmp_path)
+    said = done.stdout + done.stderr
+    assert done.returncode not in (0, 70)
+    assert "Traceback" not in said
+    for word in words:
+        assert word in said, said
+    assert not (tmp_path / "out" / "latest").exists()
+    assert not list(tmp_path.glob("out/steps/.*"))
+
+
+def test_a_full_disk_is_one_clear_message(tmp_path):
+    def small_files_only():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    done = graphmill("run", ROOT / "data" / "rome99.gr.gz", "--out", tmp_path / "out", preexec_fn=small_files_only)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "graphmill: " in done.stderr.splitlines()[-1]
+    assert not (tmp_path / "out" / "latest").exists()
+
+
+def test_terminated_it_leaves_nothing_half_written(tmp_path):
+    process = subprocess.Popen(
+        [*GRAPHMILL, "run", ROOT / "data" / "USA-road-d.NY.gr.gz", "--out", tmp_path], stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("steps/.*")) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    process.terminate()
+    assert process.wait(60) == 128 + signal.SIGTERM
+    assert not list(tmp_path.glob("steps/.*"))
+
+
+def test_help_teaches():
+    done = graphmill("--help")
+    assert done.returncode == 0
+    for word in ("run", "DIMACS", "latest", "report.html", "pandas.read_parquet"):
+        assert word in done.stdout
+    options = graphmill("run", "--help").stdout
+    for option in ("--stages", "--source", "--directed", "--undirected", "--out", "--oracle", "graphmill run roads.gr.gz"):
+        assert option in options
+
+
+def test_the_command_imports_nothing_heavy_at_start():
+    heavy = {"numpy", "pyarrow", "numba", "scipy", "prefect", "dask", "matplotlib", "pydantic"}
+    loaded = subprocess.check_output([sys.executable, "-c", "import sys, pipeline.cli; print(*sys.modules)"], text=True)
+    assert not heavy & set(loaded.split())
+
+
+def test_help_takes_less_than_half_a_second():
+    def seconds() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert graphmill("--help", env=os.environ | {"COLUMNS": "120"}).returncode == 0
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    assert min(seconds() for _ in range(5)) < 0.5

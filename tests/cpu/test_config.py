@@ -1,0 +1,71 @@
+"""Configuration: what a file may say, and what is said of one that may not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.config import load_run, run_config
+from pipeline.errors import BadConfig
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "conf" / "runs").glob("*.toml")), ids=lambda path: path.stem)
+def test_the_runs_of_the_project_load(path):
+    config = load_run(path)
+    assert Path(config.graph.source).exists()
+    assert config.output.resolve().is_relative_to(ROOT / "out")
+
+
+def test_paths_are_relative_to_their_file_and_urls_stay(tmp_path):
+    (tmp_path / "graphs").mkdir()
+    (tmp_path / "graphs" / "g.toml").write_text('source = "g.csv"\ncoordinates = "https://example.org/g.co"\n')
+    (tmp_path / "run.toml").write_text('graph = "graphs/g.toml"\noutput = "out"\n')
+    config = load_run(tmp_path / "run.toml", {"layout": {"order": "windowed"}}, sources=(4,))
+    assert Path(config.graph.source) == tmp_path / "graphs" / "g.csv"
+    assert config.graph.coordinates == "https://example.org/g.co"
+    assert config.graph.title == "g"
+    assert config.output == tmp_path / "out"
+    assert config.layout.order == "windowed"
+    assert config.sources == (4,)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({"output": "o"}, "graph: is missing"),
+        ({"output": "o", "graph": {}}, "graph.source: is missing"),
+        ({"output": "o", "graph": {"source": "g", "colour": 1}}, "graph.colour: unknown key"),
+        ({"output": "o", "graph": {"source": "g"}, "stages": []}, "stages"),
+        ({"output": "o", "graph": {"source": "g"}, "stages": ["bfs", "dfs"]}, "dfs"),
+        ({"output": "o", "graph": {"source": "g"}, "stages": ["wcc", "wcc"]}, "wcc is given twice"),
+        ({"output": "o", "graph": {"source": "g"}, "sources": [-3]}, "-3"),
+        ({"output": "o", "graph": {"source": "g"}, "sources": ["x"]}, "sources.0"),
+        ({"output": "o", "graph": {"source": "g"}, "keep": -1}, "keep"),
+        ({"output": "o", "graph": {"source": "g"}, "layout": {"order": "random"}}, "layout.order"),
+        ({"output": "o", "graph": {"source": "g"}, "layout": {"shards": 0}}, "layout.shards"),
+        ({"output": "o", "graph": {"source": "g"}, "layout": {"window": 0}}, "layout.window"),
+        ({"output": "o", "graph": {"source": "g", "limits": {"ratio": 0}}}, "graph.limits.ratio"),
+        ({"output": "o", "graph": {"source": "g", "sha256": "abc"}}, "graph.sha256"),
+    ],
+)
+def test_a_bad_key_is_named(content, words):
+    with pytest.raises(BadConfig) as caught:
+        run_config("run.toml", **content)
+    assert "run.toml: " in str(caught.value)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["output = ", 'output = "a"\noutput = "b"', "\xff"])
+def test_a_file_that_is_no_toml(text, tmp_path):
+    (tmp_path / "run.toml").write_bytes(text.encode("latin-1"))
+    with pytest.raises(BadConfig, match=r"run\.toml"):
+        load_run(tmp_path / "run.toml")
+
+
+def test_the_file_of_a_graph_is_named_where_it_is_missing(tmp_path):
+    (tmp_path / "run.toml").write_text('graph = "absent.toml"\noutput = "out"\n')
+    with pytest.raises(BadConfig, match=r"absent\.toml: No such file"):
+        load_run(tmp_path / "run.toml")
