@@ -1,0 +1,54 @@
+"""What a CPU kernel does before and around its loops: check its arguments, freeze its arrays, split its rows over the cores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+
+from kernels.graph import Array, Csr, Graph
+
+Part = TypeVar("Part")
+_PARTS_PER_CORE = 4  # more parts than cores, so that a core that is done early takes another
+_WORTH_A_THREAD = 1 << 16  # rows and arcs; below, starting threads costs more than they save
+
+
+def require_numpy(graph: Graph, kernel: str) -> None:
+    """Raise TypeError unless the graph's arrays are NumPy's: the arrays choose the backend, and this is the CPU's."""
+    kind = type(graph.out.offsets)
+    if not issubclass(kind, np.ndarray):
+        raise TypeError(
+            f"{kernel}: arrays of type {kind.__module__}.{kind.__qualname__}, where there is a kernel for numpy.ndarray only"
+        )
+
+
+def require_row(graph: Graph, row: int) -> None:
+    """Raise IndexError unless `row` is a row of the graph."""
+    if not 0 <= row < graph.num_vertices:
+        raise IndexError(f"row {row} is not in 0..{graph.num_vertices - 1}, the rows of this graph")
+
+
+def frozen(array: Array) -> Array:
+    """View of `array` as a plain read-only ndarray: a memory map and an array in memory then share one compiled kernel."""
+    view = array.view(np.ndarray)
+    view.flags.writeable = False
+    return view
+
+
+def over_rows(csr: Csr, part: Callable[[int, int], Part]) -> list[Part]:
+    """Call `part(begin, end)` for ranges of rows of about equal work that cover `csr`, on all cores; results in row order.
+
+    `part` has to release the GIL and to write to its own rows only.
+    """
+    num_rows = len(csr.offsets) - 1
+    cores = len(os.sched_getaffinity(0))
+    if cores == 1 or num_rows + len(csr.indices) < _WORTH_A_THREAD:
+        return [part(0, num_rows)]
+    parts = cores * _PARTS_PER_CORE
+    shares = np.linspace(0, len(csr.indices), parts + 1)[1:-1]
+    cuts = [0, *np.searchsorted(csr.offsets, shares).tolist(), num_rows]
+    with ThreadPoolExecutor(cores) as threads:
+        return list(threads.map(part, cuts[:-1], cuts[1:]))
