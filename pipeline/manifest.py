@@ -120,7 +120,7 @@ def read(path: Path) -> Folder:
         content = json.loads((path / FILE).read_text(encoding="utf-8"))
         files = {name: FileEntry(**entry) for name, entry in content.pop("files").items()}
         return Folder(path, Manifest(**content, files=files))
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise Damaged(f"{path / FILE}: no readable manifest ({error})") from error
 
 
@@ -176,16 +176,18 @@ def make(
 def entries(folder: Path) -> dict[str, FileEntry]:
     """Sizes and hashes of all files below `folder`, each flushed to the disk first."""
     for name in _names(folder):
-        _flush(folder / name)
+        flush(folder / name)
     return {name: FileEntry((folder / name).stat().st_size, sha256_of(folder / name)) for name in _names(folder)}
 
 
 def seal(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write the manifest as the last file of `folder`, and flush both to the disk."""
+    """Write the manifest as the last file of `folder`, and flush all names to the disk."""
     (folder / FILE).write_text(json.dumps(manifest, indent=1, sort_keys=True, allow_nan=False) + "\n", encoding="utf-8")
-    _flush(folder / FILE)
+    flush(folder / FILE)
     folder.chmod(0o755)  # mkdtemp makes it private; readers are other users
-    _flush(folder)
+    for inner in (path for path in folder.rglob("*") if path.is_dir()):
+        flush(inner)
+    flush(folder)
 
 
 def _valid(path: Path, key: str) -> Folder | None:
@@ -209,14 +211,15 @@ def _replace(path: Path, fresh: Path) -> None:
         shutil.rmtree(old)
     else:
         fresh.replace(path)
-    _flush(path.parent)
+    flush(path.parent)
 
 
 def _names(folder: Path) -> Iterable[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
+    """Wait until a file, or a folder's list of names, is on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -62,6 +62,15 @@ def schema(table: str, weight: str | None) -> pa.Schema:
     )
 
 
+def describe(table: str, weight: str | None) -> list[dict[str, str]]:
+    """The columns of a table as a manifest says them: name, Arrow type, unit, and what a null means."""
+    types = schema(table, weight)
+    return [
+        {"name": column.name, "type": str(types.field(column.name).type), "unit": column.unit, "nulls": column.nulls}
+        for column in TABLES[table]
+    ]
+
+
 def write(folder: Path, table: str, weight: str | None, batches: Iterable[pa.RecordBatch]) -> int:
     """Write sorted batches as one Parquet file with page checksums; return the number of rows."""
     arrow = schema(table, weight)

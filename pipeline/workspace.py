@@ -37,7 +37,10 @@ def workspace(output: Path) -> Iterator[Path]:
 
 
 def _remove_leftovers(output: Path) -> None:
-    """Remove what a killed run left half-written: hidden folders beside the whole ones."""
+    """Remove what a killed run left half-written: hidden folders beside the whole ones, and a link that nothing names yet."""
     for folder in (output / "steps", output / "runs"):
         for leftover in folder.glob(".*"):
-            shutil.rmtree(leftover, ignore_errors=True)
+            if leftover.is_symlink():
+                leftover.unlink()
+            else:
+                shutil.rmtree(leftover, ignore_errors=True)

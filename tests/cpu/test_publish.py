@@ -1,0 +1,202 @@
+"""Publication: what a run holds, what it refuses, and how `latest` moves."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import json
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+import pandas
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline import publish, tables
+from pipeline.errors import BadConfig, Damaged, ProofFailed
+from pipeline.workspace import workspace
+from tests.steps import STAGES, path_steps, path_table
+
+
+@pytest.fixture
+def output(tmp_path):
+    return tmp_path / "output"
+
+
+def runs_of(output):
+    return sorted(path.name for path in (output / "runs").iterdir())
+
+
+def test_every_table_reads_back_through_latest(output):
+    run = path_steps(output / "steps", vertices=9, weight=4).publish(output)
+    for stage in STAGES:
+        frame = pandas.read_parquet(output / "latest" / stage, dtype_backend="pyarrow")
+        assert frame.equals(path_table(stage, 9, 4).to_pandas(types_mapper=pandas.ArrowDtype))
+    assert pandas.read_parquet(output / "latest" / "coordinates").columns.tolist() == ["vertex", "x", "y"]
+    assert "9 vertices" in (output / "latest" / "report.html").read_text()
+    assert (output / "latest").readlink().as_posix() == f"runs/{run.path.name}"
+
+
+def test_a_run_id_is_time_and_hash(output):
+    steps = path_steps(output / "steps")
+    run = steps.publish(output)
+    assert re.fullmatch(r"[a-zA-Z0-9-]+", run.path.name)
+    stamp = dt.datetime.strptime(run.path.name[:16], publish.STAMP).replace(tzinfo=dt.UTC)
+    assert abs(dt.datetime.now(dt.UTC) - stamp) < dt.timedelta(minutes=5)
+    assert run.manifest.key.startswith(run.path.name[-8:])
+
+
+def test_the_manifest_says_what_the_run_holds(output):
+    run = publish.open_run(path_steps(output / "steps", vertices=9).publish(output).path)
+    facts = run.facts
+    assert facts["graph"] == {"name": "path", "vertices": 9, "arcs": 16, "weight": "int32"}
+    for stage in STAGES:
+        (file,) = facts["tables"][stage]["files"]
+        stored = pq.ParquetFile(run.path / file)
+        assert facts["tables"][stage]["rows"] == stored.metadata.num_rows
+        described = {column["name"]: column["type"] for column in facts["tables"][stage]["columns"]}
+        assert described == {field.name: str(field.type) for field in stored.schema_arrow}
+        assert facts["proofs"][stage]["rules"] == ["it is a path"]
+        assert facts["steps"][stage]["reused"] is False
+    assert set(facts["versions"]) == {"python", "graphmill", "numpy", "scipy", "numba", "pyarrow"}
+    assert facts["backend"] == "cpu"
+    assert facts["machine"]["cpus"] == os.cpu_count()
+    assert os.uname().nodename not in json.dumps(facts)
+
+
+def test_a_reused_step_is_told(output):
+    path_steps(output / "steps").publish(output)
+    again = path_steps(output / "steps").publish(output)
+    assert all(step["reused"] for step in again.facts["steps"].values())
+
+
+def test_an_answer_without_its_proof_is_not_published(output):
+    steps = path_steps(output / "steps")
+    with pytest.raises(ProofFailed, match="no proof of this answer"):
+        dataclasses.replace(steps, proofs=steps.proofs[1:]).publish(output)
+    other = path_steps(output / "other", weight=5)
+    with pytest.raises(ProofFailed, match="no proof of this answer"):
+        dataclasses.replace(steps, proofs=other.proofs).publish(output)
+    assert not (output / "runs").exists()
+
+
+def test_a_proof_that_does_not_hold_is_none(output):
+    steps = path_steps(output / "steps")
+    broken = dataclasses.replace(steps.proofs[0].manifest, facts={**steps.proofs[0].facts, "holds": False})
+    proofs = [dataclasses.replace(steps.proofs[0], manifest=broken), *steps.proofs[1:]]
+    with pytest.raises(ProofFailed):
+        dataclasses.replace(steps, proofs=proofs).publish(output)
+
+
+@pytest.mark.parametrize("harm", ["change", "remove"])
+def test_a_table_that_changed_since_its_proof_is_not_published(output, harm):
+    path_steps(output / "steps", weight=2).publish(output)
+    before = (output / "latest").readlink()
+    steps = path_steps(output / "steps", weight=3)
+    (table,) = tables.files(steps.answers[0].path)
+    if harm == "change":
+        content = bytearray(table.read_bytes())
+        content[len(content) // 2] ^= 1
+        table.write_bytes(content)
+    else:
+        table.unlink()
+    with pytest.raises(Damaged, match=re.escape(str(table))):
+        steps.publish(output)
+    assert (output / "latest").readlink() == before
+    assert runs_of(output) == [before.name]
+
+
+def test_ids_ascend_also_within_a_second_and_where_the_clock_steps_back(output):
+    steps = path_steps(output / "steps")
+    future = output / "runs" / "20990101T000000Z-00000000"
+    ids = [steps.publish(output).path.name for _ in range(3)]
+    shutil.copytree(output / "runs" / ids[-1], future)
+    ids += [future.name, steps.publish(output).path.name]
+    assert ids == sorted(set(ids))
+    assert (output / "latest").readlink().name == ids[-1]
+
+
+def test_keep_removes_the_oldest(output):
+    steps = path_steps(output / "steps")
+    ids = [steps.publish(output).path.name for _ in range(4)]
+    ids.append(steps.publish(output, keep=2).path.name)
+    assert runs_of(output) == ids[-2:]
+    assert publish.open_run(output / "latest").path.name == ids[-1]
+
+
+def test_keep_leaves_what_is_no_run(output):
+    steps = path_steps(output / "steps")
+    steps.publish(output)
+    (output / "runs" / "notes").mkdir()
+    last = steps.publish(output, keep=1).path.name
+    assert runs_of(output) == [last, "notes"]
+
+
+@pytest.mark.parametrize("kind", ["folder", "file", "link", "dangling"])
+def test_a_foreign_latest_is_refused_and_left(output, kind):
+    steps = path_steps(output / "steps")
+    latest = output / "latest"
+    if kind == "folder":
+        latest.mkdir()
+    elif kind == "file":
+        latest.write_text("mine")
+    else:
+        latest.symlink_to(output if kind == "link" else "nowhere")
+    before = latest.lstat()
+    with pytest.raises(BadConfig, match=re.escape(str(latest))):
+        steps.publish(output)
+    assert latest.lstat() == before
+    assert not (output / "runs").exists()
+
+
+def test_a_link_to_a_removed_run_is_mended(output):
+    steps = path_steps(output / "steps")
+    shutil.rmtree(steps.publish(output).path)
+    run = steps.publish(output)
+    assert publish.open_run(output / "latest").path == run.path.resolve()
+
+
+def test_files_are_linked_not_copied(output):
+    steps = path_steps(output / "steps")
+    run = steps.publish(output)
+    for answer in steps.answers:
+        (source,) = tables.files(answer.path)
+        assert source.samefile(run.path / answer.manifest.step / source.name)
+
+
+def test_files_are_copied_across_file_systems(output):
+    memory = Path("/dev/shm")
+    if not memory.is_dir() or memory.stat().st_dev == output.parent.stat().st_dev:
+        pytest.skip("no second file system here")
+    with tempfile.TemporaryDirectory(dir=memory) as elsewhere:
+        steps = path_steps(Path(elsewhere))
+        run = steps.publish(output)
+    assert publish.open_run(run.path).manifest.files == run.manifest.files
+
+
+def test_a_run_without_report_and_coordinates(output):
+    steps = path_steps(output / "steps", coordinates=False, stages=("wcc",))
+    run = publish.publish(output, "path", steps.edges, steps.graph, steps.answers, steps.proofs, None)
+    assert set(publish.open_run(run.path).manifest.files) == {"wcc/part-00000.parquet"}
+
+
+def test_a_run_that_somebody_changed_is_damaged(output):
+    run = path_steps(output / "steps").publish(output)
+    (run.path / "bfs" / "part-00001.parquet").write_bytes(b"PAR1")
+    with pytest.raises(Damaged, match=re.escape("part-00001.parquet: not in the manifest")):
+        publish.open_run(output / "latest")
+
+
+def test_the_next_run_removes_what_a_killed_one_left(output):
+    steps = path_steps(output / "steps")
+    run = steps.publish(output)
+    half = output / "runs" / ".20260101T000000Z-00000000-abc"
+    half.mkdir()
+    (half / "report.html").write_text("half")
+    (output / "runs" / f"{half.name}-latest").symlink_to("runs/20260101T000000Z-00000000")
+    with workspace(output):
+        assert runs_of(output) == [run.path.name]
+    publish.open_run(output / "latest")

@@ -1,0 +1,85 @@
+"""Hand-made step folders of a path graph 0-1-...-n: what `publish` takes, without the steps that compute it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline import tables
+from pipeline.manifest import Folder, make
+from pipeline.publish import publish
+
+STAGES = ("bfs", "sssp", "mst", "wcc", "scc")
+WEIGHT = "int32"
+
+
+@dataclass(frozen=True)
+class Steps:
+    edges: Folder
+    graph: Folder
+    answers: list[Folder]
+    proofs: list[Folder]
+    report: Folder
+
+    def publish(self, output: Path, keep: int = 0) -> Folder:
+        return publish(output, "path", self.edges, self.graph, self.answers, self.proofs, self.report, keep)
+
+
+def path_steps(
+    work: Path, vertices: int = 10, weight: int = 3, coordinates: bool = True, stages: Iterable[str] = STAGES
+) -> Steps:
+    """Every step of the path of `vertices` vertices, each edge of weight `weight`, from source 0."""
+
+    def write_edges(folder: Path) -> dict[str, Any]:
+        ids = np.arange(vertices)
+        weights = pa.array(np.full(vertices - 1, weight, np.int32))
+        pq.write_table(pa.table({"src": ids[:-1], "dst": ids[1:], "weight": weights}), folder / "part-00000.parquet")
+        if coordinates:
+            pq.write_table(pa.table({"vertex": ids, "x": ids * 10, "y": ids * 0}), folder / "coordinates.parquet")
+        return {"weight": WEIGHT, "edges": vertices - 1, "directed": False}
+
+    edges = make(work / "edges", "edges", {}, {"vertices": vertices, "weight": weight, "coordinates": coordinates}, write_edges)
+    facts = {"vertices": vertices, "arcs": 2 * (vertices - 1), "weight": WEIGHT}
+    graph = make(work / "graph", "graph", {"edges": edges.digest}, {}, lambda _: facts)
+    answers = [_answer(work, graph, stage, path_table(stage, vertices, weight)) for stage in stages]
+    proofs = [_proof(work, graph, answer) for answer in answers]
+    report = make(work / "report", "report", {"graph": graph.digest}, {}, lambda folder: _page(folder, vertices))
+    return Steps(edges, graph, answers, proofs, report)
+
+
+def path_table(stage: str, vertices: int, weight: int) -> pa.Table:
+    """The answer of one stage for the path."""
+    ids = np.arange(vertices)
+    zeros = np.zeros(vertices, np.int64)
+    step = {"bfs": 1, "sssp": weight}.get(stage)
+    if step is not None:
+        columns = {"source": zeros, "vertex": ids, "distance": ids * step, "predecessor": pa.array(ids - 1, mask=ids == 0)}
+    elif stage == "mst":
+        columns = {"src": ids[:-1], "dst": ids[1:], "weight": np.full(vertices - 1, weight, np.int32), "labels": zeros[:-1]}
+    else:
+        columns = {"vertex": ids, "labels": zeros}
+    return pa.table(columns).cast(tables.schema(stage, WEIGHT))
+
+
+def _answer(work: Path, graph: Folder, stage: str, table: pa.Table) -> Folder:
+    def write(folder: Path) -> dict[str, Any]:
+        return {"rows": tables.write(folder, stage, WEIGHT, table.to_batches()), "weight": WEIGHT, "sources": [0]}
+
+    return make(work / stage, stage, {"graph": graph.digest}, {}, write)
+
+
+def _proof(work: Path, graph: Folder, answer: Folder) -> Folder:
+    stage = answer.manifest.step
+    facts = {"stage": stage, "holds": True, "rules": ["it is a path"], "seconds": 0.0, "oracle": None}
+    return make(work / f"proof-{stage}", f"proof-{stage}", {"graph": graph.digest, "answer": answer.digest}, {}, lambda _: facts)
+
+
+def _page(folder: Path, vertices: int) -> dict[str, Any]:
+    (folder / "report.html").write_text(f"<!doctype html><title>path</title><p>{vertices} vertices", encoding="utf-8")
+    return {}
