@@ -1,0 +1,10 @@
+"""Proofs of the answers: passes over the arcs that accept the unique answer and nothing else (docs/architecture.md, "Proof").
+
+They share no code with the algorithms, need no second answer, and read any answer, however malformed, without an exception.
+"""
+
+from kernels.certificates.components import certify_scc, certify_wcc
+from kernels.certificates.forest import certify_forest
+from kernels.certificates.paths import certify_bfs, certify_sssp
+
+__all__ = ["certify_bfs", "certify_forest", "certify_scc", "certify_sssp", "certify_wcc"]

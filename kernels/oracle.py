@@ -1,0 +1,131 @@
+"""The second solver: SciPy's csgraph answers again, and the answers are compared.
+
+Four traps of csgraph are walked around. Its spanning tree drops edges of weight 0 and breaks ties as it likes, so it runs on the
+places of the edges in their order, from 1. A sum of duplicates is never built: arcs go in as they are stored, and parallel ones
+are reduced to the lightest for the spanning tree. Its distances are doubles, so integers are compared exactly below 2^53 and to
+one rounding an arc above. Its predecessors depend on the order of the search; they are the certificate's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components, dijkstra, minimum_spanning_tree
+
+from kernels.answers import Certificate, Components, Forest, Paths
+from kernels.certificates.rules import Broken, name_of, require_array, require_rows, require_source, verdict
+from kernels.graph import UNREACHED, Array, Graph, distance_dtype
+
+DOUBLES = 2.0**53  # all integers up to here are doubles
+
+
+def oracle(graph: Graph, stage: str, answer: Paths | Forest | Components) -> Certificate:
+    """Compare an answer with SciPy's.
+
+    Parameters
+    ----------
+    graph : Graph
+    stage : {"bfs", "sssp", "mst", "wcc", "scc"}
+    answer : Paths, Forest or Components
+        What the stage returned. A malformed one does not hold; nothing is raised.
+
+    Returns
+    -------
+    Certificate
+        `rules` names SciPy's function, `reason` the first vertex or edge that differs.
+    """
+    rule, check = _STAGES[stage]
+    return verdict((rule,), check, graph, answer)
+
+
+def _check_bfs(graph: Graph, paths: Paths) -> None:
+    _check_distances(graph, paths, None)
+
+
+def _check_sssp(graph: Graph, paths: Paths) -> None:
+    _check_distances(graph, paths, graph.out.weights)
+
+
+def _check_distances(graph: Graph, paths: Paths, weights: Array | None) -> None:
+    stated = require_array("distance", paths.distance, graph.num_vertices, distance_dtype(weights))
+    solved = dijkstra(_matrix(graph, weights), indices=require_source(graph, paths.source))
+    solved[np.isinf(solved)] = UNREACHED
+    equal = stated == solved
+    if stated.dtype.kind == "i":
+        # an integer and a sum are each rounded at most once an arc
+        error = graph.num_vertices * 2 * np.spacing(solved)
+        equal = np.where(solved < DOUBLES, equal, np.abs(stated - solved) <= error)
+    if not equal.all():
+        row = int(equal.argmin())
+        raise Broken(f"vertex {name_of(graph, row)}: distance {stated[row]} is not SciPy's {solved[row]}")
+
+
+def _check_forest(graph: Graph, forest: Forest) -> None:
+    low, high, weights = _least_edges(graph)
+    length, num_vertices = len(low), graph.num_vertices
+    src, dst = graph.rows_by_id[low], graph.rows_by_id[high]
+    for name, column, solved in (("src", forest.src, src), ("dst", forest.dst, dst), ("weights", forest.weights, weights)):
+        stated = require_array(name, column, length, solved.dtype)
+        if (stated != solved).any():
+            edge = int((stated != solved).argmax())
+            edge_name = f"edge {name_of(graph, src[edge])} - {name_of(graph, dst[edge])}"
+            raise Broken(f"{edge_name} of weight {weights[edge]}: SciPy has it, in place {edge}, where {name} is {stated[edge]}")
+    tree = csr_array((np.ones(length), (src, dst)), shape=(num_vertices, num_vertices))
+    _compare_labels(graph, forest.labels, tree, "weak")
+
+
+def _least_edges(graph: Graph) -> tuple[Array, Array, Array]:
+    """SciPy's minimum spanning forest: ranks of both ends [E], the smaller first, ascending, and the weights [E]."""
+    ends = np.repeat(graph.ranks, np.diff(graph.out.offsets)), graph.ranks[graph.out.indices]
+    low, high = np.minimum(*ends), np.maximum(*ends)
+    weights = np.ones(graph.num_arcs, np.int64) if graph.out.weights is None else np.asarray(graph.out.weights)
+    order = np.lexsort((high, low, weights))
+    order = order[low[order] != high[order]]
+    low, high, weights = low[order], high[order], weights[order]
+    _, place = np.unique(low.astype(np.int64) * graph.num_vertices + high, return_index=True)
+    shape = graph.num_vertices, graph.num_vertices
+    edges = csr_array((place + 1.0, (low[place], high[place])), shape=shape)
+    tree = minimum_spanning_tree(edges).data.astype(np.int64) - 1
+    tree = tree[np.lexsort((high[tree], low[tree]))]
+    return low[tree], high[tree], weights[tree]
+
+
+def _check_wcc(graph: Graph, components: Components) -> None:
+    _compare_labels(graph, components.labels, _matrix(graph, None), "weak")
+
+
+def _check_scc(graph: Graph, components: Components) -> None:
+    _compare_labels(graph, components.labels, _matrix(graph, None), "strong")
+
+
+def _compare_labels(graph: Graph, labels: Any, matrix: csr_array, connection: str) -> None:
+    stated = require_rows("labels", labels, graph.num_vertices, graph.num_vertices)
+    _, component = connected_components(matrix, connection=connection)
+    # rows by ascending id, so the first row of a component is its name
+    _, first = np.unique(component[graph.rows_by_id], return_index=True)
+    solved = graph.rows_by_id[first][component]
+    if (stated != solved).any():
+        row = int((stated != solved).argmax())
+        names = name_of(graph, stated[row]), name_of(graph, solved[row])
+        raise Broken(f"vertex {name_of(graph, row)}: label {names[0]} is not SciPy's {names[1]}")
+
+
+def _matrix(graph: Graph, weights: Array | None) -> csr_array:
+    """The arcs as they are stored, parallel ones side by side; weight 1 without `weights`."""
+    data = np.ones(graph.num_arcs) if weights is None else np.asarray(weights).astype(np.float64)
+    return csr_array((data, graph.out.indices, graph.out.offsets), shape=(graph.num_vertices, graph.num_vertices))
+
+
+_STAGES: dict[str, tuple[str, Callable[..., None]]] = {
+    "bfs": ("distances are those of scipy.sparse.csgraph.dijkstra over hops", _check_bfs),
+    "sssp": (
+        "distances are those of scipy.sparse.csgraph.dijkstra, integers from 2^53 to one rounding of a double an arc",
+        _check_sssp,
+    ),
+    "mst": ("edges and trees are those of scipy.sparse.csgraph.minimum_spanning_tree", _check_forest),
+    "wcc": ("labels are those of scipy.sparse.csgraph.connected_components", _check_wcc),
+    "scc": ("labels are those of scipy.sparse.csgraph.connected_components, strong", _check_scc),
+}
