@@ -118,6 +118,8 @@ def read(path: Path) -> Folder:
     """Open a folder by its manifest, without a look at the other files. Raises Damaged where there is no whole manifest."""
     try:
         content = json.loads((path / FILE).read_text(encoding="utf-8"))
+        if content.pop("seal") != digest_of(content):
+            raise ValueError("its seal differs from its content")
         files = {name: FileEntry(**entry) for name, entry in content.pop("files").items()}
         return Folder(path, Manifest(**content, files=files))
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
@@ -181,8 +183,10 @@ def entries(folder: Path) -> dict[str, FileEntry]:
 
 
 def seal(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write the manifest as the last file of `folder`, and flush all names to the disk."""
-    (folder / FILE).write_text(json.dumps(manifest, indent=1, sort_keys=True, allow_nan=False) + "\n", encoding="utf-8")
+    """Write the manifest, sealed by its own SHA-256, as the last file of `folder`, and flush all names to the disk."""
+    content = json.loads(json.dumps(manifest, allow_nan=False))  # as it will be read: text keys, lists
+    content["seal"] = digest_of(content)
+    (folder / FILE).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     flush(folder / FILE)
     folder.chmod(0o755)  # mkdtemp makes it private; readers are other users
     for inner in (path for path in folder.rglob("*") if path.is_dir()):

@@ -211,6 +211,8 @@ def _retire(runs: Path, keep: int) -> None:
     found = sorted(path for path in runs.iterdir() if RUN_ID.fullmatch(path.name))
     for old in found[:-keep] if keep else []:
         hidden = old.with_name(f".{old.name}")
-        old.rename(hidden)
-        shutil.rmtree(hidden)
-        log.info("run: removed %s, %d are kept", old, keep)
+        try:
+            old.rename(hidden)
+            shutil.rmtree(hidden)
+        except OSError as error:  # the new run is out; the next one tries again
+            log.warning("%s: cannot be removed: %s", old, error.strerror)

@@ -32,44 +32,52 @@ class Steps:
 
 
 def path_steps(
-    work: Path, vertices: int = 10, weight: int = 3, coordinates: bool = True, stages: Iterable[str] = STAGES
+    work: Path, vertices: int = 10, weight: int = 3, spread: int = 1, coordinates: bool = True, stages: Iterable[str] = STAGES
 ) -> Steps:
-    """Every step of the path of `vertices` vertices, each edge of weight `weight`, from source 0."""
+    """Every step of a path of `vertices` vertices, each edge of weight `weight`; see `path_ids` for `spread`."""
+    ids = path_ids(vertices, spread)
 
     def write_edges(folder: Path) -> dict[str, Any]:
-        ids = np.arange(vertices)
         weights = pa.array(np.full(vertices - 1, weight, np.int32))
         pq.write_table(pa.table({"src": ids[:-1], "dst": ids[1:], "weight": weights}), folder / "part-00000.parquet")
         if coordinates:
             pq.write_table(pa.table({"vertex": ids, "x": ids * 10, "y": ids * 0}), folder / "coordinates.parquet")
         return {"weight": WEIGHT, "edges": vertices - 1, "directed": False}
 
-    edges = make(work / "edges", "edges", {}, {"vertices": vertices, "weight": weight, "coordinates": coordinates}, write_edges)
+    asked = {"vertices": vertices, "weight": weight, "spread": spread, "coordinates": coordinates}
+    edges = make(work / "edges", "edges", {}, asked, write_edges)
     facts = {"vertices": vertices, "arcs": 2 * (vertices - 1), "weight": WEIGHT}
     graph = make(work / "graph", "graph", {"edges": edges.digest}, {}, lambda _: facts)
-    answers = [_answer(work, graph, stage, path_table(stage, vertices, weight)) for stage in stages]
+    answers = [_answer(work, graph, stage, path_table(stage, ids, weight)) for stage in stages]
     proofs = [_proof(work, graph, answer) for answer in answers]
     report = make(work / "report", "report", {"graph": graph.digest}, {}, lambda folder: _page(folder, vertices))
     return Steps(edges, graph, answers, proofs, report)
 
 
-def path_table(stage: str, vertices: int, weight: int) -> pa.Table:
-    """The answer of one stage for the path."""
-    ids = np.arange(vertices)
-    zeros = np.zeros(vertices, np.int64)
+def path_ids(vertices: int, spread: int = 1) -> np.ndarray:
+    """Ascending external ids with random gaps up to `spread`: the larger, the larger the tables' files."""
+    return np.random.default_rng(vertices).integers(1, spread, vertices, endpoint=True).cumsum()
+
+
+def path_table(stage: str, ids: np.ndarray, weight: int) -> pa.Table:
+    """The answer of one stage for the path along `ids`, from its first vertex."""
+    hops = np.arange(len(ids))
+    first = np.full(len(ids), ids[0])
     step = {"bfs": 1, "sssp": weight}.get(stage)
     if step is not None:
-        columns = {"source": zeros, "vertex": ids, "distance": ids * step, "predecessor": pa.array(ids - 1, mask=ids == 0)}
+        before = pa.array(np.roll(ids, 1), mask=hops == 0)
+        columns = {"source": first, "vertex": ids, "distance": hops * step, "predecessor": before}
     elif stage == "mst":
-        columns = {"src": ids[:-1], "dst": ids[1:], "weight": np.full(vertices - 1, weight, np.int32), "labels": zeros[:-1]}
+        weights = np.full(len(ids) - 1, weight, np.int32)
+        columns = {"src": ids[:-1], "dst": ids[1:], "weight": weights, "labels": first[:-1]}
     else:
-        columns = {"vertex": ids, "labels": zeros}
+        columns = {"vertex": ids, "labels": first}
     return pa.table(columns).cast(tables.schema(stage, WEIGHT))
 
 
 def _answer(work: Path, graph: Folder, stage: str, table: pa.Table) -> Folder:
     def write(folder: Path) -> dict[str, Any]:
-        return {"rows": tables.write(folder, stage, WEIGHT, table.to_batches()), "weight": WEIGHT, "sources": [0]}
+        return {"rows": tables.write(folder, stage, WEIGHT, table.to_batches()), "weight": WEIGHT}
 
     return make(work / stage, stage, {"graph": graph.digest}, {}, write)
 

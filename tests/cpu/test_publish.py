@@ -18,7 +18,7 @@ import pytest
 from pipeline import publish, tables
 from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.workspace import workspace
-from tests.steps import STAGES, path_steps, path_table
+from tests.steps import STAGES, path_ids, path_steps, path_table
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_every_table_reads_back_through_latest(output):
     run = path_steps(output / "steps", vertices=9, weight=4).publish(output)
     for stage in STAGES:
         frame = pandas.read_parquet(output / "latest" / stage, dtype_backend="pyarrow")
-        assert frame.equals(path_table(stage, 9, 4).to_pandas(types_mapper=pandas.ArrowDtype))
+        assert frame.equals(path_table(stage, path_ids(9), 4).to_pandas(types_mapper=pandas.ArrowDtype))
     assert pandas.read_parquet(output / "latest" / "coordinates").columns.tolist() == ["vertex", "x", "y"]
     assert "9 vertices" in (output / "latest" / "report.html").read_text()
     assert (output / "latest").readlink().as_posix() == f"runs/{run.path.name}"

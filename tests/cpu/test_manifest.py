@@ -1,0 +1,140 @@
+"""Folders with a manifest: written whole or not at all, reused only while they are what they were."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pipeline import manifest
+from pipeline.errors import Damaged
+
+
+def write_numbers(folder):
+    (folder / "inner").mkdir()
+    (folder / "inner" / "numbers.txt").write_text("1 2 3")
+    (folder / "more.txt").write_text("4")
+    return {"count": 4, "by_id": {7: "a", 10: "b"}, "pair": (1, 2), "share": 0.1}
+
+
+def never(_):
+    raise AssertionError("made again")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return manifest.make(tmp_path / "numbers", "numbers", {"source": "abc"}, {"limit": 5}, write_numbers)
+
+
+def again(folder, write, inputs=None, parameters=None):
+    return manifest.make(folder.path, "numbers", inputs or {"source": "abc"}, parameters or {"limit": 5}, write)
+
+
+def test_what_was_made_reads_back(folder):
+    found = manifest.read(folder.path)
+    manifest.check(found)
+    assert found.facts == {"count": 4, "by_id": {"7": "a", "10": "b"}, "pair": [1, 2], "share": 0.1}
+    assert set(found.manifest.files) == {"inner/numbers.txt", "more.txt"}
+    assert found.digest == folder.digest
+
+
+def test_a_valid_folder_is_reused(folder):
+    reused = again(folder, never)
+    assert reused.reused
+    assert reused.digest == folder.digest
+
+
+@pytest.mark.parametrize("change", [{"inputs": {"source": "abd"}}, {"parameters": {"limit": 6}}])
+def test_another_key_makes_it_again(folder, change):
+    fresh = again(folder, lambda _: {"count": 0}, **change)
+    assert not fresh.reused
+    assert manifest.read(folder.path).facts == {"count": 0}
+    assert [path.name for path in folder.path.iterdir()] == [manifest.FILE]
+
+
+def harm_content(path):
+    (path / "more.txt").write_text("5")
+
+
+def harm_size(path):
+    (path / "more.txt").write_text("44")
+
+
+def harm_missing(path):
+    (path / "inner" / "numbers.txt").unlink()
+
+
+def harm_extra(path):
+    (path / "extra.txt").write_text("")
+
+
+@pytest.mark.parametrize("harm", [harm_content, harm_size, harm_missing, harm_extra])
+def test_a_changed_folder_is_damaged_and_made_again(folder, harm):
+    harm(folder.path)
+    with pytest.raises(Damaged, match=r"\.txt"):
+        manifest.check(manifest.read(folder.path))
+    assert not again(folder, write_numbers).reused
+    manifest.check(manifest.read(folder.path))
+
+
+def test_a_manifest_with_any_bit_flipped_never_reads_as_another(folder):
+    path = folder.path / manifest.FILE
+    whole = path.read_bytes()
+    expected = manifest.read(folder.path).manifest
+    for bit in range(8 * len(whole)):
+        content = bytearray(whole)
+        content[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(content)
+        try:
+            assert manifest.read(folder.path).manifest == expected  # a space became a tab
+        except Damaged:
+            continue
+
+
+def test_a_manifest_cut_at_any_byte_is_damaged(folder):
+    path = folder.path / manifest.FILE
+    whole = path.read_bytes()
+    for length in range(len(whole) - 1):  # the last byte is a newline
+        path.write_bytes(whole[:length])
+        with pytest.raises(Damaged):
+            manifest.read(folder.path)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "3", "null", '"text"', '{"files": []}', '{"seal": 1}'])
+def test_a_manifest_of_another_shape_is_damaged(folder, text):
+    (folder.path / manifest.FILE).write_text(text)
+    with pytest.raises(Damaged, match="no readable manifest"):
+        manifest.read(folder.path)
+
+
+def test_a_manifest_that_names_a_file_outside_is_damaged(folder):
+    outside = folder.path.parent / "outside.txt"
+    outside.write_text("4")
+    content = json.loads((folder.path / manifest.FILE).read_text())
+    content["files"]["../outside.txt"] = content["files"]["more.txt"]
+    del content["seal"]
+    manifest.seal(folder.path, content)
+    with pytest.raises(Damaged, match="outside"):
+        manifest.check(manifest.read(folder.path))
+
+
+@pytest.mark.parametrize("error", [ValueError("bad"), KeyboardInterrupt(), SystemExit(1)])
+def test_a_step_that_fails_leaves_the_old_folder_and_nothing_else(folder, error):
+    def fail(fresh):
+        (fresh / "half.txt").write_text("half")
+        raise error
+
+    with pytest.raises(type(error)):
+        again(folder, fail, parameters={"limit": 6})
+    manifest.check(manifest.read(folder.path))
+    assert [path.name for path in folder.path.parent.iterdir()] == [folder.path.name]
+
+
+def test_facts_that_json_does_not_have_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="JSON"):
+        manifest.make(tmp_path / "nan", "nan", {}, {}, lambda _: {"share": float("nan")})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_others_may_read_what_was_made(folder):
+    assert folder.path.stat().st_mode & 0o055 == 0o055
