@@ -1,0 +1,1 @@
+"""Our kernels against SciPy, igraph and NetworKit on the same graphs: `python -m benchmarks`."""
