@@ -89,7 +89,7 @@ def run(
     )
     from pipeline.run import run as run_all
 
-    _summarise(run_all(config), config.output)
+    summarise(run_all(config), config.output)
 
 
 def main() -> None:
@@ -128,7 +128,8 @@ def _listed(names: str | None) -> list[str] | None:
     return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
 
 
-def _summarise(published: Folder, output: Path) -> None:
+def summarise(published: Folder, output: Path) -> None:
+    """Print what a run published, and where it lies."""
     facts = published.facts
     graph = facts["graph"]
     print(f"\n{graph['name']}: {graph['vertices']:,} vertices, {graph['arcs']:,} arcs; every answer proved")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,12 @@ def files(folder: Path) -> list[Path]:
 def read(folder: Path, **options: Any) -> pa.Table:
     """Read a whole table, its page checksums verified."""
     return pa.concat_tables(pq.ParquetFile(path, page_checksum_verification=True).read(**options) for path in files(folder))
+
+
+def head(folder: Path, rows: int) -> pa.Table:
+    """Read the first rows of a table, and no more than they need."""
+    with pq.ParquetFile(files(folder)[0], page_checksum_verification=True) as file:
+        return pa.Table.from_batches([*islice(file.iter_batches(rows), 1)], file.schema_arrow)
 
 
 def _encoding(kind: pa.DataType) -> str:

@@ -1,0 +1,60 @@
+"""What a person sees of a run in Prefect: a summary, a link to the report, the first rows of each table."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
+
+from pipeline import tables
+from pipeline.manifest import Folder
+
+ROWS = 10
+
+
+def show(published: Folder) -> None:
+    """Create the artifacts of a published run; their keys are NAME-summary, NAME-report and NAME-TABLE."""
+    name = published.facts["graph"]["name"]
+    create_markdown_artifact(summary(published), key=key(name, "summary"))
+    create_link_artifact(
+        (published.path / "report.html").resolve().as_uri(),
+        link_text=f"Report of {name}",
+        key=key(name, "report"),
+        description="On the machine that ran the flow.",
+    )
+    for table, described in published.facts["tables"].items():
+        create_table_artifact(
+            tables.head(published.path / table, ROWS).to_pylist(),
+            key=key(name, table),
+            description=f"The first {min(ROWS, described['rows'])} of {described['rows']:,} rows of {published.path / table}",
+        )
+
+
+def key(name: str, what: str) -> str:
+    """A key that Prefect accepts: lower-case letters, digits and hyphens."""
+    return re.sub("[^a-z0-9]+", "-", f"{name}-{what}".lower()).strip("-")
+
+
+def summary(published: Folder) -> str:
+    """What ran and what came out, as Markdown."""
+    facts = published.facts
+    graph, proofs = facts["graph"], facts["proofs"]
+    lines = [
+        f"# {graph['name']}: {graph['vertices']:,} vertices, {graph['arcs']:,} arcs",
+        f"Published in `{published.path}`.",
+        "| table | rows | proof |\n|---|---:|---|",
+        *(f"| {table} | {described['rows']:,} | {_proof(proofs.get(table))} |" for table, described in facts["tables"].items()),
+        "\n| step | seconds | |\n|---|---:|---|",
+        *(
+            f"| {step} | {did['seconds']:.2f} | {'still valid, skipped' if did['reused'] else ''} |"
+            for step, did in facts["steps"].items()
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def _proof(proof: dict[str, Any] | None) -> str:
+    if proof is None:
+        return ""
+    return "certificate and oracle" if proof["oracle"] else "certificate"

@@ -1,0 +1,35 @@
+"""The road network: how far, over which roads, and what hangs together."""
+
+from __future__ import annotations
+
+from prefect import flow
+
+from flows.tasks import draw, ingest, lay_out, prove_all, publish, read_run, run_name, run_stages, show
+from pipeline.manifest import Folder
+from pipeline.workspace import workspace
+
+
+@flow(name="road-network", flow_run_name=run_name, persist_result=False)
+def road_network(run: str = "conf/runs/new-york.toml", sources: list[int] | None = None) -> Folder:
+    """Ingest the roads with their coordinates, lay them out in windows, measure distances, forest and components, prove, publish.
+
+    Parameters
+    ----------
+    run
+        The run's file.
+    sources
+        External ids of the crossings to measure from, instead of the file's.
+    """
+    config = read_run(run, sources, order="windowed")  # neighbours on the map stay neighbours in memory
+    with workspace(config.output) as work:
+        edges = ingest(config.graph, work)
+        graph = lay_out(edges, config.layout, work)
+        distances = run_stages(config, graph, ("bfs", "sssp"), work)
+        forest = run_stages(config, graph, ("mst",), work)
+        components = run_stages(config, graph, ("wcc", "scc"), work)
+        answers = distances + forest + components
+        proofs = prove_all(config, graph, answers, work)
+        report = draw(config.graph.title, edges, graph, answers, proofs, work)
+        published = publish(config, edges, graph, answers, proofs, report)
+        show(published)
+    return published

@@ -1,0 +1,127 @@
+"""The steps of the pipeline as Prefect tasks: their names in the terminal, and which failures are tried again.
+
+Prefect neither caches nor keeps a result: a step that is still valid is skipped by its manifest (`pipeline/manifest.py`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from aiohttp import ClientError
+from prefect import runtime, task
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State, TaskRun
+from prefect.tasks import Task, exponential_backoff
+
+import flows.artifacts
+import pipeline.ingest
+import pipeline.layout
+import pipeline.publish
+import pipeline.report
+import pipeline.stages
+import pipeline.verify
+from flows.embedded import guard_embedded_server
+from pipeline.config import GraphConfig, LayoutConfig, RunConfig, StageName, load_run
+from pipeline.manifest import Folder
+
+P = ParamSpec("P")
+R = TypeVar("R")
+log = logging.getLogger(__name__)
+PASSING = (OSError, ClientError)  # disks, networks, servers; ClientError is what fsspec raises for an HTTP status
+
+guard_embedded_server()
+
+
+def can_pass(_task: Task[..., Any], _run: TaskRun, state: State[Any]) -> bool:
+    """Whether a failed task is worth another try: never when the error is the user's to mend, or ours."""
+    return isinstance(state.result(raise_on_failure=False), PASSING)
+
+
+def step(name: str, run_name: str | None = None) -> Callable[[Callable[P, R]], Task[P, R]]:
+    """Make a function a task; `run_name` may use its arguments."""
+    return task(
+        name=name,
+        task_run_name=run_name or name,
+        retries=3,
+        retry_delay_seconds=exponential_backoff(2),
+        retry_jitter_factor=0.2,
+        retry_condition_fn=can_pass,
+        cache_policy=NO_CACHE,
+        persist_result=False,
+    )
+
+
+@step("edges")
+def ingest(graph: GraphConfig, work: Path) -> Folder:
+    """Read the source into an edge list."""
+    log.info("edges: started, from %s", graph.source)
+    return pipeline.ingest.ingest(graph, work)
+
+
+@step("graph")
+def lay_out(edges: Folder, layout: LayoutConfig, work: Path) -> Folder:
+    """Clean the edge list and store the graph."""
+    log.info("graph: started, %s order", layout.order)
+    return pipeline.layout.lay_out(edges, layout, work)
+
+
+@step("stage", run_name="{stage}")
+def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], work: Path) -> Folder:
+    """Run one algorithm and write its table."""
+    log.info("%s: started", stage)
+    return pipeline.stages.run_stage(graph, stage, sources, work)
+
+
+@step("certificate", run_name="certificate of {answer.manifest.step}")
+def prove(graph: Folder, answer: Folder, oracle: bool, work: Path) -> Folder:
+    """Prove an answer's table."""
+    log.info("proof-%s: started", answer.manifest.step)
+    return pipeline.verify.prove(graph, answer, oracle, work)
+
+
+@step("report")
+def draw(name: str, edges: Folder, graph: Folder, answers: Sequence[Folder], proofs: Sequence[Folder], work: Path) -> Folder:
+    """Draw the report."""
+    log.info("report: started")
+    return pipeline.report.draw(name, edges, graph, answers, proofs, work)
+
+
+@step("publish")
+def publish(
+    run: RunConfig, edges: Folder, graph: Folder, answers: Sequence[Folder], proofs: Sequence[Folder], report: Folder
+) -> Folder:
+    """Publish the proved tables."""
+    log.info("publish: started")
+    return pipeline.publish.publish(run.output, run.graph.title, edges, graph, answers, proofs, report, run.keep)
+
+
+@step("artifacts")
+def show(published: Folder) -> None:
+    """Tell Prefect of the published run."""
+    flows.artifacts.show(published)
+
+
+def run_stages(run: RunConfig, graph: Folder, stages: Sequence[StageName], work: Path) -> list[Folder]:
+    """Run those of `stages` that the run asks for."""
+    return [run_stage(graph, stage, run.sources, work) for stage in stages if stage in run.stages]
+
+
+def prove_all(run: RunConfig, graph: Folder, answers: Sequence[Folder], work: Path) -> list[Folder]:
+    """Prove every answer, and compare it with the oracle where the run asks for it."""
+    return [prove(graph, answer, run.oracle, work) for answer in answers]
+
+
+def read_run(path: str, sources: Sequence[int] | None, order: str) -> RunConfig:
+    """Read a run's file; `sources` replace its own, and `order` is the layout's unless the file states one. Raises BadConfig."""
+    run = load_run(Path(path)) if sources is None else load_run(Path(path), sources=sources)
+    if "order" in run.layout.model_fields_set:
+        return run
+    return run.model_copy(update={"layout": run.layout.model_copy(update={"order": order})})
+
+
+def run_name() -> str:
+    """What Prefect calls a run of a flow: the name of its file."""
+    return Path(runtime.flow_run.parameters["run"]).stem
