@@ -1,0 +1,36 @@
+"""Components are named by their vertex of smallest external id."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from kernels.backend import frozen
+from kernels.graph import Array, Graph
+
+
+def smallest_ids(graph: Graph, component: Array) -> Array:
+    """Name each row's component by its row of smallest external id.
+
+    Parameters
+    ----------
+    graph : Graph
+    component : index width [V]
+        Any number from 0 to V - 1, the same for all rows of a component and for no other row.
+
+    Returns
+    -------
+    index width [V]
+    """
+    return _name(frozen(graph.rows_by_id), frozen(component), np.full_like(component, -1))
+
+
+@njit(cache=True, nogil=True)
+def _name(rows_by_id, component, name):  # type: ignore[no-untyped-def]
+    """Let the first row of each component, by external id, name it; `name` [V] comes in as -1."""
+    labels = np.empty_like(component)
+    for row in rows_by_id:
+        if name[component[row]] < 0:
+            name[component[row]] = row
+        labels[row] = name[component[row]]
+    return labels

@@ -1,0 +1,21 @@
+"""Weak components: what arcs join, whatever their direction."""
+
+from __future__ import annotations
+
+from kernels.answers import Components
+from kernels.backend import require_numpy
+from kernels.graph import Graph
+
+
+def wcc(graph: Graph) -> Components:
+    """Find the weak components, each named by its smallest external id.
+
+    Raises
+    ------
+    TypeError
+        If the graph's arrays belong to a backend without this kernel.
+    """
+    require_numpy(graph, "wcc")
+    from kernels.wcc.cpu import components
+
+    return components(graph)
