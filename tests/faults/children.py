@@ -1,0 +1,58 @@
+"""Work in a forked child that may crash, be killed or be limited, without harm to the tests."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+def outcome(work: Callable[[], Any]) -> Any:
+    """Result of `work()` in a child, or the exception that it raised. Fails if the child died of anything else."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            try:
+                result = work()
+            except Exception as error:
+                result = error
+            with os.fdopen(writer, "wb") as pipe:
+                pickle.dump(result, pipe)
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        answer = pipe.read()
+    _, status = os.waitpid(child, 0)
+    assert answer, f"the child died, status {status}"
+    return pickle.loads(answer)
+
+
+@contextlib.contextmanager
+def working(work: Callable[[], Any]) -> Iterator[int]:
+    """A child that does `work()` and is killed at the end of the block, if it still lives."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    try:
+        yield child
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 30) -> None:
+    """Return as soon as `condition()` holds; fail after `seconds`."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"not within {seconds} s"
+        time.sleep(0.001)
