@@ -1,7 +1,7 @@
 """Publication: the tables, the report and the manifest of a run appear by one rename, then `latest` names them.
 
-A reader sees a whole run or none. The files of a run are those that the steps wrote and the certificates read, linked, not
-written a second time; their hashes are taken where they will be read.
+A reader sees a whole run or none. The answers of a run are the very files that the steps wrote and the certificates read,
+linked, not written a second time; their hashes are taken where they will be read.
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from pipeline import manifest, tables
 from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.manifest import FileEntry, Folder, Manifest
 
 log = logging.getLogger(__name__)
+COORDINATES = "coordinates.parquet"  # of the edge list
 LIBRARIES = ("graphmill", "numpy", "scipy", "numba", "pyarrow")
 STAMP = "%Y%m%dT%H%M%SZ"
 RUN_ID = re.compile(r"(\d{8}T\d{6}Z)-[0-9a-f]{8}")
@@ -84,7 +87,7 @@ def publish(
         facts = {
             "run": run_id,
             "graph": {"name": name, **graph.facts},
-            "tables": _tables(edges, answers, files),
+            "tables": _tables(fresh, edges.facts["weight"]),
             "proofs": {proof.facts["stage"]: proof.facts for proof in proofs},
             "steps": {step.manifest.step: _summary(step) for step in steps},
             "versions": {"python": platform.python_version(), **{library: version(library) for library in LIBRARIES}},
@@ -137,20 +140,33 @@ def _next_stamp(runs: Path) -> str:
 
 
 def _collect(fresh: Path, edges: Folder, answers: Sequence[Folder], report: Folder | None) -> dict[str, FileEntry]:
-    """Link the files of a run into `fresh`, flush and hash them. Raises Damaged where one is not what its step wrote."""
+    """Put the files of a run into `fresh`, flush and hash them. Raises Damaged where one is not what its step wrote."""
     origins = {f"{answer.manifest.step}/{file}": (answer, file) for answer in answers for file in answer.manifest.files}
-    if "coordinates.parquet" in edges.manifest.files:
-        origins["coordinates/part-00000.parquet"] = (edges, "coordinates.parquet")
     if report:
         origins["report.html"] = (report, "report.html")
     for place, (step, file) in origins.items():
         (fresh / place).parent.mkdir(exist_ok=True)
         _link(step.path / file, fresh / place)
+    if COORDINATES in edges.manifest.files:
+        _sort_coordinates(edges, fresh / "coordinates")
     files = manifest.entries(fresh)
     for place, (step, file) in origins.items():
-        if files[place] != step.manifest.files[file]:
-            raise Damaged(f"{step.path / file}: its size or SHA-256 differs from its manifest's")
+        _require_same(step, file, files[place].sha256)
     return files
+
+
+def _sort_coordinates(edges: Folder, folder: Path) -> None:
+    """Write the edge list's coordinates, which lie as the source has them, as a table like the others."""
+    source = edges.path / COORDINATES
+    _require_same(edges, COORDINATES, manifest.sha256_of(source) if source.exists() else "none")
+    table = pq.ParquetFile(source, page_checksum_verification=True).read().sort_by("vertex")
+    folder.mkdir()
+    tables.write(folder, "coordinates", None, table.cast(tables.schema("coordinates", None)).to_batches())
+
+
+def _require_same(step: Folder, file: str, sha256: str) -> None:
+    if step.manifest.files[file].sha256 != sha256:
+        raise Damaged(f"{step.path / file}: its SHA-256 differs from its manifest's")
 
 
 def _link(source: Path, target: Path) -> None:
@@ -163,15 +179,15 @@ def _link(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def _tables(edges: Folder, answers: Sequence[Folder], files: Mapping[str, FileEntry]) -> dict[str, Any]:
-    rows = {answer.manifest.step: answer.facts["rows"] for answer in answers}
+def _tables(fresh: Path, weight: str | None) -> dict[str, Any]:
     return {
-        table: {
-            "rows": count,
-            "columns": tables.describe(table, edges.facts["weight"]),
-            "files": sorted(file for file in files if file.startswith(f"{table}/")),
+        folder.name: {
+            "rows": sum(pq.read_metadata(file).num_rows for file in tables.files(folder)),
+            "columns": tables.describe(folder.name, weight),
+            "files": [file.relative_to(fresh).as_posix() for file in tables.files(folder)],
         }
-        for table, count in rows.items()
+        for folder in sorted(fresh.iterdir())
+        if folder.is_dir()
     }
 
 

@@ -48,6 +48,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     ),
     "wcc": _COMPONENTS,
     "scc": _COMPONENTS,
+    "coordinates": (_VERTEX, Column("x", "float64", "degrees, east"), Column("y", "float64", "degrees, north")),
 }
 
 

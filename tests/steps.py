@@ -41,7 +41,7 @@ def path_steps(
         weights = pa.array(np.full(vertices - 1, weight, np.int32))
         pq.write_table(pa.table({"src": ids[:-1], "dst": ids[1:], "weight": weights}), folder / "part-00000.parquet")
         if coordinates:
-            pq.write_table(pa.table({"vertex": ids, "x": ids * 10, "y": ids * 0}), folder / "coordinates.parquet")
+            pq.write_table(pa.table({"vertex": ids[::-1], "x": ids * 0.5, "y": ids * 0.0}), folder / "coordinates.parquet")
         return {"weight": WEIGHT, "edges": vertices - 1, "directed": False}
 
     asked = {"vertices": vertices, "weight": weight, "spread": spread, "coordinates": coordinates}

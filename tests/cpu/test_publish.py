@@ -35,9 +35,15 @@ def test_every_table_reads_back_through_latest(output):
     for stage in STAGES:
         frame = pandas.read_parquet(output / "latest" / stage, dtype_backend="pyarrow")
         assert frame.equals(path_table(stage, path_ids(9), 4).to_pandas(types_mapper=pandas.ArrowDtype))
-    assert pandas.read_parquet(output / "latest" / "coordinates").columns.tolist() == ["vertex", "x", "y"]
     assert "9 vertices" in (output / "latest" / "report.html").read_text()
     assert (output / "latest").readlink().as_posix() == f"runs/{run.path.name}"
+
+
+def test_coordinates_are_a_sorted_table(output):
+    path_steps(output / "steps", vertices=3).publish(output)
+    assert tables.read(output / "latest" / "coordinates").to_pylist() == [
+        {"vertex": 1, "x": 1.5, "y": 0.0}, {"vertex": 2, "x": 1.0, "y": 0.0}, {"vertex": 3, "x": 0.5, "y": 0.0},
+    ]  # fmt: skip
 
 
 def test_a_run_id_is_time_and_hash(output):
@@ -53,6 +59,7 @@ def test_the_manifest_says_what_the_run_holds(output):
     run = publish.open_run(path_steps(output / "steps", vertices=9).publish(output).path)
     facts = run.facts
     assert facts["graph"] == {"name": "path", "vertices": 9, "arcs": 16, "weight": "int32"}
+    assert set(facts["tables"]) == {*STAGES, "coordinates"}
     for stage in STAGES:
         (file,) = facts["tables"][stage]["files"]
         stored = pq.ParquetFile(run.path / file)
@@ -92,11 +99,12 @@ def test_a_proof_that_does_not_hold_is_none(output):
 
 
 @pytest.mark.parametrize("harm", ["change", "remove"])
-def test_a_table_that_changed_since_its_proof_is_not_published(output, harm):
+@pytest.mark.parametrize("step", ["bfs/part-00000.parquet", "edges/coordinates.parquet", "report/report.html"])
+def test_a_file_that_changed_since_its_step_is_not_published(output, step, harm):
     path_steps(output / "steps", weight=2).publish(output)
     before = (output / "latest").readlink()
     steps = path_steps(output / "steps", weight=3)
-    (table,) = tables.files(steps.answers[0].path)
+    table = output / "steps" / step
     if harm == "change":
         content = bytearray(table.read_bytes())
         content[len(content) // 2] ^= 1
