@@ -1,0 +1,87 @@
+"""Stored bytes to plain ones, in chunks of bounded size, by what the bytes say and not by the file's name.
+
+The limits on size and ratio are looked at chunk by chunk, so a bomb costs one chunk of memory.
+"""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from typing import IO, Any, cast
+
+from pipeline.config import MIB, Limits
+from pipeline.errors import BadInput
+from pipeline.ingest.source import Stored
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+CHUNK = 8 * MIB
+XZ_MEMORY = 256 * MIB  # an xz header may ask for 4 GiB; `xz -9` asks for 65 MiB
+RATIO_FROM = 16 * MIB  # small files of one repeated line compress well, and harm nobody
+_GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
+_CORRUPT = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstd.ZstdError)
+
+
+def is_plain(stored: Stored) -> bool:
+    """Whether the file is not compressed."""
+    return not stored.peek(6).startswith((_GZIP, _XZ, _ZSTD))
+
+
+def chunks(stored: Stored, limits: Limits) -> Iterator[bytes]:
+    """Yield the plain bytes, about CHUNK at a time. Raises BadInput for corrupt input and for crossed limits."""
+    file = stored.source.url
+    total = 0
+    parts: list[bytes] = []
+    try:
+        for part in _plain(stored):
+            total += len(part)
+            if total > limits.bytes:
+                raise BadInput(file, f"holds over {limits.bytes} bytes of content, the limit")
+            if total > RATIO_FROM and total > limits.ratio * stored.bytes:
+                raise BadInput(file, f"{stored.bytes} bytes hold over {total}: more than {limits.ratio:g} times, the limit")
+            parts.append(part)
+            if sum(map(len, parts)) >= CHUNK:
+                yield b"".join(parts)
+                parts = []
+    except _CORRUPT as error:
+        raise BadInput(file, f"its compression is truncated or corrupt: {error} (after {total} bytes of content)") from error
+    if parts:
+        yield b"".join(parts)
+
+
+def _plain(stored: Stored) -> Iterator[bytes]:
+    head = stored.peek(6)
+    if head.startswith(_GZIP):
+        return _read(gzip.GzipFile(fileobj=cast(IO[bytes], stored), mode="rb"))
+    if head.startswith(_XZ):
+        return _frames(stored, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY))
+    if head.startswith(_ZSTD):
+        return _frames(stored, zstd.ZstdDecompressor)
+    return _read(stored)
+
+
+def _read(file: Any) -> Iterator[bytes]:
+    while chunk := file.read(CHUNK):
+        yield chunk
+
+
+def _frames(stored: Stored, new: Callable[[], Any]) -> Iterator[bytes]:
+    """Decompress frame after frame; zeros between them are padding."""
+    data = stored.read()
+    while data:
+        frame = new()
+        while not frame.eof:
+            if not data and frame.needs_input and not (data := stored.read()):
+                raise EOFError("the file ends before its end mark")
+            if chunk := frame.decompress(data, CHUNK):
+                yield chunk
+            data = b""
+        data = frame.unused_data.lstrip(b"\0")
+        while not data and (more := stored.read()):
+            data = more.lstrip(b"\0")

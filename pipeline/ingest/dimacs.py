@@ -1,0 +1,58 @@
+"""The 9th DIMACS Implementation Challenge's files: graphs (`.gr`), bare arc lines, and coordinates (`.co`).
+
+`c` comments, `p sp VERTICES ARCS`, then `a SRC DST WEIGHT`; `p aux sp co VERTICES`, then `v ID X Y`. Ids from 1.
+http://www.diag.uniroma1.it/challenge9/format.shtml
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.config import GraphConfig
+from pipeline.errors import BadInput
+from pipeline.ingest.edge_list import EdgeList
+from pipeline.ingest.rows import LARGEST, Declared, Field, Rows, tables
+from pipeline.ingest.text import Text, problem
+
+_DEGREES = Field("x", pa.float64(), low=-sys.float_info.max), Field("y", pa.float64(), low=-sys.float_info.max)
+
+
+def read(text: Text, graph: GraphConfig, weight: pa.DataType) -> EdgeList:
+    """Read a `.gr` file, header first."""
+    line = text.header(b"c")
+    if line.startswith(b"a "):
+        raise BadInput(
+            text.file, 'an arc before the header "p sp VERTICES ARCS"; format = "arcs" reads files without one', text.line
+        )
+    vertices, arcs = problem(text, line, b"p sp", 2)
+    rows = _arcs(weight, 1, vertices)
+    return EdgeList(
+        tables(text, rows, graph.limits.edges, Declared(arcs, text.line)), weight, first_id=1, declared_vertices=vertices
+    )
+
+
+def read_arcs(text: Text, graph: GraphConfig, weight: pa.DataType) -> EdgeList:
+    """Read arc lines without a header; the ids may start anywhere."""
+    return EdgeList(tables(text, _arcs(weight, 0, LARGEST), graph.limits.edges), weight)
+
+
+def coordinates(text: Text, limit: int) -> tuple[int, Iterator[pa.Table]]:
+    """Read a `.co` file: how many vertices, and tables of `vertex` int64, `x` and `y` float64 in degrees."""
+    line = text.header(b"c")
+    (vertices,) = problem(text, line, b"p aux sp co", 1)
+    rows = Rows((Field("vertex", pa.int64(), 1, vertices), *_DEGREES), tag=b"v", header=b"p", comment=b"c")
+    return vertices, map(_to_degrees, tables(text, rows, limit, Declared(vertices, text.line)))
+
+
+def _arcs(weight: pa.DataType, low: int, high: int) -> Rows:
+    ids = Field("src", pa.int64(), low, high), Field("dst", pa.int64(), low, high)
+    return Rows((*ids, Field("weight", weight, decimals=True)), tag=b"a", header=b"p", comment=b"c")
+
+
+def _to_degrees(table: pa.Table) -> pa.Table:
+    degrees = {name: pc.divide(table[name], 1e6) for name in ("x", "y")}
+    return pa.table({"vertex": table["vertex"], **degrees})

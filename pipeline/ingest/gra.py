@@ -1,0 +1,84 @@
+"""GRAIL adjacency lines (`.gra`): a title, the number of vertices, then a line `V: C1 C2 ... #` for each; ids from 0.
+
+Yıldırım, Chaoji, Zaki, "GRAIL: Scalable Reachability Index for Large Graphs", PVLDB 2010; https://github.com/zakimjz/grail
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv
+
+from pipeline.config import GraphConfig
+from pipeline.ingest.edge_list import EdgeList
+from pipeline.ingest.rows import Declared, check_count, too_many
+from pipeline.ingest.text import Text, line_of, parse, problem, shown, tidied
+
+_LINE = re.compile(rb"([0-9]+) ?:((?: ?[0-9]+)*) ?#")
+_TO_LINES = bytes.maketrans(b" \t", b"\n\n")
+_END, _COLON = -1, -2  # what `#` and `:` become between the ids
+
+
+def read(text: Text, graph: GraphConfig, _weight: pa.DataType) -> EdgeList:
+    """Read adjacency lines in any order, and as many as the second line says."""
+    text.header()  # the title, which says nothing
+    (vertices,) = problem(text, text.header(), b"", 1)
+    return EdgeList(_tables(text, vertices, graph.limits.edges), None, first_id=0, declared_vertices=vertices)
+
+
+def _tables(text: Text, vertices: int, limit: int) -> Iterator[pa.Table]:
+    declared = Declared(vertices, text.line)
+    lines, arcs = 0, 0
+    for block in text.blocks():
+        table, count = parse(text.file, block, tidied, lambda data: _read(data, vertices), lambda line: _explain(line, vertices))
+        if lines + count > vertices:
+            raise too_many(text.file, line_of(block, tidied, lambda _line: 1, vertices - lines), vertices, declared)
+        if arcs + len(table) > limit:
+            raise too_many(text.file, line_of(block, tidied, _count, limit - arcs), limit, None)
+        lines += count
+        arcs += len(table)
+        yield table
+    check_count(text.file, lines, declared)
+
+
+def _read(data: bytes, vertices: int) -> tuple[pa.Table, int] | None:
+    """Return the arcs and the number of lines; None where a line is not as it should be."""
+    if not data:
+        return pa.table({"src": pa.array([], pa.int64()), "dst": pa.array([], pa.int64())}), 0
+    lines = data.count(b"\n")
+    if b"-" in data or b"x" in data or b"X" in data or not lines == data.count(b"#\n") == data.count(b"#") == data.count(b":"):
+        return None
+    column = data.translate(_TO_LINES).replace(b"#", b"\n%d" % _END).replace(b":", b"\n%d\n" % _COLON)
+    try:
+        tokens = csv.read_csv(
+            pa.BufferReader(column),
+            csv.ReadOptions(column_names=["id"]),
+            csv.ParseOptions(quote_char=False),
+            csv.ConvertOptions(column_types={"id": pa.int64()}, null_values=[]),
+        )["id"].to_numpy()
+    except pa.ArrowInvalid:
+        return None
+    ends = np.flatnonzero(tokens == _END)
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    named = np.array_equal(np.flatnonzero(tokens == _COLON), starts + 1) and int(tokens[starts].min()) >= 0
+    if not named or int(tokens.max()) >= vertices:
+        return None
+    is_child = tokens >= 0
+    is_child[starts] = False
+    return pa.table({"src": np.repeat(tokens[starts], ends - starts - 2), "dst": tokens[is_child]}), lines
+
+
+def _explain(line: bytes, vertices: int) -> str | None:
+    if not (found := _LINE.fullmatch(line)):
+        return f'{shown(line)} where "VERTEX: CHILDREN #" is due'
+    for value in (found[1], *found[2].split()):
+        if len(value.lstrip(b"0")) > 19 or int(value) >= vertices:
+            return f"vertex {shown(value)} is not in 0..{vertices - 1}"
+    return None
+
+
+def _count(line: bytes) -> int:
+    return len(line.partition(b":")[2].split()) - 1

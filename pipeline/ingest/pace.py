@@ -1,0 +1,22 @@
+"""PACE 2016 graphs (`.gr`): `c` comments, `p tw VERTICES EDGES`, then `U V`, undirected, ids from 1.
+
+https://pacechallenge.org/2016/treewidth/
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from pipeline.config import GraphConfig
+from pipeline.ingest.edge_list import EdgeList
+from pipeline.ingest.rows import Declared, Field, Rows, tables
+from pipeline.ingest.text import Text, problem
+
+
+def read(text: Text, graph: GraphConfig, _weight: pa.DataType) -> EdgeList:
+    """Read a PACE file, header first."""
+    vertices, edges = problem(text, text.header(b"c"), b"p tw", 2)
+    ids = Field("src", pa.int64(), 1, vertices), Field("dst", pa.int64(), 1, vertices)
+    rows = Rows(ids, header=b"p", comment=b"c")
+    declared = Declared(edges, text.line)
+    return EdgeList(tables(text, rows, graph.limits.edges, declared), None, False, first_id=1, declared_vertices=vertices)

@@ -1,0 +1,108 @@
+"""Parquet files: the columns are found by name and streamed; the weight keeps its type.
+
+A few bytes can declare any number of rows, and only that number tells: it is held against the limits before a row is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pipeline.config import GraphConfig
+from pipeline.errors import BadInput
+from pipeline.ingest.decompress import RATIO_FROM
+from pipeline.ingest.delimited import check_names
+from pipeline.ingest.edge_list import EdgeList
+from pipeline.ingest.rows import LARGEST
+
+BATCH = 2**18  # rows
+_SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.int64()}
+
+
+def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
+    """Read a Parquet file at `path`; `file` is what errors call it."""
+    with _reading(file):
+        parquet = pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True)
+        schema = parquet.schema_arrow
+        check_names(file, schema.names, graph.columns)
+        names = [graph.columns.src, graph.columns.dst]
+        weight = None
+        if graph.columns.weight in schema.names:
+            names.append(graph.columns.weight)
+            weight = _weight_type(file, schema.field(names[2]))
+        for name in names[:2]:
+            if not pa.types.is_integer(schema.field(name).type):
+                raise BadInput(file, f"column {name!r} is {schema.field(name).type}, not an integer type")
+        _check_size(file, path.stat().st_size, parquet.metadata, schema, names, graph)
+    return EdgeList(_tables(parquet, file, names, weight), weight)
+
+
+def _weight_type(file: str, field: pa.Field) -> pa.DataType:
+    kind = field.type
+    if pa.types.is_integer(kind) or kind in (pa.float32(), pa.float64()):
+        return _SIGNED.get(kind, kind)
+    raise BadInput(file, f"column {field.name!r} is {kind}, which is no weight: integers, float and double are")
+
+
+def _check_size(file: str, size: int, metadata: pq.FileMetaData, schema: pa.Schema, names: list[str], graph: GraphConfig) -> None:
+    limits = graph.limits
+    if metadata.num_rows > limits.edges:
+        raise BadInput(file, f"holds {metadata.num_rows} rows, the limit is {limits.edges} edges")
+    expanded = metadata.num_rows * sum(schema.field(name).type.bit_width // 8 for name in names)
+    if expanded > limits.bytes:
+        raise BadInput(file, f"its rows take {expanded} bytes, the limit is {limits.bytes}")
+    if expanded > RATIO_FROM and expanded > limits.ratio * size:
+        raise BadInput(file, f"its rows take {expanded} bytes, over {limits.ratio:g} times its {size}, the limit")
+
+
+def _tables(parquet: pq.ParquetFile, file: str, names: list[str], weight: pa.DataType | None) -> Iterator[pa.Table]:
+    fields = zip(("src", "dst", "weight"), names, (pa.int64(), pa.int64(), weight), strict=False)
+    columns = {name: (column, kind) for name, column, kind in fields}
+    first = 0
+    with parquet, _reading(file):
+        for batch in parquet.iter_batches(BATCH, columns=names):
+            yield pa.table(
+                {name: _column(file, batch.column(column), column, kind, first) for name, (column, kind) in columns.items()}
+            )
+            first += batch.num_rows
+
+
+def _column(file: str, values: pa.Array, name: str, kind: pa.DataType, first: int) -> pa.Array:
+    """Check a column and give it its type; `first` is the number of its first row, from 0."""
+    if values.null_count:
+        raise BadInput(file, f"row {first + _first(pc.is_null(values))}: {name} is null")
+    if pa.types.is_floating(kind):
+        wrong = pc.invert(pc.and_(pc.is_finite(values), pc.greater_equal(values, 0)))
+        limit = "0 or more, and finite"
+    else:
+        wrong = pc.or_(
+            pc.less(values, 0), pc.greater(values, pa.scalar(LARGEST, values.type if values.type.bit_width == 64 else pa.int64()))
+        )
+        limit = f"0..{LARGEST}"
+    if pc.any(wrong).as_py():
+        row = _first(wrong)
+        raise BadInput(file, f"row {first + row}: {name} {values[row].as_py()} is not in {limit}")
+    return values.cast(kind)
+
+
+def _first(mask: pa.Array) -> int:
+    return int(np.argmax(mask.to_numpy(zero_copy_only=False)))
+
+
+@contextmanager
+def _reading(file: str) -> Iterator[None]:
+    """Arrow's errors about the content, some of which are OSErrors without a number, become BadInput."""
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise BadInput(file, f"is no whole Parquet file: {error}") from error
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise BadInput(file, f"is no whole Parquet file: {error}") from error

@@ -1,0 +1,195 @@
+"""Lines of fields to columns: Arrow parses a block, the checks are vectorised, and only a bad block is read line by line."""
+
+from __future__ import annotations
+
+import csv as quoted
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
+from pipeline.errors import BadInput
+from pipeline.ingest.text import Text, Tidied, line_of, parse, shown, tidied, without
+
+LARGEST = 2**63 - 1
+_INTEGER = re.compile(rb"-?[0-9]+")
+_DECIMAL = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?(nan|inf|infinity)", re.IGNORECASE)
+
+
+class Decimals(Exception):
+    """A weight has decimals, and those before it were read as integers."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a line.
+
+    Attributes
+    ----------
+    name : str
+    type : int64 or float64; None skips the field.
+    low, high : float
+        The values allowed, both included.
+    decimals : bool
+        Whether an integer field may turn out to have decimals, which reads the file again.
+    """
+
+    name: str
+    type: pa.DataType | None = None
+    low: float = 0
+    high: float = LARGEST
+    decimals: bool = False
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the data lines of a file hold.
+
+    Attributes
+    ----------
+    fields : tuple of Field
+    tag : bytes
+        The word before the first field ("a" in DIMACS); empty where there is none.
+    header : bytes
+        The word that starts a header line, of which there is one; empty where there is none.
+    comment : bytes
+        First byte of a comment line; empty where there are none.
+    delimiter : str
+        What separates the fields, which may then be quoted; empty: blanks.
+    """
+
+    fields: tuple[Field, ...]
+    tag: bytes = b""
+    header: bytes = b""
+    comment: bytes = b""
+    delimiter: str = ""
+
+    @property
+    def named(self) -> tuple[Field, ...]:
+        """The fields that become columns."""
+        return tuple(field for field in self.fields if field.type is not None)
+
+    def read(self, data: bytes) -> pa.Table | None:
+        """Read whole lines; None where one of them is not as it should be."""
+        if not data:
+            return pa.table({field.name: pa.array([], field.type) for field in self.named})
+        try:
+            table = self._columns(data, [field.type for field in self.named])
+        except pa.ArrowInvalid:
+            return None
+        if self.tag and data.count(b"\n" + self.tag + b" ") + data.startswith(self.tag + b" ") != len(table):
+            return None
+        if (b"x" in data or b"X" in data) and self._has_hexadecimals(data):
+            return None
+        return table if all(_in_range(table[field.name], field) for field in self.named) else None
+
+    def tidy(self, data: bytes) -> Tidied:
+        """Drop what is no data; see `text.parse`."""
+        return without(data) if self.delimiter else tidied(data, self.comment)
+
+    def explain(self, line: bytes) -> str | None:
+        """Say what is wrong with a line. Raises Decimals where the file must be read again for it."""
+        values = split_quoted(line, self.delimiter) if self.delimiter else line.split(b" ")
+        if self.header and values[0] == self.header:
+            return f"a second header: {shown(line)}"
+        if self.tag:
+            if values[0] != self.tag:
+                return f"starts with {shown(values[0])}, not with {shown(self.tag)}"
+            values = values[1:]
+        if len(values) != len(self.fields):
+            return f"{len(values)} fields where {len(self.fields)} are due: {shown(line)}"
+        reasons = (_explain(value.strip(), field) for value, field in zip(values, self.fields, strict=True) if field.type)
+        return next(filter(None, reasons), None)
+
+    def _columns(self, data: bytes, types: list[pa.DataType]) -> pa.Table:
+        blank = "\t" if b"\t" in data[: data.index(b"\n")] else " "
+        names = ["tag"] * bool(self.tag) + [field.name for field in self.fields]
+        chosen = {field.name: kind for field, kind in zip(self.named, types, strict=True)}
+        return csv.read_csv(
+            pa.BufferReader(data),
+            csv.ReadOptions(column_names=names),
+            csv.ParseOptions(delimiter=self.delimiter or blank, quote_char='"' if self.delimiter else False),
+            csv.ConvertOptions(column_types=chosen, include_columns=list(chosen), null_values=[]),
+        )
+
+    def _has_hexadecimals(self, data: bytes) -> bool:
+        """Arrow takes 0x10 for an integer. The columns that are not read may hold an x, and often do."""
+        columns = self._columns(data, [pa.binary()] * len(self.named)).columns
+        return any(pc.any(pc.match_substring(column, "x", ignore_case=True)).as_py() for column in columns)
+
+
+def split_quoted(line: bytes, delimiter: str) -> list[bytes]:
+    """Split a line of CSV or TSV."""
+    try:
+        values = next(quoted.reader([line.decode("latin-1")], delimiter=delimiter))
+    except quoted.Error:  # a field of over 128 KiB
+        return [line]
+    return [value.encode("latin-1") for value in values]
+
+
+@dataclass(frozen=True)
+class Declared:
+    """How many arcs a header promises, and the line of that header."""
+
+    arcs: int
+    line: int
+
+
+def tables(text: Text, rows: Rows, limit: int, declared: Declared | None = None) -> Iterator[pa.Table]:
+    """Yield the rows that are left of a text, block by block, and hold them against the limit and the header."""
+    seen = 0
+    for block in text.blocks():
+        table = parse(text.file, block, rows.tidy, rows.read, rows.explain)
+        due = min(limit, declared.arcs) if declared else limit
+        if seen + len(table) > due:
+            line = line_of(block, rows.tidy, lambda _line: 1, due - seen)
+            raise too_many(text.file, line, limit, declared)
+        seen += len(table)
+        yield table
+    check_count(text.file, seen, declared)
+
+
+def too_many(file: str, line: int, limit: int, declared: Declared | None) -> BadInput:
+    """The error of the first line that is one too many."""
+    if declared and declared.arcs <= limit:
+        return BadInput(file, f"more than the {declared.arcs} that line {declared.line} declares", line)
+    return BadInput(file, f"more than {limit} edges, the limit", line)
+
+
+def check_count(file: str, seen: int, declared: Declared | None) -> None:
+    """Raise BadInput where the file ends before what its header declares."""
+    if declared and seen < declared.arcs:
+        raise BadInput(file, f"declares {declared.arcs}, and the file has {seen}", declared.line)
+
+
+def _in_range(column: pa.ChunkedArray, field: Field) -> bool:
+    if not len(column):
+        return True
+    if pa.types.is_floating(column.type):
+        values = column.to_numpy()
+        return bool(np.isfinite(values).all()) and bool((values >= field.low).all())
+    ends = pc.min_max(column).as_py()
+    return bool(ends["min"] >= field.low and ends["max"] <= field.high)
+
+
+def _explain(value: bytes, field: Field) -> str | None:
+    whole = _INTEGER.fullmatch(value)
+    if not whole and not (_DECIMAL.fullmatch(value) and (field.decimals or pa.types.is_floating(field.type))):
+        return f"{field.name} {shown(value)} is not {'a number' if field.decimals else 'an integer'}"
+    if pa.types.is_floating(field.type):
+        fits = field.low <= float(value) < math.inf
+    elif whole:
+        # The length first: Python refuses to read an integer of thousands of digits.
+        fits = len(value.lstrip(b"-0")) < 20 and field.low <= int(value) <= field.high
+    elif fits := field.low <= float(value) < math.inf:
+        raise Decimals
+    return None if fits else f"{field.name} {shown(value)} is not in {_range(field)}"
+
+
+def _range(field: Field) -> str:
+    return f"{field.low}..{field.high}" if pa.types.is_integer(field.type) else f"{field.low} or more, and finite"

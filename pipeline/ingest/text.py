@@ -1,0 +1,163 @@
+"""Plain bytes as numbered lines: one at a time for headers, in blocks of whole lines for the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.config import MIB
+from pipeline.errors import BadInput
+
+LONGEST_LINE = 128 * MIB  # an adjacency line of 15 million arcs; every other line is short
+BOM = b"\xef\xbb\xbf"
+_BLANKS = bytes.maketrans(b"\t\v\f", b"   ")
+_NEWLINE = ord("\n")
+_SIZE = re.compile(rb"[0-9]{1,18}")
+T = TypeVar("T")
+Tidied = tuple[bytes, npt.NDArray[np.int64]]  # the lines that stay, and the number of each within the block, from 0
+
+
+@dataclass(frozen=True)
+class Block:
+    """Whole lines of a file, each with its newline; the first has number `line`, from 1."""
+
+    data: bytes
+    line: int
+
+
+class Text:
+    """The lines of a file, read once from front to back."""
+
+    def __init__(self, file: str, chunks: Iterator[bytes]) -> None:
+        self.file = file
+        self.bytes = 0
+        self.line = 0  # lines handed out so far
+        self._chunks = chunks
+        self._data = b""
+        self._at = 0
+
+    def peek_line(self) -> bytes | None:
+        """Return the next line without the blanks around it, and leave it to be read; None at the end."""
+        while (end := self._data.find(b"\n", self._at)) < 0:
+            if not self._more():
+                return None
+        return self._data[self._at : end].strip()
+
+    def readline(self) -> bytes | None:
+        """Return the next line without the blanks around it; None at the end."""
+        line = self.peek_line()
+        if line is not None:
+            self._at = self._data.index(b"\n", self._at) + 1
+            self.line += 1
+        return line
+
+    def header(self, comment: bytes = b"") -> bytes:
+        """Return the next line that is neither blank nor starts with `comment`; empty at the end."""
+        while (line := self.readline()) is not None:
+            if line and not (comment and line.startswith(comment)):
+                return line
+        return b""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield what is left in blocks of about a chunk."""
+        while True:
+            end = self._data.rfind(b"\n", self._at) + 1
+            if end:
+                block = Block(self._data[self._at : end], self.line + 1)
+                self._data, self._at = self._data[end:], 0
+                self.line += block.data.count(b"\n")
+                yield block
+            if not self._more():
+                return
+
+    def _more(self) -> bool:
+        chunk = next(self._chunks, b"")
+        if not chunk and (self._at == len(self._data) or self._data.endswith(b"\n")):
+            return False
+        if not self.bytes:
+            chunk = chunk.removeprefix(BOM)
+        self.bytes += len(chunk)
+        if len(self._data) - self._at > LONGEST_LINE:
+            raise BadInput(self.file, f"is longer than {LONGEST_LINE} bytes, the limit of a line", self.line + 1)
+        self._data = self._data[self._at :] + (chunk or b"\n")  # the last line may lack its newline
+        self._at = 0
+        return True
+
+
+def parse(
+    file: str,
+    block: Block,
+    tidy: Callable[[bytes], Tidied],
+    read: Callable[[bytes], T | None],
+    explain: Callable[[bytes], str | None],
+) -> T:
+    """Read a block as it is; if that fails, tidied; if that fails too, find the line that is to blame.
+
+    Parameters
+    ----------
+    tidy : callable
+        `without` or `tidied`, for the format's comments.
+    read : callable
+        Reads whole lines at the speed of Arrow; None where it cannot.
+    explain : callable
+        Says what is wrong with one line; None where nothing is.
+    """
+    data = block.data.replace(b"\r\n", b"\n") if b"\r" in block.data else block.data
+    # Arrow takes a lone carriage return for the end of a line; nobody who counts lines does.
+    if b"\r" not in data and (content := read(data)) is not None:
+        return content
+    lines, numbers = tidy(data)
+    if b"\r" not in data and (content := read(lines)) is not None:
+        return content
+    for number, line in zip(numbers, lines.split(b"\n"), strict=False):
+        reason = "a carriage return within the line" if b"\r" in line else explain(line)
+        if reason:
+            raise BadInput(file, reason, block.line + int(number))
+    raise BadInput(file, "cannot be read", block.line)
+
+
+def tidied(data: bytes, comment: bytes = b"") -> Tidied:
+    """Leave one space between fields and none around them, and drop the lines that start with the byte `comment`."""
+    data = b"\n" + data.translate(_BLANKS)
+    while b"  " in data:
+        data = data.replace(b"  ", b" ")
+    return without(data.replace(b"\n ", b"\n").replace(b" \n", b"\n")[1:], comment)
+
+
+def without(data: bytes, comment: bytes = b"") -> Tidied:
+    """Drop empty lines and those that start with the byte `comment`."""
+    letters = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(letters == _NEWLINE)
+    starts = np.concatenate(([0], ends + 1))[: len(ends)]
+    keep = ~np.isin(letters[starts], np.frombuffer(b"\n" + comment, np.uint8))
+    return letters[np.repeat(keep, ends + 1 - starts)].tobytes(), np.flatnonzero(keep)
+
+
+def line_of(block: Block, tidy: Callable[[bytes], Tidied], arcs_of: Callable[[bytes], int], arc: int) -> int:
+    """Return the number of the line that holds the block's arc `arc`, counted from 0."""
+    lines, numbers = tidy(block.data.replace(b"\r\n", b"\n"))
+    for number, line in zip(numbers, lines.split(b"\n"), strict=False):
+        arc -= arcs_of(line)
+        if arc < 0:
+            return block.line + int(number)
+    raise AssertionError("the arc is in the block")
+
+
+def shown(value: bytes) -> str:
+    """Return a value as a message shows it: short, quoted, printable."""
+    return ascii(value[:40].decode("latin-1") + ("..." if len(value) > 40 else ""))
+
+
+def problem(text: Text, line: bytes, name: bytes, count: int) -> list[int]:
+    """Read `count` numbers of the line that a file declares its sizes in, after the words `name`. Raises BadInput."""
+    words, expected = line.split(), name.split()
+    numbers = words[len(expected) :]
+    if words[: len(expected)] != expected or len(numbers) != count or not all(_SIZE.fullmatch(number) for number in numbers):
+        form = " ".join([*name.decode().split(), *["NUMBER"] * count])
+        raise BadInput(text.file, f'{shown(line)} where the header "{form}" is due', text.line or 1)
+    return [int(number) for number in numbers]

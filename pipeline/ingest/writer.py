@@ -1,0 +1,58 @@
+"""The Parquet files of an edge list: row groups of equal size whatever the source's blocks were, page checksums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pipeline.tables import ROWS_PER_GROUP
+
+
+def edges_schema(weight: pa.DataType | None) -> pa.Schema:
+    """Columns of an edge list."""
+    ends = [pa.field(name, pa.int64(), nullable=False) for name in ("src", "dst")]
+    return pa.schema(ends if weight is None else [*ends, pa.field("weight", weight, nullable=False)])
+
+
+COORDINATES = pa.schema(
+    [pa.field("vertex", pa.int64(), False), pa.field("x", pa.float64(), False), pa.field("y", pa.float64(), False)]
+)
+
+
+def write(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> int:
+    """Write tables to a Parquet file and return the number of rows; -0.0 becomes 0.0, so that equal is equal to the byte."""
+    rows = 0
+    with pq.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        use_dictionary=False,
+        column_encoding={
+            field.name: "DELTA_BINARY_PACKED" if pa.types.is_integer(field.type) else "BYTE_STREAM_SPLIT" for field in schema
+        },
+        write_page_checksum=True,
+    ) as writer:
+        for group in _groups(tables):
+            writer.write_table(pa.table([_positive_zeros(column) for column in group.columns], schema), ROWS_PER_GROUP)
+            rows += len(group)
+    return rows
+
+
+def _groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    waiting: list[pa.Table] = []
+    for table in tables:
+        waiting.append(table)
+        while sum(map(len, waiting)) >= ROWS_PER_GROUP:
+            whole = pa.concat_tables(waiting)
+            yield whole[:ROWS_PER_GROUP]
+            waiting = [whole[ROWS_PER_GROUP:]]
+    if any(map(len, waiting)):
+        yield pa.concat_tables(waiting)
+
+
+def _positive_zeros(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.add(column, pa.scalar(0, column.type)) if pa.types.is_floating(column.type) else column
