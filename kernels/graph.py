@@ -49,10 +49,11 @@ class Csr:
     indices: Array
     weights: Array | None
 
-    def validate(self, num_vertices: int) -> None:
-        """Raise ValueError unless the arrays have these widths and lengths and every index is a row."""
+    def validate(self, num_vertices: int, num_rows: int | None = None) -> None:
+        """Raise ValueError unless the arrays have these widths and lengths and every index is a row; a shard has `num_rows`."""
+        rows = num_vertices if num_rows is None else num_rows
         _require(self.offsets.dtype == OFFSET, f"offsets are {self.offsets.dtype}, not {OFFSET}")
-        _require(len(self.offsets) == num_vertices + 1, f"{len(self.offsets)} offsets for {num_vertices} vertices")
+        _require(len(self.offsets) == rows + 1, f"{len(self.offsets)} offsets for {rows} rows")
         _require(int(self.offsets[0]) == 0, f"offsets start at {self.offsets[0]}, not 0")
         _require(bool((self.offsets[1:] >= self.offsets[:-1]).all()), "offsets descend")
         _require(int(self.offsets[-1]) == len(self.indices), f"offsets end at {self.offsets[-1]}, indices at {len(self.indices)}")

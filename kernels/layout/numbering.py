@@ -1,0 +1,77 @@
+"""External ids to ranks: the dense numbers 0..V-1 in ascending order of the ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kernels.graph import ID, Array, index_dtype
+
+_SLOTS_PER_ID = 2  # a table over the range of the ids pays up to this many slots for each id that is read
+_CHUNK = 1 << 20  # ids at a time, so that temporaries stay in the cache
+
+
+def number(src: Array, dst: Array, declared: range) -> tuple[Array, Array, Array]:
+    """Number the vertices: every id in `src`, `dst` and `declared`.
+
+    Parameters
+    ----------
+    src, dst : int64 [E]
+        External ids of the edges' ends, none negative.
+    declared : range
+        Ids that exist even where no edge touches them.
+
+    Returns
+    -------
+    ids : int64 [V]
+        Ascending; rank r is the vertex `ids[r]`.
+    src_ranks, dst_ranks : index width [E]
+    """
+    span = _span(src, dst, declared)
+    if len(span) <= _SLOTS_PER_ID * (len(src) + len(dst) + len(declared)):
+        ids = _ids_of_dense_range(src, dst, declared, span)
+        table = np.empty(len(span), index_dtype(len(ids)))
+        table[ids - span.start] = np.arange(len(ids), dtype=table.dtype)
+        return ids, _looked_up(table, src, span.start), _looked_up(table, dst, span.start)
+    ids = _ids_of_sparse_range(src, dst, declared)
+    return ids, _searched(ids, src), _searched(ids, dst)
+
+
+def _span(src: Array, dst: Array, declared: range) -> range:
+    ends = [end for ids in (src, dst) if len(ids) for end in (int(ids.min()), int(ids.max()))]
+    ends += [declared[0], declared[-1]] if declared else []
+    return range(min(ends), max(ends) + 1) if ends else range(0)
+
+
+def _ids_of_dense_range(src: Array, dst: Array, declared: range, span: range) -> Array:
+    seen = np.zeros(len(span), np.bool_)
+    seen[declared.start - span.start : declared.stop - span.start] = True
+    for ids in (src, dst):
+        for chunk in _chunks(len(ids)):
+            seen[ids[chunk] - span.start] = True
+    return np.flatnonzero(seen).astype(ID, copy=False) + span.start
+
+
+def _ids_of_sparse_range(src: Array, dst: Array, declared: range) -> Array:
+    ids = np.concatenate([src, dst, np.arange(declared.start, declared.stop, dtype=ID)])
+    ids.sort()
+    return ids[np.append(True, ids[1:] != ids[:-1])]
+
+
+def _looked_up(table: Array, ids: Array, first: int) -> Array:
+    ranks = np.empty(len(ids), table.dtype)
+    for chunk in _chunks(len(ids)):
+        ranks[chunk] = table[ids[chunk] - first]
+    return ranks
+
+
+def _searched(sorted_ids: Array, ids: Array) -> Array:
+    ranks = np.empty(len(ids), index_dtype(len(sorted_ids)))
+    for chunk in _chunks(len(ids)):
+        ranks[chunk] = np.searchsorted(sorted_ids, ids[chunk])
+    return ranks
+
+
+def _chunks(length: int) -> Iterator[slice]:
+    return (slice(start, start + _CHUNK) for start in range(0, length, _CHUNK))

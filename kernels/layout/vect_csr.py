@@ -1,0 +1,183 @@
+"""VectCSR: rows in their running order, and the rows of few arcs a second time, laid out for a warp.
+
+Rows of fewer than 32 arcs are the lanes of segments of 32 consecutive rows; arc k of lane i lies at `segment + 32 k + i`, so
+that a warp reads 32 arcs of 32 rows as one line. Lanes are padded to the segment's largest degree with the row itself and
+weight 0. A row of 32 arcs or more that lies among them (in the other direction, or in the order of the source) has an
+empty lane.
+
+References
+----------
+Afanasyev: VectCSR, in the Vector Graph Library (2020). The lanes are SELL-C-sigma with C = 32: Kreutzer, Hager, Wellein,
+Fehske, Bishop (2014).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numba import njit
+
+from kernels.backend import frozen, over_rows
+from kernels.graph import OFFSET, Array, Csr, index_dtype
+
+BLOCK_DEGREE = 1024  # from here on, a grid or a block for each row
+WARP_DEGREE = 32  # from here on, a warp for each row; below, a lane
+LANES = 32
+
+
+@dataclass(frozen=True)
+class VectCsr:
+    """One direction of a shard.
+
+    Attributes
+    ----------
+    csr : Csr
+        Arcs of the rows `first_row`, `first_row + 1`, ...; its offsets start at 0, its indices are rows of the whole graph.
+    first_row : int
+        Row of the whole graph that is row 0 of `csr`.
+    segments : int64 [S + 1]
+        Segment s lies at `segments[s]:segments[s + 1]`. Its lanes are rows `first_lane + 32 s + i` of `csr`.
+    segment_indices : index width [L]
+        Rows of the whole graph; a lane's padding is the lane's own row. Beyond the last row the last row stands.
+    segment_weights : the weights' type [L], or None
+        0 in the padding.
+    """
+
+    csr: Csr
+    first_row: int
+    segments: Array
+    segment_indices: Array
+    segment_weights: Array | None
+
+    @cached_property
+    def degrees(self) -> Array:
+        """Arcs of each row, int64. Padding is told by `k < degree`, never by comparing ends: self-loops may be arcs."""
+        return np.diff(self.csr.offsets)
+
+    @property
+    def first_lane(self) -> int:
+        """The rows before this one all have 32 arcs or more, and no lane."""
+        return leading_wide(self.degrees)
+
+    @property
+    def groups(self) -> tuple[int, int, int]:
+        """Number of rows from 1024 arcs, from 32 to 1023, and below 32."""
+        block, wide = (int((self.degrees >= degree).sum()) for degree in (BLOCK_DEGREE, WARP_DEGREE))
+        return block, wide - block, len(self.degrees) - wide
+
+    @property
+    def lane_arcs(self) -> int:
+        """Number of arcs in the vector extension; its other entries are padding."""
+        return int(self.degrees[self.degrees < WARP_DEGREE].sum())
+
+    def validate(self, num_vertices: int) -> None:
+        """Raise ValueError with the first broken rule: the rows, and every entry of the vector extension."""
+        num_rows = len(self.csr.offsets) - 1
+        _require(0 <= self.first_row <= num_vertices - num_rows, f"rows from {self.first_row} leave 0..{num_vertices - 1}")
+        self.csr.validate(num_vertices, num_rows)
+        expected = _segments(self.degrees, self.first_lane)
+        _require(self.segments.dtype == OFFSET, f"segments are {self.segments.dtype}, not {OFFSET}")
+        _require(np.array_equal(self.segments, expected), "segments are not 32 times the largest degrees of their lanes")
+        _require(self.segment_indices.dtype == self.csr.indices.dtype, f"segment indices are {self.segment_indices.dtype}")
+        _require(len(self.segment_indices) == int(expected[-1]), f"{len(self.segment_indices)} segment indices")
+        _require((self.segment_weights is None) == (self.csr.weights is None), "only the rows or only the segments have weights")
+        if self.segment_weights is not None and self.csr.weights is not None:
+            _require(self.segment_weights.dtype == self.csr.weights.dtype, f"segment weights are {self.segment_weights.dtype}")
+            _require(len(self.segment_weights) == int(expected[-1]), f"{len(self.segment_weights)} segment weights")
+        wrong = _first_wrong_entry(*_rows(self), *_lanes(self), self.first_lane, self.first_row)
+        _require(wrong < 0, f"segment entry {wrong} is neither its row's arc nor padding")
+
+
+def extend(csr: Csr, first_row: int, num_vertices: int) -> VectCsr:
+    """Add the vector extension to rows. `csr` holds rows from `first_row` on of a graph of `num_vertices` vertices."""
+    degrees = np.diff(csr.offsets)
+    first_lane = leading_wide(degrees)
+    segments = _segments(degrees, first_lane)
+    slots = int(segments[-1])
+    indices = np.empty(slots, index_dtype(num_vertices))
+    weights = None if csr.weights is None else np.zeros(slots, csr.weights.dtype)
+    extended = VectCsr(csr, first_row, segments, indices, weights)
+    lanes = Csr(segments, indices, weights)
+    over_rows(lanes, lambda begin, end: _fill(*_rows(extended), segments, indices, weights, first_lane, first_row, begin, end))
+    return extended
+
+
+def leading_wide(degrees: Array) -> int:
+    """Number of rows before the first of fewer than 32 arcs."""
+    narrow = degrees < WARP_DEGREE
+    return int(narrow.argmax()) if narrow.any() else len(degrees)
+
+
+def _segments(degrees: Array, first_lane: int) -> Array:
+    widths = np.where(degrees < WARP_DEGREE, degrees, 0)[first_lane:]
+    segments = np.zeros(-(-len(widths) // LANES) + 1, OFFSET)
+    if len(widths):
+        np.cumsum(LANES * np.maximum.reduceat(widths, np.arange(0, len(widths), LANES)), out=segments[1:])
+    return segments
+
+
+def _rows(vect: VectCsr) -> tuple[Array, Array, Array | None]:
+    csr = vect.csr
+    return frozen(csr.offsets), frozen(csr.indices), None if csr.weights is None else frozen(csr.weights)
+
+
+def _lanes(vect: VectCsr) -> tuple[Array, Array, Array | None]:
+    weights = vect.segment_weights
+    return frozen(vect.segments), frozen(vect.segment_indices), None if weights is None else frozen(weights)
+
+
+@njit(cache=True, nogil=True)
+def _fill(
+    offsets: Array, indices: Array, weights: Array | None, segments: Array, lane_indices: Array, lane_weights: Array,
+    first_lane: int, first_row: int, begin: int, end: int,
+) -> None:  # fmt: skip
+    """Fill the segments `begin..end-1`, lane by lane; their weights are zeros."""
+    num_rows = len(offsets) - 1
+    for segment in range(begin, end):
+        for lane in range(LANES):
+            row = first_lane + LANES * segment + lane
+            arc, degree = 0, 0
+            if row < num_rows and offsets[row + 1] - offsets[row] < WARP_DEGREE:
+                arc, degree = offsets[row], offsets[row + 1] - offsets[row]
+            padding = first_row + min(row, num_rows - 1)
+            for slot in range(segments[segment] + lane, segments[segment + 1], LANES):
+                if degree > 0:
+                    lane_indices[slot] = indices[arc]
+                    if weights is not None:
+                        lane_weights[slot] = weights[arc]
+                    arc += 1
+                    degree -= 1
+                else:
+                    lane_indices[slot] = padding
+
+
+@njit(cache=True, nogil=True)
+def _first_wrong_entry(
+    offsets: Array, indices: Array, weights: Array | None, segments: Array, lane_indices: Array, lane_weights: Array,
+    first_lane: int, first_row: int,
+) -> int:  # fmt: skip
+    """First entry that is not arc k of its lane's row where k < degree < 32, and the row itself and weight 0 elsewhere; or -1."""
+    last = len(offsets) - 2
+    for segment in range(len(segments) - 1):
+        for slot in range(segments[segment], segments[segment + 1]):
+            k, lane = divmod(slot - segments[segment], LANES)
+            row = first_lane + LANES * segment + lane
+            degree = offsets[row + 1] - offsets[row] if row <= last else 0
+            if k < degree < WARP_DEGREE:
+                right = lane_indices[slot] == indices[offsets[row] + k]
+                if weights is not None:
+                    right &= lane_weights[slot] == weights[offsets[row] + k]
+            else:
+                right = lane_indices[slot] == first_row + min(row, last)
+                if weights is not None:
+                    right &= lane_weights[slot] == 0
+            if not right:
+                return slot
+    return -1
+
+
+def _require(holds: bool, reason: str) -> None:
+    if not holds:
+        raise ValueError(reason)

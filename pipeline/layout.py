@@ -1,0 +1,136 @@
+"""Layout: an edge list in, the stored graph out, cleaned, numbered in its running order and cut into shards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kernels.graph import Array, Csr, index_dtype
+from kernels.layout import shards
+from kernels.layout.cleaning import keep_lightest, sort_parallel
+from kernels.layout.numbering import number
+from kernels.layout.orders import by_degree, by_degree_in_windows, inverse
+from kernels.layout.rows import take_rows
+from kernels.layout.sorting import is_transpose, sort_arcs, transpose
+from kernels.layout.vect_csr import extend
+from pipeline import tables
+from pipeline.config import LayoutConfig
+from pipeline.errors import Damaged
+from pipeline.manifest import Folder, make
+from pipeline.stored_graph import save_rows, save_vertices
+
+
+def lay_out(edges: Folder, layout: LayoutConfig, work: Path) -> Folder:
+    """Clean an edge list and store it as a graph in `work / "graph"`.
+
+    Returns
+    -------
+    Folder
+        Read by `pipeline.stored_graph.open_graph`. Facts:
+
+        * `vertices`, `arcs`, `directed`, `symmetric`, `weight` (the edge list's Arrow type, or null), `stored_weight` (NumPy's)
+        * `self_loops_dropped`, `arcs_added`, `parallel_arcs_dropped`: edges - dropped + added - dropped = arcs
+        * `out`, and `in` unless symmetric: `groups` (rows from 1024 arcs, from 32, below; under `degree` and `windowed` the
+          out-rows lie in this order), `padding` (share of the vector extension's entries)
+        * `shards`: `rows` (first, and the one after the last), and for each direction `arcs`, `segments`, `slots`
+
+    Raises
+    ------
+    Damaged
+        The edge list cannot be read.
+    """
+
+    def write(folder: Path) -> dict[str, Any]:
+        facts, ids, by_rank = _clean_arcs(edges, layout)
+        return facts | _store(folder, layout, ids, by_rank)
+
+    return make(work / "graph", "graph", {"edges": edges.digest}, layout.model_dump(), write)
+
+
+def _clean_arcs(edges: Folder, layout: LayoutConfig) -> tuple[dict[str, Any], Array, Csr]:
+    """Counts of the cleaning, external ids ascending, and the clean arcs by rank."""
+    src, dst, weights = read_edges(edges)
+    first, declared = edges.facts["first_id"] or 0, edges.facts["declared_vertices"] or 0
+    ids, src, dst = number(src, dst, range(first, first + declared))
+    directed, keep_self_loops = edges.facts["directed"] and not layout.symmetrise, layout.self_loops == "keep"
+    self_loops = int((src == dst).sum())
+    added = 0 if directed else len(src) - self_loops
+    dropped = 0 if keep_self_loops else self_loops
+    arcs = sort_arcs(len(ids), src, dst, weights, both=not directed, keep_self_loops=keep_self_loops)
+    clean = keep_lightest(arcs) if layout.parallel_arcs == "lightest" else sort_parallel(arcs)
+    return {
+        "directed": directed,
+        "weight": edges.facts["weight"],
+        "stored_weight": None if weights is None else str(weights.dtype),
+        "self_loops_dropped": dropped,
+        "arcs_added": added,
+        "parallel_arcs_dropped": len(src) - dropped + added - len(clean.indices),
+    }, ids, clean  # fmt: skip
+
+
+def _store(folder: Path, layout: LayoutConfig, ids: Array, by_rank: Csr) -> dict[str, Any]:
+    """Write the graph, one direction of one shard after the other."""
+    out_degrees = np.diff(by_rank.offsets)
+    order = _order(out_degrees, layout)
+    row_of_rank = inverse(order)
+    symmetric = is_transpose(by_rank, by_rank, np.arange(len(ids), dtype=order.dtype))
+    directions = {"out": by_rank} if symmetric else {"out": by_rank, "in": transpose(by_rank)}
+    in_degrees = np.diff(directions["out" if symmetric else "in"].offsets)
+    save_vertices(folder, ids[order], row_of_rank, out_degrees[order], in_degrees[order])
+    plan = shards.cut((out_degrees if symmetric else out_degrees + in_degrees)[order], layout.shards)
+    stored: list[dict[str, Any]] = [{"rows": [rows.start, rows.stop]} for rows in plan]
+    facts: dict[str, Any] = {"vertices": len(ids), "arcs": len(by_rank.indices), "symmetric": symmetric, "shards": stored}
+    for direction, csr in directions.items():
+        counts = []
+        for position, rows in enumerate(plan):
+            taken = take_rows(csr, order[rows.start : rows.stop], row_of_rank)
+            extended = extend(taken, rows.start, len(ids))
+            stored[position][direction] = save_rows(folder, position, direction, extended)
+            counts.append((*extended.groups, extended.lane_arcs, len(extended.segment_indices)))
+        *groups, lane_arcs, slots = (sum(column) for column in zip(*counts, strict=True))
+        facts[direction] = {"groups": groups, "padding": round(1 - lane_arcs / slots, 6) if slots else 0.0}
+    return facts
+
+
+def _order(degrees: Array, layout: LayoutConfig) -> Array:
+    if layout.order == "source":
+        return np.arange(len(degrees), dtype=index_dtype(len(degrees)))
+    if layout.order == "degree":
+        return by_degree(degrees)
+    return by_degree_in_windows(degrees, layout.window)
+
+
+def read_edges(edges: Folder) -> tuple[Array, Array, Array | None]:
+    """Columns `src` and `dst` (int64) and `weight` (the type it is stored in, or None) of an edge list. Raises Damaged."""
+    weight = edges.facts["weight"]
+    columns = {"src": np.dtype(np.int64), "dst": np.dtype(np.int64)}
+    if weight is not None:
+        kind = np.dtype(pa.type_for_alias(weight).to_pandas_dtype())
+        columns["weight"] = kind if kind.kind == "f" else np.dtype(np.int64)
+    arrays = {name: np.empty(edges.facts["edges"], dtype) for name, dtype in columns.items()}
+    read = 0
+    try:
+        for path in tables.files(edges.path):
+            for batch in pq.ParquetFile(path, page_checksum_verification=True).iter_batches(columns=list(columns)):
+                for name, array in arrays.items():
+                    array[read : read + len(batch)] = batch.column(name)
+                read += len(batch)
+    except (OSError, pa.ArrowException, ValueError) as error:
+        raise Damaged(f"{edges.path}: {error}") from None
+    if read != edges.facts["edges"]:
+        raise Damaged(f"{edges.path}: {read} edges, the manifest says {edges.facts['edges']}")
+    return arrays["src"], arrays["dst"], _narrow(arrays.get("weight"))
+
+
+def _narrow(weights: Array | None) -> Array | None:
+    """Integers in 32 bits where all fit; floats as they are, but for a negative zero, which would make equal answers differ."""
+    if weights is None:
+        return None
+    if weights.dtype.kind == "f":
+        weights += 0.0
+        return weights
+    return weights.astype(np.int32) if int(weights.max(initial=0)) < 2**31 else weights

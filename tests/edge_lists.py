@@ -1,0 +1,40 @@
+"""Edge-list folders as ingest leaves them, made from edges at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.manifest import Folder, digest_of, make
+from tests.graphs import EdgeList
+
+
+def edge_table(edges: EdgeList, weight: str = "int64") -> pa.Table:
+    """Columns of an edge list; a vertex that no edge touches comes as a self-loop, which the layout drops."""
+    rows = [*edges.edges, *((vertex, vertex, 1)[: 3 if edges.weighted else 2] for vertex in edges.vertices)]
+    types = {"src": "int64", "dst": "int64"} | ({"weight": weight} if edges.weighted else {})
+    return pa.table({name: pa.array([row[i] for row in rows], type) for i, (name, type) in enumerate(types.items())})
+
+
+def edge_folder(work: Path, edges: EdgeList, weight: str = "int64") -> Folder:
+    """The step folder `work / "edges"` of an edge list, its weights of an Arrow type."""
+    return table_folder(work, edge_table(edges, weight), directed=edges.directed)
+
+
+def table_folder(work: Path, table: pa.Table, **facts: Any) -> Folder:
+    """The step folder `work / "edges"` of a table with the columns `src`, `dst` and maybe `weight`."""
+    weight = str(table.schema.field("weight").type) if "weight" in table.column_names else None
+    stated: Mapping[str, Any] = {
+        "format": "parquet", "directed": True, "weight": weight, "edges": len(table), "first_id": None,
+        "declared_vertices": None, "source": "memory", **facts,
+    }  # fmt: skip
+
+    def write(folder: Path) -> dict[str, Any]:
+        pq.write_table(table, folder / "part-00000.parquet", write_page_checksum=True, row_group_size=7)
+        return dict(stated)
+
+    return make(work / "edges", "edges", {"source": digest_of([table.to_pydict(), stated])}, {}, write)
