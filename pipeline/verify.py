@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +75,18 @@ def prove(graph: Folder, answer: Folder, oracle: bool, work: Path) -> Folder:
 
 
 def _provers(stage: StageName) -> tuple[Callable[..., Certificate], Callable[..., Certificate]]:
-    from kernels import certificates, oracle
+    """The certificate of a stage and the second solver; imported when they run, because compiled code is slow to load."""
+    from kernels import certificates
+    from kernels.oracle import oracle
 
-    certify: Callable[..., Certificate] = getattr(certificates, {"mst": "certify_forest"}.get(stage, f"certify_{stage}"))
-    return certify, oracle.oracle
+    certify: dict[StageName, Callable[..., Certificate]] = {
+        "bfs": certificates.certify_bfs,
+        "sssp": certificates.certify_sssp,
+        "mst": certificates.certify_forest,
+        "wcc": certificates.certify_wcc,
+        "scc": certificates.certify_scc,
+    }
+    return certify[stage], oracle
 
 
 def _require(answer: Folder, verdicts: Iterator[Certificate]) -> tuple[str, ...]:
@@ -106,15 +115,12 @@ def _answers(graph: Graph, answer: Folder) -> Iterator[Callable[[], Any]]:
         raise ProofFailed(f"{path}: {file.metadata.num_rows} rows for {len(sources)} sources of {graph.num_vertices} vertices")
     groups = -(-graph.num_vertices // tables.ROWS_PER_GROUP)  # every source starts a row group
     for number, source in enumerate(sources):
-        yield lambda number=number, source=source: _read_paths(
-            # A reader of its own: ParquetFile is not safe to share between threads.
-            graph, source, pq.ParquetFile(path, page_checksum_verification=True).read_row_groups(
-                list(range(number * groups, (number + 1) * groups))
-            ),
-        )  # fmt: skip
+        yield partial(_read_paths, graph, source, path, range(number * groups, (number + 1) * groups))
 
 
-def _read_paths(graph: Graph, source: int, table: pa.Table) -> Paths:
+def _read_paths(graph: Graph, source: int, path: Path, row_groups: range) -> Paths:
+    # A reader of its own: ParquetFile is not safe to share between threads.
+    table = pq.ParquetFile(path, page_checksum_verification=True).read_row_groups(list(row_groups))
     _require_vertices(graph, table)
     if not (_numpy(table, "source") == source).all():
         raise ProofFailed(f"source {source}: rows of another source among its own")
