@@ -186,7 +186,7 @@ def test_a_file_that_cannot_grow_leaves_the_old_run(output, elsewhere, way):
         error = outcome(limited(size, lambda: new.publish(output)))
         assert isinstance(error, OSError), f"limit {size}: {error}"
         assert error.errno == errno.EFBIG
-        assert str(error.filename)
+        assert error.filename
         assert (output / "latest").readlink() == before
         assert [path.name for path in (output / "runs").iterdir()] == [before.name]
     whole_runs(output)
