@@ -15,8 +15,8 @@ from kernels.graph import Array
 from pipeline import tables
 from pipeline.manifest import Folder
 from pipeline.report import maps
-from pipeline.report.wording import counted, number
 from pipeline.report.reading import Places, edge_batches
+from pipeline.report.wording import counted, number
 
 THEMES = ("light", "dark")
 FAINT_WIDTH, WIDTH = 1, 2  # fine pixels
@@ -110,8 +110,8 @@ class Atlas:
         faint = level == maps.FAINT
         layers = [(drawn.ends[faint], level[faint], FAINT_WIDTH), (drawn.ends[~faint], level[~faint], WIDTH)]
         says = (
-            f"Shortest-path distance from vertex {source}, the mean of an edge's ends, up to {number(farthest)} (sum of weights). "
-            "Where lines meet, the nearest is on top; grey is not reached."
+            f"Shortest-path distance from vertex {source}, the mean of an edge's ends, up to {number(farthest)} (sum of "
+            "weights). Where lines meet, the nearest is on top; grey is not reached."
         )
         return self._map(
             f"Distance from vertex {source}", says, layers, maps.distance_colours, self._marker(source), _colour_bar(highest)

@@ -71,7 +71,7 @@ def log_log(title: str, x_label: str, y_label: str, says: str, points: Sequence[
 
 
 def histogram(title: str, x_label: str, y_label: str, says: str, edges: Array, counts: Array, whole: bool) -> Chart:
-    """Filled steps: `counts` [n] between `edges` [n + 1], on linear axes from the first edge and from zero; `whole` values get whole ticks."""
+    """Filled steps: `counts` [n] between `edges` [n + 1], on linear axes; `whole` values get whole ticks."""
     low, high = float(edges[0]), float(edges[-1])
     y_ticks = MaxNLocator(4, integer=True).tick_values(0, max(int(counts.max()), 1))
     top = float(y_ticks[-1])

@@ -28,7 +28,7 @@ FAINT = 62  # the level of the network's faint lines; 0 to 61 are the colours, t
 SAMPLES = 4_000_000  # fine pixels that are laid at a time
 KM_PER_DEGREE = 6371.0088 * math.pi / 180
 # Stretches of plasma, perceptually uniform, whose ends stand out from paper and from night.
-STRETCH = {"light": (0.02, 0.86), "dark": (0.24, 1.0)}
+STRETCH = {"light": (0.02, 0.86), "dark": (0.32, 1.0)}
 FAINT_COLOUR = {"light": ("#8d887d", 0.75), "dark": ("#77808c", 0.75)}
 FOREST_COLOUR = {"light": "#0b6e69", "dark": "#5fd0c0"}
 Colour = tuple[float, float, float, float]
@@ -173,7 +173,7 @@ def png(indices: Array, colours: list[Colour]) -> bytes:
     image = Image.fromarray(indices)
     image.putpalette(palette[:, :3].tobytes())
     buffer = io.BytesIO()
-    image.save(buffer, "PNG", transparency=palette[:, 3].tobytes(), compress_level=9)
+    image.save(buffer, "PNG", transparency=palette[:, 3].tobytes())
     return buffer.getvalue()
 
 

@@ -17,7 +17,7 @@ from pipeline.report import charts, reading
 from pipeline.report.atlas import Atlas, Map
 from pipeline.report.charts import Chart
 from pipeline.report.distributions import component_chart, component_sizes, degree_chart, distance_chart, level_chart
-from pipeline.report.wording import counted, number
+from pipeline.report.wording import counted, number, utc
 
 HEAD_ROWS = 6
 DRAWN_SOURCES = 3  # a source has two charts
@@ -44,7 +44,7 @@ def render(
     environment = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["number"] = number
+    environment.filters |= {"number": number, "utc": utc}
     html = environment.get_template("report.html").render(
         name=name,
         edges=edges,
@@ -124,9 +124,7 @@ class Findings:
         weights = table["weight"].to_pylist()
         total = math.fsum(weights) if pa.types.is_floating(table["weight"].type) else sum(weights)
         trees = len(self._vertices.ids) - table.num_rows
-        self.says[stage] = (
-            f"{table.num_rows:,} edges of total weight {number(total)}; {trees:,} trees, isolated vertices included"
-        )
+        self.says[stage] = f"{counted(table.num_rows, 'edge')} of total weight {number(total)}; {counted(trees, 'tree')}"
 
     def _components(self, stage: str, answer: Folder) -> None:
         sizes = component_sizes(answer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import numpy as np
@@ -17,3 +18,8 @@ def number(value: Any) -> str:
 def counted(count: int, noun: str, plural: str = "") -> str:
     """`1 tree`, `2 trees`, `2 vertices`."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def utc(iso: str) -> str:
+    """`2026-11-20 23:06:07 UTC`."""
+    return dt.datetime.fromisoformat(iso).astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
