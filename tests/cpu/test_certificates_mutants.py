@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -66,9 +67,9 @@ def path_mutants(graph: Graph, truth: Paths, rng: np.random.Generator) -> Iterat
     unreached = np.flatnonzero(distance == UNREACHED)
     change(unreached, far=5, before=np.roll(unreached, 1))
     change(np.arange(n), far=distance + 1)
-    mutants = [Paths(source, *mutant) for mutant in changed if not same(mutant, (distance, predecessor))]
-    mutants += [replace(truth, source=int(other)) for other in rng.permutation(n)[:2] if other != source]
-    return sample(mutants, rng)
+    mutants = [Paths(source, *mutant) for mutant in changed]
+    mutants += [replace(truth, source=int(other)) for other in rng.permutation(n)[:2]]
+    return sample(mutants, truth, rng)
 
 
 def forest_mutants(graph: Graph, truth: Forest, rng: np.random.Generator) -> Iterator[Forest]:
@@ -105,21 +106,21 @@ def forest_mutants(graph: Graph, truth: Forest, rng: np.random.Generator) -> Ite
             reordered(truth, np.sort(rng.integers(0, len(chosen), len(chosen)))),
         ]
         mutants.append(reordered(truth, np.sort(np.append(np.arange(len(chosen)), rng.integers(len(chosen))))))
-    mutants += [replace(truth, labels=labels) for labels in label_changes(graph, truth.labels, rng)[:20]]
-    return sample([mutant for mutant in mutants if not same(vars(mutant).values(), vars(truth).values())], rng)
+    mutants += [replace(truth, labels=labels) for labels in label_changes(graph, truth.labels, rng, 2)]
+    return sample(mutants, truth, rng)
 
 
 def component_mutants(graph: Graph, truth: Components, rng: np.random.Generator) -> Iterator[Components]:
-    return sample([Components(labels) for labels in label_changes(graph, truth.labels, rng)], rng)
+    return sample([Components(labels) for labels in label_changes(graph, truth.labels, rng, 6)], truth, rng)
 
 
-def label_changes(graph: Graph, labels: Array, rng: np.random.Generator) -> list[Array]:
+def label_changes(graph: Graph, labels: Array, rng: np.random.Generator, some: int) -> list[Array]:
     n = graph.num_vertices
     rows = np.arange(n)
     classes = np.unique(labels)
-    changed = [smallest_names(graph, rows), smallest_names(graph, 0 * rows), smallest_names(graph, rng.integers(0, 3, n))]
-    for row in rng.permutation(n)[:6]:
-        for other in rng.permutation(n)[:6]:
+    changed = [smallest_names(graph, rows), smallest_names(graph, 0 * rows), smallest_names(graph, rng.integers(0, 2, n))]
+    for row in rng.permutation(n)[:some]:
+        for other in rng.permutation(n)[:some]:
             changed.append(np.where(rows == row, other, labels))  # one label
             changed.append(np.where(labels == labels[row], other, labels))  # renamed, or merged under its name
             changed.append(smallest_names(graph, np.where(labels == labels[row], labels[other], labels)))  # merged
@@ -127,17 +128,14 @@ def label_changes(graph: Graph, labels: Array, rng: np.random.Generator) -> list
         changed.append(smallest_names(graph, np.where(part, n, labels)))  # split
         changed.append(smallest_names(graph, np.where(rows == row, n, labels)))  # one split off
         changed.append(smallest_names(graph, np.where(rows == row, rng.choice(classes), labels)))  # one moved
-    changed = [mutant.astype(labels.dtype) for mutant in changed if not np.array_equal(mutant, labels)]
-    rng.shuffle(changed)
-    return changed
+    return [mutant.astype(labels.dtype) for mutant in changed]
 
 
 def smallest_names(graph: Graph, classes: Array) -> Array:
-    """Rows that name the classes as the definition does, so that only the classes can be wrong."""
-    _, first, inverse = np.unique(classes[graph.rows_by_id], return_index=True, return_inverse=True)
-    names = np.empty(len(classes), np.int64)
-    names[graph.rows_by_id] = graph.rows_by_id[first][inverse]
-    return names
+    """Rows that name the classes 0..V as the definition does, so that only the classes can be wrong."""
+    least = np.full(len(classes) + 1, len(classes))
+    np.minimum.at(least, classes, graph.ranks)
+    return graph.rows_by_id[least[classes]]
 
 
 def subtree(predecessor: Array, row: int) -> Array:
@@ -187,12 +185,14 @@ def shuffled(items: list, rng: np.random.Generator) -> list:
     return [items[place] for place in rng.permutation(len(items))]
 
 
-def same(one, other) -> bool:
-    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+def sample(mutants: list[Answer], truth: Answer, rng: np.random.Generator) -> Iterator[Answer]:
+    """At most MUTANTS_A_GRAPH that differ from the truth."""
+    different = (mutant for mutant in shuffled(mutants, rng) if not same(mutant, truth))
+    return islice(different, MUTANTS_A_GRAPH)
 
 
-def sample(mutants: list[Answer], rng: np.random.Generator) -> Iterator[Answer]:
-    return iter(shuffled(mutants, rng)[:MUTANTS_A_GRAPH])
+def same(one: Answer, other: Answer) -> bool:
+    return all(np.array_equal(mine, vars(other)[field]) for field, mine in vars(one).items())
 
 
 def any_source(edges: EdgeList, rng: np.random.Generator) -> int:
