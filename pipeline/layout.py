@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 
 from kernels.graph import Array, Csr, index_dtype
 from kernels.layout import shards
-from kernels.layout.cleaning import keep_lightest, sort_parallel
+from kernels.layout.cleaning import keep_lightest, lightest_first
 from kernels.layout.numbering import number
 from kernels.layout.orders import by_degree, by_degree_in_windows, inverse
 from kernels.layout.rows import take_rows
@@ -46,22 +47,25 @@ def lay_out(edges: Folder, layout: LayoutConfig, work: Path) -> Folder:
 
     def write(folder: Path) -> dict[str, Any]:
         facts, ids, by_rank = _clean_arcs(edges, layout)
-        return facts | _store(folder, layout, ids, by_rank)
+        symmetric = not facts["directed"] or is_transpose(by_rank, by_rank, np.arange(len(ids), dtype=by_rank.indices.dtype))
+        return facts | _store(folder, layout, ids, by_rank, symmetric)
 
     return make(work / "graph", "graph", {"edges": edges.digest}, layout.model_dump(), write)
 
 
 def _clean_arcs(edges: Folder, layout: LayoutConfig) -> tuple[dict[str, Any], Array, Csr]:
     """Counts of the cleaning, external ids ascending, and the clean arcs by rank."""
-    src, dst, weights = read_edges(edges)
+    src, dst, weights = _read_edges(edges)
     first, declared = edges.facts["first_id"] or 0, edges.facts["declared_vertices"] or 0
     ids, src, dst = number(src, dst, range(first, first + declared))
     directed, keep_self_loops = edges.facts["directed"] and not layout.symmetrise, layout.self_loops == "keep"
     self_loops = int((src == dst).sum())
     added = 0 if directed else len(src) - self_loops
     dropped = 0 if keep_self_loops else self_loops
+    if layout.parallel_arcs == "keep":
+        src, dst, weights = lightest_first(src, dst, weights)
     arcs = sort_arcs(len(ids), src, dst, weights, both=not directed, keep_self_loops=keep_self_loops)
-    clean = keep_lightest(arcs) if layout.parallel_arcs == "lightest" else sort_parallel(arcs)
+    clean = keep_lightest(arcs) if layout.parallel_arcs == "lightest" else arcs
     return {
         "directed": directed,
         "weight": edges.facts["weight"],
@@ -72,14 +76,13 @@ def _clean_arcs(edges: Folder, layout: LayoutConfig) -> tuple[dict[str, Any], Ar
     }, ids, clean  # fmt: skip
 
 
-def _store(folder: Path, layout: LayoutConfig, ids: Array, by_rank: Csr) -> dict[str, Any]:
+def _store(folder: Path, layout: LayoutConfig, ids: Array, by_rank: Csr, symmetric: bool) -> dict[str, Any]:
     """Write the graph, one direction of one shard after the other."""
     out_degrees = np.diff(by_rank.offsets)
     order = _order(out_degrees, layout)
     row_of_rank = inverse(order)
-    symmetric = is_transpose(by_rank, by_rank, np.arange(len(ids), dtype=order.dtype))
     directions = {"out": by_rank} if symmetric else {"out": by_rank, "in": transpose(by_rank)}
-    in_degrees = np.diff(directions["out" if symmetric else "in"].offsets)
+    in_degrees = out_degrees if symmetric else np.diff(directions["in"].offsets)
     save_vertices(folder, ids[order], row_of_rank, out_degrees[order], in_degrees[order])
     plan = shards.cut((out_degrees if symmetric else out_degrees + in_degrees)[order], layout.shards)
     stored: list[dict[str, Any]] = [{"rows": [rows.start, rows.stop]} for rows in plan]
@@ -87,13 +90,18 @@ def _store(folder: Path, layout: LayoutConfig, ids: Array, by_rank: Csr) -> dict
     for direction, csr in directions.items():
         counts = []
         for position, rows in enumerate(plan):
-            taken = take_rows(csr, order[rows.start : rows.stop], row_of_rank)
-            extended = extend(taken, rows.start, len(ids))
+            extended = extend(take_rows(csr, order[rows.start : rows.stop], row_of_rank), rows.start, len(ids))
+            extended.validate(len(ids))
             stored[position][direction] = save_rows(folder, position, direction, extended)
             counts.append((*extended.groups, extended.lane_arcs, len(extended.segment_indices)))
-        *groups, lane_arcs, slots = (sum(column) for column in zip(*counts, strict=True))
-        facts[direction] = {"groups": groups, "padding": round(1 - lane_arcs / slots, 6) if slots else 0.0}
+        facts[direction] = _summary(counts)
     return facts
+
+
+def _summary(counts: Sequence[tuple[int, ...]]) -> dict[str, Any]:
+    """Facts of a direction, from its shards' group sizes, arcs in lanes and entries of the vector extension."""
+    *groups, lane_arcs, slots = (sum(column) for column in zip(*counts, strict=True))
+    return {"groups": groups, "padding": round(1 - lane_arcs / slots, 6) if slots else 0.0}
 
 
 def _order(degrees: Array, layout: LayoutConfig) -> Array:
@@ -104,7 +112,7 @@ def _order(degrees: Array, layout: LayoutConfig) -> Array:
     return by_degree_in_windows(degrees, layout.window)
 
 
-def read_edges(edges: Folder) -> tuple[Array, Array, Array | None]:
+def _read_edges(edges: Folder) -> tuple[Array, Array, Array | None]:
     """Columns `src` and `dst` (int64) and `weight` (the type it is stored in, or None) of an edge list. Raises Damaged."""
     weight = edges.facts["weight"]
     columns = {"src": np.dtype(np.int64), "dst": np.dtype(np.int64)}
@@ -127,10 +135,7 @@ def read_edges(edges: Folder) -> tuple[Array, Array, Array | None]:
 
 
 def _narrow(weights: Array | None) -> Array | None:
-    """Integers in 32 bits where all fit; floats as they are, but for a negative zero, which would make equal answers differ."""
-    if weights is None:
-        return None
-    if weights.dtype.kind == "f":
-        weights += 0.0
+    """Integers in 32 bits where all fit."""
+    if weights is None or weights.dtype.kind == "f" or int(weights.max(initial=0)) >= 2**31:
         return weights
-    return weights.astype(np.int32) if int(weights.max(initial=0)) < 2**31 else weights
+    return weights.astype(np.int32)

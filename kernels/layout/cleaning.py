@@ -14,11 +14,12 @@ def keep_lightest(csr: Csr) -> Csr:
     return Csr(csr.offsets, csr.indices[:kept], None if csr.weights is None else csr.weights[:kept])
 
 
-def sort_parallel(csr: Csr) -> Csr:
-    """Sort arcs with equal ends by weight, in place."""
-    if csr.weights is not None:
-        _sort_parallel(csr.offsets, csr.indices, csr.weights)
-    return csr
+def lightest_first(src: Array, dst: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:
+    """Edges in ascending order of weight, so that stable sorts leave arcs with equal ends in that order."""
+    if weights is None:
+        return src, dst, weights
+    order = np.argsort(weights, kind="stable")
+    return src[order], dst[order], weights[order]
 
 
 @njit(cache=True, nogil=True)
@@ -40,15 +41,3 @@ def _keep_lightest(offsets: Array, indices: Array, weights: Array | None) -> int
         begin = end
         offsets[row + 1] = kept
     return kept
-
-
-@njit(cache=True, nogil=True)
-def _sort_parallel(offsets: Array, indices: Array, weights: Array) -> None:
-    for row in range(len(offsets) - 1):
-        first = offsets[row]
-        for arc in range(offsets[row], offsets[row + 1]):
-            if indices[arc] != indices[first]:
-                first = arc
-            last = arc + 1 == offsets[row + 1] or indices[arc + 1] != indices[arc]
-            if last and arc > first:
-                weights[first : arc + 1] = np.sort(weights[first : arc + 1])
