@@ -18,7 +18,8 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import Certificate, Components
-from kernels.certificates.rules import NAMED, Broken, arc_ends, arc_name, frozen, name_of, require_labels, verdict
+from kernels.backend import frozen
+from kernels.certificates.rules import NAMED, Broken, arc_ends, arc_name, name_of, require_labels, verdict
 from kernels.graph import Array, Csr, Graph
 
 WCC_RULES = (NAMED, "both ends of every arc have one label", "arcs connect every vertex to its label")

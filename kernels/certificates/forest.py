@@ -21,12 +21,12 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import Certificate, Forest
+from kernels.backend import frozen
 from kernels.certificates.rules import (
     NAMED,
     Broken,
     arc_ends,
     arc_name,
-    frozen,
     name_of,
     require_array,
     require_labels,

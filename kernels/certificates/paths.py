@@ -22,11 +22,11 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import Certificate, Paths
+from kernels.backend import frozen
 from kernels.certificates.rules import (
     Broken,
     arc_ends,
     arc_name,
-    frozen,
     name_of,
     require_array,
     require_rows,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernels.answers import Certificate
+from kernels.backend import frozen
 from kernels.graph import NO_ROW, Array, Graph, index_dtype
 
 NAMED = "a label is the smallest external id of the class it names, and in it"
@@ -26,13 +27,6 @@ def verdict(rules: tuple[str, ...], check: Callable[..., None], *args: Any) -> C
     return Certificate(True, "", rules)
 
 
-def frozen(array: Array) -> Array:
-    """Contiguous read-only view: maps, tables and fresh arrays then share one compiled version of a kernel."""
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
-
-
 def require_array(name: str, array: Any, length: int, dtype: np.dtype[Any]) -> Array:
     """Frozen `array`, or Broken unless it is a NumPy array of this length and type."""
     if not isinstance(array, np.ndarray) or array.ndim != 1:
@@ -41,7 +35,7 @@ def require_array(name: str, array: Any, length: int, dtype: np.dtype[Any]) -> A
         raise Broken(f"{name} is {array.dtype}, not {dtype}")
     if len(array) != length:
         raise Broken(f"{name} has {len(array)} entries, not {length}")
-    return frozen(array)
+    return frozen(np.ascontiguousarray(array))
 
 
 def require_rows(name: str, array: Any, length: int, num_vertices: int, lowest: int = 0) -> Array:
