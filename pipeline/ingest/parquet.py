@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.config import GraphConfig
@@ -73,26 +72,17 @@ def _tables(parquet: pq.ParquetFile, file: str, names: list[str], weight: pa.Dat
             first += batch.num_rows
 
 
-def _column(file: str, values: pa.Array, name: str, kind: pa.DataType, first: int) -> pa.Array:
+def _column(file: str, column: pa.Array, name: str, kind: pa.DataType, first: int) -> pa.Array:
     """Check a column and give it its type; `first` is the number of its first row, from 0."""
-    if values.null_count:
-        raise BadInput(file, f"row {first + _first(pc.is_null(values))}: {name} is null")
-    if pa.types.is_floating(kind):
-        wrong = pc.invert(pc.and_(pc.is_finite(values), pc.greater_equal(values, 0)))
-        limit = "0 or more, and finite"
-    else:
-        wrong = pc.or_(
-            pc.less(values, 0), pc.greater(values, pa.scalar(LARGEST, values.type if values.type.bit_width == 64 else pa.int64()))
-        )
-        limit = f"0..{LARGEST}"
-    if pc.any(wrong).as_py():
-        row = _first(wrong)
-        raise BadInput(file, f"row {first + row}: {name} {values[row].as_py()} is not in {limit}")
-    return values.cast(kind)
-
-
-def _first(mask: pa.Array) -> int:
-    return int(np.argmax(mask.to_numpy(zero_copy_only=False)))
+    if column.null_count:
+        raise BadInput(file, f"row {first + int(np.argmin(column.is_valid()))}: {name} is null")
+    values = column.to_numpy()
+    fits = (values >= 0) & (np.isfinite(values) if pa.types.is_floating(kind) else values <= LARGEST)
+    if not fits.all():
+        row = int(np.argmin(fits))
+        limit = "0 or more, and finite" if pa.types.is_floating(kind) else f"0..{LARGEST}"
+        raise BadInput(file, f"row {first + row}: {name} {values[row]} is not in {limit}")
+    return column.cast(kind)
 
 
 @contextmanager

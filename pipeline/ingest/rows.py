@@ -82,6 +82,8 @@ class Rows:
             table = self._columns(data, [field.type for field in self.named])
         except pa.ArrowInvalid:
             return None
+        if len(table) != data.count(b"\n"):
+            return None  # a blank line, or a quote that spans lines
         if self.tag and data.count(b"\n" + self.tag + b" ") + data.startswith(self.tag + b" ") != len(table):
             return None
         if (b"x" in data or b"X" in data) and self._has_hexadecimals(data):
@@ -94,6 +96,8 @@ class Rows:
 
     def explain(self, line: bytes) -> str | None:
         """Say what is wrong with a line. Raises Decimals where the file must be read again for it."""
+        if self.delimiter and line.count(b'"') % 2:
+            return f"a quote that does not end on its line: {shown(line)}"
         values = split_quoted(line, self.delimiter) if self.delimiter else line.split(b" ")
         if self.header and values[0] == self.header:
             return f"a second header: {shown(line)}"
@@ -179,8 +183,9 @@ def _in_range(column: pa.ChunkedArray, field: Field) -> bool:
 
 def _explain(value: bytes, field: Field) -> str | None:
     whole = _INTEGER.fullmatch(value)
-    if not whole and not (_DECIMAL.fullmatch(value) and (field.decimals or pa.types.is_floating(field.type))):
-        return f"{field.name} {shown(value)} is not {'a number' if field.decimals else 'an integer'}"
+    decimals = field.decimals or pa.types.is_floating(field.type)
+    if not whole and not (decimals and _DECIMAL.fullmatch(value)):
+        return f"{field.name} {shown(value)} is not {'a number' if decimals else 'an integer'}"
     if pa.types.is_floating(field.type):
         fits = field.low <= float(value) < math.inf
     elif whole:

@@ -16,6 +16,7 @@ from pipeline.errors import BadInput
 LONGEST_LINE = 128 * MIB  # an adjacency line of 15 million arcs; every other line is short
 BOM = b"\xef\xbb\xbf"
 _BLANKS = bytes.maketrans(b"\t\v\f", b"   ")
+FEW_LINES = 1000  # what Python reads in a blink
 _NEWLINE = ord("\n")
 _SIZE = re.compile(rb"[0-9]{1,18}")
 T = TypeVar("T")
@@ -112,13 +113,27 @@ def parse(
     if b"\r" not in data and (content := read(data)) is not None:
         return content
     lines, numbers = tidy(data)
-    if b"\r" not in data and (content := read(lines)) is not None:
+    if b"\r" not in lines and (content := read(lines)) is not None:
         return content
+    lines, numbers = _narrow(lines, numbers, read)
     for number, line in zip(numbers, lines.split(b"\n"), strict=False):
         reason = "a carriage return within the line" if b"\r" in line else explain(line)
         if reason:
             raise BadInput(file, reason, block.line + int(number))
-    raise BadInput(file, "cannot be read", block.line)
+    raise BadInput(file, "cannot be read", block.line + int(numbers[0]))
+
+
+def _narrow(lines: bytes, numbers: npt.NDArray[np.int64], read: Callable[[bytes], T | None]) -> Tidied:
+    """Halve the lines until few are left and the first that cannot be read is among them."""
+    while len(numbers) > FEW_LINES:
+        half = len(numbers) // 2
+        cut = int(np.flatnonzero(np.frombuffer(lines, np.uint8) == _NEWLINE)[half - 1]) + 1
+        first = lines[:cut]
+        if b"\r" in first or read(first) is None:
+            lines, numbers = first, numbers[:half]
+        else:
+            lines, numbers = lines[cut:], numbers[half:]
+    return lines, numbers
 
 
 def tidied(data: bytes, comment: bytes = b"") -> Tidied:

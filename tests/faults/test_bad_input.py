@@ -1,0 +1,243 @@
+"""Every file that is refused: with its name, the line, the value and the limit, and nothing left behind."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pipeline.config import GraphConfig, Limits
+from pipeline.errors import BadInput
+from pipeline.ingest import ingest
+
+
+def refused(tmp_path, content, suffix="", **options):
+    """Ingest a file that must be refused, and return the error."""
+    source = tmp_path / f"source{suffix}"
+    source.write_bytes(content)
+    with pytest.raises(BadInput) as caught:
+        ingest(GraphConfig(source=str(source), **options), tmp_path / "work")
+    assert caught.value.file == str(source)
+    assert str(source) in str(caught.value)
+    assert list((tmp_path / "work").glob("*")) == []
+    return caught.value
+
+
+def gr(*lines):
+    return b"\n".join(lines) + b"\n"
+
+
+MTX = b"%%MatrixMarket matrix coordinate "
+LARGEST = str(2**63 - 1)
+TOO_LARGE = str(2**63).encode()
+
+# format, text, line, what the reason says
+CASES = {
+    # the header
+    "no header": ("dimacs", gr(b"c x", b"a 1 2 3"), 2, 'format = "arcs"'),
+    "no header, auto": ("auto", gr(b"c x", b"", b"a 1 2 3"), 3, 'format = "arcs"'),
+    "no header at all": ("dimacs", b"c x\nc y\n", 2, "p sp NUMBER NUMBER"),
+    "coordinates as graph": ("auto", b"p aux sp co 1\nv 1 2 3\n", 1, "graph.coordinates"),
+    "short header": ("dimacs", gr(b"p sp 3", b"a 1 2 3"), 1, "'p sp 3'"),
+    "long header": ("dimacs", gr(b"p sp 3 1 1", b"a 1 2 3"), 1, "'p sp 3 1 1'"),
+    "negative header": ("auto", gr(b"c", b"p sp -3 1", b"a 1 2 3"), 2, "'p sp -3 1'"),
+    "header of words": ("auto", gr(b"p sp x y", b"a 1 2 3"), 1, "'p sp x y'"),
+    "header over int64": ("auto", gr(b"p sp 99999999999999999999 1", b"a 1 2 3"), 1, "99999999999999999999"),
+    "other problem": ("dimacs", gr(b"p max 3 1", b"a 1 2 3"), 1, "'p max 3 1'"),
+    "second header": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"p sp 3 2", b"a 1 2 3"), 3, "a second header"),
+    "late header": ("arcs", gr(b"a 1 2 3", b"p sp 3 2", b"a 1 2 3"), 2, "a second header"),
+    "second pace header": ("auto", gr(b"p tw 3 2", b"1 2", b"p tw 3 2", b"1 3"), 3, "a second header"),
+    "pace as dimacs": ("dimacs", b"p tw 3 1\n1 2\n", 1, "p sp"),
+    "dimacs as pace": ("pace", b"p sp 3 1\na 1 2 3\n", 1, "p tw"),
+    # counts
+    "an arc short": ("auto", gr(b"c", b"p sp 3 2", b"a 1 2 3"), 2, "declares 2, and the file has 1"),
+    "an arc over": ("auto", gr(b"p sp 3 1", b"a 1 2 3", b"c", b"a 2 3 1"), 4, "more than the 1 that line 1 declares"),
+    "pace edge short": ("auto", gr(b"p tw 3 2", b"1 2"), 1, "declares 2, and the file has 1"),
+    "pace edge over": ("auto", gr(b"p tw 3 1", b"1 2", b"2 3"), 3, "more than the 1 that line 1 declares"),
+    "mtx entry short": ("auto", MTX + b"pattern general\n%\n3 3 2\n1 2\n", 3, "declares 2, and the file has 1"),
+    "mtx entry over": ("auto", MTX + b"pattern general\n3 3 1\n1 2\n2 3\n", 4, "more than the 1 that line 2 declares"),
+    "gra line short": ("auto", b"graph_for_greach\n3\n0: 1 #\n1: #\n", 2, "declares 3, and the file has 2"),
+    "gra line over": ("auto", b"graph_for_greach\n1\n0: #\n0: #\n", 4, "more than the 1 that line 2 declares"),
+    # ids
+    "id over the count": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 1 4 3"), 3, "dst '4' is not in 1..3"),
+    "id 0": ("auto", gr(b"p sp 3 1", b"a 0 2 3"), 2, "src '0' is not in 1..3"),
+    "negative id": ("auto", b"0 1\n1 -5\n", 2, f"dst '-5' is not in 0..{LARGEST}"),
+    "negative first id": ("auto", b"-1 1\n1 5\n", 1, f"src '-1' is not in 0..{LARGEST}"),
+    "id over int64": ("auto", b"0 1\n\n" + TOO_LARGE + b" 2\n", 3, f"src '{2**63}' is not in 0..{LARGEST}"),
+    "id of 5000 digits": ("snap", b"0 1\n1 " + b"9" * 5000 + b"\n", 2, f"'{'9' * 40}...' is not in 0..{LARGEST}"),
+    "arcs: negative id": ("arcs", b"a 0 1 1\na -1 1 1\n", 2, f"src '-1' is not in 0..{LARGEST}"),
+    "pace id over": ("auto", gr(b"p tw 3 2", b"1 2", b"1 4"), 3, "dst '4' is not in 1..3"),
+    "mtx id over": ("auto", MTX + b"pattern general\n3 3 1\n4 2\n", 3, "src '4' is not in 1..3"),
+    "mtx id 0": ("auto", MTX + b"pattern general\n3 3 1\n1 0\n", 3, "dst '0' is not in 1..3"),
+    "gra child over": ("auto", b"graph_for_greach\n3\n0: 1 3 #\n1: #\n2: #\n", 3, "vertex '3' is not in 0..2"),
+    "gra vertex over": ("auto", b"graph_for_greach\n2\n0: 1 #\n2: #\n", 4, "vertex '2' is not in 0..1"),
+    "gra negative": ("auto", b"graph_for_greach\n2\n0: -1 #\n1: #\n", 3, "'0: -1 #' where"),
+    "gra child over int64": ("auto", b"graph_for_greach\n2\n0: " + TOO_LARGE + b" #\n1: #\n", 3, "is not in 0..1"),
+    "csv negative": ("auto", b"src,dst\n1,2\n3,-4\n", 3, "dst '-4' is not in"),
+    # weights
+    "negative weight": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 2 3 -1"), 3, f"weight '-1' is not in 0..{LARGEST}"),
+    "negative decimal": ("auto", b"1 2 0.5\n2 3 -0.5\n", 2, "weight '-0.5' is not in 0 or more, and finite"),
+    "only a negative decimal": ("auto", b"1 2 -0.5\n", 1, "weight '-0.5' is not in"),
+    "NaN": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 2 3 nan"), 3, "weight 'nan' is not in"),
+    "NaN among decimals": ("auto", b"1 2 0.5\n2 3 NaN\n", 2, "weight 'NaN' is not in"),
+    "infinity": ("auto", b"1 2 0.5\n2 3 inf\n", 2, "weight 'inf' is not in"),
+    "minus infinity": ("auto", b"1 2 -inf\n", 1, "weight '-inf' is not in"),
+    "weight over int64": ("auto", b"1 2 1\n1 2 " + TOO_LARGE + b"\n", 2, f"weight '{2**63}' is not in 0..{LARGEST}"),
+    "weight over float64": ("auto", b"1 2 0.5\n1 2 1e400\n", 2, "weight '1e400' is not in"),
+    "weight of 400 digits": ("auto", b"1 2 0.5\n1 2 1" + b"0" * 400 + b"\n", 2, "is not in 0 or more, and finite"),
+    "mtx real infinity": ("auto", MTX + b"real general\n3 3 1\n1 2 inf\n", 3, "weight 'inf' is not in"),
+    "mtx integer with decimals": ("auto", MTX + b"integer general\n3 3 1\n1 2 0.5\n", 3, "weight '0.5' is not an integer"),
+    "mtx negative": ("auto", MTX + b"real general\n3 3 1\n1 2 -1e-9\n", 3, "weight '-1e-9' is not in"),
+    "csv weight missing": ("auto", b"src,dst,weight\n1,2,3\n1,2,\n", 3, "weight '' is not a number"),
+    # what is no number, and no row
+    "word for an id": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 1 x 3"), 3, "dst 'x' is not an integer"),
+    "decimal id": ("auto", b"1 2\n1.5 2\n", 2, "src '1.5' is not an integer"),
+    "hexadecimal id": ("auto", b"1 2\n0x10 2\n", 2, "src '0x10' is not an integer"),
+    "hexadecimal in csv": ("auto", b"x,src,dst\n0x1,1,2\n5,0X10,2\n", 3, "src '0X10' is not an integer"),
+    "underscore": ("auto", b"1 2\n1_0 2\n", 2, "src '1_0' is not an integer"),
+    "word for a weight": ("auto", b"1 2 3\n1 2 x\n", 2, "weight 'x' is not a number"),
+    "too few fields": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 1 2"), 3, "2 fields where 3 are due"),
+    "too many fields": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 1 2 3 4"), 3, "4 fields where 3 are due"),
+    "weights end": ("auto", b"1 2 3\n1 2\n", 2, "2 fields where 3 are due"),
+    "weights begin": ("auto", b"1 2\n1 2 3\n", 2, "3 fields where 2 are due"),
+    "four columns": ("auto", b"1 2 3 4\n1 2 3 4\n", 1, "4 fields where 3 are due"),
+    "other line": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"e 1 2 3"), 3, "starts with 'e', not with 'a'"),
+    "csv too few": ("auto", b"src,dst,x\n1,2,3\n1,2\n", 3, "2 fields where 3 are due"),
+    "csv too many": ("auto", b"src,dst\n1,2\n\n1,2,3\n", 4, "3 fields where 2 are due"),
+    "csv open quote": ("auto", b'src,dst,x\n1,2,3\n1,2,"3\n4,5,6\n', 3, "a quote that does not end on its line"),
+    "lone carriage return": ("auto", b"1 2\n1 2\r3 4\n5 6\n", 2, "a carriage return within the line"),
+    "gra without end": ("auto", b"graph_for_greach\n2\n0: 1\n1: #\n", 3, "'0: 1' where"),
+    "gra without colon": ("auto", b"graph_for_greach\n2\n0: 1 #\n1 0 #\n", 4, "'1 0 #' where"),
+    "gra two colons": ("auto", b"graph_for_greach\n2\n0: 1 #\n1:: #\n", 4, "'1:: #' where"),
+    "gra ends and colons that add up": ("gra", b"x\n2\n#\n0:1: #\n", 3, "'#' where"),
+    "gra without count": ("gra", b"graph_for_greach\n0: #\n", 2, "'0: #' where the header"),
+    # what is no graph that is read
+    "mtx array": ("auto", b"%%MatrixMarket matrix array real general\n2 2\n1\n", 1, "'array' matrices are not read"),
+    "mtx complex": ("auto", MTX + b"complex general\n1 1 1\n1 1 0 0\n", 1, "'complex' matrices are not read"),
+    "mtx hermitian": ("auto", MTX + b"real hermitian\n1 1 1\n1 1 0\n", 1, "'hermitian' matrices are not read"),
+    "mtx skew": ("auto", MTX + b"real skew-symmetric\n1 1 0\n", 1, "'skew-symmetric' matrices are not read"),
+    "mtx not square": ("auto", MTX + b"real general\n%\n2 3 0\n", 3, "2 rows and 3 columns"),
+    "mtx banner": ("auto", b"%%MatrixMarket matrix coordinate\n2 2 0\n", 1, "%%MatrixMarket matrix coordinate VALUES"),
+    "mtx sizes": ("auto", MTX + b"real general\n2 2\n", 2, "'2 2' where the header"),
+    "csv names": ("csv", b"from,to\n1,2\n", 1, "no column 'src' among 'from', 'to'"),
+    "csv without header": ("auto", b"1,2\n3,4\n", 1, "the formats are dimacs, arcs, snap"),
+    "csv name twice": ("auto", b"src,dst,dst\n1,2,3\n", 1, "2 columns are named 'dst'"),
+    "prose": ("auto", b"\nIt was a dark and stormy night;\nthe rain fell in torrents.\n", 2, "the formats are"),
+    "json": ("auto", b'{"edges": [[1, 2]]}\n', 1, "the formats are"),
+    "binary": ("auto", bytes(range(256)) * 10, None, "is a binary file"),
+    "binary as snap": ("snap", b"\x7fELF\0\0\1\2" * 10, 1, "x7fELF"),
+    "random bytes as csv": ("csv", b"\xff\xfe\xfd\n\xfc", 1, "no column 'src'"),
+    "empty": ("auto", b"", None, "is empty"),
+    "blank": ("auto", b"\n \n\t\n", None, "is empty"),
+    "empty, stated": ("dimacs", b"", None, "is empty"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_refused_with_line_and_value(name, tmp_path):
+    form, text, line, reason = CASES[name]
+    error = refused(tmp_path, text, format=form)
+    assert line == error.line
+    assert reason in error.reason
+    if line is not None:
+        assert f"line {line}: " in str(error)
+
+
+@pytest.mark.parametrize("name", ["too few fields", "NaN", "id over the count", "second header", "word for an id"])
+def test_the_line_is_counted_over_blocks_and_line_ends(name, tmp_path, monkeypatch):
+    monkeypatch.setattr("pipeline.ingest.decompress.CHUNK", 16)
+    form, text, line, reason = CASES[name]
+    text = text.replace(b"\n", b"\n\nc x\n", 1).replace(b"\n", b"\r\n")
+    error = refused(tmp_path, text, format=form)
+    assert line + 2 == error.line
+    assert reason in error.reason
+
+
+def test_the_line_of_a_late_fault(tmp_path):
+    lines = 1_500_000  # several blocks
+    error = refused(tmp_path, b"1 2 3\n" * lines + b"# x\n\n1 2 -3\n" + b"1 2 3\n" * 10)
+    assert lines + 3 == error.line
+    assert "weight '-3'" in error.reason
+
+
+CO = b"p aux sp co 2\nv 1 10 20\nv 2 30 40\n"
+COORDINATES = {
+    "no header": (b"v 1 2 3\n", 1, "p aux sp co NUMBER"),
+    "empty": (b"", 1, "p aux sp co NUMBER"),
+    "one short": (CO.replace(b"v 2 30 40\n", b""), 1, "declares 2, and the file has 1"),
+    "one over": (CO + b"v 1 1 1\n", 4, "more than the 2 that line 1 declares"),
+    "id over": (CO.replace(b"v 2", b"v 3"), 3, "vertex '3' is not in 1..2"),
+    "id 0": (CO.replace(b"v 2", b"v 0"), 3, "vertex '0' is not in 1..2"),
+    "NaN": (CO.replace(b"40", b"nan"), 3, "y 'nan' is not in"),
+    "minus infinity": (CO.replace(b"30", b"-inf"), 3, "x '-inf' is not in"),
+    "word": (CO.replace(b"30", b"x"), 3, "x 'x' is not a number"),
+    "too few fields": (CO.replace(b"30 40", b"30"), 3, "2 fields where 3 are due"),
+    "other line": (CO.replace(b"v 2", b"a 2"), 3, "starts with 'a', not with 'v'"),
+    "twice": (CO.replace(b"v 2", b"v 1"), None, "vertex 2 has no coordinates, and another has them twice"),
+    "of another graph": (b"p aux sp co 1\nv 1 2 3\n", None, "declares 1 vertices, and "),
+}
+
+
+@pytest.mark.parametrize("name", COORDINATES)
+def test_refused_coordinates(name, tmp_path):
+    text, line, reason = COORDINATES[name]
+    (tmp_path / "g.gr").write_bytes(b"p sp 2 1\na 1 2 3\n")
+    (tmp_path / "g.co").write_bytes(text)
+    graph = GraphConfig(source=str(tmp_path / "g.gr"), coordinates=str(tmp_path / "g.co"))
+    with pytest.raises(BadInput, match=re.escape(reason)) as caught:
+        ingest(graph, tmp_path / "work")
+    assert caught.value.file == str(tmp_path / "g.co")
+    assert line == caught.value.line
+    assert list((tmp_path / "work").glob("*")) == []
+
+
+LIMITED = {
+    "edges": (b"1 2\n# x\n2 3\n3 4\n", {"edges": 2}, 4, "more than 2 edges, the limit"),
+    "edges, declared": (gr(b"p sp 3 3", b"a 1 2 3", b"a 1 2 3", b"a 1 2 3"), {"edges": 2}, 4, "more than 2 edges, the limit"),
+    "edges of a gra": (b"graph_for_greach\n3\n0: 1 2 #\n1: 2 #\n2: #\n", {"edges": 2}, 4, "more than 2 edges, the limit"),
+    "edges of one gra line": (b"graph_for_greach\n3\n0: #\n1: 0 1 2 #\n2: #\n", {"edges": 2}, 4, "more than 2 edges, the limit"),
+    "bytes": (b"1 2\n" * 100, {"bytes": 399}, None, "holds over 399 bytes"),
+}
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_limits(name, tmp_path):
+    text, limits, line, reason = LIMITED[name]
+    error = refused(tmp_path, text, limits=Limits(**limits))
+    assert line == error.line
+    assert reason in error.reason
+
+
+def test_at_the_limit(tmp_path):
+    (tmp_path / "g.txt").write_bytes(b"1 2\n" * 100)
+    graph = GraphConfig(source=str(tmp_path / "g.txt"), limits=Limits(edges=100, bytes=400))
+    assert ingest(graph, tmp_path / "work").facts["edges"] == 100
+
+
+def test_a_line_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("pipeline.ingest.text.LONGEST_LINE", 2**20)
+    error = refused(tmp_path, b"1 2\n" + b"1" * 30_000_000)
+    assert error.line == 2
+    assert "is longer than 1048576 bytes" in error.reason
+
+
+@pytest.mark.parametrize("path", ["missing.txt", ".", "file.txt/below"])
+def test_a_path_that_is_no_file(path, tmp_path):
+    (tmp_path / "file.txt").write_text("1 2\n")
+    with pytest.raises(BadInput, match=r"no such file|is a directory"):
+        ingest(GraphConfig(source=f"{tmp_path}/{path}"), tmp_path / "work")
+    assert not (tmp_path / "work").exists()
+
+
+def test_a_refused_file_leaves_the_last_good_one(tmp_path):
+    source = tmp_path / "g.txt"
+    source.write_text("1 2\n")
+    good = ingest(GraphConfig(source=str(source)), tmp_path / "work")
+    source.write_text("1 x\n")
+    with pytest.raises(BadInput):
+        ingest(GraphConfig(source=str(source)), tmp_path / "work")
+    assert [path.name for path in (tmp_path / "work").iterdir()] == ["edges"]
+    source.write_text("1 2\n")
+    again = ingest(GraphConfig(source=str(source)), tmp_path / "work")
+    assert again.reused
+    assert again.digest == good.digest

@@ -1,0 +1,241 @@
+"""Stored bytes that are cut, flipped or blown up: refused by name, with little memory, and nothing left behind."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.config import MIB, GraphConfig, Limits
+from pipeline.errors import BadInput
+from pipeline.ingest import ingest
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+ROOT = Path(__file__).parents[2]
+ROME = (ROOT / "data" / "rome99.gr.gz").read_bytes()
+COMPRESS = {"gz": gzip.compress, "xz": lzma.compress, "zst": zstd.compress}
+PACKED = {name: compress(gzip.decompress(ROME)) for name, compress in COMPRESS.items()}
+# zstd leaves a checksum out unless it is asked for
+PACKED["zst"] = zstd.compress(gzip.decompress(ROME), options={zstd.CompressionParameter.checksum_flag: 1})
+
+
+def refused(tmp_path, content, **options):
+    source = tmp_path / "source"
+    source.write_bytes(content)
+    with pytest.raises(BadInput) as caught:
+        ingest(GraphConfig(source=str(source), **options), tmp_path / "work")
+    assert caught.value.file == str(source)
+    assert list((tmp_path / "work").glob("*")) == []
+    return caught.value
+
+
+@pytest.mark.parametrize("cut", range(1, 20))
+@pytest.mark.parametrize("name", COMPRESS)
+def test_truncated(name, cut, tmp_path):
+    data = PACKED[name]
+    error = refused(tmp_path, data[: len(data) * cut // 20], format="dimacs")
+    assert "its compression is truncated or corrupt" in error.reason
+
+
+@pytest.mark.parametrize("missing", [1, 4, 8, 9])
+@pytest.mark.parametrize("name", COMPRESS)
+def test_without_its_last_bytes(name, missing, tmp_path):
+    assert "its compression is truncated or corrupt" in refused(tmp_path, PACKED[name][:-missing]).reason
+
+
+@pytest.mark.parametrize("name", COMPRESS)
+def test_one_flipped_bit_is_never_silent(name, tmp_path):
+    random = np.random.default_rng(0)
+    data = PACKED[name]
+    start = 10 if name == "gz" else 0  # gzip does not cover its own header: a time, a name
+    for place in random.integers(start, len(data), 60):
+        flipped = bytearray(data)
+        flipped[place] ^= 1 << int(random.integers(8))
+        refused(tmp_path, bytes(flipped))
+
+
+@pytest.mark.parametrize("name", COMPRESS)
+def test_rubbish_after_the_end(name, tmp_path):
+    assert "truncated or corrupt" in refused(tmp_path, PACKED[name] + b"rubbish").reason
+
+
+@pytest.mark.parametrize("name", COMPRESS)
+def test_frames_and_names_do_not_matter(name, tmp_path):
+    """Not refused: several frames in a row, under a name that says something else."""
+    (tmp_path / "x.csv.xz").write_bytes(COMPRESS[name](b"p sp 3 2\na 1 2 3\n") + COMPRESS[name](b"a 2 3 4\n"))
+    assert ingest(GraphConfig(source=str(tmp_path / "x.csv.xz")), tmp_path / "work").facts["edges"] == 2
+
+
+def test_padding_after_xz(tmp_path):
+    (tmp_path / "x").write_bytes(lzma.compress(b"1 2\n") + bytes(2 * MIB) + lzma.compress(b"3 4\n") + bytes(8))
+    assert ingest(GraphConfig(source=str(tmp_path / "x")), tmp_path / "work").facts["edges"] == 2
+
+
+@pytest.mark.parametrize("name", COMPRESS)
+def test_a_bomb_is_refused_by_its_ratio(name, tmp_path):
+    error = refused(tmp_path, COMPRESS[name](b"1 2\n" * (64 * MIB // 4)))
+    assert "more than 200 times, the limit" in error.reason
+
+
+def test_a_ratio_that_is_allowed(tmp_path):
+    (tmp_path / "x").write_bytes(gzip.compress(b"1 2\n" * (20 * MIB // 4)))
+    graph = GraphConfig(source=str(tmp_path / "x"), limits=Limits(ratio=2000))
+    assert ingest(graph, tmp_path / "work").facts["edges"] == 5 * MIB
+
+
+@pytest.mark.parametrize("name", COMPRESS)
+def test_a_size_over_the_limit(name, tmp_path):
+    error = refused(tmp_path, PACKED[name], limits=Limits(bytes=100_000))
+    assert "holds over 100000 bytes of content, the limit" in error.reason
+
+
+def test_xz_that_asks_for_a_gibibyte(tmp_path):
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 2**30}]
+    # Preset 0 with a great dictionary: the header asks for it, whatever the content is.
+    error = refused(tmp_path, lzma.compress(b"1 2\n", filters=filters))
+    assert "emory" in error.reason
+
+
+CHILD = """
+import json, resource, sys
+from pathlib import Path
+from pipeline.config import GraphConfig
+from pipeline.errors import BadInput
+from pipeline.ingest import ingest
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    ingest(GraphConfig(source=sys.argv[1]), Path(sys.argv[2]))
+    reason = "taken"
+except BadInput as error:
+    reason = error.reason
+print(json.dumps([reason, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024]))
+"""
+
+
+def gzip_bomb(path):
+    with gzip.open(path, "wb") as file:
+        for _ in range(64):
+            file.write(bytes(16 * MIB))
+
+
+def gzip_bomb_of_lines(path):
+    with gzip.open(path, "wb") as file:
+        for _ in range(64):
+            file.write(b"1 2\n" * (4 * MIB))
+
+
+def zstd_bomb(path):
+    path.write_bytes(zstd.compress(b"1 2\n" * (256 * MIB)))
+
+
+def parquet_bomb(path):
+    table = pa.table({"src": pa.nulls(0, pa.int64()), "dst": pa.nulls(0, pa.int64())})
+    zeros = pa.table({name: pa.array(np.zeros(5_000_000, np.int64)) for name in ("src", "dst")}, table.schema)
+    with pq.ParquetWriter(path, table.schema, compression="zstd") as writer:
+        for _ in range(10):
+            writer.write_table(zeros, row_group_size=5_000_000)
+
+
+@pytest.mark.parametrize("bomb", [gzip_bomb, gzip_bomb_of_lines, zstd_bomb, parquet_bomb])
+def test_bombs_cost_little_memory(bomb, tmp_path):
+    bomb(tmp_path / "bomb")
+    child = subprocess.run(
+        [sys.executable, "-c", CHILD, tmp_path / "bomb", tmp_path / "work"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        timeout=120,
+    )
+    reason, memory = json.loads(child.stdout)
+    assert "200 times" in reason or "is a binary file" in reason
+    assert memory < 200 * MIB
+    assert list((tmp_path / "work").glob("*")) == []
+
+
+def parquet(tmp_path, name="table", **columns):
+    pq.write_table(pa.table(columns), tmp_path / name)
+    return (tmp_path / name).read_bytes()
+
+
+IDS = [0, 1, 2]
+PARQUET = {
+    "null id": ({"src": IDS, "dst": [1, None, 2]}, "row 1: dst is null"),
+    "negative id": ({"src": [0, 1, -7], "dst": IDS}, "row 2: src -7 is not in 0..9223372036854775807"),
+    "unsigned id": (
+        {"src": pa.array([0, 1, 2**63], pa.uint64()), "dst": IDS},
+        "row 2: src 9223372036854775808 is not in 0..9223372036854775807",
+    ),
+    "decimal id": ({"src": [0.0, 1.0, 2.0], "dst": IDS}, "column 'src' is double, not an integer type"),
+    "string id": ({"src": ["0", "1", "2"], "dst": IDS}, "column 'src' is string, not an integer type"),
+    "no dst": ({"src": IDS, "to": IDS}, "no column 'dst' among 'src', 'to'"),
+    "null weight": ({"src": IDS, "dst": IDS, "weight": [1, 2, None]}, "row 2: weight is null"),
+    "negative weight": ({"src": IDS, "dst": IDS, "weight": [1, -2, 3]}, "row 1: weight -2 is not in 0.."),
+    "NaN": ({"src": IDS, "dst": IDS, "weight": [1.0, float("nan"), 3]}, "row 1: weight nan is not in 0 or more"),
+    "infinity": ({"src": IDS, "dst": IDS, "weight": [1.0, 2.0, float("inf")]}, "row 2: weight inf is not in 0 or more"),
+    "unsigned weight": (
+        {"src": IDS, "dst": IDS, "weight": pa.array([0, 2**64 - 1, 1], pa.uint64())},
+        "row 1: weight 18446744073709551615 is not in",
+    ),
+    "string weight": ({"src": IDS, "dst": IDS, "weight": ["1", "2", "3"]}, "column 'weight' is string, which is no weight"),
+    "decimal weight": (
+        {"src": IDS, "dst": IDS, "weight": pa.array([1, 2, 3]).cast(pa.decimal128(21, 2))},
+        "column 'weight' is decimal128(21, 2), which is no weight",
+    ),
+    "list weight": ({"src": IDS, "dst": IDS, "weight": [[1], [2], [3]]}, "which is no weight"),
+}
+
+
+@pytest.mark.parametrize("name", PARQUET)
+def test_refused_parquet(name, tmp_path):
+    columns, reason = PARQUET[name]
+    assert reason in refused(tmp_path, parquet(tmp_path, **columns)).reason
+
+
+def test_the_row_is_counted_over_batches(tmp_path):
+    weights = np.ones(700_000)
+    weights[600_000] = -1
+    ids = np.arange(700_000)
+    assert "row 600000: weight -1.0" in refused(tmp_path, parquet(tmp_path, src=ids, dst=ids, weight=weights)).reason
+
+
+def test_parquet_over_the_limits(tmp_path):
+    data = parquet(tmp_path, src=IDS, dst=IDS)
+    assert "holds 3 rows, the limit is 2 edges" in refused(tmp_path, data, limits=Limits(edges=2)).reason
+    data = parquet(tmp_path, src=np.zeros(10_000, int), dst=np.zeros(10_000, int))
+    assert "its rows take 160000 bytes, the limit is 159999" in refused(tmp_path, data, limits=Limits(bytes=159_999)).reason
+
+
+@pytest.mark.parametrize("cut", range(1, 20))
+def test_truncated_parquet(cut, tmp_path):
+    ids = np.arange(10_000)
+    data = parquet(tmp_path, src=ids, dst=ids[::-1])
+    assert "no whole Parquet file" in refused(tmp_path, data[: len(data) * cut // 20]).reason
+
+
+def test_parquet_with_a_flipped_page(tmp_path):
+    random = np.random.default_rng(0)
+    ids = pa.array(random.integers(0, 2**40, 10_000))
+    pq.write_table(pa.table({"src": ids, "dst": ids}), tmp_path / "table", write_page_checksum=True, use_dictionary=False)
+    data = bytearray((tmp_path / "table").read_bytes())
+    data[len(data) // 3] ^= 1
+    assert "no whole Parquet file" in refused(tmp_path, bytes(data)).reason
+
+
+def test_stated_parquet_that_is_none(tmp_path):
+    assert "no whole Parquet file" in refused(tmp_path, b"src,dst\n1,2\n", format="parquet").reason
+
+
+def test_a_checksum_that_differs(tmp_path):
+    assert "its SHA-256 is" in refused(tmp_path, ROME, sha256="0" * 64).reason
