@@ -17,7 +17,7 @@ from pipeline import tables
 from pipeline.config import STAGES, load_run
 from pipeline.ingest import ingest
 from pipeline.layout import lay_out
-from pipeline.report import maps
+from pipeline.report import charts, maps
 from pipeline.report.charts import bins
 from pipeline.report.reading import Places
 from pipeline.stages import run_stage
@@ -299,6 +299,31 @@ def test_lines_reach_from_end_to_end_and_the_lowest_level_is_on_top():
     level = (picture.astype(int) - 1) // 4
     assert level.tolist() == [[7, 7, 3, 7, 7, 7], *[[-1, -1, 3, -1, -1, -1]] * 4]
     assert (picture[0] == [32, 32, 16, 32, 32, 32]).all()  # whole pixels: 1 + 4 level + 3
+
+
+def test_a_histograms_heights_are_its_counts():
+    edges, counts, _ = bins(np.array([0, 1, 1, 1, 3]), 10)
+    chart = charts.histogram("", "", "", "", edges, counts, whole=True)
+    assert [text for _, text in chart.x_ticks] == ["0", "1", "2", "3"]
+    top = chart.y_ticks[-1]
+    assert top == (charts.TOP, "3")
+    heights = [float(height) for height in re.findall(r"V([\d.]+)H", chart.series[0].path)]
+    one = (charts.BOTTOM - charts.TOP) / 3
+    assert heights == pytest.approx([charts.BOTTOM - one * count for count in (1, 3, 0, 1)])
+    sides = [float(side) for side in re.findall(r"H([\d.]+)", chart.series[0].path)]
+    assert sides == pytest.approx(np.linspace(charts.LEFT, charts.RIGHT, 5)[1:])
+
+
+def test_dots_lie_at_their_logarithms():
+    points = [("", np.array([1, 10, 100]), np.array([1000, 1, 10]))]
+    chart = charts.log_log("", "", "", "", points)
+    assert [text for _, text in chart.x_ticks] == ["1", "10", "100"]
+    assert [text for _, text in chart.y_ticks] == ["1", "10", "100", "1k"]
+    dots = [tuple(map(float, dot)) for dot in re.findall(r"M([\d.]+) ([\d.]+)h0", chart.series[0].path)]
+    third = (charts.BOTTOM - charts.TOP) / 3
+    middle = (charts.LEFT + charts.RIGHT) / 2
+    expected = [(charts.LEFT, charts.TOP), (middle, charts.BOTTOM), (charts.RIGHT, charts.BOTTOM - third)]
+    assert dots == expected
 
 
 def test_bins_count_every_value_once():
