@@ -13,7 +13,7 @@ from kernels.graph import Array, Csr, Graph
 
 Part = TypeVar("Part")
 _PARTS_PER_CORE = 4  # more parts than cores, so that a core that is done early takes another
-_WORTH_A_THREAD = 1 << 16  # rows and arcs; below, starting threads costs more than they save
+_WORTH_A_THREAD = 1 << 19  # rows and arcs; below, starting threads costs more than they save
 
 
 def require_numpy(graph: Graph, kernel: str) -> None:
@@ -36,6 +36,11 @@ def frozen(array: Array) -> Array:
     view = array.view(np.ndarray)
     view.flags.writeable = False
     return view
+
+
+def unsigned(array: Array) -> Array:
+    """Frozen view of offsets or rows, none negative, as unsigned numbers: compiled loops need not test for a negative index."""
+    return frozen(array).view(f"u{array.dtype.itemsize}")
 
 
 def over_rows(csr: Csr, part: Callable[[int, int], Part]) -> list[Part]:

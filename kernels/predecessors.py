@@ -9,10 +9,12 @@ among the rows one such step nearer, so that predecessors form a tree around cyc
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numba import njit
 
-from kernels.backend import frozen, over_rows
+from kernels.backend import frozen, over_rows, unsigned
 from kernels.graph import NO_ROW, Array, Graph
 
 
@@ -34,8 +36,8 @@ def complete_predecessors(graph: Graph, source: int, distance: Array, predecesso
         If an arc leads from a reached row to an unreached one: its sum did not fit the type of `distance`.
     """
     into = graph.into
-    arrays = (frozen(into.offsets), frozen(into.indices), None if hops or into.weights is None else frozen(into.weights))
-    parts = over_rows(into, lambda begin, end: _nearest_tight(*arrays, distance, predecessor, source, begin, end))
+    arcs = (unsigned(into.offsets), unsigned(into.indices), None if hops or into.weights is None else frozen(into.weights))
+    parts = over_rows(into, partial(_nearest_tight, *arcs, distance, predecessor, source))
     if any(beyond for _, beyond in parts):
         raise OverflowError(f"a distance exceeds the largest {distance.dtype}")
     if any(waiting for waiting, _ in parts):
@@ -71,12 +73,12 @@ def _complete_zero_steps(graph: Graph, source: int, distance: Array, predecessor
     reached = distance >= 0
     steps = np.where(predecessor == NO_ROW, -1, 0)
     steps[source] = 0
-    queue = np.empty(np.count_nonzero(reached), graph.rows_by_id.dtype)
+    queue = np.empty(np.count_nonzero(reached), unsigned(graph.rows_by_id).dtype)
     first_kind = np.flatnonzero(reached & (steps == 0))
     queue[: len(first_kind)] = first_kind
     out = graph.out
     _search_zero_steps(
-        frozen(out.offsets), frozen(out.indices), frozen(out.weights), frozen(graph.ids), distance, predecessor, steps, queue,
+        unsigned(out.offsets), unsigned(out.indices), frozen(out.weights), frozen(graph.ids), distance, predecessor, steps, queue,
         len(first_kind),
     )  # fmt: skip
 

@@ -1,36 +1,54 @@
 """Shortest paths with multi-level buckets (Denardo, Fox: Shortest-Route Methods 1, Operations Research 27, 1979).
 
-Distances are cut into slots of a fixed width. Level 0 has a bucket for each of the next 64 slots, level 1 for each of the
-next 64 groups of 64 slots, and so on: a wheel of wheels that takes any weights. The nearest bucket of level 0 is scanned,
-again while it fills; if level 0 is empty, the nearest bucket above is spread over the levels below. A slot is wider than the
-shortest arcs, so a row may be scanned more than once (as in the delta-stepping of Meyer and Sanders, 2003), but addition is
-monotone, and the smallest sum is found in whatever order: the distances are the same to the bit.
+Distances are cut into slots of equal width. Level 0 has a bucket for each of the 64 slots around the current one, level 1
+for each of the 64 groups of 64 slots, and so on: a wheel of wheels that takes any weights. The nearest bucket of level 0 is
+scanned until it stays empty; if level 0 is empty, the nearest bucket above is spread over the levels below. A few arcs are
+shorter than a slot, so a row may be scanned again (as in Meyer, Sanders: Delta-Stepping, 2003). Addition is monotone, so the
+smallest sum is found in whatever order: the distances are the same to the bit.
+
+A bucket is a linked list of entries (row, length), entry 0 being none. An entry whose length is no longer its row's distance
+is stale. Entries of a scanned bucket are used again.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from kernels.answers import Paths
-from kernels.backend import frozen
+from kernels.backend import frozen, unsigned
 from kernels.graph import NO_ROW, UNREACHED, Array, Graph, distance_dtype
 from kernels.predecessors import complete_predecessors
 
 _BITS = 6
-_WHEEL = 1 << _BITS
-_LEVELS = 11  # 11 times 6 bits hold every 63-bit slot
+_PLACES = 1 << _BITS
+_LEVELS = 11  # 11 times 6 bits hold every slot
+_LAST_SLOT = 2.0**62
+_SHORT_ARCS = 1 / 16  # the part of the arcs that may be shorter than a slot
+_SAMPLE = 4096
+
+
+class _Entries(NamedTuple):
+    rows: Array
+    lengths: Array
+    after: Array
+
+    def grown(self, least: int) -> _Entries:
+        """The same entries with room for as many again, and for `least` more."""
+        room = max(len(self.rows), least)
+        return _Entries(*(np.append(array, np.empty(room, array.dtype)) for array in self))
 
 
 def search(graph: Graph, source: int) -> Paths:
     """Answer `kernels.sssp.sssp` on NumPy arrays."""
-    out = graph.out
-    kind = distance_dtype(out.weights)
-    # Unsigned, a sum of two int64 cannot wrap, and one that exceeds int64 is not nearer than 2^63.
-    sums, far = (np.uint64, np.uint64(2**63)) if kind == np.int64 else (np.float64, np.inf)
+    kind = distance_dtype(graph.out.weights)
+    # Unsigned, a sum of two int64 does not wrap, and one that exceeds int64 is not less than 2^63: the row stays unreached.
+    sums, far = (np.dtype(np.uint64), 2**63) if kind == np.int64 else (kind, np.inf)
     lengths = np.full(graph.num_vertices, far, sums)
-    _shorten(frozen(out.offsets), frozen(out.indices), frozen(out.weights), source, lengths, 1 / _slot_width(out.weights))
-    unreached = lengths == far
+    _find_distances(graph, source, lengths)
+    unreached = lengths == lengths.dtype.type(far)
     distance = lengths.view(kind)
     distance[unreached] = UNREACHED
     predecessor = np.full(graph.num_vertices, NO_ROW, graph.rows_by_id.dtype)
@@ -38,70 +56,99 @@ def search(graph: Graph, source: int) -> Paths:
     return Paths(source, distance, predecessor)
 
 
+def _find_distances(graph: Graph, source: int, distance: Array) -> None:
+    """Lower `distance` to the smallest sums from `source`; entries are added as they are needed."""
+    out = graph.out
+    arcs = unsigned(out.offsets), unsigned(out.indices), frozen(out.weights)
+    most_arcs = int(np.diff(out.offsets).max())
+    entries = _Entries(np.zeros(2, arcs[1].dtype), np.zeros(2, distance.dtype), np.zeros(2, np.uint64)).grown(graph.num_vertices)
+    buckets = np.zeros(_PLACES * _LEVELS, np.uint64)
+    state = np.array([0, 2, 0], np.uint64)
+    distance[source], entries.rows[1], buckets[0] = 0, source, 1
+    while not _shorten(*arcs, distance, 1 / _slot_width(out.weights), *entries, buckets, state):
+        entries = entries.grown(most_arcs)
+
+
 def _slot_width(weights: Array) -> float:
-    return max(float(weights.sum(dtype=np.float64)) / max(len(weights), 1) / 4, 1.0)
+    """Length that only a few of the positive weights are below, judged by a sample."""
+    sample = weights[:: max(1, len(weights) // _SAMPLE)].astype(np.float64)
+    positive = sample[(sample > 0) & np.isfinite(sample)]
+    return max(float(np.quantile(positive, _SHORT_ARCS)), float(np.finfo(np.float64).tiny)) if len(positive) else 1.0
+
+
+# The places of `state`: the slot that is scanned, the first entry never used, the first of the list of entries to use again.
+_NOW, _UNUSED, _FREE = 0, 1, 2
 
 
 @njit(cache=True, nogil=True)
-def _shorten(offsets, indices, weights, source, distance, slots_per_length):  # type: ignore[no-untyped-def]
-    """Lower `distance` to the smallest sums from `source`. A bucket is a list of entries (row, length), linked by `after`."""
-    length_of = distance.dtype.type
-    buckets = np.full(_WHEEL * _LEVELS, -1, np.int64)
-    rows, lengths, after = np.empty(1024, indices.dtype), np.empty(1024, distance.dtype), np.empty(1024, np.int64)
-    rows[0], lengths[0], after[0] = source, 0, -1
-    distance[source] = 0
-    used, free = 1, -1
-    buckets[0] = 0
-    now = 0  # the slot that is scanned
+def _shorten(offsets, indices, weights, distance, slots, rows, lengths, after, buckets, state):  # type: ignore[no-untyped-def]
+    """Empty the buckets, nearest first; return False if entries run out: to be called again with more."""
     bucket = 0
     while bucket < len(buckets):
-        entry = buckets[bucket]
-        buckets[bucket] = -1
-        level, place = divmod(bucket, _WHEEL)
-        if entry < 0:
+        if buckets[bucket] == 0:
             bucket += 1
             continue
-        now = ((now >> (_BITS * (level + 1)) << _BITS) | place) << (_BITS * level)
-        bucket = bucket if level == 0 else 0
-        while entry >= 0:
+        entry, buckets[bucket] = buckets[bucket], np.uint64(0)
+        level, place = bucket >> _BITS, bucket & (_PLACES - 1)
+        now = ((np.int64(state[_NOW]) >> (_BITS * (level + 1)) << _BITS) | place) << (_BITS * level)
+        state[_NOW] = now
+        if level > 0:
+            bucket = 0
+        while entry:
             row, length, following = rows[entry], lengths[entry], after[entry]
-            if level > 0 and length == distance[row]:
-                target = _bucket(length, slots_per_length, now)
-                after[entry], buckets[target] = buckets[target], entry
+            valid = length == distance[row]
+            if valid and level > 0:
+                _put(buckets, after, entry, _bucket(length, slots, now))
             else:
-                after[entry], free = free, entry
-            if level == 0 and length == distance[row]:
-                for arc in range(offsets[row], offsets[row + 1]):
-                    far = indices[arc]
-                    total = length + length_of(weights[arc])
-                    if total < distance[far]:
-                        distance[far] = total
-                        if free >= 0:
-                            new, free = free, after[free]
-                        else:
-                            if used == len(rows):
-                                rows, lengths, after = _twice(rows), _twice(lengths), _twice(after)
-                            new, used = used, used + 1
-                        target = _bucket(total, slots_per_length, now)
-                        rows[new], lengths[new], after[new] = far, total, buckets[target]
-                        buckets[target] = new
+                if valid:
+                    if state[_UNUSED] + (offsets[row + 1] - offsets[row]) > len(rows):
+                        _put_back(buckets, after, entry, bucket)
+                        return False
+                    _scan(offsets, indices, weights, distance, slots, rows, lengths, after, buckets, state, now, row, length)
+                after[entry], state[_FREE] = state[_FREE], entry
             entry = following
+    return True
 
 
 @njit(cache=True, nogil=True)
-def _bucket(length, slots_per_length, now):  # type: ignore[no-untyped-def]
-    """Bucket of `length`: its level is the highest digit in which its slot differs from `now`, its place that digit."""
-    slot = np.int64(np.float64(length) * slots_per_length)
-    apart, bucket = slot ^ now, 0
-    while apart >= _WHEEL:
+def _scan(offsets, indices, weights, distance, slots, rows, lengths, after, buckets, state, now, row, length):  # type: ignore[no-untyped-def]
+    """Relax the arcs of `row`."""
+    for arc in range(offsets[row], offsets[row + 1]):
+        far = indices[arc]
+        total = length + distance.dtype.type(weights[arc])
+        if total < distance[far]:
+            distance[far] = total
+            if state[_FREE]:
+                entry = state[_FREE]
+                state[_FREE] = after[entry]
+            else:
+                entry = state[_UNUSED]
+                state[_UNUSED] += np.uint64(1)
+            rows[entry], lengths[entry] = far, total
+            _put(buckets, after, entry, _bucket(total, slots, now))
+
+
+@njit(cache=True, nogil=True)
+def _bucket(length, slots, now):  # type: ignore[no-untyped-def]
+    """Bucket of `length`: its level is the highest digit in which its slot differs from `now`, its place is that digit."""
+    slot = np.int64(min(np.float64(length) * slots, _LAST_SLOT))
+    apart, level = slot ^ now, 0
+    while apart >= _PLACES:
         apart >>= _BITS
         slot >>= _BITS
-        bucket += _WHEEL
-    return bucket + (slot & (_WHEEL - 1))
+        level += _PLACES
+    return level + (slot & (_PLACES - 1))
 
 
 @njit(cache=True, nogil=True)
-def _twice(array):  # type: ignore[no-untyped-def]
-    longer = np.empty(2 * len(array), array.dtype)
-    longer[: len(array)] = array
-    return longer
+def _put(buckets, after, entry, bucket):  # type: ignore[no-untyped-def]
+    after[entry], buckets[bucket] = buckets[bucket], entry
+
+
+@njit(cache=True, nogil=True)
+def _put_back(buckets, after, entry, bucket):  # type: ignore[no-untyped-def]
+    """Put `entry` and all that follow it in front of `bucket`."""
+    last = entry
+    while after[last]:
+        last = after[last]
+    after[last], buckets[bucket] = buckets[bucket], entry
