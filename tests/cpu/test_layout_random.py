@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +17,8 @@ from kernels.layout.vect_csr import VectCsr
 from pipeline.config import LayoutConfig
 from pipeline.layout import lay_out
 from pipeline.stored_graph import open_graph, open_shard, shard_rows, validate
-from tests.edge_lists import table_folder
+from tests.edge_lists import edge_folder, table_folder
+from tests.graphs import NAMED_GRAPHS
 
 near = st.integers(0, 12)
 anywhere = st.one_of(near, st.integers(0, 2**63 - 1), st.sampled_from([2**31, 2**63 - 1]))
@@ -116,6 +118,18 @@ def test_arcs_ids_directions_and_lanes_survive(table, directed, layout, declared
             shard = open_shard(folder, number)
             assert_lanes_decode(shard.out)
             assert_lanes_decode(shard.into)
+
+
+@pytest.mark.parametrize("edges", [edges for edges in NAMED_GRAPHS if edges.name in {"star", "in_star", "two_hubs"}])
+@pytest.mark.parametrize("shard_count", [1, 3])
+def test_rows_of_32_arcs_have_no_lane(edges, shard_count, tmp_path):
+    for order in ("degree", "windowed", "source"):
+        folder = lay_out(edge_folder(tmp_path, edges), LayoutConfig(order=order, shards=shard_count), tmp_path)
+        opened = [open_shard(folder, number) for number in range(shard_count)]
+        directions = [vect for shard in opened for vect in (shard.out, shard.into)]
+        for vect in directions:
+            assert_lanes_decode(vect)
+        assert max(vect.degrees.max(initial=0) for vect in directions) >= 32
 
 
 @given(degrees=st.lists(st.integers(0, 50), max_size=60), number=st.integers(1, 9))
