@@ -22,6 +22,7 @@ from pipeline.manifest import digest_of, sha256_of
 
 READ = 2**20  # bytes asked of a file system at a time
 _VALIDATORS = ("ETag", "Content-MD5", "Digest", "Last-Modified")
+_TRY_AGAIN = {408, 425, 429}  # HTTP: timeout, too early, too many requests
 _MENDABLE = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 
 
@@ -147,15 +148,20 @@ def _reading(source: Source) -> Iterator[None]:
     try:
         yield
     except _MENDABLE as error:
-        if _is_of_the_server(error.__cause__):
-            raise OSError(errno.EIO, f"{type(error.__cause__).__name__}: {error.__cause__}", source.url) from error
-        raise BadInput(source.url, error.strerror or "no such file") from error
+        cause = error.__cause__
+        if _may_pass(cause):
+            raise OSError(errno.EIO, f"{type(cause).__name__}: {cause}", source.url) from error
+        status = getattr(cause, "status", None)
+        raise BadInput(source.url, f"the server answers {status}" if status else error.strerror or "no such file") from error
     except (OSError, BadInput):
         raise
     except Exception as error:  # each protocol has errors of its own, and none of them is ours
         raise OSError(errno.EIO, f"{type(error).__name__}: {error}", source.url) from error
 
 
-def _is_of_the_server(cause: BaseException | None) -> bool:
-    """Whether a web server, or the way to it, failed: fsspec says of everything that there is no such file, and knows better."""
-    return isinstance(cause, OSError) or getattr(cause, "status", 0) >= 500
+def _may_pass(cause: BaseException | None) -> bool:
+    """Whether a web server, or the way to it, failed: fsspec says of both that there is no such file."""
+    status = getattr(cause, "status", None)
+    if status is not None:
+        return status >= 500 or status in _TRY_AGAIN
+    return type(cause).__module__.startswith("aiohttp") or isinstance(cause, ConnectionError | TimeoutError)

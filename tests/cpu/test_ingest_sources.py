@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -153,21 +154,34 @@ def test_a_changed_object_in_memory_is_read_again(tmp_path):
     assert not ingest(graph, tmp_path).reused
 
 
-def test_what_may_pass_is_an_os_error(site, tmp_path):
+@pytest.mark.parametrize("stated", [True, False])
+def test_what_may_pass_is_an_os_error(stated, site, tmp_path):
     site.pages["/g.gr.gz"] = ROME
-    graph = GraphConfig(source=f"{site.url}/g.gr.gz", sha256=sha256(ROME))
-    site.status = 503
-    with pytest.raises(OSError, match="503"):
-        ingest(graph, tmp_path)
+    graph = GraphConfig(source=f"{site.url}/g.gr.gz", sha256=sha256(ROME) if stated else None)
+    for site.status in (500, 503, 429):
+        with pytest.raises(OSError, match=str(site.status)):
+            ingest(graph, tmp_path)
     site.status, site.cut = 200, 1000
     with pytest.raises(OSError, match="ClientPayloadError"):
         ingest(graph, tmp_path)
     assert list(tmp_path.iterdir()) == []
     site.cut = 0
     assert rows(ingest(graph, tmp_path)) == 8_870
-    site.server.server_close()
-    with pytest.raises(OSError, match="onnect"):
-        ingest(GraphConfig(source=f"{site.url}/other"), tmp_path)
+
+
+def test_a_site_that_is_down_may_come_back(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound, and not listening: connections are refused
+        with pytest.raises(OSError, match="ClientConnectorError"):
+            ingest(GraphConfig(source=f"http://127.0.0.1:{taken.getsockname()[1]}/g.txt"), tmp_path)
+
+
+@pytest.mark.parametrize("status", [401, 403, 410])
+def test_a_page_that_is_not_given_out(status, site, tmp_path):
+    site.pages["/g.txt"] = b"1 2\n"
+    site.status = status
+    with pytest.raises(BadInput, match=f"the server answers {status}"):
+        ingest(GraphConfig(source=f"{site.url}/g.txt"), tmp_path)
 
 
 @pytest.mark.parametrize("page", ["/none", "none://x/y", "memory://none"])
