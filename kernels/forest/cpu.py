@@ -35,7 +35,7 @@ def span(graph: Graph) -> Forest:
         return Forest(src, dst, np.ones(len(src), np.int64), smallest_ids(graph, tree))
     tree = np.arange(graph.num_vertices, dtype=graph.rows_by_id.dtype)
     parts = []
-    for above, limit in pairwise(_limits(graph)):
+    for above, limit in pairwise(_limits(graph, graph.out.weights)):
         lists = [
             _list_edges(*_arcs(csr), frozen(csr.weights), *_order(graph), tree, above, limit)
             for csr in ((graph.out,) if graph.symmetric else (graph.out, graph.into))
@@ -59,9 +59,8 @@ def _merged(graph: Graph, lists: list[Edges]) -> Edges:
     return reduce(lambda one, two: _merge(one, two, frozen(graph.ranks)), lists)
 
 
-def _limits(graph: Graph) -> list[float]:
+def _limits(graph: Graph, weights: Array) -> list[float]:
     """Weights that part the edges into slabs, joined one after the other: a single slab, or the light edges and the heavy."""
-    weights = graph.out.weights
     edges = graph.num_arcs // 2 if graph.symmetric else graph.num_arcs
     if edges < _DENSE * graph.num_vertices:
         return [-1, np.inf]

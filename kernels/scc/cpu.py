@@ -20,7 +20,9 @@ def components(graph: Graph) -> Components:
     """Answer `kernels.scc.scc` on NumPy arrays."""
     if graph.symmetric:
         return weak_components(graph)
-    component = np.full(graph.num_vertices, -1, graph.rows_by_id.dtype)
+    # A row without arcs one way is a component of its own, and its arcs need not be read.
+    both = (np.diff(graph.out.offsets) > 0) & (np.diff(graph.into.offsets) > 0)
+    component = np.where(both, -1, np.arange(graph.num_vertices)).astype(graph.rows_by_id.dtype)
     _search(frozen(graph.out.offsets), frozen(graph.out.indices), component)
     return Components(smallest_ids(graph, component))
 
