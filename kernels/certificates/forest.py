@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import Certificate, Forest
-from kernels.backend import frozen
+from kernels.backend import frozen, over_rows
 from kernels.certificates.rules import (
     NAMED,
     Broken,
@@ -90,9 +90,10 @@ def _require_least(graph: Graph, src: Array, dst: Array, weights: Array, parent:
     arcs = frozen(graph.out.offsets), frozen(graph.out.indices)
     arc_weights = None if graph.out.weights is None else frozen(graph.out.weights)
     edges = frozen(src), frozen(dst), frozen(weights)
-    arc, edge = _first_contradiction(*arcs, arc_weights, frozen(graph.ranks), graph.symmetric, *edges, parent, time, found)
-    if arc >= 0:
-        raise Broken(_contradiction(graph, arc, edge, src, dst, weights))
+    sides = *arcs, arc_weights, frozen(graph.ranks), graph.symmetric, *edges, parent, time, found
+    for arc, edge in over_rows(graph.out, lambda begin, end: _first_contradiction(*sides, begin, end)):
+        if arc >= 0:
+            raise Broken(_contradiction(graph, arc, edge, src, dst, weights))
     if not found.all():
         edge = int(found.argmin())
         raise Broken(f"{_edge(graph, src, dst, edge)}: no arc between these ends has weight {weights[edge]}")
@@ -163,12 +164,14 @@ def _first_contradiction(
     parent: Array,
     time: Array,
     found: Array,
+    begin: int,
+    end: int,
 ) -> tuple[int, int]:
-    """First arc that the greatest edge between its ends contradicts, and that edge (E: none), or (-1, -1).
+    """First arc of rows `begin:end` that the greatest edge between its ends contradicts, and that edge (E: none), or (-1, -1).
 
-    Edges ascend by (weight, ends). `found` marks those that are an arc to the bit of its weight.
+    Edges ascend by (weight, ends). `found` marks those that are an arc to the bit of its weight; threads only ever set a mark.
     """
-    for u in range(len(ranks)):
+    for u in range(begin, end):
         for arc in range(offsets[u], offsets[u + 1]):
             v = indices[arc]
             if u == v or (symmetric and ranks[u] > ranks[v]):
@@ -186,7 +189,8 @@ def _first_contradiction(
                 return arc, edge
             low, high = (u, v) if ranks[u] < ranks[v] else (v, u)
             if src[edge] == low and dst[edge] == high:
-                found[edge] |= weight == weights[edge] and np.signbit(float(weight)) == np.signbit(float(weights[edge]))
+                if weight == weights[edge] and np.signbit(float(weight)) == np.signbit(float(weights[edge])):
+                    found[edge] = True
             elif weight == weights[edge] and (ranks[low], ranks[high]) < (ranks[src[edge]], ranks[dst[edge]]):
                 return arc, edge
     return -1, -1

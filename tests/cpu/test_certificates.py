@@ -127,6 +127,18 @@ class TestSums:
         assert certify_forest(graph, replace(truth, weights=np.array([weight, 1]))).reason
 
 
+@pytest.mark.timeout(30)
+def test_ways_in_the_forest_stay_short():
+    # joined one by one, a path would become a way of 200,000 steps, walked by every chord
+    length = 200_000
+    rows = np.arange(length, dtype=np.int64)
+    chords = np.stack((0 * rows, rows + 1, 0 * rows + length), axis=1)[1:]
+    edges = EdgeList("chords", tuple(map(tuple, np.vstack((np.stack((rows, rows + 1, rows), axis=1), chords)).tolist())))
+    graph = uncleaned(edges)
+    row = rows.astype(np.int32)
+    assert certify_forest(graph, Forest(row, row + 1, rows, np.zeros(length + 1, np.int32))).holds
+
+
 ROWS = np.array([0, 1, 2, 3, 4, 5, 6], np.int32)
 NO_ARRAYS = [None, 7, "rows", [0, 1, 2, 3, 4, 5, 6], np.int32(0), np.array(3, np.int32)]
 BAD_ROWS = [*NO_ARRAYS, ROWS[:6], np.append(ROWS, ROWS), ROWS.reshape(1, 7), ROWS + 1, ROWS - 2, ROWS + 2**30, ROWS - 2**30]
