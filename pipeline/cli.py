@@ -142,7 +142,7 @@ def _message(error: Exception) -> str | None:
     """One sentence for what the user can mend; None for what is our mistake."""
     from pipeline.errors import GraphmillError
 
-    if isinstance(error, GraphmillError | OverflowError):
+    if isinstance(error, GraphmillError):
         return str(error)
     if isinstance(error, MemoryError):
         return f"out of memory: {error or 'the graph needs more than this machine has'}"

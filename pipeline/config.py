@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError, field_validator
 
@@ -85,6 +86,13 @@ class GraphConfig(Model):
     @classmethod
     def _lower(cls, value: object) -> object:
         return value.lower() if isinstance(value, str) else value
+
+    @field_validator("source", "coordinates")
+    @classmethod
+    def _no_password(cls, value: str | None) -> str | None:
+        if value and "://" in value and urlsplit(value).password:
+            raise ValueError("holds a password, which manifests and logs would show; give it to fsspec by its own configuration")
+        return value
 
     @property
     def title(self) -> str:
@@ -183,8 +191,8 @@ def _sentence(problem: Any) -> str:
         return "unknown key"
     if problem["type"] == "missing":
         return "is missing"
-    value = str(problem["input"])
-    return f"{problem['msg'].removeprefix('Value error, ')} (got {value[:80]})"
+    said: str = problem["msg"].removeprefix("Value error, ")
+    return said if "password" in said else f"{said} (got {str(problem['input'])[:80]})"
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from kernels.graph import NO_ROW, UNREACHED, Graph
 from pipeline import tables
 from pipeline.cluster import map_in_order
 from pipeline.config import StageName
-from pipeline.errors import BadSource
+from pipeline.errors import BadInput, BadSource
 from pipeline.manifest import Folder, make
 from pipeline.stored_graph import open_graph
 
@@ -43,6 +43,8 @@ def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], work: Pat
     ------
     BadSource
         A source is not in the graph.
+    BadInput
+        The weights are so large that a sum of them does not fit 64 bits.
     """
     asked = {"sources": sorted(sources)} if stage in WITH_SOURCES else {}
 
@@ -59,7 +61,10 @@ def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], work: Pat
         else:
             batch = _forest_batch if stage == "mst" else _component_batch
             batches = iter([batch(opened, solve(opened), schema)])
-        rows = tables.write(folder, stage, weight, batches)
+        try:
+            rows = tables.write(folder, stage, weight, batches)
+        except OverflowError as error:
+            raise BadInput(graph.path, f"{stage}: {error}") from error
         return facts | {"rows": rows, "seconds": round(clock.seconds, 6)}
 
     return make(work / stage, stage, {"graph": graph.digest}, asked, write)

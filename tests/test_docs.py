@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from pipeline.config import run_config
+from pipeline.config import load_run, run_config
 from pipeline.run import run
 from tests.docs import ROOT, blocks, run_page
 
@@ -24,8 +24,10 @@ def tracked(pattern):
 
 @pytest.fixture(scope="module")
 def demo_folder(tmp_path_factory):
-    """A folder with `out/new-york` as the demo leaves it, of a corner of the same graph."""
+    """A folder with `data` and with `out` as the demo leaves it, New York's of a corner of the same graph."""
     folder = tmp_path_factory.mktemp("docs")
+    (folder / "data").symlink_to(ROOT / "data")
+    run(load_run(ROOT / "conf" / "runs" / "facebook.toml", output=folder / "out" / "facebook"))
     source = {"source": str(corner(folder, "gr")), "coordinates": str(corner(folder, "co")), "name": "new-york"}
     run(run_config("docs", graph=source, output=folder / "out" / "new-york", sources=[1, CORNER // 2]))
     return folder
@@ -44,7 +46,7 @@ def corner(folder, suffix):
     return folder / f"corner.{suffix}"
 
 
-@pytest.mark.parametrize(("page", "least"), [("docs/tables.md", 6)])
+@pytest.mark.parametrize(("page", "least"), [("README.md", 3), ("docs/tables.md", 6)])
 def test_the_blocks_of_a_page_run(demo_folder, page, least):
     assert run_page(ROOT / page, demo_folder) >= least
 

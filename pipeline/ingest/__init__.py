@@ -17,10 +17,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.config import MIB, GraphConfig
+from pipeline.config import MIB, GraphConfig, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest import delimited, dimacs, gra, matrix_market, pace, parquet, snap
-from pipeline.ingest.decompress import chunks, is_plain
+from pipeline.ingest.decompress import RATIO_FROM, chunks, is_plain
 from pipeline.ingest.detect import HEAD, detect
 from pipeline.ingest.edge_list import EdgeList
 from pipeline.ingest.rows import Decimals
@@ -31,6 +31,7 @@ from pipeline.manifest import Folder, make
 
 log = logging.getLogger(__name__)
 LOG_EVERY = 5.0  # seconds
+BYTES_PER_VERTEX = 8  # of the least that a stored graph keeps for an isolated one
 READERS: dict[str, Callable[[Text, GraphConfig, pa.DataType], EdgeList]] = {
     "dimacs": dimacs.read,
     "arcs": dimacs.read_arcs,
@@ -112,6 +113,7 @@ def _read_edges(graph: GraphConfig, source: Source, sha256: str | None, folder: 
             edges = READERS[name](text, graph, weight)
             count = _write_part(edges, folder, text)
         content.check(sha256)
+        _check_declared(edges, content, graph.limits)
         return {
             "format": name,
             "directed": edges.directed if graph.directed is None else graph.directed,
@@ -122,6 +124,17 @@ def _read_edges(graph: GraphConfig, source: Source, sha256: str | None, folder: 
             "source": _source_facts(content),
             "text_bytes": None if name == "parquet" else text.bytes,
         }
+
+
+def _check_declared(edges: EdgeList, content: Stored, limits: Limits) -> None:
+    """Refuse a header that makes a small file a large graph."""
+    taken = BYTES_PER_VERTEX * (edges.declared_vertices or 0)
+    if taken > RATIO_FROM and taken > limits.ratio * content.bytes:
+        raise BadInput(
+            content.source.url,
+            f"{content.bytes} bytes declare {edges.declared_vertices} vertices, which take {taken} bytes: "
+            f"more than {limits.ratio:g} times, the limit",
+        )
 
 
 def _write_part(edges: EdgeList, folder: Path, text: Text) -> int:

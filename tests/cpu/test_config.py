@@ -58,6 +58,12 @@ def test_a_bad_key_is_named(content, words):
     assert words in str(caught.value)
 
 
+def test_a_password_in_a_url_is_refused_and_not_repeated():
+    with pytest.raises(BadConfig, match=r"graph\.source: holds a password") as caught:
+        run_config("run.toml", output="o", graph={"source": "ftp://me:swordfish@example.org/g.gr"})
+    assert "swordfish" not in str(caught.value)
+
+
 @pytest.mark.parametrize("text", ["output = ", 'output = "a"\noutput = "b"', "\xff"])
 def test_a_file_that_is_no_toml(text, tmp_path):
     (tmp_path / "run.toml").write_bytes(text.encode("latin-1"))

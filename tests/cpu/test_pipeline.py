@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pipeline import tables
 from pipeline.config import STAGES, GraphConfig, LayoutConfig
-from pipeline.errors import BadSource, ProofFailed
+from pipeline.errors import BadInput, BadSource, ProofFailed
 from pipeline.ingest import ingest
 from pipeline.layout import lay_out
 from pipeline.manifest import Folder, make
@@ -108,6 +108,13 @@ def test_a_source_that_is_not_in_the_graph(tmp_path):
     with pytest.raises(BadSource, match="source 3 is not in the graph"):
         run_stage(graph, "bfs", (1, 3), tmp_path)
     assert not (tmp_path / "bfs").exists()
+
+
+def test_a_sum_that_does_not_fit_is_an_error(tmp_path):
+    graph = stored(EdgeList("vast", ((1, 2, 2**62), (2, 3, 2**62))), tmp_path)
+    with pytest.raises(BadInput, match=r"sssp: .*int64"):
+        run_stage(graph, "sssp", (1,), tmp_path)
+    assert not (tmp_path / "sssp").exists()
 
 
 def test_many_sources_are_one_sorted_table(tmp_path):

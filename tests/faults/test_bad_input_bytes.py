@@ -95,6 +95,12 @@ def test_a_ratio_that_is_allowed(tmp_path):
     assert ingest(graph, tmp_path / "work").facts["edges"] == 5 * MIB
 
 
+@pytest.mark.parametrize("header", ["p sp {} 1\na 1 2 3\n", "p tw {} 1\n1 2\n"])
+def test_a_header_that_blows_up_the_graph(header, tmp_path):
+    content = header.format(10**12)
+    assert f"{len(content)} bytes declare 1000000000000 vertices" in refused(tmp_path, content.encode()).reason
+
+
 @pytest.mark.parametrize("name", COMPRESS)
 def test_a_size_over_the_limit(name, tmp_path):
     error = refused(tmp_path, PACKED[name], limits=Limits(bytes=100_000))
