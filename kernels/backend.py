@@ -43,17 +43,22 @@ def unsigned(array: Array) -> Array:
     return frozen(array).view(f"u{array.dtype.itemsize}")
 
 
+def cores() -> int:
+    """How many cores this process may use; fewer than the machine has in a container or under taskset."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def over_rows(csr: Csr, part: Callable[[int, int], Part]) -> list[Part]:
     """Call `part(begin, end)` for ranges of rows of about equal work that cover `csr`, on all cores; results in row order.
 
     `part` has to release the GIL and to write to its own rows only.
     """
     num_rows = len(csr.offsets) - 1
-    cores = len(os.sched_getaffinity(0))
-    if cores == 1 or num_rows + len(csr.indices) < _WORTH_A_THREAD:
+    workers = cores()
+    if workers == 1 or num_rows + len(csr.indices) < _WORTH_A_THREAD:
         return [part(0, num_rows)]
-    parts = cores * _PARTS_PER_CORE
+    parts = workers * _PARTS_PER_CORE
     shares = np.linspace(0, len(csr.indices), parts + 1)[1:-1]
     cuts = [0, *np.searchsorted(csr.offsets, shares).tolist(), num_rows]
-    with ThreadPoolExecutor(cores) as threads:
+    with ThreadPoolExecutor(workers) as threads:
         return list(threads.map(part, cuts[:-1], cuts[1:]))

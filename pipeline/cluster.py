@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
+
+from kernels.backend import cores
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -18,7 +19,7 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> I
     The kernels release the interpreter's lock. At most one result a core waits to be taken, so memory does not grow with
     the number of items. The first exception ends the iteration.
     """
-    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    workers = cores()
     with ThreadPoolExecutor(workers) as pool:
         waiting: deque[Future[Result]] = deque()
         for item in items:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from importlib.metadata import version
 from pathlib import Path
+
+from kernels.backend import cores
 
 LIBRARIES = ("numpy", "scipy", "numba", "pyarrow", "matplotlib")
 
@@ -14,7 +15,7 @@ def machine() -> dict[str, str]:
     """Name to value, for the reader: processor, cores, system, Python and the libraries."""
     return {
         "Processor": f"{_processor()} ({platform.machine()})",
-        "Cores": str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()),
+        "Cores": str(cores()),
         "System": f"{platform.system()} {platform.release()}",
         "Python": platform.python_version(),
         "Libraries": ", ".join(f"{library} {version(library)}" for library in LIBRARIES),
