@@ -25,16 +25,15 @@ def search(graph: Graph, source: int) -> Paths:
     """Answer `kernels.bfs.bfs` on NumPy arrays."""
     distance = np.full(graph.num_vertices, UNREACHED, distance_dtype(None))
     predecessor = np.full(graph.num_vertices, NO_ROW, graph.rows_by_id.dtype)
-    visited = np.zeros(graph.num_vertices, np.bool_)
     out = unsigned(graph.out.offsets), unsigned(graph.out.indices)
     queue = np.empty(graph.num_vertices, out[1].dtype)
     few = graph.num_vertices // _FEW_ROWS
-    distance[source], visited[source], queue[0] = 0, True, source
+    distance[source], queue[0] = 0, source
     head, tail = 0, 1
     while head < tail:
-        head, tail = _top_down(*out, distance, visited, queue, head, tail, few)
+        head, tail = _top_down(*out, distance, queue, head, tail, few)
         if head < tail:
-            frontier = _bottom_up_levels(graph, queue[head:tail], distance, visited, predecessor, few)
+            frontier = _bottom_up_levels(graph, queue[head:tail], distance, predecessor, few)
             head, tail = 0, len(frontier)
             queue[:tail] = frontier
     complete_predecessors(graph, source, distance, predecessor, hops=True)
@@ -42,7 +41,7 @@ def search(graph: Graph, source: int) -> Paths:
 
 
 @njit(cache=True, nogil=True)
-def _top_down(offsets, indices, distance, visited, queue, head, tail, few):  # type: ignore[no-untyped-def]
+def _top_down(offsets, indices, distance, queue, head, tail, few):  # type: ignore[no-untyped-def]
     """Expand levels until none is left or the frontier has more than `few` rows; return the frontier's place in the queue."""
     hops = distance[queue[head]]
     while 0 < tail - head <= few:
@@ -52,8 +51,7 @@ def _top_down(offsets, indices, distance, visited, queue, head, tail, few):  # t
             row = queue[place]
             for arc in range(offsets[row], offsets[row + 1]):
                 far = indices[arc]
-                if not visited[far]:
-                    visited[far] = True
+                if distance[far] < 0:
                     distance[far] = hops
                     queue[tail] = far
                     tail += 1
@@ -61,30 +59,30 @@ def _top_down(offsets, indices, distance, visited, queue, head, tail, few):  # t
     return head, tail
 
 
-def _bottom_up_levels(graph: Graph, rows: Array, distance: Array, visited: Array, predecessor: Array, few: int) -> Array:
+def _bottom_up_levels(graph: Graph, rows: Array, distance: Array, predecessor: Array, few: int) -> Array:
     """Search bottom-up from the frontier `rows`, one level or more; return the first frontier of `few` rows or less."""
     into = unsigned(graph.into.offsets), unsigned(graph.into.indices)
-    frontier, found = np.zeros_like(visited), np.empty_like(visited)
+    frontier, found = np.zeros(graph.num_vertices, np.bool_), np.empty(graph.num_vertices, np.bool_)
     frontier[rows] = True
     size, hops = len(rows), int(distance[rows[0]])
     while size > few:
         hops += 1
-        level = *into, distance, visited, predecessor, frontier, found, hops
+        level = *into, distance, predecessor, frontier, found, hops
         size = sum(over_rows(graph.into, partial(_bottom_up, *level)))
         frontier, found = found, frontier
     return np.flatnonzero(frontier)
 
 
 @njit(cache=True, nogil=True)
-def _bottom_up(offsets, indices, distance, visited, predecessor, frontier, found, hops, begin, end):  # type: ignore[no-untyped-def]
+def _bottom_up(offsets, indices, distance, predecessor, frontier, found, hops, begin, end):  # type: ignore[no-untyped-def]
     """Find the rows of `begin:end` that the frontier reaches, and their predecessors; return how many."""
     size = 0
     for row in range(begin, end):
         found[row] = False
-        if not visited[row]:
+        if distance[row] < 0:
             for arc in range(offsets[row], offsets[row + 1]):
                 if frontier[indices[arc]]:
-                    found[row] = visited[row] = True
+                    found[row] = True
                     distance[row] = hops
                     predecessor[row] = indices[arc]
                     size += 1
