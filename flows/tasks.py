@@ -55,7 +55,7 @@ def step(name: str, run_name: str | None = None) -> Callable[[Callable[P, R]], T
 @step("edges")
 def ingest(graph: GraphConfig, work: Path) -> Folder:
     """Read the source into an edge list."""
-    log.info("edges: started, from %s", graph.source)
+    log.info("edges: started")
     return pipeline.ingest.ingest(graph, work)
 
 
