@@ -40,14 +40,14 @@ clean:
 
 $(VENV)/run: requirements/run.txt pyproject.toml | $(BIN)/python
 	@echo "Installing the locked dependencies (a minute or two)"
-	$(PIP) --require-hashes -r requirements/run.txt
+	$(PIP) --require-hashes -r requirements/run.txt -c requirements/run.txt
 	$(PIP) --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m kernels
 	@touch $@
 
 $(VENV)/dev: requirements/dev.txt pyproject.toml | $(VENV)/run
 	@echo "Installing the development tools"
-	$(PIP) --require-hashes -r requirements/dev.txt
+	$(PIP) --require-hashes -r requirements/dev.txt -c requirements/dev.txt
 	@touch $@
 
 # The first Python of 3.11 to 3.13 that works; PYTHON=... chooses another.
