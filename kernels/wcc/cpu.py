@@ -21,20 +21,31 @@ _SAMPLE = 1 << 10  # rows that are looked at to know it
 
 def components(graph: Graph) -> Components:
     """Answer `kernels.wcc.wcc` on NumPy arrays."""
+    out, into = ((frozen(csr.offsets), frozen(csr.indices)) for csr in (graph.out, graph.into))
     parent = np.arange(graph.num_vertices, dtype=graph.rows_by_id.dtype)
-    if graph.num_arcs:
-        out, into = ((frozen(csr.offsets), frozen(csr.indices)) for csr in (graph.out, graph.into))
-        _unite(*out, parent, 0, _NEIGHBOURS, np.ones(graph.num_vertices, np.bool_))
-        outside = parent != np.bincount(parent[:: len(parent) // _SAMPLE + 1]).argmax()
-        _unite(*out, parent, _NEIGHBOURS, graph.num_arcs, outside)
-        if not graph.symmetric:
-            _unite(*into, parent, 0, graph.num_arcs, outside)
+    _join(out, into, graph.symmetric, parent)
     return Components(smallest_ids(graph, parent))
 
 
 @njit(cache=True, nogil=True)
-def _unite(offsets, indices, parent, first, last, active):  # type: ignore[no-untyped-def]
-    """Unite each active row with the ends of its arcs number `first` to `last`; flatten the trees."""
+def _join(out, into, symmetric, parent):  # type: ignore[no-untyped-def]
+    """Let the parent of every row of a component be the same row."""
+    _unite_arcs(out, parent, np.ones(len(parent), np.bool_), 0, _NEIGHBOURS)
+    count, giant = np.zeros_like(parent), 0
+    for row in range(0, len(parent), len(parent) // _SAMPLE + 1):
+        count[parent[row]] += 1
+        if count[parent[row]] > count[giant]:
+            giant = parent[row]
+    outside = parent != giant
+    _unite_arcs(out, parent, outside, _NEIGHBOURS, len(out[1]))
+    if not symmetric:
+        _unite_arcs(into, parent, outside, 0, len(into[1]))
+
+
+@njit(cache=True, nogil=True)
+def _unite_arcs(arcs, parent, active, first, last):  # type: ignore[no-untyped-def]
+    """Unite each active row with the ends of its arcs number `first` to `last - 1`."""
+    offsets, indices = arcs
     for row in range(len(parent)):
         if active[row]:
             for arc in range(offsets[row] + first, min(offsets[row] + last, offsets[row + 1])):
