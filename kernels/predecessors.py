@@ -1,4 +1,4 @@
-"""The unique predecessors of given distances: one pass over the in-arcs, and a search where arcs have no length.
+"""The unique predecessors of given sums of weights: one pass over the in-arcs, and a search where arcs have no length.
 
 An arc (u, v) of weight w is tight if distance[u] + w = distance[v]. The predecessor of v is the tight u of smallest
 external id among those strictly nearer to the source; a row's arcs ascend by external id, so it is the first one. Rows
@@ -18,17 +18,18 @@ from kernels.backend import frozen, over_rows, unsigned
 from kernels.graph import NO_ROW, Array, Graph
 
 
-def complete_predecessors(graph: Graph, source: int, distance: Array, predecessor: Array, hops: bool) -> None:
-    """Fill in, for every reached row but the source, the predecessor that is still NO_ROW.
+def predecessors(graph: Graph, source: int, distance: Array) -> Array:
+    """Find the unique predecessor of every reached row but the source.
 
     Parameters
     ----------
     distance : int64 or float64 [V]
         Final distances from `source`; UNREACHED where no path leads.
-    predecessor : index width [V]
-        Changed in place.
-    hops : bool
-        Every arc counts 1, whatever the graph's weights.
+
+    Returns
+    -------
+    index width [V]
+        NO_ROW for the source and where no path leads.
 
     Raises
     ------
@@ -36,12 +37,14 @@ def complete_predecessors(graph: Graph, source: int, distance: Array, predecesso
         If an arc leads from a reached row to an unreached one: its sum did not fit the type of `distance`.
     """
     into = graph.into
-    arcs = (unsigned(into.offsets), unsigned(into.indices), None if hops or into.weights is None else frozen(into.weights))
+    arcs = unsigned(into.offsets), unsigned(into.indices), frozen(into.weights)
+    predecessor = np.full(graph.num_vertices, NO_ROW, graph.rows_by_id.dtype)
     parts = over_rows(into, partial(_nearest_tight, *arcs, distance, predecessor, source))
     if any(beyond for _, beyond in parts):
         raise OverflowError(f"a distance exceeds the largest {distance.dtype}")
     if any(waiting for waiting, _ in parts):
-        _complete_zero_steps(graph, source, distance, predecessor)
+        _follow_zero_steps(graph, source, distance, predecessor)
+    return predecessor
 
 
 @njit(cache=True, nogil=True)
@@ -54,14 +57,12 @@ def _nearest_tight(offsets, indices, weights, distance, predecessor, source, beg
     beyond = False
     for row in range(begin, end):
         if distance[row] < 0:
-            if weights is not None:  # a count of hops cannot overflow
-                for arc in range(offsets[row], offsets[row + 1]):
-                    beyond |= distance[indices[arc]] >= 0
-        elif predecessor[row] < 0 and row != source:
+            for arc in range(offsets[row], offsets[row + 1]):
+                beyond |= distance[indices[arc]] >= 0
+        elif row != source:
             for arc in range(offsets[row], offsets[row + 1]):
                 near = distance[indices[arc]]
-                length = 1 if weights is None else weights[arc]
-                if 0 <= near < distance[row] and near + length == distance[row]:
+                if 0 <= near < distance[row] and near + weights[arc] == distance[row]:
                     predecessor[row] = indices[arc]
                     break
             else:
@@ -69,7 +70,7 @@ def _nearest_tight(offsets, indices, weights, distance, predecessor, source, beg
     return waiting, beyond
 
 
-def _complete_zero_steps(graph: Graph, source: int, distance: Array, predecessor: Array) -> None:
+def _follow_zero_steps(graph: Graph, source: int, distance: Array, predecessor: Array) -> None:
     reached = distance >= 0
     steps = np.where(predecessor == NO_ROW, -1, 0)
     steps[source] = 0

@@ -1,8 +1,8 @@
 """Direction-optimising breadth-first search (Beamer, Asanovic, Patterson: Direction-Optimizing Breadth-First Search, SC 2012).
 
-While the frontier has few rows, it is expanded from a queue (top-down), many levels a call. Once it has many, every
-unreached row looks for its first in-arc from the frontier instead (bottom-up), on all cores; arcs ascend by external id, so
-that arc is the unique predecessor's. The predecessors of the rows found top-down come from one pass at the end.
+While the frontier has few rows, it is expanded from a queue (top-down), many levels a call; a row that is found again from
+the same level keeps the predecessor of smaller external id. Once the frontier has many rows, every unreached row looks for
+its first in-arc from the frontier instead (bottom-up), on all cores; arcs ascend by external id, so that is the unique one.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import Paths
-from kernels.backend import over_rows, unsigned
+from kernels.backend import frozen, over_rows, unsigned
 from kernels.graph import NO_ROW, UNREACHED, Array, Graph, distance_dtype
-from kernels.predecessors import complete_predecessors
 
 # A frontier of more than 1/20 of all rows is searched bottom-up. A social network soon has one, a road network never.
 _FEW_ROWS = 20
@@ -26,22 +25,22 @@ def search(graph: Graph, source: int) -> Paths:
     distance = np.full(graph.num_vertices, UNREACHED, distance_dtype(None))
     predecessor = np.full(graph.num_vertices, NO_ROW, graph.rows_by_id.dtype)
     out = unsigned(graph.out.offsets), unsigned(graph.out.indices)
+    ids = frozen(graph.ids)
     queue = np.empty(graph.num_vertices, out[1].dtype)
     few = graph.num_vertices // _FEW_ROWS
     distance[source], queue[0] = 0, source
     head, tail = 0, 1
     while head < tail:
-        head, tail = _top_down(*out, distance, queue, head, tail, few)
+        head, tail = _top_down(*out, ids, distance, predecessor, queue, head, tail, few)
         if head < tail:
             frontier = _bottom_up_levels(graph, queue[head:tail], distance, predecessor, few)
             head, tail = 0, len(frontier)
             queue[:tail] = frontier
-    complete_predecessors(graph, source, distance, predecessor, hops=True)
     return Paths(source, distance, predecessor)
 
 
 @njit(cache=True, nogil=True)
-def _top_down(offsets, indices, distance, queue, head, tail, few):  # type: ignore[no-untyped-def]
+def _top_down(offsets, indices, ids, distance, predecessor, queue, head, tail, few):  # type: ignore[no-untyped-def]
     """Expand levels until none is left or the frontier has more than `few` rows; return the frontier's place in the queue."""
     hops = distance[queue[head]]
     while 0 < tail - head <= few:
@@ -51,10 +50,14 @@ def _top_down(offsets, indices, distance, queue, head, tail, few):  # type: igno
             row = queue[place]
             for arc in range(offsets[row], offsets[row + 1]):
                 far = indices[arc]
-                if distance[far] < 0:
+                seen = distance[far]
+                if seen < 0:
                     distance[far] = hops
+                    predecessor[far] = row
                     queue[tail] = far
                     tail += 1
+                elif seen == hops and ids[row] < ids[predecessor[far]]:
+                    predecessor[far] = row
         head = level
     return head, tail
 

@@ -19,8 +19,8 @@ from numba import njit
 
 from kernels.answers import Paths
 from kernels.backend import frozen, unsigned
-from kernels.graph import NO_ROW, UNREACHED, Array, Graph, distance_dtype
-from kernels.predecessors import complete_predecessors
+from kernels.graph import UNREACHED, Array, Graph, distance_dtype
+from kernels.predecessors import predecessors
 
 _BITS = 6
 _PLACES = 1 << _BITS
@@ -51,9 +51,7 @@ def search(graph: Graph, source: int) -> Paths:
     unreached = lengths == lengths.dtype.type(far)
     distance = lengths.view(kind)
     distance[unreached] = UNREACHED
-    predecessor = np.full(graph.num_vertices, NO_ROW, graph.rows_by_id.dtype)
-    complete_predecessors(graph, source, distance, predecessor, hops=False)
-    return Paths(source, distance, predecessor)
+    return Paths(source, distance, predecessors(graph, source, distance))
 
 
 def _find_distances(graph: Graph, source: int, distance: Array) -> None:
