@@ -1,4 +1,8 @@
-"""`bfs` and `sssp` against the peers: ours returns distances and unique predecessors, theirs what comes nearest to both."""
+"""`bfs` and `sssp` against the peers: ours returns distances and unique predecessors, theirs what comes nearest to both.
+
+SciPy's `breadth_first_order` returns an order and any predecessors, but no distances; igraph's `bfs` the same and where the
+layers start; igraph's `distances` no predecessors.
+"""
 
 from __future__ import annotations
 
