@@ -16,6 +16,7 @@ DEFAULTS = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",  # the first run in a fresh PREFECT_HOME makes the database
     "PREFECT_LOGGING_EXTRA_LOGGERS": ",".join(LOGGERS),
+    "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",  # the pipeline may also run outside a flow
     "PREFECT_LOGGING_LOGGERS_PREFECT_TASK_RUNS_LEVEL": "WARNING",  # our own lines say when a step starts and ends
 }
 

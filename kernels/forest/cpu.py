@@ -62,7 +62,7 @@ def _merged(graph: Graph, lists: list[Edges]) -> Edges:
 def _limits(graph: Graph, weights: Array) -> list[float]:
     """Weights that part the edges into slabs, joined one after the other: a single slab, or the light edges and the heavy."""
     edges = graph.num_arcs // 2 if graph.symmetric else graph.num_arcs
-    if edges < _DENSE * graph.num_vertices:
+    if edges <= _DENSE * graph.num_vertices:
         return [-1.0, np.inf]
     sample = np.sort(weights[:: max(1, len(weights) // _SAMPLE)])
     return [-1.0, float(sample[len(sample) * _LIGHT * graph.num_vertices // edges]), np.inf]
