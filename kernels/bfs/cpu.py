@@ -3,6 +3,10 @@
 While the frontier has few rows, it is expanded from a queue (top-down), many levels a call; a row that is found again from
 the same level keeps the predecessor of smaller external id. Once the frontier has many rows, every unreached row looks for
 its first in-arc from the frontier instead (bottom-up), on all cores; arcs ascend by external id, so that is the unique one.
+
+A sparse symmetric graph, such as a road network, is searched top-down alone: a row that leaves the queue reads its arcs once,
+for the rows they find and for its own predecessor. On so few arcs a row a mispredicted branch costs more than the rest, so
+that loop has none.
 """
 
 from __future__ import annotations
@@ -18,17 +22,51 @@ from kernels.graph import NO_ROW, UNREACHED, Array, Graph, distance_dtype
 
 # A frontier of more than 1/20 of all rows is searched bottom-up. A social network soon has one, a road network never.
 _FEW_ROWS = 20
+_SPARSE = 3  # arcs a row, below which a loop without branches is the faster one
 
 
 def search(graph: Graph, source: int) -> Paths:
     """Answer `kernels.bfs.bfs` on NumPy arrays."""
     distance = np.full(graph.num_vertices, UNREACHED, distance_dtype(None))
     predecessor = np.full(graph.num_vertices, NO_ROW, graph.rows_by_id.dtype)
+    distance[source] = 0
+    if graph.symmetric and graph.num_arcs < _SPARSE * graph.num_vertices:
+        _sweep(unsigned(graph.out.offsets), unsigned(graph.out.indices), distance, predecessor, source)
+    else:
+        _search_both_ways(graph, source, distance, predecessor)
+    return Paths(source, distance, predecessor)
+
+
+@njit(cache=True, nogil=True)
+def _sweep(offsets, indices, distance, predecessor, source):  # type: ignore[no-untyped-def]
+    """Search a symmetric graph. All rows of the level before are known when a row leaves the queue: its predecessor is there."""
+    queue = np.empty(len(distance) + 1, indices.dtype)  # every arc writes to its end, also when no row is left to find
+    queue[0] = source
+    head, tail, hops = 0, 1, 0
+    while head < tail:
+        level = tail
+        hops += 1
+        for place in range(head, level):
+            row = queue[place]
+            nearest = NO_ROW
+            for arc in range(offsets[row + 1] - offsets[row]):
+                far = indices[offsets[row + 1] - 1 - arc]  # from the largest id down, so that the smallest stays
+                seen = distance[far]
+                nearest = far if seen == hops - 2 else nearest
+                queue[tail] = far
+                tail += seen < 0
+                distance[far] = hops if seen < 0 else seen
+            predecessor[row] = nearest
+        head = level
+    predecessor[source] = NO_ROW
+
+
+def _search_both_ways(graph: Graph, source: int, distance: Array, predecessor: Array) -> None:
     out = unsigned(graph.out.offsets), unsigned(graph.out.indices)
     ids = frozen(graph.ids)
     queue = np.empty(graph.num_vertices, out[1].dtype)
     few = graph.num_vertices // _FEW_ROWS
-    distance[source], queue[0] = 0, source
+    queue[0] = source
     head, tail = 0, 1
     while head < tail:
         head, tail = _top_down(*out, ids, distance, predecessor, queue, head, tail, few)
@@ -36,7 +74,6 @@ def search(graph: Graph, source: int) -> Paths:
             frontier = _bottom_up_levels(graph, queue[head:tail], distance, predecessor, few)
             head, tail = 0, len(frontier)
             queue[:tail] = frontier
-    return Paths(source, distance, predecessor)
 
 
 @njit(cache=True, nogil=True)
