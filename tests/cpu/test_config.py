@@ -58,9 +58,10 @@ def test_a_bad_key_is_named(content, words):
     assert words in str(caught.value)
 
 
-def test_a_password_in_a_url_is_refused_and_not_repeated():
+@pytest.mark.parametrize("chain", ["", "simplecache::", "zip://g.gr::"])
+def test_a_password_in_a_url_is_refused_and_not_repeated(chain):
     with pytest.raises(BadConfig, match=r"graph\.source: holds a password") as caught:
-        run_config("run.toml", output="o", graph={"source": "ftp://me:swordfish@example.org/g.gr"})
+        run_config("run.toml", output="o", graph={"source": f"{chain}ftp://me:swordfish@example.org/g.gr"})
     assert "swordfish" not in str(caught.value)
 
 
