@@ -36,7 +36,7 @@ def is_plain(stored: Stored) -> bool:
 def chunks(stored: Stored, limits: Limits) -> Iterator[bytes]:
     """Yield the plain bytes, about CHUNK at a time. Raises BadInput for corrupt input and for crossed limits."""
     file = stored.source.url
-    total = 0
+    total = handed_out = 0
     parts: list[bytes] = []
     try:
         for part in _plain(stored):
@@ -46,9 +46,9 @@ def chunks(stored: Stored, limits: Limits) -> Iterator[bytes]:
             if total > RATIO_FROM and total > limits.ratio * stored.bytes:
                 raise BadInput(file, f"{stored.bytes} bytes hold over {total}: more than {limits.ratio:g} times, the limit")
             parts.append(part)
-            if sum(map(len, parts)) >= CHUNK:
+            if total - handed_out >= CHUNK:
                 yield b"".join(parts)
-                parts = []
+                parts, handed_out = [], total
     except _CORRUPT as error:
         raise BadInput(file, f"its compression is truncated or corrupt: {error} (after {total} bytes of content)") from error
     if parts:
