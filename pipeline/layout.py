@@ -123,10 +123,11 @@ def _read_edges(edges: Folder) -> tuple[Array, Array, Array | None]:
     read = 0
     try:
         for path in tables.files(edges.path):
-            for batch in pq.ParquetFile(path, page_checksum_verification=True).iter_batches(columns=list(columns)):
-                for name, array in arrays.items():
-                    array[read : read + len(batch)] = batch.column(name)
-                read += len(batch)
+            with pq.ParquetFile(path, page_checksum_verification=True) as file:
+                for batch in file.iter_batches(columns=list(columns)):
+                    for name, array in arrays.items():
+                        array[read : read + len(batch)] = batch.column(name)
+                    read += len(batch)
     except (OSError, pa.ArrowException, ValueError) as error:
         raise Damaged(f"{edges.path}: {error}") from None
     if read != edges.facts["edges"]:
