@@ -1,1 +1,1 @@
-"""The work between files: ingest, layout, stages, verify, publish. Knows Parquet and Dask, never Prefect."""
+"""The work between files: ingest, layout, stages, verify, report, publish; the command. Knows Parquet, never Prefect."""
