@@ -28,7 +28,6 @@ from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.manifest import FileEntry, Folder, Manifest
 
 log = logging.getLogger(__name__)
-COORDINATES = "coordinates.parquet"  # of the edge list
 LIBRARIES = ("graphmill", "numpy", "scipy", "numba", "pyarrow")
 STAMP = "%Y%m%dT%H%M%SZ"
 RUN_ID = re.compile(r"(\d{8}T\d{6}Z)-[0-9a-f]{8}")
@@ -147,7 +146,7 @@ def _collect(fresh: Path, edges: Folder, answers: Sequence[Folder], report: Fold
     for place, (step, file) in origins.items():
         (fresh / place).parent.mkdir(exist_ok=True)
         _link(step.path / file, fresh / place)
-    if COORDINATES in edges.manifest.files:
+    if tables.COORDINATES in edges.manifest.files:
         _sort_coordinates(edges, fresh / "coordinates")
     files = manifest.entries(fresh)
     for place, (step, file) in origins.items():
@@ -157,8 +156,8 @@ def _collect(fresh: Path, edges: Folder, answers: Sequence[Folder], report: Fold
 
 def _sort_coordinates(edges: Folder, folder: Path) -> None:
     """Write the edge list's coordinates, which lie as the source has them, as a table like the others."""
-    source = edges.path / COORDINATES
-    _require_same(edges, COORDINATES, manifest.sha256_of(source) if source.exists() else "none")
+    source = edges.path / tables.COORDINATES
+    _require_same(edges, tables.COORDINATES, manifest.sha256_of(source) if source.exists() else "none")
     table = pq.ParquetFile(source, page_checksum_verification=True).read().sort_by("vertex")
     folder.mkdir()
     tables.write(folder, "coordinates", None, table.cast(tables.schema("coordinates", None)).to_batches())

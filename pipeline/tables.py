@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 ROWS_PER_GROUP = 1_000_000
+COORDINATES = "coordinates.parquet"  # of an edge list, as the source has them; the published table is sorted
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,11 @@ def files(folder: Path) -> list[Path]:
 def read(folder: Path, **options: Any) -> pa.Table:
     """Read a whole table, its page checksums verified."""
     return pa.concat_tables(pq.ParquetFile(path, page_checksum_verification=True).read(**options) for path in files(folder))
+
+
+def groups_of_a_source(num_vertices: int) -> int:
+    """Row groups that each source of a `bfs` or `sssp` table takes: every source starts one, because it is a batch of its own."""
+    return -(-num_vertices // ROWS_PER_GROUP)
 
 
 def head(folder: Path, rows: int) -> pa.Table:

@@ -113,7 +113,7 @@ def _answers(graph: Graph, answer: Folder) -> Iterator[Callable[[], Any]]:
     sources = answer.facts["sources"]
     if file.metadata.num_rows != len(sources) * graph.num_vertices:
         raise ProofFailed(f"{path}: {file.metadata.num_rows} rows for {len(sources)} sources of {graph.num_vertices} vertices")
-    groups = -(-graph.num_vertices // tables.ROWS_PER_GROUP)  # every source starts a row group
+    groups = tables.groups_of_a_source(graph.num_vertices)
     for number, source in enumerate(sources):
         yield partial(_read_paths, graph, source, path, range(number * groups, (number + 1) * groups))
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline import tables
 from pipeline.config import MIB, GraphConfig, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest import delimited, dimacs, gra, matrix_market, pace, parquet, snap
@@ -26,7 +27,7 @@ from pipeline.ingest.edge_list import EdgeList
 from pipeline.ingest.rows import Decimals
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
 from pipeline.ingest.text import Text
-from pipeline.ingest.writer import COORDINATES, check_each_once, edges_schema, write
+from pipeline.ingest.writer import COORDINATES_SCHEMA, check_each_once, edges_schema, write
 from pipeline.manifest import Folder, make
 
 log = logging.getLogger(__name__)
@@ -144,9 +145,9 @@ def _write_part(edges: EdgeList, folder: Path, text: Text) -> int:
 def _write_coordinates(graph: GraphConfig, source: Source, sha256: str | None, folder: Path) -> dict[str, Any]:
     with stored(source) as content:
         text = Text(source.url, chunks(content, graph.limits))
-        vertices, tables = dimacs.coordinates(text, graph.limits.edges)
-        write(folder / "coordinates.parquet", COORDINATES, _watched(tables, text))
-        check_each_once(source.url, folder / "coordinates.parquet", vertices)
+        vertices, batches = dimacs.coordinates(text, graph.limits.edges)
+        write(folder / tables.COORDINATES, COORDINATES_SCHEMA, _watched(batches, text))
+        check_each_once(source.url, folder / tables.COORDINATES, vertices)
         content.check(sha256)
         return {"vertices": vertices, "unit": "degrees", "source": _source_facts(content)}
 

@@ -20,7 +20,7 @@ def edges_schema(weight: pa.DataType | None) -> pa.Schema:
     return pa.schema(ends if weight is None else [*ends, pa.field("weight", weight, nullable=False)])
 
 
-COORDINATES = pa.schema(
+COORDINATES_SCHEMA = pa.schema(
     [pa.field("vertex", pa.int64(), False), pa.field("x", pa.float64(), False), pa.field("y", pa.float64(), False)]
 )
 

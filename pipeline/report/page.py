@@ -174,9 +174,9 @@ def _heads(edges: Folder, answers: Steps) -> Iterator[dict[str, Any]]:
         rows = reading.head(tables.files(answer.path)[0], HEAD_ROWS)
         columns = tables.describe(stage, answer.facts["weight"])
         yield {"name": stage, "total": answer.facts["rows"], "columns": columns, "rows": rows}
-    if reading.COORDINATES in edges.manifest.files:
+    if tables.COORDINATES in edges.manifest.files:
         facts = edges.facts["coordinates"]
         units = {"vertex": "external id", "x": facts["unit"], "y": facts["unit"]}
         columns = [{"name": name, "unit": unit} for name, unit in units.items()]
-        rows = reading.head(edges.path / reading.COORDINATES, HEAD_ROWS)
+        rows = reading.head(edges.path / tables.COORDINATES, HEAD_ROWS)
         yield {"name": "coordinates", "total": facts["vertices"], "columns": columns, "rows": rows}

@@ -16,7 +16,6 @@ from pipeline import tables
 from pipeline.manifest import Folder
 
 BATCH = 4_000_000  # rows of the edge list in memory at a time
-COORDINATES = "coordinates.parquet"
 
 
 @dataclass(frozen=True)
@@ -61,9 +60,9 @@ def vertices(graph: Folder) -> Vertices:
 
 def places(edges: Folder) -> Places | None:
     """Coordinates, or None where the graph has none."""
-    if COORDINATES not in edges.manifest.files:
+    if tables.COORDINATES not in edges.manifest.files:
         return None
-    table = pq.read_table(edges.path / COORDINATES)
+    table = pq.read_table(edges.path / tables.COORDINATES)
     ids = table["vertex"].to_numpy()
     order = np.argsort(ids, kind="stable")
     return Places(ids[order], *(table[axis].to_numpy().astype(np.float64)[order] for axis in ("x", "y")))
@@ -82,7 +81,7 @@ def distances(answer: Folder, num_vertices: int) -> Iterator[pa.ChunkedArray]:
         return
     (path,) = tables.files(answer.path)
     file = pq.ParquetFile(path, page_checksum_verification=True)
-    groups = -(-num_vertices // tables.ROWS_PER_GROUP)  # every source starts a row group
+    groups = tables.groups_of_a_source(num_vertices)
     for first in range(0, file.num_row_groups, groups):
         yield file.read_row_groups(list(range(first, first + groups)), columns=["distance"])["distance"]
 
