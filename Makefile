@@ -36,7 +36,7 @@ lock: $(VENV)/dev
 LOCK := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate
 
 clean:
-	rm -rf $(VENV) .prefect out build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .prefect out build benchmarks.parquet *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/run: requirements/run.txt pyproject.toml | $(BIN)/python
 	@echo "Installing the locked dependencies (a minute or two)"
