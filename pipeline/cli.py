@@ -101,11 +101,11 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     except Exception as error:
-        message = _message(error)
-        if message is None:
+        said = message(error)
+        if said is None:
             raise
         sys.stdout.flush()
-        print(f"graphmill: {message}", file=sys.stderr)
+        print(f"graphmill: {said}", file=sys.stderr)
         sys.exit(1)
 
 
@@ -138,7 +138,7 @@ def summarise(published: Folder, output: Path) -> None:
     print(f"  {'report':<12} {'':>18}   {output / 'latest' / 'report.html'}")
 
 
-def _message(error: Exception) -> str | None:
+def message(error: Exception) -> str | None:
     """One sentence for what the user can mend; None for what is our mistake."""
     from pipeline.errors import GraphmillError
 

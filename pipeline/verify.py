@@ -167,11 +167,13 @@ def _numpy(table: pa.Table, column: str, null: int | None = None) -> Array:
 
 def _rows(graph: Graph, ids: Array) -> Array:
     """Rows of external ids. Raises ProofFailed for one that the graph does not have."""
+    if not len(ids):
+        return ids.astype(graph.rows_by_id.dtype)
     places = np.searchsorted(graph.ids, ids, sorter=graph.rows_by_id)
-    rows = (
-        graph.rows_by_id[np.minimum(places, max(graph.num_vertices - 1, 0))] if len(ids) else ids.astype(graph.rows_by_id.dtype)
-    )
-    for wrong in ids[graph.ids[rows] != ids][:1]:
+    known = places < graph.num_vertices
+    rows = graph.rows_by_id[places[known]]
+    known[known] = graph.ids[rows] == ids[known]
+    for wrong in ids[~known][:1]:
         raise ProofFailed(f"vertex {wrong} is not in the graph")
     return rows
 
