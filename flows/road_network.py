@@ -6,6 +6,7 @@ from prefect import flow
 
 from flows.tasks import draw, ingest, lay_out, prove_all, publish, read_run, run_name, run_stages, show
 from pipeline.manifest import Folder
+from pipeline.stages import require_sources
 from pipeline.workspace import workspace
 
 
@@ -24,6 +25,7 @@ def road_network(run: str = "conf/runs/new-york.toml", sources: list[int] | None
     with workspace(config.output) as work:
         edges = ingest(config.graph, work)
         graph = lay_out(edges, config.layout, work)
+        require_sources(graph, config.sources)
         distances = run_stages(config, graph, ("bfs", "sssp"), work)
         forest = run_stages(config, graph, ("mst",), work)
         components = run_stages(config, graph, ("wcc", "scc"), work)

@@ -6,6 +6,7 @@ from prefect import flow
 
 from flows.tasks import draw, ingest, lay_out, prove_all, publish, read_run, run_name, run_stages, show
 from pipeline.manifest import Folder
+from pipeline.stages import require_sources
 from pipeline.workspace import workspace
 
 
@@ -24,6 +25,7 @@ def social_network(run: str = "conf/runs/facebook.toml", sources: list[int] | No
     with workspace(config.output) as work:
         edges = ingest(config.graph, work)
         graph = lay_out(edges, config.layout, work)
+        require_sources(graph, config.sources)
         circles = run_stages(config, graph, ("wcc", "scc"), work)
         proofs = prove_all(config, graph, circles, work)  # cheap, so a graph gone wrong stops here
         handshakes = run_stages(config, graph, ("bfs", "sssp"), work)

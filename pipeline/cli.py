@@ -146,6 +146,8 @@ def message(error: Exception) -> str | None:
         return str(error)
     if isinstance(error, MemoryError):
         return f"out of memory: {error or 'the graph needs more than this machine has'}"
+    if isinstance(error, RuntimeError) and "no locator available" in str(error):
+        return "no folder for compiled code can be written; name one in the environment variable NUMBA_CACHE_DIR"
     if isinstance(error, OSError):
         where = f"{os.fspath(error.filename)}: " if isinstance(error.filename, str | os.PathLike) else ""
         return f"{where}{error.strerror or error}"

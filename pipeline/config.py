@@ -20,6 +20,7 @@ Format = Literal["auto", "dimacs", "arcs", "snap", "matrix-market", "gra", "pace
 StageName = Literal["bfs", "sssp", "mst", "wcc", "scc"]
 STAGES: tuple[StageName, ...] = ("bfs", "sssp", "mst", "wcc", "scc")
 MIB = 2**20
+_URL = re.compile("[a-zA-Z][a-zA-Z0-9+.-]+:/")
 _PASSWORD = re.compile(r"://[^/?#]*:[^/?#]+@")  # in any link of a chained URL, too
 
 
@@ -151,6 +152,14 @@ class RunConfig(Model):
     sources: tuple[NonNegativeInt, ...] = ()
     oracle: bool = False
     keep: NonNegativeInt = 0
+
+    @field_validator("output")
+    @classmethod
+    def _local(cls, value: Path) -> Path:
+        """Absolute, because Arrow takes a relative path with a colon for a URL."""
+        if _URL.match(str(value)):
+            raise ValueError("is a URL, where a folder of this machine is due")
+        return value.absolute()
 
     @field_validator("stages", "sources")
     @classmethod

@@ -168,8 +168,10 @@ def make(
         )  # fmt: skip
         seal(fresh, asdict(manifest))
         _replace(path, fresh)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(fresh, ignore_errors=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(path)  # a write that fails, as on a full disk, does not say where
         raise
     log.info("%s: %.2f s", step, manifest.seconds)
     return Folder(path, manifest)
@@ -208,6 +210,8 @@ def _valid(path: Path, key: str) -> Folder | None:
 
 
 def _replace(path: Path, fresh: Path) -> None:
+    if path.is_symlink() or path.is_file():
+        path.unlink()
     if path.exists():
         old = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
         path.replace(old)

@@ -8,7 +8,7 @@ from pipeline.layout import lay_out
 from pipeline.manifest import Folder
 from pipeline.publish import publish
 from pipeline.report import draw
-from pipeline.stages import run_stage
+from pipeline.stages import require_sources, run_stage
 from pipeline.verify import prove
 from pipeline.workspace import workspace
 
@@ -19,6 +19,7 @@ def run(config: RunConfig) -> Folder:
     with workspace(config.output) as work:
         edges = ingest(config.graph, work)
         graph = lay_out(edges, config.layout, work)
+        require_sources(graph, config.sources)
         answers = [run_stage(graph, stage, config.sources, work) for stage in config.stages]
         proofs = [prove(graph, answer, config.oracle, work) for answer in answers]
         report = draw(name, edges, graph, answers, proofs, work)

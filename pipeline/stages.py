@@ -70,6 +70,12 @@ def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], work: Pat
     return make(work / stage, stage, {"graph": graph.digest}, asked, write)
 
 
+def require_sources(graph: Folder, sources: Sequence[int]) -> None:
+    """Raise BadSource for a source that the graph does not have, whether or not a stage asks for it."""
+    if sources:
+        _existing(open_graph(graph), sources)
+
+
 def default_source(graph: Graph) -> int:
     """External id of the vertex of highest out-degree, the smallest id among equals."""
     degrees = np.diff(graph.out.offsets)[graph.rows_by_id]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ def save_vertices(folder: Path, ids: Array, rows_by_id: Array, out_degrees: Arra
     batch = pa.RecordBatch.from_arrays([pa.array(column) for column in (ids, out_degrees, in_degrees)], schema=_SCHEMA)
     with pa.OSFile(str(folder / VERTICES), "wb") as file, pa.ipc.new_file(file, _SCHEMA) as writer:
         writer.write_batch(batch)
-    np.save(folder / ROWS_BY_ID, rows_by_id)
+    _save(folder / ROWS_BY_ID, rows_by_id)
 
 
 def save_rows(folder: Path, number: int, direction: str, rows: VectCsr) -> dict[str, int]:
@@ -57,8 +58,14 @@ def save_rows(folder: Path, number: int, direction: str, rows: VectCsr) -> dict[
     shard.mkdir(exist_ok=True)
     for name, array in _arrays_of(rows).items():
         if array is not None:
-            np.save(shard / f"{direction}-{name}.npy", array)
+            _save(shard / f"{direction}-{name}.npy", array)
     return {"arcs": len(rows.csr.indices), "segments": len(rows.segments) - 1, "slots": len(rows.segment_indices)}
+
+
+def _save(path: Path, array: Array) -> None:
+    """Save an array as `np.save` does, but by the file's own write: it says why where it fails, as on a full disk."""
+    with path.open("wb") as file:
+        np.lib.format.write_array(SimpleNamespace(write=file.write), np.ascontiguousarray(array))
 
 
 def open_graph(folder: Folder) -> Graph:

@@ -170,10 +170,10 @@ def _rows(graph: Graph, ids: Array) -> Array:
     if not len(ids):
         return ids.astype(graph.rows_by_id.dtype)
     places = np.searchsorted(graph.ids, ids, sorter=graph.rows_by_id)
-    known = places < graph.num_vertices
-    rows = graph.rows_by_id[places[known]]
-    known[known] = graph.ids[rows] == ids[known]
-    for wrong in ids[~known][:1]:
+    if not graph.num_vertices:
+        raise ProofFailed(f"vertex {ids[0]} is not in the graph")
+    rows = graph.rows_by_id[np.minimum(places, graph.num_vertices - 1)]
+    for wrong in ids[graph.ids[rows] != ids][:1]:
         raise ProofFailed(f"vertex {wrong} is not in the graph")
     return rows
 

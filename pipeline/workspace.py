@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import shutil
@@ -14,8 +15,12 @@ from pipeline.errors import BadConfig, Busy
 
 @contextmanager
 def workspace(output: Path) -> Iterator[Path]:
-    """Hold `output` for one run and give the folder of its steps. Raises Busy while another process holds it."""
+    """Hold `output` for one run and give the folder of its steps. Raises Busy while another process holds it.
+
+    A run that made the folder and left nothing in it leaves no folder either.
+    """
     steps = output / "steps"
+    found = output.exists()
     try:
         steps.mkdir(parents=True, exist_ok=True)
         lock = os.open(output / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
@@ -32,8 +37,19 @@ def workspace(output: Path) -> Iterator[Path]:
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
         _remove_leftovers(output)
         yield steps
+        found = True
     finally:
+        if not found:
+            _remove_empty(output)
         os.close(lock)
+
+
+def _remove_empty(output: Path) -> None:
+    """Remove what `workspace` made, if nothing was added to it."""
+    with contextlib.suppress(OSError):
+        (output / "steps").rmdir()
+        (output / ".lock").unlink()
+        output.rmdir()
 
 
 def _remove_leftovers(output: Path) -> None:

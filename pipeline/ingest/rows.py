@@ -193,8 +193,10 @@ def _explain(value: bytes, field: Field) -> str | None:
         fits = len(value.lstrip(b"-0")) < 20 and field.low <= int(value) <= field.high
     elif fits := field.low <= float(value) < math.inf:
         raise Decimals
-    return None if fits else f"{field.name} {shown(value)} is not in {_range(field)}"
+    return None if fits else f"{field.name} {shown(value)} is not in {_range(field, whole is not None)}"
 
 
-def _range(field: Field) -> str:
-    return f"{field.low}..{field.high}" if pa.types.is_integer(field.type) else f"{field.low} or more, and finite"
+def _range(field: Field, whole: bool) -> str:
+    if pa.types.is_integer(field.type) and (whole or not field.decimals):
+        return f"{field.low}..{field.high}"
+    return f"{field.low} or more, and finite"

@@ -50,8 +50,14 @@ def locate(url: str) -> Source:
         except (ValueError, ImportError) as error:
             raise BadInput(url, str(error)) from None
     if source.local is not None and not source.local.is_file():
-        raise BadInput(url, "is a directory, not a file" if source.local.is_dir() else "no such file")
+        raise BadInput(url, _what(source.local))
     return source
+
+
+def _what(path: Path) -> str:
+    if path.is_dir():
+        return "is a directory, not a file"
+    return "is no regular file" if path.exists() else "no such file"
 
 
 def identify(source: Source, sha256: str | None) -> str:

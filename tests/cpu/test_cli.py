@@ -14,6 +14,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from pipeline.cli import message
+
 ROOT = Path(__file__).parent.parent.parent
 GRAPHMILL = [str(Path(sys.executable).parent / "graphmill")]
 
@@ -89,6 +91,10 @@ def test_a_second_run_only_publishes(triangle, tmp_path):
         (["triangle.csv", "--out", "out", "--format", "dimacs"], ["triangle.csv", "line 1"]),
         (["triangle.csv", "--out", "out", "--format", "xls"], ["format", "xls"]),
         (["triangle.csv", "--out", "out", "--order", "random"], ["order", "random"]),
+        (["triangle.csv", "--out", "out", "--stages", "wcc", "--source", "77"], ["source 77", "not in the graph"]),
+        (["triangle.csv", "--out", "s3://bucket/out"], ["output", "URL"]),
+        (["cut.txt", "--out", "out"], ["cut.txt: line 1", "declares 3", "has 2"]),
+        (["nan.csv", "--out", "out"], ["nan.csv: line 2", "nan", "finite"]),
         (["absent.toml"], ["absent.toml"]),
         (["bad.toml"], ["bad.toml", "colour", "unknown key"]),
         (["broken.toml"], ["broken.toml"]),
@@ -98,6 +104,8 @@ def test_a_second_run_only_publishes(triangle, tmp_path):
 def test_what_the_user_can_mend_is_one_clear_message(arguments, words, triangle, tmp_path):
     (tmp_path / "bad.toml").write_text('colour = 1\noutput = "out"\n[graph]\nsource = "triangle.csv"\n')
     (tmp_path / "broken.toml").write_text("output = \n")
+    (tmp_path / "cut.txt").write_text("# Nodes: 4 Edges: 3\n1 2\n2 3\n")
+    (tmp_path / "nan.csv").write_text("src,dst,weight\n1,2,nan\n")
     done = graphmill("run", *arguments, cwd=tmp_path)
     said = done.stdout + done.stderr
     assert done.returncode not in (0, 70)
@@ -106,6 +114,29 @@ def test_what_the_user_can_mend_is_one_clear_message(arguments, words, triangle,
         assert word in said, said
     assert not (tmp_path / "out" / "latest").exists()
     assert not list(tmp_path.glob("out/steps/.*"))
+
+
+def test_what_is_refused_leaves_nothing_behind(triangle, tmp_path):
+    assert graphmill("run", triangle, "--format", "dimacs", "--out", tmp_path / "out").returncode == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["triangle.csv"]
+
+
+def test_a_folder_with_a_colon_in_its_name(triangle, tmp_path):
+    done = graphmill("run", triangle, "--stages", "wcc", "--out", "at 00:30/a:b", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(pd.read_parquet(tmp_path / "at 00:30" / "a:b" / "latest" / "wcc")) == 4
+
+
+def test_a_file_in_the_place_of_a_step_is_replaced(triangle, tmp_path):
+    (tmp_path / "out" / "steps").mkdir(parents=True)
+    (tmp_path / "out" / "steps" / "wcc").write_text("not a folder")
+    assert graphmill("run", triangle, "--stages", "wcc", "--out", tmp_path / "out").returncode == 0
+
+
+def test_no_folder_for_compiled_code():
+    """Numba's words where neither the package nor the home folder can be written; a test run by root can't have that."""
+    assert "NUMBA_CACHE_DIR" in message(RuntimeError("cannot cache function 'join': no locator available for file 'cpu.py'"))
+    assert message(RuntimeError("something else")) is None
 
 
 def test_a_full_disk_is_one_clear_message(tmp_path):
