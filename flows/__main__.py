@@ -8,28 +8,29 @@ from __future__ import annotations
 import signal
 import sys
 
-from flows.road_network import road_network
-from flows.social_network import social_network
-from pipeline.cli import summarise
-from pipeline.errors import GraphmillError
-
-FLOWS = {"road-network": road_network, "social-network": social_network}
+FLOWS = ("road-network", "social-network")
 USAGE = f"usage: python -m flows FLOW RUN.toml [FLOW RUN.toml ...]\n  FLOW is {' or '.join(FLOWS)}"
 
 
 def main(arguments: list[str]) -> None:
     """Run pairs of a flow's name and a run's file, one after the other; the first that fails ends it with exit code 1."""
-    flows, runs = arguments[::2], arguments[1::2]
-    if not runs or len(flows) != len(runs) or not set(flows) <= set(FLOWS):
+    names, runs = arguments[::2], arguments[1::2]
+    if not runs or len(names) != len(runs) or not set(names) <= set(FLOWS):
         sys.exit(USAGE)
+    from flows.road_network import road_network
+    from flows.social_network import social_network
+    from pipeline.cli import summarise
+    from pipeline.errors import GraphmillError
+
+    flows = dict(zip(FLOWS, (road_network, social_network), strict=True))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    for flow, run in zip(flows, runs, strict=True):
+    for name, run in zip(names, runs, strict=True):
         try:
-            published = FLOWS[flow](run)
+            published = flows[name](run)
         except KeyboardInterrupt:
             sys.exit(128 + signal.SIGINT)
         except GraphmillError as error:
-            sys.exit(f"{flow}: {error}")
+            sys.exit(f"{name}: {error}")
         summarise(published, published.path.parent.parent)
 
 

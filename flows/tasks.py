@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from aiohttp import ClientError
 from prefect import runtime, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
@@ -30,14 +29,13 @@ from pipeline.manifest import Folder
 P = ParamSpec("P")
 R = TypeVar("R")
 log = logging.getLogger(__name__)
-PASSING = (OSError, ClientError)  # disks, networks, servers; ClientError is what fsspec raises for an HTTP status
 
 guard_embedded_server()
 
 
 def can_pass(_task: Task[..., Any], _run: TaskRun, state: State[Any]) -> bool:
-    """Whether a failed task is worth another try: never when the error is the user's to mend, or ours."""
-    return isinstance(state.result(raise_on_failure=False), PASSING)
+    """Whether a failed task is worth another try: a disk, a network or a server may be well again, bad input will not."""
+    return isinstance(state.result(raise_on_failure=False), OSError)
 
 
 def step(name: str, run_name: str | None = None) -> Callable[[Callable[P, R]], Task[P, R]]:

@@ -1,9 +1,10 @@
 """The second solver: SciPy's csgraph answers again, and the answers are compared.
 
-Four traps of csgraph are walked around. Its spanning tree drops edges of weight 0 and breaks ties as it likes, so it runs on the
-places of the edges in their order, from 1. A sum of duplicates is never built: arcs go in as they are stored, and parallel ones
-are reduced to the lightest for the spanning tree. Its distances are doubles, so integers are compared exactly below 2^53 and to
-one rounding an arc above. Its predecessors depend on the order of the search; they are the certificate's business.
+Traps of csgraph that are walked around. Its spanning tree drops edges of weight 0 and breaks ties as it likes, so it runs on the
+places of the edges in their order, from 1. Its strong components do not end on parallel arcs (SciPy 1.17), and a sparse matrix
+that merges them adds their weights: components get a merged matrix, distances the arcs as they are stored, the spanning tree the
+lightest. Its distances are doubles, so integers are compared exactly below 2^53 and to one rounding an arc above. Its
+predecessors depend on the order of the search; they are the certificate's business.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ def _check_sssp(graph: Graph, paths: Paths) -> None:
 
 def _check_distances(graph: Graph, paths: Paths, weights: Array | None) -> None:
     stated = require_array("distance", paths.distance, graph.num_vertices, distance_dtype(weights))
-    solved = dijkstra(_matrix(graph, weights), indices=require_source(graph, paths.source))
+    data = np.ones(graph.num_arcs) if weights is None else np.asarray(weights, np.float64)
+    arcs = csr_array((data, graph.out.indices, graph.out.offsets), shape=(graph.num_vertices, graph.num_vertices))
+    solved = dijkstra(arcs, indices=require_source(graph, paths.source))
     solved[np.isinf(solved)] = UNREACHED
     equal = stated == solved
     if stated.dtype.kind == "i":
@@ -65,21 +68,19 @@ def _check_distances(graph: Graph, paths: Paths, weights: Array | None) -> None:
 
 def _check_forest(graph: Graph, forest: Forest) -> None:
     low, high, weights = _least_edges(graph)
-    length, num_vertices = len(low), graph.num_vertices
     src, dst = graph.rows_by_id[low], graph.rows_by_id[high]
     for name, column, solved in (("src", forest.src, src), ("dst", forest.dst, dst), ("weights", forest.weights, weights)):
-        stated = require_array(name, column, length, solved.dtype)
+        stated = require_array(name, column, len(solved), solved.dtype)
         if (stated != solved).any():
             edge = int((stated != solved).argmax())
             edge_name = f"edge {name_of(graph, src[edge])} - {name_of(graph, dst[edge])}"
             raise Broken(f"{edge_name} of weight {weights[edge]}: SciPy has it, in place {edge}, where {name} is {stated[edge]}")
-    tree = csr_array((np.ones(length), (src, dst)), shape=(num_vertices, num_vertices))
-    _compare_labels(graph, forest.labels, tree, "weak")
+    _compare_labels(graph, forest.labels, src, dst, "weak")
 
 
 def _least_edges(graph: Graph) -> tuple[Array, Array, Array]:
     """SciPy's minimum spanning forest: ranks of both ends [E], the smaller first, ascending, and the weights [E]."""
-    ends = np.repeat(graph.ranks, np.diff(graph.out.offsets)), graph.ranks[graph.out.indices]
+    ends = graph.ranks[_tails(graph)], graph.ranks[graph.out.indices]
     low, high = np.minimum(*ends), np.maximum(*ends)
     weights = np.ones(graph.num_arcs, np.int64) if graph.out.weights is None else np.asarray(graph.out.weights)
     order = np.lexsort((high, low, weights))
@@ -94,16 +95,17 @@ def _least_edges(graph: Graph) -> tuple[Array, Array, Array]:
 
 
 def _check_wcc(graph: Graph, components: Components) -> None:
-    _compare_labels(graph, components.labels, _matrix(graph, None), "weak")
+    _compare_labels(graph, components.labels, _tails(graph), graph.out.indices, "weak")
 
 
 def _check_scc(graph: Graph, components: Components) -> None:
-    _compare_labels(graph, components.labels, _matrix(graph, None), "strong")
+    _compare_labels(graph, components.labels, _tails(graph), graph.out.indices, "strong")
 
 
-def _compare_labels(graph: Graph, labels: Any, matrix: csr_array, connection: str) -> None:
+def _compare_labels(graph: Graph, labels: Any, near: Array, far: Array, connection: str) -> None:
     stated = require_rows("labels", labels, graph.num_vertices, graph.num_vertices)
-    _, component = connected_components(matrix, connection=connection)
+    shape = graph.num_vertices, graph.num_vertices
+    _, component = connected_components(csr_array((np.ones(len(near)), (near, far)), shape=shape), connection=connection)
     # rows by ascending id, so the first row of a component is its name
     _, first = np.unique(component[graph.rows_by_id], return_index=True)
     solved = graph.rows_by_id[first][component]
@@ -113,10 +115,9 @@ def _compare_labels(graph: Graph, labels: Any, matrix: csr_array, connection: st
         raise Broken(f"vertex {name_of(graph, row)}: label {names[0]} is not SciPy's {names[1]}")
 
 
-def _matrix(graph: Graph, weights: Array | None) -> csr_array:
-    """The arcs as they are stored, parallel ones side by side; weight 1 without `weights`."""
-    data = np.ones(graph.num_arcs) if weights is None else np.asarray(weights).astype(np.float64)
-    return csr_array((data, graph.out.indices, graph.out.offsets), shape=(graph.num_vertices, graph.num_vertices))
+def _tails(graph: Graph) -> Array:
+    """Row that each out-arc leaves [A]."""
+    return np.repeat(np.arange(graph.num_vertices, dtype=graph.rows_by_id.dtype), np.diff(graph.out.offsets))
 
 
 _STAGES: dict[str, tuple[str, Callable[..., None]]] = {

@@ -134,8 +134,8 @@ def summarise(published: Folder, output: Path) -> None:
     graph = facts["graph"]
     print(f"\n{graph['name']}: {graph['vertices']:,} vertices, {graph['arcs']:,} arcs; every answer proved")
     for table, described in facts["tables"].items():
-        print(f"  {table:<5} {described['rows']:>13,} rows  {output / 'latest' / table}")
-    print(f"  report{'':<13}       {output / 'latest' / 'report.html'}")
+        print(f"  {table:<12} {described['rows']:>13,} rows   {output / 'latest' / table}")
+    print(f"  {'report':<12} {'':>18}   {output / 'latest' / 'report.html'}")
 
 
 def _message(error: Exception) -> str | None:

@@ -5,6 +5,7 @@ Paths in a file are relative to that file; `graph` in a run file is either a tab
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -155,7 +156,7 @@ def load_run(path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, 
     """Read a run's TOML file. `changes` replace its top-level keys, `tables` single keys of its tables. Raises BadConfig."""
     content = _read_toml(path)
     if isinstance(content.get("output"), str):
-        content["output"] = path.parent / content["output"]
+        content["output"] = Path(os.path.normpath(path.parent / content["output"]))
     graph = content.get("graph")
     if isinstance(graph, str):
         graph_path = path.parent / graph
@@ -198,4 +199,4 @@ def _read_toml(path: Path) -> dict[str, Any]:
 def _anchored(graph: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Make the relative paths of a graph's table relative to its file's folder."""
     local = {key: graph[key] for key in ("source", "coordinates") if isinstance(graph.get(key), str) and "://" not in graph[key]}
-    return graph | {key: str(folder / value) for key, value in local.items()}
+    return graph | {key: os.path.normpath(folder / value) for key, value in local.items()}

@@ -18,13 +18,12 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import Certificate, Components
-from kernels.certificates.rules import Broken, arc_ends, arc_name, frozen, name_of, require_labels, verdict
+from kernels.certificates.rules import NAMED, Broken, arc_ends, arc_name, frozen, name_of, require_labels, verdict
 from kernels.graph import Array, Csr, Graph
 
-NAMES = ("a label is labelled with itself", "a label is the smallest external id of its class")
-WCC_RULES = (*NAMES, "both ends of every arc have one label", "arcs connect every vertex to its label")
+WCC_RULES = (NAMED, "both ends of every arc have one label", "arcs connect every vertex to its label")
 SCC_RULES = (
-    *NAMES,
+    NAMED,
     "a search from the label, inside its class, covers the class",
     "a search from the label, inside its class and against the arcs, covers the class",
     "no cycle leads through two classes",

@@ -22,6 +22,7 @@ from numba import njit
 
 from kernels.answers import Certificate, Forest
 from kernels.certificates.rules import (
+    NAMED,
     Broken,
     arc_ends,
     arc_name,
@@ -41,8 +42,7 @@ RULES = (
     "no arc joins two trees",
     "an edge is an arc, and no arc between its ends is lighter",
     "every other arc is greater, in the order (weight, ends), than all edges between its ends",
-    "a label is labelled with itself",
-    "a label is the smallest external id of its class",
+    NAMED,
     "both ends of every edge have one label",
     "there are as many labels as trees",
 )

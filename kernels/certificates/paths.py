@@ -94,7 +94,8 @@ def _nearest_ranks(graph: Graph, weights: Array | None, distance: Array, source:
     arcs = frozen(graph.out.offsets), frozen(graph.out.indices), None if weights is None else frozen(weights)
     ranks, distance, none = frozen(graph.ranks), frozen(distance), graph.num_vertices
     nearest = np.full(none, none, graph.ranks.dtype)
-    arc = _first_loose_arc(*arcs, ranks, distance, nearest)
+    greatest = np.iinfo(np.int64).max if distance.dtype.kind == "i" else np.inf
+    arc = _first_loose_arc(*arcs, ranks, distance, greatest, nearest)
     if arc >= 0:
         raise Broken(_loose(graph, weights, distance, arc))
     row = _first_without_tight_arc(distance, source, nearest)
@@ -115,7 +116,9 @@ def _loose(graph: Graph, weights: Array | None, distance: Array, arc: int) -> st
 
 
 @njit(cache=True, nogil=True)
-def _first_loose_arc(offsets: Array, indices: Array, weights: Array | None, ranks: Array, distance: Array, nearest: Array) -> int:
+def _first_loose_arc(
+    offsets: Array, indices: Array, weights: Array | None, ranks: Array, distance: Array, greatest: float, nearest: Array
+) -> int:
     """First arc out of the reached that is not relaxed, or -1; takes tight arcs from strictly nearer rows into `nearest`."""
     for u in range(len(distance)):
         near = distance[u]
@@ -126,9 +129,10 @@ def _first_loose_arc(offsets: Array, indices: Array, weights: Array | None, rank
             far = distance[v]
             if far < 0:
                 return arc
-            length = near + (1 if weights is None else weights[arc])
-            if length < near:
-                continue  # the sum left int64, so it is over any distance
+            weight = 1 if weights is None else weights[arc]
+            if weight > greatest - near:
+                continue  # the sum leaves int64, so it is over any distance
+            length = near + weight
             if length < far:
                 return arc
             if length == far and near < far and ranks[u] < nearest[v]:

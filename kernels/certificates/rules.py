@@ -10,6 +10,8 @@ import numpy as np
 from kernels.answers import Certificate
 from kernels.graph import NO_ROW, Array, Graph, index_dtype
 
+NAMED = "a label is the smallest external id of the class it names, and in it"
+
 
 class Broken(Exception):
     """A rule that the answer breaks; the message is the certificate's reason."""

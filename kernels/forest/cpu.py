@@ -1,15 +1,15 @@
-"""Filter-Borůvka.
+"""Filter-Borůvka, and Kruskal's algorithm where all weights are equal.
 
-In a round every component takes its lightest edge, and what these edges join becomes one vertex of a smaller graph (Borůvka,
-1926). On a dense graph the light edges go first; most heavy ones then lie inside one component and are dropped as they are
-read (the filter of Osipov, Sanders and Singler, The Filter-Kruskal Minimum Spanning Tree Algorithm, ALENEX 2009).
+In a round every tree takes its lightest edge, and what these edges join becomes one vertex of a smaller graph (Borůvka,
+1926). On a dense graph the light edges are joined first, and most heavy ones are then dropped as they are read (the filter of
+Osipov, Sanders and Singler, The Filter-Kruskal Minimum Spanning Tree Algorithm, ALENEX 2009).
 
-Vertices are ranks here, their places in the ascending order of external ids, and edges are listed by (smaller rank, larger
-rank). So the list has the order of the answer, and among equal weights the edge that comes first is the lighter one.
+Edges are read and listed by (smaller end, larger end) in external ids. So among equal weights the first one is the lightest.
 """
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import pairwise
 
 import numpy as np
@@ -17,158 +17,175 @@ from numba import njit
 
 from kernels.answers import Forest
 from kernels.backend import frozen
-from kernels.graph import Array, Graph
+from kernels.graph import Array, Csr, Graph, index_dtype
 from kernels.labels import smallest_ids
+from kernels.union_find import flatten, number_trees, unite
 
 _DENSE = 6  # edges a vertex, from which the filter pays
 _LIGHT = 2  # light edges a vertex then
 _SAMPLE = 1 << 14  # weights that tell which edges are light
 
+Edges = tuple[Array, Array, Array]  # rows of smaller external id, rows of larger external id, weights
+
 
 def span(graph: Graph) -> Forest:
     """Answer `kernels.forest.minimum_spanning_forest` on NumPy arrays."""
+    if graph.out.weights is None:
+        src, dst, tree = _join_in_order(_arcs(graph.out), _arcs(graph.into), graph.symmetric, *_order(graph))
+        return Forest(src, dst, np.ones(len(src), np.int64), smallest_ids(graph, tree))
     tree = np.arange(graph.num_vertices, dtype=graph.rows_by_id.dtype)
     parts = []
     for above, limit in pairwise(_limits(graph)):
-        src, dst, weights = _edges(graph, tree, above, limit)
-        chosen, joined = _join(tree[src], tree[dst], weights, int(tree.max(initial=-1)) + 1)
-        parts.append((src[chosen], dst[chosen], weights[chosen]))
+        lists = [
+            _list_edges(*_arcs(csr), frozen(csr.weights), *_order(graph), tree, above, limit)
+            for csr in ((graph.out,) if graph.symmetric else (graph.out, graph.into))
+        ]
+        edges = _merged(graph, lists)
+        chosen, joined = _join(*edges, tree)
+        parts.append(tuple(array[chosen] for array in edges))
         tree = joined[tree]
-    src, dst, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    order = np.argsort(src * np.int64(graph.num_vertices) + dst, kind="stable")  # merges the parts, each already in order
-    labels = smallest_ids(graph, tree[graph.ranks])
-    return Forest(graph.rows_by_id[src[order]], graph.rows_by_id[dst[order]], weights[order], labels)
+    return Forest(*_merged(graph, parts), smallest_ids(graph, tree))
+
+
+def _arcs(csr: Csr) -> tuple[Array, Array]:
+    return frozen(csr.offsets), frozen(csr.indices)
+
+
+def _order(graph: Graph) -> tuple[Array, Array]:
+    return frozen(graph.rows_by_id), frozen(graph.ranks)
+
+
+def _merged(graph: Graph, lists: list[Edges]) -> Edges:
+    return reduce(lambda one, two: _merge(one, two, frozen(graph.ranks)), lists)
 
 
 def _limits(graph: Graph) -> list[float]:
     """Weights that part the edges into slabs, joined one after the other: a single slab, or the light edges and the heavy."""
     weights = graph.out.weights
     edges = graph.num_arcs // 2 if graph.symmetric else graph.num_arcs
-    if weights is None or edges < _DENSE * graph.num_vertices:
+    if edges < _DENSE * graph.num_vertices:
         return [-1, np.inf]
     sample = np.sort(weights[:: max(1, len(weights) // _SAMPLE)])
     return [-1, float(sample[len(sample) * _LIGHT * graph.num_vertices // edges]), np.inf]
 
 
-def _edges(graph: Graph, tree: Array, above: float, limit: float) -> tuple[Array, Array, Array]:
-    """List the edges between different trees of `above < weight <= limit`: smaller rank, larger rank, weight."""
-    out, into = (
-        (
-            frozen(csr.offsets),
-            frozen(csr.indices),
-            frozen(np.ones(graph.num_arcs, np.int64) if csr.weights is None else csr.weights),
-        )
-        for csr in (graph.out, graph.into)
-    )
-    space = graph.num_arcs // 2 if graph.symmetric else graph.num_arcs
-    src, dst, weights = _list_edges(
-        out, into, not graph.symmetric, frozen(graph.rows_by_id), frozen(graph.ranks), tree, above, limit, space
-    )
-    return src, dst, weights
+@njit(cache=True, nogil=True)
+def _join_in_order(out, into, symmetric, rows_by_id, ranks):  # type: ignore[no-untyped-def]
+    """Take every edge that joins two trees, from the smallest id up; return ends, and the tree of each row."""
+    parent = np.arange(len(ranks)).astype(ranks.dtype)
+    src, dst = np.empty_like(parent), np.empty_like(parent)
+    size = 0
+    for row in rows_by_id:
+        # Arcs to smaller ids join nothing: they were read from their other ends.
+        out_arc, out_end = out[0][row], out[0][row + 1]
+        in_end = into[0][row + 1]
+        in_arc = in_end if symmetric else into[0][row]
+        while True:
+            while out_arc < out_end and parent[out[1][out_arc]] == parent[row]:
+                out_arc += 1
+            while in_arc < in_end and parent[into[1][in_arc]] == parent[row]:
+                in_arc += 1
+            if out_arc == out_end and in_arc == in_end:
+                break
+            if in_arc == in_end or (out_arc < out_end and ranks[out[1][out_arc]] <= ranks[into[1][in_arc]]):
+                far = out[1][out_arc]
+                out_arc += 1
+            else:
+                far = into[1][in_arc]
+                in_arc += 1
+            if unite(parent, row, far):
+                src[size], dst[size] = row, far
+                size += 1
+    flatten(parent)
+    return src[:size], dst[:size], parent
 
 
 @njit(cache=True, nogil=True)
-def _list_edges(out, into, both, rows_by_id, ranks, tree, above, limit, space):  # type: ignore[no-untyped-def]
-    """Merge the arcs of each row, out and where `both` also in, that lead to a larger rank; at most `space` edges."""
-    src, dst, weights = np.empty(space, tree.dtype), np.empty(space, tree.dtype), np.empty(space, out[2].dtype)
+def _list_edges(offsets, indices, weights, rows_by_id, ranks, tree, above, limit):  # type: ignore[no-untyped-def]
+    """List the edges between different trees of `above < weight <= limit`, of the arcs that lead to a larger external id."""
+    # A place is written before it is known whether the edge counts: no branch to mispredict, but one place more.
+    src, dst = np.empty(len(indices) + 1, indices.dtype), np.empty(len(indices) + 1, indices.dtype)
+    listed = np.empty(len(indices) + 1, weights.dtype)
     size = 0
-    for rank in range(len(rows_by_id)):
-        row = rows_by_id[rank]
-        out_end, in_end = out[0][row + 1], into[0][row + 1]
-        out_arc = _first_above(out[0], out[1], ranks, row, rank)
-        in_arc = _first_above(into[0], into[1], ranks, row, rank) if both else in_end
-        while out_arc < out_end or in_arc < in_end:
-            if in_arc == in_end or (out_arc < out_end and ranks[out[1][out_arc]] <= ranks[into[1][in_arc]]):
-                far, weight = ranks[out[1][out_arc]], out[2][out_arc]
-                out_arc += 1
-            else:
-                far, weight = ranks[into[1][in_arc]], into[2][in_arc]
-                in_arc += 1
-            if above < weight <= limit and tree[rank] != tree[far]:
-                src[size], dst[size], weights[size] = rank, far, weight
-                size += 1
+    for rank, row in enumerate(rows_by_id):
+        for arc in range(offsets[row], offsets[row + 1]):
+            far, weight = indices[arc], weights[arc]
+            src[size], dst[size], listed[size] = row, far, weight
+            size += (ranks[far] > rank) & (tree[far] != tree[row]) & (above < weight) & (weight <= limit)
+    return src[:size], dst[:size], listed[:size]
+
+
+@njit(cache=True, nogil=True)
+def _merge(one, two, ranks):  # type: ignore[no-untyped-def]
+    """Merge two lists of edges; of two edges between the same ends only the lighter stays."""
+    space = len(one[0]) + len(two[0])
+    src, dst, weights = np.empty(space, one[0].dtype), np.empty(space, one[1].dtype), np.empty(space, one[2].dtype)
+    size, a, b = 0, 0, 0
+    while a < len(one[0]) or b < len(two[0]):
+        if b == len(two[0]):
+            order = -1
+        elif a == len(one[0]):
+            order = 1
+        elif one[0][a] != two[0][b]:
+            order = ranks[one[0][a]] - ranks[two[0][b]]
+        else:
+            order = ranks[one[1][a]] - ranks[two[1][b]]
+        if order < 0 or (order == 0 and one[2][a] <= two[2][b]):
+            src[size], dst[size], weights[size] = one[0][a], one[1][a], one[2][a]
+        else:
+            src[size], dst[size], weights[size] = two[0][b], two[1][b], two[2][b]
+        a += order <= 0
+        b += order >= 0
+        size += 1
     return src[:size], dst[:size], weights[:size]
 
 
-@njit(cache=True, nogil=True)
-def _first_above(offsets, indices, ranks, row, rank):  # type: ignore[no-untyped-def]
-    """First arc of `row` whose other end has a larger rank: its arcs ascend by rank."""
-    low, high = offsets[row], offsets[row + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if ranks[indices[middle]] > rank:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-def _join(near: Array, far: Array, weights: Array, vertices: int) -> tuple[Array, Array]:
-    """Span `vertices` vertices with the lightest edges; return the edges' places, ascending, and each vertex's tree.
-
-    Trees are numbered by their smallest vertex. `near` and `far` are overwritten.
-    """
-    place, weights = np.arange(len(near)), weights.copy()
-    chosen = np.zeros(len(near), np.bool_)
-    rounds = [np.arange(vertices, dtype=near.dtype)]
+def _join(src: Array, dst: Array, weights: Array, tree: Array) -> tuple[Array, Array]:
+    """Join the trees by their lightest edges; return the places of those edges, and the number of each tree's new tree."""
+    near, far, weights, place = tree[src], tree[dst], weights.copy(), np.arange(len(src), dtype=index_dtype(len(src)))
+    chosen = np.zeros(len(src), np.bool_)
+    vertices, rounds = tree.max(initial=-1) + 1, []
     while len(place):
-        lightest = _lightest(near, far, weights, vertices)
-        rounds.append(_merge(near, far, place, lightest, chosen))
-        vertices = int(rounds[-1].max()) + 1
+        rounds.append(_choose(near, far, place, _lightest(near, far, weights, place, vertices), chosen))
+        vertices = rounds[-1].max() + 1
         size = _contract(near, far, weights, place, rounds[-1])
         near, far, weights, place = near[:size], far[:size], weights[:size], place[:size]
-    tree = rounds.pop()
-    while rounds:
-        tree = tree[rounds.pop()]
-    return np.flatnonzero(chosen), tree
+    joined = np.arange(vertices, dtype=tree.dtype)
+    for number in reversed(rounds):
+        joined = joined[number]
+    return np.flatnonzero(chosen), joined
 
 
 @njit(cache=True, nogil=True)
-def _lightest(near, far, weights, vertices):  # type: ignore[no-untyped-def]
-    """Place of each vertex's lightest edge, the first among equals; -1 without edges."""
-    lightest = np.full(vertices, -1, np.int64)
-    least = np.empty(vertices, weights.dtype)
+def _lightest(near, far, weights, place, vertices):  # type: ignore[no-untyped-def]
+    """Each vertex's lightest edge, the first among equals; -1 without edges."""
+    lightest = np.full(vertices, -1, place.dtype)
+    least = np.zeros(vertices, weights.dtype)
     for edge in range(len(near)):
         for end in (near[edge], far[edge]):
-            if lightest[end] < 0 or weights[edge] < least[end]:
-                lightest[end], least[end] = edge, weights[edge]
+            lighter = (weights[edge] < least[end]) | (lightest[end] < 0)
+            lightest[end] = edge if lighter else lightest[end]
+            least[end] = weights[edge] if lighter else least[end]
     return lightest
 
 
 @njit(cache=True, nogil=True)
-def _merge(near, far, place, lightest, chosen):  # type: ignore[no-untyped-def]
-    """Choose the lightest edges; number what they join by smallest vertex."""
-    parent, number = np.empty(len(lightest), near.dtype), np.full(len(lightest), -1, near.dtype)
-    for vertex, edge in enumerate(lightest):
-        parent[vertex] = vertex
-        if edge >= 0:
+def _choose(near, far, place, lightest, chosen):  # type: ignore[no-untyped-def]
+    """Choose the lightest edges; return the number of the tree that each vertex is joined to."""
+    parent = np.arange(len(lightest)).astype(near.dtype)
+    for edge in lightest:
+        if edge >= 0 and unite(parent, near[edge], far[edge]):
             chosen[place[edge]] = True
-            other = far[edge] if near[edge] == vertex else near[edge]
-            # The order of edges is strict, so the only cycle is of two vertices that chose the same edge.
-            if lightest[other] != edge or other < vertex:
-                parent[vertex] = other
-    numbers = 0
-    for vertex in range(len(parent)):
-        root = vertex
-        while parent[root] != root:
-            root = parent[root]
-        if number[root] < 0:
-            number[root] = numbers
-            numbers += 1
-        step = vertex
-        while parent[step] != step:
-            number[step] = number[root]
-            parent[step], step = root, parent[step]
-    return number
+    number_trees(parent)
+    return parent
 
 
 @njit(cache=True, nogil=True)
 def _contract(near, far, weights, place, number):  # type: ignore[no-untyped-def]
-    """Number the ends anew and close the gaps of edges inside one component; return how many are left."""
+    """Number the ends anew and close the gaps of edges inside one tree; return how many are left."""
     size = 0
     for edge in range(len(near)):
         low, high = number[near[edge]], number[far[edge]]
-        if low != high:
-            near[size], far[size], weights[size], place[size] = low, high, weights[edge], place[edge]
-            size += 1
+        near[size], far[size], weights[size], place[size] = low, high, weights[edge], place[edge]
+        size += low != high
     return size

@@ -1,8 +1,7 @@
 """Afforest (Sutton, Ben-Nun, Barak: Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling, IPDPS 2018).
 
 Each row is first united with two neighbours, which already gathers most of a giant component. The rows in it are then
-skipped: an arc that leaves it is read from its other end. Union-find by Rem (Dijkstra, A Discipline of Programming, 1976):
-a row's parent is never a larger row, so one ascending pass flattens all trees.
+skipped: an arc that leaves it is read from its other end.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from kernels.answers import Components
 from kernels.backend import frozen
 from kernels.graph import Graph
 from kernels.labels import smallest_ids
+from kernels.union_find import flatten, unite
 
 _NEIGHBOURS = 2  # arcs of each row that are united before the giant component is known
 
@@ -37,14 +37,5 @@ def _unite(offsets, indices, parent, first, last, active):  # type: ignore[no-un
     for row in range(len(parent)):
         if active[row]:
             for arc in range(offsets[row] + first, min(offsets[row] + last, offsets[row + 1])):
-                near, far = row, indices[arc]
-                while parent[near] != parent[far]:
-                    if parent[near] < parent[far]:
-                        near, far = far, near
-                    higher = parent[near]
-                    parent[near] = parent[far]
-                    if higher == near:
-                        break
-                    near = higher
-    for row in range(len(parent)):
-        parent[row] = parent[parent[row]]
+                unite(parent, row, indices[arc])
+    flatten(parent)

@@ -26,7 +26,7 @@ from pipeline.ingest.edge_list import EdgeList
 from pipeline.ingest.rows import Decimals
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
 from pipeline.ingest.text import Text
-from pipeline.ingest.writer import COORDINATES, edges_schema, write
+from pipeline.ingest.writer import COORDINATES, check_each_once, edges_schema, write
 from pipeline.manifest import Folder, make
 
 log = logging.getLogger(__name__)
@@ -133,6 +133,7 @@ def _write_coordinates(graph: GraphConfig, source: Source, sha256: str | None, f
         text = Text(source.url, chunks(content, graph.limits))
         vertices, tables = dimacs.coordinates(text, graph.limits.edges)
         write(folder / "coordinates.parquet", COORDINATES, _watched(tables, text))
+        check_each_once(source.url, folder / "coordinates.parquet", vertices)
         content.check(sha256)
         return {"vertices": vertices, "unit": "degrees", "source": _source_facts(content)}
 

@@ -32,7 +32,7 @@ def detect(head: bytes, file: str, columns: Columns) -> Format:
         return "parquet"
     if b"\0" in head:
         raise BadInput(file, f"is a binary file, and no graph: {_known()}")
-    lines = {number: line.strip() for number, line in enumerate(head.removeprefix(BOM).splitlines(), 1) if line.strip()}
+    lines = {number: line.strip() for number, line in enumerate(head.removeprefix(BOM).split(b"\n"), 1) if line.strip()}
     content = {number: line for number, line in lines.items() if not re.match(rb"c(\s|$)", line)}
     number, first = next(iter(content.items()), (1, b""))
     if _ARC.fullmatch(first):

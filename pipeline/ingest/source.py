@@ -147,8 +147,15 @@ def _reading(source: Source) -> Iterator[None]:
     try:
         yield
     except _MENDABLE as error:
+        if _is_of_the_server(error.__cause__):
+            raise OSError(errno.EIO, f"{type(error.__cause__).__name__}: {error.__cause__}", source.url) from error
         raise BadInput(source.url, error.strerror or "no such file") from error
     except (OSError, BadInput):
         raise
     except Exception as error:  # each protocol has errors of its own, and none of them is ours
         raise OSError(errno.EIO, f"{type(error).__name__}: {error}", source.url) from error
+
+
+def _is_of_the_server(cause: BaseException | None) -> bool:
+    """Whether a web server, or the way to it, failed: fsspec says of everything that there is no such file, and knows better."""
+    return isinstance(cause, OSError) or getattr(cause, "status", 0) >= 500

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pipeline.errors import BadInput
 from pipeline.tables import ROWS_PER_GROUP
 
 
@@ -37,9 +39,19 @@ def write(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> int:
         write_page_checksum=True,
     ) as writer:
         for group in _groups(tables):
-            writer.write_table(pa.table([_positive_zeros(column) for column in group.columns], schema), ROWS_PER_GROUP)
+            writer.write_table(pa.table([_positive_zeros(group[name]) for name in schema.names], schema), ROWS_PER_GROUP)
             rows += len(group)
     return rows
+
+
+def check_each_once(file: str, path: Path, vertices: int) -> None:
+    """Raise BadInput unless the `vertices` rows of a coordinates file name each of 1..vertices."""
+    seen = np.zeros(vertices, bool)
+    with pq.ParquetFile(path, pre_buffer=False) as parquet:
+        for batch in parquet.iter_batches(columns=["vertex"]):
+            seen[batch.column("vertex").to_numpy() - 1] = True
+    if not seen.all():
+        raise BadInput(file, f"vertex {int(np.argmin(seen)) + 1} has no coordinates, and another has them twice")
 
 
 def _groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:

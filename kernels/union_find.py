@@ -1,0 +1,42 @@
+"""Union-find by Rem (Dijkstra, A Discipline of Programming, 1976): fast in practice (Patwary, Blair, Manne, SEA 2010).
+
+`parent` starts as `arange(V)`, and a parent is never larger than its child. So a root is the smallest of its tree, and one
+ascending pass reaches all of them.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def unite(parent, near, far):  # type: ignore[no-untyped-def]
+    """Make one tree of the trees of `near` and `far`; return whether they were two."""
+    while parent[near] != parent[far]:
+        if parent[near] < parent[far]:
+            near, far = far, near
+        higher = parent[near]
+        parent[near] = parent[far]
+        if higher == near:
+            return True
+        near = higher
+    return False
+
+
+@njit(cache=True, nogil=True)
+def flatten(parent):  # type: ignore[no-untyped-def]
+    """Let every parent be the root."""
+    for vertex in range(len(parent)):
+        parent[vertex] = parent[parent[vertex]]
+
+
+@njit(cache=True, nogil=True)
+def number_trees(parent):  # type: ignore[no-untyped-def]
+    """Replace every parent by the number of its tree: 0, 1, ... by the tree's smallest vertex."""
+    trees = 0
+    for vertex in range(len(parent)):
+        if parent[vertex] == vertex:
+            parent[vertex] = trees
+            trees += 1
+        else:
+            parent[vertex] = parent[parent[vertex]]

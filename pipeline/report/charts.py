@@ -1,0 +1,119 @@
+"""Charts as geometry: what `report.html` needs to draw an inline SVG in the page's own colours and type.
+
+A chart is 400 by 240 units. Positions are rounded to a tenth of a unit, so equal numbers give equal bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.ticker import EngFormatter, MaxNLocator
+
+from kernels.graph import Array
+
+WIDTH, HEIGHT = 400, 240
+LEFT, RIGHT, TOP, BOTTOM = 46, 388, 26, 200
+Tick = tuple[float, str]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One SVG path: `dots` are its points, `area` is filled down to the axis."""
+
+    name: str
+    kind: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A drawn chart.
+
+    Attributes
+    ----------
+    title, x_label, y_label : str
+        Labels name the unit.
+    says : str
+        The chart's numbers in a sentence; also its alternative text.
+    x_ticks, y_ticks : list of (position, text)
+    series : list of Series
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    says: str
+    x_ticks: list[Tick]
+    y_ticks: list[Tick]
+    series: list[Series]
+
+
+def log_log(title: str, x_label: str, y_label: str, says: str, points: Sequence[tuple[str, Array, Array]]) -> Chart:
+    """Dots on two logarithmic axes; every coordinate of `points` (name, x, y) is at least 1, and there is one point or more."""
+    x_decades = _decades(max(int(xs.max()) for _, xs, _ in points))
+    y_decades = _decades(max(int(ys.max()) for _, _, ys in points))
+
+    def path(xs: Array, ys: Array) -> str:
+        across = _between(LEFT, RIGHT, np.log10(xs) / x_decades)
+        up = _between(BOTTOM, TOP, np.log10(ys) / y_decades)
+        # Dots that fall on one another are written once.
+        return "".join(dict.fromkeys(f"M{x:g} {y:g}h0" for x, y in zip(across, up, strict=True)))
+
+    return Chart(
+        title, x_label, y_label, says,
+        [(_at(LEFT, RIGHT, power / x_decades), _short(10**power)) for power in range(x_decades + 1)],
+        [(_at(BOTTOM, TOP, power / y_decades), _short(10**power)) for power in range(y_decades + 1)],
+        [Series(name, "dots", path(xs, ys)) for name, xs, ys in points],
+    )  # fmt: skip
+
+
+def histogram(title: str, x_label: str, y_label: str, says: str, edges: Array, counts: Array, whole: bool) -> Chart:
+    """Filled steps: `counts` [n] between `edges` [n + 1], on linear axes; `whole` values get whole ticks."""
+    low, high = float(edges[0]), float(edges[-1])
+    y_ticks = MaxNLocator(4, integer=True).tick_values(0, max(int(counts.max()), 1))
+    top = float(y_ticks[-1])
+    across = _between(LEFT, RIGHT, (np.asarray(edges, np.float64) - low) / (high - low))
+    up = _between(BOTTOM, TOP, counts / top)
+    steps = "".join(f"V{y:g}H{x:g}" for x, y in zip(across[1:], up, strict=True))
+    locator = MaxNLocator(5, integer=whole)
+    x_ticks = [tick for tick in locator.tick_values(low, high) if low <= tick <= high]
+    return Chart(
+        title, x_label, y_label, says,
+        [(_at(LEFT, RIGHT, (tick - low) / (high - low)), _short(tick)) for tick in x_ticks],
+        [(_at(BOTTOM, TOP, tick / top), _short(tick)) for tick in y_ticks if tick >= 0],
+        [Series("", "area", f"M{across[0]:g} {BOTTOM}{steps}V{BOTTOM}Z")],
+    )  # fmt: skip
+
+
+def bins(values: Array, most: int) -> tuple[Array, Array, float]:
+    """Histogram of non-negative `values` in at most `most` bins of equal width: edges, counts and the width.
+
+    Integers get bins of a whole width, so that each holds as many values as its neighbour, and edges half-way between.
+    """
+    high = values.max()
+    if values.dtype.kind == "i":
+        width = int(high) // most + 1
+        counts = np.bincount(values // width)
+        return np.arange(len(counts) + 1) * width - 0.5, counts, width
+    counts, edges = np.histogram(values, most, (0.0, float(high) or 1.0))
+    return edges, counts, float(edges[1] - edges[0])
+
+
+def _decades(largest: int) -> int:
+    return max(1, math.ceil(math.log10(largest)))
+
+
+def _between(start: float, end: float, share: Array) -> Array:
+    return np.round(start + (end - start) * share, 1)
+
+
+def _at(start: float, end: float, share: float) -> float:
+    return round(start + (end - start) * share, 1)
+
+
+def _short(value: float) -> str:
+    """1200000 reads 1.2M."""
+    return str(EngFormatter(sep="")(value)).replace("\N{MINUS SIGN}", "-")

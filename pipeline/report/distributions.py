@@ -1,0 +1,84 @@
+"""How degrees, levels, distances and component sizes are distributed: a chart each, unless it would say nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from kernels.graph import Array
+from pipeline import tables
+from pipeline.manifest import Folder
+from pipeline.report.charts import Chart, bins, histogram, log_log
+from pipeline.report.reading import Vertices
+from pipeline.report.wording import counted, number
+
+LEVEL_BARS = 170  # two units of the chart each
+DISTANCE_BARS = 60
+
+
+def degree_chart(vertices: Vertices) -> Chart | None:
+    """Number of vertices of each degree; None where no vertex has an arc."""
+    if not vertices.out_degree.any():
+        return None
+    columns = [("out-degree", vertices.out_degree), ("in-degree", vertices.in_degree)]
+    if np.array_equal(vertices.out_degree, vertices.in_degree):
+        columns = [("out-degree = in-degree", vertices.out_degree)]
+    says = "; ".join(f"{name}: {_spread(degrees)}" for name, degrees in columns) + "."
+    lonely = int((vertices.out_degree == 0).sum()), int((vertices.in_degree == 0).sum())
+    if any(lonely):
+        says += f" Not on the axes: {lonely[0]:,} vertices of out-degree 0, {lonely[1]:,} of in-degree 0."
+    points = [(name, *_frequencies(degrees[degrees > 0])) for name, degrees in columns]
+    return log_log("Degrees", "degree (arcs)", "vertices", says, points)
+
+
+def level_chart(source: int, distance: pa.ChunkedArray) -> Chart:
+    """Number of vertices on each BFS level from a source."""
+    levels = distance.drop_null().to_numpy()
+    sizes = np.bincount(levels)
+    edges, counts, width = bins(levels, LEVEL_BARS)
+    widest = int(sizes.argmax())
+    says = (
+        f"{len(levels):,} of {len(distance):,} vertices reached; deepest level {len(sizes) - 1:,}; "
+        f"widest level {widest:,} with {int(sizes[widest]):,} vertices."
+    )
+    per = f"vertices per {counted(int(width), 'level')}" if width > 1 else "vertices"
+    return histogram(f"Levels from {source}", "level (hops)", per, says, edges, counts, whole=True)
+
+
+def distance_chart(source: int, distance: pa.ChunkedArray) -> Chart:
+    """Number of vertices by shortest distance from a source."""
+    reached = distance.drop_null().to_numpy()
+    edges, counts, width = bins(reached, DISTANCE_BARS)
+    says = (
+        f"{len(reached):,} of {len(distance):,} vertices reached; "
+        f"median {number(np.sort(reached)[(len(reached) - 1) // 2])}, farthest {number(reached.max())} (sum of weights)."
+    )
+    whole = reached.dtype.kind == "i"
+    per = "vertices" if whole and width == 1 else f"vertices per {number(width)}"
+    return histogram(f"Distances from {source}", "distance (sum of weights)", per, says, edges, counts, whole)
+
+
+def component_sizes(answer: Folder) -> Array:
+    """Vertices in each component of a `wcc` or `scc` table, ascending."""
+    labels = tables.read(answer.path, columns=["labels"])["labels"]
+    return np.sort(labels.value_counts().field("counts").to_numpy())
+
+
+def component_chart(stage: str, sizes: Array) -> Chart | None:
+    """Number of components of each size; None where all have one size."""
+    if not len(sizes) or sizes[0] == sizes[-1]:
+        return None
+    kind = {"wcc": "Weak", "scc": "Strong"}[stage]
+    says = f"{len(sizes):,} components; the largest has {int(sizes[-1]):,} vertices; {int((sizes == 1).sum()):,} of one vertex."
+    return log_log(f"{kind} components", "size (vertices)", "components", says, [("", *_frequencies(sizes))])
+
+
+def _frequencies(values: Array) -> tuple[Array, Array]:
+    counts = np.bincount(values)
+    present = np.flatnonzero(counts)
+    return present, counts[present]
+
+
+def _spread(degrees: Array) -> str:
+    median = int(np.partition(degrees, (len(degrees) - 1) // 2)[(len(degrees) - 1) // 2])
+    return f"median {median:,}, mean {degrees.mean():,.2f}, largest {int(degrees.max()):,}"

@@ -1,0 +1,93 @@
+"""Arrays and rows out of step folders. Everything is in external ids; vertices ascend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kernels.graph import Array
+from pipeline import tables
+from pipeline.manifest import Folder
+
+BATCH = 4_000_000  # rows of the edge list in memory at a time
+COORDINATES = "coordinates.parquet"
+
+
+@dataclass(frozen=True)
+class Vertices:
+    """The vertices of a graph.
+
+    Attributes
+    ----------
+    ids, out_degree, in_degree : int64 [V]
+        Ascending by external id.
+    """
+
+    ids: Array
+    out_degree: Array
+    in_degree: Array
+
+
+@dataclass(frozen=True)
+class Places:
+    """Coordinates of vertices, ascending by external id; not every vertex need have some.
+
+    Attributes
+    ----------
+    ids : int64 [P]
+    x, y : float64 [P]
+        Degrees of longitude and latitude, or whatever the source's plane has.
+    """
+
+    ids: Array
+    x: Array
+    y: Array
+
+
+def vertices(graph: Folder) -> Vertices:
+    """Ids and degrees of the stored graph."""
+    with pa.memory_map(str(graph.path / "vertices.arrow")) as file:
+        table = pa.ipc.open_file(file).read_all()
+        columns = [table[name].to_numpy() for name in ("vertex", "out_degree", "in_degree")]
+        order = np.argsort(columns[0], kind="stable")
+        return Vertices(*(column[order] for column in columns))
+
+
+def places(edges: Folder) -> Places | None:
+    """Coordinates, or None where the graph has none."""
+    if COORDINATES not in edges.manifest.files:
+        return None
+    table = pq.read_table(edges.path / COORDINATES)
+    ids = table["vertex"].to_numpy()
+    order = np.argsort(ids, kind="stable")
+    return Places(ids[order], *(table[axis].to_numpy().astype(np.float64)[order] for axis in ("x", "y")))
+
+
+def edge_batches(edges: Folder) -> Iterator[tuple[Array, Array]]:
+    """`src` and `dst` of the edge list, at most `BATCH` rows at a time."""
+    for path in tables.files(edges.path):
+        for batch in pq.ParquetFile(path).iter_batches(BATCH, columns=["src", "dst"]):
+            yield batch["src"].to_numpy(), batch["dst"].to_numpy()
+
+
+def distances(answer: Folder, num_vertices: int) -> Iterator[pa.ChunkedArray]:
+    """The `distance` column [V] of each source of a `bfs` or `sssp` table, nulls where unreached."""
+    if not num_vertices:
+        return
+    (path,) = tables.files(answer.path)
+    file = pq.ParquetFile(path, page_checksum_verification=True)
+    groups = -(-num_vertices // tables.ROWS_PER_GROUP)  # every source starts a row group
+    for first in range(0, file.num_row_groups, groups):
+        yield file.read_row_groups(list(range(first, first + groups)), columns=["distance"])["distance"]
+
+
+def head(path: Path, rows: int) -> list[list[Any]]:
+    """The first rows of a Parquet file, each value as the analyst will read it (None is null)."""
+    first = next(pq.ParquetFile(path).iter_batches(rows), None)
+    return [[value.as_py() for value in row] for row in zip(*first.columns, strict=True)] if first else []

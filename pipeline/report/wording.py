@@ -1,0 +1,25 @@
+"""Numbers in words for the reader."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import numpy as np
+
+
+def number(value: Any) -> str:
+    """A count, weight or distance: integers in full, floats to six digits and no exponent where it can be spared."""
+    if isinstance(value, int | np.integer):
+        return f"{int(value):,}"
+    return f"{float(value):,.0f}" if 1e6 <= abs(value) < 1e15 else f"{float(value):,.6g}"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """`1 tree`, `2 trees`, `2 vertices`."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def utc(iso: str) -> str:
+    """`2026-11-20 23:06:07 UTC`."""
+    return dt.datetime.fromisoformat(iso).astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -1,0 +1,76 @@
+"""True answers in rows, from the second solvers of tests/oracles.py, and graphs that keep self-loops and parallel arcs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from kernels.answers import Components, Forest, Paths
+from kernels.graph import ID, NO_ROW, OFFSET, UNREACHED, Array, Csr, Graph, distance_dtype, index_dtype
+from tests import oracles
+from tests.graphs import EdgeList
+
+
+def uncleaned(edges: EdgeList, order: Iterable[int] | None = None, dtype: type = np.int64) -> Graph:
+    """Build the Graph of an edge list as it stands, self-loops and parallel arcs included."""
+    ids = np.array(edges.ids if order is None else list(order), ID)
+    rows_by_id = np.argsort(ids).astype(index_dtype(len(ids)))
+    arcs = [(*edge, 1)[:3] for edge in edges.edges]
+    if not edges.directed:
+        arcs += [(dst, src, weight) for src, dst, weight in arcs]
+    rank = {vertex: place for place, vertex in enumerate(edges.ids)}
+    ends = np.array([(rank[src], rank[dst]) for src, dst, _ in arcs], OFFSET).reshape(-1, 2)
+    weights = np.array([weight for _, _, weight in arcs], dtype)
+
+    def csr(near: Array, far: Array) -> Csr:
+        rows = rows_by_id[near]
+        inner = np.lexsort((weights, far, rows))
+        offsets = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(ids))))).astype(OFFSET)
+        return Csr(offsets, rows_by_id[far[inner]], weights[inner] if edges.weighted else None)
+
+    out = csr(*ends.T)
+    return Graph(ids, rows_by_id, out, csr(*ends.T[::-1]) if edges.directed else out)
+
+
+def true_paths(edges: EdgeList, graph: Graph, source: int, weighted: bool) -> Paths:
+    """The answer of `bfs` or `sssp` from an external id."""
+    distances, predecessors = oracles.paths(edges, source, weighted)
+    row = rows_of(graph)
+    distance = np.full(graph.num_vertices, UNREACHED, distance_dtype(graph.out.weights if weighted else None))
+    predecessor = np.full(graph.num_vertices, NO_ROW, graph.rows_by_id.dtype)
+    for vertex, length in distances.items():
+        distance[row[vertex]] = length
+        before = predecessors[vertex]
+        predecessor[row[vertex]] = NO_ROW if before is None else row[before]
+    return Paths(row[source], distance, predecessor)
+
+
+def true_forest(edges: EdgeList, graph: Graph) -> Forest:
+    """The answer of `minimum_spanning_forest`."""
+    chosen, trees = oracles.forest(edges)
+    row = rows_of(graph)
+    index = graph.rows_by_id.dtype
+    src, dst = (np.array([row[edge[end]] for edge in chosen], index) for end in (0, 1))
+    dtype = np.int64 if graph.out.weights is None else graph.out.weights.dtype
+    return Forest(src, dst, np.array([weight for *_, weight in chosen], dtype), _labels(graph, trees))
+
+
+def true_weak(edges: EdgeList, graph: Graph) -> Components:
+    """The answer of `wcc`."""
+    return Components(_labels(graph, oracles.weak_components(edges)))
+
+
+def true_strong(edges: EdgeList, graph: Graph) -> Components:
+    """The answer of `scc`."""
+    return Components(_labels(graph, oracles.strong_components(edges)))
+
+
+def rows_of(graph: Graph) -> dict[int, int]:
+    """Row of each external id."""
+    return {int(vertex): row for row, vertex in enumerate(graph.ids)}
+
+
+def _labels(graph: Graph, label_of: dict[int, int]) -> Array:
+    row = rows_of(graph)
+    return np.array([row[label_of[int(vertex)]] for vertex in graph.ids], graph.rows_by_id.dtype)

@@ -1,0 +1,187 @@
+"""Where a source may lie, what a second ingest skips, and what a flow may try again."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.config import GraphConfig
+from pipeline.errors import BadInput
+from pipeline.ingest import ingest
+
+DATA = Path(__file__).parents[2] / "data"
+ROME = (DATA / "rome99.gr.gz").read_bytes()
+
+
+class Site:
+    """A web site on loopback: pages by path, and what goes wrong with them."""
+
+    def __init__(self):
+        self.pages = {}
+        self.requests = []
+        self.says_when = True  # an ETag with each page
+        self.status = 200
+        self.cut = 0  # bytes that are promised and not sent
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def answer(self, body):
+                content = site.pages.get(self.path)
+                site.requests.append((self.command, self.path))
+                self.send_response(404 if content is None else site.status)
+                self.send_header("Content-Length", str(len(content or b"")))
+                if site.says_when:
+                    self.send_header("ETag", f'"{hashlib.md5(content or b"").hexdigest()}"')
+                self.end_headers()
+                if body and content:
+                    self.wfile.write(content[: len(content) - site.cut])
+                self.close_connection = True
+
+            def do_GET(self):
+                self.answer(True)
+
+            def do_HEAD(self):
+                self.answer(False)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def gets(self):
+        return [path for command, path in self.requests if command == "GET"]
+
+
+@pytest.fixture
+def site():
+    site = Site()
+    thread = threading.Thread(target=site.server.serve_forever)
+    thread.start()
+    yield site
+    site.server.shutdown()
+    site.server.server_close()
+    thread.join()
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def rows(folder):
+    return pq.read_table(folder.path / "part-00000.parquet").num_rows
+
+
+@pytest.mark.parametrize("scheme", ["file", "memory", "http"])
+def test_any_url_that_fsspec_opens(scheme, site, tmp_path):
+    if scheme == "file":
+        url = f"file://{DATA / 'rome99.gr.gz'}"
+    elif scheme == "memory":
+        url = "memory://graphs/rome99.gr.gz"
+        fsspec.filesystem("memory").pipe("/graphs/rome99.gr.gz", ROME)
+    else:
+        url = f"{site.url}/rome99.gr.gz"
+        site.pages["/rome99.gr.gz"] = ROME
+    first = ingest(GraphConfig(source=url, sha256=sha256(ROME)), tmp_path)
+    assert rows(first) == 8_870
+    assert first.facts["source"] == {"path": url, "bytes": len(ROME), "sha256": sha256(ROME)}
+    with pytest.raises(BadInput, match=f"its SHA-256 is {sha256(ROME)}, not {'0' * 64}"):
+        ingest(GraphConfig(source=url, sha256="0" * 64), tmp_path / "other")
+    assert list((tmp_path / "other").glob("*")) == []
+
+
+def test_remote_parquet_is_read_through_a_file_that_does_not_stay(site, tmp_path):
+    pq.write_table(pa.table({"src": [1], "dst": [2]}), tmp_path / "x")
+    site.pages["/x"] = (tmp_path / "x").read_bytes()
+    folder = ingest(GraphConfig(source=f"{site.url}/x"), tmp_path / "work")
+    assert rows(folder) == 1
+    assert folder.facts["source"]["sha256"] == sha256(site.pages["/x"])
+    assert [path.name for path in sorted(folder.path.iterdir())] == ["manifest.json", "part-00000.parquet"]
+
+
+def test_an_unchanged_local_file_is_skipped_and_a_changed_one_is_not(tmp_path):
+    source = tmp_path / "edges.txt"
+    source.write_text("1 2\n")
+    graph = GraphConfig(source=str(source))
+    assert not ingest(graph, tmp_path).reused
+    assert ingest(graph, tmp_path).reused
+    source.write_text("1 3\n")
+    changed = ingest(graph, tmp_path)
+    assert not changed.reused
+    assert pq.read_table(changed.path / "part-00000.parquet").to_pydict() == {"src": [1], "dst": [3]}
+    assert not ingest(graph.model_copy(update={"directed": False}), tmp_path).reused
+
+
+def test_changed_coordinates_are_read_again(tmp_path):
+    (tmp_path / "g.gr").write_text("p sp 1 0\n")
+    (tmp_path / "g.co").write_text("p aux sp co 1\nv 1 1000000 -2500000\n")
+    graph = GraphConfig(source=str(tmp_path / "g.gr"), coordinates=str(tmp_path / "g.co"))
+    first = ingest(graph, tmp_path)
+    assert pq.read_table(first.path / "coordinates.parquet").to_pydict() == {"vertex": [1], "x": [1.0], "y": [-2.5]}
+    (tmp_path / "g.co").write_text("p aux sp co 1\nv 1 7 8\n")
+    assert not ingest(graph, tmp_path).reused
+
+
+@pytest.mark.parametrize("says_when", [True, False])
+def test_an_unchanged_page_is_skipped_and_a_changed_one_is_not(says_when, site, tmp_path):
+    site.says_when = says_when
+    site.pages["/g.txt"] = b"1 2\n"
+    graph = GraphConfig(source=f"{site.url}/g.txt")
+    assert not ingest(graph, tmp_path).reused
+    site.requests.clear()
+    assert ingest(graph, tmp_path).reused
+    assert site.gets() == ([] if says_when else ["/g.txt"])
+    site.pages["/g.txt"] = b"1 3\n"
+    assert not ingest(graph, tmp_path).reused
+
+
+def test_a_changed_object_in_memory_is_read_again(tmp_path):
+    files = fsspec.filesystem("memory")
+    graph = GraphConfig(source="memory://g.txt")
+    files.pipe("/g.txt", b"1 2\n")
+    assert not ingest(graph, tmp_path).reused
+    assert ingest(graph, tmp_path).reused
+    files.pipe("/g.txt", b"1 3\n")
+    assert not ingest(graph, tmp_path).reused
+
+
+def test_what_may_pass_is_an_os_error(site, tmp_path):
+    site.pages["/g.gr.gz"] = ROME
+    graph = GraphConfig(source=f"{site.url}/g.gr.gz", sha256=sha256(ROME))
+    site.status = 503
+    with pytest.raises(OSError, match="503"):
+        ingest(graph, tmp_path)
+    site.status, site.cut = 200, 1000
+    with pytest.raises(OSError, match="ClientPayloadError"):
+        ingest(graph, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    site.cut = 0
+    assert rows(ingest(graph, tmp_path)) == 8_870
+    site.server.server_close()
+    with pytest.raises(OSError, match="onnect"):
+        ingest(GraphConfig(source=f"{site.url}/other"), tmp_path)
+
+
+@pytest.mark.parametrize("page", ["/none", "none://x/y", "memory://none"])
+def test_a_source_that_is_not_there(page, site, tmp_path):
+    url = site.url + page if page.startswith("/") else page
+    with pytest.raises(BadInput) as caught:
+        ingest(GraphConfig(source=url), tmp_path)
+    assert caught.value.file == url
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    source = tmp_path / "edges.txt.gz"
+    source.write_bytes(gzip.compress(b"1 2\n"))
+    monkeypatch.setattr("pipeline.ingest.identify", lambda *_: "0" * 64)
+    with pytest.raises(BadInput, match="its SHA-256 is"):
+        ingest(GraphConfig(source=str(source)), tmp_path / "work")

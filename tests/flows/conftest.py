@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+
+os.environ.pop("PREFECT_API_URL", None)  # the tests' flows run on a server of their own
+import flows  # noqa: F401  sets Prefect's defaults before Prefect is imported
+
+
+@pytest.fixture(scope="session")
+def prefect():
+    """One embedded server with an empty database for all flows that run in this process."""
+    from prefect.testing.utilities import prefect_test_harness
+
+    with prefect_test_harness(server_startup_timeout=120):
+        yield

@@ -1,0 +1,43 @@
+"""Small road and social networks as files, and the run files that name them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+WIDTH, HEIGHT = 12, 9
+CROSSINGS = WIDTH * HEIGHT
+
+
+def road_run(folder: Path, name: str = "roads", source: str = "roads.gr", settings: str = "") -> Path:
+    """Write a grid of roads (DIMACS, ids from 1) with its coordinates and its run file; return the run file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "roads.gr").write_text(roads())
+    places = [f"v {vertex} {(vertex - 1) % WIDTH * 1000} {(vertex - 1) // WIDTH * 1000}" for vertex in range(1, CROSSINGS + 1)]
+    (folder / "roads.co").write_text("\n".join([f"p aux sp co {CROSSINGS}", *places, ""]))
+    run = folder / f"{name}.toml"
+    run.write_text(
+        f'output = "out-{name}"\nsources = [1, 50]\n{settings}\n'
+        f'[graph]\nname = "{name}"\nsource = "{source}"\ncoordinates = "roads.co"\n'
+    )
+    return run
+
+
+def roads() -> str:
+    """A grid in DIMACS format: both directions of every road."""
+    arcs = []
+    for vertex in range(1, CROSSINGS + 1):
+        east, south = vertex + 1, vertex + WIDTH
+        for neighbour in ([east] if vertex % WIDTH else []) + ([south] if south <= CROSSINGS else []):
+            length = 100 + vertex * neighbour % 37
+            arcs += [f"a {vertex} {neighbour} {length}", f"a {neighbour} {vertex} {length}"]
+    return "\n".join([f"p sp {CROSSINGS} {len(arcs)}", *arcs, ""])
+
+
+def social_run(folder: Path, name: str = "people") -> Path:
+    """Write a hub, a ring and a pair apart (SNAP, undirected) and its run file; return the run file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    ties = [(0, person) for person in range(1, 40)] + [(person, person + 1) for person in range(40, 107)] + [(39, 40), (200, 201)]
+    (folder / "people.txt").write_text("# ties\n" + "".join(f"{a}\t{b}\n" for a, b in ties))
+    run = folder / f"{name}.toml"
+    run.write_text(f'output = "out-{name}"\n[graph]\nname = "{name}"\nsource = "people.txt"\nformat = "snap"\ndirected = false\n')
+    return run

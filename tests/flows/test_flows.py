@@ -1,0 +1,216 @@
+"""Both flows in this process, on one embedded server: what they publish, skip, try again and refuse."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter
+from prefect.states import Failed
+
+from flows.artifacts import key
+from flows.road_network import road_network
+from flows.social_network import social_network
+from flows.tasks import can_pass, read_run
+from pipeline import tables
+from pipeline.config import STAGES
+from pipeline.errors import BadConfig, BadInput, BadSource, Busy, ProofFailed
+from pipeline.publish import open_run
+from pipeline.workspace import workspace
+from tests.flows.networks import CROSSINGS, road_run, roads, social_run
+from tests.flows.processes import eventually
+
+pytestmark = pytest.mark.usefixtures("prefect")
+STEPS = {"edges", "graph", "report", *STAGES, *(f"proof-{table}" for table in STAGES)}
+
+
+def task_runs(state):
+    """Name to number of tries of each task of a flow's run, once Prefect has written them down."""
+
+    def read():
+        with get_client(sync_client=True) as client:
+            runs = client.read_task_runs(flow_run_filter=FlowRunFilter(id={"any_": [state.state_details.flow_run_id]}))
+        return {run.name: run.run_count for run in runs if run.state.is_final()}
+
+    name = "publish" if state.is_completed() else "edges"
+    assert eventually(lambda: name in read())
+    return read()
+
+
+def artifacts(prefix):
+    with get_client(sync_client=True) as client:
+        found = client.request("POST", "/artifacts/latest/filter", json={}).json()
+    return {artifact["key"]: artifact for artifact in found if artifact["key"].startswith(prefix)}
+
+
+@pytest.fixture(scope="module")
+def road(prefect, tmp_path_factory):
+    run = road_run(tmp_path_factory.mktemp("road"), "small-roads")
+    return run, road_network(str(run), return_state=True)
+
+
+def test_a_road_network_becomes_proved_tables(road):
+    run, state = road
+    published = open_run(run.parent / "out-small-roads" / "latest")
+    assert published.path == state.result().path
+    assert {name: table["rows"] for name, table in published.facts["tables"].items() if name != "coordinates"} == {
+        "bfs": 2 * CROSSINGS, "sssp": 2 * CROSSINGS, "mst": CROSSINGS - 1, "wcc": CROSSINGS, "scc": CROSSINGS,
+    }  # fmt: skip
+    assert set(published.facts["proofs"]) == set(STAGES)
+    assert tables.read(published.path / "coordinates").num_rows == CROSSINGS
+
+
+def test_the_tasks_have_names_that_a_person_can_read(road):
+    _, state = road
+    names = {"edges", "graph", "report", "publish", "artifacts", *STAGES}
+    assert eventually(lambda: "artifacts" in task_runs(state))
+    assert task_runs(state) == dict.fromkeys(names | {f"certificate of {table}" for table in STAGES}, 1)
+
+
+def test_a_run_is_named_after_its_file(road):
+    with get_client(sync_client=True) as client:
+        assert client.read_flow_run(road[1].state_details.flow_run_id).name == "small-roads"
+
+
+def test_the_artifacts_show_the_run(road):
+    _, state = road
+    published = state.result()
+    shown = artifacts("small-roads")
+    assert set(shown) == {f"small-roads-{what}" for what in ("summary", "report", *published.facts["tables"])}
+    assert (published.path / "report.html").resolve().as_uri() in shown["small-roads-report"]["data"]
+    assert f"{CROSSINGS:,} vertices" in shown["small-roads-summary"]["data"]
+    head = tables.read(published.path / "sssp").slice(0, 10).to_pylist()
+    assert shown["small-roads-sssp"]["data"] in (head, json.dumps(head))
+
+
+def test_a_second_run_only_publishes(road, caplog):
+    run, state = road
+    first = state.result()
+    assert {name: step["reused"] for name, step in first.facts["steps"].items()} == dict.fromkeys(STEPS, False)
+    again = road_network(str(run))
+    assert again.path != first.path
+    assert {name: step["reused"] for name, step in again.facts["steps"].items()} == dict.fromkeys(STEPS, True)
+    assert again.manifest.files == first.manifest.files
+    lines = [record.getMessage() for record in caplog.records]
+    for step in STEPS:
+        assert lines.count(f"{step}: started" if step not in {"edges", "graph"} else f"{step}: still valid, skipped") == 1
+        assert f"{step}: still valid, skipped" in lines
+
+
+def test_sources_replace_those_of_the_file(road):
+    run, _ = road
+    published = road_network(str(run), sources=[7])
+    assert set(tables.read(published.path / "bfs")["source"].to_pylist()) == {7}
+    assert not published.facts["steps"]["bfs"]["reused"]
+    assert published.facts["steps"]["graph"]["reused"]
+
+
+def test_a_social_network_becomes_proved_tables(tmp_path):
+    published = social_network(str(social_run(tmp_path)))
+    assert set(published.facts["proofs"]) == set(STAGES)
+    assert set(tables.read(published.path / "wcc")["labels"].to_pylist()) == {0, 200}
+    hops = {row["vertex"]: row["distance"] for row in tables.read(published.path / "bfs").to_pylist()}
+    assert (hops[0], hops[39], hops[107], hops[200]) == (0, 1, 69, None)
+
+
+def test_a_flow_has_its_own_order_unless_the_file_states_one(tmp_path):
+    assert read_run(str(social_run(tmp_path)), None, "windowed").layout.order == "windowed"
+    stated = tmp_path / "stated.toml"
+    stated.write_text(social_run(tmp_path).read_text() + '[layout]\norder = "source"\n')
+    assert read_run(str(stated), None, "windowed").layout.order == "source"
+
+
+def test_only_the_stages_of_the_file_run(tmp_path):
+    published = road_network(str(road_run(tmp_path, settings='stages = ["wcc", "bfs"]')))
+    assert set(published.facts["proofs"]) == {"wcc", "bfs"}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "error"),
+    [
+        (lambda text: text.replace("a 1 2 ", "a 1 999 ", 1), BadInput),
+        (lambda text: text.replace("a 1 2 ", "a 1 2 -", 1), BadInput),
+    ],
+)
+def test_bad_input_fails_at_once_and_publishes_nothing(tmp_path, spoil, error):
+    run = road_run(tmp_path)
+    (tmp_path / "roads.gr").write_text(spoil(roads()))
+    state = road_network(str(run), return_state=True)
+    assert state.is_failed()
+    with pytest.raises(error, match=r"roads\.gr: line 2: "):
+        state.result()
+    assert task_runs(state) == {"edges": 1}
+    assert not list(tmp_path.glob("out-roads/runs/*")) and not (tmp_path / "out-roads" / "latest").exists()
+    assert not list(tmp_path.glob("out-roads/steps/*"))
+
+
+def test_a_source_that_is_not_there_fails_before_anything_is_published(tmp_path):
+    with pytest.raises(BadSource, match="999"):
+        road_network(str(road_run(tmp_path)), sources=[999])
+    assert not list(tmp_path.glob("out-roads/runs/*"))
+
+
+def test_a_bad_configuration_and_a_busy_folder_fail_the_flow(tmp_path):
+    with pytest.raises(BadConfig, match=r"missing\.toml"):
+        road_network(str(tmp_path / "missing.toml"))
+    with workspace(tmp_path / "out-roads"), pytest.raises(Busy):
+        road_network(str(road_run(tmp_path)))
+
+
+class Faltering(BaseHTTPRequestHandler):
+    """Answers the first requests for the file, HEAD and GET, with 503, and then serves it."""
+
+    asked = 0
+
+    def do_GET(self):
+        type(self).asked += 1
+        if type(self).asked <= 2:
+            self.send_error(503)
+            return
+        body = roads().encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_HEAD = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+def test_an_error_that_passes_is_tried_again(tmp_path):
+    with ThreadingHTTPServer(("127.0.0.1", 0), Faltering) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        run = road_run(tmp_path, source=f"http://127.0.0.1:{server.server_port}/roads.gr")
+        state = road_network(str(run), return_state=True)
+        server.shutdown()
+    assert state.is_completed()
+    assert task_runs(state)["edges"] == 2
+    assert open_run(tmp_path / "out-roads" / "latest").facts["tables"]["wcc"]["rows"] == CROSSINGS
+
+
+@pytest.mark.parametrize(
+    ("error", "again"),
+    [
+        (OSError(5, "Input/output error"), True),
+        (ConnectionResetError(), True),
+        (TimeoutError(), True),
+        (BadInput("file", "reason"), False),
+        (ProofFailed("reason"), False),
+        (MemoryError(), False),
+        (AssertionError(), False),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_which_errors_are_tried_again(error, again):
+    assert can_pass(None, None, Failed(data=error)) is again
+
+
+def test_keys_of_artifacts_are_what_prefect_accepts():
+    assert key("USA road (NY).v2", "bfs") == "usa-road-ny-v2-bfs"
+    assert key("Straße", "bfs") == "stra-e-bfs"
+    assert key("道路", "bfs") == "bfs"

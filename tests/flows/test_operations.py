@@ -1,0 +1,129 @@
+"""Every command of docs/operations.md, in its order, in one shell, in a clone: server, worker, deployments, runs, the end."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+import yaml
+
+import flows
+from pipeline import tables
+from pipeline.publish import open_run
+from tests.flows.networks import CROSSINGS, road_run, social_run
+from tests.flows.processes import ROOT, alive, clean_environment, end, eventually, listening
+
+PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+DONE = "--done--"
+
+
+def commands(heading: str) -> list[str]:
+    """The bash blocks below a heading."""
+    (section,) = re.findall(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    return re.findall(r"^```bash\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+
+
+@dataclass
+class Terminal:
+    """One shell in the clone, as a person has it, with the page's port replaced by a free one."""
+
+    clone: Path
+    environment: dict[str, str]
+    port: int
+
+    def __post_init__(self):
+        self.shell = subprocess.Popen(
+            ["bash", "--norc", "-e"], cwd=self.clone, env=self.environment, text=True, start_new_session=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+
+    def run(self, heading: str) -> str:
+        """Run a section; return what it printed. The shell ends at the first command that fails."""
+        blocks = commands(heading)
+        assert blocks, f"no commands below {heading!r}"
+        lines = []
+        for block in blocks:
+            self.shell.stdin.write(block.replace("4200", str(self.port)) + f"echo {DONE}\n")
+            self.shell.stdin.flush()
+            for line in self.shell.stdout:
+                if line.startswith(DONE):
+                    break
+                lines.append(line)
+            else:
+                pytest.fail(f"{block}\n{''.join(lines)}")
+        return "".join(lines)
+
+    def log(self, name: str) -> str:
+        return (self.clone / ".prefect" / name).read_text()
+
+
+@pytest.fixture(scope="module")
+def terminal(tmp_path_factory):
+    clone = tmp_path_factory.mktemp("clone")
+    for name in ("flows", "kernels", "pipeline", "prefect.yaml", "pyproject.toml"):
+        (clone / name).symlink_to(ROOT / name)
+    (clone / ".venv").symlink_to(sys.prefix)
+    road_run(clone / "conf" / "runs", "new-york")
+    social_run(clone / "conf" / "runs", "facebook")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    home = clone / ".prefect"
+    environment = clean_environment(home) | {"PREFECT_WORKER_QUERY_SECONDS": "1", "COLUMNS": "200"}
+    del environment["PYTHONPATH"]  # the deployments must find the clone themselves
+    yield Terminal(clone, environment, port)
+    end(environment)
+
+
+def test_the_page_as_it_stands(terminal):
+    terminal.run("The environment of every terminal")
+    assert (terminal.clone / ".prefect" / "auth").stat().st_mode & 0o777 == 0o600
+
+    terminal.run("Server")
+    url = f"http://127.0.0.1:{terminal.port}/api"
+    user, password = terminal.log("auth").strip().split(":")
+    assert httpx.post(f"{url}/flows/filter", json={}).status_code == 401
+    allowed = httpx.post(f"{url}/flows/filter", json={}, auth=(user, password))
+    assert allowed.status_code == 403 and "CSRF" in allowed.text
+
+    assert "graphmill" in terminal.run("Work pool, deployments, worker")
+    assert eventually(lambda: "started" in terminal.log("worker.log"))
+
+    terminal.run("Run now")
+    road = open_run(terminal.clone / "conf" / "runs" / "out-new-york" / "latest")
+    assert tables.read(road.path / "wcc").num_rows == CROSSINGS
+    social = open_run(terminal.clone / "conf" / "runs" / "out-facebook" / "latest")
+    assert set(tables.read(social.path / "bfs")["source"].to_pylist()) == {0, 107}
+    assert listening(alive(terminal.environment)) == {"127.0.0.1"}
+
+    seen = terminal.run("Look")
+    assert "road-network/nightly" in seen and "social-network/nightly" in seen
+    assert "new-york-summary" in seen
+    assert "bfs: started" in seen and "run: published as" in seen
+
+    terminal.run("Stop")
+    assert "Traceback" not in terminal.log("worker.log")
+    terminal.run("Upgrade")
+    terminal.shell.stdin.close()
+    assert terminal.shell.wait(timeout=30) == 0
+    assert eventually(lambda: not alive(terminal.environment))
+
+
+def test_every_flow_is_deployed_on_a_schedule():
+    content = yaml.safe_load((ROOT / "prefect.yaml").read_text())
+    assert {deployment["entrypoint"] for deployment in content["deployments"]} == {
+        "flows/road_network.py:road_network",
+        "flows/social_network.py:social_network",
+    }
+    for deployment in content["deployments"]:
+        assert (ROOT / deployment["parameters"]["run"]).is_file()
+        assert deployment["concurrency_limit"] == {"limit": 1, "collision_strategy": "ENQUEUE"}
+        assert deployment["work_pool"]["name"] == "graphmill"
+        (schedule,) = deployment["schedules"]
+        assert schedule["cron"] and schedule["timezone"]
+        assert deployment["work_pool"]["job_variables"]["env"].items() <= flows.DEFAULTS.items()

@@ -1,0 +1,168 @@
+"""`python -m flows` as a person or cron starts it: from any folder, with Prefect's embedded server, ended in every way."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from pipeline.config import STAGES
+from pipeline.publish import open_run
+from tests.flows.networks import road_run, social_run
+from tests.flows.processes import alive, clean_environment, end, eventually, flow_process, listening
+
+# Every connection and look-up of every Python process of a run goes through this hook.
+AUDIT = """
+import os, sys
+LOOPBACK = ("127.0.0.1", "::1", "localhost", "", None, b"127.0.0.1", b"localhost")
+def hook(event, arguments):
+    if event in ("socket.connect", "socket.bind", "socket.sendto") and isinstance(arguments[1], tuple):
+        host = arguments[1][0]
+    elif event == "socket.getaddrinfo":
+        host = arguments[0]
+    else:
+        return
+    if host not in LOOPBACK:
+        with open(os.environ["AUDIT_FILE"], "a") as file:
+            file.write(f"{event} {host!r} in {sys.argv}\\n")
+sys.addaudithook(hook)
+with open(os.environ["AUDIT_FILE"], "a"):
+    pass
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """One state folder of Prefect for the flows here; its first run makes the database."""
+    return tmp_path_factory.mktemp("prefect-home")
+
+
+@pytest.fixture(scope="module")
+def audited(home, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("audit")
+    (folder / "sitecustomize.py").write_text(AUDIT)
+    return clean_environment(home, folder) | {"AUDIT_FILE": str(folder / "audit.txt")}, folder / "audit.txt"
+
+
+@pytest.fixture
+def environment(home):
+    made = clean_environment(home)
+    yield made
+    end(made)
+
+
+@pytest.fixture(scope="module")
+def both(audited, tmp_path_factory):
+    """Both flows in one process, started in a folder that is not the project's; its output, and what it left behind."""
+    environment, _ = audited
+    folder = tmp_path_factory.mktemp("elsewhere")
+    process = flow_process(environment, folder, "road-network", road_run(folder), "social-network", social_run(folder))
+    seen: set[str] = set()
+
+    def watch():
+        while process.poll() is None:
+            seen.update(listening(alive(environment)))
+            time.sleep(0.2)
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    output, _ = process.communicate(timeout=200)
+    assert process.returncode == 0, output
+    watching.join()
+    left = alive(environment)
+    end(environment)
+    return folder, output, seen, left
+
+
+def test_both_flows_publish_from_any_folder_into_a_fresh_home(both):
+    folder, output, _, _ = both
+    for name in ("roads", "people"):
+        published = open_run(folder / f"out-{name}" / "latest")
+        assert set(published.facts["proofs"]) == set(STAGES)
+        assert str(folder / f"out-{name}" / "latest" / "bfs") in output
+
+
+def test_the_terminal_shows_when_a_step_starts_and_how_long_it_took(both):
+    _, output, _, _ = both
+    for step in ("edges", "graph", "bfs", "proof-bfs", "report"):
+        assert output.count(f" - {step}: started") == 2
+        assert output.count(f"| pipeline.manifest - {step}: ") == 2
+    assert "Finished in state Completed()" in output and "Traceback" not in output and "ERROR" not in output
+
+
+def test_nothing_is_left_when_the_flows_end(both):
+    assert not both[3]
+
+
+def test_a_run_listens_on_loopback_alone(both):
+    assert both[2] == {"127.0.0.1"}
+
+
+def test_a_run_speaks_to_loopback_alone(both, audited):
+    environment, record = audited
+    assert record.read_text() == ""  # the file is there, so the hook was loaded
+    look_up = "import socket; socket.getaddrinfo('192.0.2.1', 80)"
+    subprocess.run([sys.executable, "-c", look_up], env=environment, check=True)
+    assert "192.0.2.1" in record.read_text()
+
+
+def test_no_result_is_kept(both, home):
+    assert not [path for path in (home / "storage").rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGKILL"])
+def test_an_ended_flow_leaves_no_process_and_no_half_written_step(both, environment, tmp_path, name):
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes the request for the graph, and never answers
+        run = road_run(tmp_path, source=f"http://127.0.0.1:{silent.getsockname()[1]}/roads.gr")
+        process = flow_process(environment, tmp_path, "road-network", run)
+        for line in process.stdout:
+            if "edges: started" in line:
+                break
+        assert len(alive(environment)) > 1
+        process.send_signal(signal.Signals[name])
+        assert process.wait(timeout=60) != 0
+        process.stdout.close()
+    assert eventually(lambda: not alive(environment), 20)
+    assert not (tmp_path / "out-roads" / "latest").exists()
+    if name != "SIGKILL":
+        assert not list((tmp_path / "out-roads" / "steps").iterdir())
+
+
+def test_a_flow_killed_half_way_resumes(both, environment, tmp_path):
+    run = road_run(tmp_path)
+    process = flow_process(environment, tmp_path, "road-network", run)
+    for line in process.stdout:
+        if " - bfs: started" in line:
+            process.kill()
+            break
+    process.wait(timeout=60)
+    process.stdout.close()
+    assert eventually(lambda: not alive(environment), 20)
+    assert not list((tmp_path / "out-roads" / "runs").glob("*"))
+    output, _ = flow_process(environment, tmp_path, "road-network", run).communicate(timeout=120)
+    published = open_run(tmp_path / "out-roads" / "latest")
+    reused = {step for step, did in published.facts["steps"].items() if did["reused"]}
+    assert reused >= {"edges", "graph"} and not reused & {"mst", "report"}, output
+    assert "graph: still valid, skipped" in output
+
+
+def test_what_the_user_can_mend_ends_the_command_with_one_message(both, environment, tmp_path):
+    run = road_run(tmp_path)
+    (tmp_path / "roads.gr").write_text("p sp 2 1\na 1 3 5\n")
+    process = flow_process(environment, tmp_path, "road-network", run)
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert output.count(f"\nroad-network: {tmp_path / 'roads.gr'}: line 2: ") == 1
+    assert not (tmp_path / "out-roads" / "latest").exists()
+
+
+@pytest.mark.parametrize("arguments", [[], ["road-network"], ["rail-network", "run.toml"]])
+def test_a_wrong_command_line_shows_the_usage(environment, tmp_path, arguments):
+    process = flow_process(environment, tmp_path, *arguments)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 1 and output.startswith("usage: python -m flows ")

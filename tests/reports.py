@@ -1,0 +1,122 @@
+"""Reports of small graphs through the real steps, and a page read back as a reader's tools see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+
+from pipeline.config import STAGES, GraphConfig, LayoutConfig
+from pipeline.ingest import ingest
+from pipeline.layout import lay_out
+from pipeline.manifest import Folder
+from pipeline.report import draw
+from pipeline.stages import run_stage
+from pipeline.verify import prove
+from tests.graphs import EdgeList
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The folders of a run, and its report."""
+
+    work: Path
+    edges: Folder
+    graph: Folder
+    answers: list[Folder]
+    proofs: list[Folder]
+
+    def draw(self, name: str = "a graph") -> Folder:
+        return draw(name, self.edges, self.graph, self.answers, self.proofs, self.work)
+
+    def page(self, name: str = "a graph") -> Page:
+        return Page((self.draw(name).path / "report.html").read_text(encoding="utf-8"))
+
+
+def run(
+    work: Path, text: str, places: str | None = None, stages: Iterable[str] = STAGES, sources: Sequence[int] = (),
+    oracle: bool = False, directed: bool | None = None,
+) -> Steps:  # fmt: skip
+    """Ingest the text of an edge list, and of a `.co` file, and take every step up to the report."""
+    work.mkdir(exist_ok=True)
+    source = work / ("graph.gr" if text.startswith("p sp") else "graph.csv")
+    source.write_text(text, encoding="utf-8")
+    if places:
+        (work / "graph.co").write_text(places, encoding="utf-8")
+    config = GraphConfig(source=str(source), coordinates=str(work / "graph.co") if places else None, directed=directed)
+    edges = ingest(config, work)
+    graph = lay_out(edges, LayoutConfig(), work)
+    answers = [run_stage(graph, stage, sources, work) for stage in stages]
+    return Steps(work, edges, graph, answers, [prove(graph, answer, oracle, work) for answer in answers])
+
+
+def csv_of(edges: EdgeList) -> str:
+    """CSV of an edge list; an isolated vertex is a self-loop, which the layout drops."""
+    rows = [*edges.edges, *((vertex, vertex, 1)[: 3 if edges.weighted else 2] for vertex in edges.vertices)]
+    lines = [("src", "dst", "weight")[: 3 if edges.weighted else 2], *rows]
+    return "".join(",".join(map(str, line)) + "\n" for line in lines)
+
+
+def grid(side: int) -> tuple[str, str]:
+    """`.gr` and `.co` texts of a square grid with weights 1 to 7 and a hundredth of a degree between its vertices."""
+    ids = {(x, y): 1 + x + side * y for y in range(side) for x in range(side)}
+    arcs = [
+        f"a {a} {b} {1 + (3 * x + 5 * y) % 7}\n"
+        for (x, y), vertex in ids.items()
+        for far in ((x + 1, y), (x, y + 1))
+        if far in ids
+        for a, b in ((vertex, ids[far]), (ids[far], vertex))
+    ]
+    lines = [f"v {vertex} {10_000 * x} {40_000_000 + 10_000 * y}\n" for (x, y), vertex in ids.items()]
+    return f"p sp {side**2} {len(arcs)}\n" + "".join(arcs), f"p aux sp co {side**2}\n" + "".join(lines)
+
+
+class Page(HTMLParser):
+    """What is on a page: `tags` with their attributes, the text, and every table's rows."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.html = html
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.tables: list[list[list[str]]] = []
+        self.words: list[str] = []
+        self._open: list[str] = []
+        self.feed(html)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+    def attributes(self, tag: str) -> list[dict[str, str]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+    def head_of(self, table: str) -> list[list[str]]:
+        """Rows of `First rows of the tables`, without the header."""
+        starts = [attributes.get("aria-label") for _, attributes in self.tags]
+        before = self.tags[: starts.index(f"First rows of {table}")]
+        return self.tables[sum(name == "table" for name, _ in before)][1:]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, {name: value or "" for name, value in attrs}))
+        self._open.append(tag)
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("th", "td"):
+            self.tables[-1][-1].append("")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if "style" in self._open:
+            return
+        self.words.append(data)
+        if {"th", "td"} & set(self._open):
+            self.tables[-1][-1][-1] += data
