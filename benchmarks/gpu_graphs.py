@@ -1,4 +1,4 @@
-"""The graphs of the GPU's benchmarks: generated or read, `kernels.graph.Graph` with CuPy arrays, rows as the layout orders them."""
+"""The graphs of the GPU's benchmarks: generated or read, as `kernels.graph.Graph` with CuPy arrays, rows in layout order."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernels.answers import Paths
-from kernels.backend import require_numpy, require_row
+from kernels.backend import is_cupy, require_numpy, require_row
 from kernels.graph import Graph
 
 
@@ -22,6 +22,11 @@ def bfs(graph: Graph, source_row: int) -> Paths:
     TypeError
         If the graph's arrays belong to a backend without this kernel.
     """
+    if is_cupy(graph):
+        require_row(graph, source_row)
+        from kernels.bfs import cuda
+
+        return cuda.search(graph, source_row)
     require_numpy(graph, "bfs")
     require_row(graph, source_row)
     from kernels.bfs.cpu import search

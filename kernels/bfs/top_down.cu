@@ -1,0 +1,337 @@
+/* Breadth-first search of graphs of many levels and few arcs a row (roads, grids): hops from a source, unique predecessors.
+
+   A level costs the chain of its dependent steps, so the chain is short. One cooperative launch does the whole search. While the
+   frontier is small, one team of blocks (a cluster) searches alone: the frontier lies in the blocks' shared memory, a level ends
+   with the cluster's barrier, and the other blocks wait. A larger frontier goes through a queue in device memory, to all blocks.
+   A row is one load of four slots, prefetched into L2 when the row is found; a bitmap that stays in L2 says which rows are found.
+
+   Encodings. Slots (`Quad`) of row r, in the order of the CSR row:
+     up to 4 arcs     their ends, padded with r itself;
+     up to 10 arcs    three ends and ~q: the rest is in Quad q, built the same way;
+     more             HUB in slot 0: the arcs are in the CSR alone.
+   ROW is the type of a row number.
+
+   Source: Merrill, Garland, Grimshaw, Scalable GPU Graph Traversal (PPoPP 2012), for queues with aggregated appends. */
+#include "cluster.cuh"
+
+#define THREADS 1024
+#define WARPS (THREADS / 32)
+#define SLOTS 4
+#define CHAINED_ARCS 10
+#define HUB ((ROW)-1)
+#define CAPACITY ((int)(16384 / sizeof(ROW))) /* rows that one block of the team finds in a level and keeps in shared memory */
+#define TEAM_LIMIT (TEAM_BLOCKS * THREADS * 2)
+
+struct alignas(16) Quad {
+    ROW slot[SLOTS];
+};
+
+struct Control {
+    uint32_t barrier;
+    uint32_t spilled;      /* rows that did not fit into the team's shared memory */
+    uint64_t found[3];     /* rows that the grid found: this level's, the next one's, and one that is zero */
+    int64_t head, size, level; /* the frontier that the team hands to the grid */
+};
+
+struct Search {
+    const Quad* rows;
+    const int64_t* offsets;
+    const ROW* indices;
+    uint32_t* visited;
+    int64_t* distance;
+    ROW* queue;
+    Control* control;
+};
+
+/* Ends of the arcs of each row in slots. `used` counts the Quads beyond the rows'. */
+extern "C" __global__ void slot_rows(const int64_t* offsets, const ROW* indices, int64_t num_rows, Quad* quads, uint64_t* used) {
+    for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
+        int64_t arc = offsets[row];
+        int64_t left = offsets[row + 1] - arc;
+        int64_t at = row;
+        if (left > CHAINED_ARCS) {
+            quads[at].slot[0] = HUB;
+            quads[at].slot[1] = quads[at].slot[2] = quads[at].slot[3] = (ROW)row;
+            continue;
+        }
+        while (at >= 0) {
+            const bool last = left <= SLOTS;
+            Quad quad;
+            for (int k = 0; k < SLOTS; ++k) {
+                quad.slot[k] = k < left ? indices[arc + k] : (ROW)row;
+            }
+            const int64_t next = last ? -1 : num_rows + (int64_t)atomicAdd(used, (uint64_t)1);
+            if (!last) {
+                quad.slot[SLOTS - 1] = (ROW)~next;
+            }
+            quads[at] = quad;
+            arc += SLOTS - 1;
+            left -= SLOTS - 1;
+            at = next;
+        }
+    }
+}
+
+/* Everything a search expects before it starts. */
+extern "C" __global__ void prepare(
+    int64_t num_rows, int64_t source, uint32_t* visited, int64_t* distance, ROW* queue, Control* control) {
+    for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
+        distance[row] = -1;
+    }
+    const int64_t words = (num_rows + 31) / 32;
+    for (int64_t word = global_thread(); word < words; word += num_threads()) {
+        visited[word] = word == source >> 5 ? 1u << (source & 31) : 0;
+    }
+    if (global_thread() == 0) {
+        *control = Control{};
+        queue[0] = (ROW)source;
+    }
+}
+
+__device__ __forceinline__ void prefetch(const Quad* quad) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(quad));
+}
+
+/* Keep the ends that were just found: one atomic a warp, all of whose lanes come here. */
+template <int ENDS, typename Keep>
+__device__ __forceinline__ void keep_found(const Search& search, const ROW (&ends)[ENDS], const bool (&found)[ENDS], Keep& keep) {
+    const uint32_t before = (1u << (threadIdx.x & 31)) - 1;
+    uint32_t lanes[ENDS];
+    int total = 0;
+    for (int k = 0; k < ENDS; ++k) {
+        lanes[k] = __ballot_sync(FULL_WARP, found[k]);
+        total += __popc(lanes[k]);
+    }
+    if (total == 0) {
+        return;
+    }
+    int64_t first = 0;
+    if ((threadIdx.x & 31) == 0) {
+        first = keep.reserve(total);
+    }
+    first = __shfl_sync(FULL_WARP, first, 0);
+    for (int k = 0; k < ENDS; ++k) {
+        if (found[k]) {
+            prefetch(search.rows + ends[k]);
+            keep.put(first + __popc(lanes[k] & before), ends[k]);
+        }
+        first += __popc(lanes[k]);
+    }
+}
+
+/* Find the unvisited ends of `row`'s arcs. All lanes of a warp come here, some without a row. */
+template <typename Keep>
+__device__ __forceinline__ void expand(const Search& search, bool active, ROW row, Keep& keep) {
+    Quad quad;
+    if (active) {
+        quad = search.rows[row];
+    }
+    uint32_t hubs = __ballot_sync(FULL_WARP, active && quad.slot[0] == HUB);
+    bool open = active && quad.slot[0] != HUB;
+    while (__any_sync(FULL_WARP, open)) {
+        uint32_t words[SLOTS];
+        bool found[SLOTS];
+        for (int k = 0; k < SLOTS; ++k) {
+            words[k] = FULL_WARP;
+            if (open && quad.slot[k] >= 0 && quad.slot[k] != row) {
+                words[k] = atomicOr(search.visited + (quad.slot[k] >> 5), 1u << (quad.slot[k] & 31));
+            }
+        }
+        for (int k = 0; k < SLOTS; ++k) {
+            found[k] = !(words[k] >> (quad.slot[k] & 31) & 1);
+        }
+        keep_found(search, quad.slot, found, keep);
+        open = open && quad.slot[SLOTS - 1] < 0;
+        if (open) {
+            quad = search.rows[~quad.slot[SLOTS - 1]];
+        }
+    }
+    for (; hubs; hubs &= hubs - 1) {
+        const ROW hub = __shfl_sync(FULL_WARP, row, __ffs(hubs) - 1);
+        const int64_t end = search.offsets[hub + 1];
+        for (int64_t first = search.offsets[hub]; first < end; first += 32) {
+            const int64_t arc = first + (threadIdx.x & 31);
+            const ROW ends[1] = {arc < end ? search.indices[arc] : hub};
+            const uint32_t bit = 1u << (ends[0] & 31);
+            const bool found[1] = {arc < end && !(atomicOr(search.visited + (ends[0] >> 5), bit) & bit)};
+            keep_found(search, ends, found, keep);
+        }
+    }
+}
+
+/* Keeps rows at the end of the queue in device memory. */
+struct ForGrid {
+    ROW* queue;
+    uint64_t* length;
+    __device__ int64_t reserve(int count) {
+        return (int64_t)atomicAdd(length, (uint64_t)count);
+    }
+    __device__ void put(int64_t place, ROW row) {
+        queue[place] = row;
+    }
+};
+
+/* A place's word in shared memory: one word in 33 is left out, so that lanes 32 places apart use different banks. */
+__device__ __forceinline__ int64_t spread(int64_t place) {
+    return place + (place >> 5);
+}
+
+struct Shared {
+    ROW found[2][CAPACITY + CAPACITY / 32]; /* this block's part of the frontier and of the next one */
+    uint32_t counts[2][TEAM_BLOCKS];        /* lengths of every block's part */
+    uint32_t mine[2];
+};
+
+/* Keeps rows in this block's shared memory, and those beyond its capacity in the queue. */
+struct ForTeam {
+    ROW* found;
+    uint32_t* length;
+    ROW* queue;
+    uint32_t* spilled;
+    __device__ int64_t reserve(int count) {
+        return atomicAdd(length, (uint32_t)count);
+    }
+    __device__ void put(int64_t place, ROW row) {
+        if (place < CAPACITY) {
+            found[spread(place)] = row;
+        } else {
+            queue[atomicAdd(spilled, 1u)] = row;
+        }
+    }
+};
+
+/* End a level: tell every block of the team how many rows this one has found. */
+__device__ __forceinline__ void exchange(Shared& shared, int parity) {
+    __syncthreads();
+    if (threadIdx.x < TEAM_BLOCKS) {
+        team_store(team_address(&shared.counts[parity][team_rank()], threadIdx.x), shared.mine[parity]);
+    }
+    if (threadIdx.x == 0) {
+        shared.mine[parity ^ 1] = 0;
+    }
+    team_barrier();
+}
+
+/* Hand the frontier of shared memory to the grid: behind the rows that have spilled. */
+__device__ void hand_over(const Search& search, const Shared& shared, int parity, int64_t head, int64_t level) {
+    int64_t size = 0, spilled = 0, before = 0;
+    for (int block = 0; block < TEAM_BLOCKS; ++block) {
+        const int64_t count = shared.counts[parity][block];
+        size += count;
+        spilled += count > CAPACITY ? count - CAPACITY : 0;
+        before += block < team_rank() ? (count > CAPACITY ? CAPACITY : count) : 0;
+    }
+    const int64_t mine = shared.counts[parity][team_rank()];
+    for (int64_t place = threadIdx.x; place < (mine > CAPACITY ? CAPACITY : mine); place += THREADS) {
+        search.queue[head + spilled + before + place] = shared.found[parity][spread(place)];
+    }
+    if (team_rank() == 0 && threadIdx.x == 0) {
+        search.control->head = head;
+        search.control->size = size;
+        search.control->level = level;
+        search.control->spilled = 0;
+    }
+}
+
+/* Search with one team from the frontier `queue[head:head + size]` until it is empty or too large. */
+__device__ void search_in_team(const Search& search, Shared& shared, int64_t head, int64_t size, int64_t level) {
+    const int lane = threadIdx.x & 31;
+    const uint32_t warp = threadIdx.x >> 5;
+    const uint32_t owner = warp % TEAM_BLOCKS; /* this warp reads the part of this block, beside 31 other warps of the team */
+    const uint32_t first = team_rank() * (WARPS / TEAM_BLOCKS) + warp / TEAM_BLOCKS;
+    int64_t count = 0;
+    for (int64_t place = team_rank() + (int64_t)threadIdx.x * TEAM_BLOCKS; place < size; place += THREADS * TEAM_BLOCKS, ++count) {
+        shared.found[0][spread(threadIdx.x + count * THREADS)] = __ldcg(search.queue + head + place);
+    }
+    if (threadIdx.x == 0) {
+        shared.mine[0] = (uint32_t)((size + TEAM_BLOCKS - 1 - team_rank()) / TEAM_BLOCKS);
+    }
+    head += size;
+    for (int parity = 0;; parity ^= 1, ++level) {
+        exchange(shared, parity);
+        const uint32_t of_lane = lane < TEAM_BLOCKS ? shared.counts[parity][lane] : 0;
+        const uint32_t length = __shfl_sync(FULL_WARP, of_lane, owner);
+        const uint32_t total = __reduce_add_sync(FULL_WARP, of_lane);
+        if (total == 0 || total > TEAM_LIMIT || __any_sync(FULL_WARP, of_lane > CAPACITY)) {
+            hand_over(search, shared, parity, head, level);
+            return;
+        }
+        ForTeam keep{shared.found[parity ^ 1], &shared.mine[parity ^ 1], search.queue + head, &search.control->spilled};
+        const uint32_t part = team_address(shared.found[parity], owner);
+        for (uint32_t place = first + lane * WARPS; place - lane * WARPS < length; place += 32 * WARPS) {
+            const bool active = place < length;
+            ROW row = 0;
+            if (active) {
+                row = team_load(part + (uint32_t)(spread(place) * sizeof(ROW)), shared.found[0]);
+                search.distance[row] = level;
+            }
+            expand(search, active, row, keep);
+        }
+    }
+}
+
+/* One level by all blocks. */
+__device__ __forceinline__ void expand_in_grid(const Search& search, int64_t head, int64_t size, int64_t level, uint64_t* found) {
+    ForGrid keep{search.queue + head + size, found};
+    const int lane = threadIdx.x & 31;
+    for (int64_t place = global_thread(); place - lane < size; place += num_threads()) {
+        const bool active = place < size;
+        ROW row = 0;
+        if (active) {
+            row = __ldcg(search.queue + head + place);
+            search.distance[row] = level;
+        }
+        expand(search, active, row, keep);
+    }
+}
+
+extern "C" __global__ void TEAM __launch_bounds__(THREADS, 1) search_levels(
+    const Quad* rows, const int64_t* offsets, const ROW* indices, uint32_t* visited, int64_t* distance, ROW* queue,
+    Control* control) {
+    __shared__ Shared shared;
+    const Search search{rows, offsets, indices, visited, distance, queue, control};
+    int64_t head = 0, size = 1, level = 0;
+    bool from_team = false; /* then the grid takes a level first, so that no block reads `control` late */
+    for (int turn = 0; size > 0;) {
+        if (!from_team && size <= TEAM_LIMIT / 2) {
+            if (blockIdx.x < TEAM_BLOCKS) {
+                search_in_team(search, shared, head, size, level);
+            }
+            grid_barrier(&control->barrier);
+            head = __ldcg(&control->head);
+            size = __ldcg(&control->size);
+            level = __ldcg(&control->level);
+            from_team = true;
+        } else {
+            uint64_t* found = &control->found[(turn + 1) % 3];
+            expand_in_grid(search, head, size, level, found);
+            if (global_thread() == 0) {
+                control->found[(turn + 2) % 3] = 0;
+            }
+            grid_barrier(&control->barrier);
+            head += size;
+            size = (int64_t)__ldcg(found);
+            level += 1;
+            turn = (turn + 1) % 3;
+            from_team = false;
+        }
+    }
+}
+
+/* The unique predecessor of every reached row: the first of its in-arcs from the level before (rows ascend by external id). */
+extern "C" __global__ void find_predecessors(
+    const int64_t* __restrict__ offsets, const ROW* __restrict__ indices, const int64_t* __restrict__ distance, int64_t num_rows,
+    ROW* predecessor) {
+    for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
+        const int64_t nearer = distance[row] - 1;
+        ROW found = -1;
+        if (nearer >= 0) {
+            int64_t arc = offsets[row];
+            found = indices[arc];
+            while (distance[found] != nearer) {
+                found = indices[++arc];
+            }
+        }
+        predecessor[row] = found;
+    }
+}

@@ -1,0 +1,132 @@
+"""BFS on the GPU: the CPU's answer to the byte, whatever the graph, its order, its widths, and what memory held before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy")
+
+from kernels.answers import Paths
+from kernels.bfs import bfs, cuda
+from kernels.bfs.cpu import search as search_on_cpu
+from kernels.certificates.paths import certify_bfs
+from kernels.cuda import to_device
+from kernels.graph import Csr, Graph
+from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
+
+
+def to_host(paths: Paths) -> Paths:
+    return Paths(paths.source, cupy.asnumpy(paths.distance), cupy.asnumpy(paths.predecessor))
+
+
+def poison(num_bytes: int = 1 << 24) -> None:
+    cupy.get_default_memory_pool().free_all_blocks()
+    cupy.full(num_bytes, 0xCB, cupy.uint8)
+
+
+def assert_equal(found: Paths, expected: Paths) -> None:
+    assert found.distance.dtype == expected.distance.dtype
+    assert found.predecessor.dtype == expected.predecessor.dtype
+    np.testing.assert_array_equal(found.distance, expected.distance)
+    np.testing.assert_array_equal(found.predecessor, expected.predecessor)
+
+
+def check(graph: Graph, sources: list[int]) -> None:
+    """Both ways of searching, whichever the graph would choose."""
+    on_device = to_device(graph)
+    for plan in (cuda._slotted(on_device), cuda._two_ways(on_device)):
+        vars(on_device)["_bfs_plan"] = plan
+        for source in sources:
+            poison()
+            found = to_host(bfs(on_device, source))
+            assert_equal(found, search_on_cpu(graph, source))
+            certificate = certify_bfs(graph, found)
+            assert certificate.holds, certificate.reason
+
+
+def edges_of(random: np.random.Generator, num_vertices: int, num_edges: int, directed: bool, skew: float = 1) -> EdgeList:
+    ends = (num_vertices * random.random((num_edges, 2)) ** skew).astype(np.int64)
+    return EdgeList("random", tuple(map(tuple, ends.tolist())), directed, tuple(range(num_vertices)))
+
+
+def with_wide_rows(graph: Graph) -> Graph:
+    """The same graph with int64 row numbers, as from 2^31 vertices."""
+
+    def wide(csr: Csr) -> Csr:
+        return replace(csr, indices=csr.indices.astype(np.int64))
+
+    out = wide(graph.out)
+    return Graph(graph.ids, graph.rows_by_id.astype(np.int64), out, out if graph.symmetric else wide(graph.into))
+
+
+def grid_edges(side: int, random: np.random.Generator, dropped: float = 0.35) -> EdgeList:
+    cells = np.arange(side * side).reshape(side, side)
+    edges = np.stack([np.append(cells[:, :-1], cells[:-1]), np.append(cells[:, 1:], cells[1:])], 1)
+    kept = edges[random.random(len(edges)) >= dropped]
+    return EdgeList("grid", tuple(map(tuple, kept.tolist())), False, tuple(range(side * side)))
+
+
+@pytest.mark.parametrize("edges", [edges for edges in NAMED_GRAPHS if edges.ids], ids=lambda edges: edges.name)
+def test_named_graphs(edges: EdgeList) -> None:
+    graph = graph_of(edges, order=edges.ids[::-1])
+    check(graph, list(range(min(graph.num_vertices, 12))))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize(("num_vertices", "num_edges", "skew"), [(50, 40, 1), (300, 900, 1), (2000, 30_000, 4), (33, 500, 2)])
+def test_random_graphs_in_random_orders(directed: bool, num_vertices: int, num_edges: int, skew: float) -> None:
+    random = np.random.default_rng(num_edges)
+    for _ in range(4):
+        edges = edges_of(random, num_vertices, num_edges, directed, skew)
+        graph = graph_of(edges, order=random.permutation(num_vertices).tolist())
+        check(graph, random.integers(num_vertices, size=3).tolist())
+
+
+def test_rows_of_every_small_degree_and_hubs() -> None:
+    arcs = [(hub, 1000 + leaf) for hub in range(40) for leaf in range(hub)]
+    arcs += [(hub, hub + 1) for hub in range(45)] + [(41, leaf) for leaf in range(2000, 12_000)]
+    check(graph_of(EdgeList("stars", tuple(arcs), directed=False)), [0, 3, 41, 50])
+
+
+def test_frontiers_too_large_for_a_team() -> None:
+    """Three levels of a tree with rows of 10 arcs: 1, 400, 4000, 40,000 rows; and back."""
+    levels = [np.arange(1), np.arange(1, 401), np.arange(401, 4401), np.arange(4401, 44_401)]
+    edges = [(parent, child) for above, below in zip(levels, levels[1:], strict=False)
+             for parent, children in zip(above, below.reshape(len(above), -1), strict=True) for child in children]  # fmt: skip
+    edges += [(child, 50_000 + child // 7) for child in levels[3]]
+    check(graph_of(EdgeList("tree", tuple((int(a), int(b)) for a, b in edges), directed=False)), [0, 17, 44_400])
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_grid_and_wide_rows(wide: bool) -> None:
+    random = np.random.default_rng(7)
+    graph = graph_of(grid_edges(60, random), order=random.permutation(3600).tolist())
+    check(with_wide_rows(graph) if wide else graph, [0, 1000, 3599])
+
+
+def test_the_graph_chooses_the_way() -> None:
+    random = np.random.default_rng(3)
+    road = to_device(graph_of(grid_edges(20, random)))
+    social = to_device(graph_of(edges_of(random, 100, 2000, False)))
+    assert cuda.plan_of(road).slots is not None
+    assert cuda.plan_of(social).slots is None
+    assert cuda.plan_of(road) is cuda.plan_of(road)
+
+
+def test_twenty_searches_give_one_answer() -> None:
+    random = np.random.default_rng(11)
+    for graph in (graph_of(grid_edges(50, random)), graph_of(edges_of(random, 3000, 60_000, False, 4))):
+        on_device = to_device(graph)
+        expected = search_on_cpu(graph, 0)
+        for _ in range(20):
+            poison()
+            assert_equal(to_host(bfs(on_device, 0)), expected)
+
+
+@pytest.mark.parametrize("row", [-1, 3])
+def test_a_source_that_is_no_row_is_refused(row: int) -> None:
+    with pytest.raises(IndexError):
+        bfs(to_device(graph_of(EdgeList("path", ((0, 1), (1, 2))))), row)
