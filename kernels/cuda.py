@@ -32,6 +32,16 @@ def load(source: str, **types: np.dtype[Any]) -> Any:
     return cupy.RawModule(code=code, options=options(**types), backend="nvrtc", enable_cooperative_groups=True)
 
 
+@cache
+def cooperative(source: str, name: str, threads: int, device: int, **types: np.dtype[Any]) -> tuple[Any, int]:
+    """Kernel `name` of `kernels/SOURCE` for these types, and how many blocks of so many threads `device` holds at a time."""
+    import cupy
+
+    kernel = load(source, **types).get_function(name)
+    a_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, threads, 0)
+    return kernel, a_processor * cupy.cuda.Device(device).attributes["MultiProcessorCount"]
+
+
 def to_device(graph: Graph) -> Graph:
     """The same graph with CuPy arrays: kernels called with it run on the current GPU."""
     import cupy
