@@ -21,7 +21,10 @@ _SMALL_ROW = 1024  # ... unless a row has more arcs: a warp takes a row
 _CHAINED_ARCS = 10  # as in top_down.cu: a row of up to 4 arcs is one Quad, of up to 7 two, of up to 10 three
 _TEAM = 16  # blocks of a cluster, from compute capability 9.0 on
 _TEAMS = 4
-_CONTROL_WORDS = 8
+_CONTROL_WORDS = 11
+_TEAM_THREADS = 1024  # as in top_down.cu
+_THREADS = 512  # as in direction_optimising.cu
+_WAITING_ARCS = 544  # as there: a row that waits for a block has more
 _NON_PORTABLE_CLUSTER = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 
 
@@ -95,7 +98,7 @@ def _search_top_down(graph: Graph, source: int, plan: Plan) -> Paths:
     size = np.int64(num_rows)
     _launch(module, "prepare", num_rows, size, np.int64(source), visited, distance, queue, control)
     kernel, blocks = _cooperative(module, "search_levels")
-    kernel((blocks,), (1024,), (plan.slots, graph.out.offsets, graph.out.indices, visited, distance, queue, control))
+    kernel((blocks,), (_TEAM_THREADS,), (plan.slots, graph.out.offsets, graph.out.indices, visited, distance, queue, control))
     _launch(module, "find_predecessors", num_rows, graph.into.offsets, graph.into.indices, distance, size, predecessor)
     return Paths(source, distance, predecessor)
 
@@ -107,13 +110,14 @@ def _search_both_ways(graph: Graph, source: int, plan: Plan) -> Paths:
     visited, frontier, found = (cupy.empty(words, np.uint32) for _ in range(3))
     queue, control = cupy.empty(num_rows, row), _control()
     distance, predecessor = cupy.empty(num_rows, distance_dtype(None)), cupy.empty(num_rows, row)
+    waiting = cupy.empty(graph.num_arcs // _WAITING_ARCS + 1, row)
     size = np.int64(num_rows)
     _launch(module, "prepare", num_rows, size, np.int64(words), np.int64(source), plan.closed, visited, distance, predecessor,
             queue, control)  # fmt: skip
     kernel, blocks = _cooperative(module, "search_both_ways")
-    kernel((blocks,), (512,), (
+    kernel((blocks,), (_THREADS,), (
         graph.out.offsets, graph.out.indices, graph.into.offsets, graph.into.indices, plan.ranks, graph.rows_by_id, size,
-        np.int64(graph.num_arcs), np.int64(source), visited, frontier, found, distance, predecessor, queue, control,
+        np.int64(graph.num_arcs), np.int64(source), visited, frontier, found, distance, predecessor, queue, waiting, control,
     ))  # fmt: skip
     return Paths(source, distance, predecessor)
 
@@ -156,8 +160,8 @@ def _cooperative(module: Any, name: str) -> tuple[Any, int]:
     """A search's kernel, and the blocks of its launch."""
     kernel = module.get_function(name)
     if name == "search_both_ways":
-        return kernel, _resident_blocks(kernel, 512)
+        return kernel, _resident_blocks(kernel, _THREADS)
     if int(cupy.cuda.Device().compute_capability) < 90:
-        return kernel, _resident_blocks(kernel, 1024)
+        return kernel, _resident_blocks(kernel, _TEAM_THREADS)
     cupy.cuda.driver.funcSetAttribute(kernel.kernel.ptr, _NON_PORTABLE_CLUSTER, 1)
     return kernel, _TEAM * _TEAMS

@@ -21,6 +21,7 @@
 #define TOP_DOWN_ARCS 15         /* top-down from frontiers of at most 1/15 of the arcs (Beamer's alpha) ... */
 #define TOP_DOWN_ROWS 128        /* ... and of at most one window, or 1/128 of the rows: dealing costs every block a pass over them */
 #define LANE_ARCS 32             /* arcs that a lane tries alone before its warp helps */
+#define WARP_ARCS 512            /* arcs that the warp tries before the row waits for a block */
 #define BATCH 4                  /* arcs that it tries at once */
 #define RANK_BITS (sizeof(ROW) == 4 ? 32 : 40)
 
@@ -30,6 +31,7 @@ struct Control {
     uint64_t found[3]; /* rows found: in this level, in the next one, and one that is zero */
     uint64_t arcs[3];  /* their out-arcs */
     uint64_t queued;   /* rows that a bitmap has put into the queue */
+    uint64_t waiting[3]; /* rows that wait for a block */
 };
 
 struct Search {
@@ -43,6 +45,7 @@ struct Search {
     int64_t* distance;
     ROW* predecessor;
     ROW* queue;
+    ROW* waiting;
     uint32_t* barrier;
 };
 
@@ -197,7 +200,7 @@ __device__ __forceinline__ ROW first_in_by_warp(const Search& search, const uint
 
 /* Let the unvisited rows of one word look for the frontier; returns the bits of those that found it. */
 __device__ __forceinline__ uint32_t search_word(
-    const Search& search, const uint32_t* frontier, int64_t word, uint32_t seen, int64_t level, uint64_t& arcs_found) {
+    const Search& search, const uint32_t* frontier, int64_t word, uint32_t seen, int64_t level, uint64_t& arcs_found, uint64_t* waiting) {
     const int lane = threadIdx.x & 31;
     const int64_t row = word * 32 + lane;
     int64_t arc = 0, end = 0;
@@ -207,12 +210,16 @@ __device__ __forceinline__ uint32_t search_word(
         end = search.in_offsets[row + 1];
         nearest = first_in(search, frontier, arc, end - arc > LANE_ARCS ? arc + LANE_ARCS : end);
     }
-    uint32_t waiting = __ballot_sync(FULL_WARP, nearest < 0 && end - arc > LANE_ARCS);
-    for (; waiting; waiting &= waiting - 1) {
-        const int owner = __ffs(waiting) - 1;
+    uint32_t long_rows = __ballot_sync(FULL_WARP, nearest < 0 && end - arc > LANE_ARCS);
+    for (; long_rows; long_rows &= long_rows - 1) {
+        const int owner = __ffs(long_rows) - 1;
         const int64_t begin = __shfl_sync(FULL_WARP, arc, owner) + LANE_ARCS;
-        const ROW near = first_in_by_warp(search, frontier, begin, __shfl_sync(FULL_WARP, end, owner));
+        const int64_t stop = __shfl_sync(FULL_WARP, end, owner);
+        const ROW near = first_in_by_warp(search, frontier, begin, stop - begin > WARP_ARCS ? begin + WARP_ARCS : stop);
         nearest = lane == owner ? near : nearest;
+    }
+    if (nearest < 0 && end - arc > LANE_ARCS + WARP_ARCS) {
+        search.waiting[append(waiting)] = (ROW)row;
     }
     if (nearest >= 0) {
         search.distance[row] = level;
@@ -222,9 +229,45 @@ __device__ __forceinline__ uint32_t search_word(
     return __ballot_sync(FULL_WARP, nearest >= 0);
 }
 
+/* Let the rows that wait, each of many arcs, look for the frontier: a block a row. */
+__device__ void search_waiting(
+    const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, int64_t waiting, int64_t* best, uint64_t* found,
+    uint64_t* arcs) {
+    for (int64_t place = blockIdx.x; place < waiting; place += gridDim.x) {
+        const ROW row = __ldcg(search.waiting + place);
+        const int64_t end = search.in_offsets[row + 1];
+        int64_t arc = search.in_offsets[row] + LANE_ARCS + WARP_ARCS;
+        bool hit = false;
+        __syncthreads();
+        *best = end;
+        for (; arc < end && !hit; arc += BATCH * THREADS) {
+            int64_t mine = end;
+            for (int k = BATCH - 1; k >= 0; --k) {
+                const int64_t at = arc + k * THREADS + threadIdx.x;
+                const ROW near = search.in_indices[at < end ? at : end - 1];
+                mine = at < end && (frontier[near >> 5] >> (near & 31) & 1) ? at : mine;
+            }
+            hit = __syncthreads_or(mine < end);
+            if (mine < end) {
+                atomicMin((uint64_t*)best, (uint64_t)mine);
+            }
+        }
+        __syncthreads();
+        if (hit && threadIdx.x == 0) {
+            search.distance[row] = level;
+            search.predecessor[row] = search.in_indices[*best];
+            atomicOr(next + (row >> 5), 1u << (row & 31));
+            atomicOr(search.visited + (row >> 5), 1u << (row & 31));
+            atomicAdd(found, (uint64_t)1);
+            atomicAdd(arcs, (uint64_t)(search.out_offsets[row + 1] - search.out_offsets[row]));
+        }
+    }
+}
+
 /* One level bottom-up; a warp takes four words at a time. */
 __device__ void search_bottom_up(
-    const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, uint64_t* found, uint64_t* arcs) {
+    const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, uint64_t* found, uint64_t* arcs,
+    uint64_t* waiting) {
     const int lane = threadIdx.x & 31;
     const int64_t fours = (search.num_rows + 127) / 128;
     uint64_t rows_found = 0, arcs_found = 0;
@@ -233,7 +276,7 @@ __device__ void search_bottom_up(
         const uint32_t words[4] = {seen.x, seen.y, seen.z, seen.w};
         uint32_t bits[4];
         for (int k = 0; k < 4; ++k) {
-            bits[k] = words[k] == FULL_WARP ? 0 : search_word(search, frontier, four * 4 + k, words[k], level, arcs_found);
+            bits[k] = words[k] == FULL_WARP ? 0 : search_word(search, frontier, four * 4 + k, words[k], level, arcs_found, waiting);
             rows_found += lane == 0 ? __popc(bits[k]) : 0;
         }
         if (lane == 0) {
@@ -291,11 +334,12 @@ __device__ void decode_keys(const Search& search, const ROW* rows_by_id, int64_t
 extern "C" __global__ void __launch_bounds__(THREADS, 2) search_both_ways(
     const int64_t* out_offsets, const ROW* out_indices, const int64_t* in_offsets, const ROW* in_indices, const ROW* ranks,
     const ROW* rows_by_id, int64_t num_rows, int64_t num_arcs, int64_t source, uint32_t* visited, uint32_t* frontier,
-    uint32_t* next, int64_t* distance, ROW* predecessor, ROW* queue, Control* control) {
+    uint32_t* next, int64_t* distance, ROW* predecessor, ROW* queue, ROW* waiting, Control* control) {
     __shared__ uint64_t prefix[WINDOW];
     __shared__ uint64_t sums[THREADS / 32];
+    __shared__ int64_t best;
     const Search search{out_offsets, out_indices, in_offsets, in_indices, ranks, num_rows, visited, distance, predecessor, queue,
-                        &control->barrier};
+                        waiting, &control->barrier};
     const int64_t most_rows = num_rows / TOP_DOWN_ROWS > WINDOW ? num_rows / TOP_DOWN_ROWS : WINDOW;
     int64_t head = 0, tail = 1; /* `queue[:tail]` is every row that was queued, `queue[head:tail]` the last ones */
     int64_t size = 1, arcs = out_offsets[source + 1] - out_offsets[source];
@@ -303,8 +347,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) search_both_ways(
     for (int64_t level = 1, turn = 0; size > 0; ++level, turn = (turn + 1) % 3) {
         uint64_t* found = &control->found[(turn + 1) % 3];
         uint64_t* arcs_found = &control->arcs[(turn + 1) % 3];
+        uint64_t* rows_waiting = &control->waiting[(turn + 1) % 3];
         if (global_thread() == 0) {
-            control->found[(turn + 2) % 3] = control->arcs[(turn + 2) % 3] = 0;
+            control->found[(turn + 2) % 3] = control->arcs[(turn + 2) % 3] = control->waiting[(turn + 2) % 3] = 0;
         }
         const bool top_down = size <= most_rows && arcs <= num_arcs / TOP_DOWN_ARCS;
         if (top_down && !queued) {
@@ -317,8 +362,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) search_both_ways(
         queued = top_down;
         if (top_down) {
             expand_top_down(search, prefix, sums, head, size, level, found, arcs_found);
+            grid_barrier(&control->barrier);
+            head = tail;
+            tail += (int64_t)__ldcg(found);
         } else {
-            search_bottom_up(search, frontier, next, level, found, arcs_found);
+            search_bottom_up(search, frontier, next, level, found, arcs_found, rows_waiting);
+            grid_barrier(&control->barrier);
+            const int64_t rows = (int64_t)__ldcg(rows_waiting);
+            if (rows > 0) {
+                search_waiting(search, frontier, next, level, rows, &best, found, arcs_found);
+                grid_barrier(&control->barrier);
+            }
             if (global_thread() == 0) {
                 control->queued = 0;
             }
@@ -326,13 +380,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) search_both_ways(
             frontier = next;
             next = other;
         }
-        grid_barrier(&control->barrier);
         size = (int64_t)__ldcg(found);
         arcs = (int64_t)__ldcg(arcs_found);
-        if (top_down) {
-            head = tail;
-            tail += size;
-        }
     }
     decode_keys(search, rows_by_id, tail);
 }

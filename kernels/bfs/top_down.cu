@@ -20,7 +20,9 @@
 #define CHAINED_ARCS 10
 #define HUB ((ROW)-1)
 #define CAPACITY ((int)(16384 / sizeof(ROW))) /* rows that one block of the team finds in a level and keeps in shared memory */
-#define TEAM_LIMIT (TEAM_BLOCKS * THREADS * 2)
+#define TEAM_LIMIT (TEAM_BLOCKS * CAPACITY / 2)
+#define GROUP 8                        /* rows that a warp takes of a part before the next warp does */
+#define SHARERS (WARPS / TEAM_BLOCKS) /* warps of a block that read the same part */
 
 struct alignas(16) Quad {
     ROW slot[SLOTS];
@@ -171,13 +173,8 @@ struct ForGrid {
     }
 };
 
-/* A place's word in shared memory: one word in 33 is left out, so that lanes 32 places apart use different banks. */
-__device__ __forceinline__ int64_t spread(int64_t place) {
-    return place + (place >> 5);
-}
-
 struct Shared {
-    ROW found[2][CAPACITY + CAPACITY / 32]; /* this block's part of the frontier and of the next one */
+    ROW found[2][CAPACITY]; /* this block's part of the frontier and of the next one */
     uint32_t counts[2][TEAM_BLOCKS];        /* lengths of every block's part */
     uint32_t mine[2];
 };
@@ -193,7 +190,7 @@ struct ForTeam {
     }
     __device__ void put(int64_t place, ROW row) {
         if (place < CAPACITY) {
-            found[spread(place)] = row;
+            found[place] = row;
         } else {
             queue[atomicAdd(spilled, 1u)] = row;
         }
@@ -223,7 +220,7 @@ __device__ void hand_over(const Search& search, const Shared& shared, int parity
     }
     const int64_t mine = shared.counts[parity][team_rank()];
     for (int64_t place = threadIdx.x; place < (mine > CAPACITY ? CAPACITY : mine); place += THREADS) {
-        search.queue[head + spilled + before + place] = shared.found[parity][spread(place)];
+        search.queue[head + spilled + before + place] = shared.found[parity][place];
     }
     if (team_rank() == 0 && threadIdx.x == 0) {
         search.control->head = head;
@@ -237,11 +234,13 @@ __device__ void hand_over(const Search& search, const Shared& shared, int parity
 __device__ void search_in_team(const Search& search, Shared& shared, int64_t head, int64_t size, int64_t level) {
     const int lane = threadIdx.x & 31;
     const uint32_t warp = threadIdx.x >> 5;
-    const uint32_t owner = warp % TEAM_BLOCKS; /* this warp reads the part of this block, beside 31 other warps of the team */
-    const uint32_t first = team_rank() * (WARPS / TEAM_BLOCKS) + warp / TEAM_BLOCKS;
+    /* A warp reads the part of one block, in groups of eight rows: 32 warps share a part, its own block's warps come first. */
+    const uint32_t owner = warp % TEAM_BLOCKS;
+    const uint32_t turn = ((team_rank() - owner) % TEAM_BLOCKS) * SHARERS + warp / TEAM_BLOCKS;
+    const uint32_t first = turn * GROUP + lane % GROUP + lane / GROUP * (GROUP * TEAM_BLOCKS * SHARERS);
     int64_t count = 0;
     for (int64_t place = team_rank() + (int64_t)threadIdx.x * TEAM_BLOCKS; place < size; place += THREADS * TEAM_BLOCKS, ++count) {
-        shared.found[0][spread(threadIdx.x + count * THREADS)] = __ldcg(search.queue + head + place);
+        shared.found[0][threadIdx.x + count * THREADS] = __ldcg(search.queue + head + place);
     }
     if (threadIdx.x == 0) {
         shared.mine[0] = (uint32_t)((size + TEAM_BLOCKS - 1 - team_rank()) / TEAM_BLOCKS);
@@ -258,11 +257,11 @@ __device__ void search_in_team(const Search& search, Shared& shared, int64_t hea
         }
         ForTeam keep{shared.found[parity ^ 1], &shared.mine[parity ^ 1], search.queue + head, &search.control->spilled};
         const uint32_t part = team_address(shared.found[parity], owner);
-        for (uint32_t place = first + lane * WARPS; place - lane * WARPS < length; place += 32 * WARPS) {
+        for (uint32_t place = first; __any_sync(FULL_WARP, place < length); place += 32 * TEAM_BLOCKS * SHARERS) {
             const bool active = place < length;
             ROW row = 0;
             if (active) {
-                row = team_load(part + (uint32_t)(spread(place) * sizeof(ROW)), shared.found[0]);
+                row = team_load(part + (uint32_t)(place * sizeof(ROW)), shared.found[0]);
                 search.distance[row] = level;
             }
             expand(search, active, row, keep);
