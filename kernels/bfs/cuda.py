@@ -24,7 +24,7 @@ _TEAMS = 4
 _CONTROL_WORDS = 11
 _TEAM_THREADS = 1024  # as in top_down.cu
 _THREADS = 512  # as in direction_optimising.cu
-_WAITING_ARCS = 544  # as there: a row that waits for a block has more
+_WAITING_ARCS = 32  # as there: a row that waits for a warp or a block has more
 _NON_PORTABLE_CLUSTER = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 
 

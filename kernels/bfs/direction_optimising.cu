@@ -20,8 +20,8 @@
 #define WINDOW (THREADS * ITEMS) /* rows of the frontier whose arcs are dealt at a time */
 #define TOP_DOWN_ARCS 15         /* top-down from frontiers of at most 1/15 of the arcs (Beamer's alpha) ... */
 #define TOP_DOWN_ROWS 128        /* ... and of at most one window, or 1/128 of the rows: dealing costs every block a pass over them */
-#define LANE_ARCS 32             /* arcs that a lane tries alone before its warp helps */
-#define WARP_ARCS 512            /* arcs that the warp tries before the row waits for a block */
+#define LANE_ARCS 32             /* arcs that a lane tries before the row waits for a warp or a block */
+#define WARP_ARCS 4096           /* a row with more is not for a warp but for a block */
 #define BATCH 4                  /* arcs that it tries at once */
 #define RANK_BITS (sizeof(ROW) == 4 ? 32 : 40)
 
@@ -31,7 +31,7 @@ struct Control {
     uint64_t found[3]; /* rows found: in this level, in the next one, and one that is zero */
     uint64_t arcs[3];  /* their out-arcs */
     uint64_t queued;   /* rows that a bitmap has put into the queue */
-    uint64_t waiting[3]; /* rows that wait for a block */
+    uint64_t waiting[3]; /* rows that wait for a warp or a block */
 };
 
 struct Search {
@@ -183,19 +183,23 @@ __device__ __forceinline__ ROW first_in(const Search& search, const uint32_t* fr
     return -1;
 }
 
-/* The same for a row of one lane, by all lanes of a warp. */
-__device__ __forceinline__ ROW first_in_by_warp(const Search& search, const uint32_t* frontier, int64_t arc, int64_t end) {
-    for (arc += threadIdx.x & 31; arc - (threadIdx.x & 31) < end; arc += 32) {
-        ROW near = -1;
-        if (arc < end) {
-            near = search.in_indices[arc];
-        }
-        const uint32_t hits = __ballot_sync(FULL_WARP, near >= 0 && (frontier[near >> 5] >> (near & 31) & 1));
-        if (hits) {
-            return __shfl_sync(FULL_WARP, near, __ffs(hits) - 1);
-        }
+/* Place of the first of `width * BATCH` arcs from `arc` on whose end is in the frontier, of those that this thread tries, or `end`. */
+__device__ __forceinline__ int64_t try_arcs(const Search& search, const uint32_t* frontier, int64_t arc, int64_t end, int thread, int width) {
+    int64_t first = end;
+    for (int k = BATCH - 1; k >= 0; --k) {
+        const int64_t at = arc + k * width + thread;
+        const ROW near = search.in_indices[at < end ? at : end - 1];
+        first = at < end && (frontier[near >> 5] >> (near & 31) & 1) ? at : first;
     }
-    return -1;
+    return first;
+}
+
+__device__ __forceinline__ int64_t least_of_warp(int64_t value) {
+    for (int step = 16; step > 0; step >>= 1) {
+        const int64_t other = __shfl_xor_sync(FULL_WARP, value, step);
+        value = other < value ? other : value;
+    }
+    return value;
 }
 
 /* Let the unvisited rows of one word look for the frontier; returns the bits of those that found it. */
@@ -210,15 +214,7 @@ __device__ __forceinline__ uint32_t search_word(
         end = search.in_offsets[row + 1];
         nearest = first_in(search, frontier, arc, end - arc > LANE_ARCS ? arc + LANE_ARCS : end);
     }
-    uint32_t long_rows = __ballot_sync(FULL_WARP, nearest < 0 && end - arc > LANE_ARCS);
-    for (; long_rows; long_rows &= long_rows - 1) {
-        const int owner = __ffs(long_rows) - 1;
-        const int64_t begin = __shfl_sync(FULL_WARP, arc, owner) + LANE_ARCS;
-        const int64_t stop = __shfl_sync(FULL_WARP, end, owner);
-        const ROW near = first_in_by_warp(search, frontier, begin, stop - begin > WARP_ARCS ? begin + WARP_ARCS : stop);
-        nearest = lane == owner ? near : nearest;
-    }
-    if (nearest < 0 && end - arc > LANE_ARCS + WARP_ARCS) {
+    if (nearest < 0 && end - arc > LANE_ARCS) {
         search.waiting[append(waiting)] = (ROW)row;
     }
     if (nearest >= 0) {
@@ -229,24 +225,48 @@ __device__ __forceinline__ uint32_t search_word(
     return __ballot_sync(FULL_WARP, nearest >= 0);
 }
 
-/* Let the rows that wait, each of many arcs, look for the frontier: a block a row. */
+/* Write down that `row` was found from the end of its in-arc `arc`; returns its out-arcs. */
+__device__ __forceinline__ uint64_t settle(const Search& search, ROW row, int64_t arc, uint32_t* next, int64_t level) {
+    search.distance[row] = level;
+    search.predecessor[row] = search.in_indices[arc];
+    atomicOr(next + (row >> 5), 1u << (row & 31));
+    atomicOr(search.visited + (row >> 5), 1u << (row & 31));
+    return (uint64_t)(search.out_offsets[row + 1] - search.out_offsets[row]);
+}
+
+/* Let the waiting rows look for the frontier: a warp a row, and then a block a row. */
 __device__ void search_waiting(
     const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, int64_t waiting, int64_t* best, uint64_t* found,
     uint64_t* arcs) {
+    const int lane = threadIdx.x & 31;
+    uint64_t rows_found = 0, arcs_found = 0;
+    for (int64_t place = global_thread() >> 5; place < waiting; place += num_threads() >> 5) {
+        const ROW row = __ldcg(search.waiting + place);
+        const int64_t end = search.in_offsets[row + 1];
+        int64_t arc = search.in_offsets[row] + LANE_ARCS;
+        int64_t first = end;
+        if (end - arc <= WARP_ARCS) {
+            for (; arc < end && first == end; arc += BATCH * 32) {
+                first = least_of_warp(try_arcs(search, frontier, arc, end, lane, 32));
+            }
+        }
+        if (lane == 0 && first < end) {
+            arcs_found += settle(search, row, first, next, level);
+            rows_found += 1;
+        }
+    }
     for (int64_t place = blockIdx.x; place < waiting; place += gridDim.x) {
         const ROW row = __ldcg(search.waiting + place);
         const int64_t end = search.in_offsets[row + 1];
-        int64_t arc = search.in_offsets[row] + LANE_ARCS + WARP_ARCS;
-        bool hit = false;
+        int64_t arc = search.in_offsets[row] + LANE_ARCS;
+        if (end - arc <= WARP_ARCS) {
+            continue;
+        }
         __syncthreads();
         *best = end;
+        bool hit = false;
         for (; arc < end && !hit; arc += BATCH * THREADS) {
-            int64_t mine = end;
-            for (int k = BATCH - 1; k >= 0; --k) {
-                const int64_t at = arc + k * THREADS + threadIdx.x;
-                const ROW near = search.in_indices[at < end ? at : end - 1];
-                mine = at < end && (frontier[near >> 5] >> (near & 31) & 1) ? at : mine;
-            }
+            const int64_t mine = try_arcs(search, frontier, arc, end, threadIdx.x, THREADS);
             hit = __syncthreads_or(mine < end);
             if (mine < end) {
                 atomicMin((uint64_t*)best, (uint64_t)mine);
@@ -254,14 +274,12 @@ __device__ void search_waiting(
         }
         __syncthreads();
         if (hit && threadIdx.x == 0) {
-            search.distance[row] = level;
-            search.predecessor[row] = search.in_indices[*best];
-            atomicOr(next + (row >> 5), 1u << (row & 31));
-            atomicOr(search.visited + (row >> 5), 1u << (row & 31));
-            atomicAdd(found, (uint64_t)1);
-            atomicAdd(arcs, (uint64_t)(search.out_offsets[row + 1] - search.out_offsets[row]));
+            arcs_found += settle(search, row, *best, next, level);
+            rows_found += 1;
         }
     }
+    add_of_warp(found, rows_found);
+    add_of_warp(arcs, arcs_found);
 }
 
 /* One level bottom-up; a warp takes four words at a time. */
@@ -366,15 +384,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) search_both_ways(
             head = tail;
             tail += (int64_t)__ldcg(found);
         } else {
+            if (global_thread() == 0) {
+                control->queued = 0;
+            }
             search_bottom_up(search, frontier, next, level, found, arcs_found, rows_waiting);
             grid_barrier(&control->barrier);
             const int64_t rows = (int64_t)__ldcg(rows_waiting);
             if (rows > 0) {
                 search_waiting(search, frontier, next, level, rows, &best, found, arcs_found);
                 grid_barrier(&control->barrier);
-            }
-            if (global_thread() == 0) {
-                control->queued = 0;
             }
             uint32_t* other = frontier;
             frontier = next;
