@@ -1,0 +1,328 @@
+/* Shortest paths in graphs of few arcs a row and many arcs a path (roads, grids): the lengths from a source.
+
+   A step costs the chain of its dependent loads, and there are thousands, so the chain is short and few blocks take part: one
+   launch of one team of blocks (a cluster), whose shared memory holds the rows to relax. A step relaxes at once all rows that are
+   nearer than the nearest of them plus a window; the rest is held. The window follows the number of rows at hand: wide while
+   lanes are idle, narrow while there is more work than lanes. Each lane follows a path for a few arcs before the team meets.
+   Lengths only decrease and whatever improves is relaxed again, so every order ends at the same lengths.
+
+   Encodings. Arcs of row r in fours (`Quad`), in the order of the CSR row: up to 4, padded with r itself; of a longer row three,
+   and ~q in the last slot: the rest is in Quad q, built the same way. Rows that don't fit into shared memory go to a pile in device
+   memory, each once (`piled` is a bitmap of them), and come back when there is room. SUM, WEIGHT, ROW: lengths.cuh.
+
+   Sources: Davidson, Baxter, Garland, Owens, Work-Efficient Parallel GPU Methods for Single-Source Shortest Paths (IPDPS 2014), for near
+   and far; Dong, Gu, Sun, Zhang, Efficient Stepping Algorithms and Implementations for Parallel Shortest Paths (SPAA 2021), for the
+   window that moves with every step. */
+#include "cluster.cuh"
+#include "sssp/lengths.cuh"
+
+#ifndef THREADS
+#define THREADS (sizeof(SUM) == 4 ? 1024 : 512)
+#endif
+#ifndef HOPS
+#define HOPS 2 /* arcs that a lane follows in a step */
+#endif
+#define WARPS (THREADS / 32)
+#define SLOTS 4
+#define LIST_BYTES 49152
+#define PLACES ((int)(LIST_BYTES / sizeof(Entry)))
+#define CAPACITY (PLACES / 33 * 32) /* one place in 33 is left out, so that lanes 32 places apart use different banks */
+#define REFILL (CAPACITY / 2 * TEAM_BLOCKS)
+
+struct alignas(16) Quad {
+    ROW end[SLOTS];
+    WEIGHT weight[SLOTS];
+};
+
+struct alignas(sizeof(Length) == 4 && sizeof(ROW) == 4 ? 8 : 16) Entry {
+    Length length;
+    ROW row;
+};
+
+struct Control {
+    uint64_t piled; /* rows on the pile */
+};
+
+/* `used` counts the Quads beyond the rows'. */
+extern "C" __global__ void fill_quads(
+    const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t num_rows, Quad* quads, uint64_t* used) {
+    for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
+        int64_t arc = offsets[row];
+        int64_t left = offsets[row + 1] - arc;
+        int64_t at = row;
+        while (at >= 0) {
+            const bool last = left <= SLOTS;
+            const int64_t next = last ? -1 : num_rows + (int64_t)atomicAdd(used, (uint64_t)1);
+            Quad quad;
+            for (int k = 0; k < SLOTS; ++k) {
+                const bool filled = k < (last ? left : SLOTS - 1);
+                quad.end[k] = filled ? indices[arc + k] : last ? (ROW)row : (ROW)~next;
+                quad.weight[k] = filled ? weights[arc + k] : (WEIGHT)0;
+            }
+            quads[at] = quad;
+            arc += SLOTS - 1;
+            left -= SLOTS - 1;
+            at = next;
+        }
+    }
+}
+
+extern "C" __global__ void prepare(int64_t num_rows, int64_t source, Length* lengths, uint32_t* piled, Control* control) {
+    for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
+        lengths[row] = row == source ? (Length)0 : FAR;
+    }
+    for (int64_t word = global_thread(); word < (num_rows + 31) / 32; word += num_threads()) {
+        piled[word] = 0;
+    }
+    if (global_thread() == 0) {
+        *control = Control{};
+    }
+}
+
+struct Summary {
+    Length nearest;
+    uint32_t active;
+    uint32_t held;
+    uint32_t spilled;
+};
+
+struct Shared {
+    uint32_t active[2], held[2], spilled; /* lengths of this block's lists, and the rows that it has piled in this step */
+    Length nearest;                       /* of this block's lists */
+    Summary team[2][TEAM_BLOCKS];
+};
+
+struct Search {
+    const Quad* quads;
+    Length* lengths;
+    ROW* pile;
+    uint32_t* piled;
+    Control* control;
+    Shared* shared;
+    Entry* lists; /* active twice, held twice */
+};
+
+__device__ __forceinline__ Entry* list(const Search& search, int which, int parity) {
+    return search.lists + (2 * which + parity) * PLACES;
+}
+
+__device__ __forceinline__ int spread(int place) {
+    return place + (place >> 5);
+}
+
+/* Pointer to `here`, in this block's shared memory, in the shared memory of block `rank` of the team. */
+template <typename T>
+__device__ __forceinline__ T* in_block(T* here, uint32_t rank) {
+#if TEAM_BLOCKS > 1
+    T* there;
+    asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(here), "r"(rank));
+    return there;
+#else
+    return here;
+#endif
+}
+
+__device__ __forceinline__ void prefetch(const void* address) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+}
+
+/* Put `row` on the pile, unless it is there: what comes back from the pile has the row's length of then. */
+__device__ __noinline__ void spill(ROW row, uint32_t* piled, ROW* pile, uint64_t* length, uint32_t* spilled) {
+    const uint32_t bit = 1u << (row & 31);
+    __threadfence();
+    if (!(atomicOr(piled + (row >> 5), bit) & bit)) {
+        pile[atomicAdd(length, (uint64_t)1)] = row;
+        atomicAdd(spilled, 1u);
+    }
+}
+
+/* Keep the wanted ones of each lane's entries: one reservation a list and warp, all of whose lanes come here. */
+template <int COUNT>
+__device__ __forceinline__ void keep(
+    const Search& search, int parity, const bool (&wanted)[COUNT], const Entry (&entries)[COUNT], Length limit, Length& nearest) {
+    const int lane = threadIdx.x & 31;
+    const uint32_t before = (1u << lane) - 1;
+    uint32_t active[COUNT], held[COUNT];
+    int place_active = 0, place_held = 0, all_active = 0, all_held = 0;
+    for (int k = 0; k < COUNT; ++k) {
+        const bool near = entries[k].length < limit;
+        active[k] = __ballot_sync(FULL_WARP, wanted[k] && near);
+        held[k] = __ballot_sync(FULL_WARP, wanted[k] && !near);
+        all_active += __popc(active[k]);
+        all_held += __popc(held[k]);
+    }
+    if (all_active + all_held == 0) {
+        return;
+    }
+    uint32_t first = 0;
+    if (lane < 2 && (lane == 0 ? all_active : all_held) > 0) {
+        first = atomicAdd(lane == 0 ? &search.shared->active[parity] : &search.shared->held[parity], lane == 0 ? all_active : all_held);
+    }
+    place_active = __shfl_sync(FULL_WARP, first, 0);
+    place_held = __shfl_sync(FULL_WARP, first, 1);
+    for (int k = 0; k < COUNT; ++k) {
+        if (wanted[k]) {
+            const bool near = entries[k].length < limit;
+            const int place = near ? place_active + __popc(active[k] & before) : place_held + __popc(held[k] & before);
+            if (place < CAPACITY) {
+                list(search, near ? 0 : 1, parity)[spread(place)] = entries[k];
+                nearest = smaller(nearest, entries[k].length);
+            } else {
+                spill(entries[k].row, search.piled, search.pile, &search.control->piled, &search.shared->spilled);
+            }
+        }
+        place_active += __popc(active[k]);
+        place_held += __popc(held[k]);
+    }
+}
+
+__device__ __forceinline__ void keep(const Search& search, int parity, bool wanted, Entry entry, Length limit, Length& nearest) {
+    const bool one[1] = {wanted};
+    const Entry of_one[1] = {entry};
+    keep(search, parity, one, of_one, limit, nearest);
+}
+
+/* Relax the arcs of `entry` where it is not outdated, and follow the best of them. All lanes of a warp come here. */
+__device__ __forceinline__ void relax(const Search& search, int parity, bool open, Entry entry, Length limit, Length& nearest) {
+    for (int hop = 0; hop < HOPS && __any_sync(FULL_WARP, open); ++hop) {
+        Entry best{FAR, 0};
+        int64_t at = entry.row;
+        const Length length = open ? __ldcg(search.lengths + entry.row) : 0;
+        Quad quad;
+        if (open) {
+            quad = search.quads[at];
+        }
+        open = open && length == entry.length;
+        while (__any_sync(FULL_WARP, open)) {
+            Length total[SLOTS], before[SLOTS];
+            for (int k = 0; k < SLOTS; ++k) {
+                total[k] = FAR;
+                before[k] = 0;
+                if (open && quad.end[k] >= 0 && quad.end[k] != entry.row) {
+                    total[k] = plus(entry.length, length_of(quad.weight[k]));
+                    before[k] = atomicMin(search.lengths + quad.end[k], total[k]);
+                    prefetch(search.quads + quad.end[k]);
+                }
+            }
+            Entry others[SLOTS];
+            bool better[SLOTS];
+            for (int k = 0; k < SLOTS; ++k) {
+                others[k] = Entry{total[k], quad.end[k]};
+                better[k] = total[k] < before[k];
+                if (hop + 1 < HOPS && better[k] && total[k] < smaller(best.length, limit)) { /* follow it, keep the last best */
+                    const Entry last = best;
+                    best = others[k];
+                    others[k] = last;
+                    better[k] = last.length != FAR;
+                }
+            }
+            keep(search, parity, better, others, limit, nearest);
+            at = ~(int64_t)quad.end[SLOTS - 1];
+            open = open && at >= 0;
+            if (open) {
+                quad = search.quads[at];
+            }
+        }
+        entry = best;
+        open = best.length != FAR;
+    }
+}
+
+/* Tell every block of the team what this one's lists hold. */
+__device__ __forceinline__ void exchange(const Search& search, int parity, Length& nearest) {
+    Shared& shared = *search.shared;
+    const Length least = least_of_warp(nearest);
+    if ((threadIdx.x & 31) == 0 && least != FAR) {
+        atomicMin(&shared.nearest, least);
+    }
+    nearest = FAR;
+    __syncthreads();
+    if (threadIdx.x < TEAM_BLOCKS) {
+        const uint32_t active = shared.active[parity], held = shared.held[parity];
+        const Summary mine{shared.nearest, active < CAPACITY ? active : CAPACITY, held < CAPACITY ? held : CAPACITY, shared.spilled};
+        *in_block(&shared.team[parity][team_rank()], threadIdx.x) = mine;
+    }
+    if (threadIdx.x < 32) {
+        __syncwarp();
+        if (threadIdx.x == 0) {
+            shared.active[parity ^ 1] = shared.held[parity ^ 1] = shared.spilled = 0;
+            shared.nearest = FAR;
+        }
+    }
+    team_barrier();
+}
+
+/* Take rows back from the pile, which has `size`; a lane takes one at most. */
+__device__ __forceinline__ void refill(const Search& search, int parity, int64_t size, Length limit, Length& nearest) {
+    const int64_t taken = (int64_t)team_rank() * THREADS + threadIdx.x;
+    Entry entry{FAR, 0};
+    if (taken < size) {
+        entry.row = __ldcg(search.pile + size - 1 - taken);
+        atomicAnd(search.piled + (entry.row >> 5), ~(1u << (entry.row & 31)));
+        __threadfence();
+        entry.length = __ldcg(search.lengths + entry.row);
+    }
+    team_barrier();
+    if (taken == 0) {
+        search.control->piled = size > TEAM_BLOCKS * THREADS ? size - TEAM_BLOCKS * THREADS : 0;
+    }
+    team_barrier();
+    keep(search, parity, taken < size, entry, limit, nearest);
+}
+
+extern "C" __global__ void TEAM __launch_bounds__(THREADS, 1) shorten(
+    const Quad* quads, Length* lengths, ROW* pile, uint32_t* piled, int64_t source, Length least_window, Length most_window,
+    int64_t few, int64_t many, Control* control) {
+    extern __shared__ uint4 memory[];
+    __shared__ Shared shared;
+    const Search search{quads, lengths, pile, piled, control, &shared, (Entry*)memory};
+    const int lane = threadIdx.x & 31;
+    const uint32_t warp = threadIdx.x >> 5;
+    const uint32_t owner = warp % TEAM_BLOCKS; /* this warp reads the list of this block, beside others of the team */
+    const uint32_t first = team_rank() * (WARPS / TEAM_BLOCKS) + warp / TEAM_BLOCKS;
+    Length nearest = FAR, window = most_window;
+    int64_t in_pile = 0;
+    if (threadIdx.x == 0) {
+        shared.active[0] = shared.active[1] = shared.held[0] = shared.held[1] = shared.spilled = 0;
+        shared.nearest = FAR;
+        if (team_rank() == 0) {
+            shared.active[0] = 1;
+            list(search, 0, 0)[0] = Entry{0, (ROW)source};
+            nearest = 0;
+        }
+    }
+    for (int parity = 0;; parity ^= 1) {
+        __syncthreads();
+        exchange(search, parity, nearest);
+        const Summary of_lane = lane < TEAM_BLOCKS ? shared.team[parity][lane] : Summary{FAR, 0, 0, 0};
+        const uint32_t active = __reduce_add_sync(FULL_WARP, of_lane.active), held = __reduce_add_sync(FULL_WARP, of_lane.held);
+        const int length = (int)__shfl_sync(FULL_WARP, of_lane.active, owner);
+        in_pile += __reduce_add_sync(FULL_WARP, of_lane.spilled);
+        const Length least = least_of_warp(of_lane.nearest);
+        if (active + held + in_pile == 0) {
+            break;
+        }
+        if (active < few) {
+            window = smaller(Kind<SUM>::part(window, 9), most_window);
+        } else if (active > many) {
+            window = Kind<SUM>::part(window, 7);
+            window = window < least_window ? least_window : window;
+        }
+        const Length limit = plus(least, window);
+        if (in_pile > 0 && active + held < REFILL) {
+            refill(search, parity ^ 1, in_pile, limit, nearest);
+            in_pile -= in_pile < TEAM_BLOCKS * THREADS ? in_pile : TEAM_BLOCKS * THREADS;
+        }
+        const Entry* mine = list(search, 1, parity);
+        const int waiting = shared.team[parity][team_rank()].held;
+        for (int place = threadIdx.x; place - lane < waiting; place += THREADS) {
+            const bool there = place < waiting;
+            keep(search, parity ^ 1, there, there ? mine[spread(place)] : Entry{FAR, 0}, limit, nearest);
+        }
+        const Entry* part = in_block(list(search, 0, parity), owner);
+        for (int place = first + lane * WARPS; place - lane * WARPS < length; place += 32 * WARPS) {
+            const bool open = place < length;
+            relax(search, parity ^ 1, open, open ? part[spread(place)] : Entry{FAR, 0}, limit, nearest);
+        }
+    }
+}
