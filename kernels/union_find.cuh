@@ -31,6 +31,16 @@ __device__ __forceinline__ Row find_root(Row* parent, Row v) {
     return root;
 }
 
+/* The same without a change to the tree. Where all rows are to be given their roots, a late lift would undo it. */
+template <typename Row>
+__device__ __forceinline__ Row root_of(const Row* parent, Row v) {
+    Row above;
+    while (v != (above = parent[v])) {
+        v = above;
+    }
+    return v;
+}
+
 /* A random order of the rows keeps trees low whatever the graph: the expected depth of random links is logarithmic. */
 struct ScrambledOrder {
     static __device__ __forceinline__ bool before(int32_t a, int32_t b) {
@@ -76,7 +86,7 @@ __device__ void name_trees(Row* parent, Row* names, const Row* __restrict__ rank
     Row root = 0, least = 0;
     bool any = false;
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
-        const Row own = find_root(parent, (Row)v);
+        const Row own = root_of(parent, (Row)v);
         if (own == (Row)v) {
             continue;
         }
@@ -113,9 +123,9 @@ __device__ void label_rows(Row* parent, const Row* __restrict__ names, const Row
 
 /* The commonest of the roots of `blockDim.x` rows, in all threads of the block. `roots` and `best` are shared. */
 template <typename Row>
-__device__ Row commonest_root(Row* parent, int64_t num_rows, Row* roots, unsigned long long* best) {
+__device__ Row commonest_root(const Row* parent, int64_t num_rows, Row* roots, unsigned long long* best) {
     const int me = threadIdx.x;
-    roots[me] = find_root(parent, (Row)((double)num_rows * me / blockDim.x));
+    roots[me] = root_of(parent, (Row)((double)num_rows * me / blockDim.x));
     if (me == 0) {
         *best = 0;
     }

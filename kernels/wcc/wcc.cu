@@ -45,13 +45,18 @@ __device__ void link_rows(Arcs arcs, int few, const ROW* __restrict__ ranks, int
     }
 }
 
-/* Unite the ends of the arcs `first + step * k` before `end`; with `once` only those that lead to a row before this one. */
+/* Unite the ends of the arcs `first + step * k` before `end`; with `once` only those that lead to a row before this one.
+   `linked`: the first such arc is linked already. */
 template <typename Order>
-__device__ __forceinline__ void unite_arcs(Arcs arcs, ROW row, int64_t first, int64_t end, int step, bool once, ROW* parent) {
+__device__ __forceinline__ void unite_arcs(Arcs arcs, ROW row, int64_t first, int64_t end, int step, bool once, bool linked,
+                                           ROW* parent) {
     ROW root = row;
     for (int64_t arc = first; arc < end; arc += step) {
         const ROW far = arcs.indices[arc];
-        if (!once || Order::before(far, row)) {
+        const bool precedes = Order::before(far, row);
+        if (precedes && linked) {
+            linked = false;
+        } else if (precedes || !once) {
             root = unite<Order>(parent, root, far);
         }
     }
@@ -69,7 +74,7 @@ __device__ void unite_rows(Arcs arcs, bool into, bool once, ROW giant, int64_t n
             end = arcs.offsets[row + 1];
         }
         if (end - first < WARP_ROW) {
-            unite_arcs<Order>(arcs, row, first, end, 1, once, parent);
+            unite_arcs<Order>(arcs, row, first, end, 1, once, giant < 0, parent);
         }
         if (end - first >= BLOCK_ROW) {
             queue[append(&control->queued)] = into ? ~row : row;
@@ -80,7 +85,7 @@ __device__ void unite_rows(Arcs arcs, bool into, bool once, ROW giant, int64_t n
             const int owner = __ffs(wide) - 1;
             const int64_t start = __shfl_sync(FULL_WARP, first, owner);
             const int64_t stop = __shfl_sync(FULL_WARP, end, owner);
-            unite_arcs<Order>(arcs, (ROW)(tile + owner), start + lane, stop, 32, once, parent);
+            unite_arcs<Order>(arcs, (ROW)(tile + owner), start + lane, stop, 32, once, false, parent);
             __syncwarp();
         }
     }
@@ -92,7 +97,8 @@ __device__ void unite_queued(Arcs out, Arcs into, bool once, ROW* parent, const 
         const bool reversed = queue[place] < 0;
         const ROW row = reversed ? ~queue[place] : queue[place];
         const Arcs arcs = reversed ? into : out;
-        unite_arcs<Order>(arcs, row, arcs.offsets[row] + threadIdx.x, arcs.offsets[row + 1], blockDim.x, once, parent);
+        unite_arcs<Order>(arcs, row, arcs.offsets[row] + threadIdx.x, arcs.offsets[row + 1], blockDim.x, once,
+                          false, parent);
     }
 }
 
