@@ -12,66 +12,60 @@
 #endif
 
 #if TEAM_BLOCKS > 1
+#define TEAM_SPACE "shared::cluster"
+#define TEAM_SCOPE "cluster."
+#else
+#define TEAM_SPACE "shared"
+#define TEAM_SCOPE "cta."
+#endif
+
 /* This block's place in its team. */
 __device__ __forceinline__ uint32_t team_rank() {
-    uint32_t rank;
+    uint32_t rank = 0;
+#if TEAM_BLOCKS > 1
     asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+#endif
     return rank;
 }
 
 /* Address of `here`, in this block's shared memory, in the shared memory of block `rank` of the team. */
 __device__ __forceinline__ uint32_t team_address(const void* here, uint32_t rank) {
-    uint32_t address;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"((uint32_t)__cvta_generic_to_shared(here)), "r"(rank));
+    uint32_t address = (uint32_t)__cvta_generic_to_shared(here);
+#if TEAM_BLOCKS > 1
+    asm("mapa.shared::cluster.u32 %0, %0, %1;" : "+r"(address) : "r"(rank));
+#endif
     return address;
 }
 
-__device__ __forceinline__ int32_t team_load(uint32_t address, const int32_t*) {
+/* Take the value at a team address and leave `left` there, in one step. */
+__device__ __forceinline__ int32_t team_exchange(uint32_t address, int32_t left) {
     int32_t value;
-    asm volatile("ld.shared::cluster.s32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+    asm volatile("atom.relaxed." TEAM_SCOPE TEAM_SPACE ".exch.b32 %0, [%1], %2;" : "=r"(value) : "r"(address), "r"(left) : "memory");
     return value;
 }
 
-__device__ __forceinline__ int64_t team_load(uint32_t address, const int64_t*) {
+__device__ __forceinline__ int64_t team_exchange(uint32_t address, int64_t left) {
     int64_t value;
-    asm volatile("ld.shared::cluster.s64 %0, [%1];" : "=l"(value) : "r"(address) : "memory");
+    asm volatile("atom.relaxed." TEAM_SCOPE TEAM_SPACE ".exch.b64 %0, [%1], %2;" : "=l"(value) : "r"(address), "l"(left) : "memory");
     return value;
 }
 
-__device__ __forceinline__ void team_store(uint32_t address, uint32_t value) {
-    asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
+__device__ __forceinline__ void team_store(uint32_t address, uint64_t value) {
+    asm volatile("st.relaxed." TEAM_SCOPE TEAM_SPACE ".u64 [%0], %1;" ::"r"(address), "l"(value) : "memory");
+}
+
+/* What another block of the team may have stored here, in this block's shared memory. */
+__device__ __forceinline__ uint64_t team_look(const uint64_t* here) {
+    uint64_t value;
+    asm volatile("ld.relaxed." TEAM_SCOPE "shared.u64 %0, [%1];" : "=l"(value) : "r"((uint32_t)__cvta_generic_to_shared(here)) : "memory");
+    return value;
 }
 
 /* All threads of the team wait for each other; writes before it are visible after it. */
 __device__ __forceinline__ void team_barrier() {
+#if TEAM_BLOCKS > 1
     asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
 #else
-__device__ __forceinline__ uint32_t team_rank() {
-    return 0;
-}
-
-__device__ __forceinline__ uint32_t team_address(const void* here, uint32_t) {
-    return (uint32_t)__cvta_generic_to_shared(here);
-}
-
-__device__ __forceinline__ int32_t team_load(uint32_t address, const int32_t*) {
-    int32_t value;
-    asm volatile("ld.shared.s32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
-    return value;
-}
-
-__device__ __forceinline__ int64_t team_load(uint32_t address, const int64_t*) {
-    int64_t value;
-    asm volatile("ld.shared.s64 %0, [%1];" : "=l"(value) : "r"(address) : "memory");
-    return value;
-}
-
-__device__ __forceinline__ void team_store(uint32_t address, uint32_t value) {
-    asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
-}
-
-__device__ __forceinline__ void team_barrier() {
     __syncthreads();
-}
 #endif
+}

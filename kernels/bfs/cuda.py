@@ -21,8 +21,8 @@ _SMALL_ROW = 1024  # ... unless a row has more arcs: a warp takes a row
 _CHAINED_ARCS = 10  # as in top_down.cu: a row of up to 4 arcs is one Quad, of up to 7 two, of up to 10 three
 _TEAM = 16  # blocks of a cluster, from compute capability 9.0 on
 _TEAMS = 4
-_CONTROL_WORDS = 11
-_TEAM_THREADS = 1024  # as in top_down.cu
+_CONTROL_WORDS = 14
+_TEAM_THREADS = 512  # as in top_down.cu
 _THREADS = 512  # as in direction_optimising.cu
 _WAITING_ARCS = 32  # as there: a row that waits for a warp or a block has more
 _NON_PORTABLE_CLUSTER = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
@@ -117,7 +117,7 @@ def _search_both_ways(graph: Graph, source: int, plan: Plan) -> Paths:
     kernel, blocks = _cooperative(module, "search_both_ways")
     kernel((blocks,), (_THREADS,), (
         graph.out.offsets, graph.out.indices, graph.into.offsets, graph.into.indices, plan.ranks, graph.rows_by_id, size,
-        np.int64(graph.num_arcs), np.int64(source), visited, frontier, found, distance, predecessor, queue, waiting, control,
+        np.int64(graph.num_arcs), np.int64(source), visited, frontier, found, distance, predecessor, queue, waiting, np.int64(len(waiting)), control,
     ))  # fmt: skip
     return Paths(source, distance, predecessor)
 

@@ -18,20 +18,26 @@
 #define THREADS 512
 #define ITEMS 8
 #define WINDOW (THREADS * ITEMS) /* rows of the frontier whose arcs are dealt at a time */
-#define TOP_DOWN_ARCS 15         /* top-down from frontiers of at most 1/15 of the arcs (Beamer's alpha) ... */
-#define TOP_DOWN_ROWS 128        /* ... and of at most one window, or 1/128 of the rows: dealing costs every block a pass over them */
+#define TOP_DOWN_ARCS 256        /* top-down from frontiers of at most 1/256 of the arcs (an atomic costs more than a look) ... */
+#define TOP_DOWN_ROWS 2048       /* ... and of at most one window, or 1/2048 of the rows: dealing costs every block a pass over them */
 #define LANE_ARCS 32             /* arcs that a lane tries before the row waits for a warp or a block */
-#define WARP_ARCS 4096           /* a row with more is not for a warp but for a block */
+#define WARP_ARCS 512            /* a row with more is not for a warp but for a block */
 #define BATCH 4                  /* arcs that it tries at once */
 #define RANK_BITS (sizeof(ROW) == 4 ? 32 : 40)
+
+/* What the blocks count together in a level. */
+struct Level {
+    uint64_t found;      /* rows */
+    uint64_t arcs;       /* their out-arcs */
+    uint64_t for_warps;  /* rows that wait for a warp */
+    uint64_t for_blocks; /* rows that wait for a block */
+};
 
 struct Control {
     uint32_t barrier;
     uint32_t unused;
-    uint64_t found[3]; /* rows found: in this level, in the next one, and one that is zero */
-    uint64_t arcs[3];  /* their out-arcs */
-    uint64_t queued;   /* rows that a bitmap has put into the queue */
-    uint64_t waiting[3]; /* rows that wait for a warp or a block */
+    uint64_t queued; /* rows that a bitmap has put into the queue */
+    Level levels[3]; /* this level's, the next one's, and one that is zero */
 };
 
 struct Search {
@@ -45,7 +51,8 @@ struct Search {
     int64_t* distance;
     ROW* predecessor;
     ROW* queue;
-    ROW* waiting;
+    ROW* waiting; /* rows for warps from the front, rows for blocks from the back */
+    ROW* last_waiting;
     uint32_t* barrier;
 };
 
@@ -126,8 +133,7 @@ __device__ __forceinline__ uint64_t reach(const Search& search, ROW row, uint64_
 
 /* Expand the frontier `queue[head:head + size]`; every block sums the degrees of a window and takes its share of the arcs. */
 __device__ void expand_top_down(
-    const Search& search, uint64_t* prefix, uint64_t* sums, int64_t head, int64_t size, uint64_t level, uint64_t* found,
-    uint64_t* arcs) {
+    const Search& search, uint64_t* prefix, uint64_t* sums, int64_t head, int64_t size, uint64_t level, Level* counts) {
     uint64_t arcs_found = 0;
     ROW* next = search.queue + head + size;
     for (int64_t window = head; window < head + size; window += WINDOW) {
@@ -156,11 +162,11 @@ __device__ void expand_top_down(
             }
             const ROW row = __ldcg(search.queue + window + (int64_t)(item % ITEMS) * THREADS + item / ITEMS);
             const ROW end = search.out_indices[search.out_offsets[row] + (int64_t)(arc - prefix[item])];
-            arcs_found += reach(search, end, level << RANK_BITS | (uint64_t)search.ranks[row], next, found);
+            arcs_found += reach(search, end, level << RANK_BITS | (uint64_t)search.ranks[row], next, &counts->found);
         }
         __syncthreads();
     }
-    add_of_warp(arcs, arcs_found);
+    add_of_warp(&counts->arcs, arcs_found);
 }
 
 /* The first of `in_indices[arc:end]` in the frontier, or -1. */
@@ -204,7 +210,7 @@ __device__ __forceinline__ int64_t least_of_warp(int64_t value) {
 
 /* Let the unvisited rows of one word look for the frontier; returns the bits of those that found it. */
 __device__ __forceinline__ uint32_t search_word(
-    const Search& search, const uint32_t* frontier, int64_t word, uint32_t seen, int64_t level, uint64_t& arcs_found, uint64_t* waiting) {
+    const Search& search, const uint32_t* frontier, int64_t word, uint32_t seen, int64_t level, uint64_t& arcs_found, Level* counts) {
     const int lane = threadIdx.x & 31;
     const int64_t row = word * 32 + lane;
     int64_t arc = 0, end = 0;
@@ -215,7 +221,11 @@ __device__ __forceinline__ uint32_t search_word(
         nearest = first_in(search, frontier, arc, end - arc > LANE_ARCS ? arc + LANE_ARCS : end);
     }
     if (nearest < 0 && end - arc > LANE_ARCS) {
-        search.waiting[append(waiting)] = (ROW)row;
+        if (end - arc <= WARP_ARCS) {
+            search.waiting[append(&counts->for_warps)] = (ROW)row;
+        } else {
+            search.last_waiting[-(int64_t)append(&counts->for_blocks)] = (ROW)row;
+        }
     }
     if (nearest >= 0) {
         search.distance[row] = level;
@@ -236,36 +246,29 @@ __device__ __forceinline__ uint64_t settle(const Search& search, ROW row, int64_
 
 /* Let the waiting rows look for the frontier: a warp a row, and then a block a row. */
 __device__ void search_waiting(
-    const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, int64_t waiting, int64_t* best, uint64_t* found,
-    uint64_t* arcs) {
+    const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, int64_t for_warps, int64_t for_blocks, int64_t* best,
+    Level* counts) {
     const int lane = threadIdx.x & 31;
     uint64_t rows_found = 0, arcs_found = 0;
-    for (int64_t place = global_thread() >> 5; place < waiting; place += num_threads() >> 5) {
+    for (int64_t place = global_thread() >> 5; place < for_warps; place += num_threads() >> 5) {
         const ROW row = __ldcg(search.waiting + place);
         const int64_t end = search.in_offsets[row + 1];
-        int64_t arc = search.in_offsets[row] + LANE_ARCS;
         int64_t first = end;
-        if (end - arc <= WARP_ARCS) {
-            for (; arc < end && first == end; arc += BATCH * 32) {
-                first = least_of_warp(try_arcs(search, frontier, arc, end, lane, 32));
-            }
+        for (int64_t arc = search.in_offsets[row] + LANE_ARCS; arc < end && first == end; arc += BATCH * 32) {
+            first = least_of_warp(try_arcs(search, frontier, arc, end, lane, 32));
         }
         if (lane == 0 && first < end) {
             arcs_found += settle(search, row, first, next, level);
             rows_found += 1;
         }
     }
-    for (int64_t place = blockIdx.x; place < waiting; place += gridDim.x) {
-        const ROW row = __ldcg(search.waiting + place);
+    for (int64_t place = blockIdx.x; place < for_blocks; place += gridDim.x) {
+        const ROW row = __ldcg(search.last_waiting - place);
         const int64_t end = search.in_offsets[row + 1];
-        int64_t arc = search.in_offsets[row] + LANE_ARCS;
-        if (end - arc <= WARP_ARCS) {
-            continue;
-        }
+        bool hit = false;
         __syncthreads();
         *best = end;
-        bool hit = false;
-        for (; arc < end && !hit; arc += BATCH * THREADS) {
+        for (int64_t arc = search.in_offsets[row] + LANE_ARCS; arc < end && !hit; arc += BATCH * THREADS) {
             const int64_t mine = try_arcs(search, frontier, arc, end, threadIdx.x, THREADS);
             hit = __syncthreads_or(mine < end);
             if (mine < end) {
@@ -278,14 +281,13 @@ __device__ void search_waiting(
             rows_found += 1;
         }
     }
-    add_of_warp(found, rows_found);
-    add_of_warp(arcs, arcs_found);
+    add_of_warp(&counts->found, rows_found);
+    add_of_warp(&counts->arcs, arcs_found);
 }
 
 /* One level bottom-up; a warp takes four words at a time. */
 __device__ void search_bottom_up(
-    const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, uint64_t* found, uint64_t* arcs,
-    uint64_t* waiting) {
+    const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, Level* counts) {
     const int lane = threadIdx.x & 31;
     const int64_t fours = (search.num_rows + 127) / 128;
     uint64_t rows_found = 0, arcs_found = 0;
@@ -294,7 +296,7 @@ __device__ void search_bottom_up(
         const uint32_t words[4] = {seen.x, seen.y, seen.z, seen.w};
         uint32_t bits[4];
         for (int k = 0; k < 4; ++k) {
-            bits[k] = words[k] == FULL_WARP ? 0 : search_word(search, frontier, four * 4 + k, words[k], level, arcs_found, waiting);
+            bits[k] = words[k] == FULL_WARP ? 0 : search_word(search, frontier, four * 4 + k, words[k], level, arcs_found, counts);
             rows_found += lane == 0 ? __popc(bits[k]) : 0;
         }
         if (lane == 0) {
@@ -304,8 +306,8 @@ __device__ void search_bottom_up(
             }
         }
     }
-    add_of_warp(found, rows_found);
-    add_of_warp(arcs, arcs_found);
+    add_of_warp(&counts->found, rows_found);
+    add_of_warp(&counts->arcs, arcs_found);
 }
 
 /* Turn the queue into a bitmap. */
@@ -352,22 +354,20 @@ __device__ void decode_keys(const Search& search, const ROW* rows_by_id, int64_t
 extern "C" __global__ void __launch_bounds__(THREADS, 2) search_both_ways(
     const int64_t* out_offsets, const ROW* out_indices, const int64_t* in_offsets, const ROW* in_indices, const ROW* ranks,
     const ROW* rows_by_id, int64_t num_rows, int64_t num_arcs, int64_t source, uint32_t* visited, uint32_t* frontier,
-    uint32_t* next, int64_t* distance, ROW* predecessor, ROW* queue, ROW* waiting, Control* control) {
+    uint32_t* next, int64_t* distance, ROW* predecessor, ROW* queue, ROW* waiting, int64_t most_waiting, Control* control) {
     __shared__ uint64_t prefix[WINDOW];
     __shared__ uint64_t sums[THREADS / 32];
     __shared__ int64_t best;
     const Search search{out_offsets, out_indices, in_offsets, in_indices, ranks, num_rows, visited, distance, predecessor, queue,
-                        waiting, &control->barrier};
+                        waiting, waiting + most_waiting - 1, &control->barrier};
     const int64_t most_rows = num_rows / TOP_DOWN_ROWS > WINDOW ? num_rows / TOP_DOWN_ROWS : WINDOW;
     int64_t head = 0, tail = 1; /* `queue[:tail]` is every row that was queued, `queue[head:tail]` the last ones */
     int64_t size = 1, arcs = out_offsets[source + 1] - out_offsets[source];
     bool queued = true; /* the frontier is `queue[head:tail]`, else a bitmap */
     for (int64_t level = 1, turn = 0; size > 0; ++level, turn = (turn + 1) % 3) {
-        uint64_t* found = &control->found[(turn + 1) % 3];
-        uint64_t* arcs_found = &control->arcs[(turn + 1) % 3];
-        uint64_t* rows_waiting = &control->waiting[(turn + 1) % 3];
+        Level* counts = &control->levels[(turn + 1) % 3];
         if (global_thread() == 0) {
-            control->found[(turn + 2) % 3] = control->arcs[(turn + 2) % 3] = control->waiting[(turn + 2) % 3] = 0;
+            control->levels[(turn + 2) % 3] = Level{};
         }
         const bool top_down = size <= most_rows && arcs <= num_arcs / TOP_DOWN_ARCS;
         if (top_down && !queued) {
@@ -379,27 +379,27 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) search_both_ways(
         }
         queued = top_down;
         if (top_down) {
-            expand_top_down(search, prefix, sums, head, size, level, found, arcs_found);
+            expand_top_down(search, prefix, sums, head, size, level, counts);
             grid_barrier(&control->barrier);
             head = tail;
-            tail += (int64_t)__ldcg(found);
+            tail += (int64_t)__ldcg(&counts->found);
         } else {
             if (global_thread() == 0) {
                 control->queued = 0;
             }
-            search_bottom_up(search, frontier, next, level, found, arcs_found, rows_waiting);
+            search_bottom_up(search, frontier, next, level, counts);
             grid_barrier(&control->barrier);
-            const int64_t rows = (int64_t)__ldcg(rows_waiting);
-            if (rows > 0) {
-                search_waiting(search, frontier, next, level, rows, &best, found, arcs_found);
+            const int64_t for_warps = (int64_t)__ldcg(&counts->for_warps), for_blocks = (int64_t)__ldcg(&counts->for_blocks);
+            if (for_warps + for_blocks > 0) {
+                search_waiting(search, frontier, next, level, for_warps, for_blocks, &best, counts);
                 grid_barrier(&control->barrier);
             }
             uint32_t* other = frontier;
             frontier = next;
             next = other;
         }
-        size = (int64_t)__ldcg(found);
-        arcs = (int64_t)__ldcg(arcs_found);
+        size = (int64_t)__ldcg(&counts->found);
+        arcs = (int64_t)__ldcg(&counts->arcs);
     }
     decode_keys(search, rows_by_id, tail);
 }

@@ -1,9 +1,13 @@
 /* Breadth-first search of graphs of many levels and few arcs a row (roads, grids): hops from a source, unique predecessors.
 
    A level costs the chain of its dependent steps, so the chain is short. One cooperative launch does the whole search. While the
-   frontier is small, one team of blocks (a cluster) searches alone: the frontier lies in the blocks' shared memory, a level ends
-   with the cluster's barrier, and the other blocks wait. A larger frontier goes through a queue in device memory, to all blocks.
-   A row is one load of four slots, prefetched into L2 when the row is found; a bitmap that stays in L2 says which rows are found.
+   frontier is small, one team of blocks (a cluster) searches alone, and the other blocks wait; the frontier lies in the team's
+   shared memory. A larger frontier goes through a queue in device memory, to all blocks. A row is one load of four slots,
+   prefetched into L2 when the row is found; a bitmap that stays in L2 says which rows are found.
+
+   A team has no barrier, for the fence of one costs as much as the work of a level. Instead, what a block tells another says
+   itself whether it has arrived: a count carries its level, and a row is taken from its place in exchange for NOBODY, again
+   until it is there. So all of it is relaxed.
 
    Encodings. Slots (`Quad`) of row r, in the order of the CSR row:
      up to 4 arcs     their ends, padded with r itself;
@@ -14,11 +18,12 @@
    Source: Merrill, Garland, Grimshaw, Scalable GPU Graph Traversal (PPoPP 2012), for queues with aggregated appends. */
 #include "cluster.cuh"
 
-#define THREADS 1024
+#define THREADS 512
 #define WARPS (THREADS / 32)
 #define SLOTS 4
 #define CHAINED_ARCS 10
 #define HUB ((ROW)-1)
+#define NOBODY ((ROW)-1)
 #define CAPACITY ((int)(16384 / sizeof(ROW))) /* rows that one block of the team finds in a level and keeps in shared memory */
 #define TEAM_LIMIT (TEAM_BLOCKS * CAPACITY / 2)
 #define GROUP 8                        /* rows that a warp takes of a part before the next warp does */
@@ -99,7 +104,7 @@ template <int ENDS, typename Keep>
 __device__ __forceinline__ void keep_found(const Search& search, const ROW (&ends)[ENDS], const bool (&found)[ENDS], Keep& keep) {
     const uint32_t before = (1u << (threadIdx.x & 31)) - 1;
     uint32_t lanes[ENDS];
-    int total = 0;
+    uint32_t total = 0;
     for (int k = 0; k < ENDS; ++k) {
         lanes[k] = __ballot_sync(FULL_WARP, found[k]);
         total += __popc(lanes[k]);
@@ -107,7 +112,7 @@ __device__ __forceinline__ void keep_found(const Search& search, const ROW (&end
     if (total == 0) {
         return;
     }
-    int64_t first = 0;
+    typename Keep::Place first = 0;
     if ((threadIdx.x & 31) == 0) {
         first = keep.reserve(total);
     }
@@ -163,64 +168,70 @@ __device__ __forceinline__ void expand(const Search& search, bool active, ROW ro
 
 /* Keeps rows at the end of the queue in device memory. */
 struct ForGrid {
+    typedef uint64_t Place;
     ROW* queue;
     uint64_t* length;
-    __device__ int64_t reserve(int count) {
-        return (int64_t)atomicAdd(length, (uint64_t)count);
+    __device__ Place reserve(uint32_t count) {
+        return atomicAdd(length, (uint64_t)count);
     }
-    __device__ void put(int64_t place, ROW row) {
+    __device__ void put(Place place, ROW row) {
         queue[place] = row;
     }
 };
 
 struct Shared {
-    ROW found[2][CAPACITY]; /* this block's part of the frontier and of the next one */
-    uint32_t counts[2][TEAM_BLOCKS];        /* lengths of every block's part */
-    uint32_t mine[2];
+    ROW found[2][CAPACITY];          /* this block's part of the frontier and of the next one; NOBODY where no row is */
+    uint64_t counts[2][TEAM_BLOCKS]; /* level + 1 << 32 | length of every block's part */
+    uint32_t mine[3];                /* this block's lengths: this level's, the next one's, and one that is zero */
 };
 
 /* Keeps rows in this block's shared memory, and those beyond its capacity in the queue. */
 struct ForTeam {
+    typedef uint32_t Place;
     ROW* found;
     uint32_t* length;
     ROW* queue;
     uint32_t* spilled;
-    __device__ int64_t reserve(int count) {
-        return atomicAdd(length, (uint32_t)count);
+    __device__ Place reserve(uint32_t count) {
+        return atomicAdd(length, count);
     }
-    __device__ void put(int64_t place, ROW row) {
+    __device__ void put(Place place, ROW row) {
         if (place < CAPACITY) {
-            found[place] = row;
+            *(volatile ROW*)(found + place) = row;
         } else {
             queue[atomicAdd(spilled, 1u)] = row;
         }
     }
 };
 
-/* End a level: tell every block of the team how many rows this one has found. */
-__device__ __forceinline__ void exchange(Shared& shared, int parity) {
+/* End a level: tell every block of the team how many rows this one has found, and return to lane `i` how many block i has. */
+__device__ __forceinline__ uint32_t exchange_counts(Shared& shared, int64_t level) {
+    const int lane = threadIdx.x & 31;
+    const uint32_t tag = (uint32_t)level + 1;
+    uint64_t* counts = shared.counts[level & 1];
     __syncthreads();
     if (threadIdx.x < TEAM_BLOCKS) {
-        team_store(team_address(&shared.counts[parity][team_rank()], threadIdx.x), shared.mine[parity]);
+        team_store(team_address(&counts[team_rank()], threadIdx.x), (uint64_t)tag << 32 | shared.mine[level % 3]);
     }
-    if (threadIdx.x == 0) {
-        shared.mine[parity ^ 1] = 0;
-    }
-    team_barrier();
+    uint64_t told;
+    do {
+        told = lane < TEAM_BLOCKS ? team_look(&counts[lane]) : (uint64_t)tag << 32;
+    } while (!__all_sync(FULL_WARP, (uint32_t)(told >> 32) == tag));
+    return (uint32_t)told;
 }
 
 /* Hand the frontier of shared memory to the grid: behind the rows that have spilled. */
-__device__ void hand_over(const Search& search, const Shared& shared, int parity, int64_t head, int64_t level) {
+__device__ void hand_over(const Search& search, const Shared& shared, int64_t head, int64_t level) {
     int64_t size = 0, spilled = 0, before = 0;
     for (int block = 0; block < TEAM_BLOCKS; ++block) {
-        const int64_t count = shared.counts[parity][block];
+        const int64_t count = (uint32_t)shared.counts[level & 1][block];
         size += count;
         spilled += count > CAPACITY ? count - CAPACITY : 0;
         before += block < team_rank() ? (count > CAPACITY ? CAPACITY : count) : 0;
     }
-    const int64_t mine = shared.counts[parity][team_rank()];
+    const int64_t mine = (uint32_t)shared.counts[level & 1][team_rank()];
     for (int64_t place = threadIdx.x; place < (mine > CAPACITY ? CAPACITY : mine); place += THREADS) {
-        search.queue[head + spilled + before + place] = shared.found[parity][place];
+        search.queue[head + spilled + before + place] = shared.found[level & 1][place];
     }
     if (team_rank() == 0 && threadIdx.x == 0) {
         search.control->head = head;
@@ -230,38 +241,53 @@ __device__ void hand_over(const Search& search, const Shared& shared, int parity
     }
 }
 
+/* Put this block's share of the frontier `queue[head:head + size]` into shared memory. */
+__device__ void take_over(const Search& search, Shared& shared, int64_t head, int64_t size, int64_t level) {
+    const int64_t share = (size + TEAM_BLOCKS - 1 - team_rank()) / TEAM_BLOCKS;
+    for (int64_t place = threadIdx.x; place < CAPACITY; place += THREADS) {
+        shared.found[level & 1][place] = place < share ? __ldcg(search.queue + head + place * TEAM_BLOCKS + team_rank()) : NOBODY;
+        shared.found[level + 1 & 1][place] = NOBODY;
+    }
+    if (threadIdx.x < TEAM_BLOCKS) {
+        shared.counts[0][threadIdx.x] = shared.counts[1][threadIdx.x] = 0;
+    }
+    if (threadIdx.x == 0) {
+        shared.mine[level % 3] = (uint32_t)share;
+        shared.mine[(level + 1) % 3] = 0;
+    }
+    team_barrier();
+}
+
 /* Search with one team from the frontier `queue[head:head + size]` until it is empty or too large. */
 __device__ void search_in_team(const Search& search, Shared& shared, int64_t head, int64_t size, int64_t level) {
     const int lane = threadIdx.x & 31;
     const uint32_t warp = threadIdx.x >> 5;
-    /* A warp reads the part of one block, in groups of eight rows: 32 warps share a part, its own block's warps come first. */
+    /* A warp reads the part of one block, in groups of eight rows; the warps of its own block come first. */
     const uint32_t owner = warp % TEAM_BLOCKS;
     const uint32_t turn = ((team_rank() - owner) % TEAM_BLOCKS) * SHARERS + warp / TEAM_BLOCKS;
     const uint32_t first = turn * GROUP + lane % GROUP + lane / GROUP * (GROUP * TEAM_BLOCKS * SHARERS);
-    int64_t count = 0;
-    for (int64_t place = team_rank() + (int64_t)threadIdx.x * TEAM_BLOCKS; place < size; place += THREADS * TEAM_BLOCKS, ++count) {
-        shared.found[0][threadIdx.x + count * THREADS] = __ldcg(search.queue + head + place);
-    }
-    if (threadIdx.x == 0) {
-        shared.mine[0] = (uint32_t)((size + TEAM_BLOCKS - 1 - team_rank()) / TEAM_BLOCKS);
-    }
+    take_over(search, shared, head, size, level);
     head += size;
-    for (int parity = 0;; parity ^= 1, ++level) {
-        exchange(shared, parity);
-        const uint32_t of_lane = lane < TEAM_BLOCKS ? shared.counts[parity][lane] : 0;
+    for (;; ++level) {
+        const uint32_t of_lane = exchange_counts(shared, level);
         const uint32_t length = __shfl_sync(FULL_WARP, of_lane, owner);
         const uint32_t total = __reduce_add_sync(FULL_WARP, of_lane);
         if (total == 0 || total > TEAM_LIMIT || __any_sync(FULL_WARP, of_lane > CAPACITY)) {
-            hand_over(search, shared, parity, head, level);
+            hand_over(search, shared, head, level);
             return;
         }
-        ForTeam keep{shared.found[parity ^ 1], &shared.mine[parity ^ 1], search.queue + head, &search.control->spilled};
-        const uint32_t part = team_address(shared.found[parity], owner);
+        if (threadIdx.x == 0) {
+            shared.mine[(level + 2) % 3] = 0;
+        }
+        ForTeam keep{shared.found[level + 1 & 1], &shared.mine[(level + 1) % 3], search.queue + head, &search.control->spilled};
+        const uint32_t part = team_address(shared.found[level & 1], owner);
         for (uint32_t place = first; __any_sync(FULL_WARP, place < length); place += 32 * TEAM_BLOCKS * SHARERS) {
             const bool active = place < length;
             ROW row = 0;
             if (active) {
-                row = team_load(part + (uint32_t)(place * sizeof(ROW)), shared.found[0]);
+                do {
+                    row = team_exchange(part + (uint32_t)(place * sizeof(ROW)), NOBODY);
+                } while (row == NOBODY);
                 search.distance[row] = level;
             }
             expand(search, active, row, keep);
