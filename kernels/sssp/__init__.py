@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernels.answers import Paths
-from kernels.backend import require_numpy, require_row
+from kernels.backend import is_cupy, require_numpy, require_row
 from kernels.bfs import bfs
 from kernels.graph import Graph
 
@@ -25,10 +25,15 @@ def sssp(graph: Graph, source_row: int) -> Paths:
     TypeError
         If the graph's arrays belong to a backend without this kernel.
     """
-    require_numpy(graph, "sssp")
+    if not is_cupy(graph):
+        require_numpy(graph, "sssp")
     require_row(graph, source_row)
     if graph.out.weights is None:
         return bfs(graph, source_row)
+    if is_cupy(graph):
+        from kernels.sssp import cuda
+
+        return cuda.search(graph, source_row)
     from kernels.sssp.cpu import search
 
     return search(graph, source_row)

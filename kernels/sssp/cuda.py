@@ -23,6 +23,8 @@ _TEAM = 16  # blocks of a cluster, from compute capability 9.0 on
 _LIST_BYTES = 4 * 49152  # as in long_paths.cu
 _LEAST_WINDOW, _MOST_WINDOW = 1.0, 16.0  # mean weights
 _FEW, _MANY = 4096, 16384  # rows at hand: below, the window widens, above, it narrows
+_CORE, _LIGHT_WIDTH, _WIDTH = 6.0, 1.0, 8.0  # in the length below which a row has two arcs, if weights are spread evenly
+_ROWS_ARCS, _PIECE = 32, 512  # as in short_paths.cu
 _MEDIUM_ROW, _LARGE_ROW = 32, 2048  # as in predecessors.cu
 _CONTROL_BYTES = 256
 _NON_PORTABLE_CLUSTER = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
@@ -43,6 +45,8 @@ class Plan:
         Arcs of a row that has any.
     medium, large : index width
         Rows of 32 and of 2048 in-arcs or more.
+    pieces : int
+        Pieces that all large rows make (short_paths.cu), out-arcs or in-arcs, whichever are more.
     quads : uint8, or None
         Rows in fours of arcs (long_paths.cu); None where paths are short.
     quad_weight : dtype
@@ -54,6 +58,7 @@ class Plan:
     mean_degree: float
     medium: Array
     large: Array
+    pieces: int
     quads: Array | None
     quad_weight: np.dtype[Any]
 
@@ -100,7 +105,8 @@ def make_plan(graph: Graph, long_paths: bool) -> Plan:
     mean_degree = graph.num_arcs / max(1, int(cupy.count_nonzero(cupy.diff(graph.out.offsets))))
     quad_weight = np.dtype(np.int32) if fits else weights.dtype
     sums = np.dtype(np.int32 if fits else np.int64 if integer else np.float64)
-    return Plan(sums, mean, mean_degree, medium, large, _quads(graph, quad_weight) if long_paths else None, quad_weight)
+    pieces = max(_pieces(graph.out.offsets), _pieces(graph.into.offsets))
+    return Plan(sums, mean, mean_degree, medium, large, pieces, _quads(graph, quad_weight) if long_paths else None, quad_weight)
 
 
 def _quads(graph: Graph, weight: np.dtype[Any]) -> Array:
@@ -113,6 +119,11 @@ def _quads(graph: Graph, weight: np.dtype[Any]) -> Array:
     weights = graph.out.weights.astype(weight, copy=False)
     _launch(module, "fill_quads", num_rows, graph.out.offsets, graph.out.indices, weights, np.int64(num_rows), quads, used)
     return quads
+
+
+def _pieces(offsets: Array) -> int:
+    degrees = cupy.diff(offsets)
+    return int((-(-degrees[degrees >= _ROWS_ARCS] // _PIECE)).sum())
 
 
 def _length_type(plan: Plan) -> Any:
@@ -143,6 +154,23 @@ def shorten_in_team(graph: Graph, source: int, plan: Plan) -> Array:
     kernel((blocks,), (1024 if plan.sums == np.int32 else 512,), (
         plan.quads, lengths, pile, piled, np.int64(source), *windows, np.int64(_FEW), np.int64(_MANY), control,
     ), shared_mem=_LIST_BYTES)  # fmt: skip
+    return lengths
+
+
+def shorten_in_grid(graph: Graph, source: int, plan: Plan) -> Array:
+    """Lengths from `source`, by `short_paths.cu`."""
+    num_rows, row, out, into = graph.num_vertices, graph.rows_by_id.dtype, graph.out, graph.into
+    module = load("sssp/short_paths.cu", ROW=row, WEIGHT=out.weights.dtype, SUM=plan.sums)
+    lengths, rows = cupy.empty(num_rows, _length_type(plan)), cupy.empty(2 * num_rows, row)
+    pieces = cupy.empty(2 * plan.pieces * 2 * row.itemsize, np.uint8)
+    queued, control = cupy.empty(-(-num_rows // 32) * 2, np.uint32), cupy.empty(_CONTROL_BYTES, np.uint8)
+    _launch(module, "prepare", num_rows, np.int64(num_rows), np.int64(source), lengths, queued, control)
+    kernel, threads = module.get_function("shorten"), 512
+    widths = (_as_length(plan, factor * 2 * plan.mean / plan.mean_degree) for factor in (_CORE, _LIGHT_WIDTH, _WIDTH))
+    kernel((_resident_blocks(kernel, threads),), (threads,), (
+        out.offsets, out.indices, out.weights, into.offsets, into.indices, into.weights, np.int64(num_rows), np.int64(source),
+        lengths, rows, pieces, np.int64(plan.pieces), queued, *widths, control,
+    ))  # fmt: skip
     return lengths
 
 

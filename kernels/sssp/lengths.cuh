@@ -34,14 +34,14 @@ struct Kind<int64_t> {
     static __device__ __forceinline__ Length of(int64_t weight) {
         return (Length)weight;
     }
-    static __device__ __forceinline__ Length plus(Length a, Length b) { /* neither is above `far`: no carry is lost but at twice `far` */
+    static __device__ __forceinline__ Length plus(Length a, Length b) { /* neither is above `far` */
         return a >= far - b ? far : a + b;
     }
     static __device__ __forceinline__ int64_t sum(Length length) {
         return (int64_t)length;
     }
     static __device__ __forceinline__ Length part(Length length, int eighths) {
-        return (length >> 3) * eighths;
+        return (length >> 3) * eighths + ((length & 7) * eighths >> 3);
     }
 };
 
@@ -76,6 +76,12 @@ __device__ __forceinline__ Length length_of(WEIGHT weight) {
 
 __device__ __forceinline__ Length smaller(Length a, Length b) {
     return a < b ? a : b;
+}
+
+/* The end of an interval from `from` that holds a length at least, also where the sum is rounded. */
+__device__ __forceinline__ Length beyond(Length from, Length width) {
+    const Length end = plus(from, width);
+    return end > from || from >= FAR ? end : from + 1;
 }
 
 /* The least of a warp's lengths, in every lane; all lanes come here. */

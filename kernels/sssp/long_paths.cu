@@ -143,7 +143,7 @@ __device__ __forceinline__ void keep(
     const int lane = threadIdx.x & 31;
     const uint32_t before = (1u << lane) - 1;
     uint32_t active[COUNT], held[COUNT];
-    int place_active = 0, place_held = 0, all_active = 0, all_held = 0;
+    int all_active = 0, all_held = 0;
     for (int k = 0; k < COUNT; ++k) {
         const bool near = entries[k].length < limit;
         active[k] = __ballot_sync(FULL_WARP, wanted[k] && near);
@@ -158,8 +158,8 @@ __device__ __forceinline__ void keep(
     if (lane < 2 && (lane == 0 ? all_active : all_held) > 0) {
         first = atomicAdd(lane == 0 ? &search.shared->active[parity] : &search.shared->held[parity], lane == 0 ? all_active : all_held);
     }
-    place_active = __shfl_sync(FULL_WARP, first, 0);
-    place_held = __shfl_sync(FULL_WARP, first, 1);
+    int place_active = __shfl_sync(FULL_WARP, first, 0);
+    int place_held = __shfl_sync(FULL_WARP, first, 1);
     for (int k = 0; k < COUNT; ++k) {
         if (wanted[k]) {
             const bool near = entries[k].length < limit;
@@ -308,7 +308,7 @@ extern "C" __global__ void TEAM __launch_bounds__(THREADS, 1) shorten(
             window = Kind<SUM>::part(window, 7);
             window = window < least_window ? least_window : window;
         }
-        const Length limit = plus(least, window);
+        const Length limit = beyond(least, window);
         if (in_pile > 0 && active + held < REFILL) {
             refill(search, parity ^ 1, in_pile, limit, nearest);
             in_pile -= in_pile < TEAM_BLOCKS * THREADS ? in_pile : TEAM_BLOCKS * THREADS;
