@@ -50,6 +50,19 @@ __device__ __forceinline__ int64_t team_exchange(uint32_t address, int64_t left)
     return value;
 }
 
+/* Put `value` at an address of this block's shared memory if `wanted`. */
+__device__ __forceinline__ void team_put(uint32_t address, int32_t value, bool wanted) {
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed." TEAM_SCOPE "shared.b32 [%0], %1;}" ::"r"(address), "r"(value),
+                 "r"((uint32_t)wanted)
+                 : "memory");
+}
+
+__device__ __forceinline__ void team_put(uint32_t address, int64_t value, bool wanted) {
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed." TEAM_SCOPE "shared.b64 [%0], %1;}" ::"r"(address), "l"(value),
+                 "r"((uint32_t)wanted)
+                 : "memory");
+}
+
 __device__ __forceinline__ void team_store(uint32_t address, uint64_t value) {
     asm volatile("st.relaxed." TEAM_SCOPE TEAM_SPACE ".u64 [%0], %1;" ::"r"(address), "l"(value) : "memory");
 }

@@ -24,7 +24,8 @@ _TEAMS = 4
 _CONTROL_WORDS = 14
 _TEAM_THREADS = 512  # as in top_down.cu
 _THREADS = 512  # as in direction_optimising.cu
-_WAITING_ARCS = 32  # as there: a row that waits for a warp or a block has more
+_LANE_ARCS = 16  # as there: a row that waits for a warp has more,
+_WARP_ARCS = 512  # and one that waits for a block has this many more
 _NON_PORTABLE_CLUSTER = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 
 
@@ -110,14 +111,14 @@ def _search_both_ways(graph: Graph, source: int, plan: Plan) -> Paths:
     visited, frontier, found = (cupy.empty(words, np.uint32) for _ in range(3))
     queue, control = cupy.empty(num_rows, row), _control()
     distance, predecessor = cupy.empty(num_rows, distance_dtype(None)), cupy.empty(num_rows, row)
-    waiting = cupy.empty(graph.num_arcs // _WAITING_ARCS + 1, row)
+    for_warps, for_blocks = (cupy.empty(graph.num_arcs // arcs + 1, row) for arcs in (_LANE_ARCS, _LANE_ARCS + _WARP_ARCS))
     size = np.int64(num_rows)
     _launch(module, "prepare", num_rows, size, np.int64(words), np.int64(source), plan.closed, visited, distance, predecessor,
             queue, control)  # fmt: skip
     kernel, blocks = _cooperative(module, "search_both_ways")
     kernel((blocks,), (_THREADS,), (
         graph.out.offsets, graph.out.indices, graph.into.offsets, graph.into.indices, plan.ranks, graph.rows_by_id, size,
-        np.int64(graph.num_arcs), np.int64(source), visited, frontier, found, distance, predecessor, queue, waiting, np.int64(len(waiting)), control,
+        np.int64(graph.num_arcs), np.int64(source), visited, frontier, found, distance, predecessor, queue, for_warps, for_blocks, control,
     ))  # fmt: skip
     return Paths(source, distance, predecessor)
 
@@ -131,8 +132,8 @@ def _control() -> Array:
 
 
 def _words(num_rows: int) -> int:
-    """Words of a bitmap, a multiple of four: a warp reads four at a time."""
-    return -(-num_rows // 128) * 4
+    """Words of a bitmap."""
+    return -(-num_rows // 32)
 
 
 def _launch(module: Any, name: str, size: int, *arguments: Any) -> None:

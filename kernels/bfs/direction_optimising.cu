@@ -20,9 +20,10 @@
 #define WINDOW (THREADS * ITEMS) /* rows of the frontier whose arcs are dealt at a time */
 #define TOP_DOWN_ARCS 256        /* top-down from frontiers of at most 1/256 of the arcs (an atomic costs more than a look) ... */
 #define TOP_DOWN_ROWS 2048       /* ... and of at most one window, or 1/2048 of the rows: dealing costs every block a pass over them */
-#define LANE_ARCS 32             /* arcs that a lane tries before the row waits for a warp or a block */
-#define WARP_ARCS 512            /* a row with more is not for a warp but for a block */
-#define BATCH 4                  /* arcs that it tries at once */
+#define LANE_ARCS 16             /* arcs that a lane tries before the row waits for a warp */
+#define WARP_ARCS 512            /* arcs that the warp tries before the row waits for a block */
+#define BATCH 2                  /* arcs that a lane tries at once */
+#define STEPS 4                  /* arcs that each lane of a warp or block tries at once */
 #define RANK_BITS (sizeof(ROW) == 4 ? 32 : 40)
 
 /* What the blocks count together in a level. */
@@ -51,8 +52,8 @@ struct Search {
     int64_t* distance;
     ROW* predecessor;
     ROW* queue;
-    ROW* waiting; /* rows for warps from the front, rows for blocks from the back */
-    ROW* last_waiting;
+    ROW* for_warps;
+    ROW* for_blocks;
     uint32_t* barrier;
 };
 
@@ -189,10 +190,10 @@ __device__ __forceinline__ ROW first_in(const Search& search, const uint32_t* fr
     return -1;
 }
 
-/* Place of the first of `width * BATCH` arcs from `arc` on whose end is in the frontier, of those that this thread tries, or `end`. */
+/* Place of the first of `width * STEPS` arcs from `arc` on whose end is in the frontier, of those that this thread tries, or `end`. */
 __device__ __forceinline__ int64_t try_arcs(const Search& search, const uint32_t* frontier, int64_t arc, int64_t end, int thread, int width) {
     int64_t first = end;
-    for (int k = BATCH - 1; k >= 0; --k) {
+    for (int k = STEPS - 1; k >= 0; --k) {
         const int64_t at = arc + k * width + thread;
         const ROW near = search.in_indices[at < end ? at : end - 1];
         first = at < end && (frontier[near >> 5] >> (near & 31) & 1) ? at : first;
@@ -221,11 +222,7 @@ __device__ __forceinline__ uint32_t search_word(
         nearest = first_in(search, frontier, arc, end - arc > LANE_ARCS ? arc + LANE_ARCS : end);
     }
     if (nearest < 0 && end - arc > LANE_ARCS) {
-        if (end - arc <= WARP_ARCS) {
-            search.waiting[append(&counts->for_warps)] = (ROW)row;
-        } else {
-            search.last_waiting[-(int64_t)append(&counts->for_blocks)] = (ROW)row;
-        }
+        search.for_warps[append(&counts->for_warps)] = (ROW)row;
     }
     if (nearest >= 0) {
         search.distance[row] = level;
@@ -244,31 +241,41 @@ __device__ __forceinline__ uint64_t settle(const Search& search, ROW row, int64_
     return (uint64_t)(search.out_offsets[row + 1] - search.out_offsets[row]);
 }
 
-/* Let the waiting rows look for the frontier: a warp a row, and then a block a row. */
-__device__ void search_waiting(
-    const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, int64_t for_warps, int64_t for_blocks, int64_t* best,
-    Level* counts) {
+/* Let the rows that wait for warps look for the frontier. */
+__device__ void search_with_warps(
+    const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, int64_t waiting, Level* counts) {
     const int lane = threadIdx.x & 31;
     uint64_t rows_found = 0, arcs_found = 0;
-    for (int64_t place = global_thread() >> 5; place < for_warps; place += num_threads() >> 5) {
-        const ROW row = __ldcg(search.waiting + place);
-        const int64_t end = search.in_offsets[row + 1];
-        int64_t first = end;
-        for (int64_t arc = search.in_offsets[row] + LANE_ARCS; arc < end && first == end; arc += BATCH * 32) {
-            first = least_of_warp(try_arcs(search, frontier, arc, end, lane, 32));
+    for (int64_t place = global_thread() >> 5; place < waiting; place += num_threads() >> 5) {
+        const ROW row = __ldcg(search.for_warps + place);
+        const int64_t begin = search.in_offsets[row] + LANE_ARCS, end = search.in_offsets[row + 1];
+        const int64_t stop = end - begin > WARP_ARCS ? begin + WARP_ARCS : end;
+        int64_t first = stop;
+        for (int64_t arc = begin; arc < stop && first == stop; arc += STEPS * 32) {
+            first = least_of_warp(try_arcs(search, frontier, arc, stop, lane, 32));
         }
-        if (lane == 0 && first < end) {
+        if (lane == 0 && first < stop) {
             arcs_found += settle(search, row, first, next, level);
             rows_found += 1;
+        } else if (lane == 0 && stop < end) {
+            search.for_blocks[atomicAdd(&counts->for_blocks, (uint64_t)1)] = row;
         }
     }
-    for (int64_t place = blockIdx.x; place < for_blocks; place += gridDim.x) {
-        const ROW row = __ldcg(search.last_waiting - place);
+    add_of_warp(&counts->found, rows_found);
+    add_of_warp(&counts->arcs, arcs_found);
+}
+
+/* Let the rows that wait for blocks look for the frontier. */
+__device__ void search_with_blocks(
+    const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, int64_t waiting, int64_t* best, Level* counts) {
+    uint64_t rows_found = 0, arcs_found = 0;
+    for (int64_t place = blockIdx.x; place < waiting; place += gridDim.x) {
+        const ROW row = __ldcg(search.for_blocks + place);
         const int64_t end = search.in_offsets[row + 1];
         bool hit = false;
         __syncthreads();
         *best = end;
-        for (int64_t arc = search.in_offsets[row] + LANE_ARCS; arc < end && !hit; arc += BATCH * THREADS) {
+        for (int64_t arc = search.in_offsets[row] + LANE_ARCS + WARP_ARCS; arc < end && !hit; arc += STEPS * THREADS) {
             const int64_t mine = try_arcs(search, frontier, arc, end, threadIdx.x, THREADS);
             hit = __syncthreads_or(mine < end);
             if (mine < end) {
@@ -285,26 +292,29 @@ __device__ void search_waiting(
     add_of_warp(&counts->arcs, arcs_found);
 }
 
-/* One level bottom-up; a warp takes four words at a time. */
-__device__ void search_bottom_up(
-    const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, Level* counts) {
+/* Bottom-up, the rows of a word by a warp. */
+__device__ void search_words(const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, Level* counts) {
     const int lane = threadIdx.x & 31;
-    const int64_t fours = (search.num_rows + 127) / 128;
+    const int64_t words = (search.num_rows + 31) / 32, warps = num_threads() >> 5;
     uint64_t rows_found = 0, arcs_found = 0;
-    for (int64_t four = global_thread() >> 5; four < fours; four += num_threads() >> 5) {
-        const uint4 seen = ((const uint4*)search.visited)[four];
-        const uint32_t words[4] = {seen.x, seen.y, seen.z, seen.w};
-        uint32_t bits[4];
-        for (int k = 0; k < 4; ++k) {
-            bits[k] = words[k] == FULL_WARP ? 0 : search_word(search, frontier, four * 4 + k, words[k], level, arcs_found, counts);
-            rows_found += lane == 0 ? __popc(bits[k]) : 0;
+    int64_t word = global_thread() >> 5;
+    uint32_t seen = word < words ? search.visited[word] : 0;
+    while (word < words) {
+        const int64_t then = word + warps;
+        const uint32_t seen_then = then < words ? search.visited[then] : 0;
+        uint32_t bits = 0;
+        if (seen != FULL_WARP) {
+            bits = search_word(search, frontier, word, seen, level, arcs_found, counts);
         }
         if (lane == 0) {
-            ((uint4*)next)[four] = make_uint4(bits[0], bits[1], bits[2], bits[3]);
-            if (bits[0] | bits[1] | bits[2] | bits[3]) {
-                ((uint4*)search.visited)[four] = make_uint4(seen.x | bits[0], seen.y | bits[1], seen.z | bits[2], seen.w | bits[3]);
+            next[word] = bits;
+            if (bits) {
+                search.visited[word] = seen | bits;
+                rows_found += __popc(bits);
             }
         }
+        word = then;
+        seen = seen_then;
     }
     add_of_warp(&counts->found, rows_found);
     add_of_warp(&counts->arcs, arcs_found);
@@ -312,7 +322,7 @@ __device__ void search_bottom_up(
 
 /* Turn the queue into a bitmap. */
 __device__ void mark_frontier(const Search& search, uint32_t* frontier, int64_t head, int64_t size) {
-    const int64_t words = (search.num_rows + 127) / 128 * 4;
+    const int64_t words = (search.num_rows + 31) / 32;
     for (int64_t word = global_thread(); word < words; word += num_threads()) {
         frontier[word] = 0;
     }
@@ -354,12 +364,13 @@ __device__ void decode_keys(const Search& search, const ROW* rows_by_id, int64_t
 extern "C" __global__ void __launch_bounds__(THREADS, 2) search_both_ways(
     const int64_t* out_offsets, const ROW* out_indices, const int64_t* in_offsets, const ROW* in_indices, const ROW* ranks,
     const ROW* rows_by_id, int64_t num_rows, int64_t num_arcs, int64_t source, uint32_t* visited, uint32_t* frontier,
-    uint32_t* next, int64_t* distance, ROW* predecessor, ROW* queue, ROW* waiting, int64_t most_waiting, Control* control) {
+    uint32_t* next, int64_t* distance, ROW* predecessor, ROW* queue, ROW* for_warps, ROW* for_blocks,
+    Control* control) {
     __shared__ uint64_t prefix[WINDOW];
     __shared__ uint64_t sums[THREADS / 32];
     __shared__ int64_t best;
     const Search search{out_offsets, out_indices, in_offsets, in_indices, ranks, num_rows, visited, distance, predecessor, queue,
-                        waiting, waiting + most_waiting - 1, &control->barrier};
+                        for_warps, for_blocks, &control->barrier};
     const int64_t most_rows = num_rows / TOP_DOWN_ROWS > WINDOW ? num_rows / TOP_DOWN_ROWS : WINDOW;
     int64_t head = 0, tail = 1; /* `queue[:tail]` is every row that was queued, `queue[head:tail]` the last ones */
     int64_t size = 1, arcs = out_offsets[source + 1] - out_offsets[source];
@@ -387,12 +398,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) search_both_ways(
             if (global_thread() == 0) {
                 control->queued = 0;
             }
-            search_bottom_up(search, frontier, next, level, counts);
+            search_words(search, frontier, next, level, counts);
             grid_barrier(&control->barrier);
-            const int64_t for_warps = (int64_t)__ldcg(&counts->for_warps), for_blocks = (int64_t)__ldcg(&counts->for_blocks);
-            if (for_warps + for_blocks > 0) {
-                search_waiting(search, frontier, next, level, for_warps, for_blocks, &best, counts);
+            const int64_t waiting = (int64_t)__ldcg(&counts->for_warps);
+            if (waiting > 0) {
+                search_with_warps(search, frontier, next, level, waiting, counts);
                 grid_barrier(&control->barrier);
+                const int64_t still_waiting = (int64_t)__ldcg(&counts->for_blocks);
+                if (still_waiting > 0) {
+                    search_with_blocks(search, frontier, next, level, still_waiting, &best, counts);
+                    grid_barrier(&control->barrier);
+                }
             }
             uint32_t* other = frontier;
             frontier = next;

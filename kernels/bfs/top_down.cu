@@ -24,7 +24,7 @@
 #define CHAINED_ARCS 10
 #define HUB ((ROW)-1)
 #define NOBODY ((ROW)-1)
-#define CAPACITY ((int)(16384 / sizeof(ROW))) /* rows that one block of the team finds in a level and keeps in shared memory */
+#define CAPACITY (16384u / (uint32_t)sizeof(ROW)) /* rows that one block of the team finds in a level and keeps in shared memory */
 #define TEAM_LIMIT (TEAM_BLOCKS * CAPACITY / 2)
 #define GROUP 8                        /* rows that a warp takes of a part before the next warp does */
 #define SHARERS (WARPS / TEAM_BLOCKS) /* warps of a block that read the same part */
@@ -95,8 +95,21 @@ extern "C" __global__ void prepare(
     }
 }
 
-__device__ __forceinline__ void prefetch(const Quad* quad) {
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(quad));
+/* Predicated steps: a level is a chain of few hundred instructions, and a branch around each step would double it. */
+
+/* Mark `row` as found if `wanted`; returns whether it was not before. */
+__device__ __forceinline__ bool claim(uint32_t* visited, ROW row, bool wanted) {
+    uint32_t before;
+    const uint32_t bit = 1u << (row & 31);
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %3, 0; mov.b32 %0, 0xffffffff; @p atom.relaxed.gpu.global.or.b32 %0, [%1], %2;}"
+                 : "=&r"(before)
+                 : "l"(visited + (row >> 5)), "r"(bit), "r"((uint32_t)wanted)
+                 : "memory");
+    return !(before & bit);
+}
+
+__device__ __forceinline__ void prefetch(const Quad* quad, bool wanted) {
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; @p prefetch.global.L2 [%0];}" ::"l"(quad), "r"((uint32_t)wanted));
 }
 
 /* Keep the ends that were just found: one atomic a warp, all of whose lanes come here. */
@@ -105,7 +118,9 @@ __device__ __forceinline__ void keep_found(const Search& search, const ROW (&end
     const uint32_t before = (1u << (threadIdx.x & 31)) - 1;
     uint32_t lanes[ENDS];
     uint32_t total = 0;
+#pragma unroll
     for (int k = 0; k < ENDS; ++k) {
+        prefetch(search.rows + ends[k], found[k]);
         lanes[k] = __ballot_sync(FULL_WARP, found[k]);
         total += __popc(lanes[k]);
     }
@@ -117,50 +132,52 @@ __device__ __forceinline__ void keep_found(const Search& search, const ROW (&end
         first = keep.reserve(total);
     }
     first = __shfl_sync(FULL_WARP, first, 0);
+#pragma unroll
     for (int k = 0; k < ENDS; ++k) {
-        if (found[k]) {
-            prefetch(search.rows + ends[k]);
-            keep.put(first + __popc(lanes[k] & before), ends[k]);
-        }
+        keep.put(first + __popc(lanes[k] & before), ends[k], found[k]);
         first += __popc(lanes[k]);
     }
 }
 
-/* Find the unvisited ends of `row`'s arcs. All lanes of a warp come here, some without a row. */
+/* Find the unvisited ends of `row`'s arcs. All lanes of a warp come here; those without a row bring -1. */
 template <typename Keep>
-__device__ __forceinline__ void expand(const Search& search, bool active, ROW row, Keep& keep) {
-    Quad quad;
-    if (active) {
+__device__ __forceinline__ void expand(const Search& search, ROW row, Keep& keep) {
+    Quad quad{{row, row, row, row}};
+    if (row >= 0) {
         quad = search.rows[row];
     }
-    uint32_t hubs = __ballot_sync(FULL_WARP, active && quad.slot[0] == HUB);
-    bool open = active && quad.slot[0] != HUB;
-    while (__any_sync(FULL_WARP, open)) {
-        uint32_t words[SLOTS];
-        bool found[SLOTS];
-        for (int k = 0; k < SLOTS; ++k) {
-            words[k] = FULL_WARP;
-            if (open && quad.slot[k] >= 0 && quad.slot[k] != row) {
-                words[k] = atomicOr(search.visited + (quad.slot[k] >> 5), 1u << (quad.slot[k] & 31));
+    uint32_t hubs = 0;
+    for (bool more = true; more;) {
+        const ROW last = quad.slot[SLOTS - 1];
+        const bool is_hub = row >= 0 && quad.slot[0] == HUB, continued = row >= 0 && last < 0;
+        Quad rest{{row, row, row, row}};
+        more = __any_sync(FULL_WARP, is_hub || continued);
+        if (more) {
+            hubs |= __ballot_sync(FULL_WARP, is_hub);
+            quad.slot[0] = is_hub ? row : quad.slot[0];
+            if (continued) {
+                rest = search.rows[~last];
+                quad.slot[SLOTS - 1] = row;
             }
         }
+        bool found[SLOTS];
+#pragma unroll
         for (int k = 0; k < SLOTS; ++k) {
-            found[k] = !(words[k] >> (quad.slot[k] & 31) & 1);
+            found[k] = claim(search.visited, quad.slot[k], quad.slot[k] != row);
         }
         keep_found(search, quad.slot, found, keep);
-        open = open && quad.slot[SLOTS - 1] < 0;
-        if (open) {
-            quad = search.rows[~quad.slot[SLOTS - 1]];
-        }
+        quad = rest;
+        more = more && __any_sync(FULL_WARP, continued);
     }
+#pragma unroll 1
     for (; hubs; hubs &= hubs - 1) {
         const ROW hub = __shfl_sync(FULL_WARP, row, __ffs(hubs) - 1);
         const int64_t end = search.offsets[hub + 1];
+#pragma unroll 1
         for (int64_t first = search.offsets[hub]; first < end; first += 32) {
             const int64_t arc = first + (threadIdx.x & 31);
             const ROW ends[1] = {arc < end ? search.indices[arc] : hub};
-            const uint32_t bit = 1u << (ends[0] & 31);
-            const bool found[1] = {arc < end && !(atomicOr(search.visited + (ends[0] >> 5), bit) & bit)};
+            const bool found[1] = {claim(search.visited, ends[0], arc < end)};
             keep_found(search, ends, found, keep);
         }
     }
@@ -174,50 +191,52 @@ struct ForGrid {
     __device__ Place reserve(uint32_t count) {
         return atomicAdd(length, (uint64_t)count);
     }
-    __device__ void put(Place place, ROW row) {
-        queue[place] = row;
+    __device__ void put(Place place, ROW row, bool found) {
+        if (found) {
+            queue[place] = row;
+        }
     }
 };
 
 struct Shared {
     ROW found[2][CAPACITY];          /* this block's part of the frontier and of the next one; NOBODY where no row is */
     uint64_t counts[2][TEAM_BLOCKS]; /* level + 1 << 32 | length of every block's part */
-    uint32_t mine[3];                /* this block's lengths: this level's, the next one's, and one that is zero */
+    uint32_t mine[4];                /* this block's lengths: place `level & 3` is this level's, the place after the next is zero */
 };
 
 /* Keeps rows in this block's shared memory, and those beyond its capacity in the queue. */
 struct ForTeam {
     typedef uint32_t Place;
-    ROW* found;
+    uint32_t found_here; /* address in shared memory */
     uint32_t* length;
     ROW* queue;
     uint32_t* spilled;
     __device__ Place reserve(uint32_t count) {
         return atomicAdd(length, count);
     }
-    __device__ void put(Place place, ROW row) {
-        if (place < CAPACITY) {
-            *(volatile ROW*)(found + place) = row;
-        } else {
+    __device__ void put(Place place, ROW row, bool found) {
+        team_put(found_here + (place < CAPACITY ? place : 0) * (uint32_t)sizeof(ROW), row, found && place < CAPACITY);
+        if (found && place >= CAPACITY) {
             queue[atomicAdd(spilled, 1u)] = row;
         }
     }
 };
 
-/* End a level: tell every block of the team how many rows this one has found, and return to lane `i` how many block i has. */
-__device__ __forceinline__ uint32_t exchange_counts(Shared& shared, int64_t level) {
+/* End a level: tell every block of the team how many rows this one has found, and return to lane `i` how many block i has.
+   `there` is the address of this block's count in block `threadIdx.x` of the team. */
+__device__ __forceinline__ uint32_t exchange_counts(const Shared& shared, uint32_t there, uint32_t level) {
     const int lane = threadIdx.x & 31;
-    const uint32_t tag = (uint32_t)level + 1;
-    uint64_t* counts = shared.counts[level & 1];
+    const uint32_t tag = level + 1, parity = level & 1;
     __syncthreads();
     if (threadIdx.x < TEAM_BLOCKS) {
-        team_store(team_address(&counts[team_rank()], threadIdx.x), (uint64_t)tag << 32 | shared.mine[level % 3]);
+        team_store(there + parity * (uint32_t)sizeof(shared.counts[0]), (uint64_t)tag << 32 | shared.mine[level & 3]);
     }
+    const uint64_t* count = &shared.counts[parity][lane % TEAM_BLOCKS];
     uint64_t told;
     do {
-        told = lane < TEAM_BLOCKS ? team_look(&counts[lane]) : (uint64_t)tag << 32;
+        told = team_look(count);
     } while (!__all_sync(FULL_WARP, (uint32_t)(told >> 32) == tag));
-    return (uint32_t)told;
+    return lane < TEAM_BLOCKS ? (uint32_t)told : 0;
 }
 
 /* Hand the frontier of shared memory to the grid: behind the rows that have spilled. */
@@ -226,11 +245,11 @@ __device__ void hand_over(const Search& search, const Shared& shared, int64_t he
     for (int block = 0; block < TEAM_BLOCKS; ++block) {
         const int64_t count = (uint32_t)shared.counts[level & 1][block];
         size += count;
-        spilled += count > CAPACITY ? count - CAPACITY : 0;
-        before += block < team_rank() ? (count > CAPACITY ? CAPACITY : count) : 0;
+        spilled += count > (int64_t)CAPACITY ? count - CAPACITY : 0;
+        before += block < team_rank() ? (count > (int64_t)CAPACITY ? CAPACITY : count) : 0;
     }
     const int64_t mine = (uint32_t)shared.counts[level & 1][team_rank()];
-    for (int64_t place = threadIdx.x; place < (mine > CAPACITY ? CAPACITY : mine); place += THREADS) {
+    for (int64_t place = threadIdx.x; place < (mine > (int64_t)CAPACITY ? CAPACITY : mine); place += THREADS) {
         search.queue[head + spilled + before + place] = shared.found[level & 1][place];
     }
     if (team_rank() == 0 && threadIdx.x == 0) {
@@ -252,8 +271,8 @@ __device__ void take_over(const Search& search, Shared& shared, int64_t head, in
         shared.counts[0][threadIdx.x] = shared.counts[1][threadIdx.x] = 0;
     }
     if (threadIdx.x == 0) {
-        shared.mine[level % 3] = (uint32_t)share;
-        shared.mine[(level + 1) % 3] = 0;
+        shared.mine[level & 3] = (uint32_t)share;
+        shared.mine[level + 1 & 3] = 0;
     }
     team_barrier();
 }
@@ -266,31 +285,35 @@ __device__ void search_in_team(const Search& search, Shared& shared, int64_t hea
     const uint32_t owner = warp % TEAM_BLOCKS;
     const uint32_t turn = ((team_rank() - owner) % TEAM_BLOCKS) * SHARERS + warp / TEAM_BLOCKS;
     const uint32_t first = turn * GROUP + lane % GROUP + lane / GROUP * (GROUP * TEAM_BLOCKS * SHARERS);
+    const uint32_t parts = team_address(shared.found[0], owner) + first * (uint32_t)sizeof(ROW);
+    const uint32_t there = team_address(&shared.counts[0][team_rank()], threadIdx.x % TEAM_BLOCKS);
     take_over(search, shared, head, size, level);
     head += size;
     for (;; ++level) {
-        const uint32_t of_lane = exchange_counts(shared, level);
+        const uint32_t of_lane = exchange_counts(shared, there, (uint32_t)level);
         const uint32_t length = __shfl_sync(FULL_WARP, of_lane, owner);
         const uint32_t total = __reduce_add_sync(FULL_WARP, of_lane);
-        if (total == 0 || total > TEAM_LIMIT || __any_sync(FULL_WARP, of_lane > CAPACITY)) {
+        if (total - 1 >= CAPACITY && (total - 1 >= TEAM_LIMIT || __any_sync(FULL_WARP, of_lane > CAPACITY))) {
             hand_over(search, shared, head, level);
             return;
         }
+        const uint32_t parity = (uint32_t)level & 1;
         if (threadIdx.x == 0) {
-            shared.mine[(level + 2) % 3] = 0;
+            shared.mine[level + 2 & 3] = 0;
         }
-        ForTeam keep{shared.found[level + 1 & 1], &shared.mine[(level + 1) % 3], search.queue + head, &search.control->spilled};
-        const uint32_t part = team_address(shared.found[level & 1], owner);
+        ForTeam keep{(uint32_t)__cvta_generic_to_shared(shared.found[parity ^ 1]), &shared.mine[level + 1 & 3], search.queue + head,
+                     &search.control->spilled};
+        uint32_t part = parts + parity * (uint32_t)sizeof(shared.found[0]);
         for (uint32_t place = first; __any_sync(FULL_WARP, place < length); place += 32 * TEAM_BLOCKS * SHARERS) {
-            const bool active = place < length;
-            ROW row = 0;
-            if (active) {
+            ROW row = NOBODY;
+            if (place < length) {
                 do {
-                    row = team_exchange(part + (uint32_t)(place * sizeof(ROW)), NOBODY);
+                    row = team_exchange(part, NOBODY);
                 } while (row == NOBODY);
                 search.distance[row] = level;
             }
-            expand(search, active, row, keep);
+            expand(search, row, keep);
+            part += 32 * TEAM_BLOCKS * SHARERS * (uint32_t)sizeof(ROW);
         }
     }
 }
@@ -300,13 +323,12 @@ __device__ __forceinline__ void expand_in_grid(const Search& search, int64_t hea
     ForGrid keep{search.queue + head + size, found};
     const int lane = threadIdx.x & 31;
     for (int64_t place = global_thread(); place - lane < size; place += num_threads()) {
-        const bool active = place < size;
-        ROW row = 0;
-        if (active) {
+        ROW row = NOBODY;
+        if (place < size) {
             row = __ldcg(search.queue + head + place);
             search.distance[row] = level;
         }
-        expand(search, active, row, keep);
+        expand(search, row, keep);
     }
 }
 
