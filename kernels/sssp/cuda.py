@@ -21,11 +21,11 @@ _FEW_ARCS = 8  # mean out-degree of a row that has arcs; up to here paths are ta
 _SMALL_ROW = 1024  # ... unless a row has more arcs: one lane walks a row
 _TEAM = 16  # blocks of a cluster, from compute capability 9.0 on
 _LIST_BYTES = 4 * 49152  # as in long_paths.cu
-_LEAST_WINDOW, _MOST_WINDOW = 1.0, 16.0  # mean weights
-_FEW, _MANY = 4096, 16384  # rows at hand: below, the window widens, above, it narrows
-_CORE, _LIGHT_WIDTH, _WIDTH = 6.0, 1.0, 8.0  # in the length below which a row has two arcs, if weights are spread evenly
-_ROWS_ARCS, _PIECE = 32, 512  # as in short_paths.cu
-_MEDIUM_ROW, _LARGE_ROW = 32, 2048  # as in predecessors.cu
+_LEAST_WINDOW, _MOST_WINDOW = 1.0, 32.0  # mean weights
+_FEW, _MANY = 2048, 8192  # rows at hand: below, the window widens, above, it narrows
+_CORE, _LIGHT_WIDTH, _WIDTH = 4.0, 0.5, 60.0  # in the length below which a row has two arcs, if weights are spread evenly
+_ROWS_ARCS, _PIECE, _PIECE_BYTES = 32, 512, 16  # as in short_paths.cu
+_MEDIUM_ROW, _LARGE_ROW = 32, 8192  # as in predecessors.cu
 _CONTROL_BYTES = 256
 _NON_PORTABLE_CLUSTER = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 _DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -44,7 +44,7 @@ class Plan:
     mean_degree : float
         Arcs of a row that has any.
     medium, large : index width
-        Rows of 32 and of 2048 in-arcs or more.
+        Rows of 32 in-arcs or more, and of 8192 or more.
     pieces : int
         Pieces that all large rows make (short_paths.cu), out-arcs or in-arcs, whichever are more.
     quads : uint8, or None
@@ -102,7 +102,7 @@ def make_plan(graph: Graph, long_paths: bool) -> Plan:
     medium = cupy.flatnonzero((in_degrees >= _MEDIUM_ROW) & (in_degrees < _LARGE_ROW)).astype(row)
     large = cupy.flatnonzero(in_degrees >= _LARGE_ROW).astype(row)
     mean = float(weights.mean(dtype=np.float64)) if some else 1.0
-    mean_degree = graph.num_arcs / max(1, int(cupy.count_nonzero(cupy.diff(graph.out.offsets))))
+    mean_degree = max(1, graph.num_arcs) / max(1, int(cupy.count_nonzero(cupy.diff(graph.out.offsets))))
     quad_weight = np.dtype(np.int32) if fits else weights.dtype
     sums = np.dtype(np.int32 if fits else np.int64 if integer else np.float64)
     pieces = max(_pieces(graph.out.offsets), _pieces(graph.into.offsets))
@@ -151,7 +151,7 @@ def shorten_in_team(graph: Graph, source: int, plan: Plan) -> Array:
         cupy.cuda.driver.funcSetAttribute(kernel.kernel.ptr, _NON_PORTABLE_CLUSTER, 1)
         blocks = _TEAM
     windows = (_as_length(plan, factor * plan.mean) for factor in (_LEAST_WINDOW, _MOST_WINDOW))
-    kernel((blocks,), (1024 if plan.sums == np.int32 else 512,), (
+    kernel((blocks,), (512,), (
         plan.quads, lengths, pile, piled, np.int64(source), *windows, np.int64(_FEW), np.int64(_MANY), control,
     ), shared_mem=_LIST_BYTES)  # fmt: skip
     return lengths
@@ -162,7 +162,7 @@ def shorten_in_grid(graph: Graph, source: int, plan: Plan) -> Array:
     num_rows, row, out, into = graph.num_vertices, graph.rows_by_id.dtype, graph.out, graph.into
     module = load("sssp/short_paths.cu", ROW=row, WEIGHT=out.weights.dtype, SUM=plan.sums)
     lengths, rows = cupy.empty(num_rows, _length_type(plan)), cupy.empty(2 * num_rows, row)
-    pieces = cupy.empty(2 * plan.pieces * 2 * row.itemsize, np.uint8)
+    pieces = cupy.empty(2 * plan.pieces * _PIECE_BYTES, np.uint8)
     queued, control = cupy.empty(-(-num_rows // 32) * 2, np.uint32), cupy.empty(_CONTROL_BYTES, np.uint8)
     _launch(module, "prepare", num_rows, np.int64(num_rows), np.int64(source), lengths, queued, control)
     kernel, threads = module.get_function("shorten"), 512

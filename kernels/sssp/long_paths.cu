@@ -16,11 +16,9 @@
 #include "cluster.cuh"
 #include "sssp/lengths.cuh"
 
-#ifndef THREADS
-#define THREADS (sizeof(SUM) == 4 ? 1024 : 512)
-#endif
+#define THREADS 512
 #ifndef HOPS
-#define HOPS 2 /* arcs that a lane follows in a step */
+#define HOPS 3 /* arcs that a lane follows in a step */
 #endif
 #define WARPS (THREADS / 32)
 #define SLOTS 4
@@ -184,6 +182,7 @@ __device__ __forceinline__ void keep(const Search& search, int parity, bool want
 
 /* Relax the arcs of `entry` where it is not outdated, and follow the best of them. All lanes of a warp come here. */
 __device__ __forceinline__ void relax(const Search& search, int parity, bool open, Entry entry, Length limit, Length& nearest) {
+    ROW from = entry.row; /* back there no arc is shorter */
     for (int hop = 0; hop < HOPS && __any_sync(FULL_WARP, open); ++hop) {
         Entry best{FAR, 0};
         int64_t at = entry.row;
@@ -198,7 +197,7 @@ __device__ __forceinline__ void relax(const Search& search, int parity, bool ope
             for (int k = 0; k < SLOTS; ++k) {
                 total[k] = FAR;
                 before[k] = 0;
-                if (open && quad.end[k] >= 0 && quad.end[k] != entry.row) {
+                if (open && quad.end[k] >= 0 && quad.end[k] != entry.row && quad.end[k] != from) {
                     total[k] = plus(entry.length, length_of(quad.weight[k]));
                     before[k] = atomicMin(search.lengths + quad.end[k], total[k]);
                     prefetch(search.quads + quad.end[k]);
@@ -223,6 +222,7 @@ __device__ __forceinline__ void relax(const Search& search, int parity, bool ope
                 quad = search.quads[at];
             }
         }
+        from = entry.row;
         entry = best;
         open = best.length != FAR;
     }

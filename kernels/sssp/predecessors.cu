@@ -8,8 +8,9 @@
 #include "sssp/lengths.cuh"
 
 #define SMALL_ROW 32   /* in-arcs; from here on a warp takes a row, below a lane */
-#define LARGE_ROW 2048 /* from here on a block */
+#define LARGE_ROW 8192 /* from here on a block */
 #define THREADS 512
+#define BATCH 4
 
 struct Found {
     uint64_t waiting; /* rows that wait for the second step */
@@ -25,17 +26,26 @@ struct Rows {
     const Length* __restrict__ lengths;
 };
 
-/* Whether `arc` into a row at `length` decides: it is tight from a nearer row, or the row is unreached and its other end not. */
-__device__ __forceinline__ bool decides(const Rows& rows, int64_t arc, Length length) {
-    const Length step = length_of(rows.weights[arc]);
-    if (length == FAR) {
-        return rows.lengths[rows.indices[arc]] != FAR;
+/* Which of `BATCH` arcs into a row at `length`, `apart` from each other, decide: an arc that is tight from a nearer row, or one
+   that leads from a reached row where the row is not. Bit k stands for the k-th; the loads of all overlap. */
+__device__ __forceinline__ uint32_t deciding(const Rows& rows, int64_t arc, int64_t apart, int64_t end, Length length) {
+    Length step[BATCH], near[BATCH];
+    ROW far[BATCH];
+    for (int k = 0; k < BATCH; ++k) {
+        step[k] = arc + k * apart < end ? length_of(rows.weights[arc + k * apart]) : FAR;
     }
-    if (step > length) {
-        return false;
+    for (int k = 0; k < BATCH; ++k) {
+        far[k] = arc + k * apart < end && step[k] <= length ? rows.indices[arc + k * apart] : (ROW)-1;
     }
-    const Length near = rows.lengths[rows.indices[arc]];
-    return near < length && plus(near, step) == length;
+    for (int k = 0; k < BATCH; ++k) {
+        near[k] = far[k] >= 0 ? rows.lengths[far[k]] : FAR;
+    }
+    uint32_t found = 0;
+    for (int k = 0; k < BATCH; ++k) {
+        const bool tight = near[k] < length && (length == FAR || plus(near[k], step[k]) == length);
+        found |= tight ? 1u << k : 0;
+    }
+    return found;
 }
 
 template <typename Distance>
@@ -67,10 +77,11 @@ extern "C" __global__ void __launch_bounds__(THREADS) find_in_lanes(
             continue;
         }
         const Length length = lengths[row];
-        while (arc < end && !decides(rows, arc, length)) {
-            ++arc;
+        uint32_t decided = 0;
+        for (; arc < end && !decided; arc += BATCH) {
+            decided = deciding(rows, arc, 1, end, length);
         }
-        conclude(rows, row, arc < end ? arc : -1, length, source, distance, predecessor, waiting, found);
+        conclude(rows, row, decided ? arc - BATCH + __ffs(decided) - 1 : -1, length, source, distance, predecessor, waiting, found);
     }
 }
 
@@ -85,13 +96,11 @@ extern "C" __global__ void __launch_bounds__(THREADS) find_in_warps(
         const int64_t end = offsets[row + 1];
         const Length length = lengths[row];
         int64_t decided = -1;
-        for (int64_t first = offsets[row]; first < end && decided < 0; first += 64) {
-            const int64_t one = first + lane, other = one + 32;
-            const bool here = one < end && decides(rows, one, length);
-            const bool there = other < end && decides(rows, other, length);
-            const uint32_t near = __ballot_sync(FULL_WARP, here), after = __ballot_sync(FULL_WARP, there);
-            if (near | after) {
-                decided = near ? first + __ffs(near) - 1 : first + 31 + __ffs(after);
+        for (int64_t first = offsets[row]; first < end && decided < 0; first += 32 * BATCH) {
+            const uint32_t mine = deciding(rows, first + lane, 32, end, length);
+            for (int k = BATCH - 1; k >= 0; --k) {
+                const uint32_t lanes = __ballot_sync(FULL_WARP, mine >> k & 1);
+                decided = lanes ? first + 32 * k + __ffs(lanes) - 1 : decided;
             }
         }
         if (lane == 0) {
@@ -114,12 +123,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) find_in_blocks(
             decided = ~0ull;
         }
         __syncthreads();
-        for (int64_t first = begin; first < end; first += 4 * THREADS) {
-            uint64_t mine = ~0ull;
-            for (int k = 3; k >= 0; --k) {
-                const int64_t arc = first + k * THREADS + threadIdx.x;
-                mine = arc < end && decides(rows, arc, length) ? (uint64_t)arc : mine;
-            }
+        for (int64_t first = begin + threadIdx.x; first - threadIdx.x < end; first += THREADS * BATCH) {
+            const uint32_t found_here = deciding(rows, first, THREADS, end, length);
+            const uint64_t mine = found_here ? (uint64_t)(first + THREADS * (__ffs(found_here) - 1)) : ~0ull;
             if (mine != ~0ull) {
                 atomicMin(&decided, mine);
             }

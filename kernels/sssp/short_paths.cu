@@ -19,11 +19,15 @@
 #define THREADS 512
 #define SMALL_ROW 32
 #define PIECE 512
+#ifndef BATCH
 #define BATCH 4
+#define BLOCKS 2
+#endif
+#define SCAN 4
 
-struct Piece {
+struct alignas(16) Piece {
+    uint64_t arcs; /* the first one, and in the last 10 bits how many */
     ROW row;
-    uint32_t number;
 };
 
 struct Control {
@@ -68,53 +72,93 @@ extern "C" __global__ void prepare(int64_t num_rows, int64_t source, Length* len
     }
 }
 
-/* Put `row` into the next queue, with these arcs of it. */
-__device__ __forceinline__ void enqueue(const Search& search, const Arcs& arcs, int64_t row) {
-    const int64_t degree = arcs.offsets[row + 1] - arcs.offsets[row];
-    const int next = (search.turn + 1) % 3, side = search.parity ^ 1;
-    if (degree >= SMALL_ROW) {
-        const int64_t count = (degree + PIECE - 1) / PIECE;
-        Piece* place = search.pieces + side * search.most_pieces + atomicAdd(&search.control->pieces[next], (uint64_t)count);
-        for (int64_t number = 0; number < count; ++number) {
-            place[number] = Piece{(ROW)row, (uint32_t)number};
-        }
-    } else if (degree > 0) {
-        search.rows[side * search.num_rows + append(&search.control->rows[next])] = (ROW)row;
-    }
-}
-
 __device__ __forceinline__ uint32_t* bitmap(const Search& search, int side) {
     return search.queued + side * ((search.num_rows + 31) / 32);
 }
 
-/* Lower a row to `total`, if that is less. */
-__device__ __forceinline__ void improve(const Search& search, ROW row, Length total) {
-    if (atomicMin(search.lengths + row, total) > total && total < search.limit) {
-        const uint32_t bit = 1u << (row & 31);
-        if (!(atomicOr(bitmap(search, search.parity ^ 1) + (row >> 5), bit) & bit)) {
-            enqueue(search, search.out, row);
+/* Rows that a warp is about to append to the next queue: one atomic for 32 of them. */
+struct Stage {
+    ROW* rows; /* 64, in shared memory */
+    int count;
+};
+
+__device__ __forceinline__ void flush(const Search& search, Stage& stage, int count) {
+    const int lane = threadIdx.x & 31;
+    uint64_t first = 0;
+    __syncwarp();
+    if (lane == 0) {
+        first = atomicAdd(&search.control->rows[(search.turn + 1) % 3], (uint64_t)count);
+    }
+    first = __shfl_sync(FULL_WARP, first, 0);
+    if (lane < count) {
+        search.rows[(search.parity ^ 1) * search.num_rows + first + lane] = stage.rows[lane];
+    }
+    __syncwarp();
+    stage.rows[lane] = stage.rows[lane + 32];
+    __syncwarp();
+    stage.count -= count;
+}
+
+/* Put the lanes' wanted rows into the next queue, with these arcs of them. All lanes of the warp come here. */
+__device__ __forceinline__ void enqueue(const Search& search, Stage& stage, const Arcs& arcs, bool wanted, int64_t row) {
+    if (!__any_sync(FULL_WARP, wanted)) {
+        return;
+    }
+    const int64_t degree = wanted ? arcs.offsets[row + 1] - arcs.offsets[row] : 0;
+    if (degree >= SMALL_ROW) {
+        const int64_t count = (degree + PIECE - 1) / PIECE;
+        const uint64_t first = atomicAdd(&search.control->pieces[(search.turn + 1) % 3], (uint64_t)count);
+        Piece* place = search.pieces + (search.parity ^ 1) * search.most_pieces + first;
+        int64_t begin = arcs.offsets[row];
+        for (int64_t left = degree; left > 0; left -= PIECE, begin += PIECE) {
+            *place++ = Piece{(uint64_t)begin << 10 | (uint64_t)(left < PIECE ? left : PIECE), (ROW)row};
         }
+    }
+    const bool small = degree > 0 && degree < SMALL_ROW;
+    const uint32_t lanes = __ballot_sync(FULL_WARP, small);
+    if (small) {
+        stage.rows[stage.count + __popc(lanes & ((1u << (threadIdx.x & 31)) - 1))] = (ROW)row;
+    }
+    stage.count += __popc(lanes);
+    if (stage.count >= 32) {
+        flush(search, stage, 32);
     }
 }
 
+/* Lower a row to `total`, if that is less. Returns whether the row has to be queued. */
+__device__ __forceinline__ bool improve(const Search& search, ROW row, Length total) {
+    if (atomicMin(search.lengths + row, total) > total && total < search.limit) {
+        const uint32_t bit = 1u << (row & 31);
+        return !(atomicOr(bitmap(search, search.parity ^ 1) + (row >> 5), bit) & bit);
+    }
+    return false;
+}
+
 /* Relax arcs of one piece. */
-__device__ __forceinline__ void push_piece(const Search& search, Length length, int64_t begin, int64_t end) {
-    for (int64_t first = begin + (threadIdx.x & 31); first < end; first += 32 * BATCH) {
-        Length total[BATCH], old[BATCH];
+__device__ __forceinline__ void push_piece(const Search& search, Stage& stage, Length length, int64_t begin, int64_t end) {
+    const int lane = threadIdx.x & 31;
+    for (int64_t first = begin + lane; first - lane < end; first += 32 * BATCH) {
+        Length total[BATCH];
         ROW far[BATCH];
+        bool wanted[BATCH];
         for (int k = 0; k < BATCH; ++k) {
-            const int64_t arc = first + 32 * k;
-            total[k] = arc < end ? plus(length, length_of(search.out.weights[arc])) : FAR;
+            total[k] = first + 32 * k < end ? length_of(search.out.weights[first + 32 * k]) : FAR;
         }
         for (int k = 0; k < BATCH; ++k) {
+            total[k] = plus(length, total[k]);
             far[k] = total[k] < search.cap ? search.out.indices[first + 32 * k] : (ROW)-1;
         }
         for (int k = 0; k < BATCH; ++k) {
-            old[k] = far[k] >= 0 ? search.lengths[far[k]] : (Length)0;
+            wanted[k] = total[k] < (far[k] >= 0 ? search.lengths[far[k]] : (Length)0);
         }
+        bool any = false;
         for (int k = 0; k < BATCH; ++k) {
-            if (total[k] < old[k]) {
-                improve(search, far[k], total[k]);
+            wanted[k] = wanted[k] && improve(search, far[k], total[k]);
+            any = any || wanted[k];
+        }
+        if (__any_sync(FULL_WARP, any)) {
+            for (int k = 0; k < BATCH; ++k) {
+                enqueue(search, stage, search.out, wanted[k], far[k]);
             }
         }
     }
@@ -133,27 +177,33 @@ __device__ __forceinline__ void pull_piece(const Search& search, ROW row, int64_
     }
 }
 
+__device__ __forceinline__ Piece piece_at(const Piece* pieces, int64_t place, int64_t count) {
+    return place < count ? Piece{__ldcg(&pieces[place].arcs), __ldcg(&pieces[place].row)} : Piece{0, 0};
+}
+
 template <bool PULL>
-__device__ __forceinline__ void take_pieces(const Search& search, int64_t count) {
-    const Arcs& arcs = PULL ? search.into : search.out;
+__device__ __forceinline__ void take_pieces(const Search& search, Stage& stage, int64_t count) {
     const Piece* pieces = search.pieces + search.parity * search.most_pieces;
-    for (int64_t place = global_thread() >> 5; place < count; place += num_threads() >> 5) {
-        const Piece piece{__ldcg(&pieces[place].row), __ldcg(&pieces[place].number)};
-        const int64_t begin = arcs.offsets[piece.row] + (int64_t)piece.number * PIECE, row_end = arcs.offsets[piece.row + 1];
-        const int64_t end = begin + PIECE < row_end ? begin + PIECE : row_end;
+    const int64_t warps = num_threads() >> 5;
+    int64_t place = global_thread() >> 5;
+    Piece next = piece_at(pieces, place, count);
+    for (; place < count; place += warps) {
+        const Piece piece = next;
+        next = piece_at(pieces, place + warps, count); /* on its way while this one is relaxed */
+        const int64_t begin = (int64_t)(piece.arcs >> 10), end = begin + (int64_t)(piece.arcs & 1023);
         if (PULL) {
             pull_piece(search, piece.row, begin, end);
         } else {
             if ((threadIdx.x & 31) == 0) {
                 bitmap(search, search.parity)[piece.row >> 5] = 0;
             }
-            push_piece(search, __ldcg(search.lengths + piece.row), begin, end);
+            push_piece(search, stage, __ldcg(search.lengths + piece.row), begin, end);
         }
     }
 }
 
 template <bool PULL>
-__device__ __forceinline__ void take_rows(const Search& search, int64_t count) {
+__device__ __forceinline__ void take_rows(const Search& search, Stage& stage, int64_t count) {
     const Arcs& arcs = PULL ? search.into : search.out;
     const int lane = threadIdx.x & 31;
     for (int64_t place = global_thread(); place - lane < count; place += num_threads()) {
@@ -184,46 +234,53 @@ __device__ __forceinline__ void take_rows(const Search& search, int64_t count) {
             const int64_t arc = __shfl_sync(FULL_WARP, begin, of) + item;
             const Length near = __shfl_sync(FULL_WARP, length, of);
             const ROW owner = __shfl_sync(FULL_WARP, row, of);
-            if (item < all) {
-                const Length step = length_of(arcs.weights[arc]);
-                if (PULL) {
-                    const Length other = search.lengths[arcs.indices[arc]];
-                    if (other < FAR && plus(other, step) < near) {
-                        atomicMin(search.lengths + owner, plus(other, step));
-                    }
-                } else {
-                    const Length total = plus(near, step);
-                    const ROW far = total < search.cap ? arcs.indices[arc] : owner;
-                    if (total < search.cap && total < search.lengths[far]) {
-                        improve(search, far, total);
-                    }
+            const Length step = item < all ? length_of(arcs.weights[arc]) : FAR;
+            if (PULL) {
+                const Length other = item < all ? search.lengths[arcs.indices[arc]] : FAR;
+                if (other < FAR && plus(other, step) < near) {
+                    atomicMin(search.lengths + owner, plus(other, step));
                 }
+            } else {
+                const Length total = plus(near, step);
+                const ROW far = total < search.cap ? arcs.indices[arc] : owner;
+                const bool wanted = total < search.cap && total < search.lengths[far] && improve(search, far, total);
+                enqueue(search, stage, arcs, wanted, far);
             }
         }
     }
 }
 
-/* Queue the rows with lengths from `from` up to the limit, and find the least length from there on. */
-__device__ __forceinline__ void fill_bucket(const Search& search, Length from) {
+/* Queue the rows with lengths from `from` up to `last`, with these arcs of them. Returns the least length of this lane from there on. */
+__device__ __forceinline__ Length queue_between(const Search& search, Stage& stage, const Arcs& arcs, Length from, Length last) {
+    const int lane = threadIdx.x & 31;
     Length nearest = FAR;
-#pragma unroll 4
-    for (int64_t row = global_thread(); row < search.num_rows; row += num_threads()) {
-        const Length length = __ldcg(search.lengths + row);
-        if (length >= search.limit) {
-            nearest = smaller(nearest, length);
-        } else if (length >= from) {
-            enqueue(search, search.out, row);
+    for (int64_t first = global_thread(); first - lane < search.num_rows; first += SCAN * num_threads()) {
+        Length length[SCAN];
+        for (int k = 0; k < SCAN; ++k) {
+            const int64_t row = first + k * num_threads();
+            length[k] = row < search.num_rows ? __ldcg(search.lengths + row) : 0;
+        }
+        for (int k = 0; k < SCAN; ++k) {
+            const int64_t row = first + k * num_threads();
+            nearest = length[k] > last ? smaller(nearest, length[k]) : nearest;
+            enqueue(search, stage, arcs, row < search.num_rows && length[k] >= from && length[k] <= last, row);
         }
     }
-    __syncwarp();
-    nearest = least_of_warp(nearest);
+    return nearest;
+}
+
+__device__ __forceinline__ void fill_bucket(const Search& search, Stage& stage, Length from) {
+    const Length nearest = least_of_warp(queue_between(search, stage, search.out, from, search.limit - 1));
     if ((threadIdx.x & 31) == 0 && nearest < FAR) {
         atomicMin(&search.control->nearest[(search.turn + 1) % 3], (uint64_t)nearest);
     }
 }
 
 /* All blocks have done this turn: what they queued is the queue. */
-__device__ __forceinline__ void end_turn(Search& search) {
+__device__ __forceinline__ void end_turn(Search& search, Stage& stage) {
+    if (stage.count > 0) {
+        flush(search, stage, stage.count);
+    }
     if (global_thread() == 0) {
         const int after = (search.turn + 2) % 3;
         search.control->rows[after] = search.control->pieces[after] = 0;
@@ -235,20 +292,20 @@ __device__ __forceinline__ void end_turn(Search& search) {
 }
 
 /* Settle, bucket by bucket, all rows with a length from `from` to the cap. The queue holds what there is below `from + width`. */
-__device__ __forceinline__ void settle(Search& search, Length width) {
+__device__ __forceinline__ void settle(Search& search, Stage& stage, Length width) {
     for (;;) {
         const int64_t rows = (int64_t)__ldcg(&search.control->rows[search.turn]);
         const int64_t pieces = (int64_t)__ldcg(&search.control->pieces[search.turn]);
         if (rows + pieces > 0) {
-            take_pieces<false>(search, pieces);
-            take_rows<false>(search, rows);
-            end_turn(search);
+            take_pieces<false>(search, stage, pieces);
+            take_rows<false>(search, stage, rows);
+            end_turn(search, stage);
             continue;
         }
         const Length from = search.limit;
         search.limit = beyond(from, width);
-        fill_bucket(search, from);
-        end_turn(search);
+        fill_bucket(search, stage, from);
+        end_turn(search, stage);
         const Length nearest = (Length)__ldcg(&search.control->nearest[search.turn]);
         if (__ldcg(&search.control->rows[search.turn]) + __ldcg(&search.control->pieces[search.turn]) == 0) {
             if (nearest == FAR) {
@@ -259,26 +316,24 @@ __device__ __forceinline__ void settle(Search& search, Length width) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2) shorten(
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) shorten(
     const int64_t* out_offsets, const ROW* out_indices, const WEIGHT* out_weights, const int64_t* in_offsets, const ROW* in_indices,
     const WEIGHT* in_weights, int64_t num_rows, int64_t source, Length* lengths, ROW* rows, Piece* pieces, int64_t most_pieces,
     uint32_t* queued, Length core, Length light_width, Length width, Control* control) {
     Search search{
         {out_offsets, out_indices, out_weights}, {in_offsets, in_indices, in_weights}, num_rows, lengths, rows, pieces, most_pieces,
         queued, control, 0, 0, 0, core};
-    settle(search, light_width);
+    __shared__ ROW staged[THREADS / 32][64];
+    Stage stage{staged[threadIdx.x >> 5], 0};
+    settle(search, stage, light_width);
 
-    for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
-        if (__ldcg(lengths + row) == FAR) {
-            enqueue(search, search.into, row);
-        }
-    }
-    end_turn(search);
-    take_pieces<true>(search, (int64_t)__ldcg(&control->pieces[search.turn]));
-    take_rows<true>(search, (int64_t)__ldcg(&control->rows[search.turn]));
-    end_turn(search);
+    queue_between(search, stage, search.into, FAR, FAR);
+    end_turn(search, stage);
+    take_pieces<true>(search, stage, (int64_t)__ldcg(&control->pieces[search.turn]));
+    take_rows<true>(search, stage, (int64_t)__ldcg(&control->rows[search.turn]));
+    end_turn(search, stage);
 
     search.limit = core;
     search.cap = FAR;
-    settle(search, width);
+    settle(search, stage, width);
 }
