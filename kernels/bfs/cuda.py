@@ -7,6 +7,7 @@ Graphs of few arcs a row and no large row (roads, grids) have many levels, and a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import cupy
@@ -20,7 +21,8 @@ _FEW_ARCS = 8  # mean out-degree of a row that has arcs; up to here a graph is s
 _SMALL_ROW = 1024  # ... unless a row has more arcs: a warp takes a row
 _CHAINED_ARCS = 10  # as in top_down.cu: a row of up to 4 arcs is one Quad, of up to 7 two, of up to 10 three
 _TEAM = 16  # blocks of a cluster, from compute capability 9.0 on
-_TEAMS = 4
+_TEAMS = 4  # for the levels that are too large for one; more make the grid's barrier slower
+_STRIDING_THREADS = 256
 _CONTROL_WORDS = 14
 _TEAM_THREADS = 512  # as in top_down.cu
 _THREADS = 512  # as in direction_optimising.cu
@@ -75,8 +77,8 @@ def _slotted(graph: Graph) -> Plan:
     chained = degrees[(degrees > 4) & (degrees <= _CHAINED_ARCS)]
     slots = cupy.empty((graph.num_vertices + int(((chained - 2) // 3).sum()), 4), row)
     used = cupy.zeros(1, np.uint64)
-    _launch(_module("top_down", row), "slot_rows", graph.num_vertices, graph.out.offsets, graph.out.indices,
-            np.int64(graph.num_vertices), slots, used)  # fmt: skip
+    size = np.int64(graph.num_vertices)
+    _launch("top_down", "slot_rows", row, graph.num_vertices, graph.out.offsets, graph.out.indices, size, slots, used)
     return Plan(slots, None, None)
 
 
@@ -86,45 +88,41 @@ def _two_ways(graph: Graph) -> Plan:
     ranks[graph.rows_by_id] = cupy.arange(graph.num_vertices, dtype=row)
     words = _words(graph.num_vertices)
     closed = cupy.empty(words, np.uint32)
-    _launch(_module("direction_optimising", row), "find_closed", words * 32, graph.into.offsets, np.int64(graph.num_vertices),
-            np.int64(words), closed)  # fmt: skip
+    size = np.int64(graph.num_vertices)
+    _launch("direction_optimising", "find_closed", row, words * 32, graph.into.offsets, size, np.int64(words), closed)
     return Plan(None, ranks, closed)
 
 
 def _search_top_down(graph: Graph, source: int, plan: Plan) -> Paths:
     num_rows, row = graph.num_vertices, graph.rows_by_id.dtype
-    module = _module("top_down", row)
     visited, queue, control = cupy.empty(_words(num_rows), np.uint32), cupy.empty(num_rows, row), _control()
-    distance, predecessor = cupy.empty(num_rows, distance_dtype(None)), cupy.empty(num_rows, row)
+    distance = cupy.empty(num_rows, distance_dtype(None))
     size = np.int64(num_rows)
-    _launch(module, "prepare", num_rows, size, np.int64(source), visited, distance, queue, control)
-    kernel, blocks = _cooperative(module, "search_levels")
+    _launch("top_down", "prepare", row, num_rows, size, np.int64(source), visited, distance, queue, control)
+    kernel, blocks = _search_kernel("top_down", "search_levels", row, cupy.cuda.Device().id)
     kernel((blocks,), (_TEAM_THREADS,), (plan.slots, graph.out.offsets, graph.out.indices, visited, distance, queue, control))
-    _launch(module, "find_predecessors", num_rows, graph.into.offsets, graph.into.indices, distance, size, predecessor)
+    predecessor = cupy.empty(num_rows, row)
+    into = graph.into
+    _launch("top_down", "find_predecessors", row, num_rows, into.offsets, into.indices, distance, size, predecessor)
     return Paths(source, distance, predecessor)
 
 
 def _search_both_ways(graph: Graph, source: int, plan: Plan) -> Paths:
-    num_rows, row = graph.num_vertices, graph.rows_by_id.dtype
-    module = _module("direction_optimising", row)
+    num_rows, row, out, into = graph.num_vertices, graph.rows_by_id.dtype, graph.out, graph.into
     words = _words(num_rows)
-    visited, frontier, found = (cupy.empty(words, np.uint32) for _ in range(3))
-    queue, control = cupy.empty(num_rows, row), _control()
+    visited, queue, control = cupy.empty(words, np.uint32), cupy.empty(num_rows, row), _control()
     distance, predecessor = cupy.empty(num_rows, distance_dtype(None)), cupy.empty(num_rows, row)
-    for_warps, for_blocks = (cupy.empty(graph.num_arcs // arcs + 1, row) for arcs in (_LANE_ARCS, _LANE_ARCS + _WARP_ARCS))
     size = np.int64(num_rows)
-    _launch(module, "prepare", num_rows, size, np.int64(words), np.int64(source), plan.closed, visited, distance, predecessor,
-            queue, control)  # fmt: skip
-    kernel, blocks = _cooperative(module, "search_both_ways")
+    _launch("direction_optimising", "prepare", row, num_rows, size, np.int64(words), np.int64(source), plan.closed, visited,
+            distance, predecessor, queue, control)  # fmt: skip
+    frontier, found = cupy.empty(words, np.uint32), cupy.empty(words, np.uint32)
+    for_warps, for_blocks = (cupy.empty(graph.num_arcs // arcs + 1, row) for arcs in (_LANE_ARCS, _LANE_ARCS + _WARP_ARCS))
+    kernel, blocks = _search_kernel("direction_optimising", "search_both_ways", row, cupy.cuda.Device().id)
     kernel((blocks,), (_THREADS,), (
-        graph.out.offsets, graph.out.indices, graph.into.offsets, graph.into.indices, plan.ranks, graph.rows_by_id, size,
-        np.int64(graph.num_arcs), np.int64(source), visited, frontier, found, distance, predecessor, queue, for_warps, for_blocks, control,
+        out.offsets, out.indices, into.offsets, into.indices, plan.ranks, graph.rows_by_id, size, np.int64(graph.num_arcs),
+        np.int64(source), visited, frontier, found, distance, predecessor, queue, for_warps, for_blocks, control,
     ))  # fmt: skip
     return Paths(source, distance, predecessor)
-
-
-def _module(name: str, row: np.dtype[Any]) -> Any:
-    return load(f"bfs/{name}.cu", ROW=row)
 
 
 def _control() -> Array:
@@ -136,33 +134,25 @@ def _words(num_rows: int) -> int:
     return -(-num_rows // 32)
 
 
-def _launch(module: Any, name: str, size: int, *arguments: Any) -> None:
+def _launch(source: str, name: str, row: np.dtype[Any], size: int, *arguments: Any) -> None:
     """Run a kernel whose threads stride over `size` elements, on as many threads as the GPU holds at a time."""
-    kernel = module.get_function(name)
-    threads = 256
-    blocks = _resident_blocks(kernel, threads)
-    kernel((max(1, min(blocks, -(-size // threads))),), (threads,), arguments)
+    kernel, most_blocks = _kernel(source, name, row, _STRIDING_THREADS, cupy.cuda.Device().id)
+    kernel((max(1, min(most_blocks, -(-size // _STRIDING_THREADS))),), (_STRIDING_THREADS,), arguments)
 
 
-_RESIDENT: dict[tuple[int, int, int], int] = {}
+@cache
+def _kernel(source: str, name: str, row: np.dtype[Any], threads: int, device: int) -> tuple[Any, int]:
+    """A kernel of `kernels/bfs/SOURCE.cu`, and how many of its blocks the GPU holds at a time."""
+    kernel = load(f"bfs/{source}.cu", ROW=row).get_function(name)
+    a_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, threads, 0)
+    return kernel, a_processor * cupy.cuda.Device(device).attributes["MultiProcessorCount"]
 
 
-def _resident_blocks(kernel: Any, threads: int) -> int:
-    """Blocks of `kernel` that the GPU holds at a time."""
-    device = cupy.cuda.Device()
-    key = (device.id, kernel.kernel.ptr, threads)
-    if key not in _RESIDENT:
-        a_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, threads, 0)
-        _RESIDENT[key] = a_processor * device.attributes["MultiProcessorCount"]
-    return _RESIDENT[key]
-
-
-def _cooperative(module: Any, name: str) -> tuple[Any, int]:
-    """A search's kernel, and the blocks of its launch."""
-    kernel = module.get_function(name)
-    if name == "search_both_ways":
-        return kernel, _resident_blocks(kernel, _THREADS)
-    if int(cupy.cuda.Device().compute_capability) < 90:
-        return kernel, _resident_blocks(kernel, _TEAM_THREADS)
-    cupy.cuda.driver.funcSetAttribute(kernel.kernel.ptr, _NON_PORTABLE_CLUSTER, 1)
-    return kernel, _TEAM * _TEAMS
+@cache
+def _search_kernel(source: str, name: str, row: np.dtype[Any], device: int) -> tuple[Any, int]:
+    """The kernel of a whole search, and the blocks of its launch."""
+    kernel, blocks = _kernel(source, name, row, _THREADS if source == "direction_optimising" else _TEAM_THREADS, device)
+    if source == "top_down" and int(cupy.cuda.Device(device).compute_capability) >= 90:
+        cupy.cuda.driver.funcSetAttribute(kernel.kernel.ptr, _NON_PORTABLE_CLUSTER, 1)
+        blocks = _TEAM * _TEAMS
+    return kernel, blocks

@@ -209,18 +209,12 @@ __device__ __forceinline__ int64_t least_of_warp(int64_t value) {
     return value;
 }
 
-/* Let the unvisited rows of one word look for the frontier; returns the bits of those that found it. */
+/* Let the unvisited rows of one word look for the frontier, each in its arcs `arc..end-1`, none if it is visited; returns the bits
+   of those that found it. */
 __device__ __forceinline__ uint32_t search_word(
-    const Search& search, const uint32_t* frontier, int64_t word, uint32_t seen, int64_t level, uint64_t& arcs_found, Level* counts) {
-    const int lane = threadIdx.x & 31;
-    const int64_t row = word * 32 + lane;
-    int64_t arc = 0, end = 0;
-    ROW nearest = -1;
-    if (!(seen >> lane & 1)) {
-        arc = search.in_offsets[row];
-        end = search.in_offsets[row + 1];
-        nearest = first_in(search, frontier, arc, end - arc > LANE_ARCS ? arc + LANE_ARCS : end);
-    }
+    const Search& search, const uint32_t* frontier, int64_t row, int64_t arc, int64_t end, int64_t level, uint64_t& arcs_found,
+    Level* counts) {
+    const ROW nearest = first_in(search, frontier, arc, end - arc > LANE_ARCS ? arc + LANE_ARCS : end);
     if (nearest < 0 && end - arc > LANE_ARCS) {
         search.for_warps[append(&counts->for_warps)] = (ROW)row;
     }
@@ -292,29 +286,36 @@ __device__ void search_with_blocks(
     add_of_warp(&counts->arcs, arcs_found);
 }
 
-/* Bottom-up, the rows of a word by a warp. */
+/* Bottom-up, the rows of a word by a warp; the next word's arcs and the bits of the one after are on their way meanwhile. */
 __device__ void search_words(const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, Level* counts) {
     const int lane = threadIdx.x & 31;
     const int64_t words = (search.num_rows + 31) / 32, warps = num_threads() >> 5;
     uint64_t rows_found = 0, arcs_found = 0;
-    int64_t word = global_thread() >> 5;
-    uint32_t seen = word < words ? search.visited[word] : 0;
-    while (word < words) {
-        const int64_t then = word + warps;
-        const uint32_t seen_then = then < words ? search.visited[then] : 0;
+    uint32_t seen = FULL_WARP, seen_then = FULL_WARP;
+    int64_t arc = 0, end = 0;
+    for (int64_t word = (global_thread() >> 5) - 2 * warps; word < words; word += warps) {
+        const int64_t then = word + warps, later = then + warps;
+        const uint32_t seen_later = later < words ? search.visited[later] : FULL_WARP;
+        int64_t arc_then = 0, end_then = 0;
+        if (!(seen_then >> lane & 1)) {
+            arc_then = search.in_offsets[then * 32 + lane];
+            end_then = search.in_offsets[then * 32 + lane + 1];
+        }
         uint32_t bits = 0;
         if (seen != FULL_WARP) {
-            bits = search_word(search, frontier, word, seen, level, arcs_found, counts);
+            bits = search_word(search, frontier, word * 32 + lane, arc, end, level, arcs_found, counts);
         }
-        if (lane == 0) {
+        if (lane == 0 && word >= 0) {
             next[word] = bits;
             if (bits) {
                 search.visited[word] = seen | bits;
                 rows_found += __popc(bits);
             }
         }
-        word = then;
+        arc = arc_then;
+        end = end_then;
         seen = seen_then;
+        seen_then = seen_later;
     }
     add_of_warp(&counts->found, rows_found);
     add_of_warp(&counts->arcs, arcs_found);

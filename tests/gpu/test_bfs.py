@@ -1,8 +1,10 @@
 """BFS on the GPU: the CPU's answer to the byte, whatever the graph, its order, its widths, and what memory held before."""
 
+# ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -95,8 +97,12 @@ def test_rows_of_every_small_degree_and_hubs() -> None:
 def test_frontiers_too_large_for_a_team() -> None:
     """Three levels of a tree with rows of 10 arcs: 1, 400, 4000, 40,000 rows; and back."""
     levels = [np.arange(1), np.arange(1, 401), np.arange(401, 4401), np.arange(4401, 44_401)]
-    edges = [(parent, child) for above, below in zip(levels, levels[1:], strict=False)
-             for parent, children in zip(above, below.reshape(len(above), -1), strict=True) for child in children]  # fmt: skip
+    edges = [
+        (parent, child)
+        for above, below in pairwise(levels)
+        for parent, children in zip(above, below.reshape(len(above), -1), strict=True)
+        for child in children
+    ]
     edges += [(child, 50_000 + child // 7) for child in levels[3]]
     check(graph_of(EdgeList("tree", tuple((int(a), int(b)) for a, b in edges), directed=False)), [0, 17, 44_400])
 
