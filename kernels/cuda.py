@@ -33,12 +33,17 @@ def load(source: str, **types: np.dtype[Any]) -> Any:
 
 
 @cache
-def cooperative(source: str, name: str, threads: int, device: int, **types: np.dtype[Any]) -> tuple[Any, int]:
-    """Kernel `name` of `kernels/SOURCE` for these types, and how many blocks of so many threads `device` holds at a time."""
+def cooperative(source: str, name: str, threads: int, device: int, shared: int = 0, **types: np.dtype[Any]) -> tuple[Any, int]:
+    """Kernel `name` of `kernels/SOURCE` for these types, and how many of its blocks `device` holds at a time.
+
+    A block has `threads` threads and, beside what the source says, `shared` bytes of shared memory.
+    """
     import cupy
 
     kernel = load(source, **types).get_function(name)
-    a_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, threads, 0)
+    if shared > kernel.max_dynamic_shared_size_bytes:
+        kernel.max_dynamic_shared_size_bytes = shared
+    a_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, threads, shared)
     return kernel, a_processor * cupy.cuda.Device(device).attributes["MultiProcessorCount"]
 
 

@@ -1,4 +1,4 @@
-"""Minimum spanning forest on the GPU: three launches in a row (forest.cu), and one read-back for the number of edges.
+"""Minimum spanning forest on the GPU: four launches in a row (forest.cu), and one read-back for the number of edges.
 
 What the kernel needs beyond the graph is planned once a graph and kept with it: the numbers of the edges, the chunks of large rows,
 the weight that parts light edges from heavy ones, and how many edges have to be listed.
@@ -17,7 +17,8 @@ from kernels.cuda import cooperative, load
 from kernels.graph import OFFSET, Array, Csr, Graph
 
 _THREADS = 512  # as in forest.cu
-_CHUNK = 1024  # arcs, as in forest.cu
+_CHUNKED_ROW = 32  # arcs, as in first_round.cuh
+_CHUNK = 1024
 _DENSE = 6  # edges a row that has any, from which heavy edges are listed apart
 _LIGHT = 3  # light edges a row then
 _LISTED = 0.5  # edges a light edge that are listed, at first guess; where it is too low, the search runs again, once a graph
@@ -38,7 +39,7 @@ class Plan:
     first_edge : int32 or int64 [V + 1]
         By rank, the number of a row's first edge to a larger external id; unsigned. int64 where keys take more than 64 bits.
     chunk_rows : index width [C]; chunk_firsts : int64 [C]
-        Rows of many arcs, once for every 1024 arcs, and the first of those.
+        Rows of 32 arcs and more, once for every 1024 arcs, and the first of those.
     num_edges : int
     light : tuple of int, or None
         Bits of a weight and number of an edge: the heaviest of the light edges. None where all are light.
@@ -115,7 +116,7 @@ def _search(graph: Graph, plan: Plan) -> tuple[Forest, int]:
         np.uintp(minima.data.ptr + num_rows * row.itemsize), weights, control,
     )  # fmt: skip
     types = {"ROW": row, "WEIGHT": _weight(edges), "EDGE": plan.first_edge.dtype}
-    for name in ("begin", "list_light", "finish"):
+    for name in ("begin", "list_light", "join", "answer"):
         kernel, blocks = cooperative("forest/forest.cu", name, _THREADS, cupy.cuda.Device().id, **types)
         kernel((min(blocks, -(-num_rows // _THREADS)),), (_THREADS,), arguments)
     ends = minima.view(row)
@@ -141,7 +142,7 @@ def _is_wide(edges: Csr, row: np.dtype[Any], num_edges: int) -> bool:
 
 
 def _chunks(edges: Csr, degrees: Array, row: np.dtype[Any]) -> tuple[Array, Array]:
-    large = cupy.flatnonzero(degrees >= _CHUNK)
+    large = cupy.flatnonzero(degrees >= _CHUNKED_ROW)
     ends = cupy.cumsum(-(-degrees[large] // _CHUNK))
     chunks = cupy.arange(int(ends[-1]) if len(large) else 0, dtype=OFFSET)
     owner = cupy.searchsorted(ends, chunks, side="right")

@@ -1,18 +1,20 @@
 /* Weak components. Returns for every row the row of smallest external id in its component.
 
-   Method: union-find as in ECL-CC (Jaiganesh, Burtscher, HPDC 2018): every row is first linked, without atomics, to a neighbour
-   that comes before it, then the other arcs unite trees: rows of up to 31 arcs by a lane, of up to 1023 by a warp, of more by a
-   block. `join_all` reads every arc. `join_sampled` is for graphs of many arcs a row, where one component tends to hold nearly
-   all (Afforest: Sutton, Ben-Nun, Barak, IPDPS 2018): it links by a few arcs a row, finds the commonest root, and then reads
-   the arcs of the rows outside that tree only; an arc into it is read from its outer end.
+   Method: union-find (union_find.cuh). `join_all` reads every arc twice: a block first unites the rows of a tile, neighbours in
+   memory, by the arcs inside it, in shared memory with 16-bit numbers; then the arcs between tiles unite the tiles' trees.
+   `join_sampled` is for graphs of many arcs a row, where one component tends to hold nearly all (Afforest: Sutton, Ben-Nun,
+   Barak, IPDPS 2018): it links every row, without atomics, to a neighbour before it, finds the commonest root, and then reads
+   the arcs of the rows outside that tree only; an arc into it is read from its outer end. A row of up to 31 arcs is read by a
+   lane; the arcs of others go through a queue, up to 1024 at a time, to warps.
 
-   Encodings: `labels` holds parents until the last phase; `names` is the smallest rank of a root's tree. A row in `queue` is
+   Encodings: `labels` holds parents until the last phase; `names` is the smallest rank of a root's tree. A row in the queue is
    its number for out-arcs, and the complement of it for in-arcs. */
 #include "union_find.cuh"
 
+#define TILE_THREADS 1024
 #define THREADS 512
 #define WARP_ROW 32
-#define BLOCK_ROW 1024
+#define CHUNK 1024
 #define SAMPLED_ARCS 4
 
 struct Arcs {
@@ -26,79 +28,120 @@ struct Control {
     int64_t giant;
 };
 
-/* Link every row to the first neighbour before it, of its first `few` arcs. */
+struct Chunk {
+    int64_t row, first;
+};
+
+__device__ void enqueue(Chunk* queue, Control* control, int64_t row, int64_t first, int64_t end) {
+    uint32_t place = atomicAdd(&control->queued, (uint32_t)((end - first + CHUNK - 1) / CHUNK));
+    for (; first < end; first += CHUNK) {
+        queue[place++] = {row, first};
+    }
+}
+
+/* Unite the queued rows with the ends of their arcs. */
 template <typename Order>
-__device__ void link_rows(Arcs arcs, int few, const ROW* __restrict__ ranks, int64_t num_rows, ROW* parent, ROW* names) {
-    for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
-        const int64_t first = arcs.offsets[v];
-        const int64_t end = min(arcs.offsets[v + 1], first + few);
-        ROW linked = (ROW)v;
+__device__ void unite_queued(Arcs out, Arcs into, ROW* parent, const Chunk* queue, const Control* control) {
+    const uint32_t warps = num_threads() / 32;
+    for (uint32_t place = global_thread() / 32; place < control->queued; place += warps) {
+        const Chunk chunk = queue[place];
+        const Arcs arcs = chunk.row < 0 ? into : out;
+        const ROW row = (ROW)(chunk.row < 0 ? ~chunk.row : chunk.row);
+        const int64_t end = min(chunk.first + CHUNK, arcs.offsets[row + 1]);
+        ROW root = row;
+        for (int64_t arc = chunk.first + (threadIdx.x & 31); arc < end; arc += 32) {
+            root = unite<Order>(parent, root, arcs.indices[arc]);
+        }
+    }
+}
+
+/* Unite two rows of a tile; a symmetric arc from its later end only. The first link of a row that is a `root` needs no search. */
+__device__ __forceinline__ void join_in_tile(unsigned short* local, unsigned short row, unsigned short far, bool symmetric, bool& root) {
+    const bool precedes = ScrambledOrder::before(far, row);
+    if (precedes && root) {
+        root = false;
+        if (swap_if(&local[row], row, far) == row) {
+            return;
+        }
+    }
+    if (precedes || !symmetric) {
+        unite<ScrambledOrder>(local, row, far);
+    }
+}
+
+/* Unite the tile's rows by the arcs of small rows inside it; every row's parent becomes a root of the tile. */
+__device__ void join_tile(Arcs arcs, bool symmetric, int64_t base, int size, const ROW* __restrict__ ranks, unsigned short* local,
+                          ROW* parent, ROW* names) {
+    for (int i = threadIdx.x; i < size; i += blockDim.x) {
+        local[i] = (unsigned short)i;
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < size; i += blockDim.x) {
+        const int64_t first = arcs.offsets[base + i], end = arcs.offsets[base + i + 1];
+        if (end - first < WARP_ROW) {
+            bool root = true;
+            for (int64_t arc = first; arc < end; ++arc) {
+                const int64_t far = (int64_t)arcs.indices[arc] - base;
+                if (far >= 0 && far < size) {
+                    join_in_tile(local, (unsigned short)i, (unsigned short)far, symmetric, root);
+                }
+            }
+        }
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < size; i += blockDim.x) {
+        parent[base + i] = (ROW)(base + root_of(local, (unsigned short)i));
+        names[base + i] = ranks[base + i];
+    }
+    __syncthreads();
+}
+
+/* Unite the trees of different tiles by the arcs of small rows; large rows go to the queue. */
+__device__ void leave_tile(Arcs arcs, bool symmetric, int64_t base, int size, ROW* parent, Chunk* queue, Control* control) {
+    for (int i = threadIdx.x; i < size; i += blockDim.x) {
+        const int64_t first = arcs.offsets[base + i], end = arcs.offsets[base + i + 1];
+        if (end - first >= WARP_ROW) {
+            enqueue(queue, control, base + i, first, end);
+            continue;
+        }
         for (int64_t arc = first; arc < end; ++arc) {
             const ROW far = arcs.indices[arc];
-            if (Order::before(far, (ROW)v)) {
-                linked = far;
-                break;
+            if (far < base || (!symmetric && far >= base + size)) {
+                unite<ScrambledOrder>(parent, (ROW)(base + i), far);
             }
+        }
+    }
+}
+
+/* Link every row to the first neighbour before it, of its first few arcs. */
+__device__ void link_rows(Arcs arcs, const ROW* __restrict__ ranks, int64_t num_rows, ROW* parent, ROW* names) {
+    for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
+        const int64_t first = arcs.offsets[v];
+        const int64_t end = min(arcs.offsets[v + 1], first + SAMPLED_ARCS);
+        ROW linked = (ROW)v;
+        for (int64_t arc = first; arc < end && linked == (ROW)v; ++arc) {
+            linked = min(linked, arcs.indices[arc]);
         }
         parent[v] = linked;
         names[v] = ranks[v];
     }
 }
 
-/* Unite the ends of the arcs `first + step * k` before `end`; with `once` only those that lead to a row before this one.
-   `linked`: the first such arc is linked already. */
-template <typename Order>
-__device__ __forceinline__ void unite_arcs(Arcs arcs, ROW row, int64_t first, int64_t end, int step, bool once, bool linked,
-                                           ROW* parent) {
-    ROW root = row;
-    for (int64_t arc = first; arc < end; arc += step) {
-        const ROW far = arcs.indices[arc];
-        const bool precedes = Order::before(far, row);
-        if (precedes && linked) {
-            linked = false;
-        } else if (precedes || !once) {
-            root = unite<Order>(parent, root, far);
+/* Unite by the arcs of the small rows outside the giant tree; large rows go to the queue. */
+__device__ void unite_outside(Arcs arcs, bool into, ROW giant, int64_t num_rows, ROW* parent, Chunk* queue, Control* control) {
+    for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
+        if (find_root(parent, (ROW)v) == giant) {
+            continue;
         }
-    }
-}
-
-/* The arcs of all rows outside the tree of `giant` (none: -1); rows for a block go to the queue. */
-template <typename Order>
-__device__ void unite_rows(Arcs arcs, bool into, bool once, ROW giant, int64_t num_rows, ROW* parent, ROW* queue, Control* control) {
-    const int lane = threadIdx.x & 31;
-    for (int64_t tile = global_thread() - lane; tile < num_rows; tile += num_threads()) {
-        const ROW row = (ROW)(tile + lane);
-        int64_t first = 0, end = 0;
-        if (tile + lane < num_rows && (giant < 0 || find_root(parent, row) != giant)) {
-            first = arcs.offsets[row];
-            end = arcs.offsets[row + 1];
+        const int64_t first = arcs.offsets[v], end = arcs.offsets[v + 1];
+        if (end - first >= WARP_ROW) {
+            enqueue(queue, control, into ? ~v : v, first, end);
+            continue;
         }
-        if (end - first < WARP_ROW) {
-            unite_arcs<Order>(arcs, row, first, end, 1, once, giant < 0, parent);
+        ROW root = (ROW)v;
+        for (int64_t arc = first; arc < end; ++arc) {
+            root = unite<RowOrder>(parent, root, arcs.indices[arc]);
         }
-        if (end - first >= BLOCK_ROW) {
-            queue[append(&control->queued)] = into ? ~row : row;
-        }
-        __syncwarp();
-        uint32_t wide = __ballot_sync(FULL_WARP, end - first >= WARP_ROW && end - first < BLOCK_ROW);
-        for (; wide != 0; wide &= wide - 1) {
-            const int owner = __ffs(wide) - 1;
-            const int64_t start = __shfl_sync(FULL_WARP, first, owner);
-            const int64_t stop = __shfl_sync(FULL_WARP, end, owner);
-            unite_arcs<Order>(arcs, (ROW)(tile + owner), start + lane, stop, 32, once, false, parent);
-            __syncwarp();
-        }
-    }
-}
-
-template <typename Order>
-__device__ void unite_queued(Arcs out, Arcs into, bool once, ROW* parent, const ROW* queue, const Control* control) {
-    for (uint32_t place = blockIdx.x; place < control->queued; place += gridDim.x) {
-        const bool reversed = queue[place] < 0;
-        const ROW row = reversed ? ~queue[place] : queue[place];
-        const Arcs arcs = reversed ? into : out;
-        unite_arcs<Order>(arcs, row, arcs.offsets[row] + threadIdx.x, arcs.offsets[row + 1], blockDim.x, once,
-                          false, parent);
     }
 }
 
@@ -120,16 +163,22 @@ __device__ void unite_roots(Arcs arcs, int64_t num_rows, ROW* parent) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 3)
-join_all(const int64_t* offsets, const ROW* indices, bool symmetric, const ROW* ranks, const ROW* rows_by_id, int64_t num_rows,
-         ROW* labels, ROW* names, ROW* queue, Control* control) {
+extern "C" __global__ void __launch_bounds__(TILE_THREADS, 2)
+join_all(const int64_t* offsets, const ROW* indices, bool symmetric, int tile, const ROW* ranks, const ROW* rows_by_id,
+         int64_t num_rows, ROW* labels, ROW* names, Chunk* queue, Control* control) {
+    extern __shared__ unsigned short local[];
     const Arcs out = {offsets, indices};
-    link_rows<ScrambledOrder>(out, WARP_ROW, ranks, num_rows, labels, names);
+    const int64_t stride = (int64_t)gridDim.x * tile;
+    for (int64_t base = (int64_t)blockIdx.x * tile; base < num_rows; base += stride) {
+        join_tile(out, symmetric, base, (int)min((int64_t)tile, num_rows - base), ranks, local, labels, names);
+    }
     grid_barrier(&control->barrier);
-    unite_rows<ScrambledOrder>(out, false, symmetric, (ROW)-1, num_rows, labels, queue, control);
+    for (int64_t base = (int64_t)blockIdx.x * tile; base < num_rows; base += stride) {
+        leave_tile(out, symmetric, base, (int)min((int64_t)tile, num_rows - base), labels, queue, control);
+    }
     grid_barrier(&control->barrier);
     if (control->queued > 0) {
-        unite_queued<ScrambledOrder>(out, out, symmetric, labels, queue, control);
+        unite_queued<ScrambledOrder>(out, out, labels, queue, control);
         grid_barrier(&control->barrier);
     }
     name_trees(labels, names, ranks, num_rows);
@@ -139,11 +188,11 @@ join_all(const int64_t* offsets, const ROW* indices, bool symmetric, const ROW* 
 
 extern "C" __global__ void __launch_bounds__(THREADS, 3)
 join_sampled(const int64_t* offsets, const ROW* indices, const int64_t* in_offsets, const ROW* in_indices, bool symmetric,
-             const ROW* ranks, const ROW* rows_by_id, int64_t num_rows, ROW* labels, ROW* names, ROW* queue, Control* control) {
+             const ROW* ranks, const ROW* rows_by_id, int64_t num_rows, ROW* labels, ROW* names, Chunk* queue, Control* control) {
     __shared__ ROW roots[THREADS];
     __shared__ unsigned long long best;
     const Arcs out = {offsets, indices}, into = {in_offsets, in_indices};
-    link_rows<RowOrder>(out, SAMPLED_ARCS, ranks, num_rows, labels, names);
+    link_rows(out, ranks, num_rows, labels, names);
     grid_barrier(&control->barrier);
     unite_roots(out, num_rows, labels);
     grid_barrier(&control->barrier);
@@ -156,13 +205,13 @@ join_sampled(const int64_t* offsets, const ROW* indices, const int64_t* in_offse
     }
     grid_barrier(&control->barrier);
     const ROW giant = (ROW)control->giant;
-    unite_rows<RowOrder>(out, false, false, giant, num_rows, labels, queue, control);
+    unite_outside(out, false, giant, num_rows, labels, queue, control);
     if (!symmetric) {
-        unite_rows<RowOrder>(into, true, false, giant, num_rows, labels, queue, control);
+        unite_outside(into, true, giant, num_rows, labels, queue, control);
     }
     grid_barrier(&control->barrier);
     if (control->queued > 0) {
-        unite_queued<RowOrder>(out, into, false, labels, queue, control);
+        unite_queued<RowOrder>(out, into, labels, queue, control);
         grid_barrier(&control->barrier);
     }
     name_trees(labels, names, ranks, num_rows);
