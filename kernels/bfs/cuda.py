@@ -26,7 +26,7 @@ _STRIDING_THREADS = 256
 _CONTROL_WORDS = 14
 _TEAM_THREADS = 512  # as in top_down.cu
 _THREADS = 512  # as in direction_optimising.cu
-_LANE_ARCS = 16  # as there: a row that waits for a warp has more,
+_LANE_ARCS = 32  # as there: a row that waits for a warp has more,
 _WARP_ARCS = 512  # and one that waits for a block has this many more
 _NON_PORTABLE_CLUSTER = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 

@@ -18,12 +18,14 @@
 #define THREADS 512
 #define ITEMS 8
 #define WINDOW (THREADS * ITEMS) /* rows of the frontier whose arcs are dealt at a time */
-#define TOP_DOWN_ARCS 256        /* top-down from frontiers of at most 1/256 of the arcs (an atomic costs more than a look) ... */
+#define TOP_DOWN_ARCS 128        /* top-down from frontiers of at most 1/128 of the arcs (an atomic costs more than a look) ... */
 #define TOP_DOWN_ROWS 2048       /* ... and of at most one window, or 1/2048 of the rows: dealing costs every block a pass over them */
-#define LANE_ARCS 16             /* arcs that a lane tries before the row waits for a warp */
+#define LANE_ARCS 32             /* arcs that a lane tries before the row waits for a warp */
 #define WARP_ARCS 512            /* arcs that the warp tries before the row waits for a block */
 #define BATCH 2                  /* arcs that a lane tries at once */
 #define STEPS 4                  /* arcs that each lane of a warp or block tries at once */
+#define WORDS 8                  /* words of a bitmap that a warp looks at together ... */
+#define MANY_WORDS 32            /* ... from this many a warp on */
 #define RANK_BITS (sizeof(ROW) == 4 ? 32 : 40)
 
 /* What the blocks count together in a level. */
@@ -209,19 +211,22 @@ __device__ __forceinline__ int64_t least_of_warp(int64_t value) {
     return value;
 }
 
-/* Let the unvisited rows of one word look for the frontier, each in its arcs `arc..end-1`, none if it is visited; returns the bits
-   of those that found it. */
+/* Let the unvisited rows of one word look for the frontier; returns the bits of those that found it. */
 __device__ __forceinline__ uint32_t search_word(
-    const Search& search, const uint32_t* frontier, int64_t row, int64_t arc, int64_t end, int64_t level, uint64_t& arcs_found,
-    Level* counts) {
-    const ROW nearest = first_in(search, frontier, arc, end - arc > LANE_ARCS ? arc + LANE_ARCS : end);
-    if (nearest < 0 && end - arc > LANE_ARCS) {
-        search.for_warps[append(&counts->for_warps)] = (ROW)row;
-    }
-    if (nearest >= 0) {
-        search.distance[row] = level;
-        search.predecessor[row] = nearest;
-        arcs_found += (uint64_t)(search.out_offsets[row + 1] - search.out_offsets[row]);
+    const Search& search, const uint32_t* frontier, int64_t word, uint32_t seen, int64_t level, uint64_t& arcs_found, Level* counts) {
+    const int lane = threadIdx.x & 31;
+    const int64_t row = word * 32 + lane;
+    ROW nearest = -1;
+    if (!(seen >> lane & 1)) {
+        const int64_t arc = search.in_offsets[row], end = search.in_offsets[row + 1];
+        nearest = first_in(search, frontier, arc, end - arc > LANE_ARCS ? arc + LANE_ARCS : end);
+        if (nearest >= 0) {
+            search.distance[row] = level;
+            search.predecessor[row] = nearest;
+            arcs_found += (uint64_t)(search.out_offsets[row + 1] - search.out_offsets[row]);
+        } else if (end - arc > LANE_ARCS) {
+            search.for_warps[append(&counts->for_warps)] = (ROW)row;
+        }
     }
     return __ballot_sync(FULL_WARP, nearest >= 0);
 }
@@ -286,36 +291,29 @@ __device__ void search_with_blocks(
     add_of_warp(&counts->arcs, arcs_found);
 }
 
-/* Bottom-up, the rows of a word by a warp; the next word's arcs and the bits of the one after are on their way meanwhile. */
+/* Bottom-up, the rows of a word by a warp. Where there are many words, it looks at several at once, for most may be visited. */
 __device__ void search_words(const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, Level* counts) {
     const int lane = threadIdx.x & 31;
     const int64_t words = (search.num_rows + 31) / 32, warps = num_threads() >> 5;
+    const int width = words > MANY_WORDS * warps ? WORDS : 1;
     uint64_t rows_found = 0, arcs_found = 0;
-    uint32_t seen = FULL_WARP, seen_then = FULL_WARP;
-    int64_t arc = 0, end = 0;
-    for (int64_t word = (global_thread() >> 5) - 2 * warps; word < words; word += warps) {
-        const int64_t then = word + warps, later = then + warps;
-        const uint32_t seen_later = later < words ? search.visited[later] : FULL_WARP;
-        int64_t arc_then = 0, end_then = 0;
-        if (!(seen_then >> lane & 1)) {
-            arc_then = search.in_offsets[then * 32 + lane];
-            end_then = search.in_offsets[then * 32 + lane + 1];
-        }
+    for (int64_t first = (global_thread() >> 5) * width; first < words; first += warps * width) {
+        const bool mine = lane < width && first + lane < words;
+        const uint32_t seen = mine ? search.visited[first + lane] : FULL_WARP;
         uint32_t bits = 0;
-        if (seen != FULL_WARP) {
-            bits = search_word(search, frontier, word * 32 + lane, arc, end, level, arcs_found, counts);
+        for (uint32_t open = __ballot_sync(FULL_WARP, seen != FULL_WARP); open; open &= open - 1) {
+            const int at = __ffs(open) - 1;
+            const uint32_t seen_there = __shfl_sync(FULL_WARP, seen, at);
+            const uint32_t found = search_word(search, frontier, first + at, seen_there, level, arcs_found, counts);
+            bits = lane == at ? found : bits;
         }
-        if (lane == 0 && word >= 0) {
-            next[word] = bits;
+        if (mine) {
+            next[first + lane] = bits;
             if (bits) {
-                search.visited[word] = seen | bits;
+                search.visited[first + lane] = seen | bits;
                 rows_found += __popc(bits);
             }
         }
-        arc = arc_then;
-        end = end_then;
-        seen = seen_then;
-        seen_then = seen_later;
     }
     add_of_warp(&counts->found, rows_found);
     add_of_warp(&counts->arcs, arcs_found);
