@@ -15,7 +15,12 @@ from kernels.graph import Csr, Graph
 
 ROOT = Path(__file__).parent
 OPTIONS = ("--std=c++17", f"-I{ROOT}")
-C_NAMES = {np.dtype(np.int32): "int", np.dtype(np.int64): "int64_t", np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
+C_NAMES = {
+    np.dtype(np.int32): "int",
+    np.dtype(np.int64): "int64_t",
+    np.dtype(np.float32): "float",
+    np.dtype(np.float64): "double",
+}
 
 
 def options(**types: np.dtype[Any]) -> tuple[str, ...]:

@@ -42,7 +42,9 @@ def join_all(graph: Graph, tile: int = _TILE) -> Components:
 
 def join_sampled(graph: Graph) -> Components:
     """Find the components from a few arcs of each row, and all arcs of the rows that are not in the giant component then."""
-    kernel, blocks = cooperative("wcc/wcc.cu", "join_sampled", _SAMPLED_THREADS, cupy.cuda.Device().id, ROW=graph.rows_by_id.dtype)
+    kernel, blocks = cooperative(
+        "wcc/wcc.cu", "join_sampled", _SAMPLED_THREADS, cupy.cuda.Device().id, ROW=graph.rows_by_id.dtype
+    )
     labels, rest = _arguments(graph)
     if graph.num_vertices:
         blocks = min(blocks, -(-graph.num_vertices // _SAMPLED_THREADS))

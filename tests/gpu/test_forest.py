@@ -111,7 +111,9 @@ def test_negative_zero_and_infinity_are_weights() -> None:
 @pytest.mark.parametrize("top", [None, 3, 1000])
 def test_rows_for_a_warp_and_in_chunks(top: int | None) -> None:
     random = np.random.default_rng(2)
-    hubs = [(hub, 7 * int(i)) for hub, degree in ((1, 40), (2, 1500), (3, 5000), (4, 1024)) for i in random.permutation(6000)[:degree]]
+    hubs = [
+        (hub, 7 * int(i)) for hub, degree in ((1, 40), (2, 1500), (3, 5000), (4, 1024)) for i in random.permutation(6000)[:degree]
+    ]
     edges = hubs if top is None else [(*edge, int(random.integers(0, top))) for edge in hubs]
     check(shuffled(EdgeList("hubs", tuple(edges), False, (10**6, 10**7))))
     check(with_wide_rows(shuffled(EdgeList("hubs", tuple(edges), True))))
