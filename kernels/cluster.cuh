@@ -28,13 +28,28 @@ __device__ __forceinline__ uint32_t team_rank() {
     return rank;
 }
 
-/* Address of `here`, in this block's shared memory, in the shared memory of block `rank` of the team. */
-__device__ __forceinline__ uint32_t team_address(const void* here, uint32_t rank) {
-    uint32_t address = (uint32_t)__cvta_generic_to_shared(here);
+/* What is at the address `here` of this block's shared memory, in the shared memory of block `rank` of the team. */
+__device__ __forceinline__ uint32_t team_address_of(uint32_t here, uint32_t rank) {
+    uint32_t address = here;
 #if TEAM_BLOCKS > 1
-    asm("mapa.shared::cluster.u32 %0, %0, %1;" : "+r"(address) : "r"(rank));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(here), "r"(rank));
 #endif
     return address;
+}
+
+__device__ __forceinline__ uint32_t team_address(const void* here, uint32_t rank) {
+    return team_address_of((uint32_t)__cvta_generic_to_shared(here), rank);
+}
+
+/* Set bits at a team address if `wanted`; returns what was there before, or all bits. */
+__device__ __forceinline__ uint32_t team_or(uint32_t address, uint32_t bits, bool wanted) {
+    uint32_t before;
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %3, 0; mov.b32 %0, 0xffffffff; @p atom.relaxed." TEAM_SCOPE TEAM_SPACE
+                 ".or.b32 %0, [%1], %2;}"
+                 : "=&r"(before)
+                 : "r"(address), "r"(bits), "r"((uint32_t)wanted)
+                 : "memory");
+    return before;
 }
 
 /* Take the value at a team address and leave `left` there, in one step. */

@@ -22,6 +22,7 @@ _SMALL_ROW = 1024  # ... unless a row has more arcs: a warp takes a row
 _CHAINED_ARCS = 10  # as in top_down.cu: a row of up to 4 arcs is one Quad, of up to 7 two, of up to 10 three
 _TEAM = 16  # blocks of a cluster, from compute capability 9.0 on
 _TEAMS = 4  # for the levels that are too large for one; more make the grid's barrier slower
+_TEAM_BYTES = 1 << 16  # of a bitmap in a block: 8.4 million rows; the wide frontiers of larger graphs are faster through L2
 _STRIDING_THREADS = 256
 _CONTROL_WORDS = 14
 _TEAM_THREADS = 512  # as in top_down.cu
@@ -100,7 +101,12 @@ def _search_top_down(graph: Graph, source: int, plan: Plan) -> Paths:
     size = np.int64(num_rows)
     _launch("top_down", "prepare", row, num_rows, size, np.int64(source), visited, distance, queue, control)
     kernel, blocks = _search_kernel("top_down", "search_levels", row, cupy.cuda.Device().id)
-    kernel((blocks,), (_TEAM_THREADS,), (plan.slots, graph.out.offsets, graph.out.indices, visited, distance, queue, control))
+    words = _words(num_rows)
+    team_words = _team_words(words)
+    kernel((blocks,), (_TEAM_THREADS,), (
+        plan.slots, graph.out.offsets, graph.out.indices, visited, distance, queue, control, np.int64(words),
+        np.uint32(team_words),
+    ), shared_mem=4 * team_words)  # fmt: skip
     predecessor = cupy.empty(num_rows, row)
     into = graph.into
     _launch("top_down", "find_predecessors", row, num_rows, into.offsets, into.indices, distance, size, predecessor)
@@ -134,6 +140,12 @@ def _words(num_rows: int) -> int:
     return -(-num_rows // 32)
 
 
+def _team_words(words: int) -> int:
+    """Words of a bitmap of `words` in each block of a team, 0 where it stays in device memory."""
+    team_words = -(-words // (32 * _TEAM)) * 32
+    return team_words if 4 * team_words <= _TEAM_BYTES and _has_teams(cupy.cuda.Device().id) else 0
+
+
 def _launch(source: str, name: str, row: np.dtype[Any], size: int, *arguments: Any) -> None:
     """Run a kernel whose threads stride over `size` elements, on as many threads as the GPU holds at a time."""
     kernel, most_blocks = _kernel(source, name, row, _STRIDING_THREADS, cupy.cuda.Device().id)
@@ -151,8 +163,17 @@ def _kernel(source: str, name: str, row: np.dtype[Any], threads: int, device: in
 @cache
 def _search_kernel(source: str, name: str, row: np.dtype[Any], device: int) -> tuple[Any, int]:
     """The kernel of a whole search, and the blocks of its launch."""
-    kernel, blocks = _kernel(source, name, row, _THREADS if source == "direction_optimising" else _TEAM_THREADS, device)
-    if source == "top_down" and int(cupy.cuda.Device(device).compute_capability) >= 90:
-        cupy.cuda.driver.funcSetAttribute(kernel.kernel.ptr, _NON_PORTABLE_CLUSTER, 1)
-        blocks = _TEAM * _TEAMS
-    return kernel, blocks
+    if source == "direction_optimising":
+        return _kernel(source, name, row, _THREADS, device)
+    kernel, blocks = _kernel(source, name, row, _TEAM_THREADS, device)
+    if not _has_teams(device):
+        return kernel, blocks
+    cupy.cuda.driver.funcSetAttribute(kernel.kernel.ptr, _NON_PORTABLE_CLUSTER, 1)
+    kernel.max_dynamic_shared_size_bytes = _TEAM_BYTES
+    return kernel, _TEAM * _TEAMS
+
+
+@cache
+def _has_teams(device: int) -> bool:
+    """Whether the GPU has clusters of blocks."""
+    return int(cupy.cuda.Device(device).compute_capability) >= 90

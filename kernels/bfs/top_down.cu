@@ -3,7 +3,8 @@
    A level costs the chain of its dependent steps, so the chain is short. One cooperative launch does the whole search. While the
    frontier is small, one team of blocks (a cluster) searches alone, and the other blocks wait; the frontier lies in the team's
    shared memory. A larger frontier goes through a queue in device memory, to all blocks. A row is one load of four slots,
-   prefetched into L2 when the row is found; a bitmap that stays in L2 says which rows are found.
+   prefetched into L2 when the row is found; a bitmap says which rows are found: it lies in the
+   team's shared memory while the team searches, if it is small, else it stays in L2.
 
    A team has no barrier, for the fence of one costs as much as the work of a level. Instead, what a block tells another says
    itself whether it has arrived: a count carries its level, and a row is taken from its place in exchange for NOBODY, again
@@ -48,6 +49,8 @@ struct Search {
     int64_t* distance;
     ROW* queue;
     Control* control;
+    int64_t words;       /* of the bitmap */
+    uint32_t team_words; /* of it in each block of the team; 0 where they do not fit */
 };
 
 /* Ends of the arcs of each row in slots. `used` counts the Quads beyond the rows'. */
@@ -108,6 +111,13 @@ __device__ __forceinline__ bool claim(uint32_t* visited, ROW row, bool wanted) {
     return !(before & bit);
 }
 
+/* The same where the bitmap is in the team's shared memory, from the address `visited` on: 32 words in each block in turn. */
+__device__ __forceinline__ bool claim_in_team(uint32_t visited, ROW row, bool wanted) {
+    const uint32_t word = (uint32_t)(row >> 5), bit = 1u << (row & 31);
+    const uint32_t here = visited + (word / (32 * TEAM_BLOCKS) * 32 + word % 32) * 4;
+    return !(team_or(team_address_of(here, word / 32 % TEAM_BLOCKS), bit, wanted) & bit);
+}
+
 __device__ __forceinline__ void prefetch(const Quad* quad, bool wanted) {
     asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; @p prefetch.global.L2 [%0];}" ::"l"(quad), "r"((uint32_t)wanted));
 }
@@ -163,7 +173,7 @@ __device__ __forceinline__ void expand(const Search& search, ROW row, Keep& keep
         bool found[SLOTS];
 #pragma unroll
         for (int k = 0; k < SLOTS; ++k) {
-            found[k] = claim(search.visited, quad.slot[k], quad.slot[k] != row);
+            found[k] = keep.claim(search, quad.slot[k], quad.slot[k] != row);
         }
         keep_found(search, quad.slot, found, keep);
         quad = rest;
@@ -177,7 +187,7 @@ __device__ __forceinline__ void expand(const Search& search, ROW row, Keep& keep
         for (int64_t first = search.offsets[hub]; first < end; first += 32) {
             const int64_t arc = first + (threadIdx.x & 31);
             const ROW ends[1] = {arc < end ? search.indices[arc] : hub};
-            const bool found[1] = {claim(search.visited, ends[0], arc < end)};
+            const bool found[1] = {keep.claim(search, ends[0], arc < end)};
             keep_found(search, ends, found, keep);
         }
     }
@@ -188,6 +198,9 @@ struct ForGrid {
     typedef uint64_t Place;
     ROW* queue;
     uint64_t* length;
+    __device__ bool claim(const Search& search, ROW row, bool wanted) {
+        return ::claim(search.visited, row, wanted);
+    }
     __device__ Place reserve(uint32_t count) {
         return atomicAdd(length, (uint64_t)count);
     }
@@ -198,6 +211,13 @@ struct ForGrid {
     }
 };
 
+extern __shared__ uint32_t team_bits[]; /* this block's words of the bitmap, where that fits into the team's shared memory */
+
+/* The word of the bitmap that is word `here` of this block's. */
+__device__ __forceinline__ int64_t word_of(uint32_t here) {
+    return ((int64_t)(here / 32) * TEAM_BLOCKS + team_rank()) * 32 + here % 32;
+}
+
 struct Shared {
     ROW found[2][CAPACITY];          /* this block's part of the frontier and of the next one; NOBODY where no row is */
     uint64_t counts[2][TEAM_BLOCKS]; /* level + 1 << 32 | length of every block's part */
@@ -205,12 +225,17 @@ struct Shared {
 };
 
 /* Keeps rows in this block's shared memory, and those beyond its capacity in the queue. */
+template <bool BITS_IN_TEAM>
 struct ForTeam {
     typedef uint32_t Place;
     uint32_t found_here; /* address in shared memory */
     uint32_t* length;
     ROW* queue;
     uint32_t* spilled;
+    uint32_t bits; /* address in shared memory */
+    __device__ bool claim(const Search& search, ROW row, bool wanted) {
+        return BITS_IN_TEAM ? claim_in_team(bits, row, wanted) : ::claim(search.visited, row, wanted);
+    }
     __device__ Place reserve(uint32_t count) {
         return atomicAdd(length, count);
     }
@@ -252,6 +277,11 @@ __device__ void hand_over(const Search& search, const Shared& shared, int64_t he
     for (int64_t place = threadIdx.x; place < (mine > (int64_t)CAPACITY ? CAPACITY : mine); place += THREADS) {
         search.queue[head + spilled + before + place] = shared.found[level & 1][place];
     }
+    for (uint32_t here = threadIdx.x; size > 0 && here < search.team_words; here += THREADS) {
+        if (word_of(here) < search.words) {
+            search.visited[word_of(here)] = team_bits[here];
+        }
+    }
     if (team_rank() == 0 && threadIdx.x == 0) {
         search.control->head = head;
         search.control->size = size;
@@ -267,6 +297,9 @@ __device__ void take_over(const Search& search, Shared& shared, int64_t head, in
         shared.found[level & 1][place] = place < share ? __ldcg(search.queue + head + place * TEAM_BLOCKS + team_rank()) : NOBODY;
         shared.found[level + 1 & 1][place] = NOBODY;
     }
+    for (uint32_t here = threadIdx.x; here < search.team_words; here += THREADS) {
+        team_bits[here] = word_of(here) < search.words ? __ldcg(search.visited + word_of(here)) : 0;
+    }
     if (threadIdx.x < TEAM_BLOCKS) {
         shared.counts[0][threadIdx.x] = shared.counts[1][threadIdx.x] = 0;
     }
@@ -278,7 +311,8 @@ __device__ void take_over(const Search& search, Shared& shared, int64_t head, in
 }
 
 /* Search with one team from the frontier `queue[head:head + size]` until it is empty or too large. */
-__device__ void search_in_team(const Search& search, Shared& shared, int64_t head, int64_t size, int64_t level) {
+template <bool BITS_IN_TEAM>
+__device__ __forceinline__ void search_in_team(const Search& search, Shared& shared, int64_t head, int64_t size, int64_t level) {
     const int lane = threadIdx.x & 31;
     const uint32_t warp = threadIdx.x >> 5;
     /* A warp reads the part of one block, in groups of eight rows; the warps of its own block come first. */
@@ -301,8 +335,8 @@ __device__ void search_in_team(const Search& search, Shared& shared, int64_t hea
         if (threadIdx.x == 0) {
             shared.mine[level + 2 & 3] = 0;
         }
-        ForTeam keep{(uint32_t)__cvta_generic_to_shared(shared.found[parity ^ 1]), &shared.mine[level + 1 & 3], search.queue + head,
-                     &search.control->spilled};
+        ForTeam<BITS_IN_TEAM> keep{(uint32_t)__cvta_generic_to_shared(shared.found[parity ^ 1]), &shared.mine[level + 1 & 3], search.queue + head,
+                     &search.control->spilled, (uint32_t)__cvta_generic_to_shared(team_bits)};
         uint32_t part = parts + parity * (uint32_t)sizeof(shared.found[0]);
         for (uint32_t place = first; __any_sync(FULL_WARP, place < length); place += 32 * TEAM_BLOCKS * SHARERS) {
             ROW row = NOBODY;
@@ -334,15 +368,19 @@ __device__ __forceinline__ void expand_in_grid(const Search& search, int64_t hea
 
 extern "C" __global__ void TEAM __launch_bounds__(THREADS, 1) search_levels(
     const Quad* rows, const int64_t* offsets, const ROW* indices, uint32_t* visited, int64_t* distance, ROW* queue,
-    Control* control) {
+    Control* control, int64_t words, uint32_t team_words) {
     __shared__ Shared shared;
-    const Search search{rows, offsets, indices, visited, distance, queue, control};
+    const Search search{rows, offsets, indices, visited, distance, queue, control, words, team_words};
     int64_t head = 0, size = 1, level = 0;
     bool from_team = false; /* then the grid takes a level first, so that no block reads `control` late */
     for (int turn = 0; size > 0;) {
         if (!from_team && size <= TEAM_LIMIT / 2) {
             if (blockIdx.x < TEAM_BLOCKS) {
-                search_in_team(search, shared, head, size, level);
+                if (team_words > 0) {
+                    search_in_team<true>(search, shared, head, size, level);
+                } else {
+                    search_in_team<false>(search, shared, head, size, level);
+                }
             }
             grid_barrier(&control->barrier);
             head = __ldcg(&control->head);

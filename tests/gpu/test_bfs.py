@@ -19,6 +19,8 @@ from kernels.cuda import to_device
 from kernels.graph import Csr, Graph, index_dtype
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 
+TEAM_WORDS = cuda._team_words
+
 
 def to_host(paths: Paths) -> Paths:
     return Paths(paths.source, cupy.asnumpy(paths.distance), cupy.asnumpy(paths.predecessor))
@@ -29,6 +31,10 @@ def poison(num_bytes: int = 1 << 24) -> None:
     cupy.full(num_bytes, 0xCB, cupy.uint8)
 
 
+def no_words(words: int) -> int:
+    return 0
+
+
 def assert_equal(found: Paths, expected: Paths) -> None:
     assert found.distance.dtype == expected.distance.dtype
     assert found.predecessor.dtype == expected.predecessor.dtype
@@ -36,11 +42,13 @@ def assert_equal(found: Paths, expected: Paths) -> None:
     np.testing.assert_array_equal(found.predecessor, expected.predecessor)
 
 
-def check(graph: Graph, sources: list[int]) -> None:
-    """Both ways of searching, whichever the graph would choose."""
+def check(monkeypatch: pytest.MonkeyPatch, graph: Graph, sources: list[int]) -> None:
+    """Both ways of searching, whichever the graph would choose; top-down with the bitmap in shared memory and without."""
     on_device = to_device(graph)
-    for plan in (cuda._slotted(on_device), cuda._two_ways(on_device)):
+    slotted = cuda._slotted(on_device)
+    for plan, words in ((slotted, TEAM_WORDS), (slotted, no_words), (cuda._two_ways(on_device), no_words)):
         vars(on_device)["_bfs_plan"] = plan
+        monkeypatch.setattr(cuda, "_team_words", words)
         for source in sources:
             poison()
             found = to_host(bfs(on_device, source))
@@ -73,28 +81,30 @@ def grid_edges(side: int, random: np.random.Generator, dropped: float = 0.35) ->
 
 
 @pytest.mark.parametrize("edges", [edges for edges in NAMED_GRAPHS if edges.ids], ids=lambda edges: edges.name)
-def test_named_graphs(edges: EdgeList) -> None:
+def test_named_graphs(monkeypatch: pytest.MonkeyPatch, edges: EdgeList) -> None:
     graph = graph_of(edges, order=edges.ids[::-1])
-    check(graph, list(range(min(graph.num_vertices, 12))))
+    check(monkeypatch, graph, list(range(min(graph.num_vertices, 12))))
 
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize(("num_vertices", "num_edges", "skew"), [(50, 40, 1), (300, 900, 1), (2000, 30_000, 4), (33, 500, 2)])
-def test_random_graphs_in_random_orders(directed: bool, num_vertices: int, num_edges: int, skew: float) -> None:
+def test_random_graphs_in_random_orders(
+    monkeypatch: pytest.MonkeyPatch, directed: bool, num_vertices: int, num_edges: int, skew: float
+) -> None:
     random = np.random.default_rng(num_edges)
     for _ in range(4):
         edges = edges_of(random, num_vertices, num_edges, directed, skew)
         graph = graph_of(edges, order=random.permutation(num_vertices).tolist())
-        check(graph, random.integers(num_vertices, size=3).tolist())
+        check(monkeypatch, graph, random.integers(num_vertices, size=3).tolist())
 
 
-def test_rows_of_every_small_degree_and_hubs() -> None:
+def test_rows_of_every_small_degree_and_hubs(monkeypatch: pytest.MonkeyPatch) -> None:
     arcs = [(hub, 1000 + leaf) for hub in range(40) for leaf in range(hub)]
     arcs += [(hub, hub + 1) for hub in range(45)] + [(41, leaf) for leaf in range(2000, 12_000)]
-    check(graph_of(EdgeList("stars", tuple(arcs), directed=False)), [0, 3, 41, 50])
+    check(monkeypatch, graph_of(EdgeList("stars", tuple(arcs), directed=False)), [0, 3, 41, 50])
 
 
-def test_frontiers_too_large_for_a_team() -> None:
+def test_frontiers_too_large_for_a_team(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three levels of a tree with rows of 10 arcs: 1, 400, 4000, 40,000 rows; and back."""
     levels = [np.arange(1), np.arange(1, 401), np.arange(401, 4401), np.arange(4401, 44_401)]
     edges = [
@@ -104,22 +114,22 @@ def test_frontiers_too_large_for_a_team() -> None:
         for child in children
     ]
     edges += [(child, 50_000 + child // 7) for child in levels[3]]
-    check(graph_of(EdgeList("tree", tuple((int(a), int(b)) for a, b in edges), directed=False)), [0, 17, 44_400])
+    check(monkeypatch, graph_of(EdgeList("tree", tuple((int(a), int(b)) for a, b in edges), directed=False)), [0, 17, 44_400])
 
 
-def test_rows_so_long_that_they_wait_for_a_block() -> None:
+def test_rows_so_long_that_they_wait_for_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bottom-up, hub 1 finds the frontier late in its row, hub 2 never: its component is another."""
     crowd = tuple((i, 10_000 + (i * j) % 6000) for i in range(3000, 6000) for j in range(1, 12))
     edges = crowd + tuple((1, 30_000 + i) for i in range(5000)) + ((1, 36_000), (36_000, 10_000))
     edges += tuple((2, 50_000 + i) for i in range(4000))
-    check(graph_of(EdgeList("hubs", edges, directed=False)), [0, 1, 2, 2500])
+    check(monkeypatch, graph_of(EdgeList("hubs", edges, directed=False)), [0, 1, 2, 2500])
 
 
 @pytest.mark.parametrize("wide", [False, True])
-def test_grid_and_wide_rows(wide: bool) -> None:
+def test_grid_and_wide_rows(monkeypatch: pytest.MonkeyPatch, wide: bool) -> None:
     random = np.random.default_rng(7)
     graph = graph_of(grid_edges(60, random), order=random.permutation(3600).tolist())
-    check(with_wide_rows(graph) if wide else graph, [0, 1000, 3599])
+    check(monkeypatch, with_wide_rows(graph) if wide else graph, [0, 1000, 3599])
 
 
 def test_the_graph_chooses_the_way() -> None:
