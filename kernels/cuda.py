@@ -46,8 +46,7 @@ def cooperative(source: str, name: str, threads: int, device: int, shared: int =
     import cupy
 
     kernel = load(source, **types).get_function(name)
-    if shared > kernel.max_dynamic_shared_size_bytes:
-        kernel.max_dynamic_shared_size_bytes = shared
+    kernel.max_dynamic_shared_size_bytes = max(kernel.max_dynamic_shared_size_bytes, shared)
     a_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, threads, shared)
     return kernel, a_processor * cupy.cuda.Device(device).attributes["MultiProcessorCount"]
 

@@ -1,7 +1,7 @@
 """Minimum spanning forest on the GPU: four launches in a row (forest.cu), and one read-back for the number of edges.
 
-What the kernel needs beyond the graph is planned once a graph and kept with it: the numbers of the edges, the chunks of large rows,
-the weight that parts light edges from heavy ones, and how many edges have to be listed.
+What the kernels need beyond the graph is planned once a graph and kept with it: the numbers of the edges, the chunks of large
+rows, the weight that parts light edges from heavy ones, and how many edges have to be listed.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ class Plan:
 
     @property
     def wide(self) -> bool:
+        """Whether keys take more than 64 bits."""
         return bool(self.first_edge.dtype == np.int64)
 
 
@@ -104,7 +105,8 @@ def _search(graph: Graph, plan: Plan) -> tuple[Forest, int]:
     second_minima = cupy.empty(num_rows if plan.wide else 0, np.uint64)
     items = cupy.empty(plan.capacity * (2 * row.itemsize + (16 if plan.wide else 8)) // 8, np.uint64)
     marks = cupy.empty(-(-plan.num_edges // 32), np.uint32)
-    counts = cupy.empty(-(-num_rows // 32) + _THREADS, np.uint32)
+    most_blocks = -(-num_rows // _THREADS)
+    counts = cupy.empty(len(marks) // 32 + most_blocks * (_THREADS // 32 + 2) + 1, np.uint32)
     weights = cupy.ones(num_rows, np.int64) if edges.weights is None else cupy.empty(num_rows, edges.weights.dtype)
     control = cupy.zeros(6, np.int64)
     light = (0, 0) if plan.light is None else plan.light
@@ -118,7 +120,7 @@ def _search(graph: Graph, plan: Plan) -> tuple[Forest, int]:
     types = {"ROW": row, "WEIGHT": _weight(edges), "EDGE": plan.first_edge.dtype}
     for name in ("begin", "list_light", "join", "answer"):
         kernel, blocks = cooperative("forest/forest.cu", name, _THREADS, cupy.cuda.Device().id, **types)
-        kernel((min(blocks, -(-num_rows // _THREADS)),), (_THREADS,), arguments)
+        kernel((min(blocks, most_blocks),), (_THREADS,), arguments)
     ends = minima.view(row)
     src, dst = ends[:num_rows], ends[num_rows : 2 * num_rows]
     _, _, light_listed, heavy_listed, _, total = control.get().tolist()
@@ -135,10 +137,11 @@ def _weight(edges: Csr) -> np.dtype[Any]:
 
 def _is_wide(edges: Csr, row: np.dtype[Any], num_edges: int) -> bool:
     """Whether a weight or an edge's number takes more than 32 bits."""
-    weight = _weight(edges)
-    if row == np.int64 or num_edges > _NARROW_KEYS or weight == np.float64:
+    if row == np.int64 or num_edges > _NARROW_KEYS:
         return True
-    return bool(weight == np.int64 and int(edges.weights.max()) > _NARROW_KEYS)
+    if edges.weights is None or edges.weights.dtype.itemsize == 4:
+        return False
+    return bool(edges.weights.dtype.kind == "f" or int(edges.weights.max()) > _NARROW_KEYS)
 
 
 def _chunks(edges: Csr, degrees: Array, row: np.dtype[Any]) -> tuple[Array, Array]:

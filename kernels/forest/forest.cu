@@ -33,13 +33,12 @@
                      first_edge, chunk_rows, chunk_firsts, num_rows, num_edges,  num_chunks};                          \
     const Minima minima = {minima_weight, minima_edge};                                                                \
     const Key limit = {(Bits)light_weight, (Bits)light_edge};                                                          \
-    const int64_t num_words = (num_edges + 31) / 32; \
-    (void)num_words, (void)limit, (void)minima;
+    (void)limit, (void)minima;
 
 /* The first round. */
 extern "C" __global__ void __launch_bounds__(THREADS, 3) begin(PARAMETERS) {
     SETTING
-    for (int64_t word = global_thread(); word < num_words; word += num_threads()) {
+    for (int64_t word = global_thread(); word < (num_edges + 31) / 32; word += num_threads()) {
         marks[word] = 0;
     }
     propose_rows(g, labels, scratch, minima);
@@ -92,19 +91,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) join(PARAMETERS) {
     }
 }
 
-/* The answer: labels, and the marked edges in their order. */
+/* The answer: labels, and the marked edges in their order. `counts` has a word a tile, and before that two a block. */
 extern "C" __global__ void __launch_bounds__(THREADS, 3) answer(PARAMETERS) {
     __shared__ uint16_t slots[WARPS * MARKS_OF_TILE];
-    __shared__ unsigned long long sum;
+    __shared__ uint32_t of_warps[WARPS];
     SETTING
     if ((int64_t)max(control->listed[0], control->listed[1]) > capacity) {
         return;
     }
+    const Tiles tiles(num_edges);
+    const Sums sums = {counts + 2 * gridDim.x, (unsigned long long*)counts};
     name_trees(labels, scratch, ranks, num_rows);
-    count_marks(marks, num_words, counts);
+    count_marks(tiles, marks, sums);
     grid_barrier(&control->barrier);
     label_rows(labels, scratch, ranks, rows_by_id, num_rows);
-    write_edges(g, marks, num_words, counts, &sum, slots + threadIdx.x / 32 * MARKS_OF_TILE, src, dst, out_weights, control);
+    sum_group(tiles, sums, of_warps);
+    grid_barrier(&control->barrier);
+    write_edges(g, tiles, marks, sums, slots + threadIdx.x / 32 * MARKS_OF_TILE, src, dst, out_weights, control);
 }
 
 /* Number of each row's arcs to smaller ranks, and by rank the number of the others. */

@@ -1,5 +1,4 @@
-"""Weak components on the GPU: one cooperative launch (wcc.cu), which reads all arcs, or a few of each row where
-there are many."""
+"""Weak components on the GPU: one cooperative launch (wcc.cu), which reads all arcs, or a few of each row of many."""
 
 from __future__ import annotations
 

@@ -55,39 +55,73 @@ __device__ void unite_queued(Arcs out, Arcs into, ROW* parent, const Chunk* queu
     }
 }
 
-/* Unite two rows of a tile; a symmetric arc from its later end only. The first link of a row that is a `root` needs no search. */
-__device__ __forceinline__ void join_in_tile(unsigned short* local, unsigned short row, unsigned short far, bool symmetric, bool& root) {
-    const bool precedes = ScrambledOrder::before(far, row);
-    if (precedes && root) {
-        root = false;
-        if (swap_if(&local[row], row, far) == row) {
-            return;
+/* Pairs of a tile's rows to unite, a warp's: searches are taken up 32 at a time, so that no lane waits for others' loops. */
+struct Pairs {
+    uint32_t* slots;
+    int count;
+
+    __device__ __forceinline__ void push(bool take, int near, int far, unsigned short* local) {
+        const int lane = threadIdx.x & 31;
+        const uint32_t taken = __ballot_sync(FULL_WARP, take);
+        if (take) {
+            slots[count + __popc(taken & ((1u << lane) - 1))] = (uint32_t)near << 16 | (uint32_t)far;
+        }
+        count += __popc(taken);
+        __syncwarp();
+        if (count >= 32) {
+            count -= 32;
+            unite_pair(slots[count + lane], local);
+            __syncwarp();
         }
     }
-    if (precedes || !symmetric) {
-        unite<ScrambledOrder>(local, row, far);
-    }
-}
 
-/* Unite the tile's rows by the arcs of small rows inside it; every row's parent becomes a root of the tile. */
+    __device__ __forceinline__ void flush(unsigned short* local) {
+        if ((threadIdx.x & 31) < count) {
+            unite_pair(slots[threadIdx.x & 31], local);
+        }
+    }
+
+    static __device__ __forceinline__ void unite_pair(uint32_t pair, unsigned short* local) {
+        unite<ScrambledOrder>(local, (unsigned short)(pair >> 16), (unsigned short)pair);
+    }
+};
+
+/* Unite the tile's rows by the arcs of small rows inside it, a symmetric arc from its later end; every row's parent becomes a root
+   of the tile. A row's first link needs no search. */
 __device__ void join_tile(Arcs arcs, bool symmetric, int64_t base, int size, const ROW* __restrict__ ranks, unsigned short* local,
-                          ROW* parent, ROW* names) {
+                          uint32_t* slots, ROW* parent, ROW* names) {
     for (int i = threadIdx.x; i < size; i += blockDim.x) {
         local[i] = (unsigned short)i;
     }
     __syncthreads();
-    for (int i = threadIdx.x; i < size; i += blockDim.x) {
-        const int64_t first = arcs.offsets[base + i], end = arcs.offsets[base + i + 1];
-        if (end - first < WARP_ROW) {
-            bool root = true;
-            for (int64_t arc = first; arc < end; ++arc) {
-                const int64_t far = (int64_t)arcs.indices[arc] - base;
-                if (far >= 0 && far < size) {
-                    join_in_tile(local, (unsigned short)i, (unsigned short)far, symmetric, root);
+    Pairs pairs = {slots, 0};
+    for (int i = threadIdx.x; i - (int)(threadIdx.x & 31) < size; i += blockDim.x) {
+        const int64_t first = i < size ? arcs.offsets[base + i] : 0;
+        const int64_t length = i < size ? arcs.offsets[base + i + 1] - first : 0;
+        const int small = length < WARP_ROW ? (int)length : 0;
+        const int longest = __reduce_max_sync(FULL_WARP, small);
+        bool root = true;
+        for (int k = 0; k < longest; k += 2) {
+            int64_t fars[2];
+#pragma unroll
+            for (int j = 0; j < 2; ++j) {
+                fars[j] = k + j < small ? (int64_t)arcs.indices[first + k + j] - base : -1;
+            }
+#pragma unroll
+            for (int j = 0; j < 2; ++j) {
+                const int far = (int)fars[j];
+                const bool inside = fars[j] >= 0 && fars[j] < size;
+                const bool precedes = inside && ScrambledOrder::before(far, i);
+                bool take = inside && (precedes || !symmetric);
+                if (precedes && root) {
+                    root = false;
+                    take = swap_if(&local[i], (unsigned short)i, (unsigned short)far) != i;
                 }
+                pairs.push(take, i, far, local);
             }
         }
     }
+    pairs.flush(local);
     __syncthreads();
     for (int i = threadIdx.x; i < size; i += blockDim.x) {
         parent[base + i] = (ROW)(base + root_of(local, (unsigned short)i));
@@ -167,10 +201,12 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS, 2)
 join_all(const int64_t* offsets, const ROW* indices, bool symmetric, int tile, const ROW* ranks, const ROW* rows_by_id,
          int64_t num_rows, ROW* labels, ROW* names, Chunk* queue, Control* control) {
     extern __shared__ unsigned short local[];
+    __shared__ uint32_t slots[2 * TILE_THREADS];
     const Arcs out = {offsets, indices};
     const int64_t stride = (int64_t)gridDim.x * tile;
     for (int64_t base = (int64_t)blockIdx.x * tile; base < num_rows; base += stride) {
-        join_tile(out, symmetric, base, (int)min((int64_t)tile, num_rows - base), ranks, local, labels, names);
+        join_tile(out, symmetric, base, (int)min((int64_t)tile, num_rows - base), ranks, local,
+                  slots + (threadIdx.x & ~31) * 2, labels, names);
     }
     grid_barrier(&control->barrier);
     for (int64_t base = (int64_t)blockIdx.x * tile; base < num_rows; base += stride) {
