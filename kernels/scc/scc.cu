@@ -15,10 +15,11 @@
 #include "union_find.cuh"
 
 #define THREADS 512
-#define GROUP 8        /* lanes that push a range of arcs */
+#define GROUP 32       /* lanes that push a range of arcs */
 #define RANGE 32       /* arcs a range at most */
 #define LANE_ARCS 32   /* arcs of an open row that a lane looks at before its warp helps */
 #define BATCH 4        /* loads in flight of a lane */
+#define ROW_COST 64    /* what looking at a row costs, in arcs */
 #define STAGED 128     /* arcs that a warp holds back before it appends them */
 #define LEVELS 400     /* after which a search is given up */
 #define SWEEPS 8       /* of a block over its arcs between two barriers */
@@ -93,9 +94,8 @@ __device__ __forceinline__ uint64_t ranges_of(Arcs arcs, ROW row) {
     return (uint64_t)(arcs.offsets[row + 1] - arcs.offsets[row] + RANGE - 1) / RANGE;
 }
 
-__device__ __forceinline__ uint64_t range_of(Arcs arcs, ROW row, bool backward, uint64_t k) {
-    const int64_t first = arcs.offsets[row] + (int64_t)k * RANGE, left = arcs.offsets[row + 1] - first;
-    return (uint64_t)backward << 63 | (uint64_t)first << 8 | (uint64_t)(left < RANGE ? left : RANGE);
+__device__ __forceinline__ uint64_t range_of(int64_t first, int64_t end, bool backward) {
+    return (uint64_t)backward << 63 | (uint64_t)first << 8 | (uint64_t)(end - first < RANGE ? end - first : RANGE);
 }
 
 /* The row of the largest product of degrees that a thread of the block holds. */
@@ -157,7 +157,9 @@ __device__ void start_search(const Search& search, Control* control, uint64_t* q
     const ROW row = (ROW)best.row;
     const uint64_t forward = ranges_of(search.out, row), both = forward + ranges_of(search.into, row);
     for (uint64_t k = threadIdx.x; k < both; k += THREADS) {
-        search.queue[k] = k < forward ? range_of(search.out, row, false, k) : range_of(search.into, row, true, k - forward);
+        const bool backward = k >= forward;
+        const int64_t* offsets = (backward ? search.into : search.out).offsets + row;
+        search.queue[k] = range_of(offsets[0] + (int64_t)(backward ? k - forward : k) * RANGE, offsets[1], backward);
     }
     if (threadIdx.x == 0) {
         search.fore[row >> 5] |= 1u << (row & 31);
@@ -187,15 +189,28 @@ __device__ __forceinline__ void enqueue(
     if (lane == 31) {
         first = atomicAdd(queued, sum);
     }
-    uint64_t* place = search.queue + tail + __shfl_sync(FULL_WARP, first, 31) + sum - mine;
+    uint64_t place = tail + __shfl_sync(FULL_WARP, first, 31) + sum - mine;
 #pragma unroll
     for (int k = 0; k < ROWS; ++k) {
-        if (found >> k & 1) {
-            const uint64_t ranges = ranges_of(arcs, rows[k]);
-            for (uint64_t range = 0; range < ranges; ++range) {
-                *place++ = range_of(arcs, rows[k], backward, range);
+        const bool holds = found >> k & 1;
+        const int64_t begin = holds ? arcs.offsets[rows[k]] : 0, end = holds ? arcs.offsets[rows[k] + 1] : 0;
+        const bool is_long = end - begin > LANE_ARCS;
+        if (!is_long) {
+            for (int64_t arc = begin; arc < end; arc += RANGE) {
+                search.queue[place++] = range_of(arc, end, backward);
             }
         }
+        uint32_t longs = __ballot_sync(FULL_WARP, is_long);
+        for (; longs; longs &= longs - 1) {
+            const int owner = __ffs(longs) - 1;
+            const int64_t first_arc = __shfl_sync(FULL_WARP, begin, owner), last = __shfl_sync(FULL_WARP, end, owner);
+            const bool against = __shfl_sync(FULL_WARP, backward, owner);
+            uint64_t* ranges = search.queue + __shfl_sync(FULL_WARP, place, owner);
+            for (int64_t range = lane; first_arc + range * RANGE < last; range += 32) {
+                ranges[range] = range_of(first_arc + range * RANGE, last, against);
+            }
+        }
+        place += is_long ? (uint64_t)(end - begin + RANGE - 1) / RANGE : 0;
     }
 }
 
@@ -389,12 +404,17 @@ __device__ __forceinline__ bool is_alike(const Search& search, ROW row, bool for
     return has(search.new_fore, row) & (has(search.fore, row) == fore) & (has(search.back, row) == back);
 }
 
-/* The last row whose arcs start at `arc` or before. All lanes of a warp come here: a 32-ary search. */
-__device__ int64_t row_of(const int64_t* offsets, int64_t num_rows, int64_t arc) {
+/* Shares of the work of all rows: row r has the places `offsets[r] + ROW_COST * r` and on, the last ones for its arcs. */
+__device__ __forceinline__ int64_t place_of(const int64_t* offsets, int64_t row) {
+    return offsets[row] + ROW_COST * row;
+}
+
+/* The row of a place. All lanes of a warp come here: a 32-ary search. */
+__device__ int64_t row_of(const int64_t* offsets, int64_t num_rows, int64_t place) {
     int64_t low = 0, size = num_rows; /* the row lies in low..low + size - 1 */
     while (size > 1) {
         const int64_t step = (size + 31) / 32, row = low + (threadIdx.x & 31) * step;
-        const uint32_t before = __ballot_sync(FULL_WARP, row < low + size && offsets[row] <= arc);
+        const uint32_t before = __ballot_sync(FULL_WARP, row < low + size && place_of(offsets, row) <= place);
         const int64_t skipped = (31 - __clz(before)) * step;
         low += skipped;
         size = size - skipped < step ? size - skipped : step;
@@ -402,15 +422,15 @@ __device__ int64_t row_of(const int64_t* offsets, int64_t num_rows, int64_t arc)
     return low;
 }
 
-/* List, of the arcs `begin..stop-1`, those of the rows of one word that is not empty. */
+/* List, of the arcs at the places `begin..stop-1`, those of the rows of one word that is not empty. */
 __device__ void list_word(const Search& search, int64_t word, int64_t begin, int64_t stop, Stage& stage, Arc* list, uint64_t* listed) {
     const int lane = threadIdx.x & 31;
     const int64_t row = word * 32 + lane;
     const bool fore = search.fore[word] >> lane & 1, back = search.back[word] >> lane & 1;
     int64_t arc = 0, end = 0;
     if (search.new_fore[word] >> lane & 1) {
-        arc = max(begin, search.out.offsets[row]);
-        end = min(stop, search.out.offsets[row + 1]);
+        arc = max(begin - ROW_COST * (row + 1), search.out.offsets[row]);
+        end = min(stop - ROW_COST * (row + 1), search.out.offsets[row + 1]);
     }
     const bool is_long = end - arc > LANE_ARCS;
     for (int64_t k = arc; __any_sync(FULL_WARP, !is_long && k < end); k += BATCH) {
@@ -439,14 +459,14 @@ __device__ void list_word(const Search& search, int64_t word, int64_t begin, int
     }
 }
 
-/* List the arcs between rows that are left, in the same way; every warp takes an equal share of all arcs. */
+/* List the arcs between rows that are left, in the same way; every warp takes an equal share. */
 __device__ void list_arcs(const Search& search, Arc* list, uint64_t* listed) {
     __shared__ Arc held[THREADS / 32][STAGED];
     Stage stage{held[threadIdx.x >> 5], 0};
     const int lane = threadIdx.x & 31;
-    const int64_t num_arcs = search.out.offsets[search.num_rows], warps = num_threads() >> 5;
-    const int64_t share = (num_arcs + warps - 1) / warps;
-    const int64_t begin = (global_thread() >> 5) * share, stop = begin + share < num_arcs ? begin + share : num_arcs;
+    const int64_t places = place_of(search.out.offsets, search.num_rows), warps = num_threads() >> 5;
+    const int64_t share = (places + warps - 1) / warps;
+    const int64_t begin = (global_thread() >> 5) * share, stop = min(begin + share, places);
     if (begin >= stop) {
         return;
     }
@@ -498,12 +518,14 @@ __device__ bool sweep(const Arc* first, const Arc* end, Signature* signatures) {
         }
 #pragma unroll
         for (int k = 0; k < BATCH; ++k) {
-            if (from[k].fore < to[k].fore) {
-                pass(read(signatures + unscramble(from[k].fore)).fore, &signatures[arcs[k].to].fore);
+            const Key fore = read(signatures + unscramble(from[k].fore)).fore;
+            const Key back = read(signatures + unscramble(to[k].back)).back;
+            if (fore < to[k].fore) {
+                pass(fore, &signatures[arcs[k].to].fore);
                 changed = true;
             }
-            if (to[k].back < from[k].back) {
-                pass(read(signatures + unscramble(to[k].back)).back, &signatures[arcs[k].from].back);
+            if (back < from[k].back) {
+                pass(back, &signatures[arcs[k].from].back);
                 changed = true;
             }
         }
