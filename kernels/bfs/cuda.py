@@ -66,6 +66,15 @@ def search(graph: Graph, source: int) -> Paths:
     return _search_both_ways(graph, source, plan) if plan.slots is None else _search_top_down(graph, source, plan)
 
 
+def find_predecessors(graph: Graph, distance: Array) -> Array:
+    """Return the unique predecessors that final hops imply."""
+    row, into = graph.rows_by_id.dtype, graph.into
+    predecessor = cupy.empty(graph.num_vertices, row)
+    size = np.int64(graph.num_vertices)
+    launch("top_down", "find_predecessors", row, graph.num_vertices, into.offsets, into.indices, distance, size, predecessor)
+    return predecessor
+
+
 def _has_many_levels(graph: Graph) -> bool:
     degrees = cupy.diff(graph.out.offsets)
     with_arcs = int(cupy.count_nonzero(degrees))
@@ -79,7 +88,7 @@ def _slotted(graph: Graph) -> Plan:
     slots = cupy.empty((graph.num_vertices + int(((chained - 2) // 3).sum()), 4), row)
     used = cupy.zeros(1, np.uint64)
     size = np.int64(graph.num_vertices)
-    _launch("top_down", "slot_rows", row, graph.num_vertices, graph.out.offsets, graph.out.indices, size, slots, used)
+    launch("top_down", "slot_rows", row, graph.num_vertices, graph.out.offsets, graph.out.indices, size, slots, used)
     return Plan(slots, None, None)
 
 
@@ -90,7 +99,7 @@ def _two_ways(graph: Graph) -> Plan:
     words = _words(graph.num_vertices)
     closed = cupy.empty(words, np.uint32)
     size = np.int64(graph.num_vertices)
-    _launch("direction_optimising", "find_closed", row, words * 32, graph.into.offsets, size, np.int64(words), closed)
+    launch("direction_optimising", "find_closed", row, words * 32, graph.into.offsets, size, np.int64(words), closed)
     return Plan(None, ranks, closed)
 
 
@@ -99,7 +108,7 @@ def _search_top_down(graph: Graph, source: int, plan: Plan) -> Paths:
     visited, queue, control = cupy.empty(_words(num_rows), np.uint32), cupy.empty(num_rows, row), _control()
     distance = cupy.empty(num_rows, distance_dtype(None))
     size = np.int64(num_rows)
-    _launch("top_down", "prepare", row, num_rows, size, np.int64(source), visited, distance, queue, control)
+    launch("top_down", "prepare", row, num_rows, size, np.int64(source), visited, distance, queue, control)
     kernel, blocks = _search_kernel("top_down", "search_levels", row, cupy.cuda.Device().id)
     words = _words(num_rows)
     team_words = _team_words(words)
@@ -107,10 +116,7 @@ def _search_top_down(graph: Graph, source: int, plan: Plan) -> Paths:
         plan.slots, graph.out.offsets, graph.out.indices, visited, distance, queue, control, np.int64(words),
         np.uint32(team_words),
     ), shared_mem=4 * team_words)  # fmt: skip
-    predecessor = cupy.empty(num_rows, row)
-    into = graph.into
-    _launch("top_down", "find_predecessors", row, num_rows, into.offsets, into.indices, distance, size, predecessor)
-    return Paths(source, distance, predecessor)
+    return Paths(source, distance, find_predecessors(graph, distance))
 
 
 def _search_both_ways(graph: Graph, source: int, plan: Plan) -> Paths:
@@ -119,7 +125,7 @@ def _search_both_ways(graph: Graph, source: int, plan: Plan) -> Paths:
     visited, queue, control = cupy.empty(words, np.uint32), cupy.empty(num_rows, row), _control()
     distance, predecessor = cupy.empty(num_rows, distance_dtype(None)), cupy.empty(num_rows, row)
     size = np.int64(num_rows)
-    _launch("direction_optimising", "prepare", row, num_rows, size, np.int64(words), np.int64(source), plan.closed, visited,
+    launch("direction_optimising", "prepare", row, num_rows, size, np.int64(words), np.int64(source), plan.closed, visited,
             distance, predecessor, queue, control)  # fmt: skip
     frontier, found = cupy.empty(words, np.uint32), cupy.empty(words, np.uint32)
     for_warps, for_blocks = (cupy.empty(graph.num_arcs // arcs + 1, row) for arcs in (_LANE_ARCS, _LANE_ARCS + _WARP_ARCS))
@@ -146,7 +152,7 @@ def _team_words(words: int) -> int:
     return team_words if 4 * team_words <= _TEAM_BYTES and _has_teams(cupy.cuda.Device().id) else 0
 
 
-def _launch(source: str, name: str, row: np.dtype[Any], size: int, *arguments: Any) -> None:
+def launch(source: str, name: str, row: np.dtype[Any], size: int, *arguments: Any) -> None:
     """Run a kernel whose threads stride over `size` elements, on as many threads as the GPU holds at a time."""
     kernel, most_blocks = _kernel(source, name, row, _STRIDING_THREADS, cupy.cuda.Device().id)
     kernel((max(1, min(most_blocks, -(-size // _STRIDING_THREADS))),), (_STRIDING_THREADS,), arguments)

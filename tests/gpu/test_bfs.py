@@ -12,7 +12,7 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from kernels.answers import Paths
-from kernels.bfs import bfs, cuda
+from kernels.bfs import bfs, cuda, solutions
 from kernels.bfs.cpu import search as search_on_cpu
 from kernels.certificates.paths import certify_bfs
 from kernels.cuda import to_device
@@ -155,3 +155,22 @@ def test_twenty_searches_give_one_answer() -> None:
 def test_a_source_that_is_no_row_is_refused(row: int) -> None:
     with pytest.raises(IndexError):
         bfs(to_device(graph_of(EdgeList("path", ((0, 1), (1, 2))))), row)
+
+
+@pytest.mark.parametrize("method", solutions.METHODS)
+@pytest.mark.parametrize("directed", [False, True])
+def test_the_source_documents_methods(method: str, directed: bool) -> None:
+    random = np.random.default_rng(5)
+    edges = [edges for edges in NAMED_GRAPHS if edges.ids] + [edges_of(random, 2000, 9000, directed, 4), grid_edges(25, random)]
+    for graph in (graph_of(one, order=one.ids[::-1]) for one in edges):
+        on_device = to_device(graph)
+        for source in random.integers(graph.num_vertices, size=2).tolist():
+            poison()
+            assert_equal(to_host(bfs(on_device, source, method)), search_on_cpu(graph, source))
+
+
+def test_an_unknown_method_is_refused() -> None:
+    graph = graph_of(EdgeList("path", ((0, 1), (1, 2))))
+    for arrays, method in ((to_device(graph), "solution5"), (graph, "solution1")):
+        with pytest.raises(ValueError, match=method):
+            bfs(arrays, 0, method)
