@@ -7,9 +7,17 @@ from kernels.backend import is_cupy, require_numpy, require_row
 from kernels.bfs import bfs
 from kernels.graph import Graph
 
+METHODS = ("auto", "dijkstra", "bellman-ford")
 
-def sssp(graph: Graph, source_row: int) -> Paths:
+
+def sssp(graph: Graph, source_row: int, method: str = "auto") -> Paths:
     """Find the smallest sum of weights from `source_row` to every row; without weights every arc weighs 1.
+
+    Parameters
+    ----------
+    method : {"auto", "dijkstra", "bellman-ford"}
+        How the distances of a weighted graph are found, with CuPy arrays; the answer is the same. "dijkstra" settles one row a
+        step, and is for small graphs; "bellman-ford" relaxes all arcs every step.
 
     Returns
     -------
@@ -24,16 +32,21 @@ def sssp(graph: Graph, source_row: int) -> Paths:
         If a distance exceeds int64, or is not finite.
     TypeError
         If the graph's arrays belong to a backend without this kernel.
+    ValueError
+        If there is no such method for the graph's arrays, or the graph is too large for it.
     """
-    if not is_cupy(graph):
+    on_gpu = is_cupy(graph)
+    if not on_gpu:
         require_numpy(graph, "sssp")
+    if method not in (METHODS if on_gpu else METHODS[:1]):
+        raise ValueError(f"sssp: no method {method!r} for arrays of {'CuPy' if on_gpu else 'NumPy'}")
     require_row(graph, source_row)
     if graph.out.weights is None:
         return bfs(graph, source_row)
-    if is_cupy(graph):
+    if on_gpu:
         from kernels.sssp import cuda
 
-        return cuda.search(graph, source_row)
+        return cuda.search(graph, source_row, method)
     from kernels.sssp.cpu import search
 
     return search(graph, source_row)

@@ -2,7 +2,8 @@
 
 Graphs of few arcs a row and no large row (roads, grids) have paths of many arcs, one step after the other: `long_paths.cu` makes
 a step short. Others have short paths and many arcs: `short_paths.cu` reads few of them. Then `predecessors.cu` turns the
-lengths into the answer. Integer weights are summed in 32 bits first, and in 64 where a sum does not fit.
+lengths into the answer. `literal.cu` has the source documents' own methods. Integer weights are summed in 32 bits first, and in
+64 where a sum does not fit.
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ import numpy as np
 
 from kernels.answers import Paths
 from kernels.cuda import load
-from kernels.graph import Array, Graph, distance_dtype
+from kernels.graph import Array, Csr, Graph, distance_dtype
 
 _FEW_ARCS = 8  # mean out-degree of a row that has arcs; up to here paths are taken to be long ...
 _SMALL_ROW = 1024  # ... unless a row has more arcs: one lane walks a row
 _TEAM = 16  # blocks of a cluster, from compute capability 9.0 on
-_LIST_BYTES = 4 * 49152  # as in long_paths.cu
-_LEAST_WINDOW, _MOST_WINDOW = 1.0, 32.0  # mean weights
+_LIST_BYTES, _LIST_BYTES_ALONE = 4 * 49152, 4 * 24576  # of a block in a cluster, and without one, as in long_paths.cu
+_LEAST_WINDOW, _MOST_WINDOW = 4.0, 32.0  # mean weights
 _FEW, _MANY = 2048, 8192  # rows at hand: below, the window widens, above, it narrows
-_CORE, _LIGHT_WIDTH, _WIDTH = 4.0, 0.5, 60.0  # in the length below which a row has two arcs, if weights are spread evenly
+_CORE, _LIGHT_WIDTH, _WIDTH = 3.0, 0.5, 60.0  # in the length below which a row has two arcs, if weights are spread evenly
 _ROWS_ARCS, _PIECE, _PIECE_BYTES = 32, 512, 16  # as in short_paths.cu
 _MEDIUM_ROW, _LARGE_ROW = 32, 8192  # as in predecessors.cu
 _CONTROL_BYTES = 256
+DIJKSTRA_ROWS = 1 << 20  # where the literal method takes seconds
 _NON_PORTABLE_CLUSTER = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 _DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
@@ -72,17 +74,23 @@ def plan_of(graph: Graph) -> Plan:
     return plan
 
 
-def search(graph: Graph, source: int) -> Paths:
+def search(graph: Graph, source: int, method: str) -> Paths:
     """Answer `kernels.sssp.sssp` on CuPy arrays."""
     plan = plan_of(graph)
+    shorten = _METHODS[method]
     while True:
-        lengths = (shorten_in_team if plan.quads is not None else shorten_in_grid)(graph, source, plan)
+        lengths = shorten(graph, source, plan)
         paths = complete(graph, source, plan, lengths)
         if paths is not None:
             return paths
         if plan.sums != np.int32:
             raise OverflowError(f"a distance exceeds the largest {distance_dtype(graph.out.weights)}")
         plan.sums = np.dtype(np.int64)
+
+
+def _weights(csr: Csr) -> Array:
+    """The weights of a graph that has some: others are `bfs`'s."""
+    return csr.weights
 
 
 def has_long_paths(graph: Graph) -> bool:
@@ -94,7 +102,7 @@ def has_long_paths(graph: Graph) -> bool:
 
 def make_plan(graph: Graph, long_paths: bool) -> Plan:
     """Make the plan for one of the two ways."""
-    weights = graph.out.weights
+    weights = _weights(graph.out)
     integer, some = weights.dtype.kind == "i", len(weights) > 0
     fits = integer and (not some or int(weights.max()) <= np.iinfo(np.int32).max)
     row = graph.rows_by_id.dtype
@@ -116,7 +124,7 @@ def _quads(graph: Graph, weight: np.dtype[Any]) -> Array:
     count = num_rows + int(((chained - 2) // 3).sum())
     quads, used = cupy.empty(count * -(-4 * (row.itemsize + weight.itemsize) // 16) * 16, np.uint8), cupy.zeros(1, np.uint64)
     module = load("sssp/long_paths.cu", ROW=row, WEIGHT=weight, SUM=distance_dtype(np.empty(0, weight)))
-    weights = graph.out.weights.astype(weight, copy=False)
+    weights = _weights(graph.out).astype(weight, copy=False)
     _launch(module, "fill_quads", num_rows, graph.out.offsets, graph.out.indices, weights, np.int64(num_rows), quads, used)
     return quads
 
@@ -137,6 +145,10 @@ def _as_length(plan: Plan, length: float) -> Any:
     return _length_type(plan)(min(max(1, int(length)), np.iinfo(plan.sums).max))
 
 
+def _shorten(graph: Graph, source: int, plan: Plan) -> Array:
+    return (shorten_in_team if plan.quads is not None else shorten_in_grid)(graph, source, plan)
+
+
 def shorten_in_team(graph: Graph, source: int, plan: Plan) -> Array:
     """Lengths from `source`, by `long_paths.cu`."""
     num_rows, row = graph.num_vertices, graph.rows_by_id.dtype
@@ -145,22 +157,22 @@ def shorten_in_team(graph: Graph, source: int, plan: Plan) -> Array:
     piled, control = cupy.empty(-(-num_rows // 32), np.uint32), cupy.empty(_CONTROL_BYTES, np.uint8)
     _launch(module, "prepare", num_rows, np.int64(num_rows), np.int64(source), lengths, piled, control)
     kernel = module.get_function("shorten")
-    blocks = 1
-    cupy.cuda.driver.funcSetAttribute(kernel.kernel.ptr, _DYNAMIC_SHARED, _LIST_BYTES)
+    blocks, list_bytes = 1, _LIST_BYTES_ALONE
     if int(cupy.cuda.Device().compute_capability) >= 90:
         cupy.cuda.driver.funcSetAttribute(kernel.kernel.ptr, _NON_PORTABLE_CLUSTER, 1)
-        blocks = _TEAM
+        blocks, list_bytes = _TEAM, _LIST_BYTES
+    cupy.cuda.driver.funcSetAttribute(kernel.kernel.ptr, _DYNAMIC_SHARED, list_bytes)
     windows = (_as_length(plan, factor * plan.mean) for factor in (_LEAST_WINDOW, _MOST_WINDOW))
     kernel((blocks,), (512,), (
         plan.quads, lengths, pile, piled, np.int64(source), *windows, np.int64(_FEW), np.int64(_MANY), control,
-    ), shared_mem=_LIST_BYTES)  # fmt: skip
+    ), shared_mem=list_bytes)  # fmt: skip
     return lengths
 
 
 def shorten_in_grid(graph: Graph, source: int, plan: Plan) -> Array:
     """Lengths from `source`, by `short_paths.cu`."""
     num_rows, row, out, into = graph.num_vertices, graph.rows_by_id.dtype, graph.out, graph.into
-    module = load("sssp/short_paths.cu", ROW=row, WEIGHT=out.weights.dtype, SUM=plan.sums)
+    module = load("sssp/short_paths.cu", ROW=row, WEIGHT=_weights(out).dtype, SUM=plan.sums)
     lengths, rows = cupy.empty(num_rows, _length_type(plan)), cupy.empty(2 * num_rows, row)
     pieces = cupy.empty(2 * plan.pieces * _PIECE_BYTES, np.uint8)
     queued, control = cupy.empty(-(-num_rows // 32) * 2, np.uint32), cupy.empty(_CONTROL_BYTES, np.uint8)
@@ -174,10 +186,46 @@ def shorten_in_grid(graph: Graph, source: int, plan: Plan) -> Array:
     return lengths
 
 
+def _dijkstra(graph: Graph, source: int, plan: Plan) -> Array:
+    num_rows = graph.num_vertices
+    if num_rows > DIJKSTRA_ROWS:
+        raise ValueError(
+            f'method "dijkstra" passes over all rows for each row that it settles, and takes at most {DIJKSTRA_ROWS} rows:'
+            f" this graph has {num_rows}"
+        )
+    kernel, blocks = _literal(graph, plan, "dijkstra")
+    lengths, settled = cupy.empty(num_rows, _length_type(plan)), cupy.empty(num_rows, np.uint8)
+    least = cupy.empty(blocks, _length_type(plan)), cupy.empty(blocks, np.int64)
+    kernel((blocks,), (512,), (
+        graph.out.offsets, graph.out.indices, graph.out.weights, np.int64(num_rows), np.int64(source), lengths, settled, *least,
+        cupy.zeros(_CONTROL_BYTES, np.uint8),
+    ))  # fmt: skip
+    return lengths
+
+
+def _bellman_ford(graph: Graph, source: int, plan: Plan) -> Array:
+    kernel, blocks = _literal(graph, plan, "bellman_ford")
+    lengths = cupy.empty(graph.num_vertices, _length_type(plan))
+    kernel((blocks,), (512,), (
+        graph.out.offsets, graph.out.indices, graph.out.weights, np.int64(graph.num_vertices), np.int64(source), lengths,
+        cupy.zeros(_CONTROL_BYTES, np.uint8),
+    ))  # fmt: skip
+    return lengths
+
+
+def _literal(graph: Graph, plan: Plan, name: str) -> tuple[Any, int]:
+    module = load("sssp/literal.cu", ROW=graph.rows_by_id.dtype, WEIGHT=_weights(graph.out).dtype, SUM=plan.sums)
+    kernel = module.get_function(name)
+    return kernel, min(_resident_blocks(kernel, 512), max(1, -(-graph.num_vertices // 512)))
+
+
+_METHODS = {"auto": _shorten, "dijkstra": _dijkstra, "bellman-ford": _bellman_ford}
+
+
 def complete(graph: Graph, source: int, plan: Plan, lengths: Array) -> Paths | None:
     """Return the answer of final `lengths`; None where a sum did not fit."""
     into, num_rows, row = graph.into, graph.num_vertices, graph.rows_by_id.dtype
-    module = load("sssp/predecessors.cu", ROW=row, WEIGHT=into.weights.dtype, SUM=plan.sums)
+    module = load("sssp/predecessors.cu", ROW=row, WEIGHT=_weights(into).dtype, SUM=plan.sums)
     distance, predecessor = cupy.empty(num_rows, distance_dtype(into.weights)), cupy.empty(num_rows, row)
     waiting, found = cupy.empty(num_rows, row), cupy.zeros(8, np.uint64)
     arcs = (into.offsets, into.indices, into.weights, lengths)

@@ -17,12 +17,10 @@
 #include "sssp/lengths.cuh"
 
 #define THREADS 512
-#ifndef HOPS
 #define HOPS 3 /* arcs that a lane follows in a step */
-#endif
 #define WARPS (THREADS / 32)
 #define SLOTS 4
-#define LIST_BYTES 49152
+#define LIST_BYTES (TEAM_BLOCKS > 1 ? 49152 : 24576) /* there are four lists */
 #define PLACES ((int)(LIST_BYTES / sizeof(Entry)))
 #define CAPACITY (PLACES / 33 * 32) /* one place in 33 is left out, so that lanes 32 places apart use different banks */
 #define REFILL (CAPACITY / 2 * TEAM_BLOCKS)

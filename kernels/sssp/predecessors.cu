@@ -85,18 +85,38 @@ extern "C" __global__ void __launch_bounds__(THREADS) find_in_lanes(
     }
 }
 
+struct RowAhead {
+    ROW row;
+    int64_t begin, end;
+    Length length;
+    __device__ __forceinline__ RowAhead(const Rows& rows, ROW of) : row(of), begin(0), end(0), length(0) {
+        if (of >= 0) {
+            begin = rows.offsets[of];
+            end = rows.offsets[of + 1];
+            length = rows.lengths[of];
+        }
+    }
+};
+
 /* The rows of `medium`, a warp each. */
 extern "C" __global__ void __launch_bounds__(THREADS) find_in_warps(
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, const Length* lengths, const ROW* medium, int64_t count,
     int64_t source, DISTANCE* distance, ROW* predecessor, ROW* waiting, Found* found) {
     const Rows rows{offsets, indices, weights, lengths};
     const int lane = threadIdx.x & 31;
-    for (int64_t place = global_thread() >> 5; place < count; place += num_threads() >> 5) {
-        const ROW row = medium[place];
-        const int64_t end = offsets[row + 1];
-        const Length length = lengths[row];
+    const int64_t warps = num_threads() >> 5;
+    int64_t place = global_thread() >> 5;
+    RowAhead ahead(rows, place < count ? medium[place] : -1);
+    ROW after = place + warps < count ? medium[place + warps] : -1;
+    for (; place < count; place += warps) {
+        const RowAhead now = ahead;
+        ahead = RowAhead(rows, after); /* on its way while this row is searched */
+        after = place + 2 * warps < count ? medium[place + 2 * warps] : -1;
+        const ROW row = now.row;
+        const int64_t end = now.end;
+        const Length length = now.length;
         int64_t decided = -1;
-        for (int64_t first = offsets[row]; first < end && decided < 0; first += 32 * BATCH) {
+        for (int64_t first = now.begin; first < end && decided < 0; first += 32 * BATCH) {
             const uint32_t mine = deciding(rows, first + lane, 32, end, length);
             for (int k = BATCH - 1; k >= 0; --k) {
                 const uint32_t lanes = __ballot_sync(FULL_WARP, mine >> k & 1);

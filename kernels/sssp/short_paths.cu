@@ -19,10 +19,7 @@
 #define THREADS 512
 #define SMALL_ROW 32
 #define PIECE 512
-#ifndef BATCH
-#define BATCH 4
-#define BLOCKS 2
-#endif
+#define BATCH (sizeof(SUM) == 4 ? 4 : 2)
 #define SCAN 4
 
 struct alignas(16) Piece {
@@ -76,53 +73,76 @@ __device__ __forceinline__ uint32_t* bitmap(const Search& search, int side) {
     return search.queued + side * ((search.num_rows + 31) / 32);
 }
 
-/* Rows that a warp is about to append to the next queue: one atomic for 32 of them. */
-struct Stage {
-    ROW* rows; /* 64, in shared memory */
-    int count;
+/* How many elements a warp has staged for each list of the next queue: appended 32 at a time, they cost one atomic. */
+struct Stages {
+    int rows, pieces;
 };
 
-__device__ __forceinline__ void flush(const Search& search, Stage& stage, int count) {
+/* Where this warp stages them. */
+template <typename T>
+__device__ __forceinline__ T* staged() {
+    __shared__ T elements[THREADS / 32][64];
+    return elements[threadIdx.x >> 5];
+}
+
+template <typename T>
+__device__ __forceinline__ void flush(int& waiting, T* list, uint64_t* length, int count) {
     const int lane = threadIdx.x & 31;
     uint64_t first = 0;
     __syncwarp();
     if (lane == 0) {
-        first = atomicAdd(&search.control->rows[(search.turn + 1) % 3], (uint64_t)count);
+        first = atomicAdd(length, (uint64_t)count);
     }
     first = __shfl_sync(FULL_WARP, first, 0);
     if (lane < count) {
-        search.rows[(search.parity ^ 1) * search.num_rows + first + lane] = stage.rows[lane];
+        list[first + lane] = staged<T>()[lane];
     }
     __syncwarp();
-    stage.rows[lane] = stage.rows[lane + 32];
+    staged<T>()[lane] = staged<T>()[lane + 32];
     __syncwarp();
-    stage.count -= count;
+    waiting -= count;
+}
+
+template <typename T>
+__device__ __forceinline__ void append(int& waiting, T* list, uint64_t* length, bool wanted, T element) {
+    const uint32_t lanes = __ballot_sync(FULL_WARP, wanted);
+    if (wanted) {
+        staged<T>()[waiting + __popc(lanes & ((1u << (threadIdx.x & 31)) - 1))] = element;
+    }
+    waiting += __popc(lanes);
+    if (waiting >= 32) {
+        flush(waiting, list, length, 32);
+    }
+}
+
+__device__ __forceinline__ ROW* next_rows(const Search& search) {
+    return search.rows + (search.parity ^ 1) * search.num_rows;
+}
+
+__device__ __forceinline__ Piece* next_pieces(const Search& search) {
+    return search.pieces + (search.parity ^ 1) * search.most_pieces;
 }
 
 /* Put the lanes' wanted rows into the next queue, with these arcs of them. All lanes of the warp come here. */
-__device__ __forceinline__ void enqueue(const Search& search, Stage& stage, const Arcs& arcs, bool wanted, int64_t row) {
+__device__ __forceinline__ void enqueue(const Search& search, Stages& stages, const Arcs& arcs, bool wanted, int64_t row) {
     if (!__any_sync(FULL_WARP, wanted)) {
         return;
     }
-    const int64_t degree = wanted ? arcs.offsets[row + 1] - arcs.offsets[row] : 0;
-    if (degree >= SMALL_ROW) {
-        const int64_t count = (degree + PIECE - 1) / PIECE;
-        const uint64_t first = atomicAdd(&search.control->pieces[(search.turn + 1) % 3], (uint64_t)count);
-        Piece* place = search.pieces + (search.parity ^ 1) * search.most_pieces + first;
-        int64_t begin = arcs.offsets[row];
-        for (int64_t left = degree; left > 0; left -= PIECE, begin += PIECE) {
-            *place++ = Piece{(uint64_t)begin << 10 | (uint64_t)(left < PIECE ? left : PIECE), (ROW)row};
+    uint64_t* pieces = &search.control->pieces[(search.turn + 1) % 3];
+    int64_t begin = wanted ? arcs.offsets[row] : 0;
+    int64_t left = wanted ? arcs.offsets[row + 1] - begin : 0;
+    if (left > PIECE) {
+        Piece* place = next_pieces(search) + atomicAdd(pieces, (uint64_t)((left - 1) / PIECE));
+        for (; left > PIECE; left -= PIECE, begin += PIECE) {
+            *place++ = Piece{(uint64_t)begin << 10 | PIECE, (ROW)row};
         }
+        wanted = false;
     }
-    const bool small = degree > 0 && degree < SMALL_ROW;
-    const uint32_t lanes = __ballot_sync(FULL_WARP, small);
-    if (small) {
-        stage.rows[stage.count + __popc(lanes & ((1u << (threadIdx.x & 31)) - 1))] = (ROW)row;
+    const bool last = left >= SMALL_ROW || (!wanted && left > 0);
+    if (__any_sync(FULL_WARP, last)) {
+        append(stages.pieces, next_pieces(search), pieces, last, Piece{(uint64_t)begin << 10 | (uint64_t)left, (ROW)row});
     }
-    stage.count += __popc(lanes);
-    if (stage.count >= 32) {
-        flush(search, stage, 32);
-    }
+    append(stages.rows, next_rows(search), &search.control->rows[(search.turn + 1) % 3], wanted && left > 0 && !last, (ROW)row);
 }
 
 /* Lower a row to `total`, if that is less. Returns whether the row has to be queued. */
@@ -135,39 +155,41 @@ __device__ __forceinline__ bool improve(const Search& search, ROW row, Length to
 }
 
 /* Relax arcs of one piece. */
-__device__ __forceinline__ void push_piece(const Search& search, Stage& stage, Length length, int64_t begin, int64_t end) {
+__device__ __forceinline__ void push_piece(const Search& search, Stages& stages, Length length, int64_t begin, int count) {
+    const WEIGHT* weights = search.out.weights + begin;
+    const ROW* indices = search.out.indices + begin;
     const int lane = threadIdx.x & 31;
-    for (int64_t first = begin + lane; first - lane < end; first += 32 * BATCH) {
+    for (int first = lane; first - lane < count; first += 32 * BATCH) {
         Length total[BATCH];
         ROW far[BATCH];
-        bool wanted[BATCH];
         for (int k = 0; k < BATCH; ++k) {
-            total[k] = first + 32 * k < end ? length_of(search.out.weights[first + 32 * k]) : FAR;
+            total[k] = first + 32 * k < count ? length_of(weights[first + 32 * k]) : FAR;
         }
         for (int k = 0; k < BATCH; ++k) {
             total[k] = plus(length, total[k]);
-            far[k] = total[k] < search.cap ? search.out.indices[first + 32 * k] : (ROW)-1;
+            far[k] = total[k] < search.cap ? indices[first + 32 * k] : (ROW)-1;
+        }
+        uint32_t wanted = 0;
+        for (int k = 0; k < BATCH; ++k) {
+            wanted |= total[k] < (far[k] >= 0 ? search.lengths[far[k]] : (Length)0) ? 1u << k : 0;
         }
         for (int k = 0; k < BATCH; ++k) {
-            wanted[k] = total[k] < (far[k] >= 0 ? search.lengths[far[k]] : (Length)0);
+            if ((wanted >> k & 1) && !improve(search, far[k], total[k])) {
+                wanted &= ~(1u << k);
+            }
         }
-        bool any = false;
-        for (int k = 0; k < BATCH; ++k) {
-            wanted[k] = wanted[k] && improve(search, far[k], total[k]);
-            any = any || wanted[k];
-        }
-        if (__any_sync(FULL_WARP, any)) {
+        if (__any_sync(FULL_WARP, wanted)) {
             for (int k = 0; k < BATCH; ++k) {
-                enqueue(search, stage, search.out, wanted[k], far[k]);
+                enqueue(search, stages, search.out, wanted >> k & 1, far[k]);
             }
         }
     }
 }
 
 /* Lower a row over the in-arcs of one piece. */
-__device__ __forceinline__ void pull_piece(const Search& search, ROW row, int64_t begin, int64_t end) {
+__device__ __forceinline__ void pull_piece(const Search& search, ROW row, int64_t begin, int count) {
     Length least = FAR;
-    for (int64_t arc = begin + (threadIdx.x & 31); arc < end; arc += 32) {
+    for (int64_t arc = begin + (threadIdx.x & 31); arc < begin + count; arc += 32) {
         const Length near = search.lengths[search.into.indices[arc]];
         least = near < FAR ? smaller(least, plus(near, length_of(search.into.weights[arc]))) : least;
     }
@@ -182,7 +204,7 @@ __device__ __forceinline__ Piece piece_at(const Piece* pieces, int64_t place, in
 }
 
 template <bool PULL>
-__device__ __forceinline__ void take_pieces(const Search& search, Stage& stage, int64_t count) {
+__device__ __forceinline__ void take_pieces(const Search& search, Stages& stages, int64_t count) {
     const Piece* pieces = search.pieces + search.parity * search.most_pieces;
     const int64_t warps = num_threads() >> 5;
     int64_t place = global_thread() >> 5;
@@ -190,20 +212,21 @@ __device__ __forceinline__ void take_pieces(const Search& search, Stage& stage, 
     for (; place < count; place += warps) {
         const Piece piece = next;
         next = piece_at(pieces, place + warps, count); /* on its way while this one is relaxed */
-        const int64_t begin = (int64_t)(piece.arcs >> 10), end = begin + (int64_t)(piece.arcs & 1023);
+        const int64_t begin = (int64_t)(piece.arcs >> 10);
+        const int arcs = (int)(piece.arcs & 1023);
         if (PULL) {
-            pull_piece(search, piece.row, begin, end);
+            pull_piece(search, piece.row, begin, arcs);
         } else {
             if ((threadIdx.x & 31) == 0) {
                 bitmap(search, search.parity)[piece.row >> 5] = 0;
             }
-            push_piece(search, stage, __ldcg(search.lengths + piece.row), begin, end);
+            push_piece(search, stages, __ldcg(search.lengths + piece.row), begin, arcs);
         }
     }
 }
 
 template <bool PULL>
-__device__ __forceinline__ void take_rows(const Search& search, Stage& stage, int64_t count) {
+__device__ __forceinline__ void take_rows(const Search& search, Stages& stages, int64_t count) {
     const Arcs& arcs = PULL ? search.into : search.out;
     const int lane = threadIdx.x & 31;
     for (int64_t place = global_thread(); place - lane < count; place += num_threads()) {
@@ -244,14 +267,14 @@ __device__ __forceinline__ void take_rows(const Search& search, Stage& stage, in
                 const Length total = plus(near, step);
                 const ROW far = total < search.cap ? arcs.indices[arc] : owner;
                 const bool wanted = total < search.cap && total < search.lengths[far] && improve(search, far, total);
-                enqueue(search, stage, arcs, wanted, far);
+                enqueue(search, stages, arcs, wanted, far);
             }
         }
     }
 }
 
 /* Queue the rows with lengths from `from` up to `last`, with these arcs of them. Returns the least length of this lane from there on. */
-__device__ __forceinline__ Length queue_between(const Search& search, Stage& stage, const Arcs& arcs, Length from, Length last) {
+__device__ __forceinline__ Length queue_between(const Search& search, Stages& stages, const Arcs& arcs, Length from, Length last) {
     const int lane = threadIdx.x & 31;
     Length nearest = FAR;
     for (int64_t first = global_thread(); first - lane < search.num_rows; first += SCAN * num_threads()) {
@@ -263,23 +286,27 @@ __device__ __forceinline__ Length queue_between(const Search& search, Stage& sta
         for (int k = 0; k < SCAN; ++k) {
             const int64_t row = first + k * num_threads();
             nearest = length[k] > last ? smaller(nearest, length[k]) : nearest;
-            enqueue(search, stage, arcs, row < search.num_rows && length[k] >= from && length[k] <= last, row);
+            enqueue(search, stages, arcs, row < search.num_rows && length[k] >= from && length[k] <= last, row);
         }
     }
     return nearest;
 }
 
-__device__ __forceinline__ void fill_bucket(const Search& search, Stage& stage, Length from) {
-    const Length nearest = least_of_warp(queue_between(search, stage, search.out, from, search.limit - 1));
+__device__ __forceinline__ void fill_bucket(const Search& search, Stages& stages, Length from) {
+    const Length nearest = least_of_warp(queue_between(search, stages, search.out, from, search.limit - 1));
     if ((threadIdx.x & 31) == 0 && nearest < FAR) {
         atomicMin(&search.control->nearest[(search.turn + 1) % 3], (uint64_t)nearest);
     }
 }
 
 /* All blocks have done this turn: what they queued is the queue. */
-__device__ __forceinline__ void end_turn(Search& search, Stage& stage) {
-    if (stage.count > 0) {
-        flush(search, stage, stage.count);
+__device__ __forceinline__ void end_turn(Search& search, Stages& stages) {
+    const int next = (search.turn + 1) % 3;
+    if (stages.rows > 0) {
+        flush(stages.rows, next_rows(search), &search.control->rows[next], stages.rows);
+    }
+    if (stages.pieces > 0) {
+        flush(stages.pieces, next_pieces(search), &search.control->pieces[next], stages.pieces);
     }
     if (global_thread() == 0) {
         const int after = (search.turn + 2) % 3;
@@ -287,25 +314,25 @@ __device__ __forceinline__ void end_turn(Search& search, Stage& stage) {
         search.control->nearest[after] = FAR;
     }
     grid_barrier(&search.control->barrier);
-    search.turn = (search.turn + 1) % 3;
+    search.turn = next;
     search.parity ^= 1;
 }
 
 /* Settle, bucket by bucket, all rows with a length from `from` to the cap. The queue holds what there is below `from + width`. */
-__device__ __forceinline__ void settle(Search& search, Stage& stage, Length width) {
+__device__ __forceinline__ void settle(Search& search, Stages& stages, Length width) {
     for (;;) {
         const int64_t rows = (int64_t)__ldcg(&search.control->rows[search.turn]);
         const int64_t pieces = (int64_t)__ldcg(&search.control->pieces[search.turn]);
         if (rows + pieces > 0) {
-            take_pieces<false>(search, stage, pieces);
-            take_rows<false>(search, stage, rows);
-            end_turn(search, stage);
+            take_pieces<false>(search, stages, pieces);
+            take_rows<false>(search, stages, rows);
+            end_turn(search, stages);
             continue;
         }
         const Length from = search.limit;
         search.limit = beyond(from, width);
-        fill_bucket(search, stage, from);
-        end_turn(search, stage);
+        fill_bucket(search, stages, from);
+        end_turn(search, stages);
         const Length nearest = (Length)__ldcg(&search.control->nearest[search.turn]);
         if (__ldcg(&search.control->rows[search.turn]) + __ldcg(&search.control->pieces[search.turn]) == 0) {
             if (nearest == FAR) {
@@ -316,24 +343,24 @@ __device__ __forceinline__ void settle(Search& search, Stage& stage, Length widt
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) shorten(
+/* Spills a few words, outside of its loops over arcs: with registers for all, fewer warps fit a processor, and R-MAT 24 takes 4 % longer. */
+extern "C" __global__ void __launch_bounds__(THREADS, 2) shorten(
     const int64_t* out_offsets, const ROW* out_indices, const WEIGHT* out_weights, const int64_t* in_offsets, const ROW* in_indices,
     const WEIGHT* in_weights, int64_t num_rows, int64_t source, Length* lengths, ROW* rows, Piece* pieces, int64_t most_pieces,
     uint32_t* queued, Length core, Length light_width, Length width, Control* control) {
     Search search{
         {out_offsets, out_indices, out_weights}, {in_offsets, in_indices, in_weights}, num_rows, lengths, rows, pieces, most_pieces,
         queued, control, 0, 0, 0, core};
-    __shared__ ROW staged[THREADS / 32][64];
-    Stage stage{staged[threadIdx.x >> 5], 0};
-    settle(search, stage, light_width);
+    Stages stages{0, 0};
+    settle(search, stages, light_width);
 
-    queue_between(search, stage, search.into, FAR, FAR);
-    end_turn(search, stage);
-    take_pieces<true>(search, stage, (int64_t)__ldcg(&control->pieces[search.turn]));
-    take_rows<true>(search, stage, (int64_t)__ldcg(&control->rows[search.turn]));
-    end_turn(search, stage);
+    queue_between(search, stages, search.into, FAR, FAR);
+    end_turn(search, stages);
+    take_pieces<true>(search, stages, (int64_t)__ldcg(&control->pieces[search.turn]));
+    take_rows<true>(search, stages, (int64_t)__ldcg(&control->rows[search.turn]));
+    end_turn(search, stages);
 
     search.limit = core;
     search.cap = FAR;
-    settle(search, stage, width);
+    settle(search, stages, width);
 }

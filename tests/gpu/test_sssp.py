@@ -1,5 +1,6 @@
-"""Shortest paths on the GPU: the CPU's answer to the byte, whatever the graph, its order, its widths, and what memory held before."""
+"""Shortest paths on the GPU: the CPU's answer to the byte, whatever the graph, its order, its widths, and what memory held."""
 
+# ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
 
 from dataclasses import replace
@@ -39,13 +40,15 @@ def assert_equal(found: Paths, expected: Paths) -> None:
 
 
 def check(graph: Graph, sources: list[int]) -> None:
-    """Both ways of searching, whichever the graph would choose."""
+    """Both ways of searching, whichever the graph would choose, and the source documents' methods."""
     on_device = to_device(graph)
-    for long_paths in (True, False):
+    for long_paths, method in ((True, "auto"), (False, "auto"), (False, "dijkstra"), (False, "bellman-ford")):
         vars(on_device)["_sssp_plan"] = cuda.make_plan(on_device, long_paths)
+        if method == "dijkstra" and graph.num_vertices > 20_000:
+            continue
         for source in sources:
             poison()
-            found = to_host(sssp(on_device, source))
+            found = to_host(sssp(on_device, source, method))
             assert_equal(found, search_on_cpu(graph, source))
             if graph.rows_by_id.dtype == index_dtype(graph.num_vertices):
                 certificate = certify_sssp(graph, found)
@@ -66,9 +69,7 @@ def grid_edges(side: int, random: np.random.Generator, heaviest: int = 999) -> E
     ends = np.stack([np.append(cells[:, :-1], cells[:-1]), np.append(cells[:, 1:], cells[1:])], 1)
     kept = ends[random.random(len(ends)) >= 0.35].tolist()
     weights = random.integers(1, heaviest + 1, len(kept)).tolist()
-    return EdgeList(
-        "grid", tuple((a, b, w) for (a, b), w in zip(kept, weights, strict=True)), False, tuple(range(side * side))
-    )
+    return EdgeList("grid", tuple((a, b, w) for (a, b), w in zip(kept, weights, strict=True)), False, tuple(range(side * side)))
 
 
 def with_wide_rows(graph: Graph) -> Graph:
@@ -100,9 +101,8 @@ def test_unweighted_graphs_count_hops() -> None:
 @pytest.mark.parametrize(("num_vertices", "num_edges", "skew"), [(50, 40, 1), (300, 900, 1), (2000, 30_000, 4), (33, 500, 2)])
 def test_random_graphs_in_random_orders(dtype: type, directed: bool, num_vertices: int, num_edges: int, skew: float) -> None:
     random = np.random.default_rng(num_edges)
-    for weights in (np.arange(1, 1000), np.array([0, 0, 1, 2]), np.append(np.zeros(9, int), 10**6)):
-        if np.dtype(dtype).kind == "f":
-            weights = (weights * random.random(len(weights))).astype(dtype)
+    for choice in (np.arange(1, 1000), np.array([0, 0, 1, 2]), np.append(np.zeros(9, int), 10**6)):
+        weights = (choice * random.random(len(choice))).astype(dtype) if np.dtype(dtype).kind == "f" else choice
         edges = edges_of(random, num_vertices, num_edges, directed, skew, weights)
         graph = graph_of(edges, random.permutation(num_vertices).tolist(), dtype)
         check(graph, random.integers(num_vertices, size=2).tolist())
@@ -160,7 +160,8 @@ def test_largest_sum() -> None:
 
 
 def test_weights_that_a_sum_absorbs() -> None:
-    edges = tuple((i, i + 1, (1e17, 1.0, 1e-300, 3e16)[i % 4]) for i in range(200)) + ((0, 7, 1e17), (3, 0, 0.0), (9, 4, 1.0))
+    steps = (1e17, 1.0, 1e-300, 3e16)
+    edges = (*((i, i + 1, steps[i % 4]) for i in range(200)), (0, 7, 1e17), (3, 0, 0.0), (9, 4, 1.0))
     check(graph_of(EdgeList("absorbing", edges, directed=False), range(200, -1, -1), np.float64), [0, 100])
 
 
@@ -187,6 +188,20 @@ def test_twenty_searches_give_one_answer() -> None:
         for _ in range(20):
             poison()
             assert_equal(to_host(sssp(on_device, 0)), expected)
+
+
+def test_dijkstra_refuses_graphs_that_take_it_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = to_device(graph_of(EdgeList("path", tuple((i, i + 1, 1) for i in range(50)))))
+    monkeypatch.setattr(cuda, "DIJKSTRA_ROWS", 50)
+    with pytest.raises(ValueError, match="at most 50 rows: this graph has 51"):
+        sssp(graph, 0, "dijkstra")
+
+
+def test_unknown_methods_are_refused() -> None:
+    graph = graph_of(EdgeList("path", ((0, 1, 2), (1, 2, 2))))
+    for unknown, arrays in (("a-star", to_device(graph)), ("dijkstra", graph)):
+        with pytest.raises(ValueError, match=unknown):
+            sssp(arrays, 0, unknown)
 
 
 @pytest.mark.parametrize("row", [-1, 3])
