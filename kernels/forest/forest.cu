@@ -35,8 +35,8 @@
     const Key limit = {(Bits)light_weight, (Bits)light_edge};                                                          \
     (void)limit, (void)minima;
 
-/* The first round. */
-extern "C" __global__ void __launch_bounds__(THREADS, 3) begin(PARAMETERS) {
+/* The first round: chains of dependent loads, hidden by many threads (for sm_100 at the price of a spilled register). */
+extern "C" __global__ void __launch_bounds__(THREADS, 4) begin(PARAMETERS) {
     SETTING
     for (int64_t word = global_thread(); word < (num_edges + 31) / 32; word += num_threads()) {
         marks[word] = 0;

@@ -14,7 +14,7 @@ from kernels.graph import Array, Graph
 _TILE_THREADS = 1024  # as in wcc.cu
 _SAMPLED_THREADS = 512
 _WARP_ROW = 32  # arcs
-_TILE = 3 << 14  # rows of a tile at most: 96 KiB of shared memory, two of which a multiprocessor holds
+_TILE = 5 << 13  # rows of a tile at most, less than 2^16: 80 KiB of shared memory, two of which leave room for a cache
 _MANY_ARCS = 8  # arcs a row, from which one component tends to hold nearly all rows
 
 
@@ -26,16 +26,17 @@ def components(graph: Graph) -> Components:
 
 
 def join_all(graph: Graph, tile: int = _TILE) -> Components:
-    """Find the components from all arcs, with tiles of `tile` rows at most."""
+    """Find the components from all arcs, with tiles of `tile` rows at most, a multiple of 32."""
     row, num_rows, shared = graph.rows_by_id.dtype, graph.num_vertices, 2 * tile
     kernel, blocks = cooperative("wcc/wcc.cu", "join_all", _TILE_THREADS, cupy.cuda.Device().id, shared, ROW=row)
     rounds = max(1, -(-num_rows // (blocks * tile)))
-    tile = min(tile, max(_TILE_THREADS, -(-num_rows // (blocks * rounds))))
+    tile = min(tile, max(_TILE_THREADS, -(-num_rows // (32 * blocks * rounds)) * 32))
     labels, rest = _arguments(graph)
     if num_rows:
         blocks = min(blocks, -(-num_rows // tile))
+        open_rows = cupy.empty(-(-num_rows // 32), np.uint32)
         out = (graph.out.offsets, graph.out.indices, np.bool_(graph.symmetric), np.int32(tile))
-        kernel((blocks,), (_TILE_THREADS,), out + rest, shared_mem=shared)
+        kernel((blocks,), (_TILE_THREADS,), (*out, *rest, open_rows), shared_mem=shared)
     return Components(labels)
 
 
@@ -57,5 +58,5 @@ def _arguments(graph: Graph) -> tuple[Array, tuple[Any, ...]]:
     num_rows, row = graph.num_vertices, graph.rows_by_id.dtype
     labels, names = cupy.empty(num_rows, row), cupy.empty(num_rows, row)
     queue = cupy.empty(2 * (1 if graph.symmetric else 2) * (graph.num_arcs // _WARP_ROW), np.int64)  # pairs
-    control = cupy.zeros(2, np.int64)
+    control = cupy.zeros(3, np.int64)
     return labels, (graph.ranks, graph.rows_by_id, np.int64(num_rows), labels, names, queue, control)

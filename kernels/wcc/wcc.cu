@@ -1,7 +1,8 @@
 /* Weak components. Returns for every row the row of smallest external id in its component.
 
-   Method: union-find (union_find.cuh). `join_all` reads every arc twice: a block first unites the rows of a tile, neighbours in
+   Method: union-find (union_find.cuh). `join_all` reads every arc: a block first unites the rows of a tile, neighbours in
    memory, by the arcs inside it, in shared memory with 16-bit numbers; then the arcs between tiles unite the tiles' trees.
+   A tile has a multiple of 32 rows.
    `join_sampled` is for graphs of many arcs a row, where one component tends to hold nearly all (Afforest: Sutton, Ben-Nun,
    Barak, IPDPS 2018): it links every row, without atomics, to a neighbour before it, finds the commonest root, and then reads
    the arcs of the rows outside that tree only; an arc into it is read from its outer end. A row of up to 31 arcs is read by a
@@ -22,9 +23,10 @@ struct Arcs {
     const ROW* __restrict__ indices;
 };
 
+/* `queued`: entries of the queue, first of roots, then of all others. */
 struct Control {
     uint32_t barrier;
-    uint32_t queued;
+    uint32_t queued[2];
     int64_t giant;
 };
 
@@ -32,22 +34,22 @@ struct Chunk {
     int64_t row, first;
 };
 
-__device__ void enqueue(Chunk* queue, Control* control, int64_t row, int64_t first, int64_t end) {
-    uint32_t place = atomicAdd(&control->queued, (uint32_t)((end - first + CHUNK - 1) / CHUNK));
+__device__ void enqueue(Chunk* queue, uint32_t* queued, int64_t row, int64_t first, int64_t end) {
+    uint32_t place = atomicAdd(queued, (uint32_t)((end - first + CHUNK - 1) / CHUNK));
     for (; first < end; first += CHUNK) {
         queue[place++] = {row, first};
     }
 }
 
-/* Unite the queued rows with the ends of their arcs. */
+/* Unite the queued rows with the ends of their arcs, `most` of an entry. */
 template <typename Order>
-__device__ void unite_queued(Arcs out, Arcs into, ROW* parent, const Chunk* queue, const Control* control) {
+__device__ void unite_queued(Arcs out, Arcs into, int most, ROW* parent, const Chunk* queue, uint32_t queued) {
     const uint32_t warps = num_threads() / 32;
-    for (uint32_t place = global_thread() / 32; place < control->queued; place += warps) {
+    for (uint32_t place = global_thread() / 32; place < queued; place += warps) {
         const Chunk chunk = queue[place];
         const Arcs arcs = chunk.row < 0 ? into : out;
         const ROW row = (ROW)(chunk.row < 0 ? ~chunk.row : chunk.row);
-        const int64_t end = min(chunk.first + CHUNK, arcs.offsets[row + 1]);
+        const int64_t end = min(chunk.first + most, arcs.offsets[row + 1]);
         ROW root = row;
         for (int64_t arc = chunk.first + (threadIdx.x & 31); arc < end; arc += 32) {
             root = unite<Order>(parent, root, arcs.indices[arc]);
@@ -87,9 +89,9 @@ struct Pairs {
 };
 
 /* Unite the tile's rows by the arcs of small rows inside it, a symmetric arc from its later end; every row's parent becomes a root
-   of the tile. A row's first link needs no search. */
+   of the tile. A row's first link needs no search. Rows whose other arcs are still to be read get their bit in `open`. */
 __device__ void join_tile(Arcs arcs, bool symmetric, int64_t base, int size, const ROW* __restrict__ ranks, unsigned short* local,
-                          uint32_t* slots, ROW* parent, ROW* names) {
+                          uint32_t* slots, ROW* parent, ROW* names, uint32_t* open) {
     for (int i = threadIdx.x; i < size; i += blockDim.x) {
         local[i] = (unsigned short)i;
     }
@@ -100,17 +102,18 @@ __device__ void join_tile(Arcs arcs, bool symmetric, int64_t base, int size, con
         const int64_t length = i < size ? arcs.offsets[base + i + 1] - first : 0;
         const int small = length < WARP_ROW ? (int)length : 0;
         const int longest = __reduce_max_sync(FULL_WARP, small);
-        bool root = true;
+        bool root = true, leaves = length >= WARP_ROW;
         for (int k = 0; k < longest; k += 2) {
             int64_t fars[2];
 #pragma unroll
             for (int j = 0; j < 2; ++j) {
-                fars[j] = k + j < small ? (int64_t)arcs.indices[first + k + j] - base : -1;
+                fars[j] = k + j < small ? (int64_t)arcs.indices[first + k + j] - base : i;
             }
 #pragma unroll
             for (int j = 0; j < 2; ++j) {
                 const int far = (int)fars[j];
                 const bool inside = fars[j] >= 0 && fars[j] < size;
+                leaves |= symmetric ? fars[j] < 0 : !inside;
                 const bool precedes = inside && ScrambledOrder::before(far, i);
                 bool take = inside && (precedes || !symmetric);
                 if (precedes && root) {
@@ -119,6 +122,10 @@ __device__ void join_tile(Arcs arcs, bool symmetric, int64_t base, int size, con
                 }
                 pairs.push(take, i, far, local);
             }
+        }
+        const uint32_t leaving = __ballot_sync(FULL_WARP, leaves);
+        if ((threadIdx.x & 31) == 0) {
+            open[(base + i) >> 5] = leaving;
         }
     }
     pairs.flush(local);
@@ -130,12 +137,16 @@ __device__ void join_tile(Arcs arcs, bool symmetric, int64_t base, int size, con
     __syncthreads();
 }
 
-/* Unite the trees of different tiles by the arcs of small rows; large rows go to the queue. */
-__device__ void leave_tile(Arcs arcs, bool symmetric, int64_t base, int size, ROW* parent, Chunk* queue, Control* control) {
+/* Unite the trees of different tiles by the arcs of small open rows; large rows go to the queue. */
+__device__ void leave_tile(Arcs arcs, bool symmetric, int64_t base, int size, const uint32_t* open, ROW* parent, Chunk* queue,
+                           Control* control) {
     for (int i = threadIdx.x; i < size; i += blockDim.x) {
+        if ((open[(base + i) >> 5] >> (i & 31) & 1) == 0) {
+            continue;
+        }
         const int64_t first = arcs.offsets[base + i], end = arcs.offsets[base + i + 1];
         if (end - first >= WARP_ROW) {
-            enqueue(queue, control, base + i, first, end);
+            enqueue(queue, &control->queued[1], base + i, first, end);
             continue;
         }
         for (int64_t arc = first; arc < end; ++arc) {
@@ -169,7 +180,7 @@ __device__ void unite_outside(Arcs arcs, bool into, ROW giant, int64_t num_rows,
         }
         const int64_t first = arcs.offsets[v], end = arcs.offsets[v + 1];
         if (end - first >= WARP_ROW) {
-            enqueue(queue, control, into ? ~v : v, first, end);
+            enqueue(queue, &control->queued[1], into ? ~v : v, first, end);
             continue;
         }
         ROW root = (ROW)v;
@@ -179,42 +190,42 @@ __device__ void unite_outside(Arcs arcs, bool into, ROW giant, int64_t num_rows,
     }
 }
 
-/* Unite the rows that are still roots with their first arcs, a lane each. */
-__device__ void unite_roots(Arcs arcs, int64_t num_rows, ROW* parent) {
-    const int lane = threadIdx.x & 31;
-    for (int64_t tile = global_thread() - lane; tile < num_rows; tile += num_threads()) {
-        const int64_t row = tile + lane;
-        const bool root = row < num_rows && parent[row] == (ROW)row && arcs.offsets[row] < arcs.offsets[row + 1];
-        uint32_t roots = __ballot_sync(FULL_WARP, root);
-        for (; roots != 0; roots &= roots - 1) {
-            const ROW owner = (ROW)(tile + __ffs(roots) - 1);
-            const int64_t arc = arcs.offsets[owner] + lane;
-            if (arc < arcs.offsets[owner + 1]) {
-                unite<RowOrder>(parent, owner, arcs.indices[arc]);
-            }
-            __syncwarp();
+/* Unite the rows that are still roots by their arcs; of large ones by the first few, through the queue. */
+__device__ void unite_roots(Arcs arcs, int64_t num_rows, ROW* parent, Chunk* queue, Control* control) {
+    for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
+        if (parent[v] != (ROW)v) {
+            continue;
+        }
+        const int64_t first = arcs.offsets[v], end = arcs.offsets[v + 1];
+        if (end - first >= WARP_ROW) {
+            enqueue(queue, &control->queued[0], v, first, first + 1);
+            continue;
+        }
+        for (int64_t arc = first; arc < end; ++arc) {
+            unite<RowOrder>(parent, (ROW)v, arcs.indices[arc]);
         }
     }
 }
 
 extern "C" __global__ void __launch_bounds__(TILE_THREADS, 2)
 join_all(const int64_t* offsets, const ROW* indices, bool symmetric, int tile, const ROW* ranks, const ROW* rows_by_id,
-         int64_t num_rows, ROW* labels, ROW* names, Chunk* queue, Control* control) {
+         int64_t num_rows, ROW* labels, ROW* names, Chunk* queue, Control* control, uint32_t* open) {
     extern __shared__ unsigned short local[];
     __shared__ uint32_t slots[2 * TILE_THREADS];
     const Arcs out = {offsets, indices};
     const int64_t stride = (int64_t)gridDim.x * tile;
     for (int64_t base = (int64_t)blockIdx.x * tile; base < num_rows; base += stride) {
         join_tile(out, symmetric, base, (int)min((int64_t)tile, num_rows - base), ranks, local,
-                  slots + (threadIdx.x & ~31) * 2, labels, names);
+                  slots + (threadIdx.x & ~31) * 2, labels, names, open);
     }
     grid_barrier(&control->barrier);
     for (int64_t base = (int64_t)blockIdx.x * tile; base < num_rows; base += stride) {
-        leave_tile(out, symmetric, base, (int)min((int64_t)tile, num_rows - base), labels, queue, control);
+        leave_tile(out, symmetric, base, (int)min((int64_t)tile, num_rows - base), open, labels, queue,
+                   control);
     }
     grid_barrier(&control->barrier);
-    if (control->queued > 0) {
-        unite_queued<ScrambledOrder>(out, out, labels, queue, control);
+    if (control->queued[1] > 0) {
+        unite_queued<ScrambledOrder>(out, out, CHUNK, labels, queue, control->queued[1]);
         grid_barrier(&control->barrier);
     }
     name_trees(labels, names, ranks, num_rows);
@@ -230,7 +241,9 @@ join_sampled(const int64_t* offsets, const ROW* indices, const int64_t* in_offse
     const Arcs out = {offsets, indices}, into = {in_offsets, in_indices};
     link_rows(out, ranks, num_rows, labels, names);
     grid_barrier(&control->barrier);
-    unite_roots(out, num_rows, labels);
+    unite_roots(out, num_rows, labels, queue, control);
+    grid_barrier(&control->barrier);
+    unite_queued<RowOrder>(out, out, WARP_ROW, labels, queue, control->queued[0]);
     grid_barrier(&control->barrier);
     if (blockIdx.x == 0) {
         const ROW giant = commonest_root(labels, num_rows, roots, &best);
@@ -246,8 +259,8 @@ join_sampled(const int64_t* offsets, const ROW* indices, const int64_t* in_offse
         unite_outside(into, true, giant, num_rows, labels, queue, control);
     }
     grid_barrier(&control->barrier);
-    if (control->queued > 0) {
-        unite_queued<RowOrder>(out, into, labels, queue, control);
+    if (control->queued[1] > 0) {
+        unite_queued<RowOrder>(out, into, CHUNK, labels, queue, control->queued[1]);
         grid_barrier(&control->barrier);
     }
     name_trees(labels, names, ranks, num_rows);

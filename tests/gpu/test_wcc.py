@@ -45,8 +45,8 @@ def with_wide_rows(graph: Graph) -> Graph:
     return Graph(graph.ids, graph.rows_by_id.astype(np.int64), out, out if graph.symmetric else wide(graph.into))
 
 
-# Tiles of 64 and 1000 rows: many, and arcs between them.
-WAYS = (cuda.join_sampled, cuda.join_all, partial(cuda.join_all, tile=64), partial(cuda.join_all, tile=1000))
+# Tiles of 64 and 992 rows: many, and arcs between them.
+WAYS = (cuda.join_sampled, cuda.join_all, partial(cuda.join_all, tile=64), partial(cuda.join_all, tile=992))
 
 
 def check(graph: Graph) -> None:
