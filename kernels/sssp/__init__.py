@@ -7,17 +7,17 @@ from kernels.backend import is_cupy, require_numpy, require_row
 from kernels.bfs import bfs
 from kernels.graph import Graph
 
-METHODS = ("auto", "dijkstra", "bellman-ford")
+METHODS = (None, "dijkstra", "bellman-ford")
 
 
-def sssp(graph: Graph, source_row: int, method: str = "auto") -> Paths:
+def sssp(graph: Graph, source_row: int, method: str | None = None) -> Paths:
     """Find the smallest sum of weights from `source_row` to every row; without weights every arc weighs 1.
 
     Parameters
     ----------
-    method : {"auto", "dijkstra", "bellman-ford"}
-        How the distances of a weighted graph are found, with CuPy arrays; the answer is the same. "dijkstra" settles one row a
-        step, and is for small graphs; "bellman-ford" relaxes all arcs every step.
+    method : {"dijkstra", "bellman-ford"}, or None
+        On a GPU, where arcs have weights: find the distances in the way of a source document (kernels/sssp/literal.cu) instead
+        of the best one. "dijkstra" settles one row a step, and takes small graphs only.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def sssp(graph: Graph, source_row: int, method: str = "auto") -> Paths:
     if not on_gpu:
         require_numpy(graph, "sssp")
     if method not in (METHODS if on_gpu else METHODS[:1]):
-        raise ValueError(f"sssp: no method {method!r} for arrays of {'CuPy' if on_gpu else 'NumPy'}")
+        raise ValueError(f"sssp: no method {method!r} for these arrays")
     require_row(graph, source_row)
     if graph.out.weights is None:
         return bfs(graph, source_row)

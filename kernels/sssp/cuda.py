@@ -74,7 +74,7 @@ def plan_of(graph: Graph) -> Plan:
     return plan
 
 
-def search(graph: Graph, source: int, method: str) -> Paths:
+def search(graph: Graph, source: int, method: str | None = None) -> Paths:
     """Answer `kernels.sssp.sssp` on CuPy arrays."""
     plan = plan_of(graph)
     shorten = _METHODS[method]
@@ -219,7 +219,7 @@ def _literal(graph: Graph, plan: Plan, name: str) -> tuple[Any, int]:
     return kernel, min(_resident_blocks(kernel, 512), max(1, -(-graph.num_vertices // 512)))
 
 
-_METHODS = {"auto": _shorten, "dijkstra": _dijkstra, "bellman-ford": _bellman_ford}
+_METHODS = {None: _shorten, "dijkstra": _dijkstra, "bellman-ford": _bellman_ford}
 
 
 def complete(graph: Graph, source: int, plan: Plan, lengths: Array) -> Paths | None:
