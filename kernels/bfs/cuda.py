@@ -14,7 +14,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Paths
-from kernels.cuda import load
+from kernels.cuda import cooperative
 from kernels.graph import Array, Graph, distance_dtype
 
 _FEW_ARCS = 8  # mean out-degree of a row that has arcs; up to here a graph is searched top-down ...
@@ -109,7 +109,7 @@ def _search_top_down(graph: Graph, source: int, plan: Plan) -> Paths:
     distance = cupy.empty(num_rows, distance_dtype(None))
     size = np.int64(num_rows)
     launch("top_down", "prepare", row, num_rows, size, np.int64(source), visited, distance, queue, control)
-    kernel, blocks = _search_kernel("top_down", "search_levels", row, cupy.cuda.Device().id)
+    kernel, blocks = _team_kernel(row, cupy.cuda.Device().id)
     words = _words(num_rows)
     team_words = _team_words(words)
     kernel((blocks,), (_TEAM_THREADS,), (
@@ -129,7 +129,8 @@ def _search_both_ways(graph: Graph, source: int, plan: Plan) -> Paths:
             distance, predecessor, queue, control)  # fmt: skip
     frontier, found = cupy.empty(words, np.uint32), cupy.empty(words, np.uint32)
     for_warps, for_blocks = (cupy.empty(graph.num_arcs // arcs + 1, row) for arcs in (_LANE_ARCS, _LANE_ARCS + _WARP_ARCS))
-    kernel, blocks = _search_kernel("direction_optimising", "search_both_ways", row, cupy.cuda.Device().id)
+    device = cupy.cuda.Device().id
+    kernel, blocks = cooperative("bfs/direction_optimising.cu", "search_both_ways", _THREADS, device, ROW=row)
     kernel((blocks,), (_THREADS,), (
         out.offsets, out.indices, into.offsets, into.indices, plan.ranks, graph.rows_by_id, size, np.int64(graph.num_arcs),
         np.int64(source), visited, frontier, found, distance, predecessor, queue, for_warps, for_blocks, control,
@@ -154,28 +155,17 @@ def _team_words(words: int) -> int:
 
 def launch(source: str, name: str, row: np.dtype[Any], size: int, *arguments: Any) -> None:
     """Run a kernel whose threads stride over `size` elements, on as many threads as the GPU holds at a time."""
-    kernel, most_blocks = _kernel(source, name, row, _STRIDING_THREADS, cupy.cuda.Device().id)
+    kernel, most_blocks = cooperative(f"bfs/{source}.cu", name, _STRIDING_THREADS, cupy.cuda.Device().id, ROW=row)
     kernel((max(1, min(most_blocks, -(-size // _STRIDING_THREADS))),), (_STRIDING_THREADS,), arguments)
 
 
 @cache
-def _kernel(source: str, name: str, row: np.dtype[Any], threads: int, device: int) -> tuple[Any, int]:
-    """A kernel of `kernels/bfs/SOURCE.cu`, and how many of its blocks the GPU holds at a time."""
-    kernel = load(f"bfs/{source}.cu", ROW=row).get_function(name)
-    a_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, threads, 0)
-    return kernel, a_processor * cupy.cuda.Device(device).attributes["MultiProcessorCount"]
-
-
-@cache
-def _search_kernel(source: str, name: str, row: np.dtype[Any], device: int) -> tuple[Any, int]:
-    """The kernel of a whole search, and the blocks of its launch."""
-    if source == "direction_optimising":
-        return _kernel(source, name, row, _THREADS, device)
-    kernel, blocks = _kernel(source, name, row, _TEAM_THREADS, device)
+def _team_kernel(row: np.dtype[Any], device: int) -> tuple[Any, int]:
+    """The kernel of a whole search top-down, and the blocks of its launch."""
     if not _has_teams(device):
-        return kernel, blocks
+        return cooperative("bfs/top_down.cu", "search_levels", _TEAM_THREADS, device, ROW=row)
+    kernel, _ = cooperative("bfs/top_down.cu", "search_levels", _TEAM_THREADS, device, _TEAM_BYTES, ROW=row)
     cupy.cuda.driver.funcSetAttribute(kernel.kernel.ptr, _NON_PORTABLE_CLUSTER, 1)
-    kernel.max_dynamic_shared_size_bytes = _TEAM_BYTES
     return kernel, _TEAM * _TEAMS
 
 
