@@ -15,8 +15,7 @@
 #include "union_find.cuh"
 
 #define THREADS 512
-#define GROUP 32       /* lanes that push a range of arcs */
-#define RANGE 32       /* arcs a range at most */
+#define RANGE 32       /* arcs a range at most: one a lane */
 #define LANE_ARCS 32   /* arcs of an open row that a lane looks at before its warp helps */
 #define BATCH 4        /* loads in flight of a lane */
 #define ROW_COST 64    /* what looking at a row costs, in arcs */
@@ -169,17 +168,12 @@ __device__ void start_search(const Search& search, Control* control, uint64_t* q
     }
 }
 
-/* Queue the arcs of each lane's rows, those of `rows` whose bit is set in `found`. All lanes of a warp come here. */
-template <int ROWS>
-__device__ __forceinline__ void enqueue(
-    const Search& search, const ROW (&rows)[ROWS], uint32_t found, bool backward, uint64_t tail, uint64_t* queued) {
+/* Queue the arcs of the rows of the lanes that hold one, all of one search. All lanes of a warp come here. */
+__device__ __forceinline__ void enqueue(const Search& search, bool holds, ROW row, bool backward, uint64_t tail, uint64_t* queued) {
     const int lane = threadIdx.x & 31;
-    const Arcs arcs = backward ? search.into : search.out;
-    uint64_t mine = 0;
-#pragma unroll
-    for (int k = 0; k < ROWS; ++k) {
-        mine += found >> k & 1 ? ranges_of(arcs, rows[k]) : 0;
-    }
+    const int64_t* offsets = (backward ? search.into : search.out).offsets;
+    const int64_t begin = holds ? offsets[row] : 0, end = holds ? offsets[row + 1] : 0;
+    const uint64_t mine = (uint64_t)(end - begin + RANGE - 1) / RANGE;
     uint64_t sum = mine;
     for (int step = 1; step < 32; step <<= 1) {
         const uint64_t lower = __shfl_up_sync(FULL_WARP, sum, step);
@@ -189,65 +183,39 @@ __device__ __forceinline__ void enqueue(
     if (lane == 31) {
         first = atomicAdd(queued, sum);
     }
-    uint64_t place = tail + __shfl_sync(FULL_WARP, first, 31) + sum - mine;
-#pragma unroll
-    for (int k = 0; k < ROWS; ++k) {
-        const bool holds = found >> k & 1;
-        const int64_t begin = holds ? arcs.offsets[rows[k]] : 0, end = holds ? arcs.offsets[rows[k] + 1] : 0;
-        const bool is_long = end - begin > LANE_ARCS;
-        if (!is_long) {
-            for (int64_t arc = begin; arc < end; arc += RANGE) {
-                search.queue[place++] = range_of(arc, end, backward);
-            }
+    uint64_t* place = search.queue + tail + __shfl_sync(FULL_WARP, first, 31) + sum - mine;
+    if (mine == 1) {
+        *place = range_of(begin, end, backward);
+    }
+    uint32_t longs = __ballot_sync(FULL_WARP, mine > 1);
+    for (; longs; longs &= longs - 1) {
+        const int owner = __ffs(longs) - 1;
+        const int64_t from = __shfl_sync(FULL_WARP, begin, owner), to = __shfl_sync(FULL_WARP, end, owner);
+        uint64_t* ranges = (uint64_t*)__shfl_sync(FULL_WARP, (uint64_t)place, owner);
+        for (int64_t k = lane; from + k * RANGE < to; k += 32) {
+            ranges[k] = range_of(from + k * RANGE, to, backward);
         }
-        uint32_t longs = __ballot_sync(FULL_WARP, is_long);
-        for (; longs; longs &= longs - 1) {
-            const int owner = __ffs(longs) - 1;
-            const int64_t first_arc = __shfl_sync(FULL_WARP, begin, owner), last = __shfl_sync(FULL_WARP, end, owner);
-            const bool against = __shfl_sync(FULL_WARP, backward, owner);
-            uint64_t* ranges = search.queue + __shfl_sync(FULL_WARP, place, owner);
-            for (int64_t range = lane; first_arc + range * RANGE < last; range += 32) {
-                ranges[range] = range_of(first_arc + range * RANGE, last, against);
-            }
-        }
-        place += is_long ? (uint64_t)(end - begin + RANGE - 1) / RANGE : 0;
     }
 }
 
-/* Follow the queued ranges; `queue[tail:]` gets the arcs of the rows found. */
+/* Follow the queued ranges, a warp each; `queue[tail:]` gets the arcs of the rows found. */
 __device__ void push(const Search& search, uint64_t head, uint64_t tail, uint64_t* queued) {
-    const int lane = threadIdx.x & 31, member = lane % GROUP;
-    const uint64_t together = 32 / GROUP;
-    for (uint64_t first = head + (uint64_t)(global_thread() >> 5) * together; first < tail; first += (num_threads() >> 5) * together) {
-        const uint64_t place = first + lane / GROUP;
-        const uint64_t range = place < tail ? __ldcg(search.queue + place) : 0;
+    const int lane = threadIdx.x & 31;
+    for (uint64_t place = head + (uint64_t)(global_thread() >> 5); place < tail; place += num_threads() >> 5) {
+        const uint64_t range = __ldcg(search.queue + place);
         const bool backward = range >> 63;
-        const int length = (int)(range & 255);
         const ROW* ends = (backward ? search.into : search.out).indices + (range << 1 >> 9);
         uint32_t* reached = backward ? search.back : search.fore;
-        ROW rows[RANGE / GROUP];
-        uint32_t found = 0;
-#pragma unroll
-        for (int k = 0; k < RANGE / GROUP; ++k) {
-            rows[k] = k * GROUP + member < length ? ends[k * GROUP + member] : (ROW)-1;
+        const ROW row = lane < (int)(range & 255) ? ends[lane] : 0;
+        bool is_new = lane < (int)(range & 255) && has(search.open, row);
+        if (is_new) {
+            uint32_t* word = reached + (row >> 5);
+            const uint32_t bit = 1u << (row & 31);
+            /* a popular row is found by many at a time: to look first, past L1, costs less than an atomic each */
+            is_new = !(__ldcg(word) & bit) && !(atomicOr(word, bit) & bit);
         }
-#pragma unroll
-        for (int k = 0; k < RANGE / GROUP; ++k) {
-            found |= rows[k] >= 0 && has(search.open, rows[k]) ? 1u << k : 0;
-        }
-        /* a popular row is found by many at a time: to look again, past L1, costs less than an atomic each */
-#pragma unroll
-        for (int k = 0; k < RANGE / GROUP; ++k) {
-            if (found >> k & 1) {
-                uint32_t* word = reached + (rows[k] >> 5);
-                const uint32_t bit = 1u << (rows[k] & 31);
-                if ((__ldcg(word) & bit) || (atomicOr(word, bit) & bit)) {
-                    found &= ~(1u << k);
-                }
-            }
-        }
-        if (__any_sync(FULL_WARP, found)) {
-            enqueue(search, rows, found, backward, tail, queued);
+        if (__any_sync(FULL_WARP, is_new)) {
+            enqueue(search, is_new, row, backward, tail, queued);
         }
     }
 }
@@ -317,12 +285,12 @@ __device__ void enqueue_new(const Search& search, uint64_t tail, uint64_t* queue
     const int lane = threadIdx.x & 31;
     for (int64_t word = global_thread() >> 5; word < search.num_words; word += num_threads() >> 5) {
         const uint32_t fores = search.new_fore[word], backs = search.new_back[word];
-        const ROW row[1] = {(ROW)(word * 32 + lane)};
+        const ROW row = (ROW)(word * 32 + lane);
         if (fores) {
-            enqueue(search, row, fores >> lane & 1, false, tail, queued);
+            enqueue(search, fores >> lane & 1, row, false, tail, queued);
         }
         if (backs) {
-            enqueue(search, row, backs >> lane & 1, true, tail, queued);
+            enqueue(search, backs >> lane & 1, row, true, tail, queued);
         }
     }
 }
@@ -433,17 +401,17 @@ __device__ void list_word(const Search& search, int64_t word, int64_t begin, int
         end = min(stop - ROW_COST * (row + 1), search.out.offsets[row + 1]);
     }
     const bool is_long = end - arc > LANE_ARCS;
-    for (int64_t k = arc; __any_sync(FULL_WARP, !is_long && k < end); k += BATCH) {
-        ROW to[BATCH];
-        bool kept[BATCH];
-        for (int i = 0; i < BATCH; ++i) {
+    for (int64_t k = arc; __any_sync(FULL_WARP, !is_long && k < end); k += BATCH / 2) {
+        ROW to[BATCH / 2];
+        bool kept[BATCH / 2];
+        for (int i = 0; i < BATCH / 2; ++i) {
             kept[i] = !is_long && k + i < end;
             to[i] = kept[i] ? search.out.indices[k + i] : 0;
         }
-        for (int i = 0; i < BATCH; ++i) {
+        for (int i = 0; i < BATCH / 2; ++i) {
             kept[i] = kept[i] && is_alike(search, to[i], fore, back);
         }
-        for (int i = 0; i < BATCH; ++i) {
+        for (int i = 0; i < BATCH / 2; ++i) {
             stage.add(kept[i], (ROW)row, to[i], list, listed);
         }
     }
@@ -518,14 +486,12 @@ __device__ bool sweep(const Arc* first, const Arc* end, Signature* signatures) {
         }
 #pragma unroll
         for (int k = 0; k < BATCH; ++k) {
-            const Key fore = read(signatures + unscramble(from[k].fore)).fore;
-            const Key back = read(signatures + unscramble(to[k].back)).back;
-            if (fore < to[k].fore) {
-                pass(fore, &signatures[arcs[k].to].fore);
+            if (from[k].fore < to[k].fore) {
+                pass(read(signatures + unscramble(from[k].fore)).fore, &signatures[arcs[k].to].fore);
                 changed = true;
             }
-            if (back < from[k].back) {
-                pass(back, &signatures[arcs[k].from].back);
+            if (to[k].back < from[k].back) {
+                pass(read(signatures + unscramble(to[k].back)).back, &signatures[arcs[k].from].back);
                 changed = true;
             }
         }
