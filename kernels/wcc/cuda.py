@@ -14,7 +14,7 @@ from kernels.graph import Array, Graph
 _TILE_THREADS = 1024  # as in wcc.cu
 _SAMPLED_THREADS = 512
 _WARP_ROW = 32  # arcs
-_TILE = 5 << 13  # rows of a tile at most, less than 2^16: 80 KiB of shared memory, two of which leave room for a cache
+_TILE = 3 << 14  # rows of a tile at most, less than 2^16: 96 KiB of shared memory, which a multiprocessor holds twice
 _MANY_ARCS = 8  # arcs a row, from which one component tends to hold nearly all rows
 
 

@@ -190,7 +190,7 @@ __device__ void unite_outside(Arcs arcs, bool into, ROW giant, int64_t num_rows,
     }
 }
 
-/* Unite the rows that are still roots by their arcs; of large ones by the first few, through the queue. */
+/* Unite the rows that are still roots by their first few arcs; large ones by more, through the queue. */
 __device__ void unite_roots(Arcs arcs, int64_t num_rows, ROW* parent, Chunk* queue, Control* control) {
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
         if (parent[v] != (ROW)v) {
@@ -201,7 +201,7 @@ __device__ void unite_roots(Arcs arcs, int64_t num_rows, ROW* parent, Chunk* que
             enqueue(queue, &control->queued[0], v, first, first + 1);
             continue;
         }
-        for (int64_t arc = first; arc < end; ++arc) {
+        for (int64_t arc = first; arc < min(end, first + SAMPLED_ARCS); ++arc) {
             unite<RowOrder>(parent, (ROW)v, arcs.indices[arc]);
         }
     }
