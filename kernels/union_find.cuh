@@ -16,6 +16,10 @@ __device__ __forceinline__ int64_t swap_if(int64_t* place, int64_t expected, int
     return (int64_t)atomicCAS((unsigned long long*)place, (unsigned long long)expected, (unsigned long long)value);
 }
 
+__device__ __forceinline__ unsigned short swap_if(unsigned short* place, unsigned short expected, unsigned short value) {
+    return atomicCAS(place, expected, value);
+}
+
 /* Root of v's tree; every row on the way is lifted to its grandparent. */
 template <typename Row>
 __device__ __forceinline__ Row find_root(Row* parent, Row v) {
