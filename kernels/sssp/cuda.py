@@ -25,6 +25,7 @@ _LIST_BYTES, _LIST_BYTES_ALONE = 4 * 49152, 4 * 24576  # of a block in a cluster
 _LEAST_WINDOW, _MOST_WINDOW = 4.0, 32.0  # mean weights
 _FEW, _MANY = 2048, 8192  # rows at hand: below, the window widens, above, it narrows
 _CORE, _LIGHT_WIDTH, _WIDTH = 3.0, 0.5, 60.0  # in the length below which a row has two arcs, if weights are spread evenly
+_START_SHARE = 4096  # a queue of this share of all rows ends the start
 _ROWS_ARCS, _PIECE, _PIECE_BYTES = 32, 512, 16  # as in short_paths.cu
 _MEDIUM_ROW, _LARGE_ROW = 32, 8192  # as in predecessors.cu
 _CONTROL_BYTES = 256
@@ -178,10 +179,11 @@ def shorten_in_grid(graph: Graph, source: int, plan: Plan) -> Array:
     queued, control = cupy.empty(-(-num_rows // 32) * 2, np.uint32), cupy.empty(_CONTROL_BYTES, np.uint8)
     _launch(module, "prepare", num_rows, np.int64(num_rows), np.int64(source), lengths, queued, control)
     kernel, threads = module.get_function("shorten"), 512
+    enough = 1 + (plan.pieces + num_rows // 16) // _START_SHARE
     widths = (_as_length(plan, factor * 2 * plan.mean / plan.mean_degree) for factor in (_CORE, _LIGHT_WIDTH, _WIDTH))
     kernel((_resident_blocks(kernel, threads),), (threads,), (
         out.offsets, out.indices, out.weights, into.offsets, into.indices, into.weights, np.int64(num_rows), np.int64(source),
-        lengths, rows, pieces, np.int64(plan.pieces), queued, *widths, control,
+        lengths, rows, pieces, np.int64(plan.pieces), queued, *widths, np.int64(enough), control,
     ))  # fmt: skip
     return lengths
 

@@ -1,9 +1,10 @@
 /* Shortest paths in graphs of many arcs a row and short paths (social networks, webs): the lengths from a source.
 
-   One cooperative launch, in three parts. Most arcs of such a graph are heavier than most of its lengths, so few need be followed:
-     light   rows shorter than `core` are settled bucket by bucket (delta-stepping); of an arc that leads to `core` or beyond, only
-             the weight is read;
-     pull    every row that is still unreached looks through its in-arcs: these rows are many, but have few arcs;
+   One cooperative launch, in four parts. From where the search meets its first large rows, most arcs are heavier than what most
+   rows are away, so few need be followed:
+     start   rows are settled bucket by bucket (delta-stepping), until one queue holds `enough` arcs;
+     light   rows up to `core` farther are settled so; of an arc that leads beyond, only the weight is read;
+     pull    every row beyond looks through its in-arcs: these rows are many, but have few arcs;
      rest    these rows are settled bucket by bucket, too, now along all their arcs.
    A bucket is relaxed again while rows fall into it. Lengths only decrease and whatever improves is relaxed again, so every
    order ends at the same lengths.
@@ -21,6 +22,7 @@
 #define PIECE 512
 #define BATCH (sizeof(SUM) == 4 ? 4 : 2)
 #define SCAN 4
+#define ALL ((int64_t)1 << 62)
 
 struct alignas(16) Piece {
     uint64_t arcs; /* the first one, and in the last 10 bits how many */
@@ -318,49 +320,57 @@ __device__ __forceinline__ void end_turn(Search& search, Stages& stages) {
     search.parity ^= 1;
 }
 
-/* Settle, bucket by bucket, all rows with a length from `from` to the cap. The queue holds what there is below `from + width`. */
-__device__ __forceinline__ void settle(Search& search, Stages& stages, Length width) {
+/* Settle, bucket by bucket, all rows with a length from the limit to the cap. Returns true, with rows in the queue, as soon as these are
+   `enough`: pieces, and 16 small rows for one. */
+__device__ __forceinline__ bool settle(Search& search, Stages& stages, Length width, int64_t enough) {
     for (;;) {
         const int64_t rows = (int64_t)__ldcg(&search.control->rows[search.turn]);
         const int64_t pieces = (int64_t)__ldcg(&search.control->pieces[search.turn]);
         if (rows + pieces > 0) {
+            if (pieces + rows / 16 >= enough) {
+                return true;
+            }
             take_pieces<false>(search, stages, pieces);
             take_rows<false>(search, stages, rows);
             end_turn(search, stages);
             continue;
         }
         const Length from = search.limit;
-        search.limit = beyond(from, width);
+        if (from >= search.cap) {
+            return false;
+        }
+        search.limit = smaller(beyond(from, width), search.cap);
         fill_bucket(search, stages, from);
         end_turn(search, stages);
         const Length nearest = (Length)__ldcg(&search.control->nearest[search.turn]);
         if (__ldcg(&search.control->rows[search.turn]) + __ldcg(&search.control->pieces[search.turn]) == 0) {
-            if (nearest == FAR) {
-                return;
-            }
             search.limit = nearest; /* nothing lies between: the next bucket starts there */
         }
     }
 }
 
-/* Spills a few words, outside of its loops over arcs: with registers for all, fewer warps fit a processor, and R-MAT 24 takes 4 % longer. */
+/* Spills a few words, by choice: with registers for all, fewer warps fit a processor, and R-MAT 24 takes 4 % longer. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2) shorten(
     const int64_t* out_offsets, const ROW* out_indices, const WEIGHT* out_weights, const int64_t* in_offsets, const ROW* in_indices,
     const WEIGHT* in_weights, int64_t num_rows, int64_t source, Length* lengths, ROW* rows, Piece* pieces, int64_t most_pieces,
-    uint32_t* queued, Length core, Length light_width, Length width, Control* control) {
+    uint32_t* queued, Length core, Length light_width, Length width, int64_t enough, Control* control) {
     Search search{
         {out_offsets, out_indices, out_weights}, {in_offsets, in_indices, in_weights}, num_rows, lengths, rows, pieces, most_pieces,
-        queued, control, 0, 0, 0, core};
+        queued, control, 0, 0, 0, FAR};
     Stages stages{0, 0};
-    settle(search, stages, light_width);
+    if (!settle(search, stages, light_width, enough)) {
+        return;
+    }
+    search.cap = plus(search.limit, core);
+    settle(search, stages, light_width, ALL);
 
-    queue_between(search, stages, search.into, FAR, FAR);
+    queue_between(search, stages, search.into, search.cap, FAR);
     end_turn(search, stages);
     take_pieces<true>(search, stages, (int64_t)__ldcg(&control->pieces[search.turn]));
     take_rows<true>(search, stages, (int64_t)__ldcg(&control->rows[search.turn]));
     end_turn(search, stages);
 
-    search.limit = core;
+    search.limit = search.cap;
     search.cap = FAR;
-    settle(search, stages, width);
+    settle(search, stages, width, ALL);
 }
