@@ -10,9 +10,10 @@ from kernels.cuda import cooperative
 from kernels.graph import Graph
 
 _THREADS = 1024  # as in pagerank.cu
-_WARP_ROW = 128  # arcs, as in pagerank.cu
+_WARP_ROW = 512  # arcs, as in pagerank.cu
 _BLOCK_ROW = 8192  # arcs
-_STATIC = 2048  # bytes of shared memory left for the rest of a block
+_STAGES = 32 * 512  # floats of a block's warps, as in pagerank.cu
+_HOT = 1 << 14  # shares that a block holds; more would take too much from L1, which the others need
 _CONTROL = 16  # words, as in pagerank.cu
 _ITERATIONS, _CHANGE = 1, 2  # words of it
 
@@ -24,10 +25,9 @@ def ranks(graph: Graph, damping: float, tolerance: float, most_iterations: int) 
     if num_rows == 0 or most_iterations < 1:
         found[...] = 1 / max(num_rows, 1)
         return Ranks(found, 0, np.inf if num_rows else 0.0)
-    device = cupy.cuda.Device()
-    num_hot = min(num_rows, (device.attributes["MaxSharedMemoryPerBlockOptin"] - _STATIC) // np.dtype(np.float32).itemsize)
-    shared = num_hot * np.dtype(np.float32).itemsize
-    kernel, blocks = cooperative("pagerank/pagerank.cu", "iterate", _THREADS, device.id, shared, ROW=row)
+    num_hot = min(num_rows, _HOT)
+    shared = (num_hot + _STAGES) * np.dtype(np.float32).itemsize
+    kernel, blocks = cooperative("pagerank/pagerank.cu", "iterate", _THREADS, cupy.cuda.Device().id, shared, ROW=row)
     degrees = cupy.diff(graph.into.offsets)
     block_rows = cupy.flatnonzero(degrees >= _BLOCK_ROW).astype(row)
     warp_rows = cupy.flatnonzero((degrees >= _WARP_ROW) & (degrees < _BLOCK_ROW)).astype(row)

@@ -1,8 +1,8 @@
 /* PageRank. Returns every row's rank after power iteration, how many iterations there were, and the last one's change.
 
    Method: a row pulls what its in-arcs bring, without atomics: shares, that is ranks over out-degrees, are rounded to float,
-   gathered, and summed in double in an order that depends on the row alone; rows of 8192 arcs or more by a block, of 128 or more
-   by a warp, the others by 1 to 32 lanes, as many as suit the longest of 32 neighbours. Every block holds the shares of the first
+   gathered, and summed in double in an order that depends on the row alone; rows of 8192 arcs or more by a block, of 512 or more
+   by a warp, the others some at a time: a warp fetches what all their arcs bring, then 1 to 32 lanes sum a row. Every block holds the shares of the first
    rows, the popular ones where rows come by degree, in shared memory. All iterations are one cooperative launch. The sums over
    all rows, of changes and of the ranks without out-arcs, are added as integers of 2^-60: any order gives the same bits, so
    warps take rows as they come.
@@ -10,10 +10,10 @@
 #include "device.cuh"
 
 #define THREADS 1024
-#define WARP_ROW 128 /* arcs, from which a row is in one of the launcher's lists */
+#define STAGED 512   /* arcs that a warp fetches before it sums them */
+#define WARP_ROW 512 /* arcs, from which a row is in one of the launcher's lists */
 #define TILES 4      /* of 32 rows, dealt at a time */
-#define BATCH 4     /* loads in flight of a lane */
-#define LANE_ARCS 2 /* of a row, before it gets more lanes */
+#define BATCH 8      /* loads in flight of a lane */
 #define UNIT 1152921504606846976.0 /* 2^60 */
 
 struct Turn {
@@ -46,24 +46,30 @@ __device__ __forceinline__ double sum_of_group(double value, int lanes) {
     return value;
 }
 
-/* What the arcs `first + step * k` before `end` bring. Every load is unconditional, so that a batch of them is in flight. */
+/* The share of a row. Both loads are unconditional, so that a batch of them is in flight. */
+__device__ __forceinline__ float share_of(const Iteration& now, ROW row) {
+    const bool is_hot = row < now.num_hot;
+    const float cold = now.shares[is_hot ? 0 : row], hot = now.hot_shares[is_hot ? row : 0];
+    return is_hot ? hot : cold;
+}
+
+/* What the arcs `first + step * k` before `end` bring. */
 __device__ __forceinline__ double gather(const Iteration& now, int64_t first, int64_t end, int step) {
     double sums[BATCH] = {};
     for (int64_t arc = first; arc < end; arc += BATCH * step) {
         ROW rows[BATCH];
-        float hot[BATCH], cold[BATCH];
+        float shares[BATCH];
 #pragma unroll
         for (int k = 0; k < BATCH; ++k) {
             rows[k] = __ldcs(now.in_indices + min(arc + k * step, end - 1));
         }
 #pragma unroll
         for (int k = 0; k < BATCH; ++k) {
-            cold[k] = now.shares[rows[k] < now.num_hot ? 0 : rows[k]];
-            hot[k] = now.hot_shares[rows[k] < now.num_hot ? rows[k] : 0];
+            shares[k] = share_of(now, rows[k]);
         }
 #pragma unroll
         for (int k = 0; k < BATCH; ++k) {
-            sums[k] += arc + k * step < end ? (rows[k] < now.num_hot ? hot[k] : cold[k]) : 0.0f;
+            sums[k] += arc + k * step < end ? shares[k] : 0.0f;
         }
     }
     double sum = 0;
@@ -122,35 +128,70 @@ __device__ void pull_warp_rows(const Iteration& now, const ROW* rows, int64_t nu
     }
 }
 
-/* The narrow rows of 32 neighbours: a power of two of lanes a row, 32 over that many rows at a time. */
-__device__ __forceinline__ void pull_tile(const Iteration& now, int64_t tile, Sums& sums) {
+/* Fetch what `count` arcs bring, from `first` on, into `staged`. */
+__device__ __forceinline__ void stage(const Iteration& now, int64_t first, int count, float* staged) {
     const int lane = threadIdx.x & 31;
-    const int64_t row = min(tile * 32 + lane, now.num_rows - 1);
-    const int64_t first = now.in_offsets[row];
-    const int64_t degree = now.in_offsets[row + 1] - first;
-    const bool is_narrow = degree < WARP_ROW;
-    const int longest = __reduce_max_sync(FULL_WARP, is_narrow ? (int)degree : 0);
-    int lanes = 1;
-    while (lanes < 32 && lanes * LANE_ARCS < longest) {
-        lanes <<= 1;
+    for (int base = lane; base < count; base += 32 * BATCH) {
+        ROW rows[BATCH];
+        float shares[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) {
+            rows[k] = __ldcs(now.in_indices + first + min(base + k * 32, count - 1));
+        }
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) {
+            shares[k] = share_of(now, rows[k]);
+        }
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) {
+            if (base + k * 32 < count) {
+                staged[base + k * 32] = shares[k];
+            }
+        }
     }
-    const int together = 32 / lanes;
-    double sum = 0; /* of this lane's own row */
-    for (int turn = 0; turn < lanes; ++turn) {
-        const int owner = turn * together + lane / lanes;
-        const int64_t begin = __shfl_sync(FULL_WARP, first, owner);
-        const int64_t end = begin + __shfl_sync(FULL_WARP, is_narrow ? degree : 0, owner);
-        const double sum_of_owner = sum_of_group(gather(now, begin + lane % lanes, end, lanes), lanes);
-        const double own = __shfl_sync(FULL_WARP, sum_of_owner, lane % together * lanes);
-        sum = lane / together == turn ? own : sum;
-    }
-    if (tile * 32 + lane < now.num_rows && is_narrow) {
-        settle(now, row, sum, sums);
+    __syncwarp();
+}
+
+/* The narrow rows of 32 neighbours: as many in a row as the stage holds, then a power of two of lanes for each of them. */
+__device__ __forceinline__ void pull_tile(const Iteration& now, int64_t tile, float* staged, Sums& sums) {
+    const int lane = threadIdx.x & 31;
+    const int64_t row = min(tile * 32 + lane, now.num_rows);
+    const int64_t first = now.in_offsets[row], end = now.in_offsets[min(row + 1, now.num_rows)];
+    const uint32_t wide = __ballot_sync(FULL_WARP, end - first >= WARP_ROW);
+    const int num_rows = (int)min((int64_t)32, now.num_rows - tile * 32);
+    for (int at = 0; at < num_rows;) {
+        if (wide >> at & 1) {
+            ++at;
+            continue;
+        }
+        const int64_t base = __shfl_sync(FULL_WARP, first, at);
+        const bool stops = lane > at && (lane >= num_rows || (wide >> lane & 1) || end - base > STAGED);
+        const uint32_t stopping = __ballot_sync(FULL_WARP, stops);
+        const int stop = stopping ? __ffs(stopping) - 1 : num_rows;
+        stage(now, base, (int)(__shfl_sync(FULL_WARP, end, stop - 1) - base), staged);
+        int lanes = 32;
+        while (lanes * (stop - at) > 32) {
+            lanes >>= 1;
+        }
+        const int owner = at + lane / lanes;
+        const int from = (int)(__shfl_sync(FULL_WARP, first, owner & 31) - base);
+        const int end_of_row = (int)(__shfl_sync(FULL_WARP, end, owner & 31) - base);
+        const int to = owner < stop ? end_of_row : from;
+        double sum = 0;
+        for (int k = from + lane % lanes; k < to; k += lanes) {
+            sum += staged[k];
+        }
+        sum = sum_of_group(sum, lanes);
+        if (owner < stop && lane % lanes == 0) {
+            settle(now, tile * 32 + owner, sum, sums);
+        }
+        __syncwarp();
+        at = stop;
     }
 }
 
 /* Tiles of narrow rows, as warps come for them. */
-__device__ void pull_tiles(const Iteration& now, uint64_t* dealt, Sums& sums) {
+__device__ void pull_tiles(const Iteration& now, uint64_t* dealt, float* staged, Sums& sums) {
     const int64_t tiles = (now.num_rows + 31) / 32;
     for (;;) {
         int64_t tile = 0;
@@ -162,7 +203,7 @@ __device__ void pull_tiles(const Iteration& now, uint64_t* dealt, Sums& sums) {
             return;
         }
         for (const int64_t end = min(tile + TILES, tiles); tile < end; ++tile) {
-            pull_tile(now, tile, sums);
+            pull_tile(now, tile, staged, sums);
         }
     }
 }
@@ -197,7 +238,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
     const int64_t* out_offsets, const int64_t* in_offsets, const ROW* in_indices, const ROW* block_rows, int64_t num_block_rows,
     const ROW* warp_rows, int64_t num_warp_rows, int64_t num_rows, int64_t num_hot, double damping, double tolerance,
     int64_t most_iterations, float* shares, float* next_shares, double* ranks, Control* control) {
-    extern __shared__ float hot_shares[];
+    extern __shared__ float staged[];
+    float* hot_shares = staged + THREADS / 32 * STAGED;
     Iteration now{out_offsets, in_offsets, in_indices, num_rows, shares, next_shares, hot_shares, (ROW)num_hot, ranks, 0, damping};
     start(now, control->turns);
     grid_barrier((uint32_t*)&control->barrier);
@@ -216,7 +258,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
         Sums sums{};
         pull_block_rows(now, block_rows, num_block_rows, sums);
         pull_warp_rows(now, warp_rows, num_warp_rows, sums);
-        pull_tiles(now, &turn->dealt, sums);
+        pull_tiles(now, &turn->dealt, staged + (threadIdx.x >> 5) * STAGED, sums);
         publish(sums, turn);
         grid_barrier((uint32_t*)&control->barrier);
         change = (double)__ldcg(&turn->change) / UNIT;
