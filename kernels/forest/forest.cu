@@ -35,8 +35,9 @@
     const Key limit = {(Bits)light_weight, (Bits)light_edge};                                                          \
     (void)limit, (void)minima;
 
-/* The first round: chains of dependent loads, hidden by many threads (for sm_100 at the price of a spilled register). */
-extern "C" __global__ void __launch_bounds__(THREADS, 4) begin(PARAMETERS) {
+/* The first round. */
+// spills: one register on sm_100; chains of dependent loads need many threads more
+extern "C" __global__ void __launch_bounds__(THREADS, WIDE ? 3 : 4) begin(PARAMETERS) {
     SETTING
     for (int64_t word = global_thread(); word < (num_edges + 31) / 32; word += num_threads()) {
         marks[word] = 0;
@@ -57,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) begin(PARAMETERS) {
 }
 
 /* List the light edges that the first round leaves. */
-extern "C" __global__ void __launch_bounds__(THREADS, 2) list_light(PARAMETERS) {
+extern "C" __global__ void __launch_bounds__(THREADS, WIDE ? 1 : 2) list_light(PARAMETERS) {
     __shared__ __align__(16) char staged[WARPS * STAGED_BYTES];
     SETTING
     const Stage stage = {(Item*)(staged + threadIdx.x / 32 * STAGED_BYTES), 0, items, &control->listed[0], capacity};
@@ -66,7 +67,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) list_light(PARAMETERS) 
 }
 
 /* The other rounds. Without room for all listed edges they leave nothing but the number of these. */
-extern "C" __global__ void __launch_bounds__(THREADS, 2) join(PARAMETERS) {
+extern "C" __global__ void __launch_bounds__(THREADS, WIDE ? 1 : 2) join(PARAMETERS) {
     __shared__ __align__(16) char staged[WARPS * STAGED_BYTES];
     __shared__ unsigned long long best;
     SETTING
@@ -92,7 +93,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) join(PARAMETERS) {
 }
 
 /* The answer: labels, and the marked edges in their order. `counts` has a word a tile, and before that two a block. */
-extern "C" __global__ void __launch_bounds__(THREADS, 3) answer(PARAMETERS) {
+// spills: one register on sm_80, of kernels whose loads need many threads more
+extern "C" __global__ void __launch_bounds__(THREADS, WIDE ? 2 : 3) answer(PARAMETERS) {
     __shared__ uint16_t slots[WARPS * MARKS_OF_TILE];
     __shared__ uint32_t of_warps[WARPS];
     SETTING
