@@ -21,12 +21,12 @@ from kernels.graph import Array, Csr, Graph, distance_dtype
 _FEW_ARCS = 8  # mean out-degree of a row that has arcs; up to here paths are taken to be long ...
 _SMALL_ROW = 1024  # ... unless a row has more arcs: one lane walks a row
 _TEAM = 16  # blocks of a cluster, from compute capability 9.0 on
-_LIST_BYTES, _LIST_BYTES_ALONE = 4 * 49152, 4 * 24576  # of a block in a cluster, and without one, as in long_paths.cu
+_LIST_BYTES, _LIST_BYTES_ALONE = 4 * 49152, 4 * 24576  # of a block in a cluster, and without one, as in lists.cuh
 _LEAST_WINDOW, _MOST_WINDOW = 4.0, 32.0  # mean weights
 _FEW, _MANY = 2048, 8192  # rows at hand: below, the window widens, above, it narrows
 _CORE, _LIGHT_WIDTH, _WIDTH = 3.0, 0.5, 60.0  # in the length below which a row has two arcs, if weights are spread evenly
 _START_SHARE = 4096  # a queue of this share of all rows ends the start
-_ROWS_ARCS, _PIECE, _PIECE_BYTES = 32, 512, 16  # as in short_paths.cu
+_ROWS_ARCS, _PIECE, _PIECE_BYTES = 32, 512, 16  # as in queues.cuh
 _MEDIUM_ROW, _LARGE_ROW = 32, 8192  # as in predecessors.cu
 _CONTROL_BYTES = 256
 DIJKSTRA_ROWS = 1 << 20  # where the literal method takes seconds
@@ -49,7 +49,7 @@ class Plan:
     medium, large : index width
         Rows of 32 in-arcs or more, and of 8192 or more.
     pieces : int
-        Pieces that all large rows make (short_paths.cu), out-arcs or in-arcs, whichever are more.
+        Pieces that all large rows make (queues.cuh), out-arcs or in-arcs, whichever are more.
     quads : uint8, or None
         Rows in fours of arcs (long_paths.cu); None where paths are short.
     quad_weight : dtype
