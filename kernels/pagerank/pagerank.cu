@@ -2,10 +2,10 @@
 
    Method: a row pulls what its in-arcs bring, without atomics: shares, that is ranks over out-degrees, are rounded to float,
    gathered, and summed in double in an order that depends on the row alone; rows of 8192 arcs or more by a block, of 512 or more
-   by a warp, the others some at a time: a warp fetches what all their arcs bring, then 1 to 32 lanes sum a row. Every block holds the shares of the first
-   rows, the popular ones where rows come by degree, in shared memory. All iterations are one cooperative launch. The sums over
-   all rows, of changes and of the ranks without out-arcs, are added as integers of 2^-60: any order gives the same bits, so
-   warps take rows as they come.
+   by a warp, the others some at a time: a warp fetches what all their arcs bring, then 1 to 32 lanes sum a row. Every block
+   holds the shares of the first rows, the popular ones where rows come by degree, in shared memory. All iterations are one
+   cooperative launch. The sums over all rows, of changes and of the ranks without out-arcs, are added as integers of 2^-60: any
+   order gives the same bits, so warps take rows as they come.
    Source: Page, Brin, Motwani, Winograd, The PageRank Citation Ranking: Bringing Order to the Web, Stanford 1999. */
 #include "device.cuh"
 
@@ -240,7 +240,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
     int64_t most_iterations, float* shares, float* next_shares, double* ranks, Control* control) {
     extern __shared__ float staged[];
     float* hot_shares = staged + THREADS / 32 * STAGED;
-    Iteration now{out_offsets, in_offsets, in_indices, num_rows, shares, next_shares, hot_shares, (ROW)num_hot, ranks, 0, damping};
+    Iteration now{out_offsets, in_offsets, in_indices, num_rows, shares, next_shares, hot_shares, (ROW)num_hot, ranks, 0,
+                  damping};
     start(now, control->turns);
     grid_barrier((uint32_t*)&control->barrier);
     int64_t iteration = 0;

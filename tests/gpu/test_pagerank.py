@@ -1,13 +1,14 @@
 """PageRank on the GPU: within 1e-6 of the CPU's ranks in sum, and the same bits in every run."""
 
+# ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 cupy = pytest.importorskip("cupy")
-
-from dataclasses import replace
 
 from kernels.cuda import to_device
 from kernels.graph import Csr, Graph
