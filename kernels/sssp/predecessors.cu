@@ -162,7 +162,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) find_in_blocks(
 
 /* The second step, level by level: a waiting row takes the first in-arc without length from a row of the level before.
    `steps` is 0 where a row does not wait, and -1 where it does. */
-extern "C" __global__ void __launch_bounds__(THREADS) complete_zero_steps(
+extern "C" __global__ void __launch_bounds__(THREADS, 2) complete_zero_steps(
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, const Length* lengths, const ROW* waiting, ROW* predecessor,
     ROW* steps, Found* found) {
     const int64_t count = (int64_t)found->waiting;
