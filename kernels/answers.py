@@ -59,6 +59,24 @@ class Components:
 
 
 @dataclass(frozen=True)
+class Ranks:
+    """PageRank.
+
+    Attributes
+    ----------
+    ranks : float64 [V]
+        They sum to 1.
+    iterations : int
+    change : float
+        Sum of the ranks' changes in the last iteration; infinite if there was none.
+    """
+
+    ranks: Array
+    iterations: int
+    change: float
+
+
+@dataclass(frozen=True)
 class Certificate:
     """The verdict of a one-pass proof.
 

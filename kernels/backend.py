@@ -1,4 +1,4 @@
-"""What a CPU kernel does before and around its loops: check its arguments, freeze its arrays, split its rows over the cores."""
+"""What a kernel does before and around its loops: tell the backend, check arguments, freeze arrays, split rows over the cores."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ from kernels.graph import Array, Csr, Graph
 Part = TypeVar("Part")
 _PARTS_PER_CORE = 4  # more parts than cores, so that a core that is done early takes another
 _WORTH_A_THREAD = 1 << 19  # rows and arcs; below, starting threads costs more than they save
+
+
+def is_cupy(graph: Graph) -> bool:
+    """Whether the graph's arrays are CuPy's: the arrays choose the backend, and this is the GPU's."""
+    return type(graph.out.offsets).__module__.partition(".")[0] == "cupy"
 
 
 def require_numpy(graph: Graph, kernel: str) -> None:

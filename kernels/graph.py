@@ -108,7 +108,7 @@ class Graph:
     def ranks(self) -> Array:
         """Place of each row in the ascending order of external ids (index width) [V]: the inverse of `rows_by_id`."""
         ranks = np.empty_like(self.rows_by_id)
-        ranks[self.rows_by_id] = np.arange(self.num_vertices, dtype=ranks.dtype)
+        ranks[self.rows_by_id] = np.arange(self.num_vertices, dtype=ranks.dtype, like=ranks)
         return ranks
 
     def validate(self) -> None:

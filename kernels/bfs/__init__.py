@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from kernels.answers import Paths
-from kernels.backend import require_numpy, require_row
+from kernels.backend import is_cupy, require_numpy, require_row
 from kernels.graph import Graph
 
 
-def bfs(graph: Graph, source_row: int) -> Paths:
+def bfs(graph: Graph, source_row: int, method: str | None = None) -> Paths:
     """Count the hops from `source_row` to every row; weights are not read.
+
+    Parameters
+    ----------
+    method : {"solution1", "solution2", "solution3", "solution4"}, or None
+        On a GPU: search in the way of a source document (kernels/bfs/solutions.py) instead of the best one.
 
     Returns
     -------
@@ -21,9 +26,22 @@ def bfs(graph: Graph, source_row: int) -> Paths:
         If `source_row` is no row of the graph.
     TypeError
         If the graph's arrays belong to a backend without this kernel.
+    ValueError
+        If there is no such method for the graph's arrays.
     """
-    require_numpy(graph, "bfs")
-    require_row(graph, source_row)
+    if is_cupy(graph):
+        require_row(graph, source_row)
+        from kernels.bfs import cuda, solutions
+
+        if method is None:
+            return cuda.search(graph, source_row)
+        if method in solutions.METHODS:
+            return solutions.search(graph, source_row, method)
+    else:
+        require_numpy(graph, "bfs")
+        require_row(graph, source_row)
+    if method is not None:
+        raise ValueError(f"bfs: no method {method!r} for these arrays")
     from kernels.bfs.cpu import search
 
     return search(graph, source_row)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernels.answers import Forest
-from kernels.backend import require_numpy
+from kernels.backend import is_cupy, require_numpy
 from kernels.graph import Graph
 
 
@@ -22,6 +22,10 @@ def minimum_spanning_forest(graph: Graph) -> Forest:
     TypeError
         If the graph's arrays belong to a backend without this kernel.
     """
+    if is_cupy(graph):
+        from kernels.forest import cuda
+
+        return cuda.span(graph)
     require_numpy(graph, "minimum_spanning_forest")
     from kernels.forest.cpu import span
 

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from kernels.answers import Paths
-from kernels.backend import require_numpy, require_row
+from kernels.backend import is_cupy, require_numpy, require_row
 from kernels.bfs import bfs
 from kernels.graph import Graph
 
+METHODS = (None, "dijkstra", "bellman-ford")
 
-def sssp(graph: Graph, source_row: int) -> Paths:
+
+def sssp(graph: Graph, source_row: int, method: str | None = None) -> Paths:
     """Find the smallest sum of weights from `source_row` to every row; without weights every arc weighs 1.
+
+    Parameters
+    ----------
+    method : {"dijkstra", "bellman-ford"}, or None
+        On a GPU, where arcs have weights: find the distances in the way of a source document (kernels/sssp/literal.cu) instead
+        of the best one. "dijkstra" settles one row a step, and takes small graphs only.
 
     Returns
     -------
@@ -24,11 +32,21 @@ def sssp(graph: Graph, source_row: int) -> Paths:
         If a distance exceeds int64, or is not finite.
     TypeError
         If the graph's arrays belong to a backend without this kernel.
+    ValueError
+        If there is no such method for the graph's arrays, or the graph is too large for it.
     """
-    require_numpy(graph, "sssp")
+    on_gpu = is_cupy(graph)
+    if not on_gpu:
+        require_numpy(graph, "sssp")
+    if method not in (METHODS if on_gpu else METHODS[:1]):
+        raise ValueError(f"sssp: no method {method!r} for these arrays")
     require_row(graph, source_row)
     if graph.out.weights is None:
         return bfs(graph, source_row)
+    if on_gpu:
+        from kernels.sssp import cuda
+
+        return cuda.search(graph, source_row, method)
     from kernels.sssp.cpu import search
 
     return search(graph, source_row)

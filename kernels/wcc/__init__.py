@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernels.answers import Components
-from kernels.backend import require_numpy
+from kernels.backend import is_cupy, require_numpy
 from kernels.graph import Graph
 
 
@@ -15,6 +15,10 @@ def wcc(graph: Graph) -> Components:
     TypeError
         If the graph's arrays belong to a backend without this kernel.
     """
+    if is_cupy(graph):
+        from kernels.wcc import cuda
+
+        return cuda.components(graph)
     require_numpy(graph, "wcc")
     from kernels.wcc.cpu import components
 

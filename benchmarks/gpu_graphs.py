@@ -1,0 +1,211 @@
+"""The graphs of the GPU's benchmarks: generated or read, as `kernels.graph.Graph` with CuPy arrays, rows in layout order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import cupy as cp
+import numpy as np
+
+from kernels.graph import ID, OFFSET, Array, Csr, Graph, index_dtype
+
+DATA = Path(__file__).parent.parent / "data"
+LARGEST_WEIGHT = 999
+WINDOW = 4096  # vertices, as in pipeline/config.py
+_WARP_DEGREE = 32  # from here on, rows come first whatever their window
+_RMAT = (0.57, 0.19, 0.19)  # Chakrabarti, Zhan, Faloutsos: R-MAT, SDM 2004; the parameters of Graph500, the fourth 0.05
+
+
+def graph_of_arcs(
+    src: Array, dst: Array, weights: Array | None, num_vertices: int, symmetric: bool, order: str, weighted: bool = False
+) -> Graph:
+    """Build the Graph of arcs between the ids `0..num_vertices-1`, without self-loops; of parallel arcs the lightest stays.
+
+    Parameters
+    ----------
+    src, dst : int64 [A], CuPy
+    weights : [A], CuPy, or None
+    symmetric : bool
+        Add every arc's reverse.
+    order : {"degree", "windowed", "source"}
+        The rows' order (pipeline/config.py).
+    weighted : bool
+        Where `weights` is None: draw int32 weights 1..999 that depend on an edge's ends only.
+    """
+    if symmetric:
+        src, dst = cp.concatenate([src, dst]), cp.concatenate([dst, src])
+        weights = None if weights is None else cp.concatenate([weights, weights])
+    keys, weights = _distinct(src, dst, weights, num_vertices)
+    src = dst = None
+    rows = _rows(cp.bincount(keys // num_vertices, minlength=num_vertices), order)
+    out = _csr(keys, weights, num_vertices, rows, weighted)
+    if symmetric:
+        into = out
+    else:
+        keys = keys % num_vertices * num_vertices + keys // num_vertices
+        sorting = None if weights is None else cp.argsort(keys)
+        into = _csr(
+            cp.sort(keys) if sorting is None else keys[sorting],
+            None if sorting is None else weights[sorting],
+            num_vertices,
+            rows,
+            weighted,
+        )
+    ids = cp.empty(num_vertices, ID)
+    ids[rows] = cp.arange(num_vertices, dtype=ID)
+    graph = Graph(ids, rows, out, into)
+    cp.get_default_memory_pool().free_all_blocks()
+    return graph
+
+
+def road_like_grid(side: int = 4900, dropped: float = 0.35, order: str = "windowed", weighted: bool = True) -> Graph:
+    """Square 4-neighbour grid, row by row, without a share of its edges; int32 weights 1..999."""
+    random = cp.random.default_rng(side)
+    cells = cp.arange(side * side, dtype=cp.int64).reshape(side, side)
+    src = cp.concatenate([cells[:, :-1].ravel(), cells[:-1].ravel()])
+    dst = cp.concatenate([cells[:, 1:].ravel(), cells[1:].ravel()])
+    kept = random.random(len(src), dtype=cp.float32) >= dropped
+    return graph_of_arcs(src[kept], dst[kept], None, side * side, True, order, weighted)
+
+
+def rmat(scale: int = 24, edge_factor: int = 16, directed: bool = False, order: str = "degree", weighted: bool = False) -> Graph:
+    """R-MAT graph of 2^scale vertices, ids permuted, isolated vertices kept; int32 weights 1..999 if `weighted`."""
+    random = cp.random.default_rng(scale)
+    num_edges = edge_factor << scale
+    src, dst = cp.zeros(num_edges, cp.int64), cp.zeros(num_edges, cp.int64)
+    for _ in range(scale):
+        _descend(random.random(num_edges, dtype=cp.float32), src, dst)
+    shuffled = cp.argsort(random.random(1 << scale))
+    return graph_of_arcs(shuffled[src], shuffled[dst], None, 1 << scale, not directed, order, weighted)
+
+
+_descend = cp.ElementwiseKernel(
+    "float32 place",
+    "int64 src, int64 dst",
+    "const int quadrant = (place >= {:.8f}f) + (place >= {:.8f}f) + (place >= {:.8f}f);"
+    "src = 2 * src + (quadrant >> 1); dst = 2 * dst + (quadrant & 1);".format(*np.cumsum(_RMAT)),
+    "graphmill_rmat_descend",
+)
+
+
+def edge_list(
+    path: Path,
+    symmetric: bool,
+    order: str,
+    weight_column: int | None = None,
+    columns: tuple[int, int] | None = None,
+    weighted: bool = False,
+) -> Graph:
+    """Read an edge list: Parquet, or text (SNAP, DIMACS' `.gr`, PACE), compressed or not; the gaps between the ids are closed."""
+    if path.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(path)
+        ends = np.stack([table["src"].to_numpy(), table["dst"].to_numpy()]).astype(np.int64)
+        weights = None
+    else:
+        marked = ".gr" in path.suffixes and ".pace" not in path.suffixes
+        near, far = columns or ((1, 2) if marked else (0, 1))
+        use = (near, far) if weight_column is None else (near, far, weight_column)
+        read = np.loadtxt(path, np.int64, comments=("c", "p", "#", "%"), usecols=use).T
+        ends, weights = read[:2], None if weight_column is None else cp.asarray(read[2])
+    ids, dense = np.unique(ends, return_inverse=True)
+    dense = cp.asarray(dense.reshape(2, -1).astype(np.int64))
+    return graph_of_arcs(dense[0], dense[1], weights, len(ids), symmetric, order, weighted)
+
+
+def new_york(order: str = "windowed") -> Graph:
+    """Roads of New York, 264,346 vertices, 730,100 arcs, int64 weights."""
+    return edge_list(DATA / "USA-road-d.NY.gr.gz", True, order, weight_column=3)
+
+
+def facebook() -> Graph:
+    """Friends on Facebook, 4,039 vertices, 176,468 arcs, no weights."""
+    return edge_list(DATA / "facebook_combined.txt.gz", True, "degree")
+
+
+def wiki_vote() -> Graph:
+    """Votes on Wikipedia, 7,115 vertices, 103,689 arcs, directed, no weights."""
+    return edge_list(DATA / "wiki-Vote.txt.gz", False, "degree")
+
+
+GRAPHS: dict[str, Callable[[], Graph]] = {
+    "New York": new_york,
+    "Facebook": facebook,
+    "wiki-Vote": wiki_vote,
+    "road-like grid 4900 x 4900": road_like_grid,
+    "R-MAT 24": rmat,
+    "R-MAT 24, directed": lambda: rmat(directed=True),
+}
+
+
+def to_host(graph: Graph) -> Graph:
+    """The same graph with NumPy arrays, for the CPU's kernels."""
+
+    def csr(side: Csr) -> Csr:
+        return Csr(*(None if array is None else cp.asnumpy(array) for array in (side.offsets, side.indices, side.weights)))
+
+    out = csr(graph.out)
+    return Graph(cp.asnumpy(graph.ids), cp.asnumpy(graph.rows_by_id), out, out if graph.symmetric else csr(graph.into))
+
+
+def _distinct(src: Array, dst: Array, weights: Array | None, num_vertices: int) -> tuple[Array, Array | None]:
+    """Ascending keys `src * num_vertices + dst` of the distinct arcs, and their least weights."""
+    keys = (src * num_vertices + dst)[src != dst]
+    if weights is None:
+        keys.sort()
+    else:
+        weights = weights[src != dst]
+        order = cp.argsort(weights)
+        order = order[cp.argsort(keys[order])]
+        keys, weights = keys[order], weights[order]
+    first = cp.ones(len(keys), cp.bool_)
+    first[1:] = keys[1:] != keys[:-1]
+    return keys[first], None if weights is None else weights[first]
+
+
+def _rows(degrees: Array, order: str) -> Array:
+    """Row of each id."""
+    num_vertices = len(degrees)
+    ids = cp.arange(num_vertices, dtype=cp.int64)
+    window = {"degree": cp.zeros_like(ids), "windowed": cp.where(degrees >= _WARP_DEGREE, 0, 1 + ids // WINDOW), "source": ids}[
+        order
+    ]
+    sequence = cp.argsort(window << 32 | (degrees.max() - degrees)) if num_vertices else ids
+    rows = cp.empty(num_vertices, index_dtype(num_vertices))
+    rows[sequence] = ids.astype(rows.dtype)
+    return rows
+
+
+def _csr(keys: Array, weights: Array | None, num_vertices: int, rows: Array, weighted: bool) -> Csr:
+    """The rows' CSR of ascending keys; an id's arcs stay together and in their order."""
+    near = keys // num_vertices
+    degrees = cp.bincount(near, minlength=num_vertices)
+    starts = cp.cumsum(degrees) - degrees
+    offsets = cp.zeros(num_vertices + 1, OFFSET)
+    in_row_order = cp.empty_like(degrees)
+    in_row_order[rows] = degrees
+    offsets[1:] = cp.cumsum(in_row_order)
+    places = (offsets[rows] - starts)[near] + cp.arange(len(keys), dtype=OFFSET)
+    indices = cp.empty(len(keys), index_dtype(num_vertices))
+    far = keys % num_vertices
+    indices[places] = rows[far]
+    if weights is None and weighted:
+        weights = _weight_of_ends(near, far)
+    if weights is None:
+        return Csr(offsets, indices, None)
+    placed = cp.empty_like(weights)
+    placed[places] = weights
+    return Csr(offsets, indices, placed)
+
+
+_weight_of_ends = cp.ElementwiseKernel(
+    "int64 near, int64 far",
+    "int32 weight",
+    "const long long low = near < far ? near : far, high = near < far ? far : near;"
+    "unsigned long long mixed = (0x9e3779b97f4a7c15ull * (1 + low)) ^ (0xc2b2ae3d27d4eb4full * (1 + high));"
+    "mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ull; mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebull;"
+    f"weight = 1 + (int)((mixed >> 33) % {LARGEST_WEIGHT});",
+    "graphmill_weight_of_ends",
+)

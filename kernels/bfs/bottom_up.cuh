@@ -1,0 +1,201 @@
+/* One level bottom-up, for direction_optimising.cu: every unvisited row looks for its first in-arc from the frontier. A lane tries
+   a row's first arcs, then a warp the next ones, then a block the rest; so no thread is left with a long row. */
+#pragma once
+
+#include "device.cuh"
+
+#define THREADS 512
+#define LANE_ARCS 32             /* arcs that a lane tries before the row waits for a warp */
+#define WARP_ARCS 512            /* arcs that the warp tries before the row waits for a block */
+#define BATCH 2                  /* arcs that a lane tries at once */
+#define STEPS 4                  /* arcs that each lane of a warp or block tries at once */
+#define WORDS 8                  /* words of a bitmap that a warp looks at together ... */
+#define MANY_WORDS 32            /* ... from this many a warp on */
+
+/* What the blocks count together in a level. */
+struct Level {
+    uint64_t found;      /* rows */
+    uint64_t arcs;       /* their out-arcs */
+    uint64_t for_warps;  /* rows that wait for a warp */
+    uint64_t for_blocks; /* rows that wait for a block */
+};
+
+struct Control {
+    uint32_t barrier;
+    uint32_t unused;
+    uint64_t queued; /* rows that a bitmap has put into the queue */
+    Level levels[3]; /* this level's, the next one's, and one that is zero */
+};
+
+struct Search {
+    const int64_t* __restrict__ out_offsets;
+    const ROW* __restrict__ out_indices;
+    const int64_t* __restrict__ in_offsets;
+    const ROW* __restrict__ in_indices;
+    const ROW* __restrict__ ranks;
+    int64_t num_rows;
+    uint32_t* visited;
+    int64_t* distance;
+    ROW* predecessor;
+    ROW* queue;
+    ROW* for_warps;
+    ROW* for_blocks;
+    uint32_t* barrier;
+};
+
+/* Add a warp's numbers to a counter. All its lanes come here. */
+__device__ __forceinline__ void add_of_warp(uint64_t* sum, uint64_t value) {
+    for (int step = 16; step > 0; step >>= 1) {
+        value += __shfl_xor_sync(FULL_WARP, value, step);
+    }
+    if ((threadIdx.x & 31) == 0 && value) {
+        atomicAdd(sum, value);
+    }
+}
+
+/* The first of `in_indices[arc:end]` in the frontier, or -1. */
+__device__ __forceinline__ ROW first_in(const Search& search, const uint32_t* frontier, int64_t arc, int64_t end) {
+    for (; arc < end; arc += BATCH) {
+        ROW near[BATCH];
+        uint32_t words[BATCH];
+        for (int k = 0; k < BATCH; ++k) {
+            near[k] = search.in_indices[arc + k < end ? arc + k : end - 1];
+        }
+        for (int k = 0; k < BATCH; ++k) {
+            words[k] = frontier[near[k] >> 5];
+        }
+        for (int k = 0; k < BATCH; ++k) {
+            if (words[k] >> (near[k] & 31) & 1) {
+                return near[k];
+            }
+        }
+    }
+    return -1;
+}
+
+/* Place of the first of `width * STEPS` arcs from `arc` on whose end is in the frontier, of those that this thread tries, or `end`. */
+__device__ __forceinline__ int64_t try_arcs(const Search& search, const uint32_t* frontier, int64_t arc, int64_t end, int thread, int width) {
+    int64_t first = end;
+    for (int k = STEPS - 1; k >= 0; --k) {
+        const int64_t at = arc + k * width + thread;
+        const ROW near = search.in_indices[at < end ? at : end - 1];
+        first = at < end && (frontier[near >> 5] >> (near & 31) & 1) ? at : first;
+    }
+    return first;
+}
+
+__device__ __forceinline__ int64_t least_of_warp(int64_t value) {
+    for (int step = 16; step > 0; step >>= 1) {
+        const int64_t other = __shfl_xor_sync(FULL_WARP, value, step);
+        value = other < value ? other : value;
+    }
+    return value;
+}
+
+/* Let the unvisited rows of one word look for the frontier; returns the bits of those that found it. */
+__device__ __forceinline__ uint32_t search_word(
+    const Search& search, const uint32_t* frontier, int64_t word, uint32_t seen, int64_t level, uint64_t& arcs_found, Level* counts) {
+    const int lane = threadIdx.x & 31;
+    const int64_t row = word * 32 + lane;
+    ROW nearest = -1;
+    if (!(seen >> lane & 1)) {
+        const int64_t arc = search.in_offsets[row], end = search.in_offsets[row + 1];
+        nearest = first_in(search, frontier, arc, end - arc > LANE_ARCS ? arc + LANE_ARCS : end);
+        if (nearest >= 0) {
+            search.distance[row] = level;
+            search.predecessor[row] = nearest;
+            arcs_found += (uint64_t)(search.out_offsets[row + 1] - search.out_offsets[row]);
+        } else if (end - arc > LANE_ARCS) {
+            search.for_warps[append(&counts->for_warps)] = (ROW)row;
+        }
+    }
+    return __ballot_sync(FULL_WARP, nearest >= 0);
+}
+
+/* Write down that `row` was found from the end of its in-arc `arc`; returns its out-arcs. */
+__device__ __forceinline__ uint64_t settle(const Search& search, ROW row, int64_t arc, uint32_t* next, int64_t level) {
+    search.distance[row] = level;
+    search.predecessor[row] = search.in_indices[arc];
+    atomicOr(next + (row >> 5), 1u << (row & 31));
+    atomicOr(search.visited + (row >> 5), 1u << (row & 31));
+    return (uint64_t)(search.out_offsets[row + 1] - search.out_offsets[row]);
+}
+
+/* Let the rows that wait for warps look for the frontier. */
+__device__ void search_with_warps(
+    const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, int64_t waiting, Level* counts) {
+    const int lane = threadIdx.x & 31;
+    uint64_t rows_found = 0, arcs_found = 0;
+    for (int64_t place = global_thread() >> 5; place < waiting; place += num_threads() >> 5) {
+        const ROW row = __ldcg(search.for_warps + place);
+        const int64_t begin = search.in_offsets[row] + LANE_ARCS, end = search.in_offsets[row + 1];
+        const int64_t stop = end - begin > WARP_ARCS ? begin + WARP_ARCS : end;
+        int64_t first = stop;
+        for (int64_t arc = begin; arc < stop && first == stop; arc += STEPS * 32) {
+            first = least_of_warp(try_arcs(search, frontier, arc, stop, lane, 32));
+        }
+        if (lane == 0 && first < stop) {
+            arcs_found += settle(search, row, first, next, level);
+            rows_found += 1;
+        } else if (lane == 0 && stop < end) {
+            search.for_blocks[atomicAdd(&counts->for_blocks, (uint64_t)1)] = row;
+        }
+    }
+    add_of_warp(&counts->found, rows_found);
+    add_of_warp(&counts->arcs, arcs_found);
+}
+
+/* Let the rows that wait for blocks look for the frontier. */
+__device__ void search_with_blocks(
+    const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, int64_t waiting, int64_t* best, Level* counts) {
+    uint64_t rows_found = 0, arcs_found = 0;
+    for (int64_t place = blockIdx.x; place < waiting; place += gridDim.x) {
+        const ROW row = __ldcg(search.for_blocks + place);
+        const int64_t end = search.in_offsets[row + 1];
+        bool hit = false;
+        __syncthreads();
+        *best = end;
+        for (int64_t arc = search.in_offsets[row] + LANE_ARCS + WARP_ARCS; arc < end && !hit; arc += STEPS * THREADS) {
+            const int64_t mine = try_arcs(search, frontier, arc, end, threadIdx.x, THREADS);
+            hit = __syncthreads_or(mine < end);
+            if (mine < end) {
+                atomicMin((uint64_t*)best, (uint64_t)mine);
+            }
+        }
+        __syncthreads();
+        if (hit && threadIdx.x == 0) {
+            arcs_found += settle(search, row, *best, next, level);
+            rows_found += 1;
+        }
+    }
+    add_of_warp(&counts->found, rows_found);
+    add_of_warp(&counts->arcs, arcs_found);
+}
+
+/* Bottom-up, the rows of a word by a warp. Where there are many words, it looks at several at once, for most may be visited. */
+__device__ void search_words(const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, Level* counts) {
+    const int lane = threadIdx.x & 31;
+    const int64_t words = (search.num_rows + 31) / 32, warps = num_threads() >> 5;
+    const int width = words > MANY_WORDS * warps ? WORDS : 1;
+    uint64_t rows_found = 0, arcs_found = 0;
+    for (int64_t first = (global_thread() >> 5) * width; first < words; first += warps * width) {
+        const bool mine = lane < width && first + lane < words;
+        const uint32_t seen = mine ? search.visited[first + lane] : FULL_WARP;
+        uint32_t bits = 0;
+        for (uint32_t open = __ballot_sync(FULL_WARP, seen != FULL_WARP); open; open &= open - 1) {
+            const int at = __ffs(open) - 1;
+            const uint32_t seen_there = __shfl_sync(FULL_WARP, seen, at);
+            const uint32_t found = search_word(search, frontier, first + at, seen_there, level, arcs_found, counts);
+            bits = lane == at ? found : bits;
+        }
+        if (mine) {
+            next[first + lane] = bits;
+            if (bits) {
+                search.visited[first + lane] = seen | bits;
+                rows_found += __popc(bits);
+            }
+        }
+    }
+    add_of_warp(&counts->found, rows_found);
+    add_of_warp(&counts->arcs, arcs_found);
+}

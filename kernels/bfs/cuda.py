@@ -1,0 +1,175 @@
+"""Breadth-first search on the GPU: one cooperative launch a search, in one of two ways that the graph's own numbers choose.
+
+Graphs of few arcs a row and no large row (roads, grids) have many levels, and a level costs the chain of its dependent steps:
+`top_down.cu` makes it short. Others have few levels and many arcs: `direction_optimising.cu` reads few of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import cupy
+import numpy as np
+
+from kernels.answers import Paths
+from kernels.cuda import cooperative
+from kernels.graph import Array, Graph, distance_dtype
+
+_FEW_ARCS = 8  # mean out-degree of a row that has arcs; up to here a graph is searched top-down ...
+_SMALL_ROW = 1024  # ... unless a row has more arcs: a warp takes a row
+_CHAINED_ARCS = 10  # as in top_down.cu: a row of up to 4 arcs is one Quad, of up to 7 two, of up to 10 three
+_TEAM = 16  # blocks of a cluster, from compute capability 9.0 on
+_TEAMS = 4  # for the levels that are too large for one; more make the grid's barrier slower
+_TEAM_BYTES = 1 << 16  # of a bitmap in a block: 8.4 million rows; the wide frontiers of larger graphs are faster through L2
+_STRIDING_THREADS = 256
+_CONTROL_WORDS = 14
+_TEAM_THREADS = 512  # as in top_down.cu
+_THREADS = 512  # as in direction_optimising.cu
+_LANE_ARCS = 32  # as there: a row that waits for a warp has more,
+_WARP_ARCS = 512  # and one that waits for a block has this many more
+_NON_PORTABLE_CLUSTER = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a search needs of a graph beyond its arrays; made once a graph and kept with it.
+
+    Attributes
+    ----------
+    slots : index width [Q, 4], or None
+        Rows in slots (top_down.cu); None where the search is direction-optimising.
+    ranks : index width [V], or None
+        Inverse of the graph's `rows_by_id`; None where `slots` are there.
+    closed : uint32 [W], or None
+        Bitmap of the rows without in-arcs; None where `slots` are there.
+    """
+
+    slots: Array | None
+    ranks: Array | None
+    closed: Array | None
+
+
+def plan_of(graph: Graph) -> Plan:
+    """Return the graph's plan, made on the first call."""
+    plan: Plan | None = vars(graph).get("_bfs_plan")
+    if plan is None:
+        plan = _slotted(graph) if _has_many_levels(graph) else _two_ways(graph)
+        vars(graph)["_bfs_plan"] = plan
+    return plan
+
+
+def search(graph: Graph, source: int) -> Paths:
+    """Answer `kernels.bfs.bfs` on CuPy arrays."""
+    plan = plan_of(graph)
+    return _search_both_ways(graph, source, plan) if plan.slots is None else _search_top_down(graph, source, plan)
+
+
+def find_predecessors(graph: Graph, distance: Array) -> Array:
+    """Return the unique predecessors that final hops imply."""
+    row, into = graph.rows_by_id.dtype, graph.into
+    predecessor = cupy.empty(graph.num_vertices, row)
+    size = np.int64(graph.num_vertices)
+    launch("top_down", "find_predecessors", row, graph.num_vertices, into.offsets, into.indices, distance, size, predecessor)
+    return predecessor
+
+
+def _has_many_levels(graph: Graph) -> bool:
+    degrees = cupy.diff(graph.out.offsets)
+    with_arcs = int(cupy.count_nonzero(degrees))
+    return graph.num_arcs <= _FEW_ARCS * with_arcs and (not with_arcs or int(degrees.max()) <= _SMALL_ROW)
+
+
+def _slotted(graph: Graph) -> Plan:
+    row = graph.rows_by_id.dtype
+    degrees = cupy.diff(graph.out.offsets)
+    chained = degrees[(degrees > 4) & (degrees <= _CHAINED_ARCS)]
+    slots = cupy.empty((graph.num_vertices + int(((chained - 2) // 3).sum()), 4), row)
+    used = cupy.zeros(1, np.uint64)
+    size = np.int64(graph.num_vertices)
+    launch("top_down", "slot_rows", row, graph.num_vertices, graph.out.offsets, graph.out.indices, size, slots, used)
+    return Plan(slots, None, None)
+
+
+def _two_ways(graph: Graph) -> Plan:
+    row = graph.rows_by_id.dtype
+    ranks = cupy.empty_like(graph.rows_by_id)
+    ranks[graph.rows_by_id] = cupy.arange(graph.num_vertices, dtype=row)
+    words = _words(graph.num_vertices)
+    closed = cupy.empty(words, np.uint32)
+    size = np.int64(graph.num_vertices)
+    launch("direction_optimising", "find_closed", row, words * 32, graph.into.offsets, size, np.int64(words), closed)
+    return Plan(None, ranks, closed)
+
+
+def _search_top_down(graph: Graph, source: int, plan: Plan) -> Paths:
+    num_rows, row = graph.num_vertices, graph.rows_by_id.dtype
+    visited, queue, control = cupy.empty(_words(num_rows), np.uint32), cupy.empty(num_rows, row), _control()
+    distance = cupy.empty(num_rows, distance_dtype(None))
+    size = np.int64(num_rows)
+    launch("top_down", "prepare", row, num_rows, size, np.int64(source), visited, distance, queue, control)
+    kernel, blocks = _team_kernel(row, cupy.cuda.Device().id)
+    words = _words(num_rows)
+    team_words = _team_words(words)
+    kernel((blocks,), (_TEAM_THREADS,), (
+        plan.slots, graph.out.offsets, graph.out.indices, visited, distance, queue, control, np.int64(words),
+        np.uint32(team_words),
+    ), shared_mem=4 * team_words)  # fmt: skip
+    return Paths(source, distance, find_predecessors(graph, distance))
+
+
+def _search_both_ways(graph: Graph, source: int, plan: Plan) -> Paths:
+    num_rows, row, out, into = graph.num_vertices, graph.rows_by_id.dtype, graph.out, graph.into
+    words = _words(num_rows)
+    visited, queue, control = cupy.empty(words, np.uint32), cupy.empty(num_rows, row), _control()
+    distance, predecessor = cupy.empty(num_rows, distance_dtype(None)), cupy.empty(num_rows, row)
+    size = np.int64(num_rows)
+    launch("direction_optimising", "prepare", row, num_rows, size, np.int64(words), np.int64(source), plan.closed, visited,
+            distance, predecessor, queue, control)  # fmt: skip
+    frontier, found = cupy.empty(words, np.uint32), cupy.empty(words, np.uint32)
+    for_warps, for_blocks = (cupy.empty(graph.num_arcs // arcs + 1, row) for arcs in (_LANE_ARCS, _LANE_ARCS + _WARP_ARCS))
+    device = cupy.cuda.Device().id
+    kernel, blocks = cooperative("bfs/direction_optimising.cu", "search_both_ways", _THREADS, device, ROW=row)
+    kernel((blocks,), (_THREADS,), (
+        out.offsets, out.indices, into.offsets, into.indices, plan.ranks, graph.rows_by_id, size, np.int64(graph.num_arcs),
+        np.int64(source), visited, frontier, found, distance, predecessor, queue, for_warps, for_blocks, control,
+    ))  # fmt: skip
+    return Paths(source, distance, predecessor)
+
+
+def _control() -> Array:
+    return cupy.empty(_CONTROL_WORDS, np.uint64)
+
+
+def _words(num_rows: int) -> int:
+    """Words of a bitmap."""
+    return -(-num_rows // 32)
+
+
+def _team_words(words: int) -> int:
+    """Words of a bitmap of `words` in each block of a team, 0 where it stays in device memory."""
+    team_words = -(-words // (32 * _TEAM)) * 32
+    return team_words if 4 * team_words <= _TEAM_BYTES and _has_teams(cupy.cuda.Device().id) else 0
+
+
+def launch(source: str, name: str, row: np.dtype[Any], size: int, *arguments: Any) -> None:
+    """Run a kernel whose threads stride over `size` elements, on as many threads as the GPU holds at a time."""
+    kernel, most_blocks = cooperative(f"bfs/{source}.cu", name, _STRIDING_THREADS, cupy.cuda.Device().id, ROW=row)
+    kernel((max(1, min(most_blocks, -(-size // _STRIDING_THREADS))),), (_STRIDING_THREADS,), arguments)
+
+
+@cache
+def _team_kernel(row: np.dtype[Any], device: int) -> tuple[Any, int]:
+    """The kernel of a whole search top-down, and the blocks of its launch."""
+    if not _has_teams(device):
+        return cooperative("bfs/top_down.cu", "search_levels", _TEAM_THREADS, device, ROW=row)
+    kernel, _ = cooperative("bfs/top_down.cu", "search_levels", _TEAM_THREADS, device, _TEAM_BYTES, ROW=row)
+    cupy.cuda.driver.funcSetAttribute(kernel.kernel.ptr, _NON_PORTABLE_CLUSTER, 1)
+    return kernel, _TEAM * _TEAMS
+
+
+@cache
+def _has_teams(device: int) -> bool:
+    """Whether the GPU has clusters of blocks."""
+    return int(cupy.cuda.Device(device).compute_capability) >= 90

@@ -1,0 +1,133 @@
+/* How top_down.cu finds the unvisited ends of a row's arcs.
+
+   Encodings. Slots (`Quad`) of row r, in the order of the CSR row:
+     up to 4 arcs     their ends, padded with r itself;
+     up to 10 arcs    three ends and ~q: the rest is in Quad q, built the same way;
+     more             HUB in slot 0: the arcs are in the CSR alone.
+   Bit (row mod 32) of word row / 32 of the bitmap says that a row is found. */
+#pragma once
+
+#include "cluster.cuh"
+
+#define SLOTS 4
+#define CHAINED_ARCS 10
+#define HUB ((ROW)-1)
+#define NOBODY ((ROW)-1)
+
+struct alignas(16) Quad {
+    ROW slot[SLOTS];
+};
+
+struct Control {
+    uint32_t barrier;
+    uint32_t spilled;      /* rows that did not fit into the team's shared memory */
+    uint64_t found[3];     /* rows that the grid found: this level's, the next one's, and one that is zero */
+    int64_t head, size, level; /* the frontier that the team hands to the grid */
+};
+
+struct Search {
+    const Quad* rows;
+    const int64_t* offsets;
+    const ROW* indices;
+    uint32_t* visited;
+    int64_t* distance;
+    ROW* queue;
+    Control* control;
+    int64_t words;       /* of the bitmap */
+    uint32_t team_words; /* of it in each block of the team; 0 where they do not fit */
+};
+
+/* Predicated steps: a level is a chain of few hundred instructions, and a branch around each step would double it. */
+
+/* Mark `row` as found if `wanted`; returns whether it was not before. */
+__device__ __forceinline__ bool claim(uint32_t* visited, ROW row, bool wanted) {
+    uint32_t before;
+    const uint32_t bit = 1u << (row & 31);
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %3, 0; mov.b32 %0, 0xffffffff; @p atom.relaxed.gpu.global.or.b32 %0, [%1], %2;}"
+                 : "=&r"(before)
+                 : "l"(visited + (row >> 5)), "r"(bit), "r"((uint32_t)wanted)
+                 : "memory");
+    return !(before & bit);
+}
+
+/* The same where the bitmap is in the team's shared memory, from the address `visited` on: 32 words in each block in turn. */
+__device__ __forceinline__ bool claim_in_team(uint32_t visited, ROW row, bool wanted) {
+    const uint32_t word = (uint32_t)(row >> 5), bit = 1u << (row & 31);
+    const uint32_t here = visited + (word / (32 * TEAM_BLOCKS) * 32 + word % 32) * 4;
+    return !(team_or(team_address_of(here, word / 32 % TEAM_BLOCKS), bit, wanted) & bit);
+}
+
+__device__ __forceinline__ void prefetch(const Quad* quad, bool wanted) {
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; @p prefetch.global.L2 [%0];}" ::"l"(quad), "r"((uint32_t)wanted));
+}
+
+/* Keep the ends that were just found: one atomic a warp, all of whose lanes come here. */
+template <int ENDS, typename Keep>
+__device__ __forceinline__ void keep_found(const Search& search, const ROW (&ends)[ENDS], const bool (&found)[ENDS], Keep& keep) {
+    const uint32_t before = (1u << (threadIdx.x & 31)) - 1;
+    uint32_t lanes[ENDS];
+    uint32_t total = 0;
+#pragma unroll
+    for (int k = 0; k < ENDS; ++k) {
+        prefetch(search.rows + ends[k], found[k]);
+        lanes[k] = __ballot_sync(FULL_WARP, found[k]);
+        total += __popc(lanes[k]);
+    }
+    if (total == 0) {
+        return;
+    }
+    typename Keep::Place first = 0;
+    if ((threadIdx.x & 31) == 0) {
+        first = keep.reserve(total);
+    }
+    first = __shfl_sync(FULL_WARP, first, 0);
+#pragma unroll
+    for (int k = 0; k < ENDS; ++k) {
+        keep.put(first + __popc(lanes[k] & before), ends[k], found[k]);
+        first += __popc(lanes[k]);
+    }
+}
+
+/* Find the unvisited ends of `row`'s arcs. All lanes of a warp come here; those without a row bring -1. */
+template <typename Keep>
+__device__ __forceinline__ void expand(const Search& search, ROW row, Keep& keep) {
+    Quad quad{{row, row, row, row}};
+    if (row >= 0) {
+        quad = search.rows[row];
+    }
+    uint32_t hubs = 0;
+    for (bool more = true; more;) {
+        const ROW last = quad.slot[SLOTS - 1];
+        const bool is_hub = row >= 0 && quad.slot[0] == HUB, continued = row >= 0 && last < 0;
+        Quad rest{{row, row, row, row}};
+        more = __any_sync(FULL_WARP, is_hub || continued);
+        if (more) {
+            hubs |= __ballot_sync(FULL_WARP, is_hub);
+            quad.slot[0] = is_hub ? row : quad.slot[0];
+            if (continued) {
+                rest = search.rows[~last];
+                quad.slot[SLOTS - 1] = row;
+            }
+        }
+        bool found[SLOTS];
+#pragma unroll
+        for (int k = 0; k < SLOTS; ++k) {
+            found[k] = keep.claim(search, quad.slot[k], quad.slot[k] != row);
+        }
+        keep_found(search, quad.slot, found, keep);
+        quad = rest;
+        more = more && __any_sync(FULL_WARP, continued);
+    }
+#pragma unroll 1
+    for (; hubs; hubs &= hubs - 1) {
+        const ROW hub = __shfl_sync(FULL_WARP, row, __ffs(hubs) - 1);
+        const int64_t end = search.offsets[hub + 1];
+#pragma unroll 1
+        for (int64_t first = search.offsets[hub]; first < end; first += 32) {
+            const int64_t arc = first + (threadIdx.x & 31);
+            const ROW ends[1] = {arc < end ? search.indices[arc] : hub};
+            const bool found[1] = {keep.claim(search, ends[0], arc < end)};
+            keep_found(search, ends, found, keep);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+"""The CUDA loader: the one place where a `.cu` file becomes code.
+
+A source is compiled by NVRTC once for its types, which arrive as macros from a fixed table, never as text.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernels.graph import Csr, Graph
+
+ROOT = Path(__file__).parent
+OPTIONS = ("--std=c++17", f"-I{ROOT}")
+C_NAMES = {
+    np.dtype(np.int32): "int",
+    np.dtype(np.int64): "int64_t",
+    np.dtype(np.float32): "float",
+    np.dtype(np.float64): "double",
+}
+
+
+def options(**types: np.dtype[Any]) -> tuple[str, ...]:
+    """Compiler options that define each macro as the C name of its type."""
+    return (*OPTIONS, *(f"-D{macro}={C_NAMES[np.dtype(dtype)]}" for macro, dtype in sorted(types.items())))
+
+
+@cache
+def load(source: str, **types: np.dtype[Any]) -> Any:
+    """The module of `kernels/SOURCE` for these types: a `cupy.RawModule`, whose kernels may be launched cooperatively."""
+    import cupy
+
+    code = (ROOT / source).read_text(encoding="utf-8")
+    return cupy.RawModule(code=code, options=options(**types), backend="nvrtc", enable_cooperative_groups=True)
+
+
+@cache
+def cooperative(source: str, name: str, threads: int, device: int, shared: int = 0, **types: np.dtype[Any]) -> tuple[Any, int]:
+    """Kernel `name` of `kernels/SOURCE` for these types, and how many of its blocks `device` holds at a time.
+
+    A block has `threads` threads and, beside what the source says, `shared` bytes of shared memory.
+    """
+    import cupy
+
+    kernel = load(source, **types).get_function(name)
+    kernel.max_dynamic_shared_size_bytes = max(kernel.max_dynamic_shared_size_bytes, shared)
+    a_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, threads, shared)
+    return kernel, a_processor * cupy.cuda.Device(device).attributes["MultiProcessorCount"]
+
+
+def to_device(graph: Graph) -> Graph:
+    """The same graph with CuPy arrays: kernels called with it run on the current GPU."""
+    import cupy
+
+    def csr(side: Csr) -> Csr:
+        return Csr(*(None if array is None else cupy.asarray(array) for array in (side.offsets, side.indices, side.weights)))
+
+    out = csr(graph.out)
+    into = out if graph.symmetric else csr(graph.into)
+    return Graph(cupy.asarray(graph.ids), cupy.asarray(graph.rows_by_id), out, into)

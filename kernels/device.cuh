@@ -1,0 +1,55 @@
+/* What every kernel of this project shares: exact widths, the barrier of a cooperative grid, warp-wide appends.
+
+   No CUDA header is included, so that NVRTC from its wheel compiles every source without a toolkit. */
+#pragma once
+
+typedef int int32_t;
+typedef long long int64_t;
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+
+#define FULL_WARP 0xffffffffu
+
+__device__ __forceinline__ uint32_t load_acquire(const uint32_t* address) {
+    uint32_t value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+    return value;
+}
+
+/* All threads of a cooperative launch wait for each other; writes before it are visible after it.
+   `barrier` is one word, zero before the first launch that uses it; every completed barrier flips its top bit and leaves the
+   rest zero, so it needs no reset. The method of cooperative groups' grid.sync. */
+__device__ __forceinline__ void grid_barrier(uint32_t* barrier) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const uint32_t arrive = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1u;
+        __threadfence();
+        const uint32_t before = atomicAdd(barrier, arrive);
+        while (((load_acquire(barrier) ^ before) & 0x80000000u) == 0) {
+        }
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+__device__ __forceinline__ int64_t global_thread() {
+    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+__device__ __forceinline__ int64_t num_threads() {
+    return (int64_t)gridDim.x * blockDim.x;
+}
+
+/* Place for one element of each calling lane at the end of a queue: one atomic a group of converged lanes. */
+template <typename Count>
+__device__ __forceinline__ Count append(Count* length) {
+    const uint32_t lanes = __activemask();
+    const int lane = threadIdx.x & 31;
+    const int leader = __ffs(lanes) - 1;
+    Count first = 0;
+    if (lane == leader) {
+        first = atomicAdd(length, (Count)__popc(lanes));
+    }
+    first = __shfl_sync(lanes, first, leader);
+    return first + __popc(lanes & ((1u << lane) - 1));
+}

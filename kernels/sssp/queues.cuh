@@ -1,0 +1,120 @@
+/* The queues of short_paths.cu: what of a graph is relaxed next, in portions of even work.
+
+   A queue is two lists: rows of fewer than 32 arcs, which a warp takes 32 at a time and deals their arcs to its lanes; and pieces
+   of 512 arcs of the other rows, a warp each. There are two queues, one that is worked off and one that is filled, and for each a
+   bitmap in `queued`, so that it holds a row once. A warp gathers what it appends in shared memory. */
+#pragma once
+
+#include "sssp/lengths.cuh"
+
+#define THREADS 512
+#define SMALL_ROW 32
+#define PIECE 512
+
+struct alignas(16) Piece {
+    uint64_t arcs; /* the first one, and in the last 10 bits how many */
+    ROW row;
+};
+
+struct Control {
+    uint32_t barrier;
+    uint32_t unused;
+    uint64_t rows[3]; /* lengths of the queue's lists: now, next, and one that is zero */
+    uint64_t pieces[3];
+    uint64_t nearest[3]; /* least length beyond the bucket that a pass looks for */
+};
+
+struct Arcs {
+    const int64_t* __restrict__ offsets;
+    const ROW* __restrict__ indices;
+    const WEIGHT* __restrict__ weights;
+};
+
+struct Search {
+    Arcs out, into;
+    int64_t num_rows;
+    Length* lengths;
+    ROW* rows; /* two lists of `num_rows` */
+    Piece* pieces;
+    int64_t most_pieces; /* of each of two lists */
+    uint32_t* queued;    /* two bitmaps */
+    Control* control;
+    int turn, parity;
+    Length limit, cap; /* the bucket's end; no arc is followed to `cap` or beyond */
+};
+
+__device__ __forceinline__ uint32_t* bitmap(const Search& search, int side) {
+    return search.queued + side * ((search.num_rows + 31) / 32);
+}
+
+/* How many elements a warp has staged for each list of the next queue: appended 32 at a time, they cost one atomic. */
+struct Stages {
+    int rows, pieces;
+};
+
+/* Where this warp stages them. */
+template <typename T>
+__device__ __forceinline__ T* staged() {
+    __shared__ T elements[THREADS / 32][64];
+    return elements[threadIdx.x >> 5];
+}
+
+template <typename T>
+__device__ __forceinline__ void flush(int& waiting, T* list, uint64_t* length, int count) {
+    const int lane = threadIdx.x & 31;
+    uint64_t first = 0;
+    __syncwarp();
+    if (lane == 0) {
+        first = atomicAdd(length, (uint64_t)count);
+    }
+    first = __shfl_sync(FULL_WARP, first, 0);
+    if (lane < count) {
+        list[first + lane] = staged<T>()[lane];
+    }
+    __syncwarp();
+    staged<T>()[lane] = staged<T>()[lane + 32];
+    __syncwarp();
+    waiting -= count;
+}
+
+template <typename T>
+__device__ __forceinline__ void append(int& waiting, T* list, uint64_t* length, bool wanted, T element) {
+    const uint32_t lanes = __ballot_sync(FULL_WARP, wanted);
+    if (wanted) {
+        staged<T>()[waiting + __popc(lanes & ((1u << (threadIdx.x & 31)) - 1))] = element;
+    }
+    waiting += __popc(lanes);
+    if (waiting >= 32) {
+        flush(waiting, list, length, 32);
+    }
+}
+
+__device__ __forceinline__ ROW* next_rows(const Search& search) {
+    return search.rows + (search.parity ^ 1) * search.num_rows;
+}
+
+__device__ __forceinline__ Piece* next_pieces(const Search& search) {
+    return search.pieces + (search.parity ^ 1) * search.most_pieces;
+}
+
+/* Put the lanes' wanted rows into the next queue, with these arcs of them. All lanes of the warp come here. */
+__device__ __forceinline__ void enqueue(const Search& search, Stages& stages, const Arcs& arcs, bool wanted, int64_t row) {
+    if (!__any_sync(FULL_WARP, wanted)) {
+        return;
+    }
+    uint64_t* pieces = &search.control->pieces[(search.turn + 1) % 3];
+    int64_t begin = wanted ? arcs.offsets[row] : 0;
+    int64_t left = wanted ? arcs.offsets[row + 1] - begin : 0;
+    if (left > PIECE) {
+        Piece* place = next_pieces(search) + atomicAdd(pieces, (uint64_t)((left - 1) / PIECE));
+        for (; left > PIECE; left -= PIECE, begin += PIECE) {
+            *place++ = Piece{(uint64_t)begin << 10 | PIECE, (ROW)row};
+        }
+        wanted = false;
+    }
+    const bool last = left >= SMALL_ROW || (!wanted && left > 0);
+    if (__any_sync(FULL_WARP, last)) {
+        append(stages.pieces, next_pieces(search), pieces, last, Piece{(uint64_t)begin << 10 | (uint64_t)left, (ROW)row});
+    }
+    append(stages.rows, next_rows(search), &search.control->rows[(search.turn + 1) % 3], wanted && left > 0 && !last, (ROW)row);
+}

@@ -1,0 +1,210 @@
+"""Shortest paths on the GPU: the CPU's answer to the byte, whatever the graph, its order, its widths, and what memory held."""
+
+# ruff: noqa: E402  (the imports below need CuPy)
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy")
+
+from kernels.answers import Paths
+from kernels.certificates.paths import certify_sssp
+from kernels.cuda import to_device
+from kernels.graph import Csr, Graph, index_dtype
+from kernels.sssp import cuda, sssp
+from kernels.sssp.cpu import search as search_on_cpu
+from tests.graphs import NAMED_GRAPHS, Edge, EdgeList, graph_of
+
+WEIGHTS = (np.int32, np.int64, np.float32, np.float64)
+WEIGHTED = [edges for edges in NAMED_GRAPHS if edges.weighted]
+
+
+def to_host(paths: Paths) -> Paths:
+    return Paths(paths.source, cupy.asnumpy(paths.distance), cupy.asnumpy(paths.predecessor))
+
+
+def poison(num_bytes: int = 1 << 24) -> None:
+    cupy.get_default_memory_pool().free_all_blocks()
+    cupy.full(num_bytes, 0xCB, cupy.uint8)
+
+
+def assert_equal(found: Paths, expected: Paths) -> None:
+    assert found.distance.dtype == expected.distance.dtype
+    assert found.predecessor.dtype == expected.predecessor.dtype
+    np.testing.assert_array_equal(found.distance, expected.distance)
+    np.testing.assert_array_equal(found.predecessor, expected.predecessor)
+
+
+def check(graph: Graph, sources: list[int]) -> None:
+    """Both ways of searching, whichever the graph would choose, and the source documents' methods."""
+    on_device = to_device(graph)
+    for long_paths, method in ((True, None), (False, None), (False, "dijkstra"), (False, "bellman-ford")):
+        vars(on_device)["_sssp_plan"] = cuda.make_plan(on_device, long_paths)
+        if method == "dijkstra" and graph.num_vertices > 20_000:
+            continue
+        for source in sources:
+            poison()
+            found = to_host(sssp(on_device, source, method))
+            assert_equal(found, search_on_cpu(graph, source))
+            if graph.rows_by_id.dtype == index_dtype(graph.num_vertices):
+                certificate = certify_sssp(graph, found)
+                assert certificate.holds, certificate.reason
+
+
+def edges_of(
+    random: np.random.Generator, num_vertices: int, num_edges: int, directed: bool, skew: float, weights: np.ndarray[Any, Any]
+) -> EdgeList:
+    ends = (num_vertices * random.random((num_edges, 2)) ** skew).astype(np.int64)
+    chosen = random.choice(weights, num_edges).tolist()
+    edges: tuple[Edge, ...] = tuple((a, b, weight) for (a, b), weight in zip(ends.tolist(), chosen, strict=True))
+    return EdgeList("random", edges, directed, tuple(range(num_vertices)))
+
+
+def grid_edges(side: int, random: np.random.Generator, heaviest: int = 999) -> EdgeList:
+    cells = np.arange(side * side).reshape(side, side)
+    ends = np.stack([np.append(cells[:, :-1], cells[:-1]), np.append(cells[:, 1:], cells[1:])], 1)
+    kept = ends[random.random(len(ends)) >= 0.35].tolist()
+    weights = random.integers(1, heaviest + 1, len(kept)).tolist()
+    return EdgeList("grid", tuple((a, b, w) for (a, b), w in zip(kept, weights, strict=True)), False, tuple(range(side * side)))
+
+
+def with_wide_rows(graph: Graph) -> Graph:
+    """The same graph with int64 row numbers, as from 2^31 vertices."""
+
+    def wide(csr: Csr) -> Csr:
+        return replace(csr, indices=csr.indices.astype(np.int64))
+
+    out = wide(graph.out)
+    return Graph(graph.ids, graph.rows_by_id.astype(np.int64), out, out if graph.symmetric else wide(graph.into))
+
+
+@pytest.mark.parametrize("dtype", WEIGHTS)
+@pytest.mark.parametrize("edges", WEIGHTED, ids=lambda edges: edges.name)
+def test_named_graphs(edges: EdgeList, dtype: type) -> None:
+    if dtype == np.int32 and max(edge[2:] for edge in edges.edges) > (2**31 - 1,):
+        pytest.skip("its weights don't fit int32")
+    graph = graph_of(edges, order=edges.ids[::-1], dtype=dtype)
+    check(graph, list(range(min(graph.num_vertices, 6))))
+
+
+def test_unweighted_graphs_count_hops() -> None:
+    graph = graph_of(NAMED_GRAPHS[7])
+    assert_equal(to_host(sssp(to_device(graph), 3)), sssp(graph, 3))
+
+
+@pytest.mark.parametrize("dtype", WEIGHTS)
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize(("num_vertices", "num_edges", "skew"), [(50, 40, 1), (300, 900, 1), (2000, 30_000, 4), (33, 500, 2)])
+def test_random_graphs_in_random_orders(dtype: type, directed: bool, num_vertices: int, num_edges: int, skew: float) -> None:
+    random = np.random.default_rng(num_edges)
+    for choice in (np.arange(1, 1000), np.array([0, 0, 1, 2]), np.append(np.zeros(9, int), 10**6)):
+        weights = (choice * random.random(len(choice))).astype(dtype) if np.dtype(dtype).kind == "f" else choice
+        edges = edges_of(random, num_vertices, num_edges, directed, skew, weights)
+        graph = graph_of(edges, random.permutation(num_vertices).tolist(), dtype)
+        check(graph, random.integers(num_vertices, size=2).tolist())
+
+
+@pytest.mark.parametrize("dtype", WEIGHTS)
+def test_hubs(dtype: type) -> None:
+    """Rows of every small degree, and rows for a warp and for a block."""
+    arcs = [(hub, 1000 + leaf, 1 + hub * leaf % 97) for hub in range(40) for leaf in range(hub)]
+    arcs += [(hub, hub + 1, 50) for hub in range(45)] + [(41, leaf, 5 + leaf % 7) for leaf in range(2000, 12_000)]
+    arcs += [(42, leaf, 3 + leaf % 11) for leaf in range(2000, 12_000, 3)]
+    check(graph_of(EdgeList("stars", tuple(arcs), directed=False), dtype=dtype), [0, 41, 50])
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_frontiers_too_large_for_a_team(dtype: type) -> None:
+    """400 times 400 rows are found at once: more than the shared memory of a cluster holds."""
+    edges = [(0, child, 5) for child in range(1, 401)]
+    edges += [(1 + leaf // 400, 401 + leaf, 5 + leaf % 3) for leaf in range(160_000)]
+    edges += [(401 + leaf, 200_000 + leaf // 7, 1 + leaf % 5) for leaf in range(160_000)]
+    check(graph_of(EdgeList("tree", tuple(edges), directed=False), dtype=dtype), [0, 160_400])
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("dtype", WEIGHTS)
+def test_grids(dtype: type, wide: bool) -> None:
+    random = np.random.default_rng(7)
+    graph = graph_of(grid_edges(60, random), random.permutation(3600).tolist(), dtype)
+    check(with_wide_rows(graph) if wide else graph, [0, 1000, 3599])
+
+
+def test_sums_beyond_32_bits() -> None:
+    heavy = tuple((i, i + 1, 2**31 - 1 - i) for i in range(20))
+    for dtype in (np.int32, np.int64):
+        check(graph_of(EdgeList("heavy_path", heavy, directed=False), dtype=dtype), [0, 10, 20])
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_sums_beyond_64_bits_are_refused(directed: bool) -> None:
+    graph = to_device(graph_of(EdgeList("heaviest", ((0, 1, 2**62), (1, 2, 2**62), (2, 3, 1)), directed)))
+    for long_paths in (True, False):
+        vars(graph)["_sssp_plan"] = cuda.make_plan(graph, long_paths)
+        with pytest.raises(OverflowError):
+            sssp(graph, 0)
+
+
+def test_infinite_sums_are_refused() -> None:
+    graph = to_device(graph_of(EdgeList("heaviest", ((0, 1, 1.7e308), (1, 2, 1.7e308))), dtype=np.float64))
+    with pytest.raises(OverflowError):
+        sssp(graph, 0)
+
+
+def test_largest_sum() -> None:
+    check(graph_of(EdgeList("largest", ((0, 1, 2**62), (1, 2, 2**62 - 1), (2, 3, 0), (3, 4, 0)))), [0, 1])
+
+
+def test_weights_that_a_sum_absorbs() -> None:
+    steps = (1e17, 1.0, 1e-300, 3e16)
+    edges = (*((i, i + 1, steps[i % 4]) for i in range(200)), (0, 7, 1e17), (3, 0, 0.0), (9, 4, 1.0))
+    check(graph_of(EdgeList("absorbing", edges, directed=False), range(200, -1, -1), np.float64), [0, 100])
+
+
+def test_long_ways_without_length() -> None:
+    edges = tuple((i, i + 1, 0) for i in range(3000)) + tuple((i, i + 17, 0) for i in range(0, 2900, 5)) + ((3000, 3001, 4),)
+    check(graph_of(EdgeList("zeros", edges, directed=False)), [0, 1500, 3001])
+
+
+def test_the_graph_chooses_the_way() -> None:
+    random = np.random.default_rng(3)
+    road = to_device(graph_of(grid_edges(20, random)))
+    social = to_device(graph_of(edges_of(random, 100, 2000, False, 1, np.arange(1, 99))))
+    assert cuda.plan_of(road).quads is not None
+    assert cuda.plan_of(social).quads is None
+    assert cuda.plan_of(road) is cuda.plan_of(road)
+
+
+def test_twenty_searches_give_one_answer() -> None:
+    random = np.random.default_rng(11)
+    social = edges_of(random, 3000, 60_000, False, 4, np.arange(1, 999))
+    for graph in (graph_of(grid_edges(80, random)), graph_of(social)):
+        on_device = to_device(graph)
+        expected = search_on_cpu(graph, 0)
+        for _ in range(20):
+            poison()
+            assert_equal(to_host(sssp(on_device, 0)), expected)
+
+
+def test_dijkstra_refuses_graphs_that_take_it_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = to_device(graph_of(EdgeList("path", tuple((i, i + 1, 1) for i in range(50)))))
+    monkeypatch.setattr(cuda, "DIJKSTRA_ROWS", 50)
+    with pytest.raises(ValueError, match="at most 50 rows: this graph has 51"):
+        sssp(graph, 0, "dijkstra")
+
+
+def test_unknown_methods_are_refused() -> None:
+    graph = graph_of(EdgeList("path", ((0, 1, 2), (1, 2, 2))))
+    for unknown, arrays in (("a-star", to_device(graph)), ("dijkstra", graph)):
+        with pytest.raises(ValueError, match=unknown):
+            sssp(arrays, 0, unknown)
+
+
+@pytest.mark.parametrize("row", [-1, 3])
+def test_a_source_that_is_no_row_is_refused(row: int) -> None:
+    with pytest.raises(IndexError):
+        sssp(to_device(graph_of(EdgeList("path", ((0, 1, 2), (1, 2, 2))))), row)

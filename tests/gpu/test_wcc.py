@@ -1,0 +1,101 @@
+"""Weak components on the GPU: the CPU's labels to the byte, read from all arcs or by sampling."""
+# ruff: noqa: E402  (the imports below need CuPy)
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy")
+
+from kernels.answers import Components
+from kernels.certificates.components import certify_wcc
+from kernels.cuda import to_device
+from kernels.graph import Csr, Graph
+from kernels.wcc import cuda, wcc
+from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
+
+
+def poison(num_bytes: int = 1 << 24) -> None:
+    cupy.get_default_memory_pool().free_all_blocks()
+    cupy.full(num_bytes, 0xCB, cupy.uint8)
+
+
+def random_edges(seed: int, num_vertices: int, num_edges: int, directed: bool, skew: float = 1) -> EdgeList:
+    """Ends drawn at random, the more of them small the larger `skew`; ids are spread, and rows come in random order."""
+    random = np.random.default_rng(seed)
+    ends = (num_vertices * random.random((num_edges, 2)) ** skew).astype(np.int64) * 3
+    return EdgeList("random", tuple(map(tuple, ends.tolist())), directed, tuple(range(0, 3 * num_vertices, 3)))
+
+
+def shuffled(edges: EdgeList) -> Graph:
+    return graph_of(edges, np.random.default_rng(1).permutation(edges.ids).tolist())
+
+
+def with_wide_rows(graph: Graph) -> Graph:
+    """The same graph with int64 row numbers, as from 2^31 vertices."""
+
+    def wide(csr: Csr) -> Csr:
+        return replace(csr, indices=csr.indices.astype(np.int64))
+
+    out = wide(graph.out)
+    return Graph(graph.ids, graph.rows_by_id.astype(np.int64), out, out if graph.symmetric else wide(graph.into))
+
+
+# Tiles of 64 and 992 rows: many, and arcs between them.
+WAYS = (cuda.join_sampled, cuda.join_all, partial(cuda.join_all, tile=64), partial(cuda.join_all, tile=992))
+
+
+def check(graph: Graph) -> None:
+    expected = wcc(graph).labels
+    on_device = to_device(graph)
+    for join in WAYS:
+        poison()
+        found = join(on_device).labels
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(cupy.asnumpy(found), expected)
+    np.testing.assert_array_equal(cupy.asnumpy(wcc(on_device).labels), expected)
+
+
+@pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
+def test_named_graphs(edges: EdgeList) -> None:
+    for graph in (graph_of(edges), graph_of(edges, edges.ids[::-1])):
+        check(graph)
+        certificate = certify_wcc(graph, Components(cupy.asnumpy(wcc(to_device(graph)).labels)))
+        assert certificate.holds, certificate.reason
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("num_edges", [300, 3000, 30000])
+def test_random_graphs(num_edges: int, directed: bool) -> None:
+    for seed in range(3):
+        check(shuffled(random_edges(seed, 3000, num_edges, directed, 1 + seed)))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_rows_for_a_warp_and_for_a_block(directed: bool) -> None:
+    hubs = [(hub, 10 * hub + i) for hub, degree in ((0, 40), (1000, 1500), (9000, 5000)) for i in range(1, degree)]
+    flipped = tuple(edge[::-1] if edge[1] % 2 else edge for edge in hubs)
+    check(shuffled(EdgeList("hubs", flipped, directed, (10**6, 10**7))))
+
+
+def test_wide_rows() -> None:
+    for directed in (False, True):
+        check(with_wide_rows(shuffled(random_edges(5, 2000, 2500, directed))))
+
+
+def test_twenty_repeats_give_one_answer() -> None:
+    graph = shuffled(random_edges(7, 50_000, 45_000, True, 1.5))
+    expected = wcc(graph).labels
+    on_device = to_device(graph)
+    for repeat in range(20):
+        poison()
+        np.testing.assert_array_equal(cupy.asnumpy(WAYS[repeat % 3](on_device).labels), expected)
+
+
+def test_no_arcs_are_read_from_nowhere() -> None:
+    on_device = to_device(graph_of(EdgeList("isolated", (), vertices=tuple(range(100, 0, -1)))))
+    np.testing.assert_array_equal(cupy.asnumpy(wcc(on_device).labels), np.arange(100))

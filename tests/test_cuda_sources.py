@@ -1,0 +1,79 @@
+"""Every CUDA source compiles without a GPU, for each architecture and each of its types, and no kernel spills its registers."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cuda.bindings import nvrtc
+
+from kernels.cuda import C_NAMES, ROOT, options
+from kernels.graph import distance_dtype
+
+SOURCES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.cu"))
+ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
+SPILL = re.compile(r"Function properties for (\w+)\s+(?:ptxas +\. +)?\d+ bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+INTEGERS = [kind for kind in C_NAMES if kind.kind == "i"]
+TYPES = {"EDGE": INTEGERS, "ROW": INTEGERS, "WEIGHT": list(C_NAMES)}
+INCLUDE = re.compile(r'^#include "(.+)"', re.MULTILINE)
+
+
+def whole(source: str) -> str:
+    """The text of a source and of all that it includes."""
+    text = (ROOT / source).read_text(encoding="utf-8")
+    return text + "".join(whole(header) for header in INCLUDE.findall(text))
+
+
+def excused(kernel: str, text: str) -> bool:
+    """Whether a line `// spills: REASON` stands right above the kernel."""
+    return re.search(rf"^// spills: \S.*\n.*\b{kernel}\(", text, re.MULTILINE) is not None
+
+
+def cases():
+    """All types on one architecture, the commonest on the others."""
+    for source in SOURCES:
+        text = whole(source)
+        macros = [macro for macro in TYPES if re.search(rf"\b{macro}\b", text)]
+        for number, kinds in enumerate(product(*(TYPES[macro] for macro in macros))):
+            types = dict(zip(macros, kinds, strict=True))
+            if re.search(r"\bSUM\b", text):
+                types["SUM"] = distance_dtype(np.empty(0, types["WEIGHT"]))
+            for architecture in ARCHITECTURES if number == 0 else ("sm_90",):
+                yield pytest.param(source, architecture, types, id="-".join([source, architecture, *map(str, kinds)]))
+
+
+def compile_source(text: str, name: str, arguments: list[str]) -> tuple[bool, str]:
+    """Compile as the loader does, to machine code; whether it worked, and the compiler's words."""
+    _, program = nvrtc.nvrtcCreateProgram(text.encode(), name.encode(), 0, [], [])
+    (result,) = nvrtc.nvrtcCompileProgram(program, len(arguments), [argument.encode() for argument in arguments])
+    _, size = nvrtc.nvrtcGetProgramLogSize(program)
+    log = bytearray(size)
+    nvrtc.nvrtcGetProgramLog(program, log)
+    nvrtc.nvrtcDestroyProgram(program)
+    return result == nvrtc.nvrtcResult.NVRTC_SUCCESS, log.decode(errors="replace").rstrip("\0")
+
+
+@pytest.mark.parametrize(("source", "architecture", "types"), list(cases()))
+def test_it_compiles_without_spills(source, architecture, types):
+    text = (ROOT / source).read_text(encoding="utf-8")
+    compiled, log = compile_source(text, source, [*options(**types), f"--gpu-architecture={architecture}", "--ptxas-options=-v"])
+    assert compiled, log
+    found = SPILL.findall(log)
+    assert found, f"no kernel in the compiler's report:\n{log}"
+    for kernel, stores, loads in found:
+        assert (int(stores), int(loads)) == (0, 0) or excused(kernel, whole(source)), f"{kernel} spills {stores} bytes"
+
+
+def test_a_spill_would_be_seen():
+    """The canary: a kernel held to few registers, with more values alive than fit."""
+    values = 256
+    lines = [f"    float v{i} = in[{i} * 32 + threadIdx.x];" for i in range(values)]
+    lines += ["    for (int turn = 0; turn < in[0]; ++turn) {", *(f"        v{i} = v{i} * v{(i * 7 + 1) % values} + 1;" for i in range(values)), "    }"]
+    lines += [f"    out[{i} * 32 + threadIdx.x] = v{i};" for i in range(values)]
+    text = 'extern "C" __global__ void __launch_bounds__(1024) hungry(const float* in, float* out) {\n' + "\n".join(lines) + "\n}\n"
+    compiled, log = compile_source(text, "canary.cu", ["--gpu-architecture=sm_90", "--ptxas-options=-v"])
+    assert compiled, log
+    assert any(int(stores) > 0 for _, stores, _ in SPILL.findall(log)), log
