@@ -5,6 +5,7 @@ A source is compiled by NVRTC once for its types, which arrive as macros from a 
 
 from __future__ import annotations
 
+import hashlib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,14 @@ def load(source: str, **types: np.dtype[Any]) -> Any:
     """The module of `kernels/SOURCE` for these types: a `cupy.RawModule`, whose kernels may be launched cooperatively."""
     import cupy
 
-    code = (ROOT / source).read_text(encoding="utf-8")
+    code = f"// headers {_headers()}\n" + (ROOT / source).read_text(encoding="utf-8")
     return cupy.RawModule(code=code, options=options(**types), backend="nvrtc", enable_cooperative_groups=True)
+
+
+@cache
+def _headers() -> str:
+    """SHA-256 of all headers: CuPy keeps compiled code by the text of its source, into which it does not read."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(ROOT.rglob("*.cuh")))).hexdigest()
 
 
 @cache

@@ -109,7 +109,10 @@ def code_version() -> str:
     """SHA-256 of every source file of kernels/ and pipeline/: a change of code makes every step run again."""
     root = Path(__file__).parent.parent
     sources = [
-        path for package in ("kernels", "pipeline") for path in (root / package).rglob("*") if path.suffix in {".py", ".cu"}
+        path
+        for package in ("kernels", "pipeline")
+        for path in (root / package).rglob("*")
+        if path.suffix in {".py", ".cu", ".cuh"}
     ]
     return digest_of({path.relative_to(root).as_posix(): sha256_of(path) for path in sorted(sources)})
 

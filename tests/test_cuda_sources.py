@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +14,9 @@ from kernels.graph import distance_dtype
 
 SOURCES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.cu"))
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
-SPILL = re.compile(r"Function properties for (\w+)\s+(?:ptxas +\. +)?\d+ bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+SPILL = re.compile(
+    r"Function properties for (\w+)\s+(?:ptxas +\. +)?\d+ bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads"
+)
 INTEGERS = [kind for kind in C_NAMES if kind.kind == "i"]
 TYPES = {"EDGE": INTEGERS, "ROW": INTEGERS, "WEIGHT": list(C_NAMES)}
 INCLUDE = re.compile(r'^#include "(.+)"', re.MULTILINE)
@@ -69,11 +70,16 @@ def test_it_compiles_without_spills(source, architecture, types):
 
 def test_a_spill_would_be_seen():
     """The canary: a kernel held to few registers, with more values alive than fit."""
-    values = 256
-    lines = [f"    float v{i} = in[{i} * 32 + threadIdx.x];" for i in range(values)]
-    lines += ["    for (int turn = 0; turn < in[0]; ++turn) {", *(f"        v{i} = v{i} * v{(i * 7 + 1) % values} + 1;" for i in range(values)), "    }"]
-    lines += [f"    out[{i} * 32 + threadIdx.x] = v{i};" for i in range(values)]
-    text = 'extern "C" __global__ void __launch_bounds__(1024) hungry(const float* in, float* out) {\n' + "\n".join(lines) + "\n}\n"
+    values = range(256)
+    body = [f"float v{i} = in[{i} * 32 + threadIdx.x];" for i in values]
+    body += [
+        "for (int turn = 0; turn < in[0]; ++turn) {",
+        *(f"v{i} = v{i} * v{(7 * i + 1) % len(values)} + 1;" for i in values),
+        "}",
+    ]
+    body += [f"out[{i} * 32 + threadIdx.x] = v{i};" for i in values]
+    head = 'extern "C" __global__ void __launch_bounds__(1024) hungry(const float* in, float* out)'
+    text = "\n".join([head, "{", *body, "}"])
     compiled, log = compile_source(text, "canary.cu", ["--gpu-architecture=sm_90", "--ptxas-options=-v"])
     assert compiled, log
     assert any(int(stores) > 0 for _, stores, _ in SPILL.findall(log)), log
