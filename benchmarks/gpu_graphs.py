@@ -135,7 +135,7 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
     "Facebook": facebook,
     "wiki-Vote": wiki_vote,
     "road-like grid 4900 x 4900": road_like_grid,
-    "R-MAT 24": rmat,
+    "R-MAT 24": lambda: rmat(weighted=True),
     "R-MAT 24, directed": lambda: rmat(directed=True),
 }
 

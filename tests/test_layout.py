@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,11 @@ def test_imports_go_one_way(package):
 def test_dask_only_in_the_cluster_module():
     wrong = [path for path in (ROOT / "pipeline").rglob("*.py") if imports_of(path) & {"dask", "distributed", "dask_cuda"}]
     assert [path.name for path in wrong] in ([], ["cluster.py"])
+
+
+def test_cuda_source_becomes_code_in_the_loader_alone():
+    users = [
+        path for path in ROOT.rglob("kernels/**/*.py") if re.search(r"\bRaw(Module|Kernel)\(", path.read_text(encoding="utf-8"))
+    ]
+    assert [path.name for path in users] == ["cuda.py"]
+    assert users[0].parent.name == "kernels"
