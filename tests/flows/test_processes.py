@@ -130,7 +130,7 @@ def test_an_ended_flow_leaves_no_process_and_no_half_written_step(both, environm
     assert eventually(lambda: not alive(environment), 20)
     assert not (tmp_path / "out-roads" / "latest").exists()
     if name != "SIGKILL":
-        assert not list((tmp_path / "out-roads" / "steps").iterdir())
+        assert not (tmp_path / "out-roads").exists()
 
 
 def test_a_flow_killed_half_way_resumes(both, environment, tmp_path):
