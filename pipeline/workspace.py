@@ -36,11 +36,12 @@ def workspace(output: Path) -> Iterator[Path]:
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
         _remove_leftovers(output)
-        yield steps
-        found = True
+        try:
+            yield steps
+        finally:
+            if not found:
+                _remove_empty(output)  # here, while the lock is ours: a run that is refused must not take it from its holder
     finally:
-        if not found:
-            _remove_empty(output)
         os.close(lock)
 
 

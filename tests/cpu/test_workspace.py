@@ -61,3 +61,13 @@ def test_an_output_that_cannot_be_a_folder_is_one_clear_error(tmp_path, place):
     (tmp_path / "steps-is-a-file" / "steps").write_text("")
     with pytest.raises(BadConfig, match=f"{place}: cannot be the output folder"), workspace(tmp_path / place):
         pass
+
+
+def test_a_run_that_is_refused_leaves_the_holder_its_lock(tmp_path, monkeypatch):
+    """Also one that looked for the folder before the holder made it."""
+    with workspace(tmp_path / "out"):
+        monkeypatch.setattr(type(tmp_path), "exists", lambda _path: False)
+        with pytest.raises(Busy), workspace(tmp_path / "out"):
+            pass
+        assert (tmp_path / "out" / ".lock").is_file()
+        assert (tmp_path / "out" / "steps").is_dir()
