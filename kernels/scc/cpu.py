@@ -33,10 +33,8 @@ def _search(offsets, indices, component):  # type: ignore[no-untyped-def]
     rows = len(component)
     low = np.zeros_like(component)  # 0 unseen; then the place in the search of the earliest row known to be reached
     path, held = np.empty_like(component), np.empty_like(component)  # rows being searched; rows done that wait for theirs
-    arcs, closes = (
-        np.empty(rows, np.int64),
-        np.empty(rows, np.bool_),
-    )  # of a path's row: the next arc; still its component's first
+    # of a path's row: the next arc; still its component's first
+    arcs, closes = np.empty(rows, np.int64), np.empty(rows, np.bool_)
     num_held = 0
     seen = 0
     for start in range(rows):

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from kernels.graph import Array
 from pipeline import tables
 from pipeline.manifest import Folder
+from pipeline.stored_graph import VERTICES
 
 BATCH = 4_000_000  # rows of the edge list in memory at a time
 
@@ -51,7 +52,7 @@ class Places:
 
 def vertices(graph: Folder) -> Vertices:
     """Ids and degrees of the stored graph."""
-    with pa.memory_map(str(graph.path / "vertices.arrow")) as file:
+    with pa.memory_map(str(graph.path / VERTICES)) as file:
         table = pa.ipc.open_file(file).read_all()
         columns = [table[name].to_numpy() for name in ("vertex", "out_degree", "in_degree")]
         order = np.argsort(columns[0], kind="stable")
