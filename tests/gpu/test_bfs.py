@@ -3,7 +3,6 @@
 # ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,7 +15,8 @@ from kernels.bfs import bfs, cuda, solutions
 from kernels.bfs.cpu import search as search_on_cpu
 from kernels.certificates.paths import certify_bfs
 from kernels.cuda import to_device
-from kernels.graph import Csr, Graph, index_dtype
+from kernels.graph import Graph, index_dtype
+from tests.gpu.inputs import poison, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 
 TEAM_WORDS = cuda._team_words
@@ -24,11 +24,6 @@ TEAM_WORDS = cuda._team_words
 
 def to_host(paths: Paths) -> Paths:
     return Paths(paths.source, cupy.asnumpy(paths.distance), cupy.asnumpy(paths.predecessor))
-
-
-def poison(num_bytes: int = 1 << 24) -> None:
-    cupy.get_default_memory_pool().free_all_blocks()
-    cupy.full(num_bytes, 0xCB, cupy.uint8)
 
 
 def no_words(words: int) -> int:
@@ -61,16 +56,6 @@ def check(monkeypatch: pytest.MonkeyPatch, graph: Graph, sources: list[int]) -> 
 def edges_of(random: np.random.Generator, num_vertices: int, num_edges: int, directed: bool, skew: float = 1) -> EdgeList:
     ends = (num_vertices * random.random((num_edges, 2)) ** skew).astype(np.int64)
     return EdgeList("random", tuple(map(tuple, ends.tolist())), directed, tuple(range(num_vertices)))
-
-
-def with_wide_rows(graph: Graph) -> Graph:
-    """The same graph with int64 row numbers, as from 2^31 vertices."""
-
-    def wide(csr: Csr) -> Csr:
-        return replace(csr, indices=csr.indices.astype(np.int64))
-
-    out = wide(graph.out)
-    return Graph(graph.ids, graph.rows_by_id.astype(np.int64), out, out if graph.symmetric else wide(graph.into))
 
 
 def grid_edges(side: int, random: np.random.Generator, dropped: float = 0.35) -> EdgeList:

@@ -14,15 +14,11 @@ from kernels.answers import Forest
 from kernels.certificates.forest import certify_forest
 from kernels.cuda import to_device
 from kernels.forest import cuda, minimum_spanning_forest
-from kernels.graph import WEIGHTS, Csr, Graph
+from kernels.graph import WEIGHTS, Graph
+from tests.gpu.inputs import poison, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 
 NO_FILTER = 1 << 40
-
-
-def poison(num_bytes: int = 1 << 24) -> None:
-    cupy.get_default_memory_pool().free_all_blocks()
-    cupy.full(num_bytes, 0xCB, cupy.uint8)
 
 
 def random_edges(seed: int, num_vertices: int, num_edges: int, directed: bool, top: int | None, skew: float = 1) -> EdgeList:
@@ -37,16 +33,6 @@ def random_edges(seed: int, num_vertices: int, num_edges: int, directed: bool, t
 
 def shuffled(edges: EdgeList, dtype: type = np.int64) -> Graph:
     return graph_of(edges, np.random.default_rng(1).permutation(edges.ids).tolist(), dtype)
-
-
-def with_wide_rows(graph: Graph) -> Graph:
-    """The same graph with int64 row numbers, as from 2^31 vertices."""
-
-    def wide(csr: Csr) -> Csr:
-        return replace(csr, indices=csr.indices.astype(np.int64))
-
-    out = wide(graph.out)
-    return Graph(graph.ids, graph.rows_by_id.astype(np.int64), out, out if graph.symmetric else wide(graph.into))
 
 
 def assert_equal(found: Forest, expected: Forest) -> None:

@@ -13,12 +13,8 @@ cupy = pytest.importorskip("cupy")
 from kernels.cuda import to_device
 from kernels.graph import Csr, Graph
 from kernels.pagerank import pagerank
+from tests.gpu.inputs import poison
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
-
-
-def poison(num_bytes: int = 1 << 24) -> None:
-    cupy.get_default_memory_pool().free_all_blocks()
-    cupy.full(num_bytes, 0xCB, cupy.uint8)
 
 
 def random_edges(seed: int, num_vertices: int, num_edges: int, directed: bool, skew: float) -> EdgeList:

@@ -3,7 +3,6 @@
 # ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,10 @@ cupy = pytest.importorskip("cupy")
 from kernels.answers import Paths
 from kernels.certificates.paths import certify_sssp
 from kernels.cuda import to_device
-from kernels.graph import Csr, Graph, index_dtype
+from kernels.graph import Graph, index_dtype
 from kernels.sssp import cuda, sssp
 from kernels.sssp.cpu import search as search_on_cpu
+from tests.gpu.inputs import poison, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, Edge, EdgeList, graph_of
 
 WEIGHTS = (np.int32, np.int64, np.float32, np.float64)
@@ -25,11 +25,6 @@ WEIGHTED = [edges for edges in NAMED_GRAPHS if edges.weighted]
 
 def to_host(paths: Paths) -> Paths:
     return Paths(paths.source, cupy.asnumpy(paths.distance), cupy.asnumpy(paths.predecessor))
-
-
-def poison(num_bytes: int = 1 << 24) -> None:
-    cupy.get_default_memory_pool().free_all_blocks()
-    cupy.full(num_bytes, 0xCB, cupy.uint8)
 
 
 def assert_equal(found: Paths, expected: Paths) -> None:
@@ -70,16 +65,6 @@ def grid_edges(side: int, random: np.random.Generator, heaviest: int = 999) -> E
     kept = ends[random.random(len(ends)) >= 0.35].tolist()
     weights = random.integers(1, heaviest + 1, len(kept)).tolist()
     return EdgeList("grid", tuple((a, b, w) for (a, b), w in zip(kept, weights, strict=True)), False, tuple(range(side * side)))
-
-
-def with_wide_rows(graph: Graph) -> Graph:
-    """The same graph with int64 row numbers, as from 2^31 vertices."""
-
-    def wide(csr: Csr) -> Csr:
-        return replace(csr, indices=csr.indices.astype(np.int64))
-
-    out = wide(graph.out)
-    return Graph(graph.ids, graph.rows_by_id.astype(np.int64), out, out if graph.symmetric else wide(graph.into))
 
 
 @pytest.mark.parametrize("dtype", WEIGHTS)
