@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kernels.graph import Csr, Graph
+from kernels.graph import Array, Csr, Graph
 
 ROOT = Path(__file__).parent
 OPTIONS = ("--std=c++17", f"-I{ROOT}")
@@ -22,6 +23,19 @@ C_NAMES = {
     np.dtype(np.float32): "float",
     np.dtype(np.float64): "double",
 }
+
+
+@cache
+def device_count() -> int:
+    """How many GPUs CuPy finds; 0 where it is not installed, or there is no driver."""
+    if find_spec("cupy") is None:
+        return 0
+    import cupy
+
+    try:
+        return int(cupy.cuda.runtime.getDeviceCount())
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return 0
 
 
 def options(**types: np.dtype[Any]) -> tuple[str, ...]:
@@ -56,6 +70,11 @@ def cooperative(source: str, name: str, threads: int, device: int, shared: int =
     kernel.max_dynamic_shared_size_bytes = max(kernel.max_dynamic_shared_size_bytes, shared)
     a_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, threads, shared)
     return kernel, a_processor * cupy.cuda.Device(device).attributes["MultiProcessorCount"]
+
+
+def to_host(array: Array | None) -> Array | None:
+    """The same array as NumPy's; what is NumPy's already stays, and None too."""
+    return array.get() if hasattr(array, "get") else array
 
 
 def to_device(graph: Graph) -> Graph:
