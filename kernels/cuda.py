@@ -72,8 +72,8 @@ def cooperative(source: str, name: str, threads: int, device: int, shared: int =
     return kernel, a_processor * cupy.cuda.Device(device).attributes["MultiProcessorCount"]
 
 
-def to_host(array: Array | None) -> Array | None:
-    """The same array as NumPy's; what is NumPy's already stays, and None too."""
+def to_host(array: Array) -> Array:
+    """The same array as NumPy's; what is NumPy's already stays."""
     return array.get() if hasattr(array, "get") else array
 
 
