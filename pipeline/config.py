@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError, field_validator
 
@@ -18,7 +18,7 @@ from pipeline.errors import BadConfig
 
 Format = Literal["auto", "dimacs", "arcs", "snap", "matrix-market", "gra", "pace", "csv", "tsv", "parquet"]
 StageName = Literal["bfs", "sssp", "mst", "wcc", "scc"]
-STAGES: tuple[StageName, ...] = ("bfs", "sssp", "mst", "wcc", "scc")
+STAGES: tuple[StageName, ...] = get_args(StageName)
 MIB = 2**20
 _URL = re.compile("[a-zA-Z][a-zA-Z0-9+.-]+:/")
 _PASSWORD = re.compile(r"://[^/?#]*:[^/?#]+@")  # in any link of a chained URL, too
@@ -149,7 +149,7 @@ class RunConfig(Model):
     output: Path
     layout: LayoutConfig = LayoutConfig()
     stages: tuple[StageName, ...] = Field(default=STAGES, min_length=1)
-    sources: tuple[NonNegativeInt, ...] = ()
+    sources: tuple[Annotated[NonNegativeInt, Field(lt=2**63)], ...] = ()
     oracle: bool = False
     keep: NonNegativeInt = 0
 

@@ -4,22 +4,58 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kernels.answers import Components, Forest, Paths
-from kernels.graph import NO_ROW, UNREACHED, Graph
+from kernels.graph import ID, NO_ROW, Graph
 from pipeline import tables
+from pipeline.answer_tables import COMPONENTS, FOREST, PATHS, Form, rows_of
 from pipeline.cluster import map_in_order
 from pipeline.config import StageName
 from pipeline.errors import BadInput, BadSource
 from pipeline.manifest import Folder, make
 from pipeline.stored_graph import open_graph
 
-WITH_SOURCES: tuple[StageName, ...] = ("bfs", "sssp")
+
+@dataclass(frozen=True)
+class Stage:
+    """One algorithm of the pipeline; its columns stand in `pipeline.tables`.
+
+    Attributes
+    ----------
+    title : str
+        What the report calls it.
+    kernel, certificate : str
+        Where they are, `module:function`; imported when they run, because compiled code is slow to load.
+    form : Form
+        How its answers lie in its table. Those of form PATHS have sources.
+    """
+
+    title: str
+    kernel: str
+    certificate: str
+    form: Form
+
+    @property
+    def has_sources(self) -> bool:
+        """Whether there is an answer for each source, and not one alone."""
+        return self.form is PATHS
+
+
+BY_NAME: dict[StageName, Stage] = {
+    "bfs": Stage("Breadth-first search", "kernels.bfs:bfs", "kernels.certificates:certify_bfs", PATHS),
+    "sssp": Stage("Single-source shortest paths", "kernels.sssp:sssp", "kernels.certificates:certify_sssp", PATHS),
+    "mst": Stage(
+        "Minimum spanning forest", "kernels.forest:minimum_spanning_forest", "kernels.certificates:certify_forest", FOREST
+    ),
+    "wcc": Stage("Weakly connected components", "kernels.wcc:wcc", "kernels.certificates:certify_wcc", COMPONENTS),
+    "scc": Stage("Strongly connected components", "kernels.scc:scc", "kernels.certificates:certify_scc", COMPONENTS),
+}
 
 
 def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], work: Path) -> Folder:
@@ -30,7 +66,7 @@ def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], work: Pat
     graph : Folder
         The stored graph.
     stage : str
-        `bfs`, `sssp`, `mst`, `wcc` or `scc`; the folder is `work / stage`.
+        One of `BY_NAME`; the folder is `work / stage`.
     sources : sequence of int
         External ids, for the stages that have sources; empty takes `default_source`.
 
@@ -46,21 +82,25 @@ def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], work: Pat
     BadInput
         The weights are so large that a sum of them does not fit 64 bits.
     """
-    asked = {"sources": sorted(sources)} if stage in WITH_SOURCES else {}
+    described = BY_NAME[stage]
+    asked = {"sources": sorted(sources)} if described.has_sources else {}
 
     def write(folder: Path) -> dict[str, Any]:
         opened = open_graph(graph)
         weight = graph.facts["weight"]
         clock = Clock()
         facts: dict[str, Any] = {"backend": "cpu", "weight": weight}
-        solve = clock.timed(_kernel(stage))
+        solve = clock.timed(resolve_name(described.kernel))
         schema = tables.schema(stage, weight)
-        if stage in WITH_SOURCES:
+
+        def batch(*source: int) -> pa.RecordBatch:
+            return described.form.batch(opened, solve(opened, *source), schema)
+
+        if described.has_sources:
             facts["sources"] = _existing(opened, asked["sources"])
-            batches = map_in_order(lambda source: _path_batch(opened, source, solve, schema), facts["sources"])
+            batches = map_in_order(batch, rows_of(opened, np.array(facts["sources"], ID)).tolist())
         else:
-            batch = _forest_batch if stage == "mst" else _component_batch
-            batches = iter([batch(opened, solve(opened), schema)])
+            batches = iter([batch()])
         try:
             rows = tables.write(folder, stage, weight, batches)
         except OverflowError as error:
@@ -82,15 +122,6 @@ def default_source(graph: Graph) -> int:
     return int(graph.ids[graph.rows_by_id[int(degrees.argmax())]])
 
 
-def row_of(graph: Graph, vertex: int) -> int:
-    """Row of an external id; NO_ROW where the graph does not have it."""
-    place = int(np.searchsorted(graph.ids, vertex, sorter=graph.rows_by_id))
-    if place == graph.num_vertices:
-        return NO_ROW
-    row = int(graph.rows_by_id[place])
-    return row if graph.ids[row] == vertex else NO_ROW
-
-
 class Clock:
     """Seconds spent in the functions it times, from any thread."""
 
@@ -110,60 +141,12 @@ class Clock:
         return run
 
 
-def _kernel(stage: StageName) -> Callable[..., Any]:
-    """The algorithm of a stage; imported when it runs, because compiled code is slow to load."""
-    if stage == "bfs":
-        from kernels.bfs import bfs
-
-        return bfs
-    if stage == "sssp":
-        from kernels.sssp import sssp
-
-        return sssp
-    if stage == "mst":
-        from kernels.forest import minimum_spanning_forest
-
-        return minimum_spanning_forest
-    if stage == "wcc":
-        from kernels.wcc import wcc
-
-        return wcc
-    from kernels.scc import scc
-
-    return scc
-
-
 def _existing(graph: Graph, sources: Sequence[int]) -> list[int]:
     if not sources:
         return [default_source(graph)] if graph.num_vertices else []
-    for source in sources:
-        if row_of(graph, source) == NO_ROW:
-            known = (
-                f"ids {graph.ids[graph.rows_by_id[0]]}..{graph.ids[graph.rows_by_id[-1]]}" if graph.num_vertices else "no vertex"
-            )
-            raise BadSource(f"source {source} is not in the graph ({graph.num_vertices} vertices, {known})")
+    absent = rows_of(graph, np.array(sources, ID)) == NO_ROW
+    if absent.any():
+        known = f"ids {graph.ids[graph.rows_by_id[0]]}..{graph.ids[graph.rows_by_id[-1]]}" if graph.num_vertices else "no vertex"
+        source = sources[int(absent.argmax())]
+        raise BadSource(f"source {source} is not in the graph ({graph.num_vertices} vertices, {known})")
     return list(sources)
-
-
-def _path_batch(graph: Graph, source: int, solve: Callable[..., Paths], schema: pa.Schema) -> pa.RecordBatch:
-    answer = solve(graph, row_of(graph, source))
-    distance = answer.distance[graph.rows_by_id]
-    predecessor = answer.predecessor[graph.rows_by_id]
-    columns = [
-        pa.array(np.full(graph.num_vertices, source, np.int64)),
-        pa.array(graph.ids[graph.rows_by_id]),
-        pa.array(distance, mask=distance == UNREACHED),
-        pa.array(graph.ids[predecessor], mask=predecessor == NO_ROW),
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _forest_batch(graph: Graph, forest: Forest, schema: pa.Schema) -> pa.RecordBatch:
-    weights = forest.weights.astype(schema.field("weight").type.to_pandas_dtype(), copy=False)
-    columns = [graph.ids[forest.src], graph.ids[forest.dst], weights, graph.ids[forest.labels[forest.src]]]
-    return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=schema)
-
-
-def _component_batch(graph: Graph, components: Components, schema: pa.Schema) -> pa.RecordBatch:
-    columns = [graph.ids[graph.rows_by_id], graph.ids[components.labels[graph.rows_by_id]]]
-    return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=schema)

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline import tables
+from pipeline.config import STAGES
 from pipeline.manifest import Folder, make
 from pipeline.publish import publish
 
-STAGES = ("bfs", "sssp", "mst", "wcc", "scc")
 WEIGHT = "int32"
 
 

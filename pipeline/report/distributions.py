@@ -64,13 +64,12 @@ def component_sizes(answer: Folder) -> Array:
     return np.sort(labels.value_counts().field("counts").to_numpy())
 
 
-def component_chart(stage: str, sizes: Array) -> Chart | None:
+def component_chart(title: str, sizes: Array) -> Chart | None:
     """Number of components of each size; None where all have one size."""
     if not len(sizes) or sizes[0] == sizes[-1]:
         return None
-    kind = {"wcc": "Weak", "scc": "Strong"}[stage]
     says = f"{len(sizes):,} components; the largest has {int(sizes[-1]):,} vertices; {int((sizes == 1).sum()):,} of one vertex."
-    return log_log(f"{kind} components", "size (vertices)", "components", says, [("", *_frequencies(sizes))])
+    return log_log(title, "size (vertices)", "components", says, [("", *_frequencies(sizes))])
 
 
 def _frequencies(values: Array) -> tuple[Array, Array]:

@@ -10,24 +10,19 @@ import jinja2
 import pyarrow as pa
 
 from pipeline import tables
-from pipeline.config import STAGES
+from pipeline.answer_tables import COMPONENTS, FOREST, PATHS
+from pipeline.config import STAGES, StageName
 from pipeline.manifest import Folder
 from pipeline.report import charts, reading
 from pipeline.report.atlas import Atlas, Map
 from pipeline.report.charts import Chart
 from pipeline.report.distributions import component_chart, component_sizes, degree_chart, distance_chart, level_chart
 from pipeline.report.wording import counted, number, utc
+from pipeline.stages import BY_NAME
 
 HEAD_ROWS = 6
 DRAWN_SOURCES = 3  # a source has two charts
-TITLES = {
-    "bfs": "Breadth-first search",
-    "sssp": "Single-source shortest paths",
-    "mst": "Minimum spanning forest",
-    "wcc": "Weakly connected components",
-    "scc": "Strongly connected components",
-}
-Steps = Mapping[str, Folder]
+Answers = Mapping[StageName, Folder]
 
 
 def render(
@@ -35,7 +30,7 @@ def render(
 ) -> tuple[str, dict[str, Any]]:
     """HTML of the page, and how many `maps` and `charts` are on it."""
     by_stage = {answer.manifest.step: answer for answer in answers}
-    ordered: dict[str, Folder] = {stage: by_stage[stage] for stage in STAGES if stage in by_stage}
+    ordered: Answers = {stage: by_stage[stage] for stage in STAGES if stage in by_stage}
     proved = {proof.facts["stage"]: proof for proof in proofs}
     vertices = reading.vertices(graph)
     findings = Findings(edges, vertices, ordered)
@@ -80,7 +75,7 @@ class Findings:
         Stage with sources to the number of arcs that leave reached vertices, over all sources.
     """
 
-    def __init__(self, edges: Folder, vertices: reading.Vertices, answers: Steps) -> None:
+    def __init__(self, edges: Folder, vertices: reading.Vertices, answers: Answers) -> None:
         self.charts: list[Chart] = []
         self.maps: list[Map] = []
         self.map_note = ""
@@ -90,8 +85,9 @@ class Findings:
         self._vertices = vertices
         self._first_distance: pa.ChunkedArray | None = None
         self._add(degree_chart(vertices), "No vertex has an arc: there is no degree to draw.")
+        say = {PATHS: self._paths, FOREST: self._forest, COMPONENTS: self._components}
         for stage, answer in answers.items():
-            {"bfs": self._paths, "sssp": self._paths, "mst": self._forest}.get(stage, self._components)(stage, answer)
+            say[BY_NAME[stage].form](stage, answer)
         self._draw_maps(edges, answers)
 
     def _add(self, chart: Chart | None, otherwise: str) -> None:
@@ -100,7 +96,7 @@ class Findings:
         else:
             self.undrawn.append(otherwise)
 
-    def _paths(self, stage: str, answer: Folder) -> None:
+    def _paths(self, stage: StageName, answer: Folder) -> None:
         sources = answer.facts["sources"]
         draw = level_chart if stage == "bfs" else distance_chart
         reached = self.arcs_traversed[stage] = 0
@@ -118,15 +114,15 @@ class Findings:
         rest = f"; {of - reached:,} unreached" if reached < of else ""
         self.says[stage] = f"{counted(len(sources), 'source')}; {counted(reached, 'distance')}{rest}"
 
-    def _forest(self, stage: str, answer: Folder) -> None:
+    def _forest(self, stage: StageName, answer: Folder) -> None:
         table = tables.read(answer.path, columns=["weight"])
         total = sum(table["weight"].to_pylist())  # Python's integers do not overflow
         trees = len(self._vertices.ids) - table.num_rows
         self.says[stage] = f"{counted(table.num_rows, 'edge')} of total weight {number(total)}; {counted(trees, 'tree')}"
 
-    def _components(self, stage: str, answer: Folder) -> None:
+    def _components(self, stage: StageName, answer: Folder) -> None:
         sizes = component_sizes(answer)
-        title = TITLES[stage]
+        title = BY_NAME[stage].title
         if not len(sizes):
             self.says[stage] = "no component: the graph has no vertex"
             return
@@ -137,9 +133,9 @@ class Findings:
             + (f"; {single:,} of one vertex" if single else "")
         )
         alike = f"{counted(len(sizes), 'component')} of {counted(int(sizes[0]), 'vertex', 'vertices')}"
-        self._add(component_chart(stage, sizes), f"{title}: {alike}; no distribution to draw.")
+        self._add(component_chart(title, sizes), f"{title}: {alike}; no distribution to draw.")
 
-    def _draw_maps(self, edges: Folder, answers: Steps) -> None:
+    def _draw_maps(self, edges: Folder, answers: Answers) -> None:
         places = reading.places(edges)
         if places is None or not len(places.ids):
             self.undrawn.append("No map: the graph has no coordinates.")
@@ -156,12 +152,12 @@ class Findings:
             self.undrawn.append("No map: neither sssp nor mst ran.")
 
 
-def _stage(stage: str, answer: Folder, proof: Folder | None, findings: Findings) -> dict[str, Any]:
+def _stage(stage: StageName, answer: Folder, proof: Folder | None, findings: Findings) -> dict[str, Any]:
     seconds = answer.facts["seconds"]
     arcs = findings.arcs_traversed.get(stage)
     return {
         "name": stage,
-        "title": TITLES[stage],
+        "title": BY_NAME[stage].title,
         "answer": answer,
         "proof": proof,
         "says": findings.says[stage],
@@ -169,7 +165,7 @@ def _stage(stage: str, answer: Folder, proof: Folder | None, findings: Findings)
     }
 
 
-def _heads(edges: Folder, answers: Steps) -> Iterator[dict[str, Any]]:
+def _heads(edges: Folder, answers: Answers) -> Iterator[dict[str, Any]]:
     for stage, answer in answers.items():
         rows = reading.head(tables.files(answer.path)[0], HEAD_ROWS)
         columns = tables.describe(stage, answer.facts["weight"])

@@ -42,6 +42,7 @@ def test_paths_are_relative_to_their_file_and_urls_stay(tmp_path):
         ({"output": "o", "graph": {"source": "g"}, "stages": ["bfs", "dfs"]}, "dfs"),
         ({"output": "o", "graph": {"source": "g"}, "stages": ["wcc", "wcc"]}, "wcc is given twice"),
         ({"output": "o", "graph": {"source": "g"}, "sources": [-3]}, "-3"),
+        ({"output": "o", "graph": {"source": "g"}, "sources": [2**63]}, "sources.0"),
         ({"output": "o", "graph": {"source": "g"}, "sources": ["x"]}, "sources.0"),
         ({"output": "o", "graph": {"source": "g"}, "keep": -1}, "keep"),
         ({"output": "o", "graph": {"source": "g"}, "layout": {"order": "random"}}, "layout.order"),
