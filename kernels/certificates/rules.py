@@ -9,7 +9,8 @@ import numpy as np
 
 from kernels.answers import Certificate
 from kernels.backend import frozen
-from kernels.graph import NO_ROW, Array, Graph, index_dtype
+from kernels.cuda import to_host
+from kernels.graph import NO_ROW, OFFSET, Array, Graph, index_dtype
 
 NAMED = "a label is the smallest external id of the class it names, and in it"
 
@@ -27,24 +28,34 @@ def verdict(rules: tuple[str, ...], check: Callable[..., None], *args: Any) -> C
     return Certificate(True, "", rules)
 
 
-def require_array(name: str, array: Any, length: int, dtype: np.dtype[Any]) -> Array:
-    """Frozen `array`, or Broken unless it is a NumPy array of this length and type."""
-    if not isinstance(array, np.ndarray) or array.ndim != 1:
+def require_form(name: str, array: Any, length: int, dtype: np.dtype[Any], kind: type = np.ndarray) -> Array:
+    """Return `array`, or raise Broken unless it is an array of this kind (NumPy's or CuPy's), length and type."""
+    if not isinstance(array, kind) or array.ndim != 1:
         raise Broken(f"{name} is no array of one dimension")
     if array.dtype != dtype:
         raise Broken(f"{name} is {array.dtype}, not {dtype}")
     if len(array) != length:
         raise Broken(f"{name} has {len(array)} entries, not {length}")
-    return frozen(np.ascontiguousarray(array))
+    return array
+
+
+def require_array(name: str, array: Any, length: int, dtype: np.dtype[Any]) -> Array:
+    """Frozen `array`, or Broken unless it is a NumPy array of this length and type."""
+    return frozen(np.ascontiguousarray(require_form(name, array, length, dtype)))
 
 
 def require_rows(name: str, array: Any, length: int, num_vertices: int, lowest: int = 0) -> Array:
     """Frozen `array`, or Broken unless it holds `length` rows from `lowest` (0, or NO_ROW) to the last vertex."""
     rows = require_array(name, array, length, index_dtype(num_vertices))
     if length and not (lowest <= rows.min() and rows.max() < num_vertices):
-        row = rows[(rows < lowest) | (rows >= num_vertices)][0]
-        raise Broken(f"{name} has row {row}, outside {lowest}..{num_vertices - 1}")
+        place = int(((rows < lowest) | (rows >= num_vertices)).argmax())
+        raise Broken(outside(name, rows, place, num_vertices, lowest))
     return rows
+
+
+def outside(name: str, rows: Array, place: int, num_vertices: int, lowest: int = 0) -> str:
+    """Reason where `rows[place]` is no row."""
+    return f"{name} has row {at(rows, place)}, outside {lowest}..{num_vertices - 1}"
 
 
 def require_source(graph: Graph, source: Any) -> int:
@@ -59,24 +70,38 @@ def require_labels(graph: Graph, labels: Any) -> Array:
     labels = require_rows("labels", labels, graph.num_vertices, graph.num_vertices)
     astray = labels[labels] != labels
     if astray.any():
-        row = int(astray.argmax())
-        raise Broken(f"vertex {name_of(graph, row)}: its label {name_of(graph, labels[row])} is not labelled with itself")
-    named = graph.ids[labels]
-    greater = named > graph.ids
+        raise Broken(label_astray(graph, labels, int(astray.argmax())))
+    greater = graph.ids[labels] > graph.ids
     if greater.any():
-        row = int(greater.argmax())
-        raise Broken(f"vertex {name_of(graph, row)}: its label {named[row]} is greater")
+        raise Broken(label_greater(graph, labels, int(greater.argmax())))
     return labels
+
+
+def label_astray(graph: Graph, labels: Array, row: int) -> str:
+    """Reason where a label does not name itself."""
+    return f"vertex {name_of(graph, row)}: its label {name_of(graph, at(labels, row))} is not labelled with itself"
+
+
+def label_greater(graph: Graph, labels: Array, row: int) -> str:
+    """Reason where a label is greater than what it names."""
+    return f"vertex {name_of(graph, row)}: its label {name_of(graph, at(labels, row))} is greater"
+
+
+def at(array: Array, place: Any) -> Any:
+    """One entry as NumPy's scalar, wherever the array lies."""
+    return to_host(array[place : place + 1])[0]
 
 
 def name_of(graph: Graph, row: Any) -> str:
     """External id of a row; "none" for NO_ROW."""
-    return "none" if row == NO_ROW else str(graph.ids[row])
+    return "none" if row == NO_ROW else str(at(graph.ids, row))
 
 
 def arc_ends(graph: Graph, arc: int) -> tuple[int, int]:
     """Rows of both ends of the out-arc stored at `arc`."""
-    return int(np.searchsorted(graph.out.offsets, arc, side="right")) - 1, int(graph.out.indices[arc])
+    place = np.full(1, arc, OFFSET, like=graph.out.offsets)
+    src = np.searchsorted(graph.out.offsets, place, side="right")
+    return int(src[0]) - 1, int(at(graph.out.indices, arc))
 
 
 def arc_name(graph: Graph, arc: int) -> str:

@@ -1,83 +1,46 @@
-"""Proof of components: a label is a class, no arc contradicts the classes, and a search shows that each hangs together.
-
-Weak: no arc joins two classes, so a component lies in one class; a union-find over the arcs joins every vertex to its label, so
-a class lies in one component.
-
-Strong: from its label a search inside the class, along the arcs and against them, covers the class, so a class lies in one
-component. The condensation of the classes is acyclic (Kahn, 1962), so no cycle, and no component, spans two classes.
-
-References
-----------
-Kahn: Topological sorting of large networks. CACM 5(11), 1962. Tarjan, van Leeuwen: Worst-case analysis of set union algorithms.
-JACM 31(2), 1984 (path halving).
-"""
+"""The certificates of components on NumPy arrays: a union-find over the arcs, and Kahn's algorithm over the classes."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-from kernels.answers import Certificate, Components
+from kernels.answers import Components
 from kernels.backend import frozen
-from kernels.certificates.rules import NAMED, Broken, arc_ends, arc_name, name_of, require_labels, verdict
+from kernels.certificates.components import reasons
+from kernels.certificates.rules import Broken, require_labels
 from kernels.graph import Array, Csr, Graph
 
-WCC_RULES = (NAMED, "both ends of every arc have one label", "arcs connect every vertex to its label")
-SCC_RULES = (
-    NAMED,
-    "a search from the label, inside its class, covers the class",
-    "a search from the label, inside its class and against the arcs, covers the class",
-    "no cycle leads through two classes",
-)
 
-
-def certify_wcc(graph: Graph, components: Components) -> Certificate:
-    """Prove that `components` are the weak components, named by their smallest external id.
-
-    O(V + A) time but for the inverse of Ackermann's function, V index entries of memory. Malformed answers do not hold.
-    """
-    return verdict(WCC_RULES, _check_weak, graph, components)
-
-
-def certify_scc(graph: Graph, components: Components) -> Certificate:
-    """Prove that `components` are the strong components, named by their smallest external id.
-
-    O(V + A) time, 3 V entries of memory. Malformed answers do not hold; nothing is raised.
-    """
-    return verdict(SCC_RULES, _check_strong, graph, components)
-
-
-def _check_weak(graph: Graph, components: Components) -> None:
+def check_weak(graph: Graph, components: Components) -> None:
+    """Raise Broken at the first rule of weak components that is broken."""
     labels = require_labels(graph, components.labels)
     offsets, indices = frozen(graph.out.offsets), frozen(graph.out.indices)
     arc = _first_arc_between(offsets, indices, labels)
     if arc >= 0:
-        src, dst = (name_of(graph, labels[end]) for end in arc_ends(graph, arc))
-        raise Broken(f"{arc_name(graph, arc)}: labels {src} and {dst} differ")
+        raise Broken(reasons.two_labels(graph, labels, arc))
     row = _first_apart(offsets, indices, labels)
     if row >= 0:
-        raise Broken(f"vertex {name_of(graph, row)}: no arcs connect it to its label {name_of(graph, labels[row])}")
+        raise Broken(reasons.apart(graph, labels, row))
 
 
-def _check_strong(graph: Graph, components: Components) -> None:
+def check_strong(graph: Graph, components: Components) -> None:
+    """Raise Broken at the first rule of strong components that is broken."""
     labels = require_labels(graph, components.labels)
-    _require_peeled(graph, graph.out, labels, "is not reached from")
+    _require_peeled(graph, graph.out, labels, forward=True)
     if not graph.symmetric:
-        _require_peeled(graph, graph.into, labels, "does not reach")
+        _require_peeled(graph, graph.into, labels, forward=False)
 
 
-def _require_peeled(graph: Graph, csr: Csr, labels: Array, verb: str) -> None:
+def _require_peeled(graph: Graph, csr: Csr, labels: Array, *, forward: bool) -> None:
     reached = _peel(frozen(csr.offsets), frozen(csr.indices), labels)
     if reached.all():
         return
     # a class whose label is reached was searched; if those are whole, what is left waits for itself
     uncovered = ~reached & reached[labels]
     if uncovered.any():
-        row = int(uncovered.argmax())
-        label = name_of(graph, labels[row])
-        raise Broken(f"vertex {name_of(graph, row)}: {verb} its label {label} inside the class")
-    label = name_of(graph, labels[reached.argmin()])
-    raise Broken(f"class {label}: lies on a cycle of classes, or beyond one")
+        raise Broken(reasons.uncovered(graph, labels, int(uncovered.argmax()), forward))
+    raise Broken(reasons.cyclic(graph, labels, int(reached.argmin())))
 
 
 @njit(cache=True, nogil=True)

@@ -1,18 +1,8 @@
-"""Proof of the minimum spanning forest: it has no cycle, and every other arc is the greatest edge on the cycle it closes.
-
-Edges are ordered by (weight, smaller id, larger id), so no two are equal and the forest is unique. A spanning forest is that one
-if and only if every edge outside it is greater than each forest edge between its ends (the cycle property; Tarjan, 1979).
+"""The certificate of a forest on NumPy arrays.
 
 The forest's edges are joined in ascending order by union by rank without path compression. A vertex remembers its parent and the
 time of the join, which grow along the way up, so the last join on the way between two vertices is the greatest forest edge
-between them, and the way is O(log V) long. Of an edge of the forest itself that is the edge. So one question to each arc, "which
-edge joined your ends?", proves that the forest spans (one did), that its edges are lightest arcs of the graph (its own ends: no
-arc is lighter, and one is equal), and the cycle property (other ends: that edge is less).
-
-References
-----------
-Tarjan: Applications of path compression on balanced trees. JACM 26(4), 1979. Graham, Hell: On the history of the minimum spanning
-tree problem, 1985.
+between them, and the way is O(log V) long.
 """
 
 from __future__ import annotations
@@ -20,50 +10,22 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from kernels.answers import Certificate, Forest
+from kernels.answers import Forest
 from kernels.backend import frozen, over_rows
-from kernels.certificates.rules import (
-    NAMED,
-    Broken,
-    arc_ends,
-    arc_name,
-    name_of,
-    require_array,
-    require_labels,
-    require_rows,
-    verdict,
-)
+from kernels.certificates.forest import reasons
+from kernels.certificates.rules import Broken, require_array, require_labels, require_rows
 from kernels.graph import Array, Graph, index_dtype
 
-RULES = (
-    "the first end of an edge has the smaller external id",
-    "edges ascend by their ends, and none repeats",
-    "the edges close no cycle",
-    "no arc joins two trees",
-    "an edge is an arc, and no arc between its ends is lighter",
-    "every other arc is greater, in the order (weight, ends), than all edges between its ends",
-    NAMED,
-    "both ends of every edge have one label",
-    "there are as many labels as trees",
-)
 
-
-def certify_forest(graph: Graph, forest: Forest) -> Certificate:
-    """Prove that `forest` is the minimum spanning forest, in order, and that its labels name the trees.
-
-    O((V + A) log V) time, O(V) memory. Malformed answers do not hold; nothing is raised.
-    """
-    return verdict(RULES, _check, graph, forest)
-
-
-def _check(graph: Graph, forest: Forest) -> None:
+def check(graph: Graph, forest: Forest) -> None:
+    """Raise Broken at the first rule that `forest` breaks."""
     src, dst, weights = _require_edges(graph, forest)
     # stable: edges of equal weight stay in the order of their ends
     ascending = np.argsort(weights, kind="stable")
     src, dst, weights = frozen(src[ascending]), frozen(dst[ascending]), frozen(weights[ascending])
     parent, time, closing = _join(graph.num_vertices, src, dst)
     if closing >= 0:
-        raise Broken(f"{_edge(graph, src, dst, closing)}: closes a cycle")
+        raise Broken(reasons.cycle(graph, src, dst, closing))
     _require_least(graph, src, dst, weights, parent, time)
     _require_tree_labels(graph, src, dst, require_labels(graph, forest.labels))
 
@@ -76,12 +38,10 @@ def _require_edges(graph: Graph, forest: Forest) -> tuple[Array, Array, Array]:
     weights = require_array("weights", forest.weights, length, dtype)
     low, high = graph.ranks[src], graph.ranks[dst]
     if (low >= high).any():
-        raise Broken(f"{_edge(graph, src, dst, int((low >= high).argmax()))}: the first id is not the smaller one")
+        raise Broken(reasons.wrong_end(graph, src, dst, int((low >= high).argmax())))
     falls = (low[1:] < low[:-1]) | ((low[1:] == low[:-1]) & (high[1:] <= high[:-1]))
     if falls.any():
-        position = int(falls.argmax())
-        before, after = _edge(graph, src, dst, position), _edge(graph, src, dst, position + 1)
-        raise Broken(f"{after}: follows {before}, so edges repeat or do not ascend")
+        raise Broken(reasons.not_ascending(graph, src, dst, int(falls.argmax())))
     return src, dst, weights
 
 
@@ -92,36 +52,22 @@ def _require_least(graph: Graph, src: Array, dst: Array, weights: Array, parent:
     edges = frozen(src), frozen(dst), frozen(weights)
     sides = *arcs, arc_weights, frozen(graph.ranks), graph.symmetric, *edges, parent, time, found
     for arc, edge in over_rows(graph.out, lambda begin, end: _first_contradiction(*sides, begin, end)):
+        if arc >= 0 and edge == len(src):
+            raise Broken(reasons.two_trees(graph, arc))
         if arc >= 0:
-            raise Broken(_contradiction(graph, arc, edge, src, dst, weights))
+            raise Broken(reasons.lighter(graph, arc, src, dst, weights, edge))
     if not found.all():
-        edge = int(found.argmin())
-        raise Broken(f"{_edge(graph, src, dst, edge)}: no arc between these ends has weight {weights[edge]}")
-
-
-def _contradiction(graph: Graph, arc: int, edge: int, src: Array, dst: Array, weights: Array) -> str:
-    if edge == len(src):
-        return f"{arc_name(graph, arc)}: joins two trees"
-    weight = 1 if graph.out.weights is None else graph.out.weights[arc]
-    text = f"{arc_name(graph, arc)} of weight {weight}: is less than {_edge(graph, src, dst, edge)} of weight {weights[edge]}"
-    same = {int(src[edge]), int(dst[edge])} == set(arc_ends(graph, arc))
-    return text if same else f"{text} on its cycle"
+        raise Broken(reasons.no_arc(graph, src, dst, weights, int(found.argmin())))
 
 
 def _require_tree_labels(graph: Graph, src: Array, dst: Array, labels: Array) -> None:
     differ = labels[src] != labels[dst]
     if differ.any():
-        edge = int(differ.argmax())
-        one, other = name_of(graph, labels[src[edge]]), name_of(graph, labels[dst[edge]])
-        raise Broken(f"{_edge(graph, src, dst, edge)}: labels {one} and {other} differ")
+        raise Broken(reasons.labels_differ(graph, src, dst, labels, int(differ.argmax())))
     classes = int(np.count_nonzero(labels == np.arange(graph.num_vertices)))
     trees = graph.num_vertices - len(src)
     if classes != trees:
-        raise Broken(f"{classes} labels name {trees} trees")
-
-
-def _edge(graph: Graph, src: Array, dst: Array, edge: int) -> str:
-    return f"edge {name_of(graph, src[edge])} - {name_of(graph, dst[edge])}"
+        raise Broken(reasons.too_few_labels(classes, trees))
 
 
 def _join(num_vertices: int, src: Array, dst: Array) -> tuple[Array, Array, int]:

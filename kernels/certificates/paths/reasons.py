@@ -1,0 +1,36 @@
+"""What a certificate of paths says of the first rule that does not hold."""
+
+from __future__ import annotations
+
+from kernels.certificates.rules import arc_ends, arc_name, at, name_of
+from kernels.graph import UNREACHED, Array, Graph
+
+
+def no_distance(graph: Graph, distance: Array, row: int) -> str:
+    """Reason where a distance is no sum of weights."""
+    return f"vertex {name_of(graph, row)}: distance {at(distance, row)} is neither -1 nor a finite number from 0"
+
+
+def not_at_source(graph: Graph, distance: Array, source: int) -> str:
+    """Reason where the source is not at distance 0."""
+    return f"source {name_of(graph, source)}: distance {at(distance, source)} is not 0"
+
+
+def loose(graph: Graph, weights: Array | None, distance: Array, arc: int) -> str:
+    """Reason where an arc shortens a path, or leads to the unreached."""
+    src, dst = arc_ends(graph, arc)
+    near, far = at(distance, src), at(distance, dst)
+    if far == UNREACHED:
+        return f"{arc_name(graph, arc)}: leads from distance {near} to an unreached vertex"
+    weight = 1 if weights is None else at(weights, arc)
+    return f"{arc_name(graph, arc)}: distance {far} is over {near} + {weight}"
+
+
+def no_path(graph: Graph, distance: Array, row: int) -> str:
+    """Reason where no tight arcs lead to a reached vertex."""
+    return f"vertex {name_of(graph, row)}: no path of tight arcs from the source gives distance {at(distance, row)}"
+
+
+def wrong_predecessor(graph: Graph, row: int, stated: int, right: int) -> str:
+    """Reason where a predecessor is not the unique one."""
+    return f"vertex {name_of(graph, row)}: predecessor {name_of(graph, stated)} is not {name_of(graph, right)}"
