@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernels.graph import Array
+from kernels.graph import Array, Csr
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,105 @@ class Components:
     """
 
     labels: Array
+
+
+@dataclass(frozen=True)
+class Condensation:
+    """The acyclic graph of the strong components: what `kernels.reachability.condense` returns.
+
+    A node is a component; nodes are numbered in ascending order of their components' smallest external ids.
+
+    Attributes
+    ----------
+    node : index width [V]
+        For each row of the graph, its component's node.
+    names : index width [C]
+        For each node, the row of smallest external id in its component.
+    children, parents : Csr
+        Of the C nodes, without weights, self-loops and parallel arcs; a row's nodes ascend. One is the other's transpose.
+        Indices have the width of `node`, also where C is smaller.
+    """
+
+    node: Array
+    names: Array
+    children: Csr
+    parents: Csr
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of components."""
+        return len(self.names)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The reachability labels of a condensation's C nodes in D dimensions; `kernels.reachability` defines them.
+
+    Attributes
+    ----------
+    method : str
+        "tree" or "dfs".
+    seed : int
+    level, height : int32 [C]
+        Arcs on the longest path that ends, and that starts, at the node.
+    low, post : index width [D, C]
+        Smallest and largest post-order number, from 1, of the node and of all it reaches; in a backward dimension, of all that
+        reach it.
+    first, last : index width [C]
+        Smallest and largest post-order number of the node's subtree in the spanning tree of dimension 0: a node reaches its
+        subtree.
+    supports : index width [64]
+        The nodes that the bits below speak of; NO_ROW where a bit is not used.
+    reaches, reached : uint64 [C]
+        Bit i: the node reaches support i; support i reaches the node. A node reaches itself.
+    compared_paths : bool [D]
+        Where "dfs" found its parents by comparing paths, since the sums of sizes would leave int64.
+    """
+
+    method: str
+    seed: int
+    level: Array
+    height: Array
+    low: Array
+    post: Array
+    first: Array
+    last: Array
+    supports: Array
+    reaches: Array
+    reached: Array
+    compared_paths: tuple[bool, ...]
+
+    @property
+    def dimensions(self) -> int:
+        """D."""
+        return len(self.low)
+
+    def backward(self, dimension: int) -> bool:
+        """Whether the dimension labels the reversed graph, so that what is reached has the wider interval."""
+        return self.method == "tree" and dimension % 2 == 1
+
+
+@dataclass(frozen=True)
+class ReachabilityIndex:
+    """What answers whether a row reaches another: the answer of `kernels.reachability.reachability`."""
+
+    condensation: Condensation
+    labels: Labels
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Answers to Q queries, in their order.
+
+    Attributes
+    ----------
+    reachable : bool [Q]
+    decided : uint8 [Q]
+        What decided: SAME, FILTER, POSITIVE_CUT or SEARCH of `kernels.reachability`.
+    """
+
+    reachable: Array
+    decided: Array
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,15 @@ _PARTS_PER_CORE = 4  # more parts than cores, so that a core that is done early 
 _WORTH_A_THREAD = 1 << 19  # rows and arcs; below, starting threads costs more than they save
 
 
-def is_cupy(graph: Graph) -> bool:
+def is_cupy(graph: Graph | Csr) -> bool:
     """Whether the graph's arrays are CuPy's: the arrays choose the backend, and this is the GPU's."""
-    return type(graph.out.offsets).__module__.partition(".")[0] == "cupy"
+    offsets = graph.offsets if isinstance(graph, Csr) else graph.out.offsets
+    return is_cupy_array(offsets)
+
+
+def is_cupy_array(array: Array) -> bool:
+    """Whether an array is CuPy's."""
+    return type(array).__module__.partition(".")[0] == "cupy"
 
 
 def require_numpy(graph: Graph, kernel: str) -> None:
