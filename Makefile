@@ -1,17 +1,26 @@
 # Every target sets up what it needs: a virtual environment in .venv with the locked dependencies of requirements/.
 VENV := .venv
 BIN := $(VENV)/bin
+# The GPU's targets run on GPU_PYTHON: where it is named, it is an environment of its own, and nothing is set up.
+ifdef GPU_PYTHON
+GPU_READY :=
+else
+GPU_PYTHON := $(BIN)/python
+GPU_READY := $(VENV)/gpu
+endif
+HAS_GPU = nvidia-smi -L >/dev/null 2>&1
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # Prefect keeps its database here, not in the home folder.
 export PREFECT_HOME ?= $(CURDIR)/.prefect
 
-.PHONY: help demo test lint bench lock clean
+.PHONY: help demo test gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu lock clean
 
 help:
 	@echo "make demo    both flows over New York's roads and a social network, then where to look"
 	@echo "make test    lint, types and every test"
 	@echo "make lint    lint and types alone"
-	@echo "make bench   our CPU kernels beside SciPy, igraph and NetworKit"
+	@echo "make gpu-test    on a machine with a GPU: the CUDA kernels' tests, then compute-sanitizer"
+	@echo "make bench   our kernels beside others': on a GPU cuGraph, else SciPy, igraph and NetworKit; BENCH=--help"
 	@echo "make lock    resolve requirements/*.txt again"
 	@echo "make clean   remove what the other targets made"
 
@@ -26,17 +35,29 @@ lint: $(VENV)/dev
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
 
-bench: $(VENV)/dev
-	$(BIN)/python -m benchmarks
+gpu-test:
+	@$(HAS_GPU) || { echo "gpu-test needs an NVIDIA GPU and its driver: nvidia-smi finds none" >&2; exit 1; }
+	@$(MAKE) --no-print-directory gpu-test-here
+gpu-test-here: $(GPU_READY)
+	$(GPU_PYTHON) -m pytest tests/gpu --numprocesses 4 --dist loadfile
+	$(GPU_PYTHON) -m tests.gpu.sanitized
+
+bench:
+	@$(MAKE) --no-print-directory bench-on-$$($(HAS_GPU) && echo gpu || echo cpu)
+bench-on-gpu: $(GPU_READY)
+	$(GPU_PYTHON) -m benchmarks $(BENCH)
+bench-on-cpu: $(VENV)/dev
+	$(BIN)/python -m benchmarks $(BENCH)
 
 lock: $(VENV)/dev
 	$(PIP) uv
 	$(BIN)/uv pip compile $(LOCK) --group dev --group build --output-file requirements/dev.txt pyproject.toml
 	$(BIN)/uv pip compile $(LOCK) --constraints requirements/dev.txt --group build --output-file requirements/run.txt pyproject.toml
+	$(BIN)/uv pip compile $(LOCK) --constraints requirements/dev.txt --extra gpu --group gpu --group dev --group build --output-file requirements/gpu.txt pyproject.toml
 LOCK := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate
 
 clean:
-	rm -rf $(VENV) .prefect out build benchmarks.parquet *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .prefect out build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/run: requirements/run.txt pyproject.toml | $(BIN)/python
 	@echo "Installing the locked dependencies (a minute or two)"
@@ -48,6 +69,11 @@ $(VENV)/run: requirements/run.txt pyproject.toml | $(BIN)/python
 $(VENV)/dev: requirements/dev.txt pyproject.toml | $(VENV)/run
 	@echo "Installing the development tools"
 	$(PIP) --require-hashes -r requirements/dev.txt -c requirements/dev.txt
+	@touch $@
+
+$(VENV)/gpu: requirements/gpu.txt | $(VENV)/dev
+	@echo "Installing CuPy, cuGraph and compute-sanitizer"
+	$(PIP) --require-hashes -r requirements/gpu.txt -c requirements/gpu.txt
 	@touch $@
 
 # The first Python of 3.11 to 3.13 that works; PYTHON=... chooses another.

@@ -1,30 +1,35 @@
-"""Run every benchmark, print the table as Markdown, and write it as Parquet: `python -m benchmarks [FILE.parquet]`."""
+"""Run the benchmarks: `python -m benchmarks --help`. The GPU's on a machine with a GPU, else the CPU's."""
 
 from __future__ import annotations
 
+import argparse
 import sys
+from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from benchmarks import components, forest, paths
-from benchmarks.graphs import GRAPHS
-from benchmarks.harness import Peers, Row, as_columns, markdown, race
+from kernels.cuda import device_count
 
 
-def main(file: str = "benchmarks.parquet") -> None:
-    """Race on every graph; progress on standard error."""
-    rows: list[Row] = []
-    for name, load in GRAPHS.items():
-        graph = load()
-        peers = Peers(graph)
-        for module in (paths, forest, components):
-            for contest in module.contests(graph, peers):
-                print(f"{name}: {contest.algorithm}", file=sys.stderr)
-                rows += race(name, graph, contest)
-    pq.write_table(pa.table(as_columns(rows)), file)
-    print(markdown(rows))
+def main() -> None:
+    """Print the table, and write it as Parquet and Markdown."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("out/benchmarks"), help="folder of the tables (default: out/benchmarks)")
+    parser.add_argument("--cpu", action="store_true", help="time the CPU kernels, also where there is a GPU")
+    gpu = parser.add_argument_group("on a GPU")
+    gpu.add_argument("--graphs", type=Path, help="a folder with further graphs, which are known by their files' names")
+    gpu.add_argument(
+        "--only", action="append", default=[], metavar="GRAPH[:KERNEL]", help="run what fits, such as 'New York' or '*:bfs'"
+    )
+    gpu.add_argument("--seconds", type=float, default=float("inf"), help="start nothing after so many seconds")
+    options = parser.parse_args()
+    if options.cpu or not device_count():
+        from benchmarks import cpu
+
+        cpu.run(options.out)
+    else:
+        from benchmarks import gpu
+
+        sys.exit(not gpu.run(options.out, options.graphs, options.only, options.seconds))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

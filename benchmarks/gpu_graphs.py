@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import cupy as cp
@@ -97,7 +98,7 @@ def edge_list(
     columns: tuple[int, int] | None = None,
     weighted: bool = False,
 ) -> Graph:
-    """Read an edge list: Parquet, or text (SNAP, DIMACS' `.gr`, PACE), compressed or not; the gaps between the ids are closed."""
+    """Read an edge list: Parquet, or text (SNAP, Matrix Market, DIMACS, PACE), compressed or not; gaps between ids are closed."""
     if path.suffix == ".parquet":
         import pyarrow.parquet as pq
 
@@ -109,6 +110,7 @@ def edge_list(
         near, far = columns or ((1, 2) if marked else (0, 1))
         use = (near, far) if weight_column is None else (near, far, weight_column)
         read = np.loadtxt(path, np.int64, comments=("c", "p", "#", "%"), usecols=use).T
+        read = read[:, path.suffixes[0] == ".mtx" :]  # the first line that is no comment has the sizes
         ends, weights = read[:2], None if weight_column is None else cp.asarray(read[2])
     ids, dense = np.unique(ends, return_inverse=True)
     dense = cp.asarray(dense.reshape(2, -1).astype(np.int64))
@@ -120,23 +122,39 @@ def new_york(order: str = "windowed") -> Graph:
     return edge_list(DATA / "USA-road-d.NY.gr.gz", True, order, weight_column=3)
 
 
-def facebook() -> Graph:
-    """Friends on Facebook, 4,039 vertices, 176,468 arcs, no weights."""
-    return edge_list(DATA / "facebook_combined.txt.gz", True, "degree")
+def graphs(folder: Path | None = None) -> dict[str, Callable[[], Graph]]:
+    """Graphs by name: what is generated, what lies in data/, and those of the files below `folder` that are known by name.
+
+    Graphs without weights of their own have int32 weights 1..999.
+    """
+    found = {path.name: path for path in sorted(folder.rglob("*"))} if folder else {}
+    return {
+        "New York": new_york,
+        "Rome": partial(edge_list, DATA / "rome99.gr.gz", False, "windowed", weight_column=3),
+        "Bremen": partial(edge_list, DATA / "bremen_dist.gr.gz", False, "windowed", weight_column=3),
+        "Facebook": partial(edge_list, DATA / "facebook_combined.txt.gz", True, "degree", weighted=True),
+        "wiki-Vote": partial(edge_list, DATA / "wiki-Vote.txt.gz", False, "degree", weighted=True),
+        **{
+            name: partial(edge_list, found[file], symmetric, order, weighted=True)
+            for name, (file, symmetric, order) in _FILES.items()
+            if file in found
+        },
+        "road-like grid 4900 x 4900": road_like_grid,
+        "R-MAT 24": lambda: rmat(weighted=True),
+        "R-MAT 24, directed": lambda: rmat(directed=True),
+    }
 
 
-def wiki_vote() -> Graph:
-    """Votes on Wikipedia, 7,115 vertices, 103,689 arcs, directed, no weights."""
-    return edge_list(DATA / "wiki-Vote.txt.gz", False, "degree")
-
-
-GRAPHS: dict[str, Callable[[], Graph]] = {
-    "New York": new_york,
-    "Facebook": facebook,
-    "wiki-Vote": wiki_vote,
-    "road-like grid 4900 x 4900": road_like_grid,
-    "R-MAT 24": lambda: rmat(weighted=True),
-    "R-MAT 24, directed": lambda: rmat(directed=True),
+_FILES = {
+    "Florida": ("USA-road-FLA.pace.gr.xz", True, "windowed"),
+    "Colorado": ("USA-road-COL.pace.gr.xz", True, "windowed"),
+    "US roads": ("usroads.mtx.gz", True, "windowed"),
+    "Slashdot": ("soc-Slashdot0902.txt.gz", False, "degree"),
+    "Slashdot, symmetric": ("soc-Slashdot0902.txt.gz", True, "degree"),
+    "cnr-2000": ("cnr-2000.parquet", False, "degree"),
+    "cnr-2000, symmetric": ("cnr-2000.parquet", True, "degree"),
+    "Twitter": ("ego-Twitter-undirected.txt.gz", True, "degree"),
+    "Enron": ("email-Enron.txt.gz", True, "degree"),
 }
 
 

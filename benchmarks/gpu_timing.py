@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import cupy as cp
@@ -12,6 +14,7 @@ from kernels.graph import Graph
 
 SOURCES = 16
 _POISON = 0xCB  # a byte that is no answer: -875836469 as int32
+_COPIED = 1 << 31  # bytes of the copy that measures the bandwidth
 
 
 def random_sources(graph: Graph, count: int = SOURCES, seed: int = 0) -> list[int]:
@@ -45,6 +48,20 @@ def milliseconds(call: Callable[..., Any], inputs: Sequence[Any] = ((),), warm_u
     return times
 
 
+def milliseconds_within(seconds: float, call: Callable[..., Any], inputs: Sequence[Any]) -> list[float]:
+    """Wall time of `call(*one)` for the first of `inputs`, one at least, until `seconds` have passed; on every stream."""
+    times: list[float] = []
+    for one in inputs:
+        cp.cuda.Device().synchronize()
+        start = time.perf_counter()
+        call(*one)
+        cp.cuda.Device().synchronize()
+        times.append(1000 * (time.perf_counter() - start))
+        if sum(times) > 1000 * seconds:
+            break
+    return times
+
+
 def median_over_sources(call: Callable[[Graph, int], Any], graph: Graph, count: int = SOURCES) -> float:
     """Median milliseconds of `call(graph, source)` over `count` random sources."""
     return float(np.median(milliseconds(call, [(graph, source) for source in random_sources(graph, count)])))
@@ -60,3 +77,44 @@ def peak_bytes(call: Callable[[], Any]) -> int:
     taken = pool.total_bytes() - before
     del kept
     return taken
+
+
+@dataclass(frozen=True)
+class FirstCall:
+    """What a kernel's first call on a graph costs, with what it derives from the graph and keeps with it.
+
+    Attributes
+    ----------
+    milliseconds : float
+    peak_bytes : int
+        Device memory beyond the graph, answer included.
+    kept_bytes : int
+        Of it, what stays with the graph.
+    """
+
+    milliseconds: float
+    peak_bytes: int
+    kept_bytes: int
+
+
+def first_call(kernel: Callable[..., Any], graph: Graph, *arguments: Any) -> FirstCall:
+    """Measure the first call on a graph, for kernels that are compiled already."""
+    fresh = replace(graph)
+    pool = cp.get_default_memory_pool()
+    pool.free_all_blocks()
+    total, used = pool.total_bytes(), pool.used_bytes()
+    start = time.perf_counter()
+    answer = kernel(fresh, *arguments)
+    cp.cuda.Device().synchronize()
+    elapsed = 1000 * (time.perf_counter() - start)
+    peak = pool.total_bytes() - total
+    del answer
+    return FirstCall(elapsed, peak, pool.used_bytes() - used)
+
+
+def copy_bandwidth() -> float:
+    """Bytes a second that a copy within device memory reads and writes: what no kernel is expected to pass."""
+    source = cp.zeros(_COPIED, cp.uint8)
+    target = cp.empty_like(source)
+    times = milliseconds(lambda: cp.copyto(target, source), repeats=20)
+    return 2 * _COPIED / (float(np.median(times)) / 1000)

@@ -1,0 +1,188 @@
+"""The kernels as the GPU's benchmarks and checks call them: methods, inputs, certificates, and the bytes they cannot avoid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any
+
+import cupy as cp
+import numpy as np
+
+from benchmarks.gpu_graphs import WINDOW
+from benchmarks.gpu_timing import random_sources
+from kernels.answers import Certificate, Paths, Ranks
+from kernels.bfs import bfs
+from kernels.certificates import certify_bfs, certify_forest, certify_scc, certify_sssp, certify_wcc
+from kernels.forest import minimum_spanning_forest
+from kernels.graph import Array, Csr, Graph
+from kernels.layout.cleaning import clean
+from kernels.layout.orders import by_degree_in_windows, inverse
+from kernels.layout.rows import take_rows
+from kernels.layout.vect_csr import VectCsr, extend
+from kernels.pagerank import pagerank
+from kernels.scc import scc
+from kernels.sssp import sssp
+from kernels.wcc import wcc
+
+ITERATIONS = 20  # of PageRank
+RANK_TOLERANCE = 1e-6  # of the sum of differences, as kernels/pagerank says
+DIJKSTRA_ROWS = 1 << 16  # "dijkstra" passes over all rows for each row
+METHOD_ROWS = 1 << 21  # the documents' methods take seconds on larger graphs of many levels ...
+CROWDED = 8  # ... but not where a row has so many arcs
+
+
+def equal(found: Any, expected: Any) -> None:
+    """Raise AssertionError unless two answers have the same arrays."""
+    for field in fields(expected):
+        np.testing.assert_array_equal(cp.asnumpy(getattr(found, field.name)), getattr(expected, field.name), field.name)
+
+
+def near(found: Ranks, expected: Ranks) -> None:
+    """Raise AssertionError unless two PageRanks differ by little in sum."""
+    difference = float(np.abs(cp.asnumpy(found.ranks) - expected.ranks).sum())
+    assert difference <= RANK_TOLERANCE, f"the ranks differ by {difference} in sum"
+
+
+def no_arguments(graph: Graph, count: int) -> list[tuple[Any, ...]]:
+    """Inputs of a kernel that takes the graph alone."""
+    return [()] * count
+
+
+def searches(graph: Graph, count: int) -> list[tuple[Any, ...]]:
+    """Random sources; none where the graph has no arc."""
+    return [(source,) for source in random_sources(graph, count)] if graph.num_arcs else []
+
+
+def edge_lists(graph: Graph, count: int) -> list[tuple[Any, ...]]:
+    """The graph's arcs in random order, by the ids, and the window of its rows' order."""
+    degrees = cp.diff(graph.out.offsets)
+    descending = bool((degrees[1:] <= degrees[:-1]).all())
+    order = cp.random.default_rng(0).random(graph.num_arcs, dtype=cp.float32).argsort()
+    src, dst, weights = arcs_of(graph)
+    ids = graph.ids.astype(src.dtype)
+    edges = ids[src[order]], ids[dst[order]], None if weights is None else weights[order]
+    return [(*edges, graph.num_vertices if descending else WINDOW)] * count
+
+
+def lay_out(graph: Graph, src: Array, dst: Array, weights: Array | None, window: int) -> VectCsr:
+    """The out-rows of an edge list between the ids of a graph, with their lanes."""
+    declared = range(graph.num_vertices)
+    _, arcs, _ = clean(src, dst, weights, declared, both=False, keep_self_loops=False, keep_parallel=False)
+    order = by_degree_in_windows(arcs.offsets[1:] - arcs.offsets[:-1], window)
+    return extend(take_rows(arcs, order, inverse(order)), 0, len(declared))
+
+
+def certify_layout(graph: Graph, laid_out: VectCsr) -> Certificate:
+    """Whether the rows are those of the graph that the edges were taken from."""
+    pairs = zip(vars(laid_out.csr).values(), vars(graph.out).values(), strict=True)
+    same = all(one is None or bool((one == other).all()) for one, other in pairs)
+    return Certificate(same, "" if same else "the rows differ from the graph's", ("the rows are the graph's",))
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel.
+
+    Attributes
+    ----------
+    name : str
+    solve : callable
+        `solve(graph, *inputs, **method)`.
+    certify : callable, or None
+        `certify(graph, answer)`.
+    inputs : callable
+        `inputs(graph, count)`: the arguments of `count` calls.
+    require_equal : callable
+        Compares with the CPU's answer.
+    weighted : bool
+        Whether it reads weights.
+    both_ways : bool
+        Whether it has to read in-arcs, too, where they are not the out-arcs.
+    directed : bool
+        Whether it is another kernel's where the graph is symmetric.
+    repeats : int
+        What it does so many times in a call, and is timed once.
+    cpu_arcs : int
+        Arcs up to which it is compared with the CPU's answer.
+    variants : tuple of str
+        The source documents' methods.
+    """
+
+    name: str
+    solve: Callable[..., Any]
+    certify: Callable[[Graph, Any], Certificate] | None
+    inputs: Callable[[Graph, int], list[tuple[Any, ...]]] = no_arguments
+    require_equal: Callable[[Any, Any], None] = equal
+    weighted: bool = False
+    both_ways: bool = False
+    directed: bool = False
+    repeats: int = 1
+    cpu_arcs: int = 1 << 40
+    variants: tuple[str, ...] = ()
+
+    def runs_on(self, graph: Graph) -> bool:
+        """Whether the answer on this graph is the kernel's own."""
+        return (graph.out.weights is not None or not self.weighted) and not (graph.symmetric and self.directed)
+
+    def methods(self, graph: Graph) -> Iterator[dict[str, str]]:
+        """Keywords of each method that ends on this graph in reasonable time, the default first."""
+        yield {}
+        if not self.runs_on(graph) or not (graph.num_vertices <= METHOD_ROWS or graph.num_arcs >= CROWDED * graph.num_vertices):
+            return
+        for method in self.variants:
+            if method != "dijkstra" or graph.num_vertices <= DIJKSTRA_ROWS:
+                yield {"method": method}
+
+    def necessary_bytes(self, graph: Graph, answer: Any) -> int:
+        """What any method has to move: the arcs that it speaks of, read once, and its answer, written once."""
+        if isinstance(answer, VectCsr):
+            edges = graph.num_arcs * 2 * graph.out.indices.itemsize + (
+                0 if graph.out.weights is None else graph.out.weights.nbytes
+            )
+            return int(edges + array_bytes(answer) + array_bytes(answer.csr))
+        sides = [graph.out] if graph.symmetric or not self.both_ways else [graph.out, graph.into]
+        return sum(csr_bytes(side, self.weighted) for side in sides) + array_bytes(answer)
+
+    def arcs(self, graph: Graph, answer: Any) -> int:
+        """Arcs that the answer speaks of: of a search those out of the rows that it reached."""
+        if not isinstance(answer, Paths):
+            return graph.num_arcs
+        return int(cp.diff(graph.out.offsets)[answer.distance >= 0].sum())
+
+
+KERNELS = (
+    Kernel("bfs", bfs, certify_bfs, searches, variants=("solution1", "solution2", "solution3", "solution4")),
+    Kernel("sssp", sssp, certify_sssp, searches, weighted=True, variants=("dijkstra", "bellman-ford")),
+    Kernel("forest", minimum_spanning_forest, certify_forest, weighted=True, variants=("boruvka",)),
+    Kernel("wcc", wcc, certify_wcc, variants=("shiloach-vishkin",)),
+    Kernel("scc", scc, certify_scc, both_ways=True, directed=True),
+    Kernel("pagerank", partial(pagerank, tolerance=0, most_iterations=ITERATIONS), None, require_equal=near, repeats=ITERATIONS),
+    Kernel("layout", lay_out, certify_layout, edge_lists, weighted=True, cpu_arcs=1 << 24),
+)
+
+
+def arcs_of(graph: Graph) -> tuple[Array, Array, Array | None]:
+    """Rows at both ends of each arc, and its weight."""
+    src = cp.zeros(graph.num_arcs, graph.out.indices.dtype)
+    starts = graph.out.offsets[1:-1]
+    starts, rows = cp.unique(starts[starts < graph.num_arcs], return_counts=True)
+    src[starts] = rows.astype(src.dtype)
+    return cp.cumsum(src, dtype=src.dtype), graph.out.indices, graph.out.weights
+
+
+def csr_bytes(csr: Csr, weighted: bool = True) -> int:
+    """Bytes of a direction's arrays."""
+    weights = csr.weights.nbytes if weighted and csr.weights is not None else 0
+    return int(csr.offsets.nbytes + csr.indices.nbytes + weights)
+
+
+def graph_bytes(graph: Graph) -> int:
+    """Bytes of a graph's CSR, both directions where they differ."""
+    return csr_bytes(graph.out) + (0 if graph.symmetric else csr_bytes(graph.into))
+
+
+def array_bytes(answer: Any) -> int:
+    """Bytes of the arrays that a dataclass holds."""
+    return int(sum(array.nbytes for array in vars(answer).values() if hasattr(array, "nbytes")))

@@ -1,0 +1,131 @@
+"""Every kernel and method on small graphs, each answer certified, under compute-sanitizer: `python -m tests.gpu.sanitized`.
+
+Each tool first has to report a canary, a kernel with the error that the tool looks for: a checker that sees nothing proves
+nothing. CuPy's pool is off, so that the checkers know where each array ends.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).parent.parent.parent
+FOUND = 33  # exit status of compute-sanitizer where it has found an error
+SECONDS = 120  # of a tool, at most
+CANARIES = {
+    "memcheck": "out[threadIdx.x + 1] = 1;",
+    "initcheck": "out[threadIdx.x] = nothing_wrote[threadIdx.x] + 1;",
+    "synccheck": "if (threadIdx.x < 16) { __syncthreads(); } out[threadIdx.x] = 1;",
+    "racecheck": "__shared__ int word[64]; word[threadIdx.x] = threadIdx.x; out[threadIdx.x] = word[63 - threadIdx.x];",
+}
+THREADS = 64  # of a canary: two warps
+
+
+def sing(tool: str) -> None:
+    """Run the canary of a tool."""
+    import cupy
+
+    code = f'extern "C" __global__ void canary(int* out, const int* nothing_wrote) {{ {CANARIES[tool]} }}'
+    out, nothing_wrote = cupy.zeros(THREADS, np.int32), cupy.empty(THREADS, np.int32)
+    cupy.RawKernel(code, "canary")((1,), (THREADS,), (out, nothing_wrote))
+    print(int(out[0]))
+
+
+def graphs() -> Iterator[Any]:
+    """Small graphs for every way of searching: roads and crowds, directed and not, in every width; hubs; hardly anything."""
+    from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
+
+    named = {edges.name: edges for edges in NAMED_GRAPHS}
+    for name in ("empty", "one_vertex", "figure_1", "zero_weight_cycle", "strong_tail"):
+        yield graph_of(named[name])
+    random = np.random.default_rng(5)
+    cells = np.arange(900).reshape(30, 30)
+    roads = np.concatenate(
+        [np.stack([cells[:, :-1], cells[:, 1:]], 2).reshape(-1, 2), np.stack([cells[:-1], cells[1:]], 2).reshape(-1, 2)]
+    )
+    crowd = (1500 * random.random((20_000, 2)) ** 3).astype(np.int64)
+    hubs = np.stack([np.full(5000, 7), np.arange(2000, 7000)], 1)
+    for ends, directed, dtype in (
+        (roads, False, np.int32),
+        (roads[random.random(len(roads)) < 0.8], True, np.float64),
+        (crowd, False, np.float32),
+        (np.concatenate([crowd, hubs, hubs[::2, ::-1]]), True, np.int64),
+    ):
+        weights = random.integers(1, 99, len(ends)).tolist()
+        edges = EdgeList("random", tuple((a, b, weight) for (a, b), weight in zip(ends.tolist(), weights, strict=True)), directed)
+        yield graph_of(edges, random.permutation(edges.ids).tolist(), dtype)
+
+
+def run_kernels() -> None:
+    """Run and certify every kernel and method on every graph."""
+    import cupy
+
+    from benchmarks.gpu_contests import KERNELS
+    from kernels.cuda import to_device
+
+    cupy.cuda.set_allocator(None)
+    count = 0
+    for graph in map(to_device, graphs()):
+        for kernel in KERNELS:
+            for inputs in kernel.inputs(graph, 1):
+                for method in kernel.methods(graph):
+                    answer = kernel.solve(graph, *inputs, **method)
+                    certificate = kernel.certify(graph, answer) if kernel.certify else None
+                    assert certificate is None or certificate.holds, f"{kernel.name} {method}: {certificate.reason}"
+                    count += 1
+    print(f"{count} answers")
+
+
+def check(tool: str, sanitizer: str, what: str) -> tuple[int, str]:
+    """Exit status and output of `what` under a tool."""
+    command = [sanitizer, "--tool", tool, "--error-exitcode", str(FOUND), "--print-limit", "3"]
+    ran = subprocess.run(
+        [*command, sys.executable, "-m", "tests.gpu.sanitized", what, tool],
+        cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=False,
+    )  # fmt: skip
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+def find_sanitizer() -> str:
+    """Path of compute-sanitizer: on PATH, of a CUDA toolkit, or of the wheel nvidia-cuda-sanitizer-api."""
+    beside = [Path(folder) / "nvidia/cu13/bin" for folder in sys.path if folder]
+    found = shutil.which("compute-sanitizer")
+    for folder in (Path("/usr/local/cuda/bin"), *beside):
+        found = found or shutil.which("compute-sanitizer", path=str(folder))
+    if found is None:
+        sys.exit("compute-sanitizer is not here: it comes with the CUDA toolkit, or with pip install nvidia-cuda-sanitizer-api")
+    return found
+
+
+def main() -> None:
+    """Check with every tool; exit with status 1 where a canary is silent, or a kernel is not clean."""
+    sanitizer = find_sanitizer()
+    failed = False
+    for tool in CANARIES:
+        started = time.perf_counter()
+        status, output = check(tool, sanitizer, "canary")
+        silent = status != FOUND
+        if not silent:
+            status, output = check(tool, sanitizer, "kernels")
+        verdict = "the canary is silent" if silent else "clean" if status == 0 else "FAILED"
+        print(f"{tool}: {verdict}, {time.perf_counter() - started:.0f} s", flush=True)
+        if silent or status:
+            print(output[-6000:])
+            failed = True
+    sys.exit(failed)
+
+
+TASKS: dict[str, Callable[[str], None]] = {"canary": sing, "kernels": lambda tool: run_kernels()}
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        TASKS[sys.argv[1]](sys.argv[2])
+    else:
+        main()
