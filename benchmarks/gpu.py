@@ -18,10 +18,11 @@ import cupy as cp
 import numpy as np
 
 from benchmarks import gpu_peers
-from benchmarks.gpu_contests import KERNELS, Kernel, graph_bytes, searches
+from benchmarks.gpu_contests import KERNELS, Kernel, graph_bytes, repeats, searches
 from benchmarks.gpu_graphs import graphs, to_host
 from benchmarks.gpu_table import Row, merge, read, write
 from benchmarks.gpu_timing import SOURCES, copy_bandwidth, first_call, milliseconds, milliseconds_within, poison
+from kernels.answers import Ranks
 from kernels.backend import cores
 from kernels.cuda import to_host as array_to_host
 from kernels.graph import Csr, Graph
@@ -118,14 +119,13 @@ def contest(
         first = first_call(kernel.solve, graph, *calls[0])
         row = replace(row, first=first.milliseconds, peak_bytes=first.peak_bytes, kept_bytes=first.kept_bytes)
     times = milliseconds(solve, calls) if not method else milliseconds_within(METHOD_SECONDS, solve, calls)
-    seconds = [time / 1000 / kernel.repeats for time in times]
+    seconds = [time / 1000 / repeats(answer) for time in times]
     row = replace(
         row, median=1000 * float(np.median(seconds)), least=1000 * min(seconds), most=1000 * max(seconds), runs=len(seconds),
         teps=len(seconds) / sum(second / max(1, arc) for second, arc in zip(seconds, arcs, strict=False)),
         copy_share=row.necessary_bytes / float(np.median(seconds)) / row.copy_bandwidth,
     )  # fmt: skip
-    if kernel.certify is not None:
-        row = replace(row, certificate=float(np.median(milliseconds(partial(kernel.certify, graph, answer), repeats=PROOFS))))
+    row = replace(row, certificate=float(np.median(milliseconds(partial(kernel.certify, graph, answer), repeats=PROOFS))))
     return row if libraries is None or method else replace(row, **libraries.race(kernel, answer, calls))
 
 
@@ -138,9 +138,8 @@ def prove(kernel: Kernel, graph: Graph, solve: Callable[..., Any], calls: list[t
             arcs.append(arcs[0])
             continue
         answer = solve(*call)
-        if kernel.certify is not None:
-            certificate = kernel.certify(graph, answer)
-            assert certificate.holds, certificate.reason
+        certificate = kernel.certify(graph, answer)
+        assert certificate.holds, certificate.reason
         first = answer if first is None else first
         arcs.append(kernel.arcs(graph, answer))
     return first, arcs
@@ -156,7 +155,7 @@ def compare(kernel: Kernel, host: Graph, call: tuple[Any, ...], answer: Any) -> 
         expected = kernel.solve(host, *call)
         times.append(time.perf_counter() - start)
     kernel.require_equal(answer, expected)
-    return 1000 * float(np.median(times)) / kernel.repeats
+    return 1000 * float(np.median(times)) / repeats(expected)
 
 
 def _compile(kernel: Kernel, host: Graph, call: tuple[Any, ...]) -> None:
@@ -187,10 +186,10 @@ class Libraries:
     def race(self, kernel: Kernel, answer: Any, calls: list[tuple[Any, ...]]) -> dict[str, Any]:
         """Columns of a row: each peer's median, runs and note."""
         columns: dict[str, Any] = {}
-        calls = calls if kernel.inputs is searches else [()] * len(calls)
+        calls = calls if kernel.inputs is searches else [(answer.iterations,) if isinstance(answer, Ranks) else ()] * len(calls)
         for way in self.ways:
             timed = gpu_peers.race(way, kernel.name, answer, calls, PEER_SECONDS)
-            median = None if timed.milliseconds is None else timed.milliseconds / kernel.repeats
+            median = None if timed.milliseconds is None else timed.milliseconds / repeats(answer)
             columns |= {way.name: median, f"{way.name}_runs": timed.runs, f"{way.name}_note": timed.note}
         return columns
 

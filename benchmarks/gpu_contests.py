@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from functools import partial
 from typing import Any
 
 import cupy as cp
@@ -14,7 +13,7 @@ from benchmarks.gpu_graphs import WINDOW
 from benchmarks.gpu_timing import random_sources
 from kernels.answers import Certificate, Paths, Ranks
 from kernels.bfs import bfs
-from kernels.certificates import certify_bfs, certify_forest, certify_scc, certify_sssp, certify_wcc
+from kernels.certificates import certify_bfs, certify_forest, certify_pagerank, certify_scc, certify_sssp, certify_wcc
 from kernels.forest import minimum_spanning_forest
 from kernels.graph import Array, Csr, Graph
 from kernels.layout.cleaning import clean
@@ -26,7 +25,6 @@ from kernels.scc import scc
 from kernels.sssp import sssp
 from kernels.wcc import wcc
 
-ITERATIONS = 20  # of PageRank
 RANK_TOLERANCE = 1e-6  # of the sum of differences, as kernels/pagerank says
 DIJKSTRA_ROWS = 1 << 16  # "dijkstra" passes over all rows for each row
 METHOD_ROWS = 1 << 21  # the documents' methods take seconds on larger graphs of many levels ...
@@ -56,18 +54,17 @@ def searches(graph: Graph, count: int) -> list[tuple[Any, ...]]:
 
 
 def edge_lists(graph: Graph, count: int) -> list[tuple[Any, ...]]:
-    """The graph's arcs in random order, by the ids, and the window of its rows' order."""
+    """The graph's arcs in random order, between the ranks of their ends, and the window of its rows' order."""
     degrees = cp.diff(graph.out.offsets)
     descending = bool((degrees[1:] <= degrees[:-1]).all())
     order = cp.random.default_rng(0).random(graph.num_arcs, dtype=cp.float32).argsort()
     src, dst, weights = arcs_of(graph)
-    ids = graph.ids.astype(src.dtype)
-    edges = ids[src[order]], ids[dst[order]], None if weights is None else weights[order]
+    edges = graph.ranks[src[order]], graph.ranks[dst[order]], None if weights is None else weights[order]
     return [(*edges, graph.num_vertices if descending else WINDOW)] * count
 
 
 def lay_out(graph: Graph, src: Array, dst: Array, weights: Array | None, window: int) -> VectCsr:
-    """The out-rows of an edge list between the ids of a graph, with their lanes."""
+    """The out-rows of an edge list between the ranks of a graph, with their lanes."""
     declared = range(graph.num_vertices)
     _, arcs, _ = clean(src, dst, weights, declared, both=False, keep_self_loops=False, keep_parallel=False)
     order = by_degree_in_windows(arcs.offsets[1:] - arcs.offsets[:-1], window)
@@ -81,6 +78,11 @@ def certify_layout(graph: Graph, laid_out: VectCsr) -> Certificate:
     return Certificate(same, "" if same else "the rows differ from the graph's", ("the rows are the graph's",))
 
 
+def certify_ranks(graph: Graph, ranks: Ranks) -> Certificate:
+    """Prove PageRank."""
+    return certify_pagerank(graph, ranks.ranks)
+
+
 @dataclass(frozen=True)
 class Kernel:
     """One kernel.
@@ -90,7 +92,7 @@ class Kernel:
     name : str
     solve : callable
         `solve(graph, *inputs, **method)`.
-    certify : callable, or None
+    certify : callable
         `certify(graph, answer)`.
     inputs : callable
         `inputs(graph, count)`: the arguments of `count` calls.
@@ -102,8 +104,6 @@ class Kernel:
         Whether it has to read in-arcs, too, where they are not the out-arcs.
     directed : bool
         Whether it is another kernel's where the graph is symmetric.
-    repeats : int
-        What it does so many times in a call, and is timed once.
     cpu_arcs : int
         Arcs up to which it is compared with the CPU's answer.
     variants : tuple of str
@@ -112,13 +112,12 @@ class Kernel:
 
     name: str
     solve: Callable[..., Any]
-    certify: Callable[[Graph, Any], Certificate] | None
+    certify: Callable[[Graph, Any], Certificate]
     inputs: Callable[[Graph, int], list[tuple[Any, ...]]] = no_arguments
     require_equal: Callable[[Any, Any], None] = equal
     weighted: bool = False
     both_ways: bool = False
     directed: bool = False
-    repeats: int = 1
     cpu_arcs: int = 1 << 40
     variants: tuple[str, ...] = ()
 
@@ -152,15 +151,15 @@ class Kernel:
         return int(cp.diff(graph.out.offsets)[answer.distance >= 0].sum())
 
 
-KERNELS = (
+ALGORITHMS = (
     Kernel("bfs", bfs, certify_bfs, searches, variants=("solution1", "solution2", "solution3", "solution4")),
     Kernel("sssp", sssp, certify_sssp, searches, weighted=True, variants=("dijkstra", "bellman-ford")),
     Kernel("forest", minimum_spanning_forest, certify_forest, weighted=True, variants=("boruvka",)),
     Kernel("wcc", wcc, certify_wcc, variants=("shiloach-vishkin",)),
     Kernel("scc", scc, certify_scc, both_ways=True, directed=True),
-    Kernel("pagerank", partial(pagerank, tolerance=0, most_iterations=ITERATIONS), None, require_equal=near, repeats=ITERATIONS),
-    Kernel("layout", lay_out, certify_layout, edge_lists, weighted=True, cpu_arcs=1 << 24),
+    Kernel("pagerank", pagerank, certify_ranks, require_equal=near),
 )
+KERNELS = (*ALGORITHMS, Kernel("layout", lay_out, certify_layout, edge_lists, weighted=True, cpu_arcs=1 << 24))
 
 
 def arcs_of(graph: Graph) -> tuple[Array, Array, Array | None]:
@@ -170,6 +169,11 @@ def arcs_of(graph: Graph) -> tuple[Array, Array, Array | None]:
     starts, rows = cp.unique(starts[starts < graph.num_arcs], return_counts=True)
     src[starts] = rows.astype(src.dtype)
     return cp.cumsum(src, dtype=src.dtype), graph.out.indices, graph.out.weights
+
+
+def repeats(answer: Any) -> int:
+    """How often a call does what is timed: iterations of PageRank, else 1."""
+    return answer.iterations if isinstance(answer, Ranks) else 1
 
 
 def csr_bytes(csr: Csr, weighted: bool = True) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
-from benchmarks.gpu_contests import ITERATIONS, arcs_of
+from benchmarks.gpu_contests import arcs_of
 from benchmarks.gpu_timing import milliseconds_within
 from kernels.answers import Components, Forest, Paths, Ranks
 from kernels.graph import UNREACHED, Array, Graph
@@ -53,13 +53,13 @@ class Timed:
     note: str
 
 
-def start() -> str | None:
-    """Give cuGraph its pool; return its version, None where it is not installed."""
+def start(pool: int = POOL) -> str | None:
+    """Give cuGraph a pool of so many bytes; return its version, None where it is not installed."""
     if find_spec("cugraph") is None:
         return None
     import rmm
 
-    rmm.reinitialize(pool_allocator=True, initial_pool_size=POOL)
+    rmm.reinitialize(pool_allocator=True, initial_pool_size=pool)
     import cugraph
 
     cp.cuda.set_allocator(cp.get_default_memory_pool().malloc)  # importing cuDF has pointed CuPy to cuGraph's pool
@@ -128,9 +128,9 @@ class Pylibcugraph:
         def components(kind: Callable[..., Any]) -> Any:
             return kind(handle, self.built, None, None, None, None, False)
 
-        def ranks() -> Any:
+        def ranks(iterations: int) -> Any:
             return library.pagerank(
-                handle, self.transposed, None, None, None, None, 0.85, 1e-30, ITERATIONS, False, fail_on_nonconvergence=False
+                handle, self.transposed, None, None, None, None, 0.85, 1e-30, iterations, False, fail_on_nonconvergence=False
             )[:2]
 
         ways: dict[str, list[Peer]] = {
@@ -209,8 +209,8 @@ class CuGraph:
             "scc": [Peer(lambda: of(cugraph.strongly_connected_components(self.built), "labels"), same_parts)],
             "pagerank": [
                 Peer(
-                    lambda: of(
-                        cugraph.pagerank(self.transposed, max_iter=ITERATIONS, tol=1e-30, fail_on_nonconvergence=False)[0],
+                    lambda iterations: of(
+                        cugraph.pagerank(self.transposed, max_iter=iterations, tol=1e-30, fail_on_nonconvergence=False)[0],
                         "pagerank",
                     ),
                     same_ranks,

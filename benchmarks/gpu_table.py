@@ -172,9 +172,9 @@ def _number(value: float | None) -> str:
 
 _LEGEND = """\
 Milliseconds: `ms` is the median, of random sources where a kernel takes one; the graph lies in device memory, and the call, the
-unique predecessors and the allocation of the answer are included; of PageRank, an iteration of 20. Every answer that was timed had passed its certificate on the
-GPU, and the first of them was equal to the CPU kernel's to the byte (PageRank has no certificate: its ranks differ from the CPU's
-by 1e-6 in sum at most). A peer's first answer was compared with ours: distances, weight of the forest, parts, or ranks.
+unique predecessors and the allocation of the answer are included; of PageRank, an iteration of those to 1e-6. Every answer that
+was timed had passed its certificate on the GPU, and the first of them was equal to the CPU kernel's to the byte (of PageRank:
+within 1e-6 in sum). A peer's first answer was compared with ours: distances, weight of the forest, parts, or ranks.
 
 * `GTEPS`: arcs out of the rows reached a second, the harmonic mean over the sources; for other kernels all arcs over the median.
 * `of copy`: the necessary bytes, which are the offsets, indices and, where they count, weights of the arcs read once (both
