@@ -100,9 +100,9 @@ class Labels:
     low, post : index width [D, C]
         Smallest and largest post-order number, from 1, of the node and of all it reaches; in a backward dimension, of all that
         reach it.
-    first, last : index width [C]
-        Smallest and largest post-order number of the node's subtree in the spanning tree of dimension 0: a node reaches its
-        subtree.
+    first, last : index width [D, C]
+        Smallest and largest post-order number of the node's subtree; the largest is its own. In dimension 0 a node so reaches
+        what lies in its subtree.
     supports : index width [64]
         The nodes that the bits below speak of; NO_ROW where a bit is not used.
     reaches, reached : uint64 [C]

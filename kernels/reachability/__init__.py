@@ -24,7 +24,7 @@ Labels, method "dfs", the thesis
     node's own number.
 
 Both
-    * `first` and `last` are the smallest and the largest number in the node's subtree in dimension 0.
+    * `first` and `last` are the smallest and the largest number in the node's subtree, of every dimension.
     * Supports, 64 nodes. Let L be 1 + the largest level and S = min(64, L). Band s holds the nodes of level * S // L = s. Its
       64 // S nodes of largest (in-degree + 1) * (out-degree + 1), ties by the smaller node, are, in this order, the supports
       from s * (64 // S) on; a band of fewer nodes leaves the rest of its share NO_ROW.
@@ -33,7 +33,7 @@ A query (u, v) of two nodes is decided
     * SAME: yes, u = v.
     * FILTER: no, since level[u] >= level[v], or height[u] <= height[v], or v's interval is not inside u's in some dimension (u's
       not inside v's in a backward one), or a support reaches u and not v, or v reaches a support that u does not reach.
-    * POSITIVE_CUT: yes, since first[u] <= last[v] <= last[u], or u reaches a support that reaches v.
+    * POSITIVE_CUT: yes, since first[u] <= last[v] <= last[u] in dimension 0, or u reaches a support that reaches v.
     * SEARCH: by a search, where none of these holds.
 
 References

@@ -39,7 +39,7 @@ def pack(labels: Labels) -> Records:
     memory = memory[-memory.ctypes.data % _LINE :][: num_nodes * row].reshape(num_nodes, row)
     bits, entries = memory.view(np.uint64), memory.view(labels.low.dtype)[:, before:]
     bits[:, _REACHES], bits[:, _REACHED] = labels.reaches, labels.reached
-    for place, label in ((_LEVEL, labels.level), (_HEIGHT, labels.height), (_FIRST, labels.first), (_LAST, labels.last)):
+    for place, label in ((_LEVEL, labels.level), (_HEIGHT, labels.height), (_FIRST, labels.first[0]), (_LAST, labels.last[0])):
         entries[:, place] = label
     entries[:, _INTERVALS : _INTERVALS + 2 * labels.dimensions : 2] = labels.low.T
     entries[:, _INTERVALS + 1 : _INTERVALS + 1 + 2 * labels.dimensions : 2] = labels.post.T
