@@ -96,8 +96,8 @@ def measure(name: str, graph: Graph, kernels: list[Kernel], where: dict[str, Any
                 continue
             try:
                 yield contest(row, kernel, graph, host, calls, method, libraries)
-            except AssertionError as wrong:
-                yield replace(row, failure=" ".join(str(wrong).split())[:200])
+            except Exception as wrong:  # a wrong answer, or no memory: it stands in the table, and the others are measured
+                yield replace(row, failure=" ".join(f"{type(wrong).__name__}: {wrong}".split())[:200])
 
 
 def contest(
