@@ -66,6 +66,18 @@ def true_strong(edges: EdgeList, graph: Graph) -> Components:
     return Components(_labels(graph, oracles.strong_components(edges)))
 
 
+def true_ranks(graph: Graph, damping: float = 0.85) -> Array:
+    """PageRank [V] of the graph's own arcs, by solving its linear equations."""
+    n = graph.num_vertices
+    moves = np.zeros((n, n))
+    tails = np.repeat(np.arange(n), np.diff(graph.out.offsets))
+    np.add.at(moves, (graph.out.indices, tails), 1)
+    leaving = moves.sum(axis=0)
+    moves[:, leaving == 0] = 1
+    moves /= moves.sum(axis=0)
+    return np.linalg.solve(np.eye(n) - damping * moves, np.full(n, (1 - damping) / max(n, 1)))
+
+
 def rows_of(graph: Graph) -> dict[int, int]:
     """Row of each external id."""
     return {int(vertex): row for row, vertex in enumerate(graph.ids)}

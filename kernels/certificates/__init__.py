@@ -5,6 +5,7 @@ They share no code with the algorithms, need no second answer, and read any answ
 
 from kernels.certificates.components import certify_scc, certify_wcc
 from kernels.certificates.forest import certify_forest
+from kernels.certificates.pagerank import certify_pagerank
 from kernels.certificates.paths import certify_bfs, certify_sssp
 
-__all__ = ["certify_bfs", "certify_forest", "certify_scc", "certify_sssp", "certify_wcc"]
+__all__ = ["certify_bfs", "certify_forest", "certify_pagerank", "certify_scc", "certify_sssp", "certify_wcc"]

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from kernels.answers import Components, Forest, Paths
+from kernels.certificates.pagerank import FARTHEST
 from kernels.graph import Csr, Graph
 from kernels.oracle import oracle
-from tests.answers import true_forest, true_paths, true_strong, true_weak, uncleaned
+from tests.answers import true_forest, true_paths, true_ranks, true_strong, true_weak, uncleaned
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 
 SMALL = [edges for edges in NAMED_GRAPHS if len(edges.ids) <= 500]
@@ -23,6 +24,7 @@ def true_answers(edges: EdgeList, graph: Graph):
     yield "mst", true_forest(edges, graph)
     yield "wcc", true_weak(edges, graph)
     yield "scc", true_strong(edges, graph)
+    yield "pagerank", true_ranks(graph)
 
 
 def locked(csr: Csr) -> Csr:
@@ -63,6 +65,9 @@ def test_hundreds_of_random_graphs_agree_and_changed_answers_do_not():
         for stage, answer in true_answers(edges, graph):
             verdict = oracle(graph, stage, answer)
             assert verdict.holds, (verdict.reason, edges)
+            if stage == "pagerank":
+                assert not oracle(graph, stage, answer + 2 * FARTHEST).holds
+                continue
             for name in {"bfs": ["distance"], "sssp": ["distance"], "mst": ["src", "dst", "weights", "labels"]}.get(
                 stage, ["labels"]
             ):
@@ -114,6 +119,7 @@ def test_reasons_name_what_differs():
     assert oracle(graph, "bfs", Paths(0, wrong, wrong)).reason == "vertex 1: distance 0 is not SciPy's 1.0"
     assert oracle(graph, "scc", Components(np.arange(7, dtype=np.int32))).reason == "vertex 1: label 1 is not SciPy's 0"
     assert oracle(graph, "mst", Forest(none, none, none, none)).reason == "src has 0 entries, not 6"
+    assert oracle(graph, "pagerank", np.full(7, 1 / 7)).reason.startswith("ranks are 0.")
     forest = true_forest(FIGURE_1, graph)
     swapped = replace(forest, dst=forest.dst[::-1].copy())
     assert oracle(graph, "mst", swapped).reason == "edge 0 - 1 of weight 4: SciPy has it, in place 0, where dst is 5"
@@ -134,6 +140,7 @@ def test_malformed_answers_do_not_agree(bad):
         ("mst", replace(forest, labels=bad)),
         ("wcc", Components(bad)),
         ("scc", Components(bad)),
+        ("pagerank", bad),
     ):
         verdict = oracle(graph, stage, answer)
         assert not verdict.holds

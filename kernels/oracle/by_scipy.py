@@ -1,4 +1,4 @@
-"""The second solver: SciPy's csgraph answers again, and the answers are compared.
+"""SciPy's csgraph, and sparse products for PageRank, answer again.
 
 Traps of csgraph that are walked around. Its spanning tree drops edges of weight 0 and breaks ties as it likes, so it runs on the
 places of the edges in their order, from 1. Its strong components do not end on parallel arcs (SciPy 1.17), and a sparse matrix
@@ -16,30 +16,14 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra, minimum_spanning_tree
 
-from kernels.answers import Certificate, Components, Forest, Paths
-from kernels.certificates.rules import Broken, name_of, require_array, require_rows, require_source, verdict
-from kernels.graph import UNREACHED, Array, Graph, distance_dtype
+from kernels.answers import Components, Forest, Paths
+from kernels.certificates.pagerank import DAMPING, FARTHEST
+from kernels.certificates.rules import Broken, name_of, require_array, require_source
+from kernels.graph import UNREACHED, Array, Graph
+from kernels.oracle.compare import require_classes, require_distances, require_ranks
 
-DOUBLES = 2.0**53  # all integers up to here are doubles
-
-
-def oracle(graph: Graph, stage: str, answer: Paths | Forest | Components) -> Certificate:
-    """Compare an answer with SciPy's.
-
-    Parameters
-    ----------
-    graph : Graph
-    stage : {"bfs", "sssp", "mst", "wcc", "scc"}
-    answer : Paths, Forest or Components
-        What the stage returned. A malformed one does not hold; nothing is raised.
-
-    Returns
-    -------
-    Certificate
-        `rules` names SciPy's function, `reason` the first vertex or edge that differs.
-    """
-    rule, check = _STAGES[stage]
-    return verdict((rule,), check, graph, answer)
+SCIPY = "SciPy"
+STEPS = 150  # 0.85^150 is below 1e-10
 
 
 def _check_bfs(graph: Graph, paths: Paths) -> None:
@@ -51,19 +35,11 @@ def _check_sssp(graph: Graph, paths: Paths) -> None:
 
 
 def _check_distances(graph: Graph, paths: Paths, weights: Array | None) -> None:
-    stated = require_array("distance", paths.distance, graph.num_vertices, distance_dtype(weights))
     data = np.ones(graph.num_arcs) if weights is None else np.asarray(weights, np.float64)
     arcs = csr_array((data, graph.out.indices, graph.out.offsets), shape=(graph.num_vertices, graph.num_vertices))
     solved = dijkstra(arcs, indices=require_source(graph, paths.source))
     solved[np.isinf(solved)] = UNREACHED
-    equal = stated == solved
-    if stated.dtype.kind == "i":
-        # an integer and a sum are each rounded at most once an arc
-        error = graph.num_vertices * 2 * np.spacing(solved)
-        equal = np.where(solved < DOUBLES, equal, np.abs(stated - solved) <= error)
-    if not equal.all():
-        row = int(equal.argmin())
-        raise Broken(f"vertex {name_of(graph, row)}: distance {stated[row]} is not SciPy's {solved[row]}")
+    require_distances(graph, paths, weights, solved, SCIPY)
 
 
 def _check_forest(graph: Graph, forest: Forest) -> None:
@@ -103,16 +79,20 @@ def _check_scc(graph: Graph, components: Components) -> None:
 
 
 def _compare_labels(graph: Graph, labels: Any, near: Array, far: Array, connection: str) -> None:
-    stated = require_rows("labels", labels, graph.num_vertices, graph.num_vertices)
     shape = graph.num_vertices, graph.num_vertices
     _, component = connected_components(csr_array((np.ones(len(near)), (near, far)), shape=shape), connection=connection)
-    # rows by ascending id, so the first row of a component is its name
-    _, first = np.unique(component[graph.rows_by_id], return_index=True)
-    solved = graph.rows_by_id[first][component]
-    if (stated != solved).any():
-        row = int((stated != solved).argmax())
-        names = name_of(graph, stated[row]), name_of(graph, solved[row])
-        raise Broken(f"vertex {name_of(graph, row)}: label {names[0]} is not SciPy's {names[1]}")
+    require_classes(graph, labels, component, SCIPY)
+
+
+def _check_pagerank(graph: Graph, ranks: Any) -> None:
+    degrees = np.diff(graph.out.offsets)
+    arcs = csr_array((np.ones(graph.num_arcs), graph.out.indices, graph.out.offsets), shape=(graph.num_vertices,) * 2)
+    brings, stuck = arcs.T, degrees == 0
+    solved = np.full(graph.num_vertices, 1 / max(graph.num_vertices, 1))
+    for _ in range(STEPS):
+        base = (1 - DAMPING + DAMPING * solved[stuck].sum()) / max(graph.num_vertices, 1)
+        solved = base + DAMPING * (brings @ (solved / np.maximum(degrees, 1)))
+    require_ranks(graph, ranks, solved, SCIPY)
 
 
 def _tails(graph: Graph) -> Array:
@@ -120,7 +100,7 @@ def _tails(graph: Graph) -> Array:
     return np.repeat(np.arange(graph.num_vertices, dtype=graph.rows_by_id.dtype), np.diff(graph.out.offsets))
 
 
-_STAGES: dict[str, tuple[str, Callable[..., None]]] = {
+STAGES: dict[str, tuple[str, Callable[..., None]]] = {
     "bfs": ("distances are those of scipy.sparse.csgraph.dijkstra over hops", _check_bfs),
     "sssp": (
         "distances are those of scipy.sparse.csgraph.dijkstra, integers from 2^53 to one rounding of a double an arc",
@@ -129,4 +109,5 @@ _STAGES: dict[str, tuple[str, Callable[..., None]]] = {
     "mst": ("edges and trees are those of scipy.sparse.csgraph.minimum_spanning_tree", _check_forest),
     "wcc": ("labels are those of scipy.sparse.csgraph.connected_components", _check_wcc),
     "scc": ("labels are those of scipy.sparse.csgraph.connected_components, strong", _check_scc),
+    "pagerank": (f"ranks are within {FARTHEST:.2g} in sum of {STEPS} products with a scipy.sparse.csr_array", _check_pagerank),
 }

@@ -1,0 +1,26 @@
+"""What the in-arcs bring to each row, on the CPU."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from kernels.backend import frozen, over_rows
+from kernels.graph import Array, Csr
+
+
+def arriving(into: Csr, shares: Array) -> Array:
+    """Sum over each row's in-arcs of the share of its other end, float64 [V]."""
+    sums = np.empty(len(shares))
+    arcs = frozen(into.offsets), frozen(into.indices), frozen(shares)
+    over_rows(into, lambda begin, end: _gather(*arcs, begin, end, sums))
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def _gather(offsets: Array, indices: Array, shares: Array, begin: int, end: int, sums: Array) -> None:
+    for row in range(begin, end):
+        total = 0.0
+        for arc in range(offsets[row], offsets[row + 1]):
+            total += shares[indices[arc]]
+        sums[row] = total
