@@ -28,7 +28,7 @@ def verdict(rules: tuple[str, ...], check: Callable[..., None], *args: Any) -> C
     return Certificate(True, "", rules)
 
 
-def require_form(name: str, array: Any, length: int, dtype: np.dtype[Any], kind: type = np.ndarray) -> Array:
+def require_form(name: str, array: Any, length: int, dtype: np.dtype[Any], kind: Any = np.ndarray) -> Array:
     """Return `array`, or raise Broken unless it is an array of this kind (NumPy's or CuPy's), length and type."""
     if not isinstance(array, kind) or array.ndim != 1:
         raise Broken(f"{name} is no array of one dimension")

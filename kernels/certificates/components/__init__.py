@@ -14,8 +14,10 @@ JACM 31(2), 1984 (path halving).
 
 from __future__ import annotations
 
+from typing import Any
+
 from kernels.answers import Certificate, Components
-from kernels.certificates.components.cpu import check_strong, check_weak
+from kernels.backend import is_cupy
 from kernels.certificates.rules import NAMED, verdict
 from kernels.graph import Graph
 
@@ -33,7 +35,7 @@ def certify_wcc(graph: Graph, components: Components) -> Certificate:
 
     O(V + A) time but for the inverse of Ackermann's function, V index entries of memory. Malformed answers do not hold.
     """
-    return verdict(WCC_RULES, check_weak, graph, components)
+    return verdict(WCC_RULES, _backend(graph).check_weak, graph, components)
 
 
 def certify_scc(graph: Graph, components: Components) -> Certificate:
@@ -41,4 +43,14 @@ def certify_scc(graph: Graph, components: Components) -> Certificate:
 
     O(V + A) time, 3 V entries of memory. Malformed answers do not hold; nothing is raised.
     """
-    return verdict(SCC_RULES, check_strong, graph, components)
+    return verdict(SCC_RULES, _backend(graph).check_strong, graph, components)
+
+
+def _backend(graph: Graph) -> Any:
+    if is_cupy(graph):
+        from kernels.certificates.components import cuda
+
+        return cuda
+    from kernels.certificates.components import cpu
+
+    return cpu

@@ -17,7 +17,7 @@ tree problem, 1985.
 from __future__ import annotations
 
 from kernels.answers import Certificate, Forest
-from kernels.certificates.forest.cpu import check
+from kernels.backend import is_cupy
 from kernels.certificates.rules import NAMED, verdict
 from kernels.graph import Graph
 
@@ -39,4 +39,10 @@ def certify_forest(graph: Graph, forest: Forest) -> Certificate:
 
     O((V + A) log V) time, O(V) memory. Malformed answers do not hold; nothing is raised.
     """
-    return verdict(RULES, check, graph, forest)
+    if is_cupy(graph):
+        from kernels.certificates.forest import cuda
+
+        return verdict(RULES, cuda.check, graph, forest)
+    from kernels.certificates.forest import cpu
+
+    return verdict(RULES, cpu.check, graph, forest)

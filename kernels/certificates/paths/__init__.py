@@ -18,8 +18,10 @@ Graph500 benchmark specification, section "Validation". Cormen, Leiserson, Rives
 
 from __future__ import annotations
 
+from typing import Any
+
 from kernels.answers import Certificate, Paths
-from kernels.certificates.paths.cpu import check
+from kernels.backend import is_cupy
 from kernels.certificates.rules import verdict
 from kernels.graph import Graph
 
@@ -37,7 +39,7 @@ def certify_bfs(graph: Graph, paths: Paths) -> Certificate:
 
     O(V + A) time, 4 V index entries of memory at most. Malformed answers do not hold; nothing is raised.
     """
-    return verdict(RULES, check, graph, paths, None)
+    return verdict(RULES, _backend(graph).check, graph, paths, None)
 
 
 def certify_sssp(graph: Graph, paths: Paths) -> Certificate:
@@ -45,4 +47,14 @@ def certify_sssp(graph: Graph, paths: Paths) -> Certificate:
 
     O(V + A) time, 4 V index entries of memory at most. Malformed answers do not hold; nothing is raised.
     """
-    return verdict(RULES, check, graph, paths, graph.out.weights)
+    return verdict(RULES, _backend(graph).check, graph, paths, graph.out.weights)
+
+
+def _backend(graph: Graph) -> Any:
+    if is_cupy(graph):
+        from kernels.certificates.paths import cuda
+
+        return cuda
+    from kernels.certificates.paths import cpu
+
+    return cpu

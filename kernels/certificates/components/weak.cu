@@ -1,0 +1,165 @@
+/* The certificate of weak components (components/__init__.py says what it proves). Returns, in `control`, the first row or arc that
+   breaks each rule.
+
+   Method: an arc between two classes is seen from either end, so the arcs of the class that seems to hold most of them need not
+   be read. Two arcs of each row are united first, then all of the rows that these have not connected to their label: a way from
+   such a row to its label is read from its own end until it meets the label's tree. Trees are grown by a union-find with path
+   halving (Tarjan, van Leeuwen, JACM 31(2), 1984), links by compare-and-swap from the greater root to the smaller one.
+   One launch; a second one, which only a refused answer needs, finds the first arc in the order of the out-arcs.
+
+   Encodings: `parent[v]` is v itself at a root. */
+#include "certificates/labels.cuh"
+
+#define THREADS 512
+#define FIRST_ARCS 2
+
+struct Control {
+    uint32_t barrier, padding;
+    Labels labels;
+    unsigned long long across, apart, first_across;
+};
+
+__device__ __forceinline__ int32_t swap(int32_t* place, int32_t held, int32_t next) {
+    return atomicCAS(place, held, next);
+}
+
+__device__ __forceinline__ int64_t swap(int64_t* place, int64_t held, int64_t next) {
+    return (int64_t)atomicCAS((unsigned long long*)place, (unsigned long long)held, (unsigned long long)next);
+}
+
+__device__ __forceinline__ ROW top(ROW* parent, ROW v) {
+    while (true) {
+        const ROW up = parent[v], above = parent[up];
+        if (up == above) {
+            return up;
+        }
+        parent[v] = above;
+        v = above;
+    }
+}
+
+__device__ __forceinline__ void join(ROW* parent, ROW one, ROW other) {
+    while (true) {
+        one = top(parent, one);
+        other = top(parent, other);
+        if (one == other) {
+            return;
+        }
+        const ROW low = min(one, other), high = max(one, other);
+        if (swap(&parent[high], high, low) == high) {
+            return;
+        }
+    }
+}
+
+/* The commonest label of 32 rows whose arcs lie evenly spread, in all lanes. */
+__device__ ROW giant_class(const int64_t* offsets, int64_t num_rows, const ROW* __restrict__ labels) {
+    const int64_t num_arcs = offsets[num_rows];
+    const ROW label = labels[num_arcs == 0 ? 0 : row_of(offsets, num_rows, num_arcs / 32 * (threadIdx.x & 31))];
+    const int equal = __popc(__match_any_sync(FULL_WARP, label));
+    const int most = __reduce_max_sync(FULL_WARP, equal);
+    return __shfl_sync(FULL_WARP, label, __ffs(__ballot_sync(FULL_WARP, equal == most)) - 1);
+}
+
+__device__ void join_first_arcs(const int64_t* __restrict__ offsets, const ROW* __restrict__ indices, int64_t num_rows,
+                                ROW* parent) {
+    for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
+        const int64_t first = offsets[v], end = min(offsets[v + 1], first + FIRST_ARCS);
+        for (int64_t arc = first; arc < end; ++arc) {
+            join(parent, (ROW)v, indices[arc]);
+        }
+    }
+}
+
+/* Arcs of the rows outside the giant class, and of those that are not connected to their label yet. */
+struct Joining {
+    const ROW* __restrict__ indices;
+    const ROW* __restrict__ labels;
+    ROW giant;
+    ROW* parent;
+    bool across;
+
+    struct Loaded {
+        ROW far, far_label;
+    };
+
+    __device__ __forceinline__ bool skips(int64_t row) const {
+        const ROW label = labels[row];
+        return label == giant && top(parent, (ROW)row) == top(parent, label);
+    }
+
+    __device__ __forceinline__ Loaded load(int64_t, int64_t arc) const {
+        const ROW far = indices[arc];
+        return {far, labels[far]};
+    }
+
+    __device__ __forceinline__ void take(int64_t row, int64_t, const Loaded& seen, bool active) {
+        if (active) {
+            across |= seen.far_label != labels[row];
+            join(parent, (ROW)row, seen.far);
+        }
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+check_weak(const int64_t* offsets, const ROW* indices, const int64_t* in_offsets, const ROW* in_indices, bool symmetric,
+           const ROW* ranks, int64_t num_rows, const ROW* labels, ROW* parent, Control* control) {
+    for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
+        check_label(labels, ranks, num_rows, v, &control->labels);
+        parent[v] = (ROW)v;
+    }
+    grid_barrier(&control->barrier);
+    if (*(volatile unsigned long long*)&control->labels.outside != 0) {
+        return;
+    }
+    join_first_arcs(offsets, indices, num_rows, parent);
+    grid_barrier(&control->barrier);
+    Joining visit = {indices, labels, giant_class(offsets, num_rows, labels), parent, false};
+    walk_arcs(offsets, num_rows, visit);
+    if (!symmetric) {
+        visit.indices = in_indices;
+        walk_arcs(in_offsets, num_rows, visit);
+    }
+    if (visit.across) {
+        control->across = 1;
+    }
+    grid_barrier(&control->barrier);
+    for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
+        if (top(parent, (ROW)v) != top(parent, labels[v])) {
+            note_first(&control->apart, num_rows, v);
+        }
+    }
+}
+
+/* Out-arcs between two classes. */
+struct Crossing {
+    const ROW* __restrict__ indices;
+    const ROW* __restrict__ labels;
+    int64_t num_arcs;
+    unsigned long long* first;
+
+    struct Loaded {
+        ROW far_label;
+    };
+
+    __device__ __forceinline__ bool skips(int64_t) const {
+        return false;
+    }
+
+    __device__ __forceinline__ Loaded load(int64_t, int64_t arc) const {
+        return {labels[indices[arc]]};
+    }
+
+    __device__ __forceinline__ void take(int64_t row, int64_t arc, const Loaded& seen, bool active) {
+        if (active && labels[row] != seen.far_label) {
+            note_first(first, num_arcs, arc);
+        }
+    }
+};
+
+/* The first arc between two classes in the order of the out-arcs. */
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+find_across(const int64_t* offsets, const ROW* indices, int64_t num_rows, int64_t num_arcs, const ROW* labels, Control* control) {
+    Crossing visit = {indices, labels, num_arcs, &control->first_across};
+    walk_arcs(offsets, num_rows, visit);
+}
