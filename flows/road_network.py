@@ -5,13 +5,14 @@ from __future__ import annotations
 from prefect import flow
 
 from flows.tasks import draw, ingest, lay_out, prove_all, publish, read_run, run_name, run_stages, show
+from pipeline.config import Choice
 from pipeline.manifest import Folder
 from pipeline.stages import require_sources
 from pipeline.workspace import workspace
 
 
 @flow(name="road-network", flow_run_name=run_name, persist_result=False)
-def road_network(run: str = "conf/runs/new-york.toml", sources: list[int] | None = None) -> Folder:
+def road_network(run: str = "conf/runs/new-york.toml", sources: list[int] | None = None, backend: Choice | None = None) -> Folder:
     """Ingest the roads with their coordinates, lay them out in windows, measure distances, forest and components, prove, publish.
 
     Parameters
@@ -20,18 +21,21 @@ def road_network(run: str = "conf/runs/new-york.toml", sources: list[int] | None
         The run's file.
     sources
         External ids of the crossings to measure from, instead of the file's.
+    backend
+        Where it computes, instead of the file's: `cpu`, `gpu`, or `auto`, the GPU where there is one.
     """
-    config = read_run(run, sources, order="windowed")  # neighbours on the map stay neighbours in memory
+    config = read_run(run, "windowed", sources=sources, backend=backend)  # neighbours on the map stay neighbours in memory
     with workspace(config.output) as work:
         edges = ingest(config.graph, work)
-        graph = lay_out(edges, config.layout, work)
+        graph = lay_out(config, edges, work)
         require_sources(graph, config.sources)
         distances = run_stages(config, graph, ("bfs", "sssp"), work)
         forest = run_stages(config, graph, ("mst",), work)
         components = run_stages(config, graph, ("wcc", "scc"), work)
-        answers = distances + forest + components
+        ranks = run_stages(config, graph, ("pagerank",), work)
+        answers = distances + forest + components + ranks
         proofs = prove_all(config, graph, answers, work)
-        report = draw(config.graph.title, edges, graph, answers, proofs, work)
+        report = draw(config, edges, graph, answers, proofs, work)
         published = publish(config, edges, graph, answers, proofs, report)
         show(published)
     return published

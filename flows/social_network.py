@@ -1,18 +1,21 @@
-"""The social network: which circles it falls into, and how many handshakes lie between two people of one."""
+"""The social network: which circles it falls into, how many handshakes lie between two people of one, and who stands out."""
 
 from __future__ import annotations
 
 from prefect import flow
 
 from flows.tasks import draw, ingest, lay_out, prove_all, publish, read_run, run_name, run_stages, show
+from pipeline.config import Choice
 from pipeline.manifest import Folder
 from pipeline.stages import require_sources
 from pipeline.workspace import workspace
 
 
 @flow(name="social-network", flow_run_name=run_name, persist_result=False)
-def social_network(run: str = "conf/runs/facebook.toml", sources: list[int] | None = None) -> Folder:
-    """Ingest the ties, lay people out by degree, name and prove their circles, then handshakes and backbone, and publish.
+def social_network(
+    run: str = "conf/runs/facebook.toml", sources: list[int] | None = None, backend: Choice | None = None
+) -> Folder:
+    """Ingest the ties, lay people out by degree, name and prove their circles, then handshakes, backbone and ranks, publish.
 
     Parameters
     ----------
@@ -20,19 +23,22 @@ def social_network(run: str = "conf/runs/facebook.toml", sources: list[int] | No
         The run's file.
     sources
         External ids of the people to count handshakes from, instead of the file's.
+    backend
+        Where it computes, instead of the file's: `cpu`, `gpu`, or `auto`, the GPU where there is one.
     """
-    config = read_run(run, sources, order="degree")  # the few that everybody knows come first
+    config = read_run(run, "degree", sources=sources, backend=backend)  # the few that everybody knows come first
     with workspace(config.output) as work:
         edges = ingest(config.graph, work)
-        graph = lay_out(edges, config.layout, work)
+        graph = lay_out(config, edges, work)
         require_sources(graph, config.sources)
         circles = run_stages(config, graph, ("wcc", "scc"), work)
         proofs = prove_all(config, graph, circles, work)  # cheap, so a graph gone wrong stops here
         handshakes = run_stages(config, graph, ("bfs", "sssp"), work)
         backbone = run_stages(config, graph, ("mst",), work)
-        proofs += prove_all(config, graph, handshakes + backbone, work)
-        answers = circles + handshakes + backbone
-        report = draw(config.graph.title, edges, graph, answers, proofs, work)
+        ranks = run_stages(config, graph, ("pagerank",), work)
+        proofs += prove_all(config, graph, handshakes + backbone + ranks, work)
+        answers = circles + handshakes + backbone + ranks
+        report = draw(config, edges, graph, answers, proofs, work)
         published = publish(config, edges, graph, answers, proofs, report)
         show(published)
     return published

@@ -23,7 +23,8 @@ import pipeline.report
 import pipeline.stages
 import pipeline.verify
 from flows.embedded import guard_embedded_server
-from pipeline.config import GraphConfig, LayoutConfig, RunConfig, StageName, load_run
+from pipeline.backend import choose
+from pipeline.config import GraphConfig, RunConfig, StageName, load_run
 from pipeline.manifest import Folder
 
 P = ParamSpec("P")
@@ -60,31 +61,31 @@ def ingest(graph: GraphConfig, work: Path) -> Folder:
 
 
 @step("graph")
-def lay_out(edges: Folder, layout: LayoutConfig, work: Path) -> Folder:
+def lay_out(run: RunConfig, edges: Folder, work: Path) -> Folder:
     """Clean the edge list and store the graph."""
-    log.info("graph: started, %s order", layout.order)
-    return pipeline.layout.lay_out(edges, layout, work)
+    log.info("graph: started, %s order", run.layout.order)
+    return pipeline.layout.lay_out(edges, run.layout, work)
 
 
 @step("stage", run_name="{stage}")
-def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], work: Path) -> Folder:
+def run_stage(run: RunConfig, graph: Folder, stage: StageName, work: Path) -> Folder:
     """Run one algorithm and write its table."""
     log.info("%s: started", stage)
-    return pipeline.stages.run_stage(graph, stage, sources, work)
+    return pipeline.stages.run_stage(graph, stage, run.sources, work, choose(run.backend))
 
 
 @step("certificate", run_name="certificate of {answer.manifest.step}")
-def prove(graph: Folder, answer: Folder, oracle: bool, work: Path) -> Folder:
-    """Prove an answer's table."""
+def prove(run: RunConfig, graph: Folder, answer: Folder, work: Path) -> Folder:
+    """Prove an answer's table, and compare it with the oracle where the run asks for it."""
     log.info("proof-%s: started", answer.manifest.step)
-    return pipeline.verify.prove(graph, answer, oracle, work)
+    return pipeline.verify.prove(graph, answer, run.oracle, work, choose(run.backend))
 
 
 @step("report")
-def draw(name: str, edges: Folder, graph: Folder, answers: Sequence[Folder], proofs: Sequence[Folder], work: Path) -> Folder:
+def draw(run: RunConfig, edges: Folder, graph: Folder, answers: Sequence[Folder], proofs: Sequence[Folder], work: Path) -> Folder:
     """Draw the report."""
     log.info("report: started")
-    return pipeline.report.draw(name, edges, graph, answers, proofs, work)
+    return pipeline.report.draw(run.graph.title, edges, graph, answers, proofs, work, choose(run.backend))
 
 
 @step("publish")
@@ -93,7 +94,8 @@ def publish(
 ) -> Folder:
     """Publish the proved tables."""
     log.info("publish: started")
-    return pipeline.publish.publish(run.output, run.graph.title, edges, graph, answers, proofs, report, run.keep)
+    name, backend = run.graph.title, choose(run.backend)
+    return pipeline.publish.publish(run.output, name, edges, graph, answers, proofs, report, run.keep, backend)
 
 
 @step("artifacts")
@@ -104,17 +106,22 @@ def show(published: Folder) -> None:
 
 def run_stages(run: RunConfig, graph: Folder, stages: Sequence[StageName], work: Path) -> list[Folder]:
     """Run those of `stages` that the run asks for."""
-    return [run_stage(graph, stage, run.sources, work) for stage in stages if stage in run.stages]
+    return [run_stage(run, graph, stage, work) for stage in stages if stage in run.stages]
 
 
 def prove_all(run: RunConfig, graph: Folder, answers: Sequence[Folder], work: Path) -> list[Folder]:
-    """Prove every answer, and compare it with the oracle where the run asks for it."""
-    return [prove(graph, answer, run.oracle, work) for answer in answers]
+    """Prove every answer."""
+    return [prove(run, graph, answer, work) for answer in answers]
 
 
-def read_run(path: str, sources: Sequence[int] | None, order: str) -> RunConfig:
-    """Read a run's file; `sources` replace its own, and `order` is the layout's unless the file states one. Raises BadConfig."""
-    run = load_run(Path(path)) if sources is None else load_run(Path(path), sources=sources)
+def read_run(path: str, order: str, **changes: Any) -> RunConfig:
+    """Read a run's file and choose its backend, once for all tasks.
+
+    Those of `changes` that are not None replace the file's values; `order` is the layout's unless the file states one. Raises
+    BadConfig.
+    """
+    run = load_run(Path(path), **{name: value for name, value in changes.items() if value is not None})
+    run = run.model_copy(update={"backend": choose(run.backend)})
     if "order" in run.layout.model_fields_set:
         return run
     return run.model_copy(update={"layout": run.layout.model_copy(update={"order": order})})

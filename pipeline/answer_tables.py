@@ -1,4 +1,7 @@
-"""From an answer, whose arrays speak of rows, to its table, which speaks of external ids, and back, for each form of answer."""
+"""From an answer, whose arrays speak of rows, to its table, which speaks of external ids, and back, for each form of answer.
+
+Rows and ids are translated where the graph's arrays are; a table is in this machine's memory.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kernels.answers import Components, Forest, Paths
+from kernels.answers import Components, Forest, Paths, Ranks
+from kernels.cuda import to_host
 from kernels.graph import ID, NO_ROW, UNREACHED, Array, Graph
 from pipeline.errors import ProofFailed
 
@@ -31,9 +35,10 @@ class Form:
 
 
 def rows_of(graph: Graph, ids: Array) -> Array:
-    """Rows of external ids (int64); NO_ROW for one that the graph does not have."""
+    """Rows of external ids (int64), where the graph's arrays are; NO_ROW for one that the graph does not have."""
+    ids = np.asarray(ids, like=graph.ids)
     if not graph.num_vertices:
-        return np.full(len(ids), NO_ROW, graph.rows_by_id.dtype)
+        return np.full(len(ids), NO_ROW, graph.rows_by_id.dtype, like=graph.ids)
     places = np.searchsorted(graph.ids, ids, sorter=graph.rows_by_id)
     rows = graph.rows_by_id[np.minimum(places, graph.num_vertices - 1)]
     rows[graph.ids[rows] != ids] = NO_ROW
@@ -41,13 +46,13 @@ def rows_of(graph: Graph, ids: Array) -> Array:
 
 
 def _path_batch(graph: Graph, paths: Paths, schema: pa.Schema) -> pa.RecordBatch:
-    distance = paths.distance[graph.rows_by_id]
+    distance = to_host(paths.distance[graph.rows_by_id])
     predecessor = paths.predecessor[graph.rows_by_id]
     columns = [
-        pa.array(np.full(graph.num_vertices, graph.ids[paths.source], ID)),
-        pa.array(graph.ids[graph.rows_by_id]),
+        pa.array(np.full(graph.num_vertices, int(graph.ids[paths.source]), ID)),
+        _column(graph.ids[graph.rows_by_id]),
         pa.array(distance, mask=distance == UNREACHED),
-        pa.array(graph.ids[predecessor], mask=predecessor == NO_ROW),
+        pa.array(to_host(graph.ids[predecessor]), mask=to_host(predecessor == NO_ROW)),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
@@ -56,26 +61,26 @@ def _read_paths(graph: Graph, table: pa.Table) -> Paths:
     _require_vertices(graph, table)
     source = table["source"][0].as_py()
     distance, predecessor = table["distance"], table["predecessor"]
-    length = _numpy(table, "distance", null=UNREACHED)
-    if (length < 0).sum() != distance.null_count:
+    length = _array(graph, distance.fill_null(pa.scalar(UNREACHED, distance.type)))
+    if int((length < 0).sum()) != distance.null_count:
         raise ProofFailed(f"source {source}: a distance is negative")
-    before = np.full(table.num_rows, NO_ROW, graph.rows_by_id.dtype)
-    before[predecessor.is_valid().to_numpy()] = _existing_rows(graph, predecessor.drop_null().to_numpy())
-    (row,) = _existing_rows(graph, np.array([source], ID))
-    return Paths(int(row), _by_row(graph, length), _by_row(graph, before))
+    before = np.full(table.num_rows, NO_ROW, graph.rows_by_id.dtype, like=graph.ids)
+    before[_array(graph, predecessor.is_valid())] = _existing_rows(graph, predecessor.drop_null())
+    (row,) = _existing_rows(graph, table["source"][:1]).tolist()
+    return Paths(row, _by_row(graph, length), _by_row(graph, before))
 
 
 def _forest_batch(graph: Graph, forest: Forest, schema: pa.Schema) -> pa.RecordBatch:
     weights = forest.weights.astype(schema.field("weight").type.to_pandas_dtype(), copy=False)
     columns = [graph.ids[forest.src], graph.ids[forest.dst], weights, graph.ids[forest.labels[forest.src]]]
-    return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=schema)
+    return pa.RecordBatch.from_arrays([_column(column) for column in columns], schema=schema)
 
 
 def _read_forest(graph: Graph, table: pa.Table) -> Forest:
-    src, dst, tree = (_existing_rows(graph, _numpy(table, column)) for column in ("src", "dst", "labels"))
-    weights = _numpy(table, "weight")
+    src, dst, tree = (_existing_rows(graph, table[column]) for column in ("src", "dst", "labels"))
+    weights = _array(graph, table["weight"])
     stored = np.dtype(np.int64) if graph.out.weights is None else graph.out.weights.dtype
-    labels = np.arange(graph.num_vertices, dtype=graph.rows_by_id.dtype)
+    labels = np.arange(graph.num_vertices, dtype=graph.rows_by_id.dtype, like=graph.ids)
     labels[src] = tree
     labels[dst] = tree
     if not (labels[src] == tree).all() or not (labels[dst] == tree).all():
@@ -88,31 +93,39 @@ def _read_forest(graph: Graph, table: pa.Table) -> Forest:
 
 def _component_batch(graph: Graph, components: Components, schema: pa.Schema) -> pa.RecordBatch:
     columns = [graph.ids[graph.rows_by_id], graph.ids[components.labels[graph.rows_by_id]]]
-    return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=schema)
+    return pa.RecordBatch.from_arrays([_column(column) for column in columns], schema=schema)
 
 
 def _read_components(graph: Graph, table: pa.Table) -> Components:
     _require_vertices(graph, table)
-    return Components(_by_row(graph, _existing_rows(graph, _numpy(table, "labels"))))
+    return Components(_by_row(graph, _existing_rows(graph, table["labels"])))
+
+
+def _rank_batch(graph: Graph, ranks: Ranks, schema: pa.Schema) -> pa.RecordBatch:
+    columns = [graph.ids[graph.rows_by_id], ranks.ranks[graph.rows_by_id]]
+    return pa.RecordBatch.from_arrays([_column(column) for column in columns], schema=schema)
+
+
+def _read_ranks(graph: Graph, table: pa.Table) -> Array:
+    """The ranks alone, float64 [V]: a table does not say how they were found."""
+    _require_vertices(graph, table)
+    return _by_row(graph, _array(graph, table["pagerank"]))
 
 
 PATHS = Form(_path_batch, _read_paths)
 FOREST = Form(_forest_batch, _read_forest)
 COMPONENTS = Form(_component_batch, _read_components)
+RANKS = Form(_rank_batch, _read_ranks)
 
 
 def _require_vertices(graph: Graph, table: pa.Table) -> None:
-    if not np.array_equal(_numpy(table, "vertex"), graph.ids[graph.rows_by_id]):
+    if not np.array_equal(_array(graph, table["vertex"]), graph.ids[graph.rows_by_id]):
         raise ProofFailed("the vertex column is not the graph's vertices, each once, ascending")
 
 
-def _numpy(table: pa.Table, column: str, null: int | None = None) -> Array:
-    values = table[column]
-    return (values if null is None else values.fill_null(pa.scalar(null, values.type))).to_numpy()
-
-
-def _existing_rows(graph: Graph, ids: Array) -> Array:
-    """Rows of external ids. Raises ProofFailed for one that the graph does not have."""
+def _existing_rows(graph: Graph, column: pa.ChunkedArray) -> Array:
+    """Rows of a column of external ids. Raises ProofFailed for one that the graph does not have."""
+    ids = _array(graph, column)
     rows = rows_of(graph, ids)
     for wrong in ids[rows == NO_ROW][:1]:
         raise ProofFailed(f"vertex {wrong} is not in the graph")
@@ -124,3 +137,12 @@ def _by_row(graph: Graph, ascending: Array) -> Array:
     values = np.empty_like(ascending)
     values[graph.rows_by_id] = ascending
     return values
+
+
+def _column(array: Array) -> pa.Array:
+    return pa.array(to_host(array))
+
+
+def _array(graph: Graph, column: pa.ChunkedArray) -> Array:
+    """A column without nulls, where the graph's arrays are."""
+    return np.asarray(column.to_numpy(), like=graph.ids)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
-from kernels.cuda import device_count
+from kernels.cuda import device_count, to_device
+from kernels.graph import Graph
+from pipeline.config import Choice
 from pipeline.errors import BadConfig
+from pipeline.manifest import Folder
+from pipeline.stored_graph import open_graph
 
 Backend = Literal["cpu", "gpu"]
-Choice = Literal["auto", "cpu", "gpu"]
+DRIVER = Path("/proc/driver/nvidia/version")
+
+_on_gpu: dict[str, Graph] = {}  # by digest; the last graph alone
 
 
 def choose(choice: Choice) -> Backend:
@@ -24,3 +31,47 @@ def choose(choice: Choice) -> Backend:
     if choice == "gpu" and not device_count():
         raise BadConfig("backend: a GPU is asked for, but CuPy is not installed (pip install 'graphmill[gpu]') or finds none")
     return choice
+
+
+def open_on(graph: Folder, backend: Backend) -> Graph:
+    """Open a stored graph where its arrays are to be. Raises Damaged as `open_graph`.
+
+    The GPU keeps the last graph, so that the steps of a run bring it there once.
+    """
+    if backend == "cpu":
+        return open_graph(graph)
+    if graph.digest not in _on_gpu:
+        _on_gpu.clear()  # first, so that there is room
+        _on_gpu[graph.digest] = to_device(open_graph(graph))
+    return _on_gpu[graph.digest]
+
+
+def wait_for(backend: Backend) -> None:
+    """Return when a GPU has done what it was asked; its kernels return before."""
+    if backend == "gpu":
+        import cupy
+
+        cupy.cuda.get_current_stream().synchronize()
+
+
+def gpu() -> dict[str, str]:
+    """Name of the current GPU, and versions of its driver, of CUDA at run time and of CuPy."""
+    import cupy
+
+    properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+    cuda = cupy.cuda.runtime.runtimeGetVersion()
+    return {
+        "gpu": properties["name"].decode(),
+        "driver": _driver(),
+        "cuda": f"{cuda // 1000}.{cuda % 1000 // 10}",
+        "cupy": cupy.__version__,
+    }
+
+
+def _driver() -> str:
+    """The driver's own version; the runtime only says which CUDA it bears."""
+    try:
+        words = DRIVER.read_text(encoding="utf-8").splitlines()[0].split()
+    except (OSError, IndexError):
+        return "unknown"
+    return next((word for word in words if word[:1].isdigit()), "unknown")

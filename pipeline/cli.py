@@ -25,6 +25,7 @@ lays it out, runs its stages, proves every answer, and publishes one table a sta
 * `bfs`, `sssp`: source, vertex, distance, predecessor
 * `mst`: src, dst, weight, labels
 * `wcc`, `scc`: vertex, labels
+* `pagerank`: vertex, pagerank
 
 Read them with `pandas.read_parquet("DIR/latest/bfs")`, or in DuckDB with `FROM 'DIR/latest/bfs/*.parquet'`. The page
 `DIR/latest/report.html` shows what came out. A second run over the same graph only does what has changed.
@@ -47,6 +48,7 @@ def run(
     sha256: str | None = None,
     order: str | None = None,
     oracle: Annotated[bool | None, Parameter(negative="")] = None,
+    backend: str | None = None,
 ) -> None:
     """Run a configuration, or any graph file directly.
 
@@ -65,7 +67,7 @@ def run(
     out
         Folder of the tables: `latest` there is the newest run. Required for a graph file.
     stages
-        Comma-separated, of bfs, sssp, mst, wcc, scc; all by default.
+        Comma-separated, of bfs, sssp, mst, wcc, scc, pagerank; all by default.
     source
         External id of a source of bfs and sssp; repeat it for more. Default: the vertex of highest out-degree.
     directed
@@ -80,11 +82,13 @@ def run(
         Row order of the stored graph: degree (default), windowed (for roads) or source.
     oracle
         Also compare every answer with a second solver.
+    backend
+        cpu, gpu, or auto (default): the GPU where there is one. The tables are the same.
     """
     config = _config(
         graph,
         {"source": graph, "directed": directed, "format": format, "coordinates": coordinates, "sha256": sha256},
-        {"output": out, "stages": _listed(stages), "sources": source, "oracle": oracle},
+        {"output": out, "stages": _listed(stages), "sources": source, "oracle": oracle, "backend": backend},
         order,
     )
     from pipeline.run import run as run_all

@@ -17,7 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, 
 from pipeline.errors import BadConfig
 
 Format = Literal["auto", "dimacs", "arcs", "snap", "matrix-market", "gra", "pace", "csv", "tsv", "parquet"]
-StageName = Literal["bfs", "sssp", "mst", "wcc", "scc"]
+Choice = Literal["auto", "cpu", "gpu"]
+StageName = Literal["bfs", "sssp", "mst", "wcc", "scc", "pagerank"]
 STAGES: tuple[StageName, ...] = get_args(StageName)
 MIB = 2**20
 _URL = re.compile("[a-zA-Z][a-zA-Z0-9+.-]+:/")
@@ -141,6 +142,8 @@ class RunConfig(Model):
         External ids for `bfs` and `sssp`; empty takes the vertex of highest out-degree, the smallest id among equals.
     oracle : bool
         Also compare every answer with a second solver.
+    backend : str
+        Where layout, stages and proofs run: `cpu`, `gpu`, or `auto`, the GPU where there is one. The tables do not depend on it.
     keep : int
         How many runs stay in the output folder; 0 keeps all.
     """
@@ -151,6 +154,7 @@ class RunConfig(Model):
     stages: tuple[StageName, ...] = Field(default=STAGES, min_length=1)
     sources: tuple[Annotated[NonNegativeInt, Field(lt=2**63)], ...] = ()
     oracle: bool = False
+    backend: Choice = "auto"
     keep: NonNegativeInt = 0
 
     @field_validator("output")

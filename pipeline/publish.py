@@ -24,6 +24,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from pipeline import manifest, tables
+from pipeline.backend import Backend, gpu
 from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.manifest import FileEntry, Folder, Manifest
 
@@ -42,6 +43,7 @@ def publish(
     proofs: Sequence[Folder],
     report: Folder | None,
     keep: int = 0,
+    backend: Backend = "cpu",
 ) -> Folder:
     """Publish the proved answers of one graph as a run.
 
@@ -55,6 +57,8 @@ def publish(
         What the steps wrote. Every answer needs a proof of exactly its content; coordinates become a table too.
     keep : int
         How many runs stay, the newest ones; 0 keeps all.
+    backend : {"cpu", "gpu"}
+        Where this run computed; a step says of itself where it was computed, which may have been in a run before.
 
     Returns
     -------
@@ -89,9 +93,8 @@ def publish(
             "tables": _tables(fresh, edges.facts["weight"]),
             "proofs": {proof.facts["stage"]: proof.facts for proof in proofs},
             "steps": {step.manifest.step: _summary(step) for step in steps},
-            "versions": {"python": platform.python_version(), **{library: version(library) for library in LIBRARIES}},
-            "backend": "cpu",
-            "machine": {"system": platform.system(), "architecture": platform.machine(), "cpus": os.cpu_count()},
+            "backend": backend,
+            **_surroundings(backend),
         }
         content = Manifest(
             "run", key, inputs, {"name": name}, facts, files, manifest.code_version(),
@@ -191,7 +194,24 @@ def _tables(fresh: Path, weight: str | None) -> dict[str, Any]:
 
 
 def _summary(step: Folder) -> dict[str, Any]:
-    return {"seconds": step.manifest.seconds, "reused": step.reused, "key": step.manifest.key, "created": step.manifest.created}
+    summary = {
+        "seconds": step.manifest.seconds,
+        "reused": step.reused,
+        "key": step.manifest.key,
+        "created": step.manifest.created,
+    }
+    return summary | ({"backend": step.facts["backend"]} if "backend" in step.facts else {})
+
+
+def _surroundings(backend: Backend) -> dict[str, dict[str, Any]]:
+    """The machine and the versions of what computes."""
+    versions = {"python": platform.python_version(), **{library: version(library) for library in LIBRARIES}}
+    machine = {"system": platform.system(), "architecture": platform.machine(), "cpus": os.cpu_count()}
+    if backend == "gpu":
+        found = gpu()
+        machine["gpu"] = found.pop("gpu")
+        versions |= found
+    return {"versions": versions, "machine": machine}
 
 
 @contextmanager

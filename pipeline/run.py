@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pipeline.backend import choose
 from pipeline.config import RunConfig
 from pipeline.ingest import ingest
 from pipeline.layout import lay_out
@@ -15,12 +16,12 @@ from pipeline.workspace import workspace
 
 def run(config: RunConfig) -> Folder:
     """Ingest, lay out, answer, prove, report and publish; return the published run. Raises GraphmillError."""
-    name = config.graph.title
+    name, backend = config.graph.title, choose(config.backend)
     with workspace(config.output) as work:
         edges = ingest(config.graph, work)
         graph = lay_out(edges, config.layout, work)
         require_sources(graph, config.sources)
-        answers = [run_stage(graph, stage, config.sources, work) for stage in config.stages]
-        proofs = [prove(graph, answer, config.oracle, work) for answer in answers]
-        report = draw(name, edges, graph, answers, proofs, work)
-        return publish(config.output, name, edges, graph, answers, proofs, report, config.keep)
+        answers = [run_stage(graph, stage, config.sources, work, backend) for stage in config.stages]
+        proofs = [prove(graph, answer, config.oracle, work, backend) for answer in answers]
+        report = draw(name, edges, graph, answers, proofs, work, backend)
+        return publish(config.output, name, edges, graph, answers, proofs, report, config.keep, backend)

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from kernels.graph import ID, NO_ROW, Graph
 from pipeline import tables
-from pipeline.answer_tables import COMPONENTS, FOREST, PATHS, Form, rows_of
+from pipeline.answer_tables import COMPONENTS, FOREST, PATHS, RANKS, Form, rows_of
+from pipeline.backend import Backend, open_on, wait_for
 from pipeline.cluster import map_in_order
 from pipeline.config import StageName
 from pipeline.errors import BadInput, BadSource
@@ -34,12 +35,15 @@ class Stage:
         Where they are, `module:function`; imported when they run, because compiled code is slow to load.
     form : Form
         How its answers lie in its table. Those of form PATHS have sources.
+    exact : bool
+        Whether the table has the same bytes on every backend; where not, they are equal to a stated tolerance.
     """
 
     title: str
     kernel: str
     certificate: str
     form: Form
+    exact: bool = True
 
     @property
     def has_sources(self) -> bool:
@@ -55,10 +59,11 @@ BY_NAME: dict[StageName, Stage] = {
     ),
     "wcc": Stage("Weakly connected components", "kernels.wcc:wcc", "kernels.certificates:certify_wcc", COMPONENTS),
     "scc": Stage("Strongly connected components", "kernels.scc:scc", "kernels.certificates:certify_scc", COMPONENTS),
+    "pagerank": Stage("PageRank", "kernels.pagerank:pagerank", "kernels.certificates:certify_pagerank", RANKS, exact=False),
 }
 
 
-def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], work: Path) -> Folder:
+def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], work: Path, backend: Backend = "cpu") -> Folder:
     """Run one algorithm and write its table.
 
     Parameters
@@ -69,6 +74,8 @@ def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], work: Pat
         One of `BY_NAME`; the folder is `work / stage`.
     sources : sequence of int
         External ids, for the stages that have sources; empty takes `default_source`.
+    backend : {"cpu", "gpu"}
+        Where the kernel runs. The table is the same, and so is the step's key, but for a stage that is not `exact`.
 
     Returns
     -------
@@ -83,13 +90,15 @@ def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], work: Pat
         The weights are so large that a sum of them does not fit 64 bits.
     """
     described = BY_NAME[stage]
-    asked = {"sources": sorted(sources)} if described.has_sources else {}
+    asked: dict[str, Any] = {"sources": sorted(sources)} if described.has_sources else {}
+    if not described.exact:
+        asked["backend"] = backend
 
     def write(folder: Path) -> dict[str, Any]:
-        opened = open_graph(graph)
+        opened = open_on(graph, backend)
         weight = graph.facts["weight"]
-        clock = Clock()
-        facts: dict[str, Any] = {"backend": "cpu", "weight": weight}
+        clock = Clock(backend)
+        facts: dict[str, Any] = {"backend": backend, "weight": weight}
         solve = clock.timed(resolve_name(described.kernel))
         schema = tables.schema(stage, weight)
 
@@ -98,7 +107,7 @@ def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], work: Pat
 
         if described.has_sources:
             facts["sources"] = _existing(opened, asked["sources"])
-            batches = map_in_order(batch, rows_of(opened, np.array(facts["sources"], ID)).tolist())
+            batches = map_in_order(batch, rows_of(opened, np.array(facts["sources"], ID)).tolist(), backend)
         else:
             batches = iter([batch()])
         try:
@@ -125,18 +134,19 @@ def default_source(graph: Graph) -> int:
 class Clock:
     """Seconds spent in the functions it times, from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, backend: Backend) -> None:
         self.seconds = 0.0
+        self._backend = backend
 
     def timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, its wall time added to `seconds`."""
 
         def run(*arguments: Any) -> Any:
             started = time.perf_counter()
-            try:
-                return function(*arguments)
-            finally:
-                self.seconds += time.perf_counter() - started
+            answer = function(*arguments)
+            wait_for(self._backend)
+            self.seconds += time.perf_counter() - started
+            return answer
 
         return run
 

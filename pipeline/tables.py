@@ -49,6 +49,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     ),
     "wcc": _COMPONENTS,
     "scc": _COMPONENTS,
+    "pagerank": (_VERTEX, Column("pagerank", "float64", "share of 1")),
     "coordinates": (_VERTEX, Column("x", "float64", "degrees, east"), Column("y", "float64", "degrees, north")),
 }
 

@@ -19,17 +19,17 @@ from kernels.answers import Certificate
 from kernels.graph import Graph
 from pipeline import tables
 from pipeline.answer_tables import Form
+from pipeline.backend import Backend, open_on
 from pipeline.cluster import map_in_order
 from pipeline.config import StageName
 from pipeline.errors import ProofFailed
 from pipeline.manifest import Folder, check, make
 from pipeline.stages import BY_NAME
-from pipeline.stored_graph import open_graph
 
 TABLE_RULE = "the table has its schema, every vertex once and in order, and only ids of the graph"
 
 
-def prove(graph: Folder, answer: Folder, oracle: bool, work: Path) -> Folder:
+def prove(graph: Folder, answer: Folder, oracle: bool, work: Path, backend: Backend = "cpu") -> Folder:
     """Check an answer's table against the stored graph.
 
     Parameters
@@ -38,12 +38,14 @@ def prove(graph: Folder, answer: Folder, oracle: bool, work: Path) -> Folder:
         The stored graph, and what `run_stage` wrote.
     oracle : bool
         Also solve with a second solver, and compare.
+    backend : {"cpu", "gpu"}
+        Where the certificate and the oracle run; an oracle that has no solver for a GPU here runs on the CPU.
 
     Returns
     -------
     Folder
-        `work / "proof-STAGE"`, without files. Facts: `stage`, `holds`, `rules`, `seconds`, `oracle` (null, or `rules` and
-        `seconds`).
+        `work / "proof-STAGE"`, without files. Facts: `stage`, `backend`, `holds`, `rules`, `seconds`, `oracle` (null, or
+        `rules` and `seconds`).
 
     Raises
     ------
@@ -54,36 +56,32 @@ def prove(graph: Folder, answer: Folder, oracle: bool, work: Path) -> Folder:
 
     def write(_: Path) -> dict[str, Any]:
         check(answer)
-        opened = open_graph(graph)
-        certify = resolve_name(BY_NAME[stage].certificate)
-        started = time.perf_counter()
-        rules = _require(answer, map_in_order(lambda read: certify(opened, read()), _answers(opened, answer)))
-        facts: dict[str, Any] = {
-            "stage": stage,
-            "holds": True,
-            "rules": [TABLE_RULE, *rules],
-            "seconds": round(time.perf_counter() - started, 6),
-            "oracle": None,
-        }
+        rules, seconds = _require(graph, answer, resolve_name(BY_NAME[stage].certificate), backend)
+        facts: dict[str, Any] = {"stage": stage, "backend": backend, "holds": True, "oracle": None}
+        facts |= {"rules": [TABLE_RULE, *rules], "seconds": seconds}
         if oracle:
             from kernels.oracle import oracle as solve_again
+            from kernels.oracle import solves_on_gpu
 
-            started = time.perf_counter()
-            rules = _require(answer, map_in_order(lambda read: solve_again(opened, stage, read()), _answers(opened, answer)))
-            facts["oracle"] = {"rules": list(rules), "seconds": round(time.perf_counter() - started, 6)}
+            where = backend if solves_on_gpu(graph.facts["arcs"]) else "cpu"
+            rules, seconds = _require(graph, answer, lambda opened, found: solve_again(opened, stage, found), where)
+            facts["oracle"] = {"rules": rules, "seconds": seconds}
         return facts
 
     inputs = {"graph": graph.digest, "answer": answer.digest}
     return make(work / f"proof-{stage}", f"proof-{stage}", inputs, {"oracle": oracle}, write)
 
 
-def _require(answer: Folder, verdicts: Iterator[Certificate]) -> tuple[str, ...]:
+def _require(graph: Folder, answer: Folder, prove: Callable[..., Certificate], backend: Backend) -> tuple[list[str], float]:
+    """Rules by which `prove(graph, answer)` holds for every answer of a table, and seconds. Raises ProofFailed."""
+    opened = open_on(graph, backend)
+    started = time.perf_counter()
     rules: tuple[str, ...] = ()
-    for verdict in verdicts:
+    for verdict in map_in_order(lambda read: prove(opened, read()), _answers(opened, answer), backend):
         rules = verdict.rules
         if not verdict.holds:
             raise ProofFailed(f"{answer.manifest.step}: {verdict.reason}")
-    return rules
+    return list(rules), round(time.perf_counter() - started, 6)
 
 
 def _answers(graph: Graph, answer: Folder) -> Iterator[Callable[[], Any]]:

@@ -67,3 +67,19 @@ def strong_components(edges: EdgeList) -> dict[int, int]:
     """The smallest vertex that each vertex reaches and is reached from."""
     reach = {vertex: set(paths(edges, vertex, weighted=False)[0]) for vertex in edges.ids}
     return {vertex: min(other for other in reach[vertex] if vertex in reach[other]) for vertex in edges.ids}
+
+
+def pagerank(edges: EdgeList, damping: float = 0.85, steps: int = 200) -> dict[int, float]:
+    """The share of a surfer's time on each vertex: along a random arc by `damping`, else, and where there is none, anywhere."""
+    out: dict[int, list[int]] = {vertex: [] for vertex in edges.ids}
+    for src, dst in edges.arcs():
+        out[src].append(dst)
+    ranks = dict.fromkeys(out, 1 / len(out))
+    for _ in range(steps):
+        anywhere = (1 - damping + damping * sum(ranks[vertex] for vertex in out if not out[vertex])) / len(out)
+        following = dict.fromkeys(out, anywhere)
+        for src, heads in out.items():
+            for dst in heads:
+                following[dst] += damping * ranks[src] / len(heads)
+        ranks = following
+    return ranks

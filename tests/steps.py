@@ -70,6 +70,8 @@ def path_table(stage: str, ids: np.ndarray, weight: int) -> pa.Table:
     elif stage == "mst":
         weights = np.full(len(ids) - 1, weight, np.int32)
         columns = {"src": ids[:-1], "dst": ids[1:], "weight": weights, "labels": first[:-1]}
+    elif stage == "pagerank":
+        columns = {"vertex": ids, "pagerank": np.full(len(ids), 1 / len(ids))}
     else:
         columns = {"vertex": ids, "labels": first}
     return pa.table(columns).cast(tables.schema(stage, WEIGHT))

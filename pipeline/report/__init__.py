@@ -10,10 +10,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pipeline.backend import Backend
 from pipeline.manifest import Folder, digest_of, make, sha256_of
 
 
-def draw(name: str, edges: Folder, graph: Folder, answers: Sequence[Folder], proofs: Sequence[Folder], work: Path) -> Folder:
+def draw(
+    name: str, edges: Folder, graph: Folder, answers: Sequence[Folder], proofs: Sequence[Folder], work: Path,
+    backend: Backend = "cpu",
+) -> Folder:  # fmt: skip
     """Write the report of a run.
 
     Parameters
@@ -24,6 +28,8 @@ def draw(name: str, edges: Folder, graph: Folder, answers: Sequence[Folder], pro
         The edge list (with coordinates, or none) and the stored graph.
     answers, proofs : sequence of Folder
         What `run_stage` and `prove` wrote, in any order; a stage without a proof is shown as not proved.
+    backend : {"cpu", "gpu"}
+        Where the run computes: on a GPU the page names it.
 
     Returns
     -------
@@ -35,7 +41,7 @@ def draw(name: str, edges: Folder, graph: Folder, answers: Sequence[Folder], pro
     # The page shows times and facts, so its inputs are the whole manifests and not the content alone.
     inputs = {folder.manifest.step: digest_of(asdict(folder.manifest)) for folder in (edges, graph, *answers, *proofs)}
     look = {file.name: sha256_of(file) for file in sorted(Path(__file__).parent.glob("report.*"))}
-    where = machine()
+    where = machine(backend)
 
     def write(folder: Path) -> dict[str, Any]:
         from pipeline.report.page import render

@@ -7,19 +7,26 @@ from importlib.metadata import version
 from pathlib import Path
 
 from kernels.backend import cores
+from pipeline.backend import Backend, gpu
 
 LIBRARIES = ("numpy", "scipy", "numba", "pyarrow", "matplotlib")
 
 
-def machine() -> dict[str, str]:
-    """Name to value, for the reader: processor, cores, system, Python and the libraries."""
+def machine(backend: Backend) -> dict[str, str]:
+    """Name to value, for the reader: processor, cores, the GPU where it computes, system, Python and the libraries."""
     return {
         "Processor": f"{_processor()} ({platform.machine()})",
         "Cores": str(cores()),
+        **(_gpu() if backend == "gpu" else {}),
         "System": f"{platform.system()} {platform.release()}",
         "Python": platform.python_version(),
         "Libraries": ", ".join(f"{library} {version(library)}" for library in LIBRARIES),
     }
+
+
+def _gpu() -> dict[str, str]:
+    found = gpu()
+    return {"GPU": f"{found['gpu']}, driver {found['driver']}, CUDA {found['cuda']}, CuPy {found['cupy']}"}
 
 
 def _processor() -> str:

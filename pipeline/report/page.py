@@ -8,9 +8,10 @@ from typing import Any
 
 import jinja2
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline import tables
-from pipeline.answer_tables import COMPONENTS, FOREST, PATHS
+from pipeline.answer_tables import COMPONENTS, FOREST, PATHS, RANKS
 from pipeline.config import STAGES, StageName
 from pipeline.manifest import Folder
 from pipeline.report import charts, reading
@@ -21,6 +22,7 @@ from pipeline.report.wording import counted, number, utc
 from pipeline.stages import BY_NAME
 
 HEAD_ROWS = 6
+FIRST_RANKS = 10
 DRAWN_SOURCES = 3  # a source has two charts
 Answers = Mapping[StageName, Folder]
 
@@ -85,7 +87,7 @@ class Findings:
         self._vertices = vertices
         self._first_distance: pa.ChunkedArray | None = None
         self._add(degree_chart(vertices), "No vertex has an arc: there is no degree to draw.")
-        say = {PATHS: self._paths, FOREST: self._forest, COMPONENTS: self._components}
+        say = {PATHS: self._paths, FOREST: self._forest, COMPONENTS: self._components, RANKS: self._ranks}
         for stage, answer in answers.items():
             say[BY_NAME[stage].form](stage, answer)
         self._draw_maps(edges, answers)
@@ -134,6 +136,18 @@ class Findings:
         )
         alike = f"{counted(len(sizes), 'component')} of {counted(int(sizes[0]), 'vertex', 'vertices')}"
         self._add(component_chart(title, sizes), f"{title}: {alike}; no distribution to draw.")
+
+    def _ranks(self, stage: StageName, answer: Folder) -> None:
+        table = tables.read(answer.path)
+        if not table.num_rows:
+            self.says[stage] = "no rank: the graph has no vertex"
+            return
+        first = table.sort_by([("pagerank", "descending"), ("vertex", "ascending")]).slice(0, FIRST_RANKS)
+        vertex, highest = first["vertex"][0].as_py(), first["pagerank"][0].as_py()
+        self.says[stage] = (
+            f"vertex {vertex} has the highest rank, {number(highest)}; "
+            f"the first {first.num_rows} have {pc.sum(first['pagerank']).as_py():.2%} of all"
+        )
 
     def _draw_maps(self, edges: Folder, answers: Answers) -> None:
         places = reading.places(edges)

@@ -42,6 +42,7 @@ def test_a_graph_file_directly(triangle, tmp_path):
     assert pd.read_parquet(latest / "mst").values.tolist() == [[1, 3, 4, 1], [2, 3, 1, 1]]
     assert pd.read_parquet(latest / "wcc").values.tolist() == [[1, 1], [2, 1], [3, 1], [9, 9]]
     assert pd.read_parquet(latest / "scc").values.tolist() == [[1, 1], [2, 1], [3, 1], [9, 9]]
+    assert pd.read_parquet(latest / "pagerank").pagerank.sum() == pytest.approx(1)
     assert (latest / "report.html").stat().st_size > 1000
     assert "5 arcs" not in done.stdout
     assert "3 arcs" in done.stdout
@@ -71,7 +72,7 @@ def test_a_second_run_only_publishes(triangle, tmp_path):
     second = graphmill("run", triangle, "--out", tmp_path / "out")
     assert first.returncode == second.returncode == 0
     assert first.stderr.count("skipped") == 0
-    assert second.stderr.count("skipped") == 2 + 5 + 5 + 1  # edges, graph, answers, proofs, report
+    assert second.stderr.count("skipped") == 2 + 6 + 6 + 1  # edges, graph, answers, proofs, report
     assert len(list((tmp_path / "out" / "runs").iterdir())) == 2
 
 
@@ -91,6 +92,7 @@ def test_a_second_run_only_publishes(triangle, tmp_path):
         (["triangle.csv", "--out", "out", "--format", "dimacs"], ["triangle.csv", "line 1"]),
         (["triangle.csv", "--out", "out", "--format", "xls"], ["format", "xls"]),
         (["triangle.csv", "--out", "out", "--order", "random"], ["order", "random"]),
+        (["triangle.csv", "--out", "out", "--backend", "tpu"], ["backend", "tpu"]),
         (["triangle.csv", "--out", "out", "--stages", "wcc", "--source", "77"], ["source 77", "not in the graph"]),
         (["triangle.csv", "--out", "s3://bucket/out"], ["output", "URL"]),
         (["cut.txt", "--out", "out"], ["cut.txt: line 1", "declares 3", "has 2"]),
@@ -169,8 +171,9 @@ def test_help_teaches():
     for word in ("run", "DIMACS", "latest", "report.html", "pandas.read_parquet"):
         assert word in done.stdout
     options = graphmill("run", "--help").stdout
-    for option in ("--stages", "--source", "--directed", "--undirected", "--out", "--oracle", "graphmill run roads.gr.gz"):
-        assert option in options
+    options_of_run = ("--stages", "--source", "--directed", "--undirected", "--out", "--oracle", "--backend")
+    for words in (*options_of_run, "graphmill run roads.gr.gz"):
+        assert words in options
 
 
 def test_the_command_imports_nothing_heavy_at_start():

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kernels.certificates.pagerank import FARTHEST
 from pipeline import tables
 from pipeline.config import STAGES, GraphConfig, LayoutConfig
 from pipeline.errors import BadInput, BadSource, ProofFailed
@@ -53,6 +54,9 @@ def expected(edges: EdgeList, stage: str, sources: tuple[int, ...]) -> list[dict
     if stage == "mst":
         chosen, tree = oracles.forest(edges)
         return [{"src": src, "dst": dst, "weight": weight, "labels": tree[src]} for src, dst, weight in chosen]
+    if stage == "pagerank":
+        ranks = oracles.pagerank(edges)
+        return [{"vertex": vertex, "pagerank": pytest.approx(ranks[vertex], abs=FARTHEST)} for vertex in edges.ids]
     labels = oracles.weak_components(edges) if stage == "wcc" else oracles.strong_components(edges)
     return [{"vertex": vertex, "labels": labels[vertex]} for vertex in edges.ids]
 

@@ -65,14 +65,14 @@ def test_counts_and_proofs_are_the_manifests_own(steps, page):
     for proof in steps.proofs:
         for rule in (*proof.facts["rules"], *proof.facts["oracle"]["rules"]):
             assert rule in page.text
-    assert "5 of 5" in page.text
+    assert "6 of 6" in page.text
     assert page.text.count("✓") == 0  # the sign is the style's; the word says it
-    assert page.text.count("holds") == 10
+    assert page.text.count("holds") == 12
 
 
 def test_a_stages_row_has_its_times_and_its_throughput(steps, page):
     rows = page.tables[0][1:]
-    assert [row[0].startswith(stage) for row, stage in zip(rows, STAGES, strict=True)] == [True] * 5
+    assert [row[0].startswith(stage) for row, stage in zip(rows, STAGES, strict=True)] == [True] * len(STAGES)
     for answer, proof, row in zip(steps.answers, steps.proofs, rows, strict=True):
         assert row[2] == f"{answer.facts['rows']:,}"
         assert row[3] == f"{answer.facts['seconds'] * 1000:,.1f}"
@@ -88,6 +88,9 @@ def test_a_sentence_says_each_answer(steps, page):
     assert f"143 edges of total weight {sum(table['weight'].to_pylist())}; 1 tree" in page.text
     assert "1 component; the largest has 144 vertices (100.00%)" in page.text
     assert "2 sources; 288 distances" in page.text
+    ranks = tables.read(steps.answers[5].path).to_pylist()
+    highest = max(ranks, key=lambda row: row["pagerank"])
+    assert f"vertex {highest['vertex']} has the highest rank, {highest['pagerank']:.6g}; the first 10 have" in page.text
 
 
 def test_charts_say_their_numbers(steps, page):

@@ -15,7 +15,9 @@ from flows.artifacts import key
 from flows.road_network import road_network
 from flows.social_network import social_network
 from flows.tasks import can_pass, read_run
+from kernels.cuda import device_count
 from pipeline import tables
+from pipeline.backend import choose
 from pipeline.config import STAGES
 from pipeline.errors import BadConfig, BadInput, BadSource, Busy, ProofFailed
 from pipeline.publish import open_run
@@ -58,6 +60,7 @@ def test_a_road_network_becomes_proved_tables(road):
     assert published.path == state.result().path
     assert {name: table["rows"] for name, table in published.facts["tables"].items() if name != "coordinates"} == {
         "bfs": 2 * CROSSINGS, "sssp": 2 * CROSSINGS, "mst": CROSSINGS - 1, "wcc": CROSSINGS, "scc": CROSSINGS,
+        "pagerank": CROSSINGS,
     }  # fmt: skip
     assert set(published.facts["proofs"]) == set(STAGES)
     assert tables.read(published.path / "coordinates").num_rows == CROSSINGS
@@ -117,10 +120,26 @@ def test_a_social_network_becomes_proved_tables(tmp_path):
 
 
 def test_a_flow_has_its_own_order_unless_the_file_states_one(tmp_path):
-    assert read_run(str(social_run(tmp_path)), None, "windowed").layout.order == "windowed"
+    assert read_run(str(social_run(tmp_path)), "windowed").layout.order == "windowed"
     stated = tmp_path / "stated.toml"
     stated.write_text(social_run(tmp_path).read_text() + '[layout]\norder = "source"\n')
-    assert read_run(str(stated), None, "windowed").layout.order == "source"
+    assert read_run(str(stated), "windowed").layout.order == "source"
+
+
+def test_the_backend_of_a_flow_is_the_files_or_its_own(tmp_path):
+    run = social_run(tmp_path)
+    assert read_run(str(run), "degree").backend == choose("auto")
+    assert read_run(str(run), "degree", backend="cpu").backend == "cpu"
+    stated = tmp_path / "stated.toml"
+    stated.write_text('backend = "cpu"\n' + run.read_text())
+    assert read_run(str(stated), "degree").backend == "cpu"
+
+
+@pytest.mark.skipif(device_count() > 0, reason="there is a GPU")
+def test_a_gpu_that_is_not_there_fails_the_flow_at_once(tmp_path):
+    with pytest.raises(BadConfig, match="a GPU is asked for"):
+        road_network(str(road_run(tmp_path)), backend="gpu")
+    assert not (tmp_path / "out-roads").exists()
 
 
 def test_only_the_stages_of_the_file_run(tmp_path):
