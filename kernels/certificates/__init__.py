@@ -7,5 +7,14 @@ from kernels.certificates.components import certify_scc, certify_wcc
 from kernels.certificates.forest import certify_forest
 from kernels.certificates.pagerank import certify_pagerank
 from kernels.certificates.paths import certify_bfs, certify_sssp
+from kernels.certificates.reachability import certify_reachability
 
-__all__ = ["certify_bfs", "certify_forest", "certify_pagerank", "certify_scc", "certify_sssp", "certify_wcc"]
+__all__ = [
+    "certify_bfs",
+    "certify_forest",
+    "certify_pagerank",
+    "certify_reachability",
+    "certify_scc",
+    "certify_sssp",
+    "certify_wcc",
+]
