@@ -165,7 +165,8 @@ class CuGraph:
         import cugraph
 
         graph = cugraph.Graph(directed=not self.graph.symmetric)
-        edges = cudf.DataFrame(dict(zip(("src", "dst", "weight"), self.edges, strict=False)))
+        columns = zip(("src", "dst", "weight"), self.edges, strict=True)
+        edges = cudf.DataFrame({name: column for name, column in columns if column is not None})
         weight = {} if self.edges[2] is None or transposed else {"edge_attr": "weight"}
         graph.from_cudf_edgelist(edges, source="src", destination="dst", store_transposed=transposed, **weight)
         return graph
