@@ -46,7 +46,7 @@ Hanauer, Schulz, Trummer: O'Reach: Even Faster Reachability in Large Graphs. SEA
 from __future__ import annotations
 
 from kernels.answers import Condensation, Labels, ReachabilityIndex, Reached
-from kernels.backend import require_numpy
+from kernels.backend import is_cupy, require_numpy
 from kernels.graph import Array, Graph
 
 SAME, FILTER, POSITIVE_CUT, SEARCH = range(4)
@@ -68,6 +68,10 @@ def condense(graph: Graph) -> Condensation:
     TypeError
         If the graph's arrays belong to a backend without this kernel.
     """
+    if is_cupy(graph):
+        from kernels.reachability import cuda
+
+        return cuda.condense(graph)
     require_numpy(graph, "condense")
     from kernels.reachability.condensation import condense as condense_rows
 
@@ -98,6 +102,10 @@ def label(condensation: Condensation, dimensions: int = 3, seed: int = 0, method
         raise ValueError(f"label: {dimensions} dimensions, where 1 is the least")
     if not 0 <= seed < 2**64:
         raise ValueError(f"label: seed {seed} is not in 0..{2**64 - 1}")
+    if is_cupy(condensation.children):
+        from kernels.reachability import cuda
+
+        return cuda.label(condensation, dimensions, seed, method)
     from kernels.reachability.labels import label as label_nodes
 
     return label_nodes(condensation, dimensions, seed, method)
@@ -121,6 +129,10 @@ def reach(index: ReachabilityIndex, src: Array, dst: Array, search: str | None =
     ValueError
         If the lengths differ, or if there is no such search for the index's arrays.
     """
+    if is_cupy(index.condensation.children):
+        from kernels.reachability import cuda
+
+        return cuda.reach(index, src, dst, search)
     from kernels.reachability.queries import reach as answer
 
     return answer(index, src, dst, search)

@@ -1,0 +1,136 @@
+"""Queries on the GPU: a pass over all decides what labels decide, then warps search for the rest, and blocks for what is left.
+
+Searches of a warp go both ways in shared memory; those that grow too large for it go side by side, a bit of a mask each.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import cupy
+import numpy as np
+
+from kernels.answers import Labels, ReachabilityIndex, Reached
+from kernels.cuda import cooperative, load
+from kernels.graph import Array
+
+_GRID = (4096,), (256,)
+_PART = 1 << 27  # queries of a pass: 4 bytes each for the list of those left
+_WARP_THREADS = 256  # as in search.cu
+_FOUND = 1024 + 2 * 384, 8  # rows and bytes of shared memory that a warp's search takes, as in search.cu
+_BLOCK_THREADS = 512  # as in wide_search.cu
+WIDTH = 64  # bits of a mask
+_WIDE_BYTES = 1 << 30  # of masks and lists, or as much as the records take, or what one block needs
+
+
+class Records(NamedTuple):
+    """The index as the kernels take it; `arguments` go first in every launch."""
+
+    memory: Array
+    arguments: tuple[Any, ...]
+
+
+def reach(index: ReachabilityIndex, src: Array, dst: Array, width: int = WIDTH, by_warps: bool = True) -> Reached:
+    """Answer `kernels.reachability.reach` on CuPy arrays.
+
+    `width` is the bits of a mask, 32, 64 or 256; without `by_warps` all that the labels leave is searched with masks.
+    """
+    num_rows, row = len(index.condensation.node), index.condensation.node.dtype
+    if len(src) != len(dst):
+        raise ValueError(f"reach: {len(src)} sources, {len(dst)} destinations")
+    answers = Reached(cupy.empty(len(src), np.bool_), cupy.empty(len(src), np.uint8))
+    for begin in range(0, len(src), _PART):
+        part = slice(begin, begin + _PART)
+        ends = _rows(src[part], num_rows, row), _rows(dst[part], num_rows, row)
+        part_of = Reached(answers.reachable[part], answers.decided[part])
+        left, count = cut(index, *ends, part_of)
+        wrong = int(count[1])
+        if wrong < len(ends[0]):
+            raise_wrong(src[part], dst[part], wrong, num_rows)
+        if int(count[0]):
+            if by_warps:
+                left, count = search(index, *ends, left, count, part_of)
+            if not by_warps or int(count[0]):
+                search_wide(index, *ends, left, count, part_of, width)
+    return answers
+
+
+def raise_wrong(src: Array, dst: Array, query: int, num_rows: int) -> None:
+    """Raise IndexError for the first query of an end that is no row."""
+    ends = int(src[query]), int(dst[query])
+    row = ends[0] if not 0 <= ends[0] < num_rows else ends[1]
+    raise IndexError(f"row {row} is not in 0..{num_rows - 1}, the rows of this graph")
+
+
+def records_of(index: ReachabilityIndex) -> Records:
+    """Pack the index's records, 64 bytes a node (96 from 2^31 nodes on); made once an index and kept with it."""
+    records: Records | None = vars(index).get("_records")
+    if records is None:
+        labels = index.labels
+        size, alternating = np.int64(len(labels.level)), np.bool_(labels.method == "tree")
+        dimensions = np.int32(labels.dimensions)
+        memory = cupy.empty((int(size), 64 if labels.low.dtype == np.int32 else 96), np.uint8)
+        arrays = (labels.level, labels.height, labels.low, labels.post, labels.first, labels.last, labels.reaches, labels.reached)
+        _module("filter", labels).get_function("pack_records")(*_GRID, (*arrays, size, dimensions, alternating, memory))
+        records = Records(memory, (memory, size, dimensions, alternating, labels.low, labels.post))
+        vars(index)["_records"] = records
+    return records
+
+
+def cut(index: ReachabilityIndex, src: Array, dst: Array, answers: Reached) -> tuple[Array, Array]:
+    """Decide what the labels decide; return the places of the other queries, and their number before that of a wrong query."""
+    left = cupy.empty(len(src), np.uint32)
+    count = cupy.array([0, len(src)], np.uint64)
+    nodes = index.condensation.node
+    arguments = (nodes, np.int64(len(nodes)), src, dst, np.int64(len(src)), answers.reachable, answers.decided, left, count)
+    _module("filter", index.labels).get_function("filter_queries")(*_GRID, (*records_of(index).arguments, *arguments))
+    return left, count
+
+
+def search(index: ReachabilityIndex, src: Array, dst: Array, left: Array, count: Array, answers: Reached) -> tuple[Array, Array]:
+    """Search for the queries `left`, a warp each; return those that are too large for one, and their number."""
+    dag, row = index.condensation, index.labels.low.dtype
+    found, pad = _FOUND
+    shared = _WARP_THREADS // 32 * (found * row.itemsize + pad)
+    kernel, blocks = cooperative(
+        "reachability/search.cu", "search_queries", _WARP_THREADS, cupy.cuda.Device().id, shared, ROW=row
+    )
+    rest, control = cupy.empty(int(count[0]), np.uint32), cupy.zeros(2, np.uint64)
+    arcs = (dag.children.offsets, dag.children.indices, dag.parents.offsets, dag.parents.indices, dag.node)
+    arguments = (*records_of(index).arguments, *arcs, src, dst, left, count, answers.reachable, rest, control)
+    kernel((blocks,), (_WARP_THREADS,), arguments, shared_mem=shared)
+    return rest, control[1:]
+
+
+def search_wide(
+    index: ReachabilityIndex, src: Array, dst: Array, left: Array, count: Array, answers: Reached, width: int = WIDTH
+) -> None:
+    """Search for the queries `left`, `width` of them side by side in a block."""
+    dag, labels = index.condensation, index.labels
+    row, num_nodes, words = labels.low.dtype, dag.num_nodes, -(-width // 64)
+    record = 64 if row == np.int32 else 96
+    shared = width * (record + row.itemsize) + 2 * width // 8 + 64
+    name = f"search_{width}"
+    kernel, blocks = cooperative("reachability/wide_search.cu", name, _BLOCK_THREADS, cupy.cuda.Device().id, shared, ROW=row)
+    a_block = num_nodes * (2 * width // 8 + 2 * words * row.itemsize)
+    batches = -(-int(count[0]) // width)
+    blocks = max(1, min(blocks, batches, max(_WIDE_BYTES, num_nodes * record) // a_block))
+    masks = cupy.zeros(blocks * 2 * num_nodes * width // 8, np.uint8)
+    lists = cupy.empty(blocks * 2 * num_nodes * words, row)
+    arguments = (*records_of(index).arguments, dag.children.offsets, dag.children.indices, dag.node)
+    queries = (src, dst, left, count, answers.reachable, masks, lists, cupy.zeros(1, np.uint64))
+    kernel((blocks,), (_BLOCK_THREADS,), (*arguments, *queries), shared_mem=shared)
+
+
+def _rows(rows: Array, num_rows: int, row: np.dtype[Any]) -> Array:
+    """The same rows in the width of the graph's, NO_ROW where they are none of its."""
+    rows = cupy.asarray(rows)
+    if rows.dtype.kind not in "iu":
+        raise TypeError(f"reach: rows are {rows.dtype}, no integers")
+    if rows.dtype == row:
+        return cupy.ascontiguousarray(rows)
+    return cupy.where((rows >= 0) & (rows < num_rows), rows, -1).astype(row)
+
+
+def _module(source: str, labels: Labels) -> Any:
+    return load(f"reachability/{source}.cu", ROW=labels.low.dtype)

@@ -1,0 +1,416 @@
+/* Method "tree": levels and heights, the supports' bits, a random spanning forest a dimension, and intervals of its post-order.
+
+   Every kernel serves the graph and the reversed one: a forward dimension's `near` arcs lead to a node's parents, a backward
+   one's to its children. kernels/reachability/__init__.py defines what is returned; `order` is any topological order.
+   Each of the passes takes up to FUSED dimensions, `count` of them.
+
+   Encodings: Mark: 1 << 63 | depth << 32 | low bits, 1 << 63 | high bits, zero before. Span: low << 32 | post of one dimension
+   where ROW has 32 bits, zero before. A number in post-order starts at 1, so a size and a `first` are zero before.
+
+   ROW is the type of a node's number. */
+#include "reachability/keys.cuh"
+#include "reachability/sweeps.cuh"
+
+#define THERE (1ull << 63)
+
+typedef Words Mark;
+
+struct Dimension {
+    uint64_t salt;
+    bool ascending; /* dimension 0: nothing is random */
+    const ROW* parent;
+    ROW *size, *first;
+    ROW *low, *post;
+};
+
+struct Dimensions {
+    int count;
+    Dimension at[FUSED];
+};
+
+/* The tree parent of every node in `count` dimensions, NONE for roots: among the near ends one level before, that of the smallest key. */
+struct Choice {
+    uint64_t key;
+    ROW row;
+};
+
+__device__ __forceinline__ void choose(Choice& best, Choice other) {
+    if (other.row >= 0 && (best.row < 0 || other.key < best.key || (other.key == best.key && other.row < best.row))) {
+        best = other;
+    }
+}
+
+extern "C" __global__ void choose_parents(
+    const int64_t* near_offsets, const ROW* near, const int32_t* depth, int64_t num_nodes, int count, bool ascending,
+    uint64_t salt_0, uint64_t salt_1, ROW* parent_0, ROW* parent_1) {
+    const int lane = threadIdx.x & 31;
+    const uint64_t salts[FUSED] = {salt_0, salt_1};
+    ROW* const parents[FUSED] = {parent_0, parent_1};
+    for (int64_t base = global_thread() - lane; base < num_nodes; base += num_threads()) {
+        const bool open = base + lane < num_nodes;
+        const ROW mine = (ROW)(base + lane);
+        const int64_t begin = open ? near_offsets[mine] : 0, end = open ? near_offsets[mine + 1] : 0;
+        const int32_t level = open ? depth[mine] : 0;
+        const bool is_long = end - begin > LANE_ARCS;
+        Choice best[FUSED];
+#pragma unroll
+        for (int i = 0; i < FUSED; ++i) {
+            best[i] = Choice{0, -1};
+        }
+        for (int64_t arc = begin; arc < end && !is_long; arc += BATCH) {
+            ROW far[BATCH];
+            bool above[BATCH];
+#pragma unroll
+            for (int k = 0; k < BATCH; ++k) {
+                far[k] = near[arc + k < end ? arc + k : end - 1];
+            }
+#pragma unroll
+            for (int k = 0; k < BATCH; ++k) {
+                above[k] = depth[far[k]] == level - 1;
+            }
+#pragma unroll
+            for (int k = 0; k < BATCH; ++k) {
+#pragma unroll
+                for (int i = 0; i < FUSED; ++i) {
+                    if (above[k] && i < count) {
+                        choose(best[i], Choice{i > 0 || !ascending ? key_of(salts[i], far[k], mine) : 0, far[k]});
+                    }
+                }
+            }
+        }
+        for (uint32_t longs = __ballot_sync(FULL_WARP, is_long); longs; longs &= longs - 1) {
+            const int owner = __ffs(longs) - 1;
+            const ROW row = __shfl_sync(FULL_WARP, mine, owner);
+            const int32_t row_level = __shfl_sync(FULL_WARP, level, owner);
+            const int64_t from = __shfl_sync(FULL_WARP, begin, owner), to = __shfl_sync(FULL_WARP, end, owner);
+            Choice part[FUSED];
+#pragma unroll
+            for (int i = 0; i < FUSED; ++i) {
+                part[i] = Choice{0, -1};
+            }
+            for (int64_t arc = from + lane; arc < to; arc += 32) {
+                const ROW far = near[arc];
+                const bool above = depth[far] == row_level - 1;
+#pragma unroll
+                for (int i = 0; i < FUSED; ++i) {
+                    if (above && i < count) {
+                        choose(part[i], Choice{i > 0 || !ascending ? key_of(salts[i], far, row) : 0, far});
+                    }
+                }
+            }
+#pragma unroll
+            for (int i = 0; i < FUSED; ++i) {
+                for (int step = 16; step > 0; step >>= 1) {
+                    choose(part[i], Choice{__shfl_xor_sync(FULL_WARP, part[i].key, step), __shfl_xor_sync(FULL_WARP, part[i].row, step)});
+                }
+                best[i] = lane == owner ? part[i] : best[i];
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < FUSED; ++i) {
+            if (open && i < count) {
+                parents[i][mine] = best[i].row;
+            }
+        }
+    }
+}
+
+/* Depths, the supports among those seen, sizes of the subtrees of trees that grow the other way. */
+struct Measure {
+    struct Seen {
+        Mark mark;
+        ROW size[FUSED];
+    };
+    struct Sum {
+        uint64_t bits;
+        ROW size[FUSED];
+        int64_t depth;
+    };
+    Dimensions dimensions;
+    Mark* marks;
+    int32_t* depth;
+    uint64_t* bits; /* the node's own before, or null */
+
+    __device__ Sum nothing() const {
+        Sum sum;
+        sum.bits = 0;
+        sum.depth = 0;
+#pragma unroll
+        for (int i = 0; i < FUSED; ++i) {
+            sum.size[i] = 0;
+        }
+        return sum;
+    }
+    __device__ Seen see(ROW far, ROW node) const {
+        Seen seen;
+        seen.mark = look(marks + far);
+#pragma unroll
+        for (int i = 0; i < FUSED; ++i) {
+            const Dimension& dimension = dimensions.at[i];
+            seen.size[i] = i < dimensions.count && dimension.parent[far] == node ? look(dimension.size + far) : -1;
+        }
+        return seen;
+    }
+    __device__ bool ready(const Seen& seen) const {
+        bool there = seen.mark.low >> 63 && seen.mark.high >> 63;
+#pragma unroll
+        for (int i = 0; i < FUSED; ++i) {
+            there &= seen.size[i] != 0;
+        }
+        return there;
+    }
+    __device__ void add(Sum& sum, const Seen& seen) const {
+        const int64_t next = (int64_t)(seen.mark.low >> 32 & 0x7fffffff) + 1;
+        sum.depth = next > sum.depth ? next : sum.depth;
+        sum.bits |= (seen.mark.low & 0xffffffff) | seen.mark.high << 32;
+#pragma unroll
+        for (int i = 0; i < FUSED; ++i) {
+            sum.size[i] += seen.size[i] > 0 ? seen.size[i] : 0;
+        }
+    }
+    __device__ void merge(Sum& sum, const Sum& other) const {
+        sum.depth = other.depth > sum.depth ? other.depth : sum.depth;
+        sum.bits |= other.bits;
+#pragma unroll
+        for (int i = 0; i < FUSED; ++i) {
+            sum.size[i] += other.size[i];
+        }
+    }
+    __device__ void store(ROW node, const Sum& sum) const {
+        const uint64_t all = sum.bits | (bits ? bits[node] : 0);
+        Mark mark;
+        mark.low = THERE | (uint64_t)sum.depth << 32 | (all & 0xffffffff);
+        mark.high = THERE | all >> 32;
+        tell(marks + node, mark);
+#pragma unroll
+        for (int i = 0; i < FUSED; ++i) {
+            if (i < dimensions.count) {
+                tell(dimensions.at[i].size + node, sum.size[i] + 1);
+            }
+        }
+        depth[node] = (int32_t)sum.depth;
+        if (bits) {
+            bits[node] = all;
+        }
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(512, 1) measure(
+    const int64_t* far_offsets, const ROW* far, const ROW* order, int64_t num_nodes, bool reversed, Mark* marks, int32_t* depth,
+    uint64_t* bits, int count, const ROW* parent_0, const ROW* parent_1, ROW* size_0, ROW* size_1) {
+    const Dimensions dimensions{count, {{0, true, parent_0, size_0}, {0, true, parent_1, size_1}}};
+    gather(Arcs{far_offsets, far}, Order{order, num_nodes, reversed}, Measure{dimensions, marks, depth, bits});
+}
+
+/* Where the forest's roots begin. `ends` are the running sums of their sizes, `ranks` of their number, as nodes ascend. */
+extern "C" __global__ void find_first_root(
+    const int32_t* depth, const int64_t* ranks, int64_t num_nodes, bool ascending, uint64_t salt, int64_t* first_root) {
+    const uint64_t hash = ascending ? 0 : key_of(salt, num_nodes, num_nodes) >> 1;
+    const int64_t rank = (int64_t)(hash % (uint64_t)ranks[num_nodes - 1]);
+    for (int64_t node = global_thread(); node < num_nodes; node += num_threads()) {
+        if (depth[node] == 0 && ranks[node] == rank + 1) {
+            *first_root = node;
+        }
+    }
+}
+
+extern "C" __global__ void place_roots(
+    const int32_t* depth, const int64_t* ends, int64_t num_nodes, bool ascending, uint64_t salt,
+    const int64_t* first_root, const ROW* size, ROW* first) {
+    const bool backwards = !ascending && key_of(salt, num_nodes, num_nodes) & 1;
+    const int64_t leader = *first_root;
+    const int64_t start = backwards ? ends[leader] : ends[leader] - size[leader];
+    for (int64_t node = global_thread(); node < num_nodes; node += num_threads()) {
+        int64_t offset = 0;
+        if (depth[node] == 0) {
+            offset = backwards ? start - ends[node] : ends[node] - size[node] - start;
+            offset += offset < 0 ? num_nodes + 1 : 1;
+        }
+        first[node] = (ROW)offset;
+    }
+}
+
+/* The order in which a node's children are visited. */
+struct Visit {
+    int64_t begin, length, start;
+    bool backwards;
+
+    __device__ Visit(int64_t begin, int64_t end, const Dimension& dimension, int64_t node, int64_t num_nodes)
+        : begin(begin), length(end - begin), start(0), backwards(false) {
+        if (!dimension.ascending && length > 0) {
+            const uint64_t hash = key_of(dimension.salt, node, num_nodes);
+            start = (int64_t)((hash >> 1) % (uint64_t)length);
+            backwards = hash & 1;
+        }
+    }
+    /* The arc of turn `turn`, which is less than the length. */
+    __device__ int64_t arc(int64_t turn) const {
+        const int64_t place = backwards ? start - turn : start + turn;
+        return begin + (place < 0 ? place + length : place >= length ? place - length : place);
+    }
+};
+
+/* Give the subtrees of a node their places, one lane alone. */
+__device__ __forceinline__ void place_children(const Visit& visit, const ROW* far, const Dimension& dimension, ROW node, ROW next) {
+    for (int64_t turn = 0; turn < visit.length; turn += BATCH) {
+        ROW child[BATCH], size[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) {
+            child[k] = far[visit.arc(turn + k < visit.length ? turn + k : visit.length - 1)];
+        }
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) {
+            size[k] = turn + k < visit.length && dimension.parent[child[k]] == node ? dimension.size[child[k]] : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) {
+            if (size[k]) {
+                tell(dimension.first + child[k], next);
+                next += size[k];
+            }
+        }
+    }
+}
+
+/* The same by all lanes of a warp. */
+__device__ __forceinline__ void place_many(const Visit& visit, const ROW* far, const Dimension& dimension, ROW node, ROW next) {
+    const int lane = threadIdx.x & 31;
+    for (int64_t turn = lane; turn - lane < visit.length; turn += 32) {
+        const ROW child = far[visit.arc(turn < visit.length ? turn : visit.length - 1)];
+        const ROW size = turn < visit.length && dimension.parent[child] == node ? dimension.size[child] : 0;
+        ROW sum = size;
+        for (int step = 1; step < 32; step <<= 1) {
+            const ROW lower = __shfl_up_sync(FULL_WARP, sum, step);
+            sum += lane >= step ? lower : 0;
+        }
+        if (size) {
+            tell(dimension.first + child, next + sum - size);
+        }
+        next += __shfl_sync(FULL_WARP, sum, 31);
+    }
+}
+
+/* The smallest number of each node's subtree: a node that has its own gives its children theirs. */
+extern "C" __global__ void __launch_bounds__(512, 1) place_subtrees(
+    const int64_t* far_offsets, const ROW* far, const ROW* order, int64_t num_nodes, bool reversed, int count, bool ascending,
+    uint64_t salt_0, uint64_t salt_1, const ROW* parent_0, const ROW* parent_1, ROW* size_0, ROW* size_1, ROW* first_0, ROW* first_1) {
+    const Dimensions dimensions{count, {{salt_0, ascending, parent_0, size_0, first_0}, {salt_1, false, parent_1, size_1, first_1}}};
+    const Order nodes{order, num_nodes, reversed};
+    const int lane = threadIdx.x & 31;
+    for (int64_t base = global_thread() - lane; base < num_nodes; base += num_threads()) {
+        bool open[FUSED];
+#pragma unroll
+        for (int i = 0; i < FUSED; ++i) {
+            open[i] = base + lane < num_nodes && i < count;
+        }
+        const ROW node = open[0] ? nodes.at(base + lane) : 0;
+        const int64_t begin = open[0] ? far_offsets[node] : 0, end = open[0] ? far_offsets[node + 1] : 0;
+        const bool is_long = end - begin > LANE_ARCS;
+        while (__any_sync(FULL_WARP, open[0] || open[1])) {
+            bool idle = true;
+#pragma unroll
+            for (int i = 0; i < FUSED; ++i) {
+                const Dimension& dimension = dimensions.at[i];
+                const ROW next = open[i] ? look(dimension.first + node) : 0;
+                const bool go = open[i] && next != 0;
+                if (go && !is_long) {
+                    place_children(Visit(begin, end, dimension, node, num_nodes), far, dimension, node, next);
+                }
+                for (uint32_t longs = __ballot_sync(FULL_WARP, go && is_long); longs; longs &= longs - 1) {
+                    const int owner = __ffs(longs) - 1;
+                    const ROW row = __shfl_sync(FULL_WARP, node, owner), place = __shfl_sync(FULL_WARP, next, owner);
+                    const int64_t from = __shfl_sync(FULL_WARP, begin, owner), to = __shfl_sync(FULL_WARP, end, owner);
+                    place_many(Visit(from, to, dimension, row, num_nodes), far, dimension, row, place);
+                }
+                open[i] = open[i] && !go;
+                idle &= !go;
+            }
+            if (__all_sync(FULL_WARP, idle)) {
+                __nanosleep(PAUSE);
+            }
+        }
+    }
+}
+
+/* Smallest and largest number of a node and all that it reaches; a node's own takes the place of its subtree's size. */
+struct Widen {
+    struct Span {
+        ROW low, post;
+    };
+    struct alignas(16) Spans {
+        Span at[FUSED];
+    };
+    typedef Spans Seen;
+    typedef Spans Sum;
+    Dimensions dimensions;
+    Spans* spans;
+
+    __device__ Sum nothing() const {
+        Sum sum;
+#pragma unroll
+        for (int i = 0; i < FUSED; ++i) {
+            sum.at[i].low = sum.at[i].post = 0;
+        }
+        return sum;
+    }
+    __device__ Seen see(ROW far, ROW) const {
+        union {
+            Seen seen;
+            Words words[sizeof(Seen) / sizeof(Words)];
+        };
+#pragma unroll
+        for (int k = 0; k < (int)(sizeof(Seen) / sizeof(Words)); ++k) {
+            words[k] = look((const Words*)(spans + far) + k);
+        }
+        return seen;
+    }
+    __device__ bool ready(const Seen& seen) const {
+        bool there = true;
+#pragma unroll
+        for (int i = 0; i < FUSED; ++i) {
+            there &= i >= dimensions.count || (seen.at[i].low != 0 && seen.at[i].post != 0);
+        }
+        return there;
+    }
+    __device__ void add(Sum& sum, const Seen& seen) const {
+#pragma unroll
+        for (int i = 0; i < FUSED; ++i) {
+            const Span far = seen.at[i];
+            Span& mine = sum.at[i];
+            mine.low = far.low && (mine.low == 0 || far.low < mine.low) ? far.low : mine.low;
+            mine.post = far.post > mine.post ? far.post : mine.post;
+        }
+    }
+    __device__ void merge(Sum& sum, const Sum& other) const { add(sum, other); }
+    __device__ void store(ROW node, const Sum& sum) const {
+        union {
+            Seen all;
+            Words words[sizeof(Seen) / sizeof(Words)];
+        };
+        all = sum;
+#pragma unroll
+        for (int i = 0; i < FUSED; ++i) {
+            if (i < dimensions.count) {
+                const Dimension& dimension = dimensions.at[i];
+                const ROW own = dimension.first[node] + dimension.size[node] - 1;
+                all.at[i].low = all.at[i].low && all.at[i].low < own ? all.at[i].low : own;
+                all.at[i].post = all.at[i].post > own ? all.at[i].post : own;
+                dimension.size[node] = own;
+                dimension.low[node] = all.at[i].low;
+                dimension.post[node] = all.at[i].post;
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < (int)(sizeof(Seen) / sizeof(Words)); ++k) {
+            tell((Words*)(spans + node) + k, words[k]);
+        }
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(512, 1) widen_intervals(
+    const int64_t* far_offsets, const ROW* far, const ROW* order, int64_t num_nodes, bool reversed, Words* spans, int count,
+    ROW* size_0, ROW* size_1, ROW* first_0, ROW* first_1, ROW* low_0, ROW* low_1, ROW* post_0, ROW* post_1) {
+    const Dimensions dimensions{
+        count, {{0, true, nullptr, size_0, first_0, low_0, post_0}, {0, true, nullptr, size_1, first_1, low_1, post_1}}};
+    gather(Arcs{far_offsets, far}, Order{order, num_nodes, reversed}, Widen{dimensions, (Widen::Spans*)spans});
+}
