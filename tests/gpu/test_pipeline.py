@@ -3,6 +3,7 @@
 # ruff: noqa: E402  (the imports below need CuPy, and what the pipeline needs beside the kernels)
 from __future__ import annotations
 
+from importlib.metadata import distributions
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from kernels.certificates.pagerank import FARTHEST
 from pipeline import tables
 from pipeline.answer_tables import rows_of
 from pipeline.backend import choose, gpu, open_on
-from pipeline.config import STAGES, GraphConfig, LayoutConfig
+from pipeline.config import STAGES, GraphConfig, LayoutConfig, RunConfig
 from pipeline.errors import BadSource, ProofFailed
 from pipeline.ingest import ingest
 from pipeline.layout import lay_out
@@ -140,3 +141,23 @@ def test_the_gpu_is_chosen_and_named():
     assert set(found) == {"gpu", "driver", "cuda", "cupy"}
     assert found["cupy"] == cupy.__version__
     assert all(found.values()) and found["driver"] != "unknown"
+
+
+@pytest.mark.skipif(not list(distributions(name="graphmill")), reason="graphmill is not installed, only there")
+def test_a_whole_run_says_where_it_was_computed(tmp_path):
+    for module in ("jinja2", "matplotlib"):
+        pytest.importorskip(module)
+    from pipeline.run import run
+
+    source = csv_of(FIGURE_1, tmp_path)
+    runs = {
+        backend: run(RunConfig(graph=source, output=tmp_path / backend, oracle=True, backend=backend))
+        for backend in ("cpu", "auto")
+    }
+    facts = runs["auto"].facts
+    assert facts["backend"] == "gpu"
+    assert {facts["steps"][stage]["backend"] for stage in STAGES} == {"gpu"}
+    assert facts["machine"]["gpu"] in (runs["auto"].path / "report.html").read_text(encoding="utf-8")
+    assert {"cupy", "cuda", "driver"} <= set(facts["versions"])
+    for name, entry in runs["cpu"].manifest.files.items():
+        assert name.startswith(("pagerank", "report")) or runs["auto"].manifest.files[name] == entry
