@@ -28,18 +28,24 @@ SUMS_APART = 1e-9  # relative, of two sums of floats in different orders
 
 
 def _check_bfs(graph: Graph, paths: Paths) -> None:
-    source = cupy.full(1, require_source(graph, paths.source), graph.out.indices.dtype)
-    distance, _, vertices = pylibcugraph.bfs(_handle(), _arcs(graph, None), source, False, -1, True, False)
-    reached = distance < np.iinfo(distance.dtype).max
-    solved = _by_row(vertices, cupy.where(reached, distance.astype(np.float64), UNREACHED))
-    require_distances(graph, paths, None, solved, CUGRAPH)
+    require_distances(graph, paths, None, _hops(graph, require_source(graph, paths.source)), CUGRAPH)
 
 
 def _check_sssp(graph: Graph, paths: Paths) -> None:
-    weights, source = graph.out.weights, require_source(graph, paths.source)
-    vertices, distance, _ = pylibcugraph.sssp(_handle(), _arcs(graph, _doubles(graph)), source, np.inf, True, False)
-    reached = distance < np.finfo(distance.dtype).max
-    require_distances(graph, paths, weights, _by_row(vertices, cupy.where(reached, distance, UNREACHED)), CUGRAPH)
+    lengths, source = _doubles(graph), require_source(graph, paths.source)
+    if lengths.any():
+        vertices, distance, _ = pylibcugraph.sssp(_handle(), _arcs(graph, lengths), source, np.inf, True, False)
+        solved = _by_row(vertices, cupy.where(distance < np.finfo(distance.dtype).max, distance, UNREACHED))
+    else:  # it goes in steps of the mean weight, and comes to no end where that is 0
+        solved = np.minimum(_hops(graph, source), 0)
+    require_distances(graph, paths, graph.out.weights, solved, CUGRAPH)
+
+
+def _hops(graph: Graph, source: int) -> Array:
+    sources = cupy.full(1, source, graph.out.indices.dtype)
+    distance, _, vertices = pylibcugraph.bfs(_handle(), _arcs(graph, None), sources, False, -1, True, False)
+    reached = distance < np.iinfo(distance.dtype).max
+    return _by_row(vertices, cupy.where(reached, distance.astype(np.float64), UNREACHED))
 
 
 def _check_forest(graph: Graph, forest: Forest) -> None:
