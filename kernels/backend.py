@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from kernels.graph import Array, Csr, Graph
 
+Item = TypeVar("Item")
 Part = TypeVar("Part")
 _PARTS_PER_CORE = 4  # more parts than cores, so that a core that is done early takes another
 _WORTH_A_THREAD = 1 << 19  # rows and arcs; below, starting threads costs more than they save
@@ -73,3 +74,14 @@ def over_rows(csr: Csr, part: Callable[[int, int], Part]) -> list[Part]:
     cuts = [0, *np.searchsorted(csr.offsets, shares).tolist(), num_rows]
     with ThreadPoolExecutor(workers) as threads:
         return list(threads.map(part, cuts[:-1], cuts[1:]))
+
+
+def over_items(items: Iterable[Item], part: Callable[[Item], Part], work: int) -> list[Part]:
+    """Call `part` for each item, on all cores where `work` rows and arcs an item are worth it; results in the items' order.
+
+    `part` has to release the GIL and to write to nothing that another reads.
+    """
+    if work < _WORTH_A_THREAD or cores() == 1:
+        return [part(item) for item in items]
+    with ThreadPoolExecutor(cores()) as threads:
+        return list(threads.map(part, items))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
 from kernels.answers import Condensation, Labels
-from kernels.backend import cores, frozen
+from kernels.backend import frozen, over_items
 from kernels.graph import Array, Csr
 from kernels.reachability import dfs, supports
 from kernels.reachability.keys import salt_of
@@ -46,8 +45,7 @@ def label(condensation: Condensation, dimensions: int, seed: int, method: str) -
         "tree": lambda i: _by_tree(ways[i % 2], _salt(seed, i)),
         "dfs": lambda i: _by_dfs(ways[0], _salt(seed, i)),
     }
-    with ThreadPoolExecutor(cores()) as threads:
-        labelled = list(threads.map(label_one[method], range(dimensions)))
+    labelled = over_items(range(dimensions), label_one[method], len(order) + len(children.indices))
     chosen = supports.choose(condensation, level)
     return Labels(
         method,

@@ -20,9 +20,9 @@ Rows = tuple[Array, Array]
 def check_condensation(graph: Graph, condensation: Condensation) -> tuple[Rows, Rows]:
     """Raise Broken at the first broken rule; return the children's and the parents' offsets and indices."""
     num_vertices = graph.num_vertices
-    if not isinstance(condensation.names, np.ndarray):
+    if not isinstance(condensation, Condensation) or np.ndim(condensation.names) != 1:
         raise Broken("names is no array of one dimension")
-    num_nodes = len(condensation.names) if condensation.names.ndim else 0
+    num_nodes = len(condensation.names)
     names = require_rows("names", condensation.names, num_nodes, num_vertices)
     node = require_rows("node", condensation.node, num_vertices, num_vertices)
     if num_vertices and node.max() >= num_nodes:

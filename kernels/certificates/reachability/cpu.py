@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kernels.answers import Condensation, Labels, ReachabilityIndex
-from kernels.backend import cores, frozen
+from kernels.backend import frozen, over_items
 from kernels.certificates.reachability import passes, reasons
 from kernels.certificates.reachability.condensation import Rows, check_condensation
 from kernels.certificates.rules import Broken, require_array
@@ -41,14 +40,13 @@ def check(graph: Graph, index: ReachabilityIndex) -> None:
     subject.require("level", labels.level, passes.first_off_level(*parents, labels.level))
     subject.require("height", labels.height, passes.first_off_level(*children, labels.height))
     _check_supports(subject)
-    with ThreadPoolExecutor(cores()) as threads:
-        for _ in threads.map(lambda dimension: _check_dimension(subject, dimension), range(labels.dimensions)):
-            pass
+    work = len(labels.level) + len(children[1])
+    over_items(range(labels.dimensions), lambda dimension: _check_dimension(subject, dimension), work)
 
 
 def _require_form(labels: Any, num_nodes: int, index: np.dtype[Any]) -> Labels:
     """The labels with frozen arrays of the right types and shapes, or Broken."""
-    if not isinstance(labels, Labels) or labels.method not in METHODS:
+    if not isinstance(labels, Labels) or not isinstance(labels.method, str) or labels.method not in METHODS:
         raise Broken(f"labels are of no method, {', '.join(METHODS)}")
     if not isinstance(labels.seed, int) or not 0 <= labels.seed < 2**64:
         raise Broken(f"seed {labels.seed!r} is not in 0..{2**64 - 1}")

@@ -30,5 +30,5 @@ def misnumbered(graph: Graph, condensation: Condensation, node: int) -> str:
 
 
 def support(place: int) -> str:
-    """Reason where another node would be the support."""
-    return f"support {place}: another node of its band is better connected"
+    """Reason where another node would be the support, or none."""
+    return f"support {place}: is not the best-connected node left of its band"
