@@ -16,8 +16,8 @@ from kernels.graph import Array
 
 _GRID = (4096,), (256,)
 _PART = 1 << 27  # queries of a pass: 4 bytes each for the list of those left
-_WARP_THREADS = 256  # as in search.cu
-_FOUND = 1024 + 2 * 384, 8  # rows and bytes of shared memory that a warp's search takes, as in search.cu
+# as in search.cu: the threads of a block, and the slots of a search's table, which with its queues takes 7/4 rows a slot
+_BY_WARPS = {"search_in_little": (256, 1 << 10), "search_in_much": (64, 1 << 13)}
 _BLOCK_THREADS = 512  # as in wide_search.cu
 WIDTH = 64  # bits of a mask
 _WIDE_BYTES = 1 << 30  # of masks and lists, or as much as the records take, or what one block needs
@@ -47,11 +47,11 @@ def reach(index: ReachabilityIndex, src: Array, dst: Array, width: int = WIDTH, 
         wrong = int(count[1])
         if wrong < len(ends[0]):
             raise_wrong(src[part], dst[part], wrong, num_rows)
+        for name in _BY_WARPS if by_warps else ():
+            if int(count[0]):
+                left, count = search(index, *ends, left, count, part_of, name)
         if int(count[0]):
-            if by_warps:
-                left, count = search(index, *ends, left, count, part_of)
-            if not by_warps or int(count[0]):
-                search_wide(index, *ends, left, count, part_of, width)
+            search_wide(index, *ends, left, count, part_of, width)
     return answers
 
 
@@ -87,18 +87,18 @@ def cut(index: ReachabilityIndex, src: Array, dst: Array, answers: Reached) -> t
     return left, count
 
 
-def search(index: ReachabilityIndex, src: Array, dst: Array, left: Array, count: Array, answers: Reached) -> tuple[Array, Array]:
+def search(
+    index: ReachabilityIndex, src: Array, dst: Array, left: Array, count: Array, answers: Reached, name: str = "search_in_little"
+) -> tuple[Array, Array]:
     """Search for the queries `left`, a warp each; return those that are too large for one, and their number."""
     dag, row = index.condensation, index.labels.low.dtype
-    found, pad = _FOUND
-    shared = _WARP_THREADS // 32 * (found * row.itemsize + pad)
-    kernel, blocks = cooperative(
-        "reachability/search.cu", "search_queries", _WARP_THREADS, cupy.cuda.Device().id, shared, ROW=row
-    )
+    threads, slots = _BY_WARPS[name]
+    shared = threads // 32 * (slots // 4 * 7 * row.itemsize + 8)
+    kernel, blocks = cooperative("reachability/search.cu", name, threads, cupy.cuda.Device().id, shared, ROW=row)
     rest, control = cupy.empty(int(count[0]), np.uint32), cupy.zeros(2, np.uint64)
     arcs = (dag.children.offsets, dag.children.indices, dag.parents.offsets, dag.parents.indices, dag.node)
     arguments = (*records_of(index).arguments, *arcs, src, dst, left, count, answers.reachable, rest, control)
-    kernel((blocks,), (_WARP_THREADS,), arguments, shared_mem=shared)
+    kernel((blocks,), (threads,), arguments, shared_mem=shared)
     return rest, control[1:]
 
 
@@ -112,11 +112,11 @@ def search_wide(
     shared = width * (record + row.itemsize) + 2 * width // 8 + 64
     name = f"search_{width}"
     kernel, blocks = cooperative("reachability/wide_search.cu", name, _BLOCK_THREADS, cupy.cuda.Device().id, shared, ROW=row)
-    a_block = num_nodes * (2 * width // 8 + 2 * words * row.itemsize)
+    a_block = num_nodes * (2 * width // 8 + 3 * words * row.itemsize)
     batches = -(-int(count[0]) // width)
     blocks = max(1, min(blocks, batches, max(_WIDE_BYTES, num_nodes * record) // a_block))
     masks = cupy.zeros(blocks * 2 * num_nodes * width // 8, np.uint8)
-    lists = cupy.empty(blocks * 2 * num_nodes * words, row)
+    lists = cupy.empty(blocks * 3 * num_nodes * words, row)
     arguments = (*records_of(index).arguments, dag.children.offsets, dag.children.indices, dag.node)
     queries = (src, dst, left, count, answers.reachable, masks, lists, cupy.zeros(1, np.uint64))
     kernel((blocks,), (_BLOCK_THREADS,), (*arguments, *queries), shared_mem=shared)
@@ -129,7 +129,7 @@ def _rows(rows: Array, num_rows: int, row: np.dtype[Any]) -> Array:
         raise TypeError(f"reach: rows are {rows.dtype}, no integers")
     if rows.dtype == row:
         return cupy.ascontiguousarray(rows)
-    return cupy.where((rows >= 0) & (rows < num_rows), rows, -1).astype(row)
+    return cupy.where((rows >= 0) & (rows < num_rows), rows.astype(row), row.type(-1))
 
 
 def _module(source: str, labels: Labels) -> Any:

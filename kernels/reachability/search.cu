@@ -1,18 +1,12 @@
 /* The queries that no label decides, a warp each: breadth-first from both ends, the side of fewer waiting nodes first, until the
    two meet or one side has no more. Labels decide every node that is found: it is dropped if they say that the other end and it
    do not reach each other, and ends the search if they say that they do. What a search has found lies in shared memory; one that
-   finds too much, or reads too many arcs, is left to wide_search.cu.
+   finds too much, or reads too many arcs, is left to others: to fewer warps with more memory each, and then to wide_search.cu.
 
    Encodings: `keys` is a hash table, open addressing, of 2 * node + side; EMPTY where none is.
 
    ROW is the type of a row number and of a node's. */
 #include "reachability/records.cuh"
-
-#define THREADS 256
-#define WARPS (THREADS / 32)
-#define SLOTS 1024
-#define CAPACITY 384   /* nodes that a side finds */
-#define MOST_ARCS 8192 /* that a search reads */
 
 typedef UnsignedOf<sizeof(ROW)>::type Key;
 #define EMPTY ((Key)-1)
@@ -22,16 +16,22 @@ struct Arcs {
     const ROW* __restrict__ indices;
 };
 
+/* Room for what one search finds. */
+template <int LOG_SLOTS>
 struct Found {
+    static const uint32_t SLOTS = 1u << LOG_SLOTS;
+    static const uint32_t CAPACITY = SLOTS / 8 * 3; /* nodes of a side */
+    static const uint32_t MOST_ARCS = 8 * SLOTS;    /* read */
     Key keys[SLOTS];
     ROW queue[2][CAPACITY];
     uint32_t length[2];
+
+    __device__ static uint32_t slot_of(Key key) { return (uint32_t)key * 0x9e3779b1u >> (32 - LOG_SLOTS); }
 };
 
-__device__ __forceinline__ uint32_t slot_of(Key key) { return (uint32_t)((uint32_t)key * 0x9e3779b1u) >> 22; }
-
-__device__ __forceinline__ bool holds(const Found& found, Key key) {
-    for (uint32_t slot = slot_of(key);; slot = (slot + 1) % SLOTS) {
+template <int LOG_SLOTS>
+__device__ __forceinline__ bool holds(const Found<LOG_SLOTS>& found, Key key) {
+    for (uint32_t slot = found.slot_of(key);; slot = (slot + 1) % found.SLOTS) {
         const Key there = *(volatile const Key*)&found.keys[slot];
         if (there == key || there == EMPTY) {
             return there == key;
@@ -40,8 +40,9 @@ __device__ __forceinline__ bool holds(const Found& found, Key key) {
 }
 
 /* Whether the key is new. */
-__device__ __forceinline__ bool insert(Found& found, Key key) {
-    for (uint32_t slot = slot_of(key);; slot = (slot + 1) % SLOTS) {
+template <int LOG_SLOTS>
+__device__ __forceinline__ bool insert(Found<LOG_SLOTS>& found, Key key) {
+    for (uint32_t slot = found.slot_of(key);; slot = (slot + 1) % found.SLOTS) {
         const Key there = atomicCAS(&found.keys[slot], EMPTY, key);
         if (there == EMPTY || there == key) {
             return there == EMPTY;
@@ -59,7 +60,8 @@ struct Search {
 };
 
 /* Expand up to 32 nodes of one side. */
-__device__ Outcome expand(const Search& search, Found& found, int side, uint32_t& head, uint32_t& arcs_read) {
+template <int LOG_SLOTS>
+__device__ Outcome expand(const Search& search, Found<LOG_SLOTS>& found, int side, uint32_t& head, uint32_t& arcs_read) {
     const int lane = threadIdx.x & 31;
     const Arcs arcs = search.sides[side];
     const uint32_t length = *(volatile uint32_t*)&found.length[side];
@@ -70,7 +72,7 @@ __device__ Outcome expand(const Search& search, Found& found, int side, uint32_t
         const ROW node = found.queue[side][head + lane];
         begin = arcs.offsets[node];
         const int64_t all = arcs.offsets[node + 1] - begin;
-        degree = all < MOST_ARCS ? (uint32_t)all : MOST_ARCS;
+        degree = all < found.MOST_ARCS ? (uint32_t)all : found.MOST_ARCS;
     }
     head += count;
     uint32_t sum = degree;
@@ -80,7 +82,7 @@ __device__ Outcome expand(const Search& search, Found& found, int side, uint32_t
     }
     const uint32_t total = __shfl_sync(FULL_WARP, sum, 31);
     arcs_read += total;
-    if (arcs_read >= MOST_ARCS) {
+    if (arcs_read >= found.MOST_ARCS) {
         return TOO_MUCH;
     }
     for (uint32_t base = 0; base < total; base += 32) {
@@ -104,7 +106,7 @@ __device__ Outcome expand(const Search& search, Found& found, int side, uint32_t
                 met = decision == POSITIVE_CUT;
                 if (decision == SEARCH && insert(found, key)) {
                     const uint32_t place = atomicAdd(&found.length[side], 1u);
-                    full = place >= CAPACITY;
+                    full = place >= found.CAPACITY;
                     if (!full) {
                         found.queue[side][place] = node;
                     }
@@ -123,16 +125,13 @@ __device__ Outcome expand(const Search& search, Found& found, int side, uint32_t
 }
 
 /* `rest` gets the queries that are left to others, `control` [0] is the next query, [1] the number of those left. */
-extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) == 4 ? 3 : 1) search_queries(
-    const Record* records, int64_t num_nodes, int dimensions, bool alternating, const ROW* low, const ROW* post,
-    const int64_t* child_offsets, const ROW* children, const int64_t* parent_offsets, const ROW* parents, const ROW* nodes,
-    const ROW* src, const ROW* dst, const uint32_t* queries, const uint64_t* num_queries, bool* reachable, uint32_t* rest,
-    uint64_t* control) {
-    extern __shared__ Found all_found[];
-    Found& found = all_found[threadIdx.x >> 5];
+template <int LOG_SLOTS>
+__device__ __forceinline__ void search_all(
+    Search search, Found<LOG_SLOTS>& found, const ROW* nodes, const ROW* src, const ROW* dst, const uint32_t* queries,
+    const uint64_t* num_queries, bool* reachable, uint32_t* rest, uint64_t* control) {
+    const Record* const records = search.index.records;
     const int lane = threadIdx.x & 31;
     const uint64_t count = *num_queries;
-    Search search{Index{records, num_nodes, dimensions, alternating, low, post}, {{child_offsets, children}, {parent_offsets, parents}}};
     while (true) {
         uint64_t place = 0;
         if (lane == 0) {
@@ -143,7 +142,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) == 4 ? 3 : 1) 
             return;
         }
         const uint32_t query = queries[place];
-        for (int slot = lane; slot < SLOTS; slot += 32) {
+        for (int slot = lane; slot < found.SLOTS; slot += 32) {
             found.keys[slot] = EMPTY;
         }
         for (int side = 0; side < 2; ++side) {
@@ -184,3 +183,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) == 4 ? 3 : 1) 
         __syncwarp();
     }
 }
+
+#define ARGUMENTS                                                                                                          \
+    const Record *records, int64_t num_nodes, int dimensions, bool alternating, const ROW *low, const ROW *post,           \
+        const int64_t *child_offsets, const ROW *children, const int64_t *parent_offsets, const ROW *parents,              \
+        const ROW *nodes, const ROW *src, const ROW *dst, const uint32_t *queries, const uint64_t *num_queries,            \
+        bool *reachable, uint32_t *rest, uint64_t *control
+#define SEARCH_ALL(LOG_SLOTS)                                                                                              \
+    extern __shared__ __align__(16) unsigned char shared[];                                                                \
+    search_all(Search{Index{records, num_nodes, dimensions, alternating, low, post},                                       \
+                      {{child_offsets, children}, {parent_offsets, parents}}},                                             \
+               ((Found<LOG_SLOTS>*)shared)[threadIdx.x >> 5], nodes, src, dst, queries, num_queries, reachable, rest, control)
+
+extern "C" __global__ void __launch_bounds__(256, sizeof(ROW) == 4 ? 3 : 1) search_in_little(ARGUMENTS) { SEARCH_ALL(10); }
+
+extern "C" __global__ void __launch_bounds__(64, sizeof(ROW) == 4 ? 2 : 1) search_in_much(ARGUMENTS) { SEARCH_ALL(13); }

@@ -24,7 +24,7 @@ template <typename Word>
 struct Team {
     Word *waiting, *visited;
     Place *ring, *touched;
-    uint64_t capacity; /* words of all nodes' masks */
+    uint64_t capacity; /* of the ring: twice the words of all nodes' masks, since a word taken in a level may come again in it */
 };
 
 template <typename Word>
@@ -146,10 +146,10 @@ __device__ void search_all(
     const uint32_t* queries, const uint64_t* num_queries, bool* reachable, uint64_t* next) {
     extern __shared__ __align__(32) unsigned char shared[];
     Batch<Word, WORDS>& batch = *(Batch<Word, WORDS>*)shared;
-    const uint64_t bits = WORDS * batch.BITS, capacity = (uint64_t)index.num_nodes * WORDS, count = *num_queries;
-    Word* mine = (Word*)masks + 2 * capacity * blockIdx.x;
-    Place* list = lists + 2 * capacity * blockIdx.x;
-    const Team<Word> team{mine, mine + capacity, list, list + capacity, capacity};
+    const uint64_t bits = WORDS * batch.BITS, words = (uint64_t)index.num_nodes * WORDS, count = *num_queries;
+    Word* mine = (Word*)masks + 2 * words * blockIdx.x;
+    Place* list = lists + 3 * words * blockIdx.x;
+    const Team<Word> team{mine, mine + words, list, list + 2 * words, 2 * words};
     while (true) {
         if (threadIdx.x == 0) {
             batch.place = atomicAdd(next, bits);
