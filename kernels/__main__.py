@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from kernels.bfs import bfs
-from kernels.certificates import certify_bfs, certify_forest, certify_scc, certify_sssp, certify_wcc
+from kernels.certificates import certify_bfs, certify_forest, certify_reachability, certify_scc, certify_sssp, certify_wcc
 from kernels.forest import minimum_spanning_forest
 from kernels.graph import OFFSET, Csr, Graph
+from kernels.reachability import METHODS, reach, reachability
 from kernels.scc import scc
 from kernels.sssp import sssp
 from kernels.wcc import wcc
@@ -28,8 +29,10 @@ def main() -> None:
             certify_forest(graph, minimum_spanning_forest(graph)),
             certify_wcc(graph, wcc(graph)),
             certify_scc(graph, scc(graph)),
+            *(certify_reachability(graph, reachability(graph, 2, 0, method)) for method in METHODS),
         ):
             assert certificate.holds, certificate.reason
+        assert reach(reachability(graph), [0], [1]).reachable.all()
     print(f"CPU kernels compiled in {time.perf_counter() - started:.0f} s")
 
 

@@ -45,6 +45,8 @@ Hanauer, Schulz, Trummer: O'Reach: Even Faster Reachability in Large Graphs. SEA
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from kernels.answers import Condensation, Labels, ReachabilityIndex, Reached
 from kernels.backend import is_cupy, require_numpy
 from kernels.graph import Array, Graph
@@ -52,6 +54,16 @@ from kernels.graph import Array, Graph
 SAME, FILTER, POSITIVE_CUT, SEARCH = range(4)
 METHODS = ("tree", "dfs")
 NUM_SUPPORTS = 64
+
+
+class Memory(NamedTuple):
+    """Bytes beside the graph's own arrays, at the peak of building an index and at that of answering queries with it.
+
+    A query takes 2 bytes more for its answer.
+    """
+
+    build: int
+    queries: int
 
 
 def reachability(graph: Graph, dimensions: int = 3, seed: int = 0, method: str | None = None) -> ReachabilityIndex:
@@ -136,3 +148,10 @@ def reach(index: ReachabilityIndex, src: Array, dst: Array, search: str | None =
     from kernels.reachability.queries import reach as answer
 
     return answer(index, src, dst, search)
+
+
+def memory(num_vertices: int, num_arcs: int, dimensions: int = 3, method: str | None = None) -> Memory:
+    """Bound the memory that an index of a graph takes on the CPU, before it is built: as if no component had a second vertex."""
+    from kernels.reachability.memory import memory as bound
+
+    return bound(num_vertices, num_arcs, dimensions, method or METHODS[0])

@@ -11,8 +11,9 @@ from kernels.answers import Labels
 from kernels.graph import Array
 from kernels.reachability import FILTER, POSITIVE_CUT, SAME, SEARCH
 
-_LINE = 64  # bytes of a cache line: records of up to four dimensions lie in one
-_LEVEL, _HEIGHT, _FIRST, _LAST, _INTERVALS = range(5)  # entries of a record after the two words of bits
+_LINE = 64  # bytes of a cache line
+_BITS = 16  # bytes: the two words of bits, which come first in a record
+_LEVEL, _HEIGHT, _FIRST, _LAST, _INTERVALS = range(5)  # entries of a record after its bits
 _REACHES, _REACHED = range(2)
 
 
@@ -28,12 +29,16 @@ class Records(NamedTuple):
     alternate: bool
 
 
+def record_bytes(dimensions: int, width: int) -> int:
+    """Size of a record whose entries have `width` bytes: a line for up to four dimensions, where nodes are int32."""
+    return -(-(_BITS + width * (_INTERVALS + 2 * dimensions)) // (_LINE // 2)) * (_LINE // 2)
+
+
 def pack(labels: Labels) -> Records:
-    """Records of the labels; about 32 + 8 D bytes a node (twice that from 2^31 nodes on)."""
+    """Records of the labels, aligned to cache lines."""
     width = labels.low.itemsize
-    before = 16 // width  # the two words of bits
-    length = before + _INTERVALS + 2 * labels.dimensions
-    row = -(-length * width // (_LINE // 2)) * (_LINE // 2)
+    before = _BITS // width
+    row = record_bytes(labels.dimensions, width)
     num_nodes = len(labels.level)
     memory = np.empty(num_nodes * row + _LINE, np.uint8)
     memory = memory[-memory.ctypes.data % _LINE :][: num_nodes * row].reshape(num_nodes, row)
