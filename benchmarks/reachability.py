@@ -109,7 +109,7 @@ def proved(graph: Graph, dimensions: int, method: str) -> ReachabilityIndex:
 
 
 def thesis_row(name: str, graph: Graph) -> str:
-    """The thesis's columns, "thesis / ours" where it has the graph, then the default's build, and queries on one core and on all."""
+    """The thesis's columns, "thesis / ours" where it has the graph, then the default's build, queries on one core and on all."""
     indexes = {method: proved(graph, 2, method) for method in METHODS}
     src, dst = pairs(graph)
     expected = reach(indexes["tree"], src, dst).reachable
@@ -138,7 +138,7 @@ def _cell(value: Any) -> str:
 
 
 def shares_row(name: str, graph: Graph) -> str:
-    """Percent of the pairs that are reachable, that a positive cut decides, and that are left to search, by method and dimensions."""
+    """Percent of the pairs that are reachable, decided by a positive cut, and left to search by method and dimensions."""
     src, dst = pairs(graph)
     left = []
     for method in METHODS:

@@ -32,7 +32,7 @@ def main() -> None:
             *(certify_reachability(graph, reachability(graph, 2, 0, method)) for method in METHODS),
         ):
             assert certificate.holds, certificate.reason
-        assert reach(reachability(graph), [0], [1]).reachable.all()
+        assert all(reach(reachability(graph), [0], [1], search).reachable.all() for search in (None, "dfs"))
     print(f"CPU kernels compiled in {time.perf_counter() - started:.0f} s")
 
 

@@ -40,8 +40,8 @@ def pack(labels: Labels) -> Records:
     before = _BITS // width
     row = record_bytes(labels.dimensions, width)
     num_nodes = len(labels.level)
-    memory = np.empty(num_nodes * row + _LINE, np.uint8)
-    memory = memory[-memory.ctypes.data % _LINE :][: num_nodes * row].reshape(num_nodes, row)
+    unaligned = np.empty(num_nodes * row + _LINE, np.uint8)
+    memory = unaligned[-unaligned.ctypes.data % _LINE :][: num_nodes * row].reshape(num_nodes, row)
     bits, entries = memory.view(np.uint64), memory.view(labels.low.dtype)[:, before:]
     bits[:, _REACHES], bits[:, _REACHED] = labels.reaches, labels.reached
     for place, label in ((_LEVEL, labels.level), (_HEIGHT, labels.height), (_FIRST, labels.first[0]), (_LAST, labels.last[0])):

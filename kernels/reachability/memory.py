@@ -1,4 +1,4 @@
-"""How much memory an index takes on the CPU, known before it is built: an upper bound, for a graph that is its own condensation."""
+"""How much memory an index takes on the CPU, before it is built: an upper bound, for a graph that is its own condensation."""
 
 from __future__ import annotations
 
