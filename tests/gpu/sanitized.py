@@ -32,6 +32,7 @@ def sing(tool: str) -> None:
     """Run the canary of a tool."""
     import cupy
 
+    cupy.cuda.set_allocator(None)
     code = f'extern "C" __global__ void canary(int* out, const int* nothing_wrote) {{ {CANARIES[tool]} }}'
     out, nothing_wrote = cupy.zeros(THREADS, np.int32), cupy.empty(THREADS, np.int32)
     cupy.RawKernel(code, "canary")((1,), (THREADS,), (out, nothing_wrote))
@@ -87,7 +88,7 @@ def run_kernels() -> None:
 
 def check(tool: str, sanitizer: str, what: str) -> tuple[int, str]:
     """Exit status and output of `what` under a tool."""
-    command = [sanitizer, "--tool", tool, "--error-exitcode", str(FOUND), "--print-limit", "3"]
+    command = [sanitizer, "--tool", tool, "--error-exitcode", str(FOUND), "--print-limit", "8", "--show-backtrace", "no"]
     ran = subprocess.run(
         [*command, sys.executable, "-m", "tests.gpu.sanitized", what, tool],
         cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=False,
