@@ -20,13 +20,12 @@ _REACHES, _REACHED = range(2)
 class Records(NamedTuple):
     """The labels, a row for each node: `bits` (uint64) and `entries` (index width) are two views of one memory.
 
-    `alternate` is whether odd dimensions are backward.
+    `backward`, bool [D], says of which dimensions the intervals widen towards what is reached.
     """
 
     bits: Array
     entries: Array
-    dimensions: int
-    alternate: bool
+    backward: Array
 
 
 def record_bytes(dimensions: int, width: int) -> int:
@@ -48,33 +47,33 @@ def pack(labels: Labels) -> Records:
         entries[:, place] = label
     entries[:, _INTERVALS : _INTERVALS + 2 * labels.dimensions : 2] = labels.low.T
     entries[:, _INTERVALS + 1 : _INTERVALS + 1 + 2 * labels.dimensions : 2] = labels.post.T
-    return Records(bits, entries, labels.dimensions, labels.method == "tree")
+    backward = np.array([labels.backward(dimension) for dimension in range(labels.dimensions)])
+    return Records(bits, entries, backward)
 
 
-@njit(cache=True, nogil=True)
-def decide(records, u, v):  # type: ignore[no-untyped-def]
-    """FILTER, POSITIVE_CUT or SEARCH, or SAME where u is v."""
-    if u == v:
-        return SAME
-    bits, entries = records.bits, records.entries
+@njit(cache=True, nogil=True, inline="always")
+def decide(bits, entries, backward, u, v):  # type: ignore[no-untyped-def]
+    """FILTER, POSITIVE_CUT or SEARCH, or SAME where u is v. After its first test it does not branch."""
+    decided = FILTER
     if entries[u, _LEVEL] >= entries[v, _LEVEL] or entries[u, _HEIGHT] <= entries[v, _HEIGHT]:
-        return FILTER
-    if bits[u, _REACHES] & bits[v, _REACHED]:
-        return POSITIVE_CUT
-    if bits[u, _REACHED] & ~bits[v, _REACHED] or bits[v, _REACHES] & ~bits[u, _REACHES]:
-        return FILTER
-    if entries[u, _FIRST] <= entries[v, _LAST] and entries[v, _LAST] <= entries[u, _LAST]:
-        return POSITIVE_CUT
-    return SEARCH if contains(records, u, v) else FILTER
+        if u == v:
+            decided = SAME
+    else:
+        no = ((bits[u, _REACHED] & ~bits[v, _REACHED]) | (bits[v, _REACHES] & ~bits[u, _REACHES])) != 0
+        no |= not contains(entries, backward, u, v)
+        yes = (bits[u, _REACHES] & bits[v, _REACHED]) != 0
+        yes |= (entries[u, _FIRST] <= entries[v, _LAST]) & (entries[v, _LAST] <= entries[u, _LAST])
+        if not no:
+            decided = POSITIVE_CUT if yes else SEARCH
+    return decided
 
 
-@njit(cache=True, nogil=True)
-def contains(records, u, v):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, inline="always")
+def contains(entries, backward, u, v):  # type: ignore[no-untyped-def]
     """Whether v's interval is inside u's in every dimension, and u's inside v's in the backward ones."""
-    entries = records.entries
-    for dimension in range(records.dimensions):
+    inside = True
+    for dimension in range(len(backward)):
         low, post = _INTERVALS + 2 * dimension, _INTERVALS + 2 * dimension + 1
-        outer, inner = (v, u) if records.alternate and dimension & 1 else (u, v)
-        if entries[outer, low] > entries[inner, low] or entries[inner, post] > entries[outer, post]:
-            return False
-    return True
+        outer, inner = (v, u) if backward[dimension] else (u, v)
+        inside &= (entries[outer, low] <= entries[inner, low]) & (entries[inner, post] <= entries[outer, post])
+    return inside

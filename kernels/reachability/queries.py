@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from kernels.answers import Condensation, ReachabilityIndex, Reached
+from kernels.answers import ReachabilityIndex, Reached
 from kernels.backend import cores, frozen
 from kernels.graph import Array
 from kernels.reachability import FILTER, POSITIVE_CUT, SAME, SEARCH
 from kernels.reachability.cuts import Records, contains, decide, pack
-from kernels.reachability.search import Side, breadth_first, depth_first, meet
+from kernels.reachability.search import breadth_first, depth_first, meet
 
 SEARCHES = ("dfs", "pruned-dfs", "pruned-bfs")
 _DFS, _PRUNED_DFS, _PRUNED_BFS, _MEET = range(len(SEARCHES) + 1)
@@ -24,10 +24,12 @@ _SMALLEST_PART = 1 << 10
 
 
 class Scratch(NamedTuple):
-    """What one core needs to search: both directions, and the next arc of each node on a path."""
+    """What one core needs to search, [C] each: nodes visited and waiting, of both directions, and the next arcs along a path."""
 
-    ahead: Side
-    behind: Side
+    visited: Array
+    queue: Array
+    back_visited: Array
+    back_queue: Array
     arcs: Array
 
 
@@ -41,15 +43,17 @@ def reach(index: ReachabilityIndex, src: Array, dst: Array, search: str | None) 
     if len(src) != len(dst):
         raise ValueError(f"reach: {len(src)} sources, {len(dst)} destinations")
     answers = Reached(np.zeros(len(src), np.bool_), np.zeros(len(src), np.uint8))
-    records, node = _records(index), frozen(index.condensation.node)
+    condensation = index.condensation
+    records, node = _records(index), frozen(condensation.node)
+    sides = [frozen(array) for csr in (condensation.children, condensation.parents) for array in (csr.offsets, csr.indices)]
     free: SimpleQueue[Scratch] = SimpleQueue()
 
     def answer(begin: int, end: int) -> None:
         asked = node[src[begin:end]], node[dst[begin:end]]
         reachable, decided = answers.reachable[begin:end], answers.decided[begin:end]
-        if _cut(records, *asked, way, reachable, decided):
-            scratch = _scratch(index.condensation, free)
-            _search(records, *scratch, *asked, way, reachable, decided)
+        if _cut(*records, *asked, way, reachable, decided):
+            scratch = _scratch(condensation.names, free)
+            _search(*records, *sides, *scratch, *asked, way, reachable, decided)
             free.put(scratch)
 
     _over_parts(len(src), answer)
@@ -75,17 +79,14 @@ def _records(index: ReachabilityIndex) -> Records:
     return records
 
 
-def _scratch(condensation: Condensation, free: SimpleQueue[Scratch]) -> Scratch:
+def _scratch(names: Array, free: SimpleQueue[Scratch]) -> Scratch:
     """One that another part of the queries has done with, or a new one."""
     try:
         return free.get_nowait()
     except Empty:
-        num_nodes = condensation.num_nodes
-        ahead, behind = (
-            Side(frozen(csr.offsets), frozen(csr.indices), np.zeros(num_nodes, np.bool_), np.empty(num_nodes, csr.indices.dtype))
-            for csr in (condensation.children, condensation.parents)
-        )
-        return Scratch(ahead, behind, np.empty(num_nodes, np.int64))
+        size, index = len(names), names.dtype
+        ways = (np.zeros(size, np.bool_), np.empty(size, index), np.zeros(size, np.bool_), np.empty(size, index))
+        return Scratch(*ways, np.empty(size, np.int64))
 
 
 def _over_parts(num_queries: int, answer: Callable[[int, int], None]) -> None:
@@ -102,32 +103,41 @@ def _over_parts(num_queries: int, answer: Callable[[int, int], None]) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _cut(records, src, dst, way, reachable, decided):  # type: ignore[no-untyped-def]
+def _cut(bits, entries, backward, src, dst, way, reachable, decided):  # type: ignore[no-untyped-def]
     """Decide what the cuts of a way of searching decide; return how many queries are left to search."""
     left = 0
     for query in range(len(src)):
         u, v = src[query], dst[query]
         if way == _MEET:
-            by = decide(records, u, v)
+            by = decide(bits, entries, backward, u, v)
         elif u == v:
             by = SAME
         else:
-            by = SEARCH if way == _DFS or contains(records, u, v) else FILTER
+            by = SEARCH if way == _DFS or contains(entries, backward, u, v) else FILTER
         decided[query] = by
-        reachable[query] = by in (SAME, POSITIVE_CUT)
+        reachable[query] = (by == SAME) | (by == POSITIVE_CUT)
         left += by == SEARCH
     return left
 
 
 @njit(cache=True, nogil=True)
-def _search(records, ahead, behind, arcs, src, dst, way, reachable, decided):  # type: ignore[no-untyped-def]
+def _search(  # type: ignore[no-untyped-def]
+    bits, entries, backward, offsets, indices, into_offsets, into_indices,
+    visited, queue, back_visited, back_queue, arcs, src, dst, way, reachable, decided,
+):  # fmt: skip
     """Search for the queries that are left."""
     for query in range(len(src)):
         if decided[query] == SEARCH:
             u, v = src[query], dst[query]
             if way == _MEET:
-                reachable[query] = meet(records, ahead, behind, u, v)
+                reachable[query] = meet(
+                    bits, entries, backward, offsets, indices, into_offsets, into_indices,
+                    visited, queue, back_visited, back_queue, u, v,
+                )  # fmt: skip
             elif way == _PRUNED_BFS:
-                reachable[query] = breadth_first(records, ahead, u, v)
+                reachable[query] = breadth_first(entries, backward, offsets, indices, visited, queue, u, v)
             else:
-                reachable[query] = depth_first(records, ahead, behind.queue, arcs, u, v, way == _PRUNED_DFS)
+                pruned = way == _PRUNED_DFS
+                reachable[query] = depth_first(
+                    entries, backward, offsets, indices, visited, queue, back_queue, arcs, u, v, pruned
+                )
