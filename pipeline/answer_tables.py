@@ -38,7 +38,7 @@ def rows_of(graph: Graph, ids: Array) -> Array:
     """Rows of external ids (int64), where the graph's arrays are; NO_ROW for one that the graph does not have."""
     ids = np.asarray(ids, like=graph.ids)
     if not graph.num_vertices:
-        return np.full(len(ids), NO_ROW, graph.rows_by_id.dtype, like=graph.ids)
+        return np.full_like(ids, NO_ROW, graph.rows_by_id.dtype)
     places = np.searchsorted(graph.ids, ids, sorter=graph.rows_by_id)
     rows = graph.rows_by_id[np.minimum(places, graph.num_vertices - 1)]
     rows[graph.ids[rows] != ids] = NO_ROW
@@ -64,7 +64,7 @@ def _read_paths(graph: Graph, table: pa.Table) -> Paths:
     length = _array(graph, distance.fill_null(pa.scalar(UNREACHED, distance.type)))
     if int((length < 0).sum()) != distance.null_count:
         raise ProofFailed(f"source {source}: a distance is negative")
-    before = np.full(table.num_rows, NO_ROW, graph.rows_by_id.dtype, like=graph.ids)
+    before = np.full_like(graph.rows_by_id, NO_ROW)
     before[_array(graph, predecessor.is_valid())] = _existing_rows(graph, predecessor.drop_null())
     (row,) = _existing_rows(graph, table["source"][:1]).tolist()
     return Paths(row, _by_row(graph, length), _by_row(graph, before))
