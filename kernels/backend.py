@@ -28,13 +28,17 @@ def is_cupy_array(array: Array) -> bool:
     return type(array).__module__.partition(".")[0] == "cupy"
 
 
-def require_numpy(graph: Graph, kernel: str) -> None:
+def require_numpy(graph: Graph | Csr, kernel: str) -> None:
     """Raise TypeError unless the graph's arrays are NumPy's: the arrays choose the backend, and this is the CPU's."""
-    kind = type(graph.out.offsets)
+    kind = _kind(graph)
     if not issubclass(kind, np.ndarray):
         raise TypeError(
             f"{kernel}: arrays of type {kind.__module__}.{kind.__qualname__}, where there is a kernel for numpy.ndarray only"
         )
+
+
+def _kind(graph: Graph | Csr) -> type:
+    return type(graph.offsets if isinstance(graph, Csr) else graph.out.offsets)
 
 
 def require_row(graph: Graph, row: int) -> None:

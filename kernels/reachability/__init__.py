@@ -54,6 +54,7 @@ from kernels.graph import Array, Graph
 SAME, FILTER, POSITIVE_CUT, SEARCH = range(4)
 METHODS = ("tree", "dfs")
 NUM_SUPPORTS = 64
+LARGEST_LISTED = 2_000  # components
 
 
 class Memory(NamedTuple):
@@ -130,16 +131,16 @@ def reach(index: ReachabilityIndex, src: Array, dst: Array, search: str | None =
     ----------
     src, dst : integers [Q]
         Rows of the graph.
-    search : {"dfs", "pruned-dfs", "pruned-bfs"}, or None
-        On the CPU: answer as the thesis does, by a depth-first search alone, or by a search that the intervals prune, and by no
-        other cut. None takes every cut, and the fastest search for what is left.
+    search : {"dfs", "pruned-dfs", "pruned-bfs", "exceptions"}, or None
+        On the CPU: answer as the thesis does, by a depth-first search alone, by a search that the intervals prune and no other
+        cut, or by the intervals and the list of `exceptions`. None takes every cut, and the fastest search for what is left.
 
     Raises
     ------
     IndexError
         If an entry is no row of the graph.
     ValueError
-        If the lengths differ, or if there is no such search for the index's arrays.
+        If the lengths differ, if there is no such search for the index's arrays, or as `exceptions` does.
     """
     if is_cupy(index.condensation.children):
         from kernels.reachability import cuda
@@ -150,8 +151,36 @@ def reach(index: ReachabilityIndex, src: Array, dst: Array, search: str | None =
     return answer(index, src, dst, search)
 
 
-def memory(num_vertices: int, num_arcs: int, dimensions: int = 3, method: str | None = None) -> Memory:
-    """Bound the memory that an index of a graph takes on the CPU, before it is built: as if no component had a second vertex."""
-    from kernels.reachability.memory import memory as bound
+def exceptions(index: ReachabilityIndex) -> Array:
+    """List the pairs (u, v) of nodes of which the intervals alone would say that u reaches v, and it does not.
+
+    Returns
+    -------
+    int64 [E, 2]
+        Ascending.
+
+    Raises
+    ------
+    TypeError
+        If the index's arrays are not NumPy's.
+    ValueError
+        If there are more than LARGEST_LISTED nodes.
+    """
+    require_numpy(index.condensation.children, "exceptions")
+    from kernels.reachability.exception_lists import exceptions as listed
+
+    return listed(index)
+
+
+def memory(num_vertices: int, num_arcs: int, dimensions: int = 3, method: str | None = None, *, gpu: bool = False) -> Memory:
+    """Bound the memory that an index of a graph takes, before it is built, as if no component had a second vertex.
+
+    On a GPU it is device memory, beside the graph's arrays.
+    """
+    if gpu:
+        from kernels.reachability import cuda_memory
+
+        return cuda_memory.memory(num_vertices, num_arcs, dimensions, method or METHODS[0])
+    from kernels.reachability.footprint import memory as bound
 
     return bound(num_vertices, num_arcs, dimensions, method or METHODS[0])

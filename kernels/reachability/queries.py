@@ -15,10 +15,11 @@ from kernels.backend import cores, frozen
 from kernels.graph import Array
 from kernels.reachability import FILTER, POSITIVE_CUT, SAME, SEARCH
 from kernels.reachability.cuts import Records, contains, decide, pack
+from kernels.reachability.exception_lists import is_exception
 from kernels.reachability.search import breadth_first, depth_first, meet
 
-SEARCHES = ("dfs", "pruned-dfs", "pruned-bfs")
-_DFS, _PRUNED_DFS, _PRUNED_BFS, _MEET = range(len(SEARCHES) + 1)
+SEARCHES = ("dfs", "pruned-dfs", "pruned-bfs", "exceptions")
+_DFS, _PRUNED_DFS, _PRUNED_BFS, _EXCEPTIONS, _MEET = range(len(SEARCHES) + 1)
 _LARGEST_PART = 1 << 16  # queries: so few that one that searches long does not hold up the others' end
 _SMALLEST_PART = 1 << 10
 
@@ -51,7 +52,10 @@ def reach(index: ReachabilityIndex, src: Array, dst: Array, search: str | None) 
     def answer(begin: int, end: int) -> None:
         asked = node[src[begin:end]], node[dst[begin:end]]
         reachable, decided = answers.reachable[begin:end], answers.decided[begin:end]
-        if _cut(*records, *asked, way, reachable, decided):
+        left = _cut(*records, *asked, way, reachable, decided)
+        if left and way == _EXCEPTIONS:
+            reachable |= (decided == SEARCH) & ~is_exception(index, *asked)
+        elif left:
             scratch = _scratch(condensation.names, free)
             _search(*records, *sides, *scratch, *asked, way, reachable, decided)
             free.put(scratch)

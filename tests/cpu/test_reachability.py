@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -13,13 +14,25 @@ from benchmarks.graphs import wiki_vote
 from kernels.answers import ReachabilityIndex, Reached
 from kernels.bfs import bfs
 from kernels.graph import UNREACHED, Array, Graph
-from kernels.reachability import FILTER, METHODS, POSITIVE_CUT, SAME, SEARCH, condense, label, reach, reachability
+from kernels.reachability import (
+    FILTER,
+    METHODS,
+    POSITIVE_CUT,
+    SAME,
+    SEARCH,
+    condense,
+    exceptions,
+    label,
+    memory,
+    reach,
+    reachability,
+)
 from tests.answers import uncleaned
-from tests.cpu.test_reachability_labels import complete, diamonds
+from tests.cpu.test_reachability_labels import FIGURE, complete, diamonds
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.reachability import closure, digraph
 
-SEARCHES = (None, "dfs", "pruned-dfs", "pruned-bfs")
+SEARCHES = (None, "dfs", "pruned-dfs", "pruned-bfs", "exceptions")
 
 
 def all_pairs(graph: Graph) -> tuple[Array, Array]:
@@ -55,7 +68,7 @@ def test_all_pairs_of_1200_random_graphs():
             ends = rng.permutation(size)[np.sort(ends, axis=1)]  # acyclic
         graph = digraph(*ends.T, size)
         index = reachability(graph, 1 + seed % 4, seed, METHODS[seed % 2])
-        check(graph, index, SEARCHES[seed // 2 % 4])
+        check(graph, index, SEARCHES[seed // 2 % 5])
 
 
 @settings(deadline=None, max_examples=200)
@@ -160,8 +173,51 @@ def test_wiki_vote_with_its_giant_component_as_a_search_sees_it(method):
     rows = np.arange(graph.num_vertices)
     for source in np.random.default_rng(2).integers(0, graph.num_vertices, 40):
         expected = bfs(graph, int(source)).distance != UNREACHED
-        for search in SEARCHES:
+        for search in SEARCHES[:4]:
             np.testing.assert_array_equal(reach(index, np.full_like(rows, source), rows, search).reachable, expected)
+
+
+class TestExceptions:
+    """The list of what the intervals alone would answer wrongly."""
+
+    def test_those_of_the_thesis_figure(self):
+        index = reachability(graph_of(FIGURE), 1, method="dfs")
+        pairs = exceptions(index)
+        assert (len(pairs), pairs.dtype) == (15, np.int64)
+        assert pairs.tolist() == sorted(pairs.tolist())
+        assert not closure(graph_of(FIGURE))[pairs[:, 0], pairs[:, 1]].any()
+
+    def test_a_graph_of_too_many_components_is_refused(self):
+        index = reachability(digraph(np.arange(2000), np.arange(1, 2001), 2001), 1)
+        for call in (lambda: exceptions(index), lambda: reach(index, [0], [1], "exceptions")):
+            with pytest.raises(ValueError, match="2001 components, where 2000 are the most"):
+                call()
+
+    def test_a_graph_at_the_limit(self):
+        rng = np.random.default_rng(3)
+        graph = digraph(*np.sort(rng.integers(0, 2000, (3000, 2)), axis=1).T, 2000)
+        check(graph, reachability(graph, 2), "exceptions")
+
+
+class TestMemory:
+    """The bound is above what NumPy allocates, and not far above."""
+
+    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize("degree", [1, 8])
+    def test_of_a_random_graph(self, method, degree):
+        size = 100_000
+        graph = digraph(*np.sort(np.random.default_rng(1).integers(0, size, (size * degree, 2)), axis=1).T, size)
+        bound = memory(size, graph.num_arcs, 3, method)
+        reachability(graph, 3, 0, method)  # compiled
+        tracemalloc.start()
+        index = reachability(graph, 3, 0, method)
+        build = tracemalloc.get_traced_memory()[1]
+        tracemalloc.reset_peak()
+        reach(index, np.arange(1000), np.arange(1000) + 5000)
+        queries = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert build < bound.build < (3 if method == "tree" else 6) * build
+        assert queries < bound.queries < 2 * queries
 
 
 class TestArguments:
@@ -184,7 +240,9 @@ class TestArguments:
             reach(self.index, np.zeros(2), np.zeros(2))
         with pytest.raises(ValueError, match="2 sources, 3 destinations"):
             reach(self.index, [0, 1], [0, 1, 2])
-        with pytest.raises(ValueError, match="no search 'bfs' for these arrays; there are dfs, pruned-dfs, pruned-bfs"):
+        with pytest.raises(
+            ValueError, match="no search 'bfs' for these arrays; there are dfs, pruned-dfs, pruned-bfs, exceptions"
+        ):
             reach(self.index, [0], [1], "bfs")
 
     def test_a_graph_without_vertices(self):

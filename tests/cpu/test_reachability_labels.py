@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from kernels.answers import Condensation, Csr, Labels
 from kernels.graph import NO_ROW, Graph
-from kernels.reachability import METHODS, condense, dfs, label, reachability
+from kernels.reachability import METHODS, condense, dfs, label, reach, reachability
 from kernels.reachability.levels import sort_by_level
 from kernels.reachability.numbering import Rows, extremes, number
 from kernels.reachability.paths import first_parents
@@ -248,6 +249,22 @@ class TestTraps:
             np.testing.assert_array_equal(one.low[0], other.low[0])
             assert (one.last[1:] != other.last[1:]).any(axis=1).all()
         assert label(condensation, 5).dimensions == 5
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_rows_of_64_bits_have_the_same_labels(method):
+    """As from 2^31 vertices on."""
+    rng = np.random.default_rng(2)
+    narrow = digraph(*rng.integers(0, 100, (2, 130)), 100)
+    out, into = (replace(csr, indices=csr.indices.astype(np.int64)) for csr in (narrow.out, narrow.into))
+    wide = Graph(narrow.ids, narrow.rows_by_id.astype(np.int64), out, into)
+    index, expected = reachability(wide, 3, 1, method), reachability(narrow, 3, 1, method)
+    for name in ("level", "height", "low", "post", "first", "last", "supports", "reaches", "reached"):
+        np.testing.assert_array_equal(getattr(index.labels, name), getattr(expected.labels, name))
+    assert index.labels.low.dtype == index.condensation.children.indices.dtype == np.int64
+    src, dst = rng.integers(0, 100, (2, 3000))
+    for search in (None, "dfs"):
+        np.testing.assert_array_equal(reach(index, src, dst, search).reachable, reach(expected, src, dst).reachable)
 
 
 @pytest.mark.parametrize("method", METHODS)
