@@ -44,12 +44,15 @@ def options(**types: np.dtype[Any]) -> tuple[str, ...]:
 
 
 @cache
-def load(source: str, **types: np.dtype[Any]) -> Any:
-    """The module of `kernels/SOURCE` for these types: a `cupy.RawModule`, whose kernels may be launched cooperatively."""
+def load(source: str, cooperative: bool = True, **types: np.dtype[Any]) -> Any:
+    """The module of `kernels/SOURCE` for these types: a `cupy.RawModule`.
+
+    A cooperative launch holds no more blocks than run at a time; CuPy cuts a larger grid down.
+    """
     import cupy
 
     code = f"// headers {_headers()}\n" + (ROOT / source).read_text(encoding="utf-8")
-    return cupy.RawModule(code=code, options=options(**types), backend="nvrtc", enable_cooperative_groups=True)
+    return cupy.RawModule(code=code, options=options(**types), backend="nvrtc", enable_cooperative_groups=cooperative)
 
 
 @cache

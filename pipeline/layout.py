@@ -10,23 +10,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kernels.cuda import to_host
 from kernels.graph import Array, Csr, index_dtype
 from kernels.layout import shards
-from kernels.layout.cleaning import keep_lightest, lightest_first
-from kernels.layout.numbering import number
+from kernels.layout.cleaning import clean
 from kernels.layout.orders import by_degree, by_degree_in_windows, inverse
 from kernels.layout.rows import take_rows
-from kernels.layout.sorting import is_transpose, sort_arcs, transpose
-from kernels.layout.vect_csr import extend
+from kernels.layout.sorting import in_rows
+from kernels.layout.vect_csr import VectCsr, extend
 from pipeline import tables
+from pipeline.backend import Backend
 from pipeline.config import LayoutConfig
 from pipeline.errors import Damaged
 from pipeline.manifest import Folder, make
 from pipeline.stored_graph import save_rows, save_vertices
 
 
-def lay_out(edges: Folder, layout: LayoutConfig, work: Path) -> Folder:
-    """Clean an edge list and store it as a graph in `work / "graph"`.
+def lay_out(edges: Folder, layout: LayoutConfig, work: Path, backend: Backend = "cpu") -> Folder:
+    """Clean an edge list and store it as a graph in `work / "graph"`: the same bytes on either backend.
 
     Returns
     -------
@@ -46,56 +47,71 @@ def lay_out(edges: Folder, layout: LayoutConfig, work: Path) -> Folder:
     """
 
     def write(folder: Path) -> dict[str, Any]:
-        facts, ids, by_rank = _clean_arcs(edges, layout)
-        symmetric = not facts["directed"] or is_transpose(by_rank, by_rank, np.arange(len(ids), dtype=by_rank.indices.dtype))
-        return facts | _store(folder, layout, ids, by_rank, symmetric)
+        facts, ids, by_rank = _clean_arcs(edges, layout, backend)
+        directions = {"out": by_rank}
+        if facts["directed"] and (into := in_rows(by_rank)) is not by_rank:
+            directions["in"] = into
+        return facts | _store(folder, layout, ids, directions)
 
     return make(work / "graph", "graph", {"edges": edges.digest}, layout.model_dump(), write)
 
 
-def _clean_arcs(edges: Folder, layout: LayoutConfig) -> tuple[dict[str, Any], Array, Csr]:
+def _clean_arcs(edges: Folder, layout: LayoutConfig, backend: Backend) -> tuple[dict[str, Any], Array, Csr]:
     """Counts of the cleaning, external ids ascending, and the clean arcs by rank."""
     src, dst, weights = _read_edges(edges)
+    if backend == "gpu":
+        src, dst, weights = _on_gpu(src), _on_gpu(dst), None if weights is None else _on_gpu(weights)
     first, declared = edges.facts["first_id"] or 0, edges.facts["declared_vertices"] or 0
-    ids, src, dst = number(src, dst, range(first, first + declared))
     directed, keep_self_loops = edges.facts["directed"] and not layout.symmetrise, layout.self_loops == "keep"
-    self_loops = int((src == dst).sum())
+    rules = {"both": not directed, "keep_self_loops": keep_self_loops, "keep_parallel": layout.parallel_arcs == "keep"}
+    ids, arcs, self_loops = clean(src, dst, weights, range(first, first + declared), **rules)
     added = 0 if directed else len(src) - self_loops
     dropped = 0 if keep_self_loops else self_loops
-    if layout.parallel_arcs == "keep":
-        src, dst, weights = lightest_first(src, dst, weights)
-    arcs = sort_arcs(len(ids), src, dst, weights, both=not directed, keep_self_loops=keep_self_loops)
-    clean = keep_lightest(arcs) if layout.parallel_arcs == "lightest" else arcs
     return {
         "directed": directed,
         "weight": edges.facts["weight"],
         "stored_weight": None if weights is None else str(weights.dtype),
         "self_loops_dropped": dropped,
         "arcs_added": added,
-        "parallel_arcs_dropped": len(src) - dropped + added - len(clean.indices),
-    }, ids, clean  # fmt: skip
+        "parallel_arcs_dropped": len(src) - dropped + added - len(arcs.indices),
+    }, ids, arcs  # fmt: skip
 
 
-def _store(folder: Path, layout: LayoutConfig, ids: Array, by_rank: Csr, symmetric: bool) -> dict[str, Any]:
-    """Write the graph, one direction of one shard after the other."""
-    out_degrees = np.diff(by_rank.offsets)
+def _store(folder: Path, layout: LayoutConfig, ids: Array, directions: dict[str, Csr]) -> dict[str, Any]:
+    """Write the graph, one direction of one shard after the other; without `in` it is symmetric."""
+    symmetric = "in" not in directions
+    degrees = {direction: np.diff(csr.offsets) for direction, csr in directions.items()}
+    out_degrees, in_degrees = degrees["out"], degrees["out" if symmetric else "in"]
     order = _order(out_degrees, layout)
     row_of_rank = inverse(order)
-    directions = {"out": by_rank} if symmetric else {"out": by_rank, "in": transpose(by_rank)}
-    in_degrees = out_degrees if symmetric else np.diff(directions["in"].offsets)
-    save_vertices(folder, ids[order], row_of_rank, out_degrees[order], in_degrees[order])
-    plan = shards.cut((out_degrees if symmetric else out_degrees + in_degrees)[order], layout.shards)
+    save_vertices(folder, *(to_host(column) for column in (ids[order], row_of_rank, out_degrees[order], in_degrees[order])))
+    plan = shards.cut(to_host(sum(degrees.values())[order]), layout.shards)
     stored: list[dict[str, Any]] = [{"rows": [rows.start, rows.stop]} for rows in plan]
-    facts: dict[str, Any] = {"vertices": len(ids), "arcs": len(by_rank.indices), "symmetric": symmetric, "shards": stored}
+    arcs = len(directions["out"].indices)
+    facts: dict[str, Any] = {"vertices": len(ids), "arcs": arcs, "symmetric": symmetric, "shards": stored}
     for direction, csr in directions.items():
         counts = []
         for position, rows in enumerate(plan):
-            extended = extend(take_rows(csr, order[rows.start : rows.stop], row_of_rank), rows.start, len(ids))
+            taken = take_rows(csr, order[rows.start : rows.stop], row_of_rank)
+            extended = _to_host(extend(taken, rows.start, len(ids)))
             extended.validate(len(ids))
             stored[position][direction] = save_rows(folder, position, direction, extended)
             counts.append((*extended.groups, extended.lane_arcs, len(extended.segment_indices)))
         facts[direction] = _summary(counts)
     return facts
+
+
+def _on_gpu(array: Array) -> Array:
+    import cupy
+
+    return cupy.asarray(array)
+
+
+def _to_host(rows: VectCsr) -> VectCsr:
+    csr = Csr(*(to_host(array) for array in (rows.csr.offsets, rows.csr.indices, rows.csr.weights)))
+    return VectCsr(
+        csr, rows.first_row, *(to_host(array) for array in (rows.segments, rows.segment_indices, rows.segment_weights))
+    )
 
 
 def _summary(counts: Sequence[tuple[int, ...]]) -> dict[str, Any]:
@@ -106,7 +122,7 @@ def _summary(counts: Sequence[tuple[int, ...]]) -> dict[str, Any]:
 
 def _order(degrees: Array, layout: LayoutConfig) -> Array:
     if layout.order == "source":
-        return np.arange(len(degrees), dtype=index_dtype(len(degrees)))
+        return np.arange(len(degrees), dtype=index_dtype(len(degrees)), like=degrees)
     if layout.order == "degree":
         return by_degree(degrees)
     return by_degree_in_windows(degrees, layout.window)

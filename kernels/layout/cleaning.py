@@ -1,25 +1,73 @@
-"""Parallel arcs: arcs with equal ends."""
+"""Edges to clean arcs: numbered by rank, sorted into rows, without what the rules leave out."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
+from kernels.backend import is_cupy_array
 from kernels.graph import Array, Csr
+from kernels.layout.numbering import number
+from kernels.layout.sorting import sort_arcs
 
 
-def keep_lightest(csr: Csr) -> Csr:
-    """Keep the arc of least weight among arcs with equal ends. The arrays of `csr` are overwritten, and shared."""
-    kept = _keep_lightest(csr.offsets, csr.indices, csr.weights)
-    return Csr(csr.offsets, csr.indices[:kept], None if csr.weights is None else csr.weights[:kept])
+def clean(
+    src: Array, dst: Array, weights: Array | None, declared: range, both: bool, keep_self_loops: bool, keep_parallel: bool
+) -> tuple[Array, Csr, int]:
+    """Number the vertices and sort the edges into rows of clean arcs.
+
+    Parameters
+    ----------
+    src, dst : int64 [E]
+        External ids of the edges' ends, none negative; on a GPU also int32.
+    weights : [E] or None
+        None negative, or NaN.
+    declared : range
+        Ids that exist even where no edge touches them.
+    both : bool
+        Store the reverse of every edge too. A self-loop is its own reverse.
+    keep_self_loops : bool
+        Otherwise they are left out.
+    keep_parallel : bool
+        Otherwise of arcs with equal ends only the lightest stays.
+
+    Returns
+    -------
+    ids : int64 [V]
+        Ascending; rank r is the vertex `ids[r]`.
+    arcs : Csr
+        The ranks' out-arcs, ascending by the rank of their head, then by weight.
+    self_loops : int
+        Number of edges that are self-loops.
+
+    Raises
+    ------
+    ValueError
+        On a GPU: more than 2^32 vertices, of which two ranks do not fit a key.
+    """
+    if is_cupy_array(src):
+        from kernels.layout import cuda
+
+        return cuda.clean(src, dst, weights, declared, both, keep_self_loops, keep_parallel)
+    ids, src, dst = number(src, dst, declared)
+    if keep_parallel:
+        src, dst, weights = _lightest_first(src, dst, weights)
+    arcs = sort_arcs(len(ids), src, dst, weights, both, keep_self_loops)
+    return ids, arcs if keep_parallel else _lightest_of_parallel(arcs), int((src == dst).sum())
 
 
-def lightest_first(src: Array, dst: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:
+def _lightest_first(src: Array, dst: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:
     """Edges in ascending order of weight, so that stable sorts leave arcs with equal ends in that order."""
     if weights is None:
         return src, dst, weights
     order = np.argsort(weights, kind="stable")
     return src[order], dst[order], weights[order]
+
+
+def _lightest_of_parallel(csr: Csr) -> Csr:
+    """Keep the arc of least weight among arcs with equal ends. The arrays of `csr` are overwritten, and shared."""
+    kept = _keep_lightest(csr.offsets, csr.indices, csr.weights)
+    return Csr(csr.offsets, csr.indices[:kept], None if csr.weights is None else csr.weights[:kept])
 
 
 @njit(cache=True, nogil=True)

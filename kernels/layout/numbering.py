@@ -29,14 +29,18 @@ def number(src: Array, dst: Array, declared: range) -> tuple[Array, Array, Array
     src_ranks, dst_ranks : index width [E]
     """
     span = _span(src, dst, declared)
-    slots = span.stop - span.start  # len() of a range of 2^63 overflows
-    if slots <= _SLOTS_PER_ID * (len(src) + len(dst) + len(declared)):
+    if pays_as_table(span, len(src) + len(dst) + len(declared)):
         ids = _ids_of_dense_range(src, dst, declared, span)
-        table = np.empty(slots, index_dtype(len(ids)))
+        table = np.empty(len(span), index_dtype(len(ids)))
         table[ids - span.start] = np.arange(len(ids), dtype=table.dtype)
         return ids, _looked_up(table, src, span.start), _looked_up(table, dst, span.start)
     ids = _ids_of_sparse_range(src, dst, declared)
     return ids, _searched(ids, src), _searched(ids, dst)
+
+
+def pays_as_table(span: range, ids: int) -> bool:
+    """Whether a table over the range of so many ids costs less than sorting them."""
+    return span.stop - span.start <= _SLOTS_PER_ID * ids  # len() of a range of 2^63 overflows
 
 
 def _span(src: Array, dst: Array, declared: range) -> range:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from kernels.backend import is_cupy_array
 from kernels.graph import Array, index_dtype
 from kernels.layout.vect_csr import WARP_DEGREE
 
@@ -20,6 +21,10 @@ def by_degree(degrees: Array) -> Array:
 
 def by_degree_in_windows(degrees: Array, window: int) -> Array:
     """Ranks of degree 32 and more by descending degree, then the others by descending degree within windows of `window` ranks."""
+    if is_cupy_array(degrees):
+        from kernels.layout import cuda
+
+        return cuda.by_degree_in_windows(degrees, window)
     order = np.empty(len(degrees), index_dtype(len(degrees)))
     _put_all(degrees, WARP_DEGREE, int(degrees.max(initial=0)), window, order)
     return order
@@ -28,7 +33,7 @@ def by_degree_in_windows(degrees: Array, window: int) -> Array:
 def inverse(order: Array) -> Array:
     """Row of each rank."""
     rows = np.empty_like(order)
-    rows[order] = np.arange(len(order), dtype=order.dtype)
+    rows[order] = np.arange(len(order), dtype=order.dtype, like=order)
     return rows
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from kernels.backend import over_rows
+from kernels.backend import is_cupy, over_rows
 from kernels.graph import OFFSET, Array, Csr
 
 
@@ -20,6 +20,10 @@ def take_rows(by_rank: Csr, order: Array, row_of_rank: Array) -> Csr:
         Ranks of the rows to take, in order of the rows.
     row_of_rank : index width [V]
     """
+    if is_cupy(by_rank):
+        from kernels.layout import cuda
+
+        return cuda.take_rows(by_rank, order, row_of_rank)
     offsets = np.zeros(len(order) + 1, OFFSET)
     np.cumsum(np.diff(by_rank.offsets)[order], out=offsets[1:])
     arcs = int(offsets[-1])

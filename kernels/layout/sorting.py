@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from kernels.backend import is_cupy
 from kernels.graph import OFFSET, Array, Csr, index_dtype
 
 
@@ -33,6 +34,17 @@ def sort_arcs(num_vertices: int, src: Array, dst: Array, weights: Array | None, 
     by_head = _empty(offsets, index_dtype(num_vertices), weights)
     _put_by_head(src, dst, weights, both, keep_self_loops, offsets[:-1].copy(), by_head.indices, by_head.weights)
     return transpose(by_head)
+
+
+def in_rows(out: Csr) -> Csr:
+    """The in-arcs of a graph numbered by rank: `out` itself where it is symmetric, weights included."""
+    if is_cupy(out):
+        from kernels.layout import cuda
+
+        into = cuda.transposed(out)
+        return out if cuda.equal(into, out) else into
+    ranks = np.arange(len(out.offsets) - 1, dtype=out.indices.dtype)
+    return out if is_transpose(out, out, ranks) else transpose(out)
 
 
 def transpose(csr: Csr) -> Csr:

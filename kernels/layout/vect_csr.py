@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from numba import njit
 
-from kernels.backend import frozen, over_rows
+from kernels.backend import frozen, is_cupy, over_rows
 from kernels.graph import OFFSET, Array, Csr, index_dtype
 
 BLOCK_DEGREE = 1024  # from here on, a grid or a block for each row
@@ -96,9 +96,14 @@ def extend(csr: Csr, first_row: int, num_vertices: int) -> VectCsr:
     first_lane = leading_wide(degrees)
     segments = _segments(degrees, first_lane)
     slots = int(segments[-1])
-    indices = np.empty(slots, index_dtype(num_vertices))
-    weights = None if csr.weights is None else np.zeros(slots, csr.weights.dtype)
+    indices = np.empty(slots, index_dtype(num_vertices), like=csr.indices)
+    weights = None if csr.weights is None else np.zeros(slots, csr.weights.dtype, like=csr.weights)
     extended = VectCsr(csr, first_row, segments, indices, weights)
+    if is_cupy(csr):
+        from kernels.layout import cuda
+
+        cuda.fill_lanes(extended, first_lane)
+        return extended
     lanes = Csr(segments, indices, weights)
     over_rows(lanes, lambda begin, end: _fill(*_rows(extended), segments, indices, weights, first_lane, first_row, begin, end))
     return extended
@@ -112,9 +117,11 @@ def leading_wide(degrees: Array) -> int:
 
 def _segments(degrees: Array, first_lane: int) -> Array:
     widths = np.where(degrees < WARP_DEGREE, degrees, 0)[first_lane:]
-    segments = np.zeros(-(-len(widths) // LANES) + 1, OFFSET)
-    if len(widths):
-        np.cumsum(LANES * np.maximum.reduceat(widths, np.arange(0, len(widths), LANES)), out=segments[1:])
+    num_segments = -(-len(widths) // LANES)
+    lanes = np.zeros((num_segments, LANES), OFFSET, like=widths)
+    lanes.reshape(-1)[: len(widths)] = widths
+    segments = np.zeros(num_segments + 1, OFFSET, like=widths)
+    np.cumsum(LANES * lanes.max(axis=1), out=segments[1:])
     return segments
 
 

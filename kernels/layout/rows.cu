@@ -1,0 +1,49 @@
+/* Rows in their running order, and the vector extension.
+
+   take_rows   arcs of ranks to rows: each arc moves with its row, its end renumbered by a look into `row_of_rank`
+   fill_lanes  a warp fills a segment, its lanes the rows of fewer than 32 arcs; arc k of lane i lies at `segment + 32 k + i`
+
+   Weights are moved as words of 4 or 8 bytes; no weights have 0. */
+#include "layout/rows.cuh"
+
+#define THREADS 256
+#define WARP_DEGREE 32 /* as in vect_csr.py */
+
+__device__ __forceinline__ void copy_weight(const void* weights, int bytes, int64_t from, void* out, int64_t to) {
+    if (bytes == 4) {
+        ((uint32_t*)out)[to] = ((const uint32_t*)weights)[from];
+    } else if (bytes == 8) {
+        ((uint64_t*)out)[to] = ((const uint64_t*)weights)[from];
+    }
+}
+
+/* `shifts[row]` leads from the row's arcs to where the arcs of its rank lie. */
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+take_rows(const int64_t* offsets, int64_t num_rows, const int64_t* shifts, const ROW* indices, const void* weights,
+          int weight_bytes, const ROW* row_of_rank, ROW* out, void* out_weights) {
+    visit_arcs(offsets, num_rows, [=](int64_t row, int64_t arc) {
+        const int64_t from = arc + shifts[row];
+        out[arc] = row_of_rank[indices[from]];
+        copy_weight(weights, weight_bytes, from, out_weights, arc);
+    });
+}
+
+/* The weights of the padding are there already: zeros. */
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+fill_lanes(const int64_t* offsets, int64_t num_rows, const ROW* indices, const void* weights, int weight_bytes,
+           const int64_t* segments, int64_t num_segments, int64_t first_lane, int64_t first_row, ROW* lanes, void* lane_weights) {
+    const int lane = threadIdx.x & 31;
+    for (int64_t segment = global_thread() / 32; segment < num_segments; segment += num_threads() / 32) {
+        const int64_t row = first_lane + 32 * segment + lane, last = num_rows - 1;
+        const int64_t first = row <= last ? offsets[row] : 0, found = row <= last ? offsets[row + 1] - first : 0;
+        const int64_t degree = found < WARP_DEGREE ? found : 0, start = segments[segment] + lane;
+        const ROW padding = (ROW)(first_row + min(row, last));
+        const int64_t width = (segments[segment + 1] - segments[segment]) / 32;
+        for (int64_t k = 0; k < width; ++k) {
+            lanes[start + 32 * k] = k < degree ? indices[first + k] : padding;
+            if (k < degree) {
+                copy_weight(weights, weight_bytes, first + k, lane_weights, start + 32 * k);
+            }
+        }
+    }
+}
