@@ -22,10 +22,10 @@ from kernels.scc import scc
 from kernels.sssp import sssp
 from kernels.wcc import wcc
 from tests.answers import true_forest, true_paths, true_strong, true_weak, uncleaned
-from tests.cpu.test_certificates import BAD_ROWS
+from tests.cpu.test_certificates import BAD_ROWS, SMALL
 from tests.cpu.test_certificates_mutants import CERTIFIED, label_changes, random_graph
 from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
-from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
+from tests.graphs import FIGURE_1, EdgeList, graph_of
 
 MUTANTS = 20_000  # of each certificate
 Answer = Paths | Forest | Components
@@ -75,7 +75,7 @@ def solved(graph: Graph, source: int) -> Iterator[tuple[Certify, Answer]]:
 
 class TestTrueAnswersHold:
     @pytest.mark.parametrize("build", [graph_of, uncleaned])
-    @pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
+    @pytest.mark.parametrize("edges", SMALL, ids=lambda edges: edges.name)
     def test_of_named_graphs(self, edges: EdgeList, build: Callable) -> None:
         for order in (edges.ids, edges.ids[::-1]):
             graph = build(edges, order)

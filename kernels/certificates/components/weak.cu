@@ -109,7 +109,7 @@ check_weak(const int64_t* offsets, const ROW* indices, const int64_t* in_offsets
         parent[v] = (ROW)v;
     }
     grid_barrier(&control->barrier);
-    if (*(volatile unsigned long long*)&control->labels.outside != 0) {
+    if (num_rows == 0 || *(volatile unsigned long long*)&control->labels.outside != 0) {
         return;
     }
     join_first_arcs(offsets, indices, num_rows, parent);
