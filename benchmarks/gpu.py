@@ -66,7 +66,7 @@ def machine() -> dict[str, Any]:
     return {
         "gpu": runtime.getDeviceProperties(cp.cuda.Device().id)["name"].decode(),
         "driver": driver(),
-        "cuda": "{}.{}".format(*divmod(runtime.runtimeGetVersion() // 10, 100)),
+        "cuda": "{}.{}".format(*cp.cuda.nvrtc.getVersion()),
         "cupy": cp.__version__,
         "copy_bandwidth": copy_bandwidth(),
         "cugraph_version": gpu_peers.start(),

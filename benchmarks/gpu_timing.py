@@ -67,16 +67,29 @@ def median_over_sources(call: Callable[[Graph, int], Any], graph: Graph, count: 
     return float(np.median(milliseconds(call, [(graph, source) for source in random_sources(graph, count)])))
 
 
+class Memory(cp.cuda.MemoryHook):
+    """Bytes that are taken from CuPy's pool and given back while the hook is on: those held now, and the most at a time."""
+
+    name = "graphmill"
+
+    def __init__(self) -> None:
+        self.held = self.most = 0
+
+    def malloc_postprocess(self, **block: int) -> None:
+        """Count a block."""
+        self.held += block["mem_size"]
+        self.most = max(self.most, self.held)
+
+    def free_postprocess(self, **block: int) -> None:
+        """Count a block no more."""
+        self.held -= block["mem_size"]
+
+
 def peak_bytes(call: Callable[[], Any]) -> int:
     """Device memory that `call` takes beyond what is held before it, answers included."""
-    pool = cp.get_default_memory_pool()
-    pool.free_all_blocks()
-    before = pool.total_bytes()
-    kept = call()
-    cp.cuda.Device().synchronize()
-    taken = pool.total_bytes() - before
-    del kept
-    return taken
+    with Memory() as memory:
+        call()
+    return memory.most
 
 
 @dataclass(frozen=True)
@@ -100,16 +113,14 @@ class FirstCall:
 def first_call(kernel: Callable[..., Any], graph: Graph, *arguments: Any) -> FirstCall:
     """Measure the first call on a graph, for kernels that are compiled already."""
     fresh = replace(graph)
-    pool = cp.get_default_memory_pool()
-    pool.free_all_blocks()
-    total, used = pool.total_bytes(), pool.used_bytes()
-    start = time.perf_counter()
-    answer = kernel(fresh, *arguments)
-    cp.cuda.Device().synchronize()
-    elapsed = 1000 * (time.perf_counter() - start)
-    peak = pool.total_bytes() - total
-    del answer
-    return FirstCall(elapsed, peak, pool.used_bytes() - used)
+    cp.get_default_memory_pool().free_all_blocks()
+    with Memory() as memory:
+        start = time.perf_counter()
+        answer = kernel(fresh, *arguments)
+        cp.cuda.Device().synchronize()
+        elapsed = 1000 * (time.perf_counter() - start)
+        del answer
+    return FirstCall(elapsed, memory.most, memory.held)
 
 
 def copy_bandwidth() -> float:
