@@ -75,5 +75,7 @@ def contains(entries, backward, u, v):  # type: ignore[no-untyped-def]
     for dimension in range(len(backward)):
         low, post = _INTERVALS + 2 * dimension, _INTERVALS + 2 * dimension + 1
         outer, inner = (v, u) if backward[dimension] else (u, v)
-        inside &= (entries[outer, low] <= entries[inner, low]) & (entries[inner, post] <= entries[outer, post])
+        if (entries[outer, low] > entries[inner, low]) | (entries[inner, post] > entries[outer, post]):
+            inside = False
+            break
     return inside

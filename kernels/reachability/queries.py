@@ -21,7 +21,7 @@ from kernels.reachability.search import breadth_first, depth_first, meet
 SEARCHES = ("dfs", "pruned-dfs", "pruned-bfs", "exceptions")
 _DFS, _PRUNED_DFS, _PRUNED_BFS, _EXCEPTIONS, _MEET = range(len(SEARCHES) + 1)
 _LARGEST_PART = 1 << 16  # queries: so few that one that searches long does not hold up the others' end
-_SMALLEST_PART = 1 << 10
+_SMALLEST_PART = 1 << 13  # queries: so many that a thread is worth its start
 
 
 class Scratch(NamedTuple):
