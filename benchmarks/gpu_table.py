@@ -139,7 +139,7 @@ def _line(row: Row) -> str:
         _number(row.least),
         _number(row.most),
         _number(None if row.teps is None else row.teps / 1e9),
-        "" if row.copy_share is None else f"{100 * row.copy_share:.3g} %",
+        "" if row.copy_share is None else f"{100 * row.copy_share:.1f} %",
         _number(peak),
         _number(row.first),
         _number(row.certificate),
@@ -185,4 +185,5 @@ within 1e-6 in sum). A peer's first answer was compared with ours: distances, we
 * `proof`: the certificate on the GPU.
 * `pylibcugraph`: on a prebuilt graph, with a warm pool of its own; `cugraph`: the public API on a prebuilt graph. Slow peers were
   called fewer times, as said. `ratio`: their time over ours.
+* A source document's method beside the default was called four times at most.
 * `CPU`: our own kernel on the cores named above."""
