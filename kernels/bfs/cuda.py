@@ -38,15 +38,15 @@ class Plan:
 
     Attributes
     ----------
-    slots : index width [Q, 4], or None
-        Rows in slots (top_down.cu); None where the search is direction-optimising.
+    quads : int, or None
+        How many Quads hold the rows (slots.cuh); None where the search is direction-optimising.
     ranks : index width [V], or None
-        Inverse of the graph's `rows_by_id`; None where `slots` are there.
+        Inverse of the graph's `rows_by_id`; None where `quads` is there.
     closed : uint32 [W], or None
-        Bitmap of the rows without in-arcs; None where `slots` are there.
+        Bitmap of the rows without in-arcs; None where `quads` is there.
     """
 
-    slots: Array | None
+    quads: int | None
     ranks: Array | None
     closed: Array | None
 
@@ -55,7 +55,7 @@ def plan_of(graph: Graph) -> Plan:
     """Return the graph's plan, made on the first call."""
     plan: Plan | None = vars(graph).get("_bfs_plan")
     if plan is None:
-        plan = _slotted(graph) if _has_many_levels(graph) else _two_ways(graph)
+        plan = _top_down(graph) if _has_many_levels(graph) else _two_ways(graph)
         vars(graph)["_bfs_plan"] = plan
     return plan
 
@@ -63,16 +63,16 @@ def plan_of(graph: Graph) -> Plan:
 def search(graph: Graph, source: int) -> Paths:
     """Answer `kernels.bfs.bfs` on CuPy arrays."""
     plan = plan_of(graph)
-    return _search_both_ways(graph, source, plan) if plan.slots is None else _search_top_down(graph, source, plan)
+    return _search_both_ways(graph, source, plan) if plan.quads is None else _search_top_down(graph, source, plan.quads)
 
 
-def find_predecessors(graph: Graph, distance: Array) -> Array:
-    """Return the unique predecessors that final hops imply."""
-    row, into = graph.rows_by_id.dtype, graph.into
-    predecessor = cupy.empty(graph.num_vertices, row)
-    size = np.int64(graph.num_vertices)
-    launch("top_down", "find_predecessors", row, graph.num_vertices, into.offsets, into.indices, distance, size, predecessor)
-    return predecessor
+def paths_of(graph: Graph, source: int, levels: Array) -> Paths:
+    """Return the answer that the final levels (index width [V], -1 where not reached) imply."""
+    row, num_rows, into = graph.rows_by_id.dtype, graph.num_vertices, graph.into
+    distance, predecessor = cupy.empty(num_rows, distance_dtype(None)), cupy.empty(num_rows, row)
+    size = np.int64(num_rows)
+    launch("top_down", "find_predecessors", row, num_rows, into.offsets, into.indices, levels, size, distance, predecessor)
+    return Paths(source, distance, predecessor)
 
 
 def _has_many_levels(graph: Graph) -> bool:
@@ -81,15 +81,10 @@ def _has_many_levels(graph: Graph) -> bool:
     return graph.num_arcs <= _FEW_ARCS * with_arcs and (not with_arcs or int(degrees.max()) <= _SMALL_ROW)
 
 
-def _slotted(graph: Graph) -> Plan:
-    row = graph.rows_by_id.dtype
+def _top_down(graph: Graph) -> Plan:
     degrees = cupy.diff(graph.out.offsets)
     chained = degrees[(degrees > 4) & (degrees <= _CHAINED_ARCS)]
-    slots = cupy.empty((graph.num_vertices + int(((chained - 2) // 3).sum()), 4), row)
-    used = cupy.zeros(1, np.uint64)
-    size = np.int64(graph.num_vertices)
-    launch("top_down", "slot_rows", row, graph.num_vertices, graph.out.offsets, graph.out.indices, size, slots, used)
-    return Plan(slots, None, None)
+    return Plan(graph.num_vertices + int(((chained - 2) // 3).sum()), None, None)
 
 
 def _two_ways(graph: Graph) -> Plan:
@@ -103,26 +98,28 @@ def _two_ways(graph: Graph) -> Plan:
     return Plan(None, ranks, closed)
 
 
-def _search_top_down(graph: Graph, source: int, plan: Plan) -> Paths:
-    num_rows, row = graph.num_vertices, graph.rows_by_id.dtype
-    visited, queue, control = cupy.empty(_words(num_rows), np.uint32), cupy.empty(num_rows, row), _control()
-    distance = cupy.empty(num_rows, distance_dtype(None))
-    size = np.int64(num_rows)
-    launch("top_down", "prepare", row, num_rows, size, np.int64(source), visited, distance, queue, control)
-    kernel, blocks = _team_kernel(row, cupy.cuda.Device().id)
+def _search_top_down(graph: Graph, source: int, quads: int) -> Paths:
+    """Search with slots that are made anew: for less than a hundredth of a search, none of them lies beside the answer."""
+    num_rows, row, arcs = graph.num_vertices, graph.rows_by_id.dtype, (graph.out.offsets, graph.out.indices)
     words = _words(num_rows)
+    slots, visited = cupy.empty((quads, 4), row), cupy.empty(words, np.uint32)
+    levels, queue = cupy.empty(num_rows, row), cupy.empty(num_rows, row)
+    control = cupy.zeros(_CONTROL_WORDS, np.uint64)
+    size = np.int64(num_rows)
+    launch("top_down", "prepare", row, num_rows, *arcs, size, np.int64(source), slots, visited, levels, queue, control)
+    kernel, blocks = _team_kernel(row, cupy.cuda.Device().id)
     team_words = _team_words(words)
     kernel((blocks,), (_TEAM_THREADS,), (
-        plan.slots, graph.out.offsets, graph.out.indices, visited, distance, queue, control, np.int64(words),
-        np.uint32(team_words),
+        slots, *arcs, visited, levels, queue, control, np.int64(words), np.uint32(team_words),
     ), shared_mem=4 * team_words)  # fmt: skip
-    return Paths(source, distance, find_predecessors(graph, distance))
+    del slots, visited, queue
+    return paths_of(graph, source, levels)
 
 
 def _search_both_ways(graph: Graph, source: int, plan: Plan) -> Paths:
     num_rows, row, out, into = graph.num_vertices, graph.rows_by_id.dtype, graph.out, graph.into
     words = _words(num_rows)
-    visited, queue, control = cupy.empty(words, np.uint32), cupy.empty(num_rows, row), _control()
+    visited, queue, control = cupy.empty(words, np.uint32), cupy.empty(num_rows, row), cupy.empty(_CONTROL_WORDS, np.uint64)
     distance, predecessor = cupy.empty(num_rows, distance_dtype(None)), cupy.empty(num_rows, row)
     size = np.int64(num_rows)
     launch("direction_optimising", "prepare", row, num_rows, size, np.int64(words), np.int64(source), plan.closed, visited,
@@ -136,10 +133,6 @@ def _search_both_ways(graph: Graph, source: int, plan: Plan) -> Paths:
         np.int64(source), visited, frontier, found, distance, predecessor, queue, for_warps, for_blocks, control,
     ))  # fmt: skip
     return Paths(source, distance, predecessor)
-
-
-def _control() -> Array:
-    return cupy.empty(_CONTROL_WORDS, np.uint64)
 
 
 def _words(num_rows: int) -> int:

@@ -18,11 +18,13 @@ struct alignas(16) Quad {
     ROW slot[SLOTS];
 };
 
+/* All zero before `prepare`. */
 struct Control {
     uint32_t barrier;
     uint32_t spilled;      /* rows that did not fit into the team's shared memory */
     uint64_t found[3];     /* rows that the grid found: this level's, the next one's, and one that is zero */
     int64_t head, size, level; /* the frontier that the team hands to the grid */
+    uint64_t quads;        /* Quads beyond the rows' */
 };
 
 struct Search {
@@ -30,7 +32,7 @@ struct Search {
     const int64_t* offsets;
     const ROW* indices;
     uint32_t* visited;
-    int64_t* distance;
+    ROW* levels;
     ROW* queue;
     Control* control;
     int64_t words;       /* of the bitmap */

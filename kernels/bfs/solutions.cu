@@ -4,8 +4,8 @@
    They are kept for comparison. Solution 1 works in device memory; 2 keeps a row's own numbers in registers; 3 also stages the
    arcs of a block's rows in shared memory; 4 only marks ends, and each thread then visits its own row.
 
-   Encodings. frontier, visited, marked: bytes, 0 or 1, a row each. distance: hops, -1 where not reached. ROW is the type of a
-   row number. Several threads may store the same value in one place. */
+   Encodings. frontier, visited, marked: bytes, 0 or 1, a row each. levels: hops, -1 where not reached. ROW is the type of a row
+   number. Several threads may store the same value in one place. */
 #include "device.cuh"
 
 #define THREADS 256
@@ -14,24 +14,24 @@
 typedef unsigned char uint8_t;
 
 extern "C" __global__ void start(
-    int64_t num_rows, int64_t source, uint8_t* frontier, uint8_t* visited, uint8_t* marked, int64_t* distance) {
+    int64_t num_rows, int64_t source, uint8_t* frontier, uint8_t* visited, uint8_t* marked, ROW* levels) {
     for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
         frontier[row] = visited[row] = row == source;
         marked[row] = 0;
-        distance[row] = row == source ? 0 : -1;
+        levels[row] = row == source ? 0 : -1;
     }
 }
 
 /* Solution 1, first kernel: the volatile reads are the point of it. */
 extern "C" __global__ void visit_in_memory(
     const int64_t* offsets, const ROW* indices, int64_t num_rows, uint8_t* frontier, const uint8_t* visited, uint8_t* marked,
-    volatile int64_t* distance) {
+    volatile ROW* levels) {
     for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
         if (frontier[row]) {
             frontier[row] = 0;
             for (int64_t arc = offsets[row]; arc < ((const volatile int64_t*)offsets)[row + 1]; ++arc) {
                 if (!visited[((const volatile ROW*)indices)[arc]]) {
-                    distance[((const volatile ROW*)indices)[arc]] = distance[row] + 1;
+                    levels[((const volatile ROW*)indices)[arc]] = levels[row] + 1;
                     marked[((const volatile ROW*)indices)[arc]] = 1;
                 }
             }
@@ -42,15 +42,16 @@ extern "C" __global__ void visit_in_memory(
 /* Solution 2, first kernel. */
 extern "C" __global__ void visit_in_registers(
     const int64_t* offsets, const ROW* indices, int64_t num_rows, uint8_t* frontier, const uint8_t* visited, uint8_t* marked,
-    int64_t* distance) {
+    ROW* levels) {
     for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
         if (frontier[row]) {
             frontier[row] = 0;
-            const int64_t hops = distance[row] + 1, end = offsets[row + 1];
+            const ROW hops = levels[row] + 1;
+            const int64_t end = offsets[row + 1];
             for (int64_t arc = offsets[row]; arc < end; ++arc) {
                 const ROW near = indices[arc];
                 if (!visited[near]) {
-                    distance[near] = hops;
+                    levels[near] = hops;
                     marked[near] = 1;
                 }
             }
@@ -61,7 +62,7 @@ extern "C" __global__ void visit_in_registers(
 /* Solution 3, first kernel. */
 extern "C" __global__ void visit_from_tiles(
     const int64_t* offsets, const ROW* indices, int64_t num_rows, uint8_t* frontier, const uint8_t* visited, uint8_t* marked,
-    int64_t* distance) {
+    ROW* levels) {
     __shared__ ROW tile[TILE];
     for (int64_t first = (int64_t)blockIdx.x * THREADS; first < num_rows; first += (int64_t)gridDim.x * THREADS) {
         const int64_t row = first + threadIdx.x;
@@ -71,7 +72,7 @@ extern "C" __global__ void visit_from_tiles(
             continue;
         }
         const int64_t arcs = active ? offsets[row] : 0, end = active ? offsets[row + 1] : 0;
-        const int64_t hops = active ? distance[row] + 1 : 0;
+        const ROW hops = active ? levels[row] + 1 : 0;
         for (int64_t base = offsets[first]; base < offsets[last]; base += TILE) {
             const int64_t staged = offsets[last] - base < TILE ? offsets[last] - base : TILE;
             __syncthreads();
@@ -82,7 +83,7 @@ extern "C" __global__ void visit_from_tiles(
             for (int64_t arc = arcs > base ? arcs : base; arc < end && arc < base + staged; ++arc) {
                 const ROW near = tile[arc - base];
                 if (!visited[near]) {
-                    distance[near] = hops;
+                    levels[near] = hops;
                     marked[near] = 1;
                 }
             }
@@ -108,13 +109,13 @@ extern "C" __global__ void mark_ends(
 }
 
 /* Solution 4, second kernel. */
-extern "C" __global__ void visit_own_row(int64_t num_rows, int64_t level, const uint8_t* visited, uint8_t* marked, int64_t* distance) {
+extern "C" __global__ void visit_own_row(int64_t num_rows, int64_t level, const uint8_t* visited, uint8_t* marked, ROW* levels) {
     for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
         if (marked[row]) {
             if (visited[row]) {
                 marked[row] = 0;
             } else {
-                distance[row] = level;
+                levels[row] = (ROW)level;
             }
         }
     }

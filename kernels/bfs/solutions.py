@@ -6,8 +6,8 @@ import cupy
 import numpy as np
 
 from kernels.answers import Paths
-from kernels.bfs.cuda import find_predecessors, launch
-from kernels.graph import Graph, distance_dtype
+from kernels.bfs.cuda import launch, paths_of
+from kernels.graph import Graph
 
 METHODS = ("solution1", "solution2", "solution3", "solution4")
 _VISIT = {"solution1": "visit_in_memory", "solution2": "visit_in_registers", "solution3": "visit_from_tiles"}
@@ -19,18 +19,17 @@ def search(graph: Graph, source: int, method: str) -> Paths:
     size = np.int64(num_rows)
     offsets, indices = graph.out.offsets, graph.out.indices
     frontier, visited, marked = (cupy.empty(num_rows, np.uint8) for _ in range(3))
-    distance = cupy.empty(num_rows, distance_dtype(None))
-    more = cupy.empty(1, np.uint32)
-    launch("solutions", "start", row, num_rows, size, np.int64(source), frontier, visited, marked, distance)
+    levels, more = cupy.empty(num_rows, row), cupy.empty(1, np.uint32)
+    launch("solutions", "start", row, num_rows, size, np.int64(source), frontier, visited, marked, levels)
     level = 0
     while True:
         level += 1
         if method == "solution4":
             launch("solutions", "mark_ends", row, num_rows, offsets, indices, size, frontier, marked)
-            launch("solutions", "visit_own_row", row, num_rows, size, np.int64(level), visited, marked, distance)
+            launch("solutions", "visit_own_row", row, num_rows, size, np.int64(level), visited, marked, levels)
         else:
-            launch("solutions", _VISIT[method], row, num_rows, offsets, indices, size, frontier, visited, marked, distance)
+            launch("solutions", _VISIT[method], row, num_rows, offsets, indices, size, frontier, visited, marked, levels)
         more.fill(0)
         launch("solutions", "update", row, num_rows, size, frontier, visited, marked, more)
         if not int(more[0]):
-            return Paths(source, distance, find_predecessors(graph, distance))
+            return paths_of(graph, source, levels)

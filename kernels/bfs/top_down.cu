@@ -22,47 +22,45 @@
 #define GROUP 8                        /* rows that a warp takes of a part before the next warp does */
 #define SHARERS (WARPS / TEAM_BLOCKS) /* warps of a block that read the same part */
 
-/* Ends of the arcs of each row in slots. `used` counts the Quads beyond the rows'. */
-extern "C" __global__ void slot_rows(const int64_t* offsets, const ROW* indices, int64_t num_rows, Quad* quads, uint64_t* used) {
-    for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
-        int64_t arc = offsets[row];
-        int64_t left = offsets[row + 1] - arc;
-        int64_t at = row;
-        if (left > CHAINED_ARCS) {
-            quads[at].slot[0] = HUB;
-            quads[at].slot[1] = quads[at].slot[2] = quads[at].slot[3] = (ROW)row;
-            continue;
+/* The ends of a row's arcs, in slots. */
+__device__ __forceinline__ void slot_row(
+    const int64_t* offsets, const ROW* indices, int64_t row, int64_t num_rows, Quad* quads, uint64_t* used) {
+    int64_t arc = offsets[row];
+    int64_t left = offsets[row + 1] - arc;
+    if (left > CHAINED_ARCS) {
+        quads[row] = Quad{{HUB, (ROW)row, (ROW)row, (ROW)row}};
+        return;
+    }
+    for (int64_t at = row; at >= 0;) {
+        const bool last = left <= SLOTS;
+        Quad quad;
+        for (int k = 0; k < SLOTS; ++k) {
+            quad.slot[k] = k < left ? indices[arc + k] : (ROW)row;
         }
-        while (at >= 0) {
-            const bool last = left <= SLOTS;
-            Quad quad;
-            for (int k = 0; k < SLOTS; ++k) {
-                quad.slot[k] = k < left ? indices[arc + k] : (ROW)row;
-            }
-            const int64_t next = last ? -1 : num_rows + (int64_t)atomicAdd(used, (uint64_t)1);
-            if (!last) {
-                quad.slot[SLOTS - 1] = (ROW)~next;
-            }
-            quads[at] = quad;
-            arc += SLOTS - 1;
-            left -= SLOTS - 1;
-            at = next;
+        const int64_t next = last ? -1 : num_rows + (int64_t)atomicAdd(used, (uint64_t)1);
+        if (!last) {
+            quad.slot[SLOTS - 1] = (ROW)~next;
         }
+        quads[at] = quad;
+        arc += SLOTS - 1;
+        left -= SLOTS - 1;
+        at = next;
     }
 }
 
 /* Everything a search expects before it starts. */
 extern "C" __global__ void prepare(
-    int64_t num_rows, int64_t source, uint32_t* visited, int64_t* distance, ROW* queue, Control* control) {
+    const int64_t* offsets, const ROW* indices, int64_t num_rows, int64_t source, Quad* quads, uint32_t* visited, ROW* levels,
+    ROW* queue, Control* control) {
     for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
-        distance[row] = -1;
+        levels[row] = -1;
+        slot_row(offsets, indices, row, num_rows, quads, &control->quads);
     }
     const int64_t words = (num_rows + 31) / 32;
     for (int64_t word = global_thread(); word < words; word += num_threads()) {
         visited[word] = word == source >> 5 ? 1u << (source & 31) : 0;
     }
     if (global_thread() == 0) {
-        *control = Control{};
         queue[0] = (ROW)source;
     }
 }
@@ -218,7 +216,7 @@ __device__ __forceinline__ void search_in_team(const Search& search, Shared& sha
                 do {
                     row = team_exchange(part, NOBODY);
                 } while (row == NOBODY);
-                search.distance[row] = level;
+                search.levels[row] = (ROW)level;
             }
             expand(search, row, keep);
             part += 32 * TEAM_BLOCKS * SHARERS * (uint32_t)sizeof(ROW);
@@ -234,17 +232,17 @@ __device__ __forceinline__ void expand_in_grid(const Search& search, int64_t hea
         ROW row = NOBODY;
         if (place < size) {
             row = __ldcg(search.queue + head + place);
-            search.distance[row] = level;
+            search.levels[row] = (ROW)level;
         }
         expand(search, row, keep);
     }
 }
 
 extern "C" __global__ void TEAM __launch_bounds__(THREADS, 1) search_levels(
-    const Quad* rows, const int64_t* offsets, const ROW* indices, uint32_t* visited, int64_t* distance, ROW* queue,
+    const Quad* rows, const int64_t* offsets, const ROW* indices, uint32_t* visited, ROW* levels, ROW* queue,
     Control* control, int64_t words, uint32_t team_words) {
     __shared__ Shared shared;
-    const Search search{rows, offsets, indices, visited, distance, queue, control, words, team_words};
+    const Search search{rows, offsets, indices, visited, levels, queue, control, words, team_words};
     int64_t head = 0, size = 1, level = 0;
     bool from_team = false; /* then the grid takes a level first, so that no block reads `control` late */
     for (int turn = 0; size > 0;) {
@@ -277,20 +275,22 @@ extern "C" __global__ void TEAM __launch_bounds__(THREADS, 1) search_levels(
     }
 }
 
-/* The unique predecessor of every reached row: the first of its in-arcs from the level before (rows ascend by external id). */
+/* The answer: hops, and the unique predecessor of every reached row, the first of its in-arcs from the level before (rows ascend by
+   external id). */
 extern "C" __global__ void find_predecessors(
-    const int64_t* __restrict__ offsets, const ROW* __restrict__ indices, const int64_t* __restrict__ distance, int64_t num_rows,
-    ROW* predecessor) {
+    const int64_t* __restrict__ offsets, const ROW* __restrict__ indices, const ROW* __restrict__ levels, int64_t num_rows,
+    int64_t* distance, ROW* predecessor) {
     for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
-        const int64_t nearer = distance[row] - 1;
+        const ROW nearer = levels[row] - 1;
         ROW found = -1;
         if (nearer >= 0) {
             int64_t arc = offsets[row];
             found = indices[arc];
-            while (distance[found] != nearer) {
+            while (levels[found] != nearer) {
                 found = indices[++arc];
             }
         }
+        distance[row] = nearer + 1;
         predecessor[row] = found;
     }
 }

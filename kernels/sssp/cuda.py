@@ -28,6 +28,7 @@ _CORE, _LIGHT_WIDTH, _WIDTH = 3.0, 0.5, 60.0  # in the length below which a row 
 _START_SHARE = 4096  # a queue of this share of all rows ends the start
 _ROWS_ARCS, _PIECE, _PIECE_BYTES = 32, 512, 16  # as in queues.cuh
 _MEDIUM_ROW, _LARGE_ROW = 32, 8192  # as in predecessors.cu
+_WAITS = -2  # as in predecessors.cu
 _CONTROL_BYTES = 256
 DIJKSTRA_ROWS = 1 << 20  # where the literal method takes seconds
 _NON_PORTABLE_CLUSTER = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
@@ -50,10 +51,8 @@ class Plan:
         Rows of 32 in-arcs or more, and of 8192 or more.
     pieces : int
         Pieces that all large rows make (queues.cuh), out-arcs or in-arcs, whichever are more.
-    quads : uint8, or None
-        Rows in fours of arcs (long_paths.cu); None where paths are short.
-    quad_weight : dtype
-        Type of the weights in `quads`.
+    quads : int, or None
+        How many Quads hold the rows (long_paths.cu); None where paths are short.
     """
 
     sums: np.dtype[Any]
@@ -62,8 +61,7 @@ class Plan:
     medium: Array
     large: Array
     pieces: int
-    quads: Array | None
-    quad_weight: np.dtype[Any]
+    quads: int | None
 
 
 def plan_of(graph: Graph) -> Plan:
@@ -112,22 +110,20 @@ def make_plan(graph: Graph, long_paths: bool) -> Plan:
     large = cupy.flatnonzero(in_degrees >= _LARGE_ROW).astype(row)
     mean = float(weights.mean(dtype=np.float64)) if some else 1.0
     mean_degree = max(1, graph.num_arcs) / max(1, int(cupy.count_nonzero(cupy.diff(graph.out.offsets))))
-    quad_weight = np.dtype(np.int32) if fits else weights.dtype
     sums = np.dtype(np.int32 if fits else np.int64 if integer else np.float64)
     pieces = max(_pieces(graph.out.offsets), _pieces(graph.into.offsets))
-    return Plan(sums, mean, mean_degree, medium, large, pieces, _quads(graph, quad_weight) if long_paths else None, quad_weight)
+    return Plan(sums, mean, mean_degree, medium, large, pieces, _quads(graph) if long_paths else None)
 
 
-def _quads(graph: Graph, weight: np.dtype[Any]) -> Array:
-    row, num_rows = graph.rows_by_id.dtype, graph.num_vertices
+def _quads(graph: Graph) -> int:
     degrees = cupy.diff(graph.out.offsets)
     chained = degrees[degrees > 4]
-    count = num_rows + int(((chained - 2) // 3).sum())
-    quads, used = cupy.empty(count * -(-4 * (row.itemsize + weight.itemsize) // 16) * 16, np.uint8), cupy.zeros(1, np.uint64)
-    module = load("sssp/long_paths.cu", ROW=row, WEIGHT=weight, SUM=distance_dtype(np.empty(0, weight)))
-    weights = _weights(graph.out).astype(weight, copy=False)
-    _launch(module, "fill_quads", num_rows, graph.out.offsets, graph.out.indices, weights, np.int64(num_rows), quads, used)
-    return quads
+    return graph.num_vertices + int(((chained - 2) // 3).sum())
+
+
+def _quad_bytes(row: np.dtype[Any], weight: np.dtype[Any], sums: np.dtype[Any]) -> int:
+    weight_bytes = 4 if sums == np.int32 else weight.itemsize
+    return -(-4 * (row.itemsize + weight_bytes) // 16) * 16
 
 
 def _pieces(offsets: Array) -> int:
@@ -151,12 +147,15 @@ def _shorten(graph: Graph, source: int, plan: Plan) -> Array:
 
 
 def shorten_in_team(graph: Graph, source: int, plan: Plan) -> Array:
-    """Lengths from `source`, by `long_paths.cu`."""
-    num_rows, row = graph.num_vertices, graph.rows_by_id.dtype
-    module = load("sssp/long_paths.cu", ROW=row, WEIGHT=plan.quad_weight, SUM=plan.sums)
+    """Lengths from `source`, by `long_paths.cu`, with Quads that are made anew: for a hundredth of a search, none outlives it."""
+    num_rows, row, out = graph.num_vertices, graph.rows_by_id.dtype, graph.out
+    weight = _weights(out).dtype
+    module = load("sssp/long_paths.cu", ROW=row, WEIGHT=weight, SUM=plan.sums)
+    quads = cupy.empty((plan.quads, _quad_bytes(row, weight, plan.sums)), np.uint8)
     lengths, pile = cupy.empty(num_rows, _length_type(plan)), cupy.empty(num_rows, row)
-    piled, control = cupy.empty(-(-num_rows // 32), np.uint32), cupy.empty(_CONTROL_BYTES, np.uint8)
-    _launch(module, "prepare", num_rows, np.int64(num_rows), np.int64(source), lengths, piled, control)
+    piled, control = cupy.empty(-(-num_rows // 32), np.uint32), cupy.zeros(_CONTROL_BYTES, np.uint8)
+    _launch(module, "prepare", num_rows, out.offsets, out.indices, out.weights, np.int64(num_rows), np.int64(source), quads,
+            lengths, piled, control)  # fmt: skip
     kernel = module.get_function("shorten")
     blocks, list_bytes = 1, _LIST_BYTES_ALONE
     if int(cupy.cuda.Device().compute_capability) >= 90:
@@ -165,7 +164,7 @@ def shorten_in_team(graph: Graph, source: int, plan: Plan) -> Array:
     cupy.cuda.driver.funcSetAttribute(kernel.kernel.ptr, _DYNAMIC_SHARED, list_bytes)
     windows = (_as_length(plan, factor * plan.mean) for factor in (_LEAST_WINDOW, _MOST_WINDOW))
     kernel((blocks,), (512,), (
-        plan.quads, lengths, pile, piled, np.int64(source), *windows, np.int64(_FEW), np.int64(_MANY), control,
+        quads, lengths, pile, piled, np.int64(source), *windows, np.int64(_FEW), np.int64(_MANY), control,
     ), shared_mem=list_bytes)  # fmt: skip
     return lengths
 
@@ -229,21 +228,22 @@ def complete(graph: Graph, source: int, plan: Plan, lengths: Array) -> Paths | N
     into, num_rows, row = graph.into, graph.num_vertices, graph.rows_by_id.dtype
     module = load("sssp/predecessors.cu", ROW=row, WEIGHT=_weights(into).dtype, SUM=plan.sums)
     distance, predecessor = cupy.empty(num_rows, distance_dtype(into.weights)), cupy.empty(num_rows, row)
-    waiting, found = cupy.empty(num_rows, row), cupy.zeros(8, np.uint64)
+    found = cupy.zeros(8, np.uint64)
     arcs = (into.offsets, into.indices, into.weights, lengths)
-    answer = (np.int64(source), distance, predecessor, waiting, found)
+    answer = (np.int64(source), distance, predecessor, found)
     if len(plan.large):
         _launch(module, "find_in_blocks", len(plan.large) * 512, *arcs, plan.large, np.int64(len(plan.large)), *answer)
     if len(plan.medium):
         _launch(module, "find_in_warps", len(plan.medium) * 32, *arcs, plan.medium, np.int64(len(plan.medium)), *answer)
     _launch(module, "find_in_lanes", num_rows, *arcs, np.int64(num_rows), *answer)
-    in_wait, beyond = (int(word) for word in cupy.asnumpy(found[:2]))
-    if beyond & 0xFFFFFFFF:
+    waits, beyond = cupy.asnumpy(found[:1]).view(np.uint32)
+    if beyond:
         return None
-    if in_wait:
+    if waits:
+        waiting = cupy.flatnonzero(predecessor == _WAITS).astype(row)
         steps = cupy.zeros(num_rows, row)
-        steps[waiting[:in_wait]] = -1
-        _launch(module, "complete_zero_steps", in_wait, *arcs, waiting, predecessor, steps, found)
+        steps[waiting] = -1
+        _launch(module, "complete_zero_steps", len(waiting), *arcs, waiting, np.int64(len(waiting)), predecessor, steps, found)
     return Paths(source, distance, predecessor)
 
 

@@ -15,9 +15,20 @@
 #define CAPACITY (PLACES / 33 * 32) /* one place in 33 is left out, so that lanes 32 places apart use different banks */
 #define REFILL (CAPACITY / 2 * TEAM_BLOCKS)
 
+/* Weights as Quads have them: those whose sums are tried in 32 bits fit in 32 bits. */
+template <typename Sum>
+struct Narrow {
+    typedef WEIGHT Weight;
+};
+template <>
+struct Narrow<int> {
+    typedef int Weight;
+};
+typedef Narrow<SUM>::Weight QuadWeight;
+
 struct alignas(16) Quad {
     ROW end[SLOTS];
-    WEIGHT weight[SLOTS];
+    QuadWeight weight[SLOTS];
 };
 
 struct alignas(sizeof(Length) == 4 && sizeof(ROW) == 4 ? 8 : 16) Entry {
@@ -25,8 +36,10 @@ struct alignas(sizeof(Length) == 4 && sizeof(ROW) == 4 ? 8 : 16) Entry {
     ROW row;
 };
 
+/* All zero before `prepare`. */
 struct Control {
     uint64_t piled; /* rows on the pile */
+    uint64_t quads; /* Quads beyond the rows' */
 };
 
 struct Summary {

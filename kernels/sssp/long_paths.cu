@@ -16,39 +16,37 @@
 
 #define HOPS 3 /* arcs that a lane follows in a step */
 
-/* `used` counts the Quads beyond the rows'. */
-extern "C" __global__ void fill_quads(
-    const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t num_rows, Quad* quads, uint64_t* used) {
-    for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
-        int64_t arc = offsets[row];
-        int64_t left = offsets[row + 1] - arc;
-        int64_t at = row;
-        while (at >= 0) {
-            const bool last = left <= SLOTS;
-            const int64_t next = last ? -1 : num_rows + (int64_t)atomicAdd(used, (uint64_t)1);
-            Quad quad;
-            for (int k = 0; k < SLOTS; ++k) {
-                const bool filled = k < (last ? left : SLOTS - 1);
-                quad.end[k] = filled ? indices[arc + k] : last ? (ROW)row : (ROW)~next;
-                quad.weight[k] = filled ? weights[arc + k] : (WEIGHT)0;
-            }
-            quads[at] = quad;
-            arc += SLOTS - 1;
-            left -= SLOTS - 1;
-            at = next;
+/* The arcs of a row, in fours. */
+__device__ __forceinline__ void fill_quads(
+    const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t row, int64_t num_rows, Quad* quads, uint64_t* used) {
+    int64_t arc = offsets[row];
+    int64_t left = offsets[row + 1] - arc;
+    for (int64_t at = row; at >= 0;) {
+        const bool last = left <= SLOTS;
+        const int64_t next = last ? -1 : num_rows + (int64_t)atomicAdd(used, (uint64_t)1);
+        Quad quad;
+        for (int k = 0; k < SLOTS; ++k) {
+            const bool filled = k < (last ? left : SLOTS - 1);
+            quad.end[k] = filled ? indices[arc + k] : last ? (ROW)row : (ROW)~next;
+            quad.weight[k] = filled ? (QuadWeight)weights[arc + k] : (QuadWeight)0;
         }
+        quads[at] = quad;
+        arc += SLOTS - 1;
+        left -= SLOTS - 1;
+        at = next;
     }
 }
 
-extern "C" __global__ void prepare(int64_t num_rows, int64_t source, Length* lengths, uint32_t* piled, Control* control) {
+/* Everything a search expects before it starts. */
+extern "C" __global__ void prepare(
+    const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t num_rows, int64_t source, Quad* quads,
+    Length* lengths, uint32_t* piled, Control* control) {
     for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
         lengths[row] = row == source ? (Length)0 : FAR;
+        fill_quads(offsets, indices, weights, row, num_rows, quads, &control->quads);
     }
     for (int64_t word = global_thread(); word < (num_rows + 31) / 32; word += num_threads()) {
         piled[word] = 0;
-    }
-    if (global_thread() == 0) {
-        *control = Control{};
     }
 }
 

@@ -1,8 +1,8 @@
 /* From lengths to the answer: distances, and the unique predecessor of every reached row.
 
    The predecessor is the first in-arc (in-arcs ascend by external id) that is tight, from a row strictly nearer. Rows that only
-   tight arcs of no length reach wait; `complete_zero_steps` then goes level by level from all other reached rows. An arc heavier
-   than the row's own length cannot be tight: most arcs of a large row are passed by after their weight.
+   tight arcs of no length reach wait: WAITS stands for their predecessor until `complete_zero_steps` goes level by level from all
+   other reached rows. An arc heavier than the row's own length cannot be tight: most arcs of a large row are passed by after their weight.
 
    As kernels/predecessors.py. SUM, WEIGHT, ROW: lengths.cuh. */
 #include "sssp/lengths.cuh"
@@ -11,11 +11,12 @@
 #define LARGE_ROW 8192 /* from here on a block */
 #define THREADS 512
 #define BATCH 4
+#define WAITS ((ROW)-2)
 
 struct Found {
-    uint64_t waiting; /* rows that wait for the second step */
-    uint32_t beyond;  /* an arc leads from a reached row to an unreached one: its sum did not fit */
-    uint32_t barrier;
+    uint32_t waits;  /* a row waits for the second step */
+    uint32_t beyond; /* an arc leads from a reached row to an unreached one: its sum did not fit */
+    uint64_t barrier;
     uint64_t settled[3];
 };
 
@@ -50,16 +51,15 @@ __device__ __forceinline__ uint32_t deciding(const Rows& rows, int64_t arc, int6
 
 template <typename Distance>
 __device__ __forceinline__ void conclude(
-    const Rows& rows, int64_t row, int64_t arc, Length length, int64_t source, Distance* distance, ROW* predecessor, ROW* waiting,
-    Found* found) {
-    distance[row] = length == FAR ? (Distance)-1 : (Distance)Kind<SUM>::sum(length);
-    predecessor[row] = arc < 0 || length == FAR ? (ROW)-1 : rows.indices[arc];
-    if (length == FAR) {
-        if (arc >= 0) {
-            found->beyond = 1;
-        }
-    } else if (arc < 0 && row != source) {
-        waiting[append(&found->waiting)] = (ROW)row;
+    const Rows& rows, int64_t row, int64_t arc, Length length, int64_t source, Distance* distance, ROW* predecessor, Found* found) {
+    const bool reached = length != FAR, waits = reached && arc < 0 && row != source;
+    distance[row] = reached ? (Distance)Kind<SUM>::sum(length) : (Distance)-1;
+    predecessor[row] = waits ? WAITS : reached && arc >= 0 ? rows.indices[arc] : (ROW)-1;
+    if (waits) {
+        found->waits = 1;
+    }
+    if (!reached && arc >= 0) {
+        found->beyond = 1;
     }
 }
 
@@ -68,7 +68,7 @@ __device__ __forceinline__ void conclude(
 /* Rows of few in-arcs, a lane each. */
 extern "C" __global__ void __launch_bounds__(THREADS) find_in_lanes(
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, const Length* lengths, int64_t num_rows, int64_t source,
-    DISTANCE* distance, ROW* predecessor, ROW* waiting, Found* found) {
+    DISTANCE* distance, ROW* predecessor, Found* found) {
     const Rows rows{offsets, indices, weights, lengths};
     for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
         int64_t arc = offsets[row];
@@ -81,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) find_in_lanes(
         for (; arc < end && !decided; arc += BATCH) {
             decided = deciding(rows, arc, 1, end, length);
         }
-        conclude(rows, row, decided ? arc - BATCH + __ffs(decided) - 1 : -1, length, source, distance, predecessor, waiting, found);
+        conclude(rows, row, decided ? arc - BATCH + __ffs(decided) - 1 : -1, length, source, distance, predecessor, found);
     }
 }
 
@@ -101,7 +101,7 @@ struct RowAhead {
 /* The rows of `medium`, a warp each. */
 extern "C" __global__ void __launch_bounds__(THREADS) find_in_warps(
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, const Length* lengths, const ROW* medium, int64_t count,
-    int64_t source, DISTANCE* distance, ROW* predecessor, ROW* waiting, Found* found) {
+    int64_t source, DISTANCE* distance, ROW* predecessor, Found* found) {
     const Rows rows{offsets, indices, weights, lengths};
     const int lane = threadIdx.x & 31;
     const int64_t warps = num_threads() >> 5;
@@ -124,7 +124,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) find_in_warps(
             }
         }
         if (lane == 0) {
-            conclude(rows, row, decided, length, source, distance, predecessor, waiting, found);
+            conclude(rows, row, decided, length, source, distance, predecessor, found);
         }
     }
 }
@@ -132,7 +132,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) find_in_warps(
 /* The rows of `large`, a block each. */
 extern "C" __global__ void __launch_bounds__(THREADS) find_in_blocks(
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, const Length* lengths, const ROW* large, int64_t count,
-    int64_t source, DISTANCE* distance, ROW* predecessor, ROW* waiting, Found* found) {
+    int64_t source, DISTANCE* distance, ROW* predecessor, Found* found) {
     const Rows rows{offsets, indices, weights, lengths};
     __shared__ uint64_t decided;
     for (int64_t place = blockIdx.x; place < count; place += gridDim.x) {
@@ -154,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) find_in_blocks(
             }
         }
         if (threadIdx.x == 0) {
-            conclude(rows, row, (int64_t)decided, length, source, distance, predecessor, waiting, found);
+            conclude(rows, row, (int64_t)decided, length, source, distance, predecessor, found);
         }
         __syncthreads();
     }
@@ -163,9 +163,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) find_in_blocks(
 /* The second step, level by level: a waiting row takes the first in-arc without length from a row of the level before.
    `steps` is 0 where a row does not wait, and -1 where it does. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2) complete_zero_steps(
-    const int64_t* offsets, const ROW* indices, const WEIGHT* weights, const Length* lengths, const ROW* waiting, ROW* predecessor,
-    ROW* steps, Found* found) {
-    const int64_t count = (int64_t)found->waiting;
+    const int64_t* offsets, const ROW* indices, const WEIGHT* weights, const Length* lengths, const ROW* waiting, int64_t count,
+    ROW* predecessor, ROW* steps, Found* found) {
     int64_t settled = 1;
     for (ROW step = 1; settled > 0; ++step) {
         uint64_t* counter = &found->settled[step % 3];
@@ -189,7 +188,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) complete_zero_steps(
         if (global_thread() == 0) {
             found->settled[(step + 1) % 3] = 0;
         }
-        grid_barrier(&found->barrier);
+        grid_barrier((uint32_t*)&found->barrier);
         settled = (int64_t)__ldcg(counter);
     }
 }

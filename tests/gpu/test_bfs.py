@@ -40,8 +40,8 @@ def assert_equal(found: Paths, expected: Paths) -> None:
 def check(monkeypatch: pytest.MonkeyPatch, graph: Graph, sources: list[int]) -> None:
     """Both ways of searching, whichever the graph would choose; top-down with the bitmap in shared memory and without."""
     on_device = to_device(graph)
-    slotted = cuda._slotted(on_device)
-    for plan, words in ((slotted, TEAM_WORDS), (slotted, no_words), (cuda._two_ways(on_device), no_words)):
+    top_down = cuda._top_down(on_device)
+    for plan, words in ((top_down, TEAM_WORDS), (top_down, no_words), (cuda._two_ways(on_device), no_words)):
         vars(on_device)["_bfs_plan"] = plan
         monkeypatch.setattr(cuda, "_team_words", words)
         for source in sources:
@@ -121,8 +121,8 @@ def test_the_graph_chooses_the_way() -> None:
     random = np.random.default_rng(3)
     road = to_device(graph_of(grid_edges(20, random)))
     social = to_device(graph_of(edges_of(random, 100, 2000, False)))
-    assert cuda.plan_of(road).slots is not None
-    assert cuda.plan_of(social).slots is None
+    assert cuda.plan_of(road).quads is not None
+    assert cuda.plan_of(social).quads is None
     assert cuda.plan_of(road) is cuda.plan_of(road)
 
 
