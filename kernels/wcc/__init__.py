@@ -6,20 +6,33 @@ from kernels.answers import Components
 from kernels.backend import is_cupy, require_numpy
 from kernels.graph import Graph
 
+METHODS = (None, "shiloach-vishkin")
 
-def wcc(graph: Graph) -> Components:
+
+def wcc(graph: Graph, method: str | None = None) -> Components:
     """Find the weak components, each named by its smallest external id.
+
+    Parameters
+    ----------
+    method : {"shiloach-vishkin"}, or None
+        On a GPU: hook and jump as a source document does (kernels/wcc/shiloach_vishkin.cu) instead of the best way.
 
     Raises
     ------
     TypeError
         If the graph's arrays belong to a backend without this kernel.
+    ValueError
+        If there is no such method for the graph's arrays.
     """
-    if is_cupy(graph):
-        from kernels.wcc import cuda
+    on_gpu = is_cupy(graph)
+    if not on_gpu:
+        require_numpy(graph, "wcc")
+    if method not in (METHODS if on_gpu else METHODS[:1]):
+        raise ValueError(f"wcc: no method {method!r} for these arrays")
+    if on_gpu:
+        from kernels.wcc import cuda, shiloach_vishkin
 
-        return cuda.components(graph)
-    require_numpy(graph, "wcc")
+        return cuda.components(graph) if method is None else shiloach_vishkin.components(graph)
     from kernels.wcc.cpu import components
 
     return components(graph)

@@ -19,7 +19,13 @@ from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 
 # Tiles of 64 and 992 rows: many, and arcs between them.
-WAYS = (cuda.join_sampled, cuda.join_all, partial(cuda.join_all, tile=64), partial(cuda.join_all, tile=992))
+WAYS = (
+    cuda.join_sampled,
+    cuda.join_all,
+    partial(cuda.join_all, tile=64),
+    partial(cuda.join_all, tile=992),
+    partial(wcc, method="shiloach-vishkin"),
+)
 
 
 def check(graph: Graph) -> None:
@@ -66,9 +72,16 @@ def test_twenty_repeats_give_one_answer() -> None:
     on_device = to_device(graph)
     for repeat in range(20):
         poison()
-        np.testing.assert_array_equal(cupy.asnumpy(WAYS[repeat % 3](on_device).labels), expected)
+        np.testing.assert_array_equal(cupy.asnumpy(WAYS[repeat % len(WAYS)](on_device).labels), expected)
 
 
 def test_no_arcs_are_read_from_nowhere() -> None:
     on_device = to_device(graph_of(EdgeList("isolated", (), vertices=tuple(range(100, 0, -1)))))
     np.testing.assert_array_equal(cupy.asnumpy(wcc(on_device).labels), np.arange(100))
+
+
+def test_an_unknown_method_is_refused() -> None:
+    graph = graph_of(EdgeList("path", ((0, 1), (1, 2))))
+    for unknown, arrays in (("dijkstra", to_device(graph)), ("shiloach-vishkin", graph)):
+        with pytest.raises(ValueError, match=unknown):
+            wcc(arrays, unknown)
