@@ -6,11 +6,19 @@ from kernels.answers import Forest
 from kernels.backend import is_cupy, require_numpy
 from kernels.graph import Graph
 
+METHODS = (None, "boruvka")
 
-def minimum_spanning_forest(graph: Graph) -> Forest:
+
+def minimum_spanning_forest(graph: Graph, method: str | None = None) -> Forest:
     """Find the forest of least weight, with edges ordered by (weight, smaller external end, larger external end).
 
     A directed graph is read as undirected: the lightest arc between two rows stands for the pair. Self-loops never count.
+
+    Parameters
+    ----------
+    method : {"boruvka"}, or None
+        On a GPU: contract the whole graph in every round, as a source document does (kernels/forest/boruvka.py), instead of the
+        best way.
 
     Returns
     -------
@@ -21,12 +29,18 @@ def minimum_spanning_forest(graph: Graph) -> Forest:
     ------
     TypeError
         If the graph's arrays belong to a backend without this kernel.
+    ValueError
+        If there is no such method for the graph's arrays.
     """
-    if is_cupy(graph):
-        from kernels.forest import cuda
+    on_gpu = is_cupy(graph)
+    if not on_gpu:
+        require_numpy(graph, "minimum_spanning_forest")
+    if method not in (METHODS if on_gpu else METHODS[:1]):
+        raise ValueError(f"minimum_spanning_forest: no method {method!r} for these arrays")
+    if on_gpu:
+        from kernels.forest import boruvka, cuda
 
-        return cuda.span(graph)
-    require_numpy(graph, "minimum_spanning_forest")
+        return cuda.span(graph) if method is None else boruvka.span(graph)
     from kernels.forest.cpu import span
 
     return span(graph)

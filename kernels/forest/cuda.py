@@ -7,6 +7,7 @@ rows, the weight that parts light edges from heavy ones, and how many edges have
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import cupy
@@ -21,8 +22,9 @@ _CHUNKED_ROW = 32  # arcs, as in first_round.cuh
 _CHUNK = 1024
 _DENSE = 6  # edges a row that has any, from which heavy edges are listed apart
 _LIGHT = 3  # light edges a row then
-_LISTED = 0.5  # edges a light edge that are listed, at first guess; where it is too low, the search runs again, once a graph
 _SAMPLE = 1 << 14  # weights that tell which edges are light
+_SLABS, _SLAB_ARCS = 32, 1 << 20  # of a directed graph, which is read as undirected
+_SLAB_ROWS = 1 << 22
 _NARROW_KEYS = 2**32 - 2  # edges, and the largest integer weight, of keys of 64 bits
 
 
@@ -44,7 +46,7 @@ class Plan:
     light : tuple of int, or None
         Bits of a weight and number of an edge: the heaviest of the light edges. None where all are light.
     capacity : int
-        Edges that can be listed at a time.
+        Edges that can be listed at a time: as many as there are, which a first search without room has counted.
     """
 
     edges: Csr
@@ -65,70 +67,97 @@ class Plan:
 def span(graph: Graph) -> Forest:
     """Answer `kernels.forest.minimum_spanning_forest` on CuPy arrays."""
     if not graph.num_arcs:
-        ends = cupy.empty(0, graph.rows_by_id.dtype)
-        weights = cupy.empty(0, np.int64 if graph.out.weights is None else graph.out.weights.dtype)
-        return Forest(ends, ends.copy(), weights, cupy.arange(graph.num_vertices, dtype=ends.dtype))
+        return no_edges(graph)
     plan: Plan = vars(graph).get("_forest_plan") or plan_of(graph)
     while True:
         forest, listed = _search(graph, plan)
         vars(graph)["_forest_plan"] = plan
-        if listed <= plan.capacity:
+        if forest is not None:
             return forest
         plan = replace(plan, capacity=listed)
+
+
+def no_edges(graph: Graph) -> Forest:
+    """Return the forest of a graph without arcs."""
+    ends = cupy.empty(0, graph.rows_by_id.dtype)
+    weights = cupy.empty(0, np.int64 if graph.out.weights is None else graph.out.weights.dtype)
+    return Forest(ends, ends.copy(), weights, cupy.arange(graph.num_vertices, dtype=ends.dtype))
 
 
 def plan_of(graph: Graph, dense: int = _DENSE) -> Plan:
     """Plan the search; graphs of `dense` edges a row and more list their heavy edges apart."""
     row, edges = graph.rows_by_id.dtype, graph.out if graph.symmetric else _both_ways(graph)
-    tails, by_rank = cupy.empty(graph.num_vertices, row), cupy.empty(graph.num_vertices, OFFSET)
-    kernel = _module(edges, row, np.dtype(np.int64)).get_function("find_tails")
-    rows = np.int64(graph.num_vertices)
-    kernel((1024,), (256,), (edges.offsets, edges.indices, graph.ranks, rows, tails, by_rank))
-    first_edge = cupy.zeros(graph.num_vertices + 1, OFFSET)
-    first_edge[1:] = cupy.cumsum(by_rank)
+    num_rows = graph.num_vertices
+    tails, first_edge = cupy.empty(num_rows, row), cupy.zeros(num_rows + 1, OFFSET)
+    kernel = load("forest/forest.cu", ROW=row, WEIGHT=_weight(edges), EDGE=np.dtype(np.int64)).get_function("find_tails")
+    kernel((1024,), (256,), (edges.offsets, edges.indices, graph.ranks, np.int64(num_rows), tails, first_edge[1:]))
+    for begin, end in _slabs_of_rows(num_rows):  # sums in place: the first entry is the sum before
+        first_edge[begin : end + 1] = cupy.cumsum(first_edge[begin : end + 1])
     num_edges = int(first_edge[-1])
     if not _is_wide(edges, row, num_edges):
         first_edge = first_edge.astype(np.uint32).view(np.int32)
-    degrees = cupy.diff(edges.offsets)
-    with_arcs = int(cupy.count_nonzero(degrees))
+    with_arcs, large = _with_arcs(edges.offsets)
     light = _light(edges, num_edges, with_arcs, dense)
-    capacity = int(_LISTED * num_edges) if light is None else min(num_edges, _LIGHT * with_arcs)
-    return Plan(edges, tails, first_edge, *_chunks(edges, degrees, row), num_edges, light, capacity + 1)
+    return Plan(edges, tails, first_edge, *_chunks(edges, large.astype(row)), num_edges, light, 0)
 
 
-def _search(graph: Graph, plan: Plan) -> tuple[Forest, int]:
-    """Search with room for `plan.capacity` listed edges; also return how many there were."""
+def _slabs_of_rows(num_rows: int) -> list[tuple[int, int]]:
+    """Ranges of rows that CuPy's functions are given at a time, so that what they take beside the answer is small."""
+    return [(begin, min(begin + _SLAB_ROWS, num_rows)) for begin in range(0, num_rows, _SLAB_ROWS)]
+
+
+def _with_arcs(offsets: Array) -> tuple[int, Array]:
+    """How many rows have arcs, and the rows of 32 arcs and more."""
+    with_arcs, large = 0, []
+    for begin, end in _slabs_of_rows(len(offsets) - 1):
+        degrees = cupy.diff(offsets[begin : end + 1])
+        with_arcs += int(cupy.count_nonzero(degrees))
+        large.append(begin + cupy.flatnonzero(degrees >= _CHUNKED_ROW))
+    return with_arcs, cupy.concatenate(large)
+
+
+def _search(graph: Graph, plan: Plan) -> tuple[Forest | None, int]:
+    """Search with room for `plan.capacity` listed edges; return None where it is too small, and how many were listed."""
     row, num_rows, edges = graph.rows_by_id.dtype, graph.num_vertices, plan.edges
-    labels, scratch = cupy.empty(num_rows, row), cupy.empty(num_rows, row)
-    # The minima are no longer needed when the ends are written.
+    labels = cupy.empty(num_rows, row)
+    # The minima are no longer needed when the ends are written, nor the first round's scratch when items are listed.
     minima = cupy.empty(max(8, 2 * row.itemsize) * num_rows // 8, np.uint64)
     second_minima = cupy.empty(num_rows if plan.wide else 0, np.uint64)
-    items = cupy.empty(plan.capacity * (2 * row.itemsize + (16 if plan.wide else 8)) // 8, np.uint64)
+    item_bytes = 2 * row.itemsize + (16 if plan.wide else 8)
+    items = cupy.empty(max(plan.capacity * item_bytes, num_rows * row.itemsize), np.uint8)
     marks = cupy.empty(-(-plan.num_edges // 32), np.uint32)
     most_blocks = -(-num_rows // _THREADS)
     counts = cupy.empty(len(marks) // 32 + most_blocks * (_THREADS // 32 + 2) + 1, np.uint32)
-    weights = cupy.ones(num_rows, np.int64) if edges.weights is None else cupy.empty(num_rows, edges.weights.dtype)
     control = cupy.zeros(6, np.int64)
     light = (0, 0) if plan.light is None else plan.light
-    arguments = (
+    given = (
         edges.offsets, edges.indices, np.intp(0) if edges.weights is None else edges.weights, graph.ranks, graph.rows_by_id,
         plan.tails, plan.first_edge, plan.chunk_rows, plan.chunk_firsts, np.int64(num_rows), np.int64(plan.num_edges),
         np.int64(len(plan.chunk_rows)), np.int64(light[0]), np.int64(light[1]), np.bool_(plan.light is None),
-        np.int64(plan.capacity), labels, scratch, minima, second_minima, items, marks, counts, minima,
-        np.uintp(minima.data.ptr + num_rows * row.itemsize), weights, control,
+        np.int64(plan.capacity), labels,
     )  # fmt: skip
-    types = {"ROW": row, "WEIGHT": _weight(edges), "EDGE": plan.first_edge.dtype}
-    for name in ("begin", "list_light", "join", "answer"):
-        kernel, blocks = cooperative("forest/forest.cu", name, _THREADS, cupy.cuda.Device().id, **types)
-        kernel((min(blocks, most_blocks),), (_THREADS,), arguments)
-    ends = minima.view(row)
-    src, dst = ends[:num_rows], ends[num_rows : 2 * num_rows]
+    ends = (minima, np.uintp(minima.data.ptr + num_rows * row.itemsize))
+    for name in ("begin", "list_light", "join"):
+        _run(name, graph, plan, *given, items, minima, second_minima, items, marks, counts, *ends, np.intp(0), control)
+    del items
+    names = graph.ranks.copy()
+    weights = None if edges.weights is None else cupy.empty(num_rows, edges.weights.dtype)
+    out = np.intp(0) if weights is None else weights
+    _run("answer", graph, plan, *given, names, minima, second_minima, np.intp(0), marks, counts, *ends, out, control)
+    del names
+    src, dst = minima.view(row)[:num_rows], minima.view(row)[num_rows : 2 * num_rows]
     _, _, light_listed, heavy_listed, _, total = control.get().tolist()
-    return Forest(src[:total], dst[:total], weights[:total], labels), max(light_listed, heavy_listed)
+    listed = max(light_listed, heavy_listed)
+    if listed > plan.capacity:
+        return None, listed
+    weights = cupy.ones(total, np.int64) if weights is None else weights[:total]
+    return Forest(src[:total], dst[:total], weights, labels), listed
 
 
-def _module(edges: Csr, row: np.dtype[Any], edge: np.dtype[Any]) -> Any:
-    return load("forest/forest.cu", ROW=row, WEIGHT=_weight(edges), EDGE=edge)
+def _run(name: str, graph: Graph, plan: Plan, *arguments: Any) -> None:
+    types = {"ROW": graph.rows_by_id.dtype, "WEIGHT": _weight(plan.edges), "EDGE": plan.first_edge.dtype}
+    kernel, blocks = cooperative("forest/forest.cu", name, _THREADS, cupy.cuda.Device().id, **types)
+    kernel((min(blocks, -(-graph.num_vertices // _THREADS)),), (_THREADS,), arguments)
 
 
 def _weight(edges: Csr) -> np.dtype[Any]:
@@ -144,13 +173,13 @@ def _is_wide(edges: Csr, row: np.dtype[Any], num_edges: int) -> bool:
     return bool(edges.weights.dtype.kind == "f" or int(edges.weights.max()) > _NARROW_KEYS)
 
 
-def _chunks(edges: Csr, degrees: Array, row: np.dtype[Any]) -> tuple[Array, Array]:
-    large = cupy.flatnonzero(degrees >= _CHUNKED_ROW)
-    ends = cupy.cumsum(-(-degrees[large] // _CHUNK))
+def _chunks(edges: Csr, large: Array) -> tuple[Array, Array]:
+    firsts = edges.offsets[large]
+    ends = cupy.cumsum(-(-(edges.offsets[large + 1] - firsts) // _CHUNK))
     chunks = cupy.arange(int(ends[-1]) if len(large) else 0, dtype=OFFSET)
     owner = cupy.searchsorted(ends, chunks, side="right")
     place = chunks - cupy.concatenate([cupy.zeros(1, OFFSET), ends])[owner]
-    return large[owner].astype(row), edges.offsets[large[owner]] + _CHUNK * place
+    return large[owner], firsts[owner] + _CHUNK * place
 
 
 def _light(edges: Csr, num_edges: int, with_arcs: int, dense: int) -> tuple[int, int] | None:
@@ -169,25 +198,48 @@ def _light(edges: Csr, num_edges: int, with_arcs: int, dense: int) -> tuple[int,
 
 
 def _both_ways(graph: Graph) -> Csr:
-    """Both arcs of the lightest arc between any two rows."""
-    degrees = cupy.diff(graph.out.offsets)
-    near = cupy.searchsorted(cupy.cumsum(degrees), cupy.arange(graph.num_arcs, dtype=OFFSET), side="right")
-    near, far = graph.ranks[near], graph.ranks[graph.out.indices]
-    low, high, weights = cupy.minimum(near, far), cupy.maximum(near, far), graph.out.weights
-    keys = (high, low) if weights is None else (weights, high, low)
-    order = _order(*keys)
-    low, high = low[order], high[order]
-    first = cupy.ones(len(low), np.bool_)
-    first[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
-    low, high = low[first], high[first]
-    rows = graph.rows_by_id[cupy.concatenate([low, high])]
-    far = cupy.concatenate([high, low])
-    sorting = _order(far, rows)
-    if weights is not None:
-        weights = weights[order][first]
-        weights = cupy.concatenate([weights, weights])[sorting]
-    offsets = cupy.searchsorted(rows[sorting], cupy.arange(graph.num_vertices + 1, dtype=rows.dtype)).astype(OFFSET)
-    return Csr(offsets, graph.rows_by_id[far[sorting]], weights)
+    """Both arcs of the lightest arc between any two rows: slab by slab, the out-arcs and the in-arcs of some rows at a time."""
+    weights = graph.out.weights
+    indices = cupy.empty(2 * graph.num_arcs, graph.rows_by_id.dtype)
+    lightest = None if weights is None else cupy.empty(len(indices), weights.dtype)
+    offsets, size = cupy.zeros(graph.num_vertices + 1, OFFSET), 0
+    for begin, end in _slabs(graph):
+        near, far, of_slab = _slab(graph, begin, end)
+        indices[size : size + len(far)] = far
+        if lightest is not None:
+            lightest[size : size + len(far)] = of_slab
+        ends = cupy.searchsorted(near, cupy.arange(end - begin, dtype=near.dtype), side="right")
+        offsets[1 + begin : 1 + end] = size + ends
+        size += len(far)
+    return Csr(offsets, indices[:size], None if lightest is None else lightest[:size])
+
+
+def _slabs(graph: Graph) -> list[tuple[int, int]]:
+    """Ranges of rows of about `_SLABS`th parts of all arcs, or `_SLAB_ARCS` where that is more."""
+    ends = graph.out.offsets[1:] + graph.into.offsets[1:]
+    arcs = max(_SLAB_ARCS, 2 * graph.num_arcs // _SLABS)
+    cuts = cupy.searchsorted(ends, cupy.arange(arcs, 2 * graph.num_arcs, arcs, dtype=OFFSET), side="right")
+    bounds = sorted({0, *cuts.tolist(), graph.num_vertices})
+    return list(pairwise(bounds))
+
+
+def _slab(graph: Graph, begin: int, end: int) -> tuple[Array, Array, Array | None]:
+    """Rows, counted from `begin`, ends and least weights of the arcs out of or into the rows of a slab, each end once a row."""
+    nears, fars, weights = [], [], []
+    for csr in (graph.out, graph.into):
+        offsets = csr.offsets[begin : end + 1]
+        arcs = slice(int(offsets[0]), int(offsets[-1]))
+        places = cupy.arange(arcs.start, arcs.stop, dtype=OFFSET)
+        nears.append(cupy.searchsorted(offsets[1:], places, side="right").astype(csr.indices.dtype))
+        fars.append(graph.ranks[csr.indices[arcs]])
+        weights.append(None if csr.weights is None else csr.weights[arcs])
+    near, far = cupy.concatenate(nears), cupy.concatenate(fars)
+    weight = None if graph.out.weights is None else cupy.concatenate(weights)
+    order = _order(far, near) if weight is None else _order(weight, far, near)
+    near, far = near[order], far[order]
+    first = cupy.ones(len(near), np.bool_)
+    first[1:] = (near[1:] != near[:-1]) | (far[1:] != far[:-1])
+    return near[first], graph.rows_by_id[far[first]], None if weight is None else weight[order][first]
 
 
 def _order(*keys: Array) -> Array:

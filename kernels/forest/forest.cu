@@ -11,8 +11,8 @@
    Encodings: edges are numbered by (smaller rank, larger rank); the edges of row v to larger ranks are its arcs from `tails[v]` on,
    numbered from `first_edge[ranks[v]]`. Weights are never negative, so their bits, read as an unsigned number, have their
    order. An edge's key is (weight, number): packed into 64 bits with a 32-bit EDGE, in two steps (WIDE) with a 64-bit one.
-   `marks` is a bitmap of edges. `labels` holds parents until the last phase, `scratch` first the place of each row's lightest
-   arc and then the smallest rank of a root's tree. A row of up to 31 arcs is read by a lane; of others, warps read a chunk
+   `marks` is a bitmap of edges. `labels` holds parents until the last phase; `scratch` the place of each row's lightest
+   arc in the first launch, where `items` may lie, and in the last one the smallest rank of a root's tree: it comes in as the ranks. A row of up to 31 arcs is read by a lane; of others, warps read a chunk
    of up to 1024 arcs at a time. */
 #include "forest/rounds.cuh"
 #include "forest/writing.cuh"
@@ -51,7 +51,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, WIDE ? 3 : 4) begin(PARAME
     grid_barrier(&control->barrier);
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
         find_root(labels, (ROW)v);
-        scratch[v] = ranks[v];
     }
     grid_barrier(&control->barrier);
     flatten(labels, num_rows);

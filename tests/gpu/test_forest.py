@@ -13,10 +13,10 @@ cupy = pytest.importorskip("cupy")
 from kernels.answers import Forest
 from kernels.certificates.forest import certify_forest
 from kernels.cuda import to_device
-from kernels.forest import cuda, minimum_spanning_forest
+from kernels.forest import METHODS, boruvka, cuda, minimum_spanning_forest
 from kernels.graph import WEIGHTS, Graph
 from tests.gpu.inputs import poison, with_wide_rows
-from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
+from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 
 NO_FILTER = 1 << 40
 
@@ -47,13 +47,14 @@ def check(graph: Graph) -> None:
     on_device = to_device(graph)
     for dense in (NO_FILTER, 0) if graph.num_arcs else ():
         plan = cuda.plan_of(on_device, dense)
-        for capacity in (1, plan.capacity):  # the first is too small, and has to grow
+        for capacity in (plan.capacity, plan.num_edges):  # the first has no room, and has to grow
             vars(on_device)["_forest_plan"] = replace(plan, capacity=capacity)
             poison()
             assert_equal(cuda.span(on_device), expected)
     vars(on_device).pop("_forest_plan", None)
-    found = minimum_spanning_forest(on_device)
-    assert_equal(found, expected)
+    for method in METHODS:
+        poison()
+        assert_equal(minimum_spanning_forest(on_device, method), expected)
 
 
 @pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
@@ -124,3 +125,29 @@ def test_twenty_repeats_give_one_answer() -> None:
         vars(on_device)["_forest_plan"] = cuda.plan_of(on_device, NO_FILTER if repeat % 2 else 0)
         poison()
         assert_equal(cuda.span(on_device), expected)
+
+
+def test_the_source_documents_example() -> None:
+    """Its figure 1: two rounds, from 7 vertices and 24 arcs over 3 and 14 to a single vertex."""
+    graph = to_device(graph_of(FIGURE_1))
+    vertices = boruvka._vertices(graph, cuda.plan_of(graph))
+    in_forest = cupy.zeros(12, np.uint8)
+    sizes = [(int(vertices.num_vertices), len(vertices.destination))]
+    while (color := boruvka._colors(vertices, in_forest)) is not None:
+        vertices, _ = boruvka._contract(vertices, color)
+        sizes.append((int(vertices.num_vertices), len(vertices.destination)))
+    assert sizes == [(7, 24), (3, 14), (1, 0)]
+    assert int(minimum_spanning_forest(graph, "boruvka").weights.sum()) == 22
+
+
+@pytest.mark.parametrize("top", [None, 5])
+def test_a_directed_graph_in_slabs(monkeypatch: pytest.MonkeyPatch, top: int | None) -> None:
+    monkeypatch.setattr(cuda, "_SLAB_ARCS", 50)
+    check(shuffled(random_edges(8, 600, 3000, True, top, 3)))
+
+
+def test_an_unknown_method_is_refused() -> None:
+    graph = graph_of(EdgeList("path", ((0, 1, 2), (1, 2, 2))))
+    for unknown, arrays in (("kruskal", to_device(graph)), ("boruvka", graph)):
+        with pytest.raises(ValueError, match=unknown):
+            minimum_spanning_forest(arrays, unknown)
