@@ -14,7 +14,7 @@ from kernels.graph import Array, Csr, Graph
 Item = TypeVar("Item")
 Part = TypeVar("Part")
 _PARTS_PER_CORE = 4  # more parts than cores, so that a core that is done early takes another
-_WORTH_A_THREAD = 1 << 19  # rows and arcs; below, starting threads costs more than they save
+WORTH_A_THREAD = 1 << 19  # rows and arcs; below, starting threads costs more than they save
 
 
 def is_cupy(graph: Graph | Csr) -> bool:
@@ -71,7 +71,7 @@ def over_rows(csr: Csr, part: Callable[[int, int], Part]) -> list[Part]:
     """
     num_rows = len(csr.offsets) - 1
     workers = cores()
-    if workers == 1 or num_rows + len(csr.indices) < _WORTH_A_THREAD:
+    if workers == 1 or num_rows + len(csr.indices) < WORTH_A_THREAD:
         return [part(0, num_rows)]
     parts = workers * _PARTS_PER_CORE
     shares = np.linspace(0, len(csr.indices), parts + 1)[1:-1]
@@ -80,12 +80,12 @@ def over_rows(csr: Csr, part: Callable[[int, int], Part]) -> list[Part]:
         return list(threads.map(part, cuts[:-1], cuts[1:]))
 
 
-def over_items(items: Iterable[Item], part: Callable[[Item], Part], work: int) -> list[Part]:
-    """Call `part` for each item, on all cores where `work` rows and arcs an item are worth it; results in the items' order.
+def over_items(items: Iterable[Item], part: Callable[[Item], Part], *, parallel: bool) -> list[Part]:
+    """Call `part` for each item, on all cores if `parallel` says that it is worth starting threads; results in the items' order.
 
     `part` has to release the GIL and to write to nothing that another reads.
     """
-    if work < _WORTH_A_THREAD or cores() == 1:
+    if not parallel or cores() == 1:
         return [part(item) for item in items]
     with ThreadPoolExecutor(cores()) as threads:
         return list(threads.map(part, items))

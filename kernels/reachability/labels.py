@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels.answers import Condensation, Labels
-from kernels.backend import frozen, over_items
+from kernels.backend import WORTH_A_THREAD, frozen, over_items
 from kernels.graph import Array, Csr
 from kernels.reachability import dfs, supports
 from kernels.reachability.keys import salt_of
@@ -45,7 +45,8 @@ def label(condensation: Condensation, dimensions: int, seed: int, method: str) -
         "tree": lambda i: _by_tree(ways[i % 2], _salt(seed, i)),
         "dfs": lambda i: _by_dfs(ways[0], _salt(seed, i)),
     }
-    labelled = over_items(range(dimensions), label_one[method], len(order) + len(children.indices))
+    work = len(order) + len(children.indices)
+    labelled = over_items(range(dimensions), label_one[method], parallel=work > WORTH_A_THREAD)
     chosen = supports.choose(condensation, level)
     return Labels(
         method,

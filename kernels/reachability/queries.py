@@ -1,17 +1,16 @@
-"""Queries on the CPU, in parts over all cores: the cuts decide a part first, then a search what they leave of it."""
+"""Queries on the CPU: the cuts decide what they can, in large parts over all cores, then searches the rest, in small ones."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from kernels.answers import ReachabilityIndex, Reached
-from kernels.backend import cores, frozen
+from kernels.answers import Condensation, ReachabilityIndex, Reached
+from kernels.backend import frozen, over_items
 from kernels.graph import Array
 from kernels.reachability import FILTER, POSITIVE_CUT, SAME, SEARCH
 from kernels.reachability.cuts import Records, contains, decide, pack
@@ -20,8 +19,8 @@ from kernels.reachability.search import breadth_first, depth_first, meet
 
 SEARCHES = ("dfs", "pruned-dfs", "pruned-bfs", "exceptions")
 _DFS, _PRUNED_DFS, _PRUNED_BFS, _EXCEPTIONS, _MEET = range(len(SEARCHES) + 1)
-_LARGEST_PART = 1 << 16  # queries: so few that one that searches long does not hold up the others' end
-_SMALLEST_PART = 1 << 13  # queries: so many that a thread is worth its start
+_CUT_PART = 1 << 17  # queries, about a millisecond: fewer are not worth a thread
+_SEARCH_PART = 1 << 8  # queries: so few that one that searches long does not hold up the end
 
 
 class Scratch(NamedTuple):
@@ -43,25 +42,34 @@ def reach(index: ReachabilityIndex, src: Array, dst: Array, search: str | None) 
     src, dst = _rows(src, num_rows), _rows(dst, num_rows)
     if len(src) != len(dst):
         raise ValueError(f"reach: {len(src)} sources, {len(dst)} destinations")
-    answers = Reached(np.zeros(len(src), np.bool_), np.zeros(len(src), np.uint8))
-    condensation = index.condensation
-    records, node = _records(index), frozen(condensation.node)
+    reachable, decided = np.empty(len(src), np.bool_), np.empty(len(src), np.uint8)
+    records, node = _records(index), frozen(index.condensation.node)
+
+    def cut(part: slice) -> None:
+        _cut(*records, node[src[part]], node[dst[part]], way, reachable[part], decided[part])
+
+    _over_parts(len(src), _CUT_PART, cut)
+    left = np.flatnonzero(decided == SEARCH)
+    if way == _EXCEPTIONS:
+        reachable[left] = ~is_exception(index, node[src[left]], node[dst[left]])
+    else:
+        reachable[left] = _searched(index.condensation, records, node[src[left]], node[dst[left]], way)
+    return Reached(reachable, decided)
+
+
+def _searched(condensation: Condensation, records: Records, src: Array, dst: Array, way: int) -> Array:
+    """Whether each node of `src` reaches that of `dst`, which no cut decides."""
     sides = [frozen(array) for csr in (condensation.children, condensation.parents) for array in (csr.offsets, csr.indices)]
+    found = np.empty(len(src), np.bool_)
     free: SimpleQueue[Scratch] = SimpleQueue()
 
-    def answer(begin: int, end: int) -> None:
-        asked = node[src[begin:end]], node[dst[begin:end]]
-        reachable, decided = answers.reachable[begin:end], answers.decided[begin:end]
-        left = _cut(*records, *asked, way, reachable, decided)
-        if left and way == _EXCEPTIONS:
-            reachable |= (decided == SEARCH) & ~is_exception(index, *asked)
-        elif left:
-            scratch = _scratch(condensation.names, free)
-            _search(*records, *sides, *scratch, *asked, way, reachable, decided)
-            free.put(scratch)
+    def search(part: slice) -> None:
+        scratch = _scratch(condensation.names, free)
+        _search(*records, *sides, *scratch, src[part], dst[part], way, found[part])
+        free.put(scratch)
 
-    _over_parts(len(src), answer)
-    return answers
+    _over_parts(len(src), _SEARCH_PART, search)
+    return found
 
 
 def _rows(rows: Array, num_rows: int) -> Array:
@@ -93,23 +101,14 @@ def _scratch(names: Array, free: SimpleQueue[Scratch]) -> Scratch:
         return Scratch(*ways, np.empty(size, np.int64))
 
 
-def _over_parts(num_queries: int, answer: Callable[[int, int], None]) -> None:
-    workers = cores()
-    size = min(max(_SMALLEST_PART, -(-num_queries // (4 * workers))), _LARGEST_PART)
-    begins = range(0, num_queries, size)
-    if workers == 1 or len(begins) < 2:
-        for begin in begins:
-            answer(begin, min(begin + size, num_queries))
-        return
-    with ThreadPoolExecutor(workers) as threads:
-        for _ in threads.map(answer, begins, [min(begin + size, num_queries) for begin in begins]):
-            pass
+def _over_parts(length: int, part: int, call: Callable[[slice], None]) -> None:
+    """Call for each slice of `part` entries, on all cores."""
+    over_items([slice(begin, begin + part) for begin in range(0, length, part)], call, parallel=length > part)
 
 
 @njit(cache=True, nogil=True)
 def _cut(bits, entries, backward, src, dst, way, reachable, decided):  # type: ignore[no-untyped-def]
-    """Decide what the cuts of a way of searching decide; return how many queries are left to search."""
-    left = 0
+    """Decide what the cuts of a way of searching decide; SEARCH is left to it."""
     for query in range(len(src)):
         u, v = src[query], dst[query]
         if way == _MEET:
@@ -120,28 +119,23 @@ def _cut(bits, entries, backward, src, dst, way, reachable, decided):  # type: i
             by = SEARCH if way == _DFS or contains(entries, backward, u, v) else FILTER
         decided[query] = by
         reachable[query] = (by == SAME) | (by == POSITIVE_CUT)
-        left += by == SEARCH
-    return left
 
 
 @njit(cache=True, nogil=True)
 def _search(  # type: ignore[no-untyped-def]
     bits, entries, backward, offsets, indices, into_offsets, into_indices,
-    visited, queue, back_visited, back_queue, arcs, src, dst, way, reachable, decided,
+    visited, queue, back_visited, back_queue, arcs, src, dst, way, found,
 ):  # fmt: skip
-    """Search for the queries that are left."""
+    """Search for every query."""
     for query in range(len(src)):
-        if decided[query] == SEARCH:
-            u, v = src[query], dst[query]
-            if way == _MEET:
-                reachable[query] = meet(
-                    bits, entries, backward, offsets, indices, into_offsets, into_indices,
-                    visited, queue, back_visited, back_queue, u, v,
-                )  # fmt: skip
-            elif way == _PRUNED_BFS:
-                reachable[query] = breadth_first(entries, backward, offsets, indices, visited, queue, u, v)
-            else:
-                pruned = way == _PRUNED_DFS
-                reachable[query] = depth_first(
-                    entries, backward, offsets, indices, visited, queue, back_queue, arcs, u, v, pruned
-                )
+        u, v = src[query], dst[query]
+        if way == _MEET:
+            found[query] = meet(
+                bits, entries, backward, offsets, indices, into_offsets, into_indices,
+                visited, queue, back_visited, back_queue, u, v,
+            )  # fmt: skip
+        elif way == _PRUNED_BFS:
+            found[query] = breadth_first(entries, backward, offsets, indices, visited, queue, u, v)
+        else:
+            pruned = way == _PRUNED_DFS
+            found[query] = depth_first(entries, backward, offsets, indices, visited, queue, back_queue, arcs, u, v, pruned)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernels.answers import Condensation, Labels, ReachabilityIndex
-from kernels.backend import frozen, over_items
+from kernels.backend import WORTH_A_THREAD, frozen, over_items
 from kernels.certificates.reachability import passes, reasons
 from kernels.certificates.reachability.condensation import Rows, check_condensation
 from kernels.certificates.rules import Broken, require_array
@@ -41,7 +41,7 @@ def check(graph: Graph, index: ReachabilityIndex) -> None:
     subject.require("height", labels.height, passes.first_off_level(*children, labels.height))
     _check_supports(subject)
     work = len(labels.level) + len(children[1])
-    over_items(range(labels.dimensions), lambda dimension: _check_dimension(subject, dimension), work)
+    over_items(range(labels.dimensions), lambda i: _check_dimension(subject, i), parallel=work > WORTH_A_THREAD)
 
 
 def _require_form(labels: Any, num_nodes: int, index: np.dtype[Any]) -> Labels:
