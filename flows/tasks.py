@@ -64,7 +64,7 @@ def ingest(graph: GraphConfig, work: Path) -> Folder:
 def lay_out(run: RunConfig, edges: Folder, work: Path) -> Folder:
     """Clean the edge list and store the graph."""
     log.info("graph: started, %s order", run.layout.order)
-    return pipeline.layout.lay_out(edges, run.layout, work)
+    return pipeline.layout.lay_out(edges, run.layout, work, choose(run.backend))
 
 
 @step("stage", run_name="{stage}")

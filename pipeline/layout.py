@@ -39,6 +39,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, work: Path, backend: Backend = 
         * `out`, and `in` unless symmetric: `groups` (rows from 1024 arcs, from 32, below; under `degree` and `windowed` the
           out-rows lie in this order), `padding` (share of the vector extension's entries)
         * `shards`: `rows` (first, and the one after the last), and for each direction `arcs`, `segments`, `slots`
+        * `backend`
 
     Raises
     ------
@@ -51,7 +52,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, work: Path, backend: Backend = 
         directions = {"out": by_rank}
         if facts["directed"] and (into := in_rows(by_rank)) is not by_rank:
             directions["in"] = into
-        return facts | _store(folder, layout, ids, directions)
+        return facts | _store(folder, layout, ids, directions) | {"backend": backend}
 
     return make(work / "graph", "graph", {"edges": edges.digest}, layout.model_dump(), write)
 

@@ -19,7 +19,7 @@ def run(config: RunConfig) -> Folder:
     name, backend = config.graph.title, choose(config.backend)
     with workspace(config.output) as work:
         edges = ingest(config.graph, work)
-        graph = lay_out(edges, config.layout, work)
+        graph = lay_out(edges, config.layout, work, backend)
         require_sources(graph, config.sources)
         answers = [run_stage(graph, stage, config.sources, work, backend) for stage in config.stages]
         proofs = [prove(graph, answer, config.oracle, work, backend) for answer in answers]

@@ -10,7 +10,7 @@ import numpy as np
 from kernels.answers import Certificate
 from kernels.backend import frozen
 from kernels.cuda import to_host
-from kernels.graph import NO_ROW, OFFSET, Array, Graph, index_dtype
+from kernels.graph import NO_ROW, Array, Graph, index_dtype
 
 NAMED = "a label is the smallest external id of the class it names, and in it"
 
@@ -99,7 +99,7 @@ def name_of(graph: Graph, row: Any) -> str:
 
 def arc_ends(graph: Graph, arc: int) -> tuple[int, int]:
     """Rows of both ends of the out-arc stored at `arc`."""
-    place = np.full(1, arc, OFFSET, like=graph.out.offsets)
+    place = np.full_like(graph.out.offsets[:1], arc)
     src = np.searchsorted(graph.out.offsets, place, side="right")
     return int(src[0]) - 1, int(at(graph.out.indices, arc))
 
