@@ -54,12 +54,13 @@ class Timed:
 
 
 def start(pool: int = POOL) -> str | None:
-    """Give cuGraph a pool of so many bytes; return its version, None where it is not installed."""
+    """Give cuGraph a pool of so many bytes, or half of what is free; return its version, None where it is not installed."""
     if find_spec("cugraph") is None:
         return None
     import rmm
 
-    rmm.reinitialize(pool_allocator=True, initial_pool_size=pool)
+    free, _ = cp.cuda.Device().mem_info
+    rmm.reinitialize(pool_allocator=True, initial_pool_size=min(pool, free // 2) // 256 * 256)
     import cugraph
 
     cp.cuda.set_allocator(cp.get_default_memory_pool().malloc)  # importing cuDF has pointed CuPy to cuGraph's pool
