@@ -27,8 +27,7 @@ from kernels.wcc import wcc
 
 RANK_TOLERANCE = 1e-6  # of the sum of differences, as kernels/pagerank says
 DIJKSTRA_ROWS = 1 << 16  # "dijkstra" passes over all rows for each row
-METHOD_ROWS = 1 << 21  # the documents' methods take seconds on larger graphs of many levels ...
-CROWDED = 8  # ... but not where a row has so many arcs
+SEARCHED_ROWS = 1 << 21  # the documents' searches take seconds on larger graphs
 
 
 def equal(found: Any, expected: Any) -> None:
@@ -132,7 +131,7 @@ class Kernel:
     def methods(self, graph: Graph) -> Iterator[dict[str, str]]:
         """Keywords of each method that ends on this graph in reasonable time, the default first."""
         yield {}
-        if not self.runs_on(graph) or not (graph.num_vertices <= METHOD_ROWS or graph.num_arcs >= CROWDED * graph.num_vertices):
+        if not self.runs_on(graph) or (self.inputs is searches and graph.num_vertices > SEARCHED_ROWS):
             return
         for method in self.variants:
             if method != "dijkstra" or graph.num_vertices <= DIJKSTRA_ROWS:
