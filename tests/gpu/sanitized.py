@@ -29,7 +29,7 @@ CANARIES = {
     "racecheck": "__shared__ int word[64]; word[threadIdx.x] = threadIdx.x; out[threadIdx.x] = word[63 - threadIdx.x];",
 }
 # Kernels that a tool does not look at. CuPy's own reductions, of CUB, move pairs with the padding between their halves. The teams
-# of bfs/top_down.cu and sssp/long_paths.cu write to each other's shared memory, which racecheck takes for blocks that have exited.
+# of bfs/top_down.cu and sssp/long_paths.cu write to each other's shared memory, which racecheck takes for that of blocks gone.
 EXEMPT = {"initcheck": ("kernel_substring=3cub",), "racecheck": ("kernel_name=search_levels", "kernel_name=shorten")}
 THREADS = 64  # of a canary: two warps
 
