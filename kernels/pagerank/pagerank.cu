@@ -1,24 +1,49 @@
 /* PageRank. Returns every row's rank after power iteration, how many iterations there were, and the last one's change.
 
-   Method: a row pulls what its in-arcs bring, without atomics: shares, that is ranks over out-degrees, are rounded to float,
-   gathered, and summed in double in an order that depends on the row alone; rows of 8192 arcs or more by a block, of 512 or more
-   by a warp, the others some at a time: a warp fetches what all their arcs bring, then 1 to 32 lanes sum a row. Every block
-   holds the shares of the first rows, the popular ones where rows come by degree, in shared memory. All iterations are one
-   cooperative launch. The sums over all rows, of changes and of the ranks without out-arcs, are added as integers of 2^-60: any
-   order gives the same bits, so warps take rows as they come.
-   Source: Page, Brin, Motwani, Winograd, The PageRank Citation Ranking: Bringing Order to the Web, Stanford 1999. */
+   Method: propagation blocking without atomics. Shares, that is ranks over out-degrees rounded to float, are cut in tiles of 32768
+   rows, which fit in shared memory. First, a block holds a tile, and its warps stream the tile's arcs, two bytes each (tiles.cu),
+   in order of the rows that they enter: a segmented sum gives a partial, what a row gets from a tile. Then the rows sum their
+   partials in double, a lane a row: rows are in slices of 32, of about as many partials each, the places of which lie
+   transposed. Neither gathers at random beyond shared memory: a tile's partials of neighbouring rows are neighbours.
+   All iterations are one cooperative launch, and every sum's order depends on the graph alone. The sums over all rows, of changes
+   and of the ranks without out-arcs, are added as integers of 2^-60: any order gives the same bits.
+   Rows without any arc have one rank, the base; they are counted, and written at the end.
+   Sources: Page, Brin, Motwani, Winograd, The PageRank Citation Ranking: Bringing Order to the Web, Stanford 1999. Beamer,
+   Asanovic, Patterson, Reducing Pagerank Communication via Propagation Blocking, IPDPS 2017. Kreutzer, Hager, Wellein, Fehske,
+   Bishop, A Unified Sparse Matrix Data Format for Efficient General Sparse Matrix-Vector Multiplication, SISC 2014. */
 #include "device.cuh"
 
 #define THREADS 1024
-#define STAGED 512   /* arcs that a warp fetches before it sums them */
-#define WARP_ROW 512 /* arcs, from which a row is in one of the launcher's lists */
-#define TILES 4      /* of 32 rows, dealt at a time */
-#define BATCH 8      /* loads in flight of a lane */
+#define TILE 32768 /* rows */
+#define ROUND 256  /* arcs of a warp at a time, 8 a lane */
+#define BATCH 4    /* loads in flight of a lane */
+#define LAST 0x80008000u           /* of its segment: the marks of two arcs */
 #define UNIT 1152921504606846976.0 /* 2^60 */
 
+struct Task {
+    int64_t tile, first_arc, count, first_partial;
+};
+
+struct Slice {
+    int64_t first_item, width, first_partial;
+};
+
+/* The graph's arcs in order of tiles, and its rows in slices. */
+struct Plan {
+    const Task* tasks;
+    const int64_t* jobs; /* first tasks, and the number of tasks */
+    int64_t num_jobs;
+    const uint32_t* arcs; /* two a word */
+    const Slice* slices;
+    int64_t num_slices;
+    const uint32_t* items;
+    const ROW* rows; /* of the slices' lanes; negative where a lane has none */
+    const float* degrees;
+};
+
 struct Turn {
-    uint64_t change, dangling;  /* in 2^-60 */
-    uint64_t dealt, unused;     /* tiles */
+    uint64_t change, dangling; /* in 2^-60 */
+    uint64_t dealt, unused;    /* jobs */
 };
 
 struct Control {
@@ -29,181 +54,179 @@ struct Control {
     Turn turns[3];
 };
 
-struct Iteration {
-    const int64_t *out_offsets, *in_offsets;
-    const ROW* in_indices;
-    int64_t num_rows;
-    float *shares, *next_shares, *hot_shares; /* `hot_shares` are those of the rows before `num_hot` */
-    ROW num_hot;
-    double* ranks;
-    double base, damping;
-};
-
-__device__ __forceinline__ double sum_of_group(double value, int lanes) {
-    for (int step = lanes >> 1; step > 0; step >>= 1) {
-        value += __shfl_xor_sync(FULL_WARP, value, step);
-    }
-    return value;
-}
-
-/* The share of a row. Both loads are unconditional, so that a batch of them is in flight. */
-__device__ __forceinline__ float share_of(const Iteration& now, ROW row) {
-    const bool is_hot = row < now.num_hot;
-    const float cold = now.shares[is_hot ? 0 : row], hot = now.hot_shares[is_hot ? row : 0];
-    return is_hot ? hot : cold;
-}
-
-/* What the arcs `first + step * k` before `end` bring. */
-__device__ __forceinline__ double gather(const Iteration& now, int64_t first, int64_t end, int step) {
-    double sums[BATCH] = {};
-    for (int64_t arc = first; arc < end; arc += BATCH * step) {
-        ROW rows[BATCH];
-        float shares[BATCH];
-#pragma unroll
-        for (int k = 0; k < BATCH; ++k) {
-            rows[k] = __ldcs(now.in_indices + min(arc + k * step, end - 1));
-        }
-#pragma unroll
-        for (int k = 0; k < BATCH; ++k) {
-            shares[k] = share_of(now, rows[k]);
-        }
-#pragma unroll
-        for (int k = 0; k < BATCH; ++k) {
-            sums[k] += arc + k * step < end ? shares[k] : 0.0f;
-        }
-    }
-    double sum = 0;
-#pragma unroll
-    for (int k = 0; k < BATCH; ++k) {
-        sum += sums[k];
-    }
-    return sum;
-}
-
 /* What a thread adds to the sums over all rows. */
 struct Sums {
     uint64_t change, dangling;
 };
 
-/* Give a row its rank and its share. */
-__device__ __forceinline__ void settle(const Iteration& now, int64_t row, double sum, Sums& sums) {
-    const double before = now.ranks[row], rank = now.base + now.damping * sum;
-    const int64_t degree = now.out_offsets[row + 1] - now.out_offsets[row];
-    now.ranks[row] = rank;
-    now.next_shares[row] = degree ? (float)(rank / (double)degree) : 0.0f;
-    sums.change += (uint64_t)(fabs(rank - before) * UNIT);
-    sums.dangling += degree ? 0 : (uint64_t)(rank * UNIT);
+__device__ __forceinline__ uint64_t in_units(double value) {
+    return (uint64_t)(value * UNIT);
 }
 
-/* A block a row. */
-__device__ void pull_block_rows(const Iteration& now, const ROW* rows, int64_t num_rows, Sums& sums) {
-    __shared__ double parts[THREADS / 32];
-    const int lane = threadIdx.x & 31;
-    for (int64_t place = blockIdx.x; place < num_rows; place += gridDim.x) {
-        const ROW row = rows[place];
-        const double part = sum_of_group(gather(now, now.in_offsets[row] + threadIdx.x, now.in_offsets[row + 1], THREADS), 32);
-        __syncthreads();
-        if (lane == 0) {
-            parts[threadIdx.x >> 5] = part;
-        }
-        __syncthreads();
-        if (threadIdx.x < 32) {
-            const double sum = sum_of_group(lane < THREADS / 32 ? parts[lane] : 0.0, 32);
-            if (lane == 0) {
-                settle(now, row, sum, sums);
-            }
-        }
+/* Eight arcs, read once. */
+__device__ __forceinline__ void load_arcs(const uint32_t* arcs, uint32_t (&words)[4]) {
+    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+        : "l"(arcs));
+}
+
+/* What is to come of a warp's arcs, from `arc` on: 8 a lane, and zeros behind the end. */
+__device__ __forceinline__ void load_round(const uint32_t* arcs, int arc, int count, uint32_t (&words)[4]) {
+    words[0] = words[1] = words[2] = words[3] = 0;
+    if (arc < count) {
+        load_arcs(arcs + arc / 2, words);
     }
 }
 
-/* A warp a row. */
-__device__ void pull_warp_rows(const Iteration& now, const ROW* rows, int64_t num_rows, Sums& sums) {
+/* The sum of `value` over the lanes up to this one. */
+__device__ __forceinline__ int sum_up_to(int value) {
     const int lane = threadIdx.x & 31;
-    for (int64_t place = global_thread() >> 5; place < num_rows; place += num_threads() >> 5) {
-        const ROW row = rows[place];
-        const double sum = sum_of_group(gather(now, now.in_offsets[row] + lane, now.in_offsets[row + 1], 32), 32);
-        if (lane == 0) {
-            settle(now, row, sum, sums);
-        }
+#pragma unroll
+    for (int step = 1; step < 32; step <<= 1) {
+        const int other = __shfl_up_sync(FULL_WARP, value, step);
+        value += lane >= step ? other : 0;
     }
+    return value;
 }
 
-/* Fetch what `count` arcs bring, from `first` on, into `staged`. */
-__device__ __forceinline__ void stage(const Iteration& now, int64_t first, int count, float* staged) {
-    const int lane = threadIdx.x & 31;
-    for (int base = lane; base < count; base += 32 * BATCH) {
-        ROW rows[BATCH];
-        float shares[BATCH];
+/* Write the sums of the segments that end in a lane's 8 arcs; return the sum of what follows the last of them. */
+__device__ __forceinline__ float sum_lane(const float* tile, const uint32_t (&words)[4], float* sums) {
+    float shares[8];
 #pragma unroll
-        for (int k = 0; k < BATCH; ++k) {
-            rows[k] = __ldcs(now.in_indices + first + min(base + k * 32, count - 1));
-        }
-#pragma unroll
-        for (int k = 0; k < BATCH; ++k) {
-            shares[k] = share_of(now, rows[k]);
-        }
-#pragma unroll
-        for (int k = 0; k < BATCH; ++k) {
-            if (base + k * 32 < count) {
-                staged[base + k * 32] = shares[k];
-            }
-        }
+    for (int k = 0; k < 8; ++k) {
+        shares[k] = tile[words[k >> 1] >> (k & 1 ? 16 : 0) & 0x7fff];
     }
-    __syncwarp();
+    float sum = 0;
+#pragma unroll
+    for (int k = 0; k < 8; ++k) {
+        const bool ends = words[k >> 1] >> (k & 1 ? 31 : 15) & 1;
+        sum += shares[k];
+        if (ends) {
+            *sums = sum;
+        }
+        sums += ends;
+        sum = ends ? 0.0f : sum;
+    }
+    return sum;
 }
 
-/* The narrow rows of 32 neighbours: as many in a row as the stage holds, then a power of two of lanes for each of them. */
-__device__ __forceinline__ void pull_tile(const Iteration& now, int64_t tile, float* staged, Sums& sums) {
+/* Of the sums that lanes leave open, those since the last marked lane, up to this one. */
+__device__ __forceinline__ float sum_open(float sum, uint32_t marked_up_to) {
+    const int lane = threadIdx.x & 31, since = max(31 - __clz(marked_up_to), 0);
+#pragma unroll
+    for (int step = 1; step < 32; step <<= 1) {
+        const float other = __shfl_up_sync(FULL_WARP, sum, step);
+        sum += lane - step >= since ? other : 0.0f;
+    }
+    return sum;
+}
+
+/* Sum the segments of a warp's arcs into `partials`, by way of `staged`, ROUND floats. What follows the last mark is dropped. */
+__device__ void sum_segments(const float* tile, const uint32_t* arcs, int count, float* staged, float* partials) {
     const int lane = threadIdx.x & 31;
-    const int64_t row = min(tile * 32 + lane, now.num_rows);
-    const int64_t first = now.in_offsets[row], end = now.in_offsets[min(row + 1, now.num_rows)];
-    const uint32_t wide = __ballot_sync(FULL_WARP, end - first >= WARP_ROW);
-    const int num_rows = (int)min((int64_t)32, now.num_rows - tile * 32);
-    for (int at = 0; at < num_rows;) {
-        if (wide >> at & 1) {
-            ++at;
-            continue;
+    const uint32_t lanes_before = (1u << lane) - 1;
+    float carry = 0;
+    uint32_t coming[4];
+    load_round(arcs, lane * 8, count, coming);
+    for (int round = 0; round < count; round += ROUND) {
+        const uint32_t words[4] = {coming[0], coming[1], coming[2], coming[3]};
+        load_round(arcs, round + ROUND + lane * 8, count, coming);
+        const int marks = __popc(words[0] & LAST) + __popc(words[1] & LAST) + __popc(words[2] & LAST) + __popc(words[3] & LAST);
+        const int up_to = sum_up_to(marks), total = __shfl_sync(FULL_WARP, up_to, 31);
+        const uint32_t marked = __ballot_sync(FULL_WARP, marks > 0);
+        float* const first = staged + up_to - marks;
+        const float sum = sum_open(sum_lane(tile, words, first), marked & (lanes_before << 1 | 1));
+        const float before = __shfl_up_sync(FULL_WARP, sum, 1);
+        if (marks > 0) {
+            *first += (lane ? before : 0.0f) + (marked & lanes_before ? 0.0f : carry);
         }
-        const int64_t base = __shfl_sync(FULL_WARP, first, at);
-        const bool stops = lane > at && (lane >= num_rows || (wide >> lane & 1) || end - base > STAGED);
-        const uint32_t stopping = __ballot_sync(FULL_WARP, stops);
-        const int stop = stopping ? __ffs(stopping) - 1 : num_rows;
-        stage(now, base, (int)(__shfl_sync(FULL_WARP, end, stop - 1) - base), staged);
-        int lanes = 32;
-        while (lanes * (stop - at) > 32) {
-            lanes >>= 1;
-        }
-        const int owner = at + lane / lanes;
-        const int from = (int)(__shfl_sync(FULL_WARP, first, owner & 31) - base);
-        const int end_of_row = (int)(__shfl_sync(FULL_WARP, end, owner & 31) - base);
-        const int to = owner < stop ? end_of_row : from;
-        double sum = 0;
-        for (int k = from + lane % lanes; k < to; k += lanes) {
-            sum += staged[k];
-        }
-        sum = sum_of_group(sum, lanes);
-        if (owner < stop && lane % lanes == 0) {
-            settle(now, tile * 32 + owner, sum, sums);
+        carry = __shfl_sync(FULL_WARP, sum, 31) + (marked ? 0.0f : carry);
+        __syncwarp();
+        for (int k = lane; k < total; k += 32) {
+            partials[k] = staged[k];
         }
         __syncwarp();
-        at = stop;
+        partials += total;
     }
 }
 
-/* Tiles of narrow rows, as warps come for them. */
-__device__ void pull_tiles(const Iteration& now, uint64_t* dealt, float* staged, Sums& sums) {
-    const int64_t tiles = (now.num_rows + 31) / 32;
-    for (;;) {
-        int64_t tile = 0;
-        if ((threadIdx.x & 31) == 0) {
-            tile = (int64_t)atomicAdd(dealt, (uint64_t)TILES);
+/* Jobs, as blocks come for them: the tasks of one tile, which the block's warps take as they come. */
+__device__ void sum_tiles(
+    const Plan& plan, int64_t num_rows, const float* shares, float* tile, float* staged, float* partials, uint64_t* dealt) {
+    __shared__ int64_t job;
+    __shared__ unsigned taken;
+    for (int64_t held = -1;;) {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            job = (int64_t)atomicAdd(dealt, (uint64_t)1);
+            taken = 0;
         }
-        tile = __shfl_sync(FULL_WARP, tile, 0);
-        if (tile >= tiles) {
+        __syncthreads();
+        if (job >= plan.num_jobs) {
             return;
         }
-        for (const int64_t end = min(tile + TILES, tiles); tile < end; ++tile) {
-            pull_tile(now, tile, staged, sums);
+        const int64_t first = plan.jobs[job], end = plan.jobs[job + 1], number = plan.tasks[first].tile;
+        if (number != held) {
+            const int size = (int)min((int64_t)TILE, num_rows - number * TILE);
+#pragma unroll 16
+            for (int row = threadIdx.x; row < size; row += THREADS) {
+                tile[row] = shares[number * TILE + row];
+            }
+            held = number;
+            __syncthreads();
+        }
+        for (;;) {
+            int64_t place = 0;
+            if ((threadIdx.x & 31) == 0) {
+                place = first + atomicAdd(&taken, 1u);
+            }
+            place = __shfl_sync(FULL_WARP, place, 0);
+            if (place >= end) {
+                break;
+            }
+            const Task task = plan.tasks[place];
+            sum_segments(tile, plan.arcs + task.first_arc / 2, (int)task.count, staged, partials + task.first_partial);
+        }
+    }
+}
+
+/* Sum the partials of a lane's row. */
+__device__ __forceinline__ double sum_row(const uint32_t* items, int64_t width, const float* partials) {
+    double sum = 0;
+    for (int64_t item = 0; item < width; item += BATCH) {
+        uint32_t places[BATCH];
+        float values[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) {
+            places[k] = item + k < width ? __ldcs(items + (item + k) * 32) : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) {
+            values[k] = partials[places[k]];
+        }
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) {
+            sum += values[k];
+        }
+    }
+    return sum;
+}
+
+/* A slice of rows a warp: sum the partials, give each row its rank and its share. */
+__device__ void sum_rows(const Plan& plan, const float* partials, double base, double damping, float* shares, double* ranks, Sums& sums) {
+    const int lane = threadIdx.x & 31;
+    for (int64_t place = global_thread() >> 5; place < plan.num_slices; place += num_threads() >> 5) {
+        const Slice slice = plan.slices[place];
+        const ROW row = plan.rows[place * 32 + lane];
+        const float degree = plan.degrees[place * 32 + lane];
+        const double before = row < 0 ? 0.0 : ranks[row];
+        const double sum = sum_row(plan.items + slice.first_item + lane, slice.width, partials + slice.first_partial);
+        if (row >= 0) {
+            const double rank = base + damping * sum;
+            ranks[row] = rank;
+            shares[row] = degree > 0 ? (float)rank / degree : 0.0f;
+            sums.change += in_units(fabs(rank - before));
+            sums.dangling += degree > 0 ? 0 : in_units(rank);
         }
     }
 }
@@ -222,53 +245,56 @@ __device__ void publish(const Sums& sums, Turn* turn) {
 }
 
 /* Equal ranks, and their shares. */
-__device__ void start(const Iteration& now, Turn* turn) {
-    const double rank = 1.0 / (double)now.num_rows;
+__device__ void start(const int64_t* out_offsets, int64_t num_rows, float* shares, double* ranks, Turn* turn) {
+    const double rank = 1.0 / (double)num_rows;
     Sums sums{};
-    for (int64_t row = global_thread(); row < now.num_rows; row += num_threads()) {
-        const int64_t degree = now.out_offsets[row + 1] - now.out_offsets[row];
-        now.ranks[row] = rank;
-        now.shares[row] = degree ? (float)(rank / (double)degree) : 0.0f;
-        sums.dangling += degree ? 0 : (uint64_t)(rank * UNIT);
+    for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
+        const int64_t degree = out_offsets[row + 1] - out_offsets[row];
+        ranks[row] = rank;
+        shares[row] = degree ? (float)(rank / (double)degree) : 0.0f;
+        sums.dangling += degree ? 0 : in_units(rank);
     }
     publish(sums, turn);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
-    const int64_t* out_offsets, const int64_t* in_offsets, const ROW* in_indices, const ROW* block_rows, int64_t num_block_rows,
-    const ROW* warp_rows, int64_t num_warp_rows, int64_t num_rows, int64_t num_hot, double damping, double tolerance,
-    int64_t most_iterations, float* shares, float* next_shares, double* ranks, Control* control) {
-    extern __shared__ float staged[];
-    float* hot_shares = staged + THREADS / 32 * STAGED;
-    Iteration now{out_offsets, in_offsets, in_indices, num_rows, shares, next_shares, hot_shares, (ROW)num_hot, ranks, 0,
-                  damping};
-    start(now, control->turns);
+    const Task* tasks, const int64_t* jobs, int64_t num_jobs, const uint32_t* arcs, const Slice* slices, int64_t num_slices,
+    const uint32_t* items, const ROW* rows, const float* degrees, const int64_t* out_offsets,
+    const int64_t* in_offsets, int64_t num_rows, int64_t num_without_arcs, double damping, double tolerance,
+    int64_t most_iterations, float* shares, float* partials, double* ranks, Control* control) {
+    extern __shared__ float tile[];
+    float* const staged = tile + TILE + (threadIdx.x >> 5) * ROUND;
+    const Plan plan{tasks, jobs, num_jobs, arcs, slices, num_slices, items, rows, degrees};
+    start(out_offsets, num_rows, shares, ranks, control->turns);
     grid_barrier((uint32_t*)&control->barrier);
+    double base = 1.0 / (double)num_rows;
+    double change = 0;
     int64_t iteration = 0;
-    for (double change = 1e300; change >= tolerance && iteration < most_iterations; ++iteration) {
+    for (; iteration < most_iterations && (iteration == 0 || change >= tolerance); ++iteration) {
         Turn* turn = control->turns + (iteration + 1) % 3;
+        const double lost = (double)__ldcg(&control->turns[iteration % 3].dangling) / UNIT;
+        const double before = base;
+        base = (1.0 - damping + damping * lost) / (double)num_rows;
+        Sums sums{};
         if (global_thread() == 0) {
             control->turns[(iteration + 2) % 3] = Turn{};
+            sums.change = in_units(fabs(base - before)) * (uint64_t)num_without_arcs;
+            sums.dangling = in_units(base) * (uint64_t)num_without_arcs;
         }
-        const double lost = (double)__ldcg(&control->turns[iteration % 3].dangling) / UNIT;
-        now.base = (1.0 - damping + damping * lost) / (double)num_rows;
-        for (int64_t row = threadIdx.x; row < num_hot; row += THREADS) {
-            hot_shares[row] = now.shares[row];
-        }
-        __syncthreads();
-        Sums sums{};
-        pull_block_rows(now, block_rows, num_block_rows, sums);
-        pull_warp_rows(now, warp_rows, num_warp_rows, sums);
-        pull_tiles(now, &turn->dealt, staged + (threadIdx.x >> 5) * STAGED, sums);
+        sum_tiles(plan, num_rows, shares, tile, staged, partials, &turn->dealt);
+        grid_barrier((uint32_t*)&control->barrier);
+        sum_rows(plan, partials, base, damping, shares, ranks, sums);
         publish(sums, turn);
         grid_barrier((uint32_t*)&control->barrier);
         change = (double)__ldcg(&turn->change) / UNIT;
-        if (global_thread() == 0) {
-            control->change = change;
-            control->iterations = (uint64_t)iteration + 1;
+    }
+    for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
+        if (out_offsets[row + 1] == out_offsets[row] && in_offsets[row + 1] == in_offsets[row]) {
+            ranks[row] = base;
         }
-        float* other = now.next_shares;
-        now.next_shares = now.shares;
-        now.shares = other;
+    }
+    if (global_thread() == 0) {
+        control->change = change;
+        control->iterations = (uint64_t)iteration;
     }
 }

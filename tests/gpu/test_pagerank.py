@@ -12,7 +12,7 @@ cupy = pytest.importorskip("cupy")
 
 from kernels.cuda import to_device
 from kernels.graph import Csr, Graph
-from kernels.pagerank import pagerank
+from kernels.pagerank import pagerank, tiles
 from tests.gpu.inputs import poison
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 
@@ -44,10 +44,28 @@ def test_random_graphs(num_edges: int, directed: bool) -> None:
         check(graph_of(random_edges(seed, 3000, num_edges, directed, 1 + seed)))
 
 
-def test_rows_for_lanes_warps_and_blocks() -> None:
+def test_segments_of_many_chunks() -> None:
     hubs = [(10 * hub + i, hub) for hub, degree in ((0, 40), (1000, 2040), (9000, 2049), (50000, 9000)) for i in range(1, degree)]
     check(graph_of(EdgeList("hubs", tuple(hubs))))
     check(graph_of(EdgeList("hubs", tuple(hubs), directed=False)))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_rows_of_many_tiles(directed: bool) -> None:
+    check(graph_of(random_edges(11, 5 << tiles.TILE_BITS, 150_000, directed, 3)))
+
+
+@pytest.mark.parametrize("arcs", [1, 100, 5000])
+def test_many_bands(arcs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiles, "_BAND", arcs)
+    check(graph_of(random_edges(13, 2000, 9000, True, 2)))
+
+
+def test_rows_without_arcs() -> None:
+    """Some only send, some only receive, some do neither."""
+    arcs = tuple((7 * i, 7 * (i % 50) + 3) for i in range(900))
+    check(graph_of(EdgeList("idle", arcs, True, tuple(range(40_000)))))
+    check(graph_of(EdgeList("no arcs", (), True, tuple(range(100)))))
 
 
 def test_wide_rows() -> None:
