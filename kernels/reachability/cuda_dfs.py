@@ -6,28 +6,26 @@ import cupy
 import numpy as np
 
 from kernels.answers import Condensation, Labels
-from kernels.cuda import load
 from kernels.graph import NO_ROW, Array, Csr
 from kernels.reachability.cuda_labels import (
     Trees,
     Way,
     choose_supports,
-    cooperate,
     measure,
+    order_of,
     place_below_roots,
-    topological_order,
     widen,
 )
+from kernels.reachability.cuda_launch import launch
 from kernels.reachability.keys import salt_of
 
-_GRID = (2048,), (256,)
 _LARGEST = 2**62  # as in dfs.cu
 
 
 def label(condensation: Condensation, dimensions: int, seed: int) -> Labels:
     """Answer `kernels.reachability.label` by method "dfs" on CuPy arrays; beside the answer it takes about 24 bytes an arc."""
     num_nodes, row = condensation.num_nodes, condensation.names.dtype
-    order = topological_order(condensation)
+    order = order_of(condensation)
     level, height = (cupy.empty(num_nodes, np.int32) for _ in range(2))
     first, last, low, post = (cupy.zeros((dimensions, num_nodes), row) for _ in range(4))
     ahead = Way(condensation.parents, condensation.children, height, order, False)
@@ -43,8 +41,7 @@ def label(condensation: Condensation, dimensions: int, seed: int) -> Labels:
         rows, starts = ahead.far, roots
         if number:
             rows = sort_rows(rows, salt)
-            keys = _keys(salt, cupy.full_like(roots, num_nodes), roots)
-            starts = roots[cupy.lexsort(cupy.stack([roots.view(np.uint64), keys]))]
+            starts = sort_roots(roots, salt, num_nodes)
         if compares:
             parent = first_parents(ahead, level, salt, number == 0)
         else:
@@ -64,7 +61,7 @@ def count_paths(way: Way) -> Array | None:
     num_nodes = len(way.order)
     paths, overflow = cupy.zeros(num_nodes, np.int64), cupy.zeros(1, np.uint32)
     arguments = (way.far.offsets, way.far.indices, way.order, np.int64(num_nodes), paths, overflow)
-    cooperate("dfs", "count_paths", num_nodes, way.order.dtype, *arguments)
+    launch("dfs", "count_paths", num_nodes, way.order.dtype, *arguments)
     return None if int(overflow[0]) else paths
 
 
@@ -75,9 +72,9 @@ def cheapest_parents(way: Way, roots: Array, paths: Array) -> Array:
     cost[roots] = cupy.cumsum(paths[roots]) - paths[roots] + (len(roots) > 1)
     waiting = cupy.diff(way.near.offsets).astype(row)
     size = np.int64(num_nodes)
-    cooperate("dfs", "spread_costs", num_nodes, row, way.far.offsets, way.far.indices, way.order, size, paths, cost, waiting)
+    launch("dfs", "spread_costs", num_nodes, row, way.far.offsets, way.far.indices, way.order, size, paths, cost, waiting)
     arguments = (way.far.offsets, way.far.indices, size, paths, cost, parent)
-    load("reachability/dfs.cu", ROW=row).get_function("find_parents")(*_GRID, arguments)
+    launch("dfs", "find_parents", num_nodes, row, *arguments)
     return parent
 
 
@@ -89,8 +86,14 @@ def first_parents(way: Way, level: Array, salt: np.uint64, ascending: bool) -> A
     parent = cupy.empty(num_nodes, row)
     sweep = (way.near.offsets, way.near.indices, way.order, np.int64(num_nodes))
     arguments = (*sweep, np.bool_(ascending), salt, np.int32(jumps), ancestors, depth, parent)
-    cooperate("dfs", "compare_paths", num_nodes, row, *arguments)
+    launch("dfs", "compare_paths", num_nodes, row, *arguments)
     return parent
+
+
+def sort_roots(roots: Array, salt: np.uint64, num_nodes: int) -> Array:
+    """Roots, int64, by their keys, as the heads of a virtual node, then by node."""
+    keys = _keys(salt, cupy.full_like(roots, num_nodes), roots)
+    return roots[cupy.lexsort(cupy.stack([roots.view(np.uint64), keys]))]
 
 
 def sort_rows(rows: Csr, salt: np.uint64) -> Csr:
@@ -104,6 +107,5 @@ def sort_rows(rows: Csr, salt: np.uint64) -> Csr:
 def _keys(salt: np.uint64, near: Array, far: Array) -> Array:
     """Keys of arcs between these nodes, int64 both."""
     keys = cupy.empty(len(far), np.uint64)
-    draw = load("reachability/dfs.cu", ROW=np.dtype(np.int64)).get_function("draw_keys")
-    draw(*_GRID, (near, far, np.int64(len(far)), salt, keys))
+    launch("dfs", "draw_keys", len(far), np.dtype(np.int64), near, far, np.int64(len(far)), salt, keys)
     return keys

@@ -11,13 +11,12 @@ import cupy
 import numpy as np
 
 from kernels.answers import Condensation, Labels
-from kernels.cuda import cooperative, load
 from kernels.graph import NO_ROW, Array, Csr
 from kernels.reachability import NUM_SUPPORTS
+from kernels.reachability.cuda_launch import launch
 from kernels.reachability.keys import salt_of
 
-_THREADS = 512  # of a cooperative launch, as in tree.cu
-_GRID = (2048,), (256,)
+_CONTROL = 17  # words, as in order.cu
 _FUSED = 2  # dimensions of a pass, as in sweeps.cuh
 _NOTHING = np.uintp(0)
 
@@ -52,7 +51,7 @@ def label(condensation: Condensation, dimensions: int, seed: int, method: str) -
     num_nodes, row = condensation.num_nodes, condensation.names.dtype
     first, low, post = (cupy.empty((dimensions, num_nodes), row) for _ in range(3))
     last = cupy.zeros((dimensions, num_nodes), row)  # until the intervals are known, the sizes of the subtrees
-    order = topological_order(condensation)
+    order = order_of(condensation)
     level, height = (cupy.empty(num_nodes, np.int32) for _ in range(2))
     ahead = Way(condensation.parents, condensation.children, level, order, False)
     behind = Way(condensation.children, condensation.parents, height, order, True)
@@ -72,18 +71,23 @@ def label(condensation: Condensation, dimensions: int, seed: int, method: str) -
     )  # fmt: skip
 
 
-def topological_order(condensation: Condensation) -> Array:
-    """Return the nodes so that every arc leads to a later one; ValueError if there is a cycle."""
-    num_nodes, row = condensation.num_nodes, condensation.names.dtype
+def topological_order(out: Csr, into: Csr, row: np.dtype[Any]) -> Array | None:
+    """Return the nodes so that every arc leads to a later one, or None if there is a cycle."""
+    num_nodes = len(out.offsets) - 1
     order, waiting, control = cupy.empty(num_nodes, row), cupy.empty(num_nodes, row), cupy.zeros(2, np.int64)
-    if not num_nodes:
-        return order
-    module, size = load("reachability/order.cu", ROW=row), np.int64(num_nodes)
-    module.get_function("start_order")(*_GRID, (condensation.parents.offsets, size, waiting, order))
-    module.get_function("queue_roots")(*_GRID, (waiting, size, order, control))
-    children = condensation.children
-    cooperate("order", "order_nodes", num_nodes, row, children.offsets, children.indices, size, waiting, order, control)
-    if int(control[0]) != num_nodes:
+    size = np.int64(num_nodes)
+    launch("order", "start_order", num_nodes, row, into.offsets, size, waiting, order)
+    launch("order", "queue_roots", num_nodes, row, waiting, size, order, control)
+    launch("order", "order_nodes", num_nodes, row, out.offsets, out.indices, size, waiting, order, control)
+    return order if int(control[0]) == num_nodes else None
+
+
+def order_of(condensation: Condensation) -> Array:
+    """Return a topological order of the nodes; ValueError if there is a cycle."""
+    order: Array | None = vars(condensation).get("_order")  # where the graph itself had one
+    if order is None:
+        order = topological_order(condensation.children, condensation.parents, condensation.names.dtype)
+    if order is None:
         raise ValueError("label: the condensation has a cycle")
     return order
 
@@ -108,7 +112,7 @@ def choose_supports(condensation: Condensation, level: Array) -> tuple[Array, Ar
             picks,
             cupy.zeros(1, np.uint32),
         )
-        cooperate("supports", "choose_supports", num_nodes, row, *arguments)
+        launch("supports", "choose_supports", num_nodes, row, *arguments)
     return supports, reaches, reached
 
 
@@ -120,7 +124,7 @@ def draw_parents(way: Way, numbers: tuple[int, ...], salts: tuple[np.uint64, ...
         numbers, numbers[0] == 0, salts, parents, *(tuple(whole[number] for number in numbers) for whole in (sizes, first))
     )
     arguments = (way.near.offsets, way.near.indices, way.depth, np.int64(num_nodes), *_head(trees), *_pair(parents))
-    load("reachability/tree.cu", ROW=row).get_function("choose_parents")(*_GRID, arguments)
+    launch("tree", "choose_parents", num_nodes, row, *arguments)
     return trees
 
 
@@ -133,7 +137,7 @@ def measure(way: Way, trees: Trees | None = None, bits: Array | None = None) -> 
         way.far.offsets, way.far.indices, way.order, np.int64(num_nodes), np.bool_(not way.backward), marks, way.depth,
         _NOTHING if bits is None else bits, np.int32(0 if trees is None else len(trees.numbers)), *(forests or (_NOTHING,) * 4),
     )  # fmt: skip
-    cooperate("tree", "measure", num_nodes, row, *arguments)
+    launch("tree", "measure", num_nodes, row, *arguments)
 
 
 def _measure_all(way: Way, forests: list[Trees], bits: Array) -> None:
@@ -148,14 +152,14 @@ def place(way: Way, trees: Trees) -> None:
     num_nodes, row = len(way.order), way.order.dtype
     if not num_nodes:
         return
-    module, size = load("reachability/tree.cu", ROW=row), np.int64(num_nodes)
+    size = np.int64(num_nodes)
     is_root = way.depth == 0
     ranks, first_root = cupy.cumsum(is_root, dtype=np.int64), cupy.empty(1, np.int64)
     for number, salt, sizes, firsts in zip(trees.numbers, trees.salts, trees.sizes, trees.firsts, strict=True):
         ends = cupy.cumsum(sizes * is_root, dtype=np.int64)
         random = (np.bool_(number == 0), salt)
-        module.get_function("find_first_root")(*_GRID, (way.depth, ranks, size, *random, first_root))
-        module.get_function("place_roots")(*_GRID, (way.depth, ends, size, *random, first_root, sizes, firsts))
+        launch("tree", "find_first_root", num_nodes, row, way.depth, ranks, size, *random, first_root)
+        launch("tree", "place_roots", num_nodes, row, way.depth, ends, size, *random, first_root, sizes, firsts)
     place_below_roots(way, trees)
 
 
@@ -163,7 +167,7 @@ def place_below_roots(way: Way, trees: Trees) -> None:
     """Fill the smallest number of each node's subtree, zero before, where the roots have theirs."""
     arrays = (*_pair(trees.parents), *_pair(trees.sizes), *_pair(trees.firsts))
     sweep = (way.far.offsets, way.far.indices, way.order, np.int64(len(way.order)), np.bool_(way.backward))
-    cooperate("tree", "place_subtrees", len(way.order), way.order.dtype, *sweep, *_head(trees), *arrays)
+    launch("tree", "place_subtrees", len(way.order), way.order.dtype, *sweep, *_head(trees), *arrays)
 
 
 def widen(way: Way, trees: Trees, low: Array, post: Array) -> None:
@@ -173,7 +177,7 @@ def widen(way: Way, trees: Trees, low: Array, post: Array) -> None:
     rows = [tuple(whole[number] for number in trees.numbers) for whole in (low, post)]
     arrays = (arg for each in (trees.sizes, trees.firsts, *rows) for arg in _pair(each))
     sweep = (way.far.offsets, way.far.indices, way.order, np.int64(num_nodes), np.bool_(not way.backward))
-    cooperate("tree", "widen_intervals", num_nodes, row, *sweep, spans, np.int32(len(trees.numbers)), *arrays)
+    launch("tree", "widen_intervals", num_nodes, row, *sweep, spans, np.int32(len(trees.numbers)), *arrays)
 
 
 def _groups(way: Way, numbers: range, seed: int) -> list[tuple[tuple[int, ...], tuple[np.uint64, ...]]]:
@@ -186,7 +190,7 @@ def _head(trees: Trees) -> tuple[Any, ...]:
     """Count, whether the first visits rows as they are, and two salts."""
     return (
         np.int32(len(trees.numbers)),
-        np.bool_(trees.numbers[0] == 0),
+        np.bool_(trees.ascending),
         *trees.salts,
         *(np.uint64(0),) * (_FUSED - len(trees.salts)),
     )
@@ -194,10 +198,3 @@ def _head(trees: Trees) -> tuple[Any, ...]:
 
 def _pair(arrays: tuple[Array, ...]) -> tuple[Any, ...]:
     return (*arrays, *(_NOTHING,) * (_FUSED - len(arrays)))
-
-
-def cooperate(source: str, name: str, num_nodes: int, row: np.dtype[Any], *arguments: Any) -> None:
-    """Launch one thread a node, or as many as the GPU holds at a time."""
-    if num_nodes:
-        kernel, blocks = cooperative(f"reachability/{source}.cu", name, _THREADS, cupy.cuda.Device().id, ROW=row)
-        kernel((min(blocks, -(-num_nodes // _THREADS)),), (_THREADS,), arguments)

@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
-from kernels.answers import Labels, ReachabilityIndex, Reached
-from kernels.cuda import cooperative, load
+from kernels.answers import ReachabilityIndex, Reached
+from kernels.cuda import cooperative
 from kernels.graph import Array
+from kernels.reachability.cuda_launch import launch
 
-_GRID = (4096,), (256,)
-_PART = 1 << 27  # queries of a pass: 4 bytes each for the list of those left
+PART = 1 << 27  # queries of a pass: 4 bytes each for the list of those left
 # as in search.cu: the threads of a block, and the slots of a search's table, which with its queues takes 7/4 rows a slot
-_BY_WARPS = {"search_in_little": (256, 1 << 10), "search_in_much": (64, 1 << 13)}
+_BY_WARPS = {"search_in_little": (160, 1 << 11), "search_in_much": (64, 1 << 13)}
 _BLOCK_THREADS = 512  # as in wide_search.cu
 WIDTH = 64  # bits of a mask
-_WIDE_BYTES = 1 << 30  # of masks and lists, or as much as the records take, or what one block needs
+WIDE_BYTES = 1 << 30  # of masks and lists, or as much as the records take, or what one block needs
 
 
 class Records(NamedTuple):
@@ -39,8 +39,8 @@ def reach(index: ReachabilityIndex, src: Array, dst: Array, width: int = WIDTH, 
     if len(src) != len(dst):
         raise ValueError(f"reach: {len(src)} sources, {len(dst)} destinations")
     answers = Reached(cupy.empty(len(src), np.bool_), cupy.empty(len(src), np.uint8))
-    for begin in range(0, len(src), _PART):
-        part = slice(begin, begin + _PART)
+    for begin in range(0, len(src), PART):
+        part = slice(begin, begin + PART)
         ends = _rows(src[part], num_rows, row), _rows(dst[part], num_rows, row)
         part_of = Reached(answers.reachable[part], answers.decided[part])
         left, count = cut(index, *ends, part_of)
@@ -69,12 +69,17 @@ def records_of(index: ReachabilityIndex) -> Records:
         labels = index.labels
         size, alternating = np.int64(len(labels.level)), np.bool_(labels.method == "tree")
         dimensions = np.int32(labels.dimensions)
-        memory = cupy.empty((int(size), 64 if labels.low.dtype == np.int32 else 96), np.uint8)
+        memory = cupy.empty((int(size), record_bytes(labels.low.itemsize)), np.uint8)
         arrays = (labels.level, labels.height, labels.low, labels.post, labels.first, labels.last, labels.reaches, labels.reached)
-        _module("filter", labels).get_function("pack_records")(*_GRID, (*arrays, size, dimensions, alternating, memory))
+        launch("filter", "pack_records", int(size), labels.low.dtype, *arrays, size, dimensions, alternating, memory)
         records = Records(memory, (memory, size, dimensions, alternating, labels.low, labels.post))
         vars(index)["_records"] = records
     return records
+
+
+def record_bytes(index_bytes: int) -> int:
+    """Bytes of a record, for numbers of nodes of so many bytes; as in records.cuh."""
+    return 64 if index_bytes == 4 else 96
 
 
 def cut(index: ReachabilityIndex, src: Array, dst: Array, answers: Reached) -> tuple[Array, Array]:
@@ -83,7 +88,7 @@ def cut(index: ReachabilityIndex, src: Array, dst: Array, answers: Reached) -> t
     count = cupy.array([0, len(src)], np.uint64)
     nodes = index.condensation.node
     arguments = (nodes, np.int64(len(nodes)), src, dst, np.int64(len(src)), answers.reachable, answers.decided, left, count)
-    _module("filter", index.labels).get_function("filter_queries")(*_GRID, (*records_of(index).arguments, *arguments))
+    launch("filter", "filter_queries", len(src), index.labels.low.dtype, *records_of(index).arguments, *arguments)
     return left, count
 
 
@@ -93,7 +98,7 @@ def search(
     """Search for the queries `left`, a warp each; return those that are too large for one, and their number."""
     dag, row = index.condensation, index.labels.low.dtype
     threads, slots = _BY_WARPS[name]
-    shared = threads // 32 * (slots // 4 * 7 * row.itemsize + 8)
+    shared = threads // 32 * (slots // 4 * 7 * row.itemsize + 16)
     kernel, blocks = cooperative("reachability/search.cu", name, threads, cupy.cuda.Device().id, shared, ROW=row)
     rest, control = cupy.empty(int(count[0]), np.uint32), cupy.zeros(2, np.uint64)
     arcs = (dag.children.offsets, dag.children.indices, dag.parents.offsets, dag.parents.indices, dag.node)
@@ -108,13 +113,13 @@ def search_wide(
     """Search for the queries `left`, `width` of them side by side in a block."""
     dag, labels = index.condensation, index.labels
     row, num_nodes, words = labels.low.dtype, dag.num_nodes, -(-width // 64)
-    record = 64 if row == np.int32 else 96
+    record = record_bytes(row.itemsize)
     shared = width * (record + row.itemsize) + 2 * width // 8 + 64
     name = f"search_{width}"
     kernel, blocks = cooperative("reachability/wide_search.cu", name, _BLOCK_THREADS, cupy.cuda.Device().id, shared, ROW=row)
     a_block = num_nodes * (2 * width // 8 + 3 * words * row.itemsize)
     batches = -(-int(count[0]) // width)
-    blocks = max(1, min(blocks, batches, max(_WIDE_BYTES, num_nodes * record) // a_block))
+    blocks = max(1, min(blocks, batches, max(WIDE_BYTES, num_nodes * record) // a_block))
     masks = cupy.zeros(blocks * 2 * num_nodes * width // 8, np.uint8)
     lists = cupy.empty(blocks * 3 * num_nodes * words, row)
     arguments = (*records_of(index).arguments, dag.children.offsets, dag.children.indices, dag.node)
@@ -130,7 +135,3 @@ def _rows(rows: Array, num_rows: int, row: np.dtype[Any]) -> Array:
     if rows.dtype == row:
         return cupy.ascontiguousarray(rows)
     return cupy.where((rows >= 0) & (rows < num_rows), rows.astype(row), row.type(-1))
-
-
-def _module(source: str, labels: Labels) -> Any:
-    return load(f"reachability/{source}.cu", ROW=labels.low.dtype)

@@ -12,8 +12,12 @@
 typedef UnsignedOf<sizeof(ROW)>::type Unsigned;
 
 struct Control {
-    int64_t queued, passed;
+    int64_t queued;
+    int64_t of_another_line[15];
+    int64_t passed;
 };
+
+#define PATIENCE 256 /* looks of a warp in vain, before it looks whether all have stopped */
 
 /* In-degrees and an empty queue. */
 extern "C" __global__ void start_order(const int64_t* parent_offsets, int64_t num_nodes, ROW* waiting, ROW* order) {
@@ -72,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) order_nodes(
     const int lane = threadIdx.x & 31;
     for (int64_t base = global_thread() - lane; base < num_nodes; base += num_threads()) {
         bool open = base + lane < num_nodes;
-        while (__any_sync(FULL_WARP, open)) {
+        for (uint32_t looks = 0; __any_sync(FULL_WARP, open); ++looks) {
             int64_t arc = 0, end = 0;
             const bool waits = open;
             if (open) {
@@ -96,10 +100,11 @@ extern "C" __global__ void __launch_bounds__(512, 2) order_nodes(
                 pass_arcs(children, arc, end, 1, waiting, order, control);
             }
             const uint32_t passed = __popc(__ballot_sync(FULL_WARP, waits && !open));
-            bool is_over = false;
             if (lane == 0 && passed > 0) {
                 atomicAdd((uint64_t*)&control->passed, (uint64_t)passed);
-            } else if (lane == 0) {
+            }
+            bool is_over = false;
+            if (looks % PATIENCE == PATIENCE - 1 && passed == 0) {
                 const int64_t before = look(&control->passed); /* first: no more than what is queued by now */
                 is_over = before == look(&control->queued) && before < num_nodes;
             }

@@ -1,7 +1,14 @@
-/* The queries that no label decides, a warp each: breadth-first from both ends, the side of fewer waiting nodes first, until the
-   two meet or one side has no more. Labels decide every node that is found: it is dropped if they say that the other end and it
-   do not reach each other, and ends the search if they say that they do. What a search has found lies in shared memory; one that
-   finds too much, or reads too many arcs, is left to others: to fewer warps with more memory each, and then to wide_search.cu.
+/* The queries that no label decides, a warp each: from both ends, until the two searches meet or one has no more to expand. Labels
+   decide every node that is found: it is dropped if they say that the other end and it do not reach each other, and ends the search
+   if they say that they do.
+
+   First the searches take turns, breadth-first. When the backward one has found BALL nodes it rests, and the forward one goes on
+   depth-first. All that reaches the destination from a level at least that of every node that still waits behind has been found (the
+   last node on a path that was not found would be below one that waits): so from that level on, what is not found is dropped, and
+   the forward search need not come nearer.
+
+   What a search has found lies in shared memory; one that finds too much, or reads too many arcs, is left to others: to fewer warps
+   with more memory each, and then to wide_search.cu.
 
    Encodings: `keys` is a hash table, open addressing, of 2 * node + side; EMPTY where none is.
 
@@ -20,11 +27,14 @@ struct Arcs {
 template <int LOG_SLOTS>
 struct Found {
     static const uint32_t SLOTS = 1u << LOG_SLOTS;
-    static const uint32_t CAPACITY = SLOTS / 8 * 3; /* nodes of a side */
-    static const uint32_t MOST_ARCS = 8 * SLOTS;    /* read */
+    static const uint32_t CAPACITY = SLOTS / 8 * 3;  /* nodes that wait, of a side, those expanded breadth-first included */
+    static const uint32_t BALL = CAPACITY / 2;
+    static const uint32_t MOST_NODES = SLOTS / 4 * 3; /* found */
+    static const uint32_t MOST_ARCS = 8 * SLOTS;      /* read */
     Key keys[SLOTS];
     ROW queue[2][CAPACITY];
     uint32_t length[2];
+    uint32_t size; /* nodes found */
 
     __device__ static uint32_t slot_of(Key key) { return (uint32_t)key * 0x9e3779b1u >> (32 - LOG_SLOTS); }
 };
@@ -50,6 +60,9 @@ __device__ __forceinline__ bool insert(Found<LOG_SLOTS>& found, Key key) {
     }
 }
 
+#define FEW 64  /* nodes of the forward search before the backward one rests */
+#define DEEP 8  /* nodes that are expanded at a time depth-first */
+
 enum Outcome { OPEN, YES, NO, TOO_MUCH };
 
 struct Search {
@@ -59,22 +72,27 @@ struct Search {
     const Record* records[2]; /* of the ends */
 };
 
-/* Expand up to 32 nodes of one side. */
+/* Expand `count` nodes of a side, those at `place`; with `is_stack` they leave the queue. From `nearest` on, what a forward search
+   finds is dropped unless the backward one has found it. */
 template <int LOG_SLOTS>
-__device__ Outcome expand(const Search& search, Found<LOG_SLOTS>& found, int side, uint32_t& head, uint32_t& arcs_read) {
+__device__ Outcome expand(
+    const Search& search, Found<LOG_SLOTS>& found, int side, uint32_t place, uint32_t count, bool is_stack, int32_t nearest,
+    uint32_t& arcs_read) {
     const int lane = threadIdx.x & 31;
     const Arcs arcs = search.sides[side];
-    const uint32_t length = *(volatile uint32_t*)&found.length[side];
-    const uint32_t count = length - head < 32 ? length - head : 32;
     int64_t begin = 0;
     uint32_t degree = 0;
     if (lane < count) {
-        const ROW node = found.queue[side][head + lane];
+        const ROW node = found.queue[side][place + lane];
         begin = arcs.offsets[node];
         const int64_t all = arcs.offsets[node + 1] - begin;
         degree = all < found.MOST_ARCS ? (uint32_t)all : found.MOST_ARCS;
     }
-    head += count;
+    __syncwarp();
+    if (is_stack && lane == 0) {
+        found.length[side] = place;
+    }
+    __syncwarp();
     uint32_t sum = degree;
     for (int step = 1; step < 32; step <<= 1) {
         const uint32_t lower = __shfl_up_sync(FULL_WARP, sum, step);
@@ -104,11 +122,12 @@ __device__ Outcome expand(const Search& search, Found<LOG_SLOTS>& found, int sid
                 const Decision decision = side ? decide(search.index, search.ends[0], node, end, record)
                                                : decide(search.index, node, search.ends[1], record, end);
                 met = decision == POSITIVE_CUT;
-                if (decision == SEARCH && insert(found, key)) {
-                    const uint32_t place = atomicAdd(&found.length[side], 1u);
-                    full = place >= found.CAPACITY;
+                const bool is_near = side == 0 && record.spans.level >= nearest;
+                if (decision == SEARCH && !is_near && insert(found, key)) {
+                    const uint32_t at = atomicAdd(&found.length[side], 1u);
+                    full = at >= found.CAPACITY || atomicAdd(&found.size, 1u) >= found.MOST_NODES;
                     if (!full) {
-                        found.queue[side][place] = node;
+                        found.queue[side][at] = node;
                     }
                 }
             }
@@ -122,6 +141,49 @@ __device__ Outcome expand(const Search& search, Found<LOG_SLOTS>& found, int sid
         }
     }
     return OPEN;
+}
+
+/* The largest level of the nodes that wait behind. */
+template <int LOG_SLOTS>
+__device__ int32_t nearest_waiting(const Search& search, const Found<LOG_SLOTS>& found, uint32_t head, uint32_t length) {
+    int32_t level = -1;
+    for (uint32_t place = head + (threadIdx.x & 31); place < length; place += 32) {
+        level = max(level, search.index.records[found.queue[1][place]].spans.level);
+    }
+    return __reduce_max_sync(FULL_WARP, level);
+}
+
+/* Search from both ends; their nodes are found. */
+template <int LOG_SLOTS>
+__device__ __forceinline__ Outcome meet(const Search& search, Found<LOG_SLOTS>& found) {
+    uint32_t ahead_from = 0, behind_from = 0, arcs_read = 0;
+    int32_t nearest = 0x7fffffff;
+    bool is_resting = false;
+    for (Outcome outcome = OPEN;;) {
+        const uint32_t length = *(volatile uint32_t*)&found.length[0], length_behind = *(volatile uint32_t*)&found.length[1];
+        const uint32_t ahead = length - ahead_from, behind = length_behind - behind_from;
+        if (outcome != OPEN || ahead == 0 || behind == 0) {
+            return outcome == OPEN ? NO : outcome;
+        }
+        if (!is_resting && length_behind >= found.BALL) {
+            is_resting = true;
+            nearest = nearest_waiting(search, found, behind_from, length_behind);
+        }
+        __syncwarp();
+        if (is_resting) {
+            const uint32_t count = min(ahead, DEEP);
+            outcome = expand(search, found, 0, length - count, count, true, nearest, arcs_read);
+        } else if (ahead <= behind && length < FEW) {
+            const uint32_t count = min(ahead, 32);
+            outcome = expand(search, found, 0, ahead_from, count, false, nearest, arcs_read);
+            ahead_from += count;
+        } else {
+            const uint32_t count = min(behind, 32);
+            outcome = expand(search, found, 1, behind_from, count, false, nearest, arcs_read);
+            behind_from += count;
+        }
+        __syncwarp();
+    }
 }
 
 /* `rest` gets the queries that are left to others, `control` [0] is the next query, [1] the number of those left. */
@@ -152,6 +214,7 @@ __device__ __forceinline__ void search_all(
             if (lane == 0) {
                 found.queue[side][0] = end;
                 found.length[side] = 1;
+                found.size = 2;
             }
         }
         __syncwarp();
@@ -160,20 +223,7 @@ __device__ __forceinline__ void search_all(
             insert(found, (Key)search.ends[1] * 2 + 1);
         }
         __syncwarp();
-        uint32_t heads[2] = {0, 0}, arcs_read = 0;
-        Outcome outcome = OPEN;
-        while (outcome == OPEN) {
-            const uint32_t ahead = *(volatile uint32_t*)&found.length[0] - heads[0];
-            const uint32_t behind = *(volatile uint32_t*)&found.length[1] - heads[1];
-            if (ahead == 0 || behind == 0) {
-                outcome = NO;
-            } else if (ahead <= behind) {
-                outcome = expand(search, found, 0, heads[0], arcs_read);
-            } else {
-                outcome = expand(search, found, 1, heads[1], arcs_read);
-            }
-            __syncwarp();
-        }
+        const Outcome outcome = meet(search, found);
         if (lane == 0) {
             reachable[query] = outcome == YES;
             if (outcome == TOO_MUCH) {
@@ -195,6 +245,6 @@ __device__ __forceinline__ void search_all(
                       {{child_offsets, children}, {parent_offsets, parents}}},                                             \
                ((Found<LOG_SLOTS>*)shared)[threadIdx.x >> 5], nodes, src, dst, queries, num_queries, reachable, rest, control)
 
-extern "C" __global__ void __launch_bounds__(256, sizeof(ROW) == 4 ? 3 : 1) search_in_little(ARGUMENTS) { SEARCH_ALL(10); }
+extern "C" __global__ void __launch_bounds__(160, sizeof(ROW) == 4 ? 3 : 1) search_in_little(ARGUMENTS) { SEARCH_ALL(11); }
 
 extern "C" __global__ void __launch_bounds__(64, sizeof(ROW) == 4 ? 2 : 1) search_in_much(ARGUMENTS) { SEARCH_ALL(13); }

@@ -12,8 +12,9 @@
 
 #define LANE_ARCS 32 /* of a row, before its warp helps a lane */
 #define BATCH 4      /* loads in flight of a lane */
+#define LONG_BATCH (sizeof(ROW) == 4 ? 8 : 4) /* of a lane that helps */
 #define FUSED 2      /* dimensions of a pass */
-#define PAUSE 40     /* nanoseconds between looks when a whole warp waits */
+#define PAUSE 200    /* nanoseconds between looks when a whole warp waits: looks take what moves its share of L2 */
 
 struct Arcs {
     const int64_t* __restrict__ offsets;
@@ -85,27 +86,27 @@ template <typename Task>
 __device__ int64_t gather_long(const Task& task, const ROW* indices, ROW node, int64_t arc, int64_t end, typename Task::Sum& sum) {
     const int lane = threadIdx.x & 31;
     while (arc < end) {
-        typename Task::Seen seen[BATCH];
+        typename Task::Seen seen[LONG_BATCH];
         bool ready = true;
 #pragma unroll
-        for (int k = 0; k < BATCH; ++k) {
+        for (int k = 0; k < (int)LONG_BATCH; ++k) {
             const int64_t at = arc + k * 32 + lane;
             seen[k] = task.see(indices[at < end ? at : end - 1], node);
         }
 #pragma unroll
-        for (int k = 0; k < BATCH; ++k) {
+        for (int k = 0; k < (int)LONG_BATCH; ++k) {
             ready &= task.ready(seen[k]);
         }
         if (!__all_sync(FULL_WARP, ready)) {
             return arc;
         }
 #pragma unroll
-        for (int k = 0; k < BATCH; ++k) {
+        for (int k = 0; k < (int)LONG_BATCH; ++k) {
             if (arc + k * 32 + lane < end) {
                 task.add(sum, seen[k]);
             }
         }
-        arc = arc + 32 * BATCH < end ? arc + 32 * BATCH : end;
+        arc = arc + 32 * LONG_BATCH < end ? arc + 32 * LONG_BATCH : end;
     }
     return arc;
 }
@@ -120,24 +121,29 @@ __device__ __forceinline__ void gather(const Arcs& arcs, const Order& order, con
         int64_t arc = open ? arcs.offsets[node] : 0;
         const int64_t end = open ? arcs.offsets[node + 1] : 0;
         typename Task::Sum sum = task.nothing();
+        int batch = BATCH; /* 1 while the next arc is waited for */
         while (__any_sync(FULL_WARP, open)) {
             const int64_t before = arc;
             while (open && arc < end && end - arc <= LANE_ARCS) {
+                const int size = end - arc < batch ? (int)(end - arc) : batch;
                 typename Task::Seen seen[BATCH];
 #pragma unroll
                 for (int k = 0; k < BATCH; ++k) {
-                    seen[k] = task.see(arcs.indices[arc + k < end ? arc + k : end - 1], node);
+                    if (k < size) {
+                        seen[k] = task.see(arcs.indices[arc + k], node);
+                    }
                 }
                 int taken = 0;
 #pragma unroll
                 for (int k = 0; k < BATCH; ++k) {
-                    if (taken == k && arc + k < end && task.ready(seen[k])) {
+                    if (taken == k && k < size && task.ready(seen[k])) {
                         task.add(sum, seen[k]);
                         taken = k + 1;
                     }
                 }
                 arc += taken;
-                if (taken < BATCH) {
+                batch = taken == size ? BATCH : 1;
+                if (taken < size) {
                     break;
                 }
             }

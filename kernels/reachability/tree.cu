@@ -88,13 +88,24 @@ extern "C" __global__ void choose_parents(
             for (int i = 0; i < FUSED; ++i) {
                 part[i] = Choice{0, -1};
             }
-            for (int64_t arc = from + lane; arc < to; arc += 32) {
-                const ROW far = near[arc];
-                const bool above = depth[far] == row_level - 1;
+            for (int64_t arc = from + lane; arc < to; arc += 32 * LONG_BATCH) {
+                ROW far[LONG_BATCH];
+                bool above[LONG_BATCH];
 #pragma unroll
-                for (int i = 0; i < FUSED; ++i) {
-                    if (above && i < count) {
-                        choose(part[i], Choice{i > 0 || !ascending ? key_of(salts[i], far, row) : 0, far});
+                for (int k = 0; k < (int)LONG_BATCH; ++k) {
+                    far[k] = near[arc + k * 32 < to ? arc + k * 32 : arc];
+                }
+#pragma unroll
+                for (int k = 0; k < (int)LONG_BATCH; ++k) {
+                    above[k] = depth[far[k]] == row_level - 1;
+                }
+#pragma unroll
+                for (int k = 0; k < (int)LONG_BATCH; ++k) {
+#pragma unroll
+                    for (int i = 0; i < FUSED; ++i) {
+                        if (above[k] && i < count) {
+                            choose(part[i], Choice{i > 0 || !ascending ? key_of(salts[i], far[k], row) : 0, far[k]});
+                        }
                     }
                 }
             }
@@ -275,18 +286,31 @@ __device__ __forceinline__ void place_children(const Visit& visit, const ROW* fa
 /* The same by all lanes of a warp. */
 __device__ __forceinline__ void place_many(const Visit& visit, const ROW* far, const Dimension& dimension, ROW node, ROW next) {
     const int lane = threadIdx.x & 31;
-    for (int64_t turn = lane; turn - lane < visit.length; turn += 32) {
-        const ROW child = far[visit.arc(turn < visit.length ? turn : visit.length - 1)];
-        const ROW size = turn < visit.length && dimension.parent[child] == node ? dimension.size[child] : 0;
-        ROW sum = size;
-        for (int step = 1; step < 32; step <<= 1) {
-            const ROW lower = __shfl_up_sync(FULL_WARP, sum, step);
-            sum += lane >= step ? lower : 0;
+    for (int64_t turn = lane; turn - lane < visit.length; turn += 32 * LONG_BATCH) {
+        ROW child[LONG_BATCH], size[LONG_BATCH];
+#pragma unroll
+        for (int k = 0; k < (int)LONG_BATCH; ++k) {
+            child[k] = far[visit.arc(turn + k * 32 < visit.length ? turn + k * 32 : visit.length - 1)];
         }
-        if (size) {
-            tell(dimension.first + child, next + sum - size);
+#pragma unroll
+        for (int k = 0; k < (int)LONG_BATCH; ++k) {
+            size[k] = turn + k * 32 < visit.length && dimension.parent[child[k]] == node ? dimension.size[child[k]] : 0;
         }
-        next += __shfl_sync(FULL_WARP, sum, 31);
+#pragma unroll
+        for (int k = 0; k < (int)LONG_BATCH; ++k) {
+            if (!__any_sync(FULL_WARP, size[k] != 0)) {
+                continue;
+            }
+            ROW sum = size[k];
+            for (int step = 1; step < 32; step <<= 1) {
+                const ROW lower = __shfl_up_sync(FULL_WARP, sum, step);
+                sum += lane >= step ? lower : 0;
+            }
+            if (size[k]) {
+                tell(dimension.first + child[k], next + sum - size[k]);
+            }
+            next += __shfl_sync(FULL_WARP, sum, 31);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 # ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.gpu_graphs import graph_of_arcs, to_host
 from kernels.answers import Condensation, ReachabilityIndex
+from kernels.certificates.reachability import certify_reachability
 from kernels.cuda import to_device
 from kernels.graph import Array, Csr, Graph
 from kernels.reachability import SEARCH, condense, cuda_queries, label, reach, reachability
@@ -206,3 +207,24 @@ def test_twenty_repeats_give_one_answer() -> None:
     for _ in range(20):
         poison()
         require_same(label(condense(on_device)), expected)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_certificate_holds_and_refuses(method: str) -> None:
+    for graph in (shuffled(random_edges(3, 140, 220, True)), layered(40, 60, 3, 4), diamonds(70)):
+        on_device = to_device(graph)
+        index = reachability(on_device, 3, 7, method)
+        assert certify_reachability(on_device, index).holds
+        random = np.random.default_rng(0)
+        for name in ("level", "height", "low", "post", "first", "last", "reaches", "reached", "supports"):
+            wrong = getattr(index.labels, name).copy()
+            place = tuple(int(random.integers(length)) for length in wrong.shape)
+            wrong[place] += wrong.dtype.type(1)
+            mutant = replace(index, labels=replace(index.labels, **{name: wrong}))
+            verdict = certify_reachability(on_device, mutant)
+            assert not verdict.holds, name
+            assert "CPU does not find" not in verdict.reason
+        children = index.condensation.children
+        wrong = Csr(children.offsets, cupy.roll(children.indices, 1), None)
+        mutant = replace(index, condensation=replace(index.condensation, children=wrong))
+        assert not certify_reachability(on_device, mutant).holds

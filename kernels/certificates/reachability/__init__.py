@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernels.answers import Certificate, ReachabilityIndex
+from kernels.backend import is_cupy
 from kernels.certificates.components import SCC_RULES
 from kernels.certificates.rules import verdict
 from kernels.graph import Graph
@@ -43,7 +44,11 @@ def certify_reachability(graph: Graph, index: ReachabilityIndex) -> Certificate:
     return verdict(REACHABILITY_RULES, _backend(graph).check, graph, index)
 
 
-def _backend(_graph: Graph) -> Any:
+def _backend(graph: Graph) -> Any:
+    if is_cupy(graph):
+        from kernels.certificates.reachability import cuda
+
+        return cuda
     from kernels.certificates.reachability import cpu
 
     return cpu
