@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.graphs import wiki_vote
+from benchmarks.graphs import DATA, wiki_vote
+from benchmarks.reachability import read_gra
 from kernels.answers import ReachabilityIndex, Reached
 from kernels.bfs import bfs
 from kernels.graph import UNREACHED, Array, Graph
@@ -166,9 +167,13 @@ def test_a_path_of_a_million_vertices(method):
     np.testing.assert_array_equal(reach(index, src, dst).reachable, src <= dst)
 
 
+REAL = {"wiki-Vote": wiki_vote, **{name: lambda name=name: read_gra(DATA / f"{name}.gra.gz") for name in ("kegg", "amaze")}}
+
+
 @pytest.mark.parametrize("method", METHODS)
-def test_wiki_vote_with_its_giant_component_as_a_search_sees_it(method):
-    graph = wiki_vote()
+@pytest.mark.parametrize("name", REAL)
+def test_real_graphs_as_a_search_from_a_source_sees_them(name, method):
+    graph = REAL[name]()
     index = reachability(graph, 3, 0, method)
     rows = np.arange(graph.num_vertices)
     for source in np.random.default_rng(2).integers(0, graph.num_vertices, 40):
