@@ -24,3 +24,12 @@ __device__ __forceinline__ bool check_label(const ROW* __restrict__ labels, cons
     }
     return true;
 }
+
+/* The commonest label of 32 rows whose arcs lie evenly spread, in all lanes. */
+__device__ ROW giant_class(const int64_t* offsets, int64_t num_rows, const ROW* __restrict__ labels) {
+    const int64_t num_arcs = offsets[num_rows];
+    const ROW label = labels[num_arcs == 0 ? 0 : row_of(offsets, num_rows, num_arcs / 32 * (threadIdx.x & 31))];
+    const int equal = __popc(__match_any_sync(FULL_WARP, label));
+    const int most = __reduce_max_sync(FULL_WARP, equal);
+    return __shfl_sync(FULL_WARP, label, __ffs(__ballot_sync(FULL_WARP, equal == most)) - 1);
+}

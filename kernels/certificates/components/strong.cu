@@ -75,42 +75,42 @@ struct Peeling {
     }
 };
 
-/* Arcs against the search: the row is an arc's head. Many rows in turn have one label, so a lane keeps its last label's count. */
+/* Arcs against the search: the row is an arc's head. Those into the giant class are counted apart, as one place cannot take them. */
 struct Counting {
-    const ROW* __restrict__ indices;
     const ROW* __restrict__ labels;
+    ROW giant;
     unsigned long long* waiting;
-    ROW label;
-    uint32_t count;
+    uint32_t into_giant;
 
     struct Loaded {
-        ROW label;
+        ROW far_label;
     };
 
     __device__ __forceinline__ bool skips(int64_t) const {
         return false;
     }
 
-    __device__ __forceinline__ Loaded load(int64_t, int64_t arc) const {
-        return {labels[indices[arc]]};
+    __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW far) const {
+        return {labels[far]};
     }
 
-    __device__ __forceinline__ void take(int64_t row, int64_t, const Loaded& seen, bool active) {
-        if (!active || seen.label == labels[row]) {
+    __device__ __forceinline__ void take(int64_t row, int64_t, ROW, const Loaded& seen, bool active) {
+        const ROW label = labels[row];
+        if (!active || seen.far_label == label) {
             return;
         }
-        if (labels[row] != label) {
-            flush();
-            label = labels[row];
+        if (label == giant) {
+            ++into_giant;
+        } else {
+            atomicAdd(&waiting[label], 1ull);
         }
-        ++count;
     }
 
-    __device__ __forceinline__ void flush() {
-        if (count > 0) {
-            atomicAdd(&waiting[label], (unsigned long long)count);
+    __device__ __forceinline__ void close() {
+        const uint32_t sum = __reduce_add_sync(FULL_WARP, into_giant);
+        if ((threadIdx.x & 31) == 0 && sum > 0) {
+            atomicAdd(&waiting[giant], (unsigned long long)sum);
         }
-        count = 0;
     }
 };
 
@@ -161,9 +161,9 @@ peel(const int64_t* offsets, const ROW* indices, const int64_t* back_offsets, co
         return;
     }
     if (waits) {
-        Counting counting = {back_indices, labels, waiting, 0, 0};
-        walk_arcs(back_offsets, num_rows, counting);
-        counting.flush();
+        Counting counting = {labels, num_rows == 0 ? (ROW)0 : giant_class(back_offsets, num_rows, labels), waiting, 0};
+        walk_arcs(back_offsets, back_indices, num_rows, counting);
+        counting.close();
     }
     for (int64_t v = global_thread(); !waits && v < num_rows; v += num_threads()) {
         const ROW label = labels[v];

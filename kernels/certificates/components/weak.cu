@@ -52,15 +52,6 @@ __device__ __forceinline__ void join(ROW* parent, ROW one, ROW other) {
     }
 }
 
-/* The commonest label of 32 rows whose arcs lie evenly spread, in all lanes. */
-__device__ ROW giant_class(const int64_t* offsets, int64_t num_rows, const ROW* __restrict__ labels) {
-    const int64_t num_arcs = offsets[num_rows];
-    const ROW label = labels[num_arcs == 0 ? 0 : row_of(offsets, num_rows, num_arcs / 32 * (threadIdx.x & 31))];
-    const int equal = __popc(__match_any_sync(FULL_WARP, label));
-    const int most = __reduce_max_sync(FULL_WARP, equal);
-    return __shfl_sync(FULL_WARP, label, __ffs(__ballot_sync(FULL_WARP, equal == most)) - 1);
-}
-
 __device__ void join_first_arcs(const int64_t* __restrict__ offsets, const ROW* __restrict__ indices, int64_t num_rows,
                                 ROW* parent) {
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
@@ -73,14 +64,13 @@ __device__ void join_first_arcs(const int64_t* __restrict__ offsets, const ROW* 
 
 /* Arcs of the rows outside the giant class, and of those that are not connected to their label yet. */
 struct Joining {
-    const ROW* __restrict__ indices;
     const ROW* __restrict__ labels;
     ROW giant;
     ROW* parent;
     bool across;
 
     struct Loaded {
-        ROW far, far_label;
+        ROW far_label;
     };
 
     __device__ __forceinline__ bool skips(int64_t row) const {
@@ -88,15 +78,14 @@ struct Joining {
         return label == giant && top(parent, (ROW)row) == top(parent, label);
     }
 
-    __device__ __forceinline__ Loaded load(int64_t, int64_t arc) const {
-        const ROW far = indices[arc];
-        return {far, labels[far]};
+    __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW far) const {
+        return {labels[far]};
     }
 
-    __device__ __forceinline__ void take(int64_t row, int64_t, const Loaded& seen, bool active) {
+    __device__ __forceinline__ void take(int64_t row, int64_t, ROW far, const Loaded& seen, bool active) {
         if (active) {
             across |= seen.far_label != labels[row];
-            join(parent, (ROW)row, seen.far);
+            join(parent, (ROW)row, far);
         }
     }
 };
@@ -114,11 +103,10 @@ check_weak(const int64_t* offsets, const ROW* indices, const int64_t* in_offsets
     }
     join_first_arcs(offsets, indices, num_rows, parent);
     grid_barrier(&control->barrier);
-    Joining visit = {indices, labels, giant_class(offsets, num_rows, labels), parent, false};
-    walk_arcs(offsets, num_rows, visit);
+    Joining visit = {labels, giant_class(offsets, num_rows, labels), parent, false};
+    walk_arcs(offsets, indices, num_rows, visit);
     if (!symmetric) {
-        visit.indices = in_indices;
-        walk_arcs(in_offsets, num_rows, visit);
+        walk_arcs(in_offsets, in_indices, num_rows, visit);
     }
     if (visit.across) {
         control->across = 1;
@@ -133,7 +121,6 @@ check_weak(const int64_t* offsets, const ROW* indices, const int64_t* in_offsets
 
 /* Out-arcs between two classes. */
 struct Crossing {
-    const ROW* __restrict__ indices;
     const ROW* __restrict__ labels;
     int64_t num_arcs;
     unsigned long long* first;
@@ -146,11 +133,11 @@ struct Crossing {
         return false;
     }
 
-    __device__ __forceinline__ Loaded load(int64_t, int64_t arc) const {
-        return {labels[indices[arc]]};
+    __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW far) const {
+        return {labels[far]};
     }
 
-    __device__ __forceinline__ void take(int64_t row, int64_t arc, const Loaded& seen, bool active) {
+    __device__ __forceinline__ void take(int64_t row, int64_t arc, ROW, const Loaded& seen, bool active) {
         if (active && labels[row] != seen.far_label) {
             note_first(first, num_arcs, arc);
         }
@@ -160,6 +147,6 @@ struct Crossing {
 /* The first arc between two classes in the order of the out-arcs. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 find_across(const int64_t* offsets, const ROW* indices, int64_t num_rows, int64_t num_arcs, const ROW* labels, Control* control) {
-    Crossing visit = {indices, labels, num_arcs, &control->first_across};
-    walk_arcs(offsets, num_rows, visit);
+    Crossing visit = {labels, num_arcs, &control->first_across};
+    walk_arcs(offsets, indices, num_rows, visit);
 }

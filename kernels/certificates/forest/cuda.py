@@ -44,6 +44,13 @@ class _Edges(NamedTuple):
     weights: Array
 
 
+class _Order(NamedTuple):
+    """The places of edges by (weight, ends), and the place of each in this order, its time."""
+
+    order: Array
+    times: Array
+
+
 class _Hierarchy(NamedTuple):
     """Of each node what it became, and by which edge: the greatest number where by none."""
 
@@ -54,24 +61,24 @@ class _Hierarchy(NamedTuple):
 def check(graph: Graph, forest: Forest) -> None:
     """Raise Broken at the first rule that `forest` breaks."""
     control = cupy.zeros(len(_Noted._fields), np.uint64)
-    edges = _require_form(graph, forest)
-    ordered = _order(graph, edges, control)
-    tree = _join(graph, ordered, control)
-    found = _ask(graph, ordered, tree, control)
+    stated = _require_form(graph, forest)
+    edges, order = _order(graph, stated, control)
+    tree = _join(graph, edges, order, control)
+    found = _ask(graph, edges, order, tree, control)
     malformed = None
     try:
         labels = require_labels_form(graph, forest.labels)
     except Broken as broken:
         malformed, labels = broken, graph.rows_by_id
-    sizes = np.int64(len(ordered.src)), np.int64(graph.num_vertices)
-    rest = (ordered.src, ordered.dst, sizes[0], found, labels, graph.ranks, sizes[1], control)
+    sizes = np.int64(len(edges.src)), np.int64(graph.num_vertices)
+    rest = (edges.src, edges.dst, order.times, sizes[0], found, labels, graph.ranks, sizes[1], control)
     _launch(graph, "check_rest", graph.num_vertices, rest)
     noted = _Noted(*control.get().tolist())
-    _require_edges(graph, edges, noted)
-    _require_least(graph, ordered, tree, noted, control)
+    _require_edges(graph, stated, noted)
+    _require_least(graph, edges, order, tree, noted, control)
     if malformed:
         raise malformed
-    _require_tree_labels(graph, ordered, labels, noted)
+    _require_tree_labels(graph, edges, order, labels, noted)
 
 
 def _require_form(graph: Graph, forest: Forest) -> _Edges:
@@ -91,31 +98,37 @@ def _require_form(graph: Graph, forest: Forest) -> _Edges:
         raise
 
 
-def _order(graph: Graph, edges: _Edges, control: Array) -> _Edges:
-    """Check the edges, and order them by (weight, ends). More than V close a cycle, and so do the first V."""
+def _order(graph: Graph, edges: _Edges, control: Array) -> tuple[_Edges, _Order]:
+    """Check the edges and order them; of more than V, which close a cycle, the first V do and are kept."""
     places = cupy.empty(len(edges.src), f"u{edges.weights.dtype.itemsize}")
     sizes = np.int64(len(edges.src)), np.int64(graph.num_vertices)
     _launch(graph, "check_edges", len(edges.src), (*edges, sizes[0], graph.ranks, sizes[1], places, control))
-    ascending = cupy.argsort(places)[: graph.num_vertices]  # stable
-    return _Edges(*(array[ascending] for array in edges))
+    order = cupy.argsort(places)  # stable
+    if len(order) > graph.num_vertices:
+        kept = cupy.sort(order[: graph.num_vertices])
+        edges = _Edges(*(array[kept] for array in edges))
+        order = cupy.argsort(places[kept])
+    times = cupy.empty(len(order), _node(graph))
+    times[order] = cupy.arange(len(order), dtype=times.dtype)
+    return edges, _Order(order, times)
 
 
-def _join(graph: Graph, ordered: _Edges, control: Array) -> _Hierarchy:
-    num_rows, num_edges, node = graph.num_vertices, len(ordered.src), f"u{graph.rows_by_id.dtype.itemsize}"
-    parent, time, hook = (cupy.empty(2 * num_rows, node) for _ in range(3))
-    items = cupy.empty(_ITEM * num_edges, node)
+def _join(graph: Graph, edges: _Edges, order: _Order, control: Array) -> _Hierarchy:
+    num_rows, num_edges = graph.num_vertices, len(edges.src)
+    parent, time, hook = (cupy.empty(2 * num_rows, _node(graph)) for _ in range(3))
+    items = cupy.empty(_ITEM * num_edges, _node(graph))
     sizes = np.int64(num_edges), np.int64(num_rows)
-    _launch(graph, "join_forest", num_rows, (ordered.src, ordered.dst, *sizes, parent, time, hook, items, control))
+    _launch(graph, "join_forest", num_rows, (edges.src, edges.dst, order.times, *sizes, parent, time, hook, items, control))
     return _Hierarchy(parent, time)
 
 
-def _ask(graph: Graph, ordered: _Edges, tree: _Hierarchy, control: Array) -> Array:
-    """Ask every arc which edge joined its ends; the edges that are arcs."""
-    num_rows, num_edges = np.int64(graph.num_vertices), np.int64(len(ordered.src))
+def _ask(graph: Graph, edges: _Edges, order: _Order, tree: _Hierarchy, control: Array) -> Array:
+    """Ask every arc which edge joined its ends; the edges, by time, that are arcs."""
+    num_rows, num_edges = np.int64(graph.num_vertices), np.int64(len(edges.src))
     tops = cupy.empty(graph.num_vertices, np.uint16)
-    _launch(graph, "climb", graph.num_vertices, (ordered.weights, num_edges, num_rows, *tree, tops, control))
-    found = cupy.zeros(len(ordered.src), np.uint8)
-    arguments = (*_arcs(graph), num_rows, *ordered, num_edges, *tree, tops, found, control)
+    _launch(graph, "climb", graph.num_vertices, (edges.weights, order.order, num_edges, num_rows, *tree, tops, control))
+    found = cupy.zeros(len(edges.src), np.uint8)
+    arguments = (*_arcs(graph), num_rows, *edges, order.order, num_edges, *tree, tops, found, control)
     _launch(graph, "ask_arcs", graph.num_arcs, arguments)
     return found
 
@@ -132,31 +145,38 @@ def _require_edges(graph: Graph, edges: _Edges, noted: _Noted) -> None:
         raise Broken(reasons.not_ascending(graph, edges.src, edges.dst, length - noted.not_ascending))
 
 
-def _require_least(graph: Graph, ordered: _Edges, tree: _Hierarchy, noted: _Noted, control: Array) -> None:
-    length = len(ordered.src)
+def _require_least(graph: Graph, edges: _Edges, order: _Order, tree: _Hierarchy, noted: _Noted, control: Array) -> None:
     if noted.closing:
-        raise Broken(reasons.cycle(graph, ordered.src, ordered.dst, length - noted.closing))
+        raise Broken(reasons.cycle(graph, edges.src, edges.dst, _edge_at(order, noted.closing)))
     if noted.contradicted:
-        arguments = (*_arcs(graph), np.int64(graph.num_vertices), np.int64(graph.num_arcs), *ordered, *tree, control)
+        sizes = np.int64(graph.num_vertices), np.int64(graph.num_arcs)
+        arguments = (*_arcs(graph), *sizes, *edges, order.order, *tree, control)
         _launch(graph, "find_contradiction", graph.num_arcs, arguments)
         arc = graph.num_arcs - _Noted(*control.get().tolist()).first_contradiction
-        edge = _greatest_between(tree, *arc_ends(graph, arc))
-        raise Broken(reasons.two_trees(graph, arc) if edge is None else reasons.lighter(graph, arc, *ordered, edge))
+        time = _greatest_between(tree, *arc_ends(graph, arc))
+        if time is None:
+            raise Broken(reasons.two_trees(graph, arc))
+        raise Broken(reasons.lighter(graph, arc, *edges, int(at(order.order, time))))
     if noted.missing:
-        raise Broken(reasons.no_arc(graph, *ordered, length - noted.missing))
+        raise Broken(reasons.no_arc(graph, *edges, _edge_at(order, noted.missing)))
 
 
-def _require_tree_labels(graph: Graph, ordered: _Edges, labels: Array, noted: _Noted) -> None:
+def _require_tree_labels(graph: Graph, edges: _Edges, order: _Order, labels: Array, noted: _Noted) -> None:
     require_row_labels(graph, labels, noted.labels_outside, noted.labels_astray, noted.labels_greater)
     if noted.labels_differ:
-        raise Broken(reasons.labels_differ(graph, ordered.src, ordered.dst, labels, len(ordered.src) - noted.labels_differ))
-    trees = graph.num_vertices - len(ordered.src)
+        raise Broken(reasons.labels_differ(graph, edges.src, edges.dst, labels, _edge_at(order, noted.labels_differ)))
+    trees = graph.num_vertices - len(edges.src)
     if noted.classes != trees:
         raise Broken(reasons.too_few_labels(noted.classes, trees))
 
 
+def _edge_at(order: _Order, back: int) -> int:
+    """The edge whose time is counted back from the number of edges."""
+    return int(at(order.order, len(order.order) - back))
+
+
 def _greatest_between(tree: _Hierarchy, one: int, other: int) -> int | None:
-    """The greatest edge between two rows, as hierarchy.cuh has it; None where they lie in two trees."""
+    """Time of the greatest edge between two rows, as hierarchy.cuh has it; None where they lie in two trees."""
     greatest = 0
     while one != other:
         greatest = max(greatest, int(at(tree.time, one)), int(at(tree.time, other)))
@@ -168,6 +188,10 @@ def _greatest_between(tree: _Hierarchy, one: int, other: int) -> int | None:
 
 def _arcs(graph: Graph) -> tuple[Any, ...]:
     return graph.out.offsets, graph.out.indices, pointer(graph.out.weights), np.bool_(graph.symmetric), graph.ranks
+
+
+def _node(graph: Graph) -> str:
+    return f"u{graph.rows_by_id.dtype.itemsize}"
 
 
 def _launch(graph: Graph, name: str, work: int, arguments: tuple[Any, ...]) -> None:

@@ -7,7 +7,9 @@
    edges' greatest in 16 bits; `check_rest` reads what was found, and the labels. None is read back by the host before the last;
    `find_contradiction`, which only a refused answer needs, finds the first arc in the order of the out-arcs.
 
-   Encodings: edges are numbered in their order (weight, ends) from `join_forest` on. `found` marks the edges that are arcs. */
+   Encodings: an edge's time is its place in the order (weight, ends); `order` is the place in the answer by time, `times` the
+   other way. Edges are read as the answer has them, as their ends are then near each other. `found` marks, by time, those that
+   are arcs. */
 #include "certificates/forest/order.cuh"
 #include "certificates/forest/hierarchy.cuh"
 #include "certificates/labels.cuh"
@@ -31,6 +33,7 @@ struct Edges {
     const ROW* __restrict__ src;
     const ROW* __restrict__ dst;
     const WEIGHT* __restrict__ weights;
+    const int64_t* __restrict__ order;
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS)
@@ -63,39 +66,41 @@ check_edges(const ROW* src, const ROW* dst, const WEIGHT* weights, int64_t num_e
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
-join_forest(const ROW* src, const ROW* dst, int64_t num_edges, int64_t num_rows, Node* parent, Node* time, Node* hook, Item* items,
-            Control* control) {
+join_forest(const ROW* src, const ROW* dst, const Node* times, int64_t num_edges, int64_t num_rows, Node* parent, Node* time,
+            Node* hook, Item* items, Control* control) {
     if (control->no_forest()) {
         return;
     }
-    join_edges(src, dst, num_edges, num_rows, {parent, time, hook, &control->nodes}, items, &control->barrier, &control->closing);
+    join_edges(src, dst, times, num_edges, num_rows, {parent, time, hook, &control->nodes}, items, &control->barrier,
+               &control->closing);
 }
 
 /* What a row knows of its way to the root: the greatest weight, shortened, in the tree of the last node; NOT_SHORT in others. */
 extern "C" __global__ void __launch_bounds__(THREADS)
-climb(const WEIGHT* weights, int64_t num_edges, int64_t num_rows, const Node* parent, const Node* time, unsigned short* tops,
+climb(const WEIGHT* weights, const int64_t* order, int64_t num_edges, int64_t num_rows, const Node* parent, const Node* time, unsigned short* tops,
       Control* control) {
     if (control->no_forest()) {
         return;
     }
     const Node root = (Node)(control->nodes - 1);
-    const int shift = num_edges == 0 ? 0 : shift_of(weights[num_edges - 1]);
+    const int shift = num_edges == 0 ? 0 : shift_of(weights[order[num_edges - 1]]);
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
         Node node = (Node)v, greatest = 0;
         while (time[node] != NEVER) {
             greatest = max(greatest, time[node]);
             node = parent[node];
         }
-        tops[v] = node == root && node != (Node)v ? (unsigned short)short_of(weights[greatest], shift) : NOT_SHORT;
+        tops[v] = node == root && node != (Node)v ? (unsigned short)short_of(weights[order[greatest]], shift) : NOT_SHORT;
     }
 }
 
 /* Whether an arc contradicts the greatest edge between its ends; that edge is found if it is this arc. */
 __device__ __forceinline__ bool contradicts(const Edges& edges, const ROW* __restrict__ ranks, ROW one, ROW other, WEIGHT weight,
-                                            Node edge, unsigned char* found) {
-    if (edge == NEVER) {
+                                            Node time, unsigned char* found) {
+    if (time == NEVER) {
         return true;
     }
+    const int64_t edge = edges.order[time];
     const WEIGHT greatest = edges.weights[edge];
     if (weight < greatest) {
         return true;
@@ -106,7 +111,7 @@ __device__ __forceinline__ bool contradicts(const Edges& edges, const ROW* __res
     const ROW src = edges.src[edge], dst = edges.dst[edge];
     if ((src == one && dst == other) || (src == other && dst == one)) {
         if (found != nullptr && (bits_of(weight) & SIGN_BIT) == (bits_of(greatest) & SIGN_BIT)) {
-            found[edge] = 1;
+            found[time] = 1;
         }
         return false;
     }
@@ -116,7 +121,6 @@ __device__ __forceinline__ bool contradicts(const Edges& edges, const ROW* __res
 }
 
 struct Asking {
-    const ROW* __restrict__ indices;
     const WEIGHT* __restrict__ arc_weights;
     const ROW* __restrict__ ranks;
     Edges edges;
@@ -129,41 +133,40 @@ struct Asking {
     bool broken;
 
     struct Loaded {
-        ROW far;
         WEIGHT weight;
         unsigned short far_top;
-        bool asks;
     };
 
     __device__ __forceinline__ bool skips(int64_t) const {
         return false;
     }
 
-    __device__ __forceinline__ Loaded load(int64_t row, int64_t arc) const {
-        const ROW far = indices[arc];
-        const WEIGHT weight = arc_weights == nullptr ? (WEIGHT)1 : arc_weights[arc];
-        const bool asks = symmetric ? far < row : far != row;
-        return {far, weight, asks ? tops[far] : (unsigned short)0, asks};
+    __device__ __forceinline__ Loaded load(int64_t row, int64_t arc, ROW far) const {
+        return {arc_weights == nullptr ? (WEIGHT)1 : arc_weights[arc], asks(row, far) ? tops[far] : (unsigned short)0};
     }
 
-    __device__ __forceinline__ void take(int64_t row, int64_t, const Loaded& seen, bool active) {
-        if (active && seen.asks && short_of(seen.weight, shift) <= max((uint32_t)tops[row], (uint32_t)seen.far_top)) {
-            const Node edge = greatest_between(parent, time, (Node)row, (Node)seen.far);
-            broken |= contradicts(edges, ranks, (ROW)row, seen.far, seen.weight, edge, found);
+    __device__ __forceinline__ bool asks(int64_t row, ROW far) const {
+        return symmetric ? far < row : far != row;
+    }
+
+    __device__ __forceinline__ void take(int64_t row, int64_t, ROW far, const Loaded& seen, bool active) {
+        if (active && asks(row, far) && short_of(seen.weight, shift) <= max((uint32_t)tops[row], (uint32_t)seen.far_top)) {
+            const Node edge = greatest_between(parent, time, (Node)row, (Node)far);
+            broken |= contradicts(edges, ranks, (ROW)row, far, seen.weight, edge, found);
         }
     }
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 ask_arcs(const int64_t* offsets, const ROW* indices, const WEIGHT* arc_weights, bool symmetric, const ROW* ranks, int64_t num_rows,
-         const ROW* src, const ROW* dst, const WEIGHT* weights, int64_t num_edges, const Node* parent, const Node* time,
-         const unsigned short* tops, unsigned char* found, Control* control) {
+         const ROW* src, const ROW* dst, const WEIGHT* weights, const int64_t* order, int64_t num_edges, const Node* parent,
+         const Node* time, const unsigned short* tops, unsigned char* found, Control* control) {
     if (control->no_forest()) {
         return;
     }
-    const int shift = num_edges == 0 ? 0 : shift_of(weights[num_edges - 1]);
-    Asking visit = {indices, arc_weights, ranks, {src, dst, weights}, parent, time, tops, found, symmetric, shift, false};
-    walk_arcs(offsets, num_rows, visit);
+    const int shift = num_edges == 0 ? 0 : shift_of(weights[order[num_edges - 1]]);
+    Asking visit = {arc_weights, ranks, {src, dst, weights, order}, parent, time, tops, found, symmetric, shift, false};
+    walk_arcs(offsets, indices, num_rows, visit);
     if (visit.broken) {
         control->contradicted = 1;
     }
@@ -171,7 +174,6 @@ ask_arcs(const int64_t* offsets, const ROW* indices, const WEIGHT* arc_weights, 
 
 /* Arcs in the order of the out-arcs, of a symmetric pair the one that leaves the smaller id. */
 struct Contradicting {
-    const ROW* __restrict__ indices;
     const WEIGHT* __restrict__ arc_weights;
     const ROW* __restrict__ ranks;
     Edges edges;
@@ -182,7 +184,6 @@ struct Contradicting {
     unsigned long long* first;
 
     struct Loaded {
-        ROW far;
         WEIGHT weight;
     };
 
@@ -190,16 +191,16 @@ struct Contradicting {
         return false;
     }
 
-    __device__ __forceinline__ Loaded load(int64_t, int64_t arc) const {
-        return {indices[arc], arc_weights == nullptr ? (WEIGHT)1 : arc_weights[arc]};
+    __device__ __forceinline__ Loaded load(int64_t, int64_t arc, ROW) const {
+        return {arc_weights == nullptr ? (WEIGHT)1 : arc_weights[arc]};
     }
 
-    __device__ __forceinline__ void take(int64_t row, int64_t arc, const Loaded& seen, bool active) {
-        if (!active || seen.far == row || (symmetric && ranks[row] > ranks[seen.far])) {
+    __device__ __forceinline__ void take(int64_t row, int64_t arc, ROW far, const Loaded& seen, bool active) {
+        if (!active || far == row || (symmetric && ranks[row] > ranks[far])) {
             return;
         }
-        const Node edge = greatest_between(parent, time, (Node)row, (Node)seen.far);
-        if (contradicts(edges, ranks, (ROW)row, seen.far, seen.weight, edge, nullptr)) {
+        const Node edge = greatest_between(parent, time, (Node)row, (Node)far);
+        if (contradicts(edges, ranks, (ROW)row, far, seen.weight, edge, nullptr)) {
             note_first(first, num_arcs, arc);
         }
     }
@@ -207,15 +208,15 @@ struct Contradicting {
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 find_contradiction(const int64_t* offsets, const ROW* indices, const WEIGHT* arc_weights, bool symmetric, const ROW* ranks,
-                   int64_t num_rows, int64_t num_arcs, const ROW* src, const ROW* dst, const WEIGHT* weights, const Node* parent,
-                   const Node* time, Control* control) {
-    Contradicting visit = {indices, arc_weights, ranks,    {src, dst, weights}, parent,
-                           time,    symmetric,   num_arcs, &control->first_contradiction};
-    walk_arcs(offsets, num_rows, visit);
+                   int64_t num_rows, int64_t num_arcs, const ROW* src, const ROW* dst, const WEIGHT* weights, const int64_t* order,
+                   const Node* parent, const Node* time, Control* control) {
+    Contradicting visit = {arc_weights, ranks, {src, dst, weights, order}, parent, time, symmetric, num_arcs,
+                           &control->first_contradiction};
+    walk_arcs(offsets, indices, num_rows, visit);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-check_rest(const ROW* src, const ROW* dst, int64_t num_edges, const unsigned char* found, const ROW* labels, const ROW* ranks,
+check_rest(const ROW* src, const ROW* dst, const Node* times, int64_t num_edges, const unsigned char* found, const ROW* labels, const ROW* ranks,
            int64_t num_rows, Control* control) {
     if (control->no_forest()) {
         return;
@@ -229,11 +230,11 @@ check_rest(const ROW* src, const ROW* dst, int64_t num_edges, const unsigned cha
         atomicAdd(&control->classes, (unsigned long long)classes);
     }
     for (int64_t e = global_thread(); e < num_edges; e += num_threads()) {
-        if (found[e] == 0) {
-            note_first(&control->missing, num_edges, e);
+        if (found[times[e]] == 0) {
+            note_first(&control->missing, num_edges, (int64_t)times[e]);
         }
         if (labels[src[e]] != labels[dst[e]]) {
-            note_first(&control->labels_differ, num_edges, e);
+            note_first(&control->labels_differ, num_edges, (int64_t)times[e]);
         }
     }
 }

@@ -99,15 +99,16 @@ __device__ int64_t lift_edges(const Hierarchy& tree, Item* part, int64_t length,
 }
 
 /* Build the hierarchy of `num_edges` edges; note the first that closes a cycle. `items` has room for all. */
-__device__ void join_edges(const ROW* __restrict__ src, const ROW* __restrict__ dst, int64_t num_edges, int64_t num_rows,
-                           const Hierarchy& tree, Item* items, uint32_t* barrier, unsigned long long* closing) {
+__device__ void join_edges(const ROW* __restrict__ src, const ROW* __restrict__ dst, const Node* __restrict__ times,
+                           int64_t num_edges, int64_t num_rows, const Hierarchy& tree, Item* items, uint32_t* barrier,
+                           unsigned long long* closing) {
     const int lane = threadIdx.x & 31;
     const int64_t warps = num_threads() / 32, share = (num_edges + warps - 1) / warps;
     const int64_t begin = min(num_edges, global_thread() / 32 * share);
     int64_t length = min(share, num_edges - begin);
     Item* part = items + begin;
     for (int64_t i = lane; i < length; i += 32) {
-        part[i] = {(Node)src[begin + i], (Node)dst[begin + i], (Node)(begin + i)};
+        part[i] = {(Node)src[begin + i], (Node)dst[begin + i], times[begin + i]};
     }
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
         make_node(tree, (Node)v);

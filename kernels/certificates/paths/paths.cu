@@ -55,7 +55,6 @@ struct Relaxing {
     ROW found;
 
     struct Loaded {
-        ROW tail;
         WEIGHT weight;
         SUM near;
     };
@@ -64,12 +63,11 @@ struct Relaxing {
         return false;
     }
 
-    __device__ __forceinline__ Loaded load(int64_t, int64_t arc) const {
-        const ROW tail = into.indices[arc];
-        return {tail, into.weight(arc), distance(tail)};
+    __device__ __forceinline__ Loaded load(int64_t, int64_t arc, ROW tail) const {
+        return {into.weight(arc), distance(tail)};
     }
 
-    __device__ __forceinline__ void take(int64_t row, int64_t, const Loaded& seen, bool active) {
+    __device__ __forceinline__ void take(int64_t row, int64_t, ROW tail, const Loaded& seen, bool active) {
         bool tight = false;
         if (active) {
             const SUM far = distance(row);
@@ -83,7 +81,7 @@ struct Relaxing {
         const uint32_t before = all & ((1u << (threadIdx.x & 31)) - 1);
         const ROW row_before = __shfl_sync(FULL_WARP, (ROW)row, before == 0 ? 0 : 31 - __clz(before));
         if (tight && (ROW)row != found && (before == 0 || row_before != (ROW)row)) {
-            atomicMin(&nearest[row], ranks[seen.tail]);
+            atomicMin(&nearest[row], ranks[tail]);
         }
         found = __shfl_sync(FULL_WARP, (ROW)row, 31 - __clz(all));
     }
@@ -97,21 +95,19 @@ struct Spreading {
     ROW *nearest, *step, *queue;
     unsigned long long* queued;
 
-    struct Loaded {
-        ROW head;
-    };
+    struct Loaded {};
 
     __device__ __forceinline__ bool skips(int64_t row) const {
         return step[row] != 0;
     }
 
-    __device__ __forceinline__ Loaded load(int64_t, int64_t arc) const {
-        return {out.indices[arc]};
+    __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW) const {
+        return {};
     }
 
-    __device__ __forceinline__ void take(int64_t row, int64_t arc, const Loaded& seen, bool active) {
-        if (active) {
-            reach(row, arc, seen.head, 1);
+    __device__ __forceinline__ void take(int64_t row, int64_t arc, ROW head, const Loaded&, bool active) {
+        if (active && step[row] == 0) {
+            reach(row, arc, head, 1);
         }
     }
 
@@ -144,7 +140,7 @@ __device__ void spread(Spreading search, int64_t source, int64_t num_rows, Contr
         search.step[v] = v == source || search.nearest[v] < num_rows ? 0 : -1;
     }
     grid_barrier(&control->barrier);
-    walk_arcs(search.out.offsets, num_rows, search);
+    walk_arcs(search.out.offsets, search.out.indices, num_rows, search);
     unsigned long long head = 0;
     for (ROW next = 2;; ++next) {
         grid_barrier(&control->barrier);
@@ -179,8 +175,7 @@ __device__ void compare(const SUM* __restrict__ distance, const ROW* __restrict_
     }
 }
 
-// spills: two registers on sm_100, outside the loop; gathers need many threads more
-extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) == 4 ? 2 : 1) check_paths(
+extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) + sizeof(WEIGHT) == 8 ? 2 : 1) check_paths(
     const int64_t* out_offsets, const ROW* out_indices, const WEIGHT* out_weights, const int64_t* in_offsets,
     const ROW* in_indices, const WEIGHT* in_weights, const ROW* ranks, int64_t source, int64_t num_rows, const SUM* distance,
     const ROW* predecessor, ROW* nearest, Code* narrow, ROW* step, ROW* queue, Control* control) {
@@ -190,11 +185,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) == 4 ? 2 : 1) 
     bool loose;
     if (*(volatile unsigned long long*)&control->greatest == 0) {
         Relaxing<Narrow> visit = {{narrow}, into, ranks, nearest, false, -1};
-        walk_arcs(in_offsets, num_rows, visit);
+        walk_arcs(in_offsets, in_indices, num_rows, visit);
         loose = visit.loose;
     } else {
         Relaxing<Wide> visit = {{distance}, into, ranks, nearest, false, -1};
-        walk_arcs(in_offsets, num_rows, visit);
+        walk_arcs(in_offsets, in_indices, num_rows, visit);
         loose = visit.loose;
     }
     if (loose) {
@@ -231,11 +226,11 @@ struct Loosening {
         return !(distance(row) >= 0);
     }
 
-    __device__ __forceinline__ Loaded load(int64_t, int64_t arc) const {
-        return {distance(out.indices[arc]), out.weight(arc)};
+    __device__ __forceinline__ Loaded load(int64_t, int64_t arc, ROW head) const {
+        return {distance(head), out.weight(arc)};
     }
 
-    __device__ __forceinline__ void take(int64_t row, int64_t arc, const Loaded& seen, bool active) {
+    __device__ __forceinline__ void take(int64_t row, int64_t arc, ROW, const Loaded& seen, bool active) {
         bool tight;
         if (active && is_loose(distance(row), seen.weight, seen.far, &tight)) {
             note_first(first, num_arcs, arc);
@@ -244,9 +239,9 @@ struct Loosening {
 };
 
 /* The first loose arc in the order of the out-arcs. */
-extern "C" __global__ void __launch_bounds__(THREADS, 2)
+extern "C" __global__ void __launch_bounds__(THREADS)
 find_loose(const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t num_rows, int64_t num_arcs,
            const SUM* distance, Control* control) {
     Loosening visit = {{distance}, {offsets, indices, weights}, num_arcs, &control->first_loose};
-    walk_arcs(offsets, num_rows, visit);
+    walk_arcs(offsets, indices, num_rows, visit);
 }
