@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
 from kernels.answers import Condensation, Labels, ReachabilityIndex, Reached
+from kernels.cuda import to_host
 from kernels.graph import Array, Graph
 from kernels.reachability import cuda_condensation, cuda_labels, cuda_queries
 
@@ -22,3 +26,10 @@ def reach(index: ReachabilityIndex, src: Array, dst: Array, search: str | None) 
     if search is not None:
         raise ValueError(f"reach: no search {search!r} for these arrays")
     return cuda_queries.reach(index, src, dst)
+
+
+def on_host(value: Any) -> Any:
+    """The same index, or what it is made of, with NumPy's arrays."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{field.name: on_host(getattr(value, field.name)) for field in fields(value)})
+    return to_host(value)

@@ -158,8 +158,8 @@ def place(way: Way, trees: Trees) -> None:
     for number, salt, sizes, firsts in zip(trees.numbers, trees.salts, trees.sizes, trees.firsts, strict=True):
         ends = cupy.cumsum(sizes * is_root, dtype=np.int64)
         random = (np.bool_(number == 0), salt)
-        launch("tree", "find_first_root", num_nodes, row, way.depth, ranks, size, *random, first_root)
-        launch("tree", "place_roots", num_nodes, row, way.depth, ends, size, *random, first_root, sizes, firsts)
+        launch("intervals", "find_first_root", num_nodes, row, way.depth, ranks, size, *random, first_root)
+        launch("intervals", "place_roots", num_nodes, row, way.depth, ends, size, *random, first_root, sizes, firsts)
     place_below_roots(way, trees)
 
 
@@ -167,7 +167,7 @@ def place_below_roots(way: Way, trees: Trees) -> None:
     """Fill the smallest number of each node's subtree, zero before, where the roots have theirs."""
     arrays = (*_pair(trees.parents), *_pair(trees.sizes), *_pair(trees.firsts))
     sweep = (way.far.offsets, way.far.indices, way.order, np.int64(len(way.order)), np.bool_(way.backward))
-    launch("tree", "place_subtrees", len(way.order), way.order.dtype, *sweep, *_head(trees), *arrays)
+    launch("intervals", "place_subtrees", len(way.order), way.order.dtype, *sweep, *_head(trees), *arrays)
 
 
 def widen(way: Way, trees: Trees, low: Array, post: Array) -> None:
@@ -177,7 +177,7 @@ def widen(way: Way, trees: Trees, low: Array, post: Array) -> None:
     rows = [tuple(whole[number] for number in trees.numbers) for whole in (low, post)]
     arrays = (arg for each in (trees.sizes, trees.firsts, *rows) for arg in _pair(each))
     sweep = (way.far.offsets, way.far.indices, way.order, np.int64(num_nodes), np.bool_(not way.backward))
-    launch("tree", "widen_intervals", num_nodes, row, *sweep, spans, np.int32(len(trees.numbers)), *arrays)
+    launch("intervals", "widen_intervals", num_nodes, row, *sweep, spans, np.int32(len(trees.numbers)), *arrays)
 
 
 def _groups(way: Way, numbers: range, seed: int) -> list[tuple[tuple[int, ...], tuple[np.uint64, ...]]]:

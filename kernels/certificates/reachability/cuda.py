@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import cupy
@@ -13,9 +12,9 @@ from kernels.certificates.components.cuda import check_strong
 from kernels.certificates.launches import launch
 from kernels.certificates.reachability import cpu
 from kernels.certificates.rules import Broken
-from kernels.cuda import to_host
 from kernels.graph import OFFSET, Array, Csr, Graph
 from kernels.reachability import METHODS, NUM_SUPPORTS
+from kernels.reachability.cuda import on_host
 from kernels.reachability.cuda_dfs import sort_roots, sort_rows
 from kernels.reachability.keys import key, salt_of
 
@@ -25,7 +24,7 @@ _SOURCE = "reachability/rules.cu"
 def check(graph: Graph, index: ReachabilityIndex) -> None:
     """Raise Broken at the first rule of a reachability index that is broken."""
     if not holds(graph, index):
-        cpu.check(_on_host(graph), _on_host(index))
+        cpu.check(on_host(graph), on_host(index))
         raise Broken("the GPU finds a broken rule that the CPU does not find")
 
 
@@ -170,10 +169,3 @@ def _rows(csr: Csr) -> tuple[Any, ...]:
 
 def _run(name: str, row: np.dtype[Any], *arguments: Any) -> None:
     launch(_SOURCE, name, int(arguments[2]), arguments, ROW=row)
-
-
-def _on_host(value: Any) -> Any:
-    """The same dataclasses with NumPy's arrays."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{field.name: _on_host(getattr(value, field.name)) for field in fields(value)})
-    return to_host(value)
