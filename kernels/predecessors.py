@@ -39,7 +39,7 @@ def predecessors(graph: Graph, source: int, distance: Array) -> Array:
     into = graph.into
     arcs = unsigned(into.offsets), unsigned(into.indices), frozen(into.weights)
     predecessor = np.full(graph.num_vertices, NO_ROW, graph.rows_by_id.dtype)
-    parts = over_rows(into, partial(_nearest_tight, *arcs, distance, predecessor, source))
+    parts = over_rows(into, partial(nearest_tight, *arcs, distance, predecessor, source))
     if any(beyond for _, beyond in parts):
         raise OverflowError(f"a distance exceeds the largest {distance.dtype}")
     if any(waiting for waiting, _ in parts):
@@ -48,7 +48,7 @@ def predecessors(graph: Graph, source: int, distance: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def _nearest_tight(offsets, indices, weights, distance, predecessor, source, begin, end):  # type: ignore[no-untyped-def]
+def nearest_tight(offsets, indices, weights, distance, predecessor, source, begin, end):  # type: ignore[no-untyped-def]
     """Set the predecessors of the first kind in rows `begin:end`.
 
     Returns how many reached rows have none, and whether a reached row has an arc to an unreached one.

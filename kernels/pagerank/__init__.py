@@ -41,10 +41,7 @@ def pagerank(
     TypeError
         If the graph's arrays belong to a backend without this kernel.
     """
-    if not 0 <= damping <= 1:
-        raise ValueError(f"damping {damping} is not in 0..1")
-    if not tolerance >= 0:
-        raise ValueError(f"tolerance {tolerance} is negative or not a number")
+    require_sense(damping, tolerance)
     if is_cupy(graph):
         from kernels.pagerank import cuda
 
@@ -53,3 +50,11 @@ def pagerank(
     from kernels.pagerank import cpu
 
     return cpu.ranks(graph, damping, tolerance, most_iterations)
+
+
+def require_sense(damping: float, tolerance: float) -> None:
+    """Raise ValueError as `pagerank` does."""
+    if not 0 <= damping <= 1:
+        raise ValueError(f"damping {damping} is not in 0..1")
+    if not tolerance >= 0:
+        raise ValueError(f"tolerance {tolerance} is negative or not a number")

@@ -28,7 +28,7 @@ def ranks(graph: Graph, damping: float, tolerance: float, most_iterations: int) 
         base = (1 - damping + damping * rank[dangling].sum()) / num_rows
 
         def pull(begin: int, end: int, shares=shares, base=base, following=following) -> None:  # type: ignore[no-untyped-def]
-            _pull(offsets, indices, shares, base, damping, begin, end, following)
+            pull_ranks(offsets, indices, shares, base, damping, begin, end, following)
 
         over_rows(graph.into, pull)
         change = float(np.abs(following - rank).sum())
@@ -38,7 +38,8 @@ def ranks(graph: Graph, damping: float, tolerance: float, most_iterations: int) 
 
 
 @njit(cache=True, nogil=True)
-def _pull(offsets, indices, shares, base, damping, begin, end, ranks):  # type: ignore[no-untyped-def]
+def pull_ranks(offsets, indices, shares, base, damping, begin, end, ranks):  # type: ignore[no-untyped-def]
+    """Give the rows `begin:end` of `ranks` what their in-arcs bring of `shares`, added in the arcs' order."""
     for row in range(begin, end):
         sum_of_row = 0.0
         for arc in range(offsets[row], offsets[row + 1]):

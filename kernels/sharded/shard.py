@@ -110,9 +110,19 @@ class Shard:
         """The in-arcs by local numbers; ghosts have none. The same object as `local_out` where the graph is symmetric."""
         return self.local_out if self.symmetric else self._local(self.into)
 
+    def require_row(self, row: int) -> None:
+        """Raise IndexError unless `row` is a row of the whole graph."""
+        if not 0 <= row < self.num_vertices:
+            raise IndexError(f"row {row} is not in 0..{self.num_vertices - 1}, the rows of this graph")
+
+    def own_numbers(self, row: int) -> Array:
+        """The local number of a row, in an array of one; of none where another rank owns it."""
+        numbers = [row - self.rows.start] if row in self.rows else []
+        return np.array(numbers, self.ghosts.dtype, like=self.ghosts)
+
     def by_owner(self, of_ghosts: Array) -> list[Array]:
         """Cut an array of the ghosts [g] into the parts of their owners: what `Communicator.exchange` takes."""
-        return [of_ghosts[begin:end] for begin, end in zip(self.ghost_bounds[:-1], self.ghost_bounds[1:], strict=True)]
+        return np.split(of_ghosts, self.ghost_bounds[1:-1].tolist())
 
     def _local(self, csr: Csr) -> Csr:
         rows = self.rows
@@ -161,7 +171,7 @@ def _ghosts(rows: range, directions: Sequence[Csr]) -> Array:
 
 
 def split(graph: Graph, bounds: Array) -> list[Shard]:
-    """Cut a graph in memory into shards of the rows `bounds[r]:bounds[r + 1]` (int64 [size + 1]); nothing is copied needlessly."""
+    """Cut a graph in memory into shards of the rows `bounds[r]:bounds[r + 1]` (int64 [size + 1]), arcs uncopied."""
     return [_split_off(graph, bounds, rank) for rank in range(len(bounds) - 1)]
 
 

@@ -12,14 +12,14 @@ is stale. Entries of a scanned bucket are used again.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
 from kernels.answers import Paths
 from kernels.backend import frozen, unsigned
-from kernels.graph import UNREACHED, Array, Graph, distance_dtype
+from kernels.graph import UNREACHED, Array, Csr, Graph, distance_dtype
 from kernels.predecessors import predecessors
 
 _BITS = 6
@@ -44,30 +44,46 @@ class _Entries(NamedTuple):
 def search(graph: Graph, source: int) -> Paths:
     """Answer `kernels.sssp.sssp` on NumPy arrays."""
     kind = distance_dtype(graph.out.weights)
-    # Unsigned, a sum of two int64 does not wrap, and one that exceeds int64 is not less than 2^63: the row stays unreached.
-    sums, far = (np.dtype(np.uint64), 2**63) if kind == np.int64 else (kind, np.inf)
-    lengths = np.full(graph.num_vertices, far, sums)
-    _find_distances(graph, source, lengths)
-    unreached = lengths == lengths.dtype.type(far)
+    far = far_of(kind)
+    lengths = np.full(graph.num_vertices, far)
+    lengths[source] = 0
+    shorten(graph.out, slot_width(graph.out.weights), np.array([source], graph.rows_by_id.dtype), lengths)
+    unreached = lengths == far
     distance = lengths.view(kind)
     distance[unreached] = UNREACHED
     return Paths(source, distance, predecessors(graph, source, distance))
 
 
-def _find_distances(graph: Graph, source: int, distance: Array) -> None:
-    """Lower `distance` to the smallest sums from `source`; entries are added as they are needed."""
-    out = graph.out
+def far_of(kind: np.dtype[Any]) -> Any:
+    """A scalar larger than any distance of this type, and of the type in which `shorten` sums them.
+
+    Unsigned, a sum of two int64 does not wrap, and one that exceeds int64 is not less than 2^63: the row stays unreached.
+    """
+    return np.uint64(2**63) if kind == np.int64 else kind.type(np.inf)
+
+
+def shorten(out: Csr, width: float, rows: Array, distance: Array) -> None:
+    """Lower `distance` to the smallest sums from `rows`, each from its own distance; entries are added as they are needed.
+
+    Parameters
+    ----------
+    out : Csr
+    width : float
+        Of a slot; see `slot_width`.
+    rows : index width [S]
+        Each once.
+    distance : uint64 or float64 [V]
+    """
     arcs = unsigned(out.offsets), unsigned(out.indices), frozen(out.weights)
-    most_arcs = int(np.diff(out.offsets).max())
-    entries = _Entries(np.zeros(2, arcs[1].dtype), np.zeros(2, distance.dtype), np.zeros(2, np.uint64)).grown(graph.num_vertices)
+    entries = _Entries(np.zeros(2, arcs[1].dtype), np.zeros(2, distance.dtype), np.zeros(2, np.uint64)).grown(len(distance))
     buckets = np.zeros(_PLACES * _LEVELS, np.uint64)
-    state = np.array([0, 2, 0], np.uint64)
-    distance[source], entries.rows[1], buckets[0] = 0, source, 1
-    while not _shorten(*arcs, distance, 1 / _slot_width(out.weights), *entries, buckets, state):
-        entries = entries.grown(most_arcs)
+    state = np.array([0, 1, 0], np.uint64)
+    _start(rows, distance, 1 / width, *entries, buckets, state)
+    while not _shorten(*arcs, distance, 1 / width, *entries, buckets, state):
+        entries = entries.grown(int(np.diff(out.offsets).max()))
 
 
-def _slot_width(weights: Array) -> float:
+def slot_width(weights: Array) -> float:
     """Length that only a few of the positive weights are below, judged by a sample."""
     sample = weights[:: max(1, len(weights) // _SAMPLE)].astype(np.float64)
     positive = sample[(sample > 0) & np.isfinite(sample)]
@@ -76,6 +92,16 @@ def _slot_width(weights: Array) -> float:
 
 # The places of `state`: the slot that is scanned, the first entry never used, the first of the list of entries to use again.
 _NOW, _UNUSED, _FREE = 0, 1, 2
+
+
+@njit(cache=True, nogil=True)
+def _start(sources, distance, slots, rows, lengths, after, buckets, state):  # type: ignore[no-untyped-def]
+    """Enter the sources with their distances."""
+    for row in sources:
+        entry = state[_UNUSED]
+        state[_UNUSED] += np.uint64(1)
+        rows[entry], lengths[entry] = row, distance[row]
+        _put(buckets, after, entry, _bucket(distance[row], slots, np.int64(0)))
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,52 @@
+"""Breadth-first search over shards."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels.answers import Paths
+from kernels.backend import require_numpy
+from kernels.graph import UNREACHED
+from kernels.sharded.communicator import Communicator
+from kernels.sharded.halo import Halo
+from kernels.sharded.hops import FAR, count_hops
+from kernels.sharded.predecessors import predecessors
+from kernels.sharded.shard import Part, Shard
+
+
+def bfs(shard: Shard, communicator: Communicator, source_row: int) -> Part[Paths]:
+    """Count the hops from `source_row` to every own row; weights are not read. A collective.
+
+    Parameters
+    ----------
+    shard : Shard
+    communicator : Communicator
+    source_row : int
+        Row of the whole graph.
+
+    Returns
+    -------
+    Part[Paths]
+        `distance` is int64.
+
+    Raises
+    ------
+    IndexError
+        If `source_row` is no row of the graph.
+    TypeError
+        If the shard's arrays belong to a backend without this kernel.
+    PeerLost
+        See `Communicator`.
+    """
+    require_numpy(shard.out, "bfs over shards")
+    shard.require_row(source_row)
+    halo = Halo(shard, communicator)
+    hops = np.full(len(shard.local_rows), FAR)
+    starts = shard.own_numbers(source_row)
+    hops[starts] = 0
+    supersteps = count_hops(halo, shard.local_out, hops, starts)
+    distance = hops[: len(shard.ids)]
+    distance[distance == FAR] = UNREACHED
+    ones = np.broadcast_to(np.int64(1), shard.out.indices.shape), np.broadcast_to(np.int64(1), shard.into.indices.shape)
+    predecessor, _ = predecessors(halo, source_row, distance, ones)
+    return Part(Paths(source_row, distance, predecessor), supersteps)
