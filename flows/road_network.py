@@ -5,6 +5,8 @@ from __future__ import annotations
 from prefect import flow
 
 from flows.tasks import draw, ingest, lay_out, prove_all, publish, read_run, run_name, run_stages, show
+from pipeline.backend import choose
+from pipeline.cluster import started
 from pipeline.config import Choice
 from pipeline.manifest import Folder
 from pipeline.stages import require_sources
@@ -25,16 +27,16 @@ def road_network(run: str = "conf/runs/new-york.toml", sources: list[int] | None
         Where it computes, instead of the file's: `cpu`, `gpu`, or `auto`, the GPU where there is one.
     """
     config = read_run(run, "windowed", sources=sources, backend=backend)  # neighbours on the map stay neighbours in memory
-    with workspace(config.output) as work:
+    with workspace(config.output) as work, started(config.cluster, choose(config.backend)) as cluster:
         edges = ingest(config.graph, work)
         graph = lay_out(config, edges, work)
         require_sources(graph, config.sources)
-        distances = run_stages(config, graph, ("bfs", "sssp"), work)
-        forest = run_stages(config, graph, ("mst",), work)
-        components = run_stages(config, graph, ("wcc", "scc"), work)
-        ranks = run_stages(config, graph, ("pagerank",), work)
+        distances = run_stages(config, graph, ("bfs", "sssp"), work, cluster)
+        forest = run_stages(config, graph, ("mst",), work, cluster)
+        components = run_stages(config, graph, ("wcc", "scc"), work, cluster)
+        ranks = run_stages(config, graph, ("pagerank",), work, cluster)
         answers = distances + forest + components + ranks
-        proofs = prove_all(config, graph, answers, work)
+        proofs = prove_all(config, graph, answers, work, cluster)
         report = draw(config, edges, graph, answers, proofs, work)
         published = publish(config, edges, graph, answers, proofs, report)
         show(published)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from prefect import flow
 
 from flows.tasks import draw, ingest, lay_out, prove_all, publish, read_run, run_name, run_stages, show
+from pipeline.backend import choose
+from pipeline.cluster import started
 from pipeline.config import Choice
 from pipeline.manifest import Folder
 from pipeline.stages import require_sources
@@ -27,16 +29,16 @@ def social_network(
         Where it computes, instead of the file's: `cpu`, `gpu`, or `auto`, the GPU where there is one.
     """
     config = read_run(run, "degree", sources=sources, backend=backend)  # the few that everybody knows come first
-    with workspace(config.output) as work:
+    with workspace(config.output) as work, started(config.cluster, choose(config.backend)) as cluster:
         edges = ingest(config.graph, work)
         graph = lay_out(config, edges, work)
         require_sources(graph, config.sources)
-        circles = run_stages(config, graph, ("wcc", "scc"), work)
-        proofs = prove_all(config, graph, circles, work)  # cheap, so a graph gone wrong stops here
-        handshakes = run_stages(config, graph, ("bfs", "sssp"), work)
-        backbone = run_stages(config, graph, ("mst",), work)
-        ranks = run_stages(config, graph, ("pagerank",), work)
-        proofs += prove_all(config, graph, handshakes + backbone + ranks, work)
+        circles = run_stages(config, graph, ("wcc", "scc"), work, cluster)
+        proofs = prove_all(config, graph, circles, work, cluster)  # cheap, so a graph gone wrong stops here
+        handshakes = run_stages(config, graph, ("bfs", "sssp"), work, cluster)
+        backbone = run_stages(config, graph, ("mst",), work, cluster)
+        ranks = run_stages(config, graph, ("pagerank",), work, cluster)
+        proofs += prove_all(config, graph, handshakes + backbone + ranks, work, cluster)
         answers = circles + handshakes + backbone + ranks
         report = draw(config, edges, graph, answers, proofs, work)
         published = publish(config, edges, graph, answers, proofs, report)

@@ -24,6 +24,7 @@ import pipeline.stages
 import pipeline.verify
 from flows.embedded import guard_embedded_server
 from pipeline.backend import choose
+from pipeline.cluster import Cluster
 from pipeline.config import GraphConfig, RunConfig, StageName, load_run
 from pipeline.manifest import Folder
 
@@ -68,17 +69,17 @@ def lay_out(run: RunConfig, edges: Folder, work: Path) -> Folder:
 
 
 @step("stage", run_name="{stage}")
-def run_stage(run: RunConfig, graph: Folder, stage: StageName, work: Path) -> Folder:
+def run_stage(run: RunConfig, graph: Folder, stage: StageName, work: Path, cluster: Cluster) -> Folder:
     """Run one algorithm and write its table."""
     log.info("%s: started", stage)
-    return pipeline.stages.run_stage(graph, stage, run.sources, work, choose(run.backend))
+    return pipeline.stages.run_stage(graph, stage, run.sources, work, choose(run.backend), cluster)
 
 
 @step("certificate", run_name="certificate of {answer.manifest.step}")
-def prove(run: RunConfig, graph: Folder, answer: Folder, work: Path) -> Folder:
+def prove(run: RunConfig, graph: Folder, answer: Folder, work: Path, cluster: Cluster) -> Folder:
     """Prove an answer's table, and compare it with the oracle where the run asks for it."""
     log.info("proof-%s: started", answer.manifest.step)
-    return pipeline.verify.prove(graph, answer, run.oracle, work, choose(run.backend))
+    return pipeline.verify.prove(graph, answer, run.oracle, work, choose(run.backend), cluster)
 
 
 @step("report")
@@ -104,14 +105,14 @@ def show(published: Folder) -> None:
     flows.artifacts.show(published)
 
 
-def run_stages(run: RunConfig, graph: Folder, stages: Sequence[StageName], work: Path) -> list[Folder]:
+def run_stages(run: RunConfig, graph: Folder, stages: Sequence[StageName], work: Path, cluster: Cluster) -> list[Folder]:
     """Run those of `stages` that the run asks for."""
-    return [run_stage(run, graph, stage, work) for stage in stages if stage in run.stages]
+    return [run_stage(run, graph, stage, work, cluster) for stage in stages if stage in run.stages]
 
 
-def prove_all(run: RunConfig, graph: Folder, answers: Sequence[Folder], work: Path) -> list[Folder]:
+def prove_all(run: RunConfig, graph: Folder, answers: Sequence[Folder], work: Path, cluster: Cluster) -> list[Folder]:
     """Prove every answer."""
-    return [prove(run, graph, answer, work) for answer in answers]
+    return [prove(run, graph, answer, work, cluster) for answer in answers]
 
 
 def read_run(path: str, order: str, **changes: Any) -> RunConfig:

@@ -49,6 +49,7 @@ def run(
     order: str | None = None,
     oracle: Annotated[bool | None, Parameter(negative="")] = None,
     backend: str | None = None,
+    cluster: str | None = None,
 ) -> None:
     """Run a configuration, or any graph file directly.
 
@@ -84,12 +85,14 @@ def run(
         Also compare every answer with a second solver.
     backend
         cpu, gpu, or auto (default): the GPU where there is one. The tables are the same.
+    cluster
+        none (default); local: Dask workers on this machine; or the address of a Dask scheduler.
     """
     config = _config(
         graph,
         {"source": graph, "directed": directed, "format": format, "coordinates": coordinates, "sha256": sha256},
         {"output": out, "stages": _listed(stages), "sources": source, "oracle": oracle, "backend": backend},
-        order,
+        {"layout": {"order": order}, "cluster": {"scheduler": cluster}},
     )
     from pipeline.run import run as run_all
 
@@ -113,19 +116,22 @@ def main() -> None:
         sys.exit(1)
 
 
-def _config(target: str, graph: dict[str, Any], top: dict[str, Any], order: str | None) -> RunConfig:
+def _config(target: str, graph: dict[str, Any], top: dict[str, Any], tables: dict[str, dict[str, Any]]) -> RunConfig:
     from pipeline.config import load_run, run_config
     from pipeline.errors import BadConfig
 
-    graph = {key: value for key, value in graph.items() if value is not None}
-    top = {key: value for key, value in top.items() if value is not None}
-    layout = {} if order is None else {"order": order}
+    graph, top = _given(graph), _given(top)
+    tables = {name: _given(table) for name, table in tables.items()}
     if target.endswith(".toml"):
         del graph["source"]
-        return load_run(Path(target), {"graph": graph, "layout": layout}, **top)
+        return load_run(Path(target), {"graph": graph, **tables}, **top)
     if "output" not in top:
         raise BadConfig("--out DIR is missing: where the tables of a graph file go")
-    return run_config("options", graph=graph, layout=layout, **top)
+    return run_config("options", graph=graph, **tables, **top)
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if value is not None}
 
 
 def _listed(names: str | None) -> list[str] | None:

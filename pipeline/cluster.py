@@ -1,34 +1,289 @@
-"""Where a stage's independent pieces run: over the cores of this machine or one by one on its GPU, in bounded memory."""
+"""Where the independent pieces of a step run: over the threads of this process, or over Dask workers.
+
+A graph is placed once a worker, opened from its folder and never sent. What Dask is told about faults stands here, whole:
+a piece whose worker dies is given to another, so a piece must be free to run twice, also at the same time.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from tempfile import TemporaryDirectory
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kernels.backend import cores
-from pipeline.backend import Backend
+from kernels.graph import Graph
+from pipeline.backend import Backend, open_on
+from pipeline.config import ClusterConfig
+from pipeline.errors import BadConfig, ClusterLost
+from pipeline.manifest import Folder, code_version
 
+if TYPE_CHECKING:
+    import distributed
+    from distributed import Client, Security
+
+log = logging.getLogger(__name__)
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+_LOOK = 1.0  # seconds between two looks at the scheduler
+_CLOSE = 10.0  # seconds that workers have to end by themselves
 
 
-def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], backend: Backend) -> Iterator[Result]:
-    """Yield `function(item)` in the items' order: on the CPU by one thread a core, on a GPU one after the other.
+@dataclass(frozen=True)
+class Place:
+    """Where a piece runs: the graph as it lies there, and how many threads the piece may take."""
 
-    The CPU's kernels release the interpreter's lock; a GPU's take the whole of it. At most one result a core waits to be
-    taken, so memory does not grow with the number of items. The first exception ends the iteration.
+    graph: Graph
+    backend: Backend
+    threads: int
+
+
+class Cluster(Protocol):
+    """Something that runs pieces."""
+
+    def map(
+        self, function: Callable[[Place, Item], Result], graph: Folder, backend: Backend, items: Sequence[Item]
+    ) -> Iterator[Result]:
+        """Yield `function(place, item)` in the items' order; the first exception ends it. A piece may be run more than once."""
+        ...
+
+
+class Here:
+    """The threads of this process, one a core; on a GPU one piece after the other."""
+
+    def map(
+        self, function: Callable[[Place, Item], Result], graph: Folder, backend: Backend, items: Sequence[Item]
+    ) -> Iterator[Result]:
+        """See `Cluster.map`. Few pieces share the cores."""
+        threads = cores() if backend == "cpu" else 1  # the CPU's kernels release the interpreter's lock; a GPU's take all of it
+        at_once = max(1, min(threads, len(items)))
+        place = Place(open_on(graph, backend), backend, threads // at_once)
+        yield from map_in_order(partial(function, place), items, at_once)
+
+
+HERE = Here()
+
+
+def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+    """Yield `function(item)` in the items' order, by that many threads.
+
+    At most one result a thread waits to be taken, so memory does not grow with the number of items. The first exception ends
+    the iteration.
     """
-    if backend == "gpu":
+    if threads == 1:
         yield from map(function, items)
         return
-    workers = cores()
-    with ThreadPoolExecutor(workers) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[Result]] = deque()
         for item in items:
-            if len(waiting) == workers:
+            if len(waiting) == threads:
                 yield waiting.popleft().result()
             waiting.append(pool.submit(function, item))
         while waiting:
             yield waiting.popleft().result()
+
+
+@contextmanager
+def started(config: ClusterConfig, backend: Backend) -> Iterator[Cluster]:
+    """The cluster of a run, closed however the run ends.
+
+    Raises
+    ------
+    ClusterLost
+        No scheduler answers at the address, or it has no worker, within the deadline.
+    BadConfig
+        Local workers are asked for on a GPU, or a TLS file cannot be read.
+    """
+    if config.scheduler == "none":
+        yield HERE
+        return
+    if config.scheduler == "local" and backend == "gpu":
+        raise BadConfig("cluster: local workers compute on the CPU; for GPUs name a scheduler whose workers have one each")
+    import dask
+    import distributed  # noqa: F401
+
+    # After the import, which sets a level of its own.
+    logging.getLogger("distributed").setLevel(logging.ERROR)  # what matters of its warnings, we say
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set(_settings(config)))
+        client = stack.enter_context(_client(config))
+        _await_workers(client, config)
+        threads: dict[str, int] = client.nthreads()
+        log.info("cluster: %d workers, %d threads; dashboard %s", len(threads), sum(threads.values()), client.dashboard_link)
+        yield Workers(client, config)
+
+
+class Workers:
+    """The workers of a Dask scheduler. All of them have to see the graph's folder at the same path."""
+
+    def __init__(self, client: Client, config: ClusterConfig) -> None:
+        self._client = client
+        self._address = config.scheduler
+        self._deadline = config.deadline
+
+    def map(
+        self, function: Callable[[Place, Item], Result], graph: Folder, backend: Backend, items: Sequence[Item]
+    ) -> Iterator[Result]:
+        """See `Cluster.map`. Results wait on their workers, so they are to be small.
+
+        Raises
+        ------
+        ClusterLost
+            A piece cost more workers than it may; or for the deadline the scheduler did not answer, or had no worker.
+        """
+        run = partial(_run, function, graph, backend, code_version())
+        # An error of a piece would come again; what may pass, as a full disk, is for the step's caller to try again.
+        futures = deque(self._client.map(run, list(items), key=_name(function), pure=False, retries=0))
+        try:
+            while futures:
+                yield self._result(futures[0])
+                futures.popleft()
+        finally:
+            if self._client.status == "running":
+                self._client.cancel(list(futures))
+
+    def _result(self, future: distributed.Future[Result]) -> Result:
+        from distributed import KilledWorker
+
+        heard = time.monotonic()
+        while True:
+            try:
+                return future.result(_LOOK)
+            except Exception as error:
+                if isinstance(error, KilledWorker):
+                    raise ClusterLost(f"cluster: one piece of work cost {error.allowed_failures + 1} workers") from None
+                if self._status(future) == "error":
+                    raise  # the piece's own
+                if self._status(future) == "cancelled":
+                    raise ClusterLost(f"cluster: the connection to the scheduler {self._address} broke") from None
+            silence = self._silence()
+            if silence is None:
+                heard = time.monotonic()
+            elif time.monotonic() - heard > self._deadline:
+                raise ClusterLost(f"cluster: the scheduler {self._address} {silence} for {self._deadline:g} s")
+
+    def _status(self, future: Any) -> str:
+        status: str = future.status
+        return "cancelled" if status == "lost" or self._client.status != "running" else status
+
+    def _silence(self) -> str | None:
+        """What is wrong with the scheduler, if something is."""
+
+        async def ask() -> bool:
+            scheduler = self._client.scheduler
+            return bool(scheduler and await asyncio.wait_for(scheduler.ncores(), self._deadline))
+
+        try:
+            return None if self._client.sync(ask) else "had no worker"
+        except OSError:
+            return "did not answer"
+
+
+def _run(function: Callable[[Place, Item], Result], graph: Folder, backend: Backend, code: str, item: Item) -> Result:
+    """Run a piece on a worker, by one thread: a worker takes as many pieces at a time as it has threads."""
+    if code_version() != code:
+        raise BadConfig("cluster: a worker has other code than this run; install the same everywhere")
+    return function(Place(_placed(graph, backend), backend, 1), item)
+
+
+_graphs: dict[tuple[str, Backend], Graph] = {}  # of this worker; the last one alone
+_placing = Lock()
+
+
+def _placed(graph: Folder, backend: Backend) -> Graph:
+    with _placing:
+        key = graph.digest, backend
+        if key not in _graphs:
+            if not graph.path.exists():
+                raise BadConfig(
+                    f"cluster: a worker does not see {graph.path}; the output folder must be one that all hosts share"
+                )
+            _graphs.clear()  # first, so that there is room
+            _graphs[key] = open_on(graph, backend)
+        return _graphs[key]
+
+
+def _settings(config: ClusterConfig) -> dict[str, Any]:
+    """What Dask is told, here and in local workers. A scheduler elsewhere has its own: docs/operations.md."""
+    silence = f"{config.deadline:g}s"
+    return {
+        "distributed.scheduler.allowed-failures": config.lost_workers,
+        "distributed.scheduler.no-workers-timeout": silence,
+        "distributed.scheduler.worker-ttl": silence,
+        "distributed.comm.timeouts.connect": silence,
+        "distributed.comm.timeouts.tcp": silence,
+        "distributed.comm.require-encryption": config.scheduler == "local" or config.scheduler.startswith("tls:"),
+        # A worker's memory is a mapped graph and arrays in use: nothing that could be spilled, or that a pause would free.
+        "distributed.worker.memory.target": False,
+        "distributed.worker.memory.spill": False,
+        "distributed.worker.memory.pause": False,
+        "distributed.worker.memory.terminate": 0.95,
+        "distributed.scheduler.preload": [],  # no code that somebody's files in the home folder name
+        "distributed.worker.preload": [],
+        "distributed.nanny.preload": [],
+    }
+
+
+@contextmanager
+def _client(config: ClusterConfig) -> Iterator[Client]:
+    from distributed import Client, LocalCluster
+
+    security = _security(config)
+    with ExitStack() as stack:
+        if config.scheduler == "local":
+            target = stack.enter_context(
+                LocalCluster(
+                    n_workers=config.workers or cores(), threads_per_worker=config.threads, memory_limit=config.memory,
+                    host="127.0.0.1", dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0",
+                    protocol="tls://", security=security,
+                    local_directory=stack.enter_context(TemporaryDirectory(prefix="graphmill-")),
+                )
+            )  # fmt: skip
+        else:
+            target = config.scheduler
+        try:
+            client = Client(target, security=security, timeout=config.deadline, set_as_default=False)
+        except OSError as error:
+            raise ClusterLost(f"cluster: no scheduler answers at {config.scheduler}: {error}") from None
+        try:
+            yield client
+        finally:
+            client.close(_CLOSE)
+
+
+def _security(config: ClusterConfig) -> Security:
+    """Both sides show a certificate. A local cluster makes its own: other users of the machine reach loopback, too."""
+    from distributed import Security
+
+    if config.scheduler == "local":
+        made: Security = Security.temporary()
+        return made
+    if config.scheduler.startswith("tcp:"):
+        return Security()
+    files = {"tls_ca_file": config.tls_ca, "tls_client_cert": config.tls_cert, "tls_client_key": config.tls_key}
+    for path in files.values():
+        if path is None or not path.is_file():
+            raise BadConfig(f"cluster: {path}: no such file")
+    return Security(require_encryption=True, **{name: str(path) for name, path in files.items()})
+
+
+def _await_workers(client: Client, config: ClusterConfig) -> None:
+    try:
+        client.wait_for_workers(1, timeout=config.deadline)
+    except TimeoutError:
+        raise ClusterLost(f"cluster: {config.scheduler} has no worker for {config.deadline:g} s") from None
+
+
+def _name(function: Callable[..., Any]) -> str:
+    """What the dashboard calls a piece."""
+    while isinstance(function, partial):
+        function = function.func
+    return function.__name__.strip("_")

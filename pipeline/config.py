@@ -5,6 +5,7 @@ Paths in a file are relative to that file; `graph` in a run file is either a tab
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 import tomllib
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError, field_validator, model_validator
 
 from pipeline.errors import BadConfig
 
@@ -22,6 +23,7 @@ StageName = Literal["bfs", "sssp", "mst", "wcc", "scc", "pagerank"]
 STAGES: tuple[StageName, ...] = get_args(StageName)
 MIB = 2**20
 _URL = re.compile("[a-zA-Z][a-zA-Z0-9+.-]+:/")
+_ADDRESS = re.compile(r"(?P<scheme>tls|tcp)://(?P<host>\[[0-9a-fA-F:]+\]|[^\s:/@\[\]]+):\d{1,5}")
 _PASSWORD = re.compile(r"://[^/?#]*:[^/?#]+@")  # in any link of a chained URL, too
 
 
@@ -129,6 +131,53 @@ class LayoutConfig(Model):
     shards: PositiveInt = 1
 
 
+class ClusterConfig(Model):
+    """Where the pieces of stages and proofs run; `pipeline.cluster` says what Dask is told.
+
+    Attributes
+    ----------
+    scheduler : str
+        `none`: threads of this process. `local`: processes of this machine, on loopback, started for the run. Else the address
+        of a running Dask scheduler, `tls://HOST:PORT`; `tcp://` is for loopback alone.
+    workers : int
+        Local processes; 0 takes one a core.
+    threads : int
+        Pieces at a time in a local process.
+    memory : str
+        What a local process may take before it is ended, such as `4 GiB`; `auto` takes its share of the machine.
+    lost_workers : int
+        How many workers may die of one piece before the stage fails. A scheduler at an address has a limit of its own.
+    deadline : float
+        Seconds of silence after which a worker, all workers or the scheduler are lost.
+    tls_ca, tls_cert, tls_key : Path or None
+        PEM files of a `tls://` address: who signs, and this side's certificate and key.
+    """
+
+    scheduler: str = "none"
+    workers: NonNegativeInt = 0
+    threads: PositiveInt = 1
+    memory: str = Field(default="auto", pattern=r"^(auto|\d+(\.\d+)? ?([kMGT]i?)?B)$")
+    lost_workers: NonNegativeInt = 3
+    deadline: float = Field(default=60.0, gt=0, allow_inf_nan=False)
+    tls_ca: Path | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+
+    @model_validator(mode="after")
+    def _safe(self) -> ClusterConfig:
+        """Dask comms carry pickles: who reaches a scheduler runs code as its user."""
+        if self.scheduler in {"none", "local"}:
+            return self
+        address = _ADDRESS.fullmatch(self.scheduler)
+        if not address:
+            raise ValueError("scheduler: neither none nor local nor an address like tls://HOST:8786")
+        if address["scheme"] == "tcp" and not _is_loopback(address["host"]):
+            raise ValueError("scheduler: an address beyond loopback must be tls://")
+        if address["scheme"] == "tls" and not (self.tls_ca and self.tls_cert and self.tls_key):
+            raise ValueError("scheduler: a tls:// address needs tls_ca, tls_cert and tls_key")
+        return self
+
+
 class RunConfig(Model):
     """One run: a graph, its layout, the stages, and where the tables go.
 
@@ -146,6 +195,8 @@ class RunConfig(Model):
         Where layout, stages and proofs run: `cpu`, `gpu`, or `auto`, the GPU where there is one. The tables do not depend on it.
     keep : int
         How many runs stay in the output folder; 0 keeps all.
+    cluster : ClusterConfig
+        Where the pieces of stages and proofs run. The tables do not depend on it.
     """
 
     graph: GraphConfig
@@ -156,6 +207,7 @@ class RunConfig(Model):
     oracle: bool = False
     backend: Choice = "auto"
     keep: NonNegativeInt = 0
+    cluster: ClusterConfig = ClusterConfig()
 
     @field_validator("output")
     @classmethod
@@ -185,6 +237,8 @@ def load_run(path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, 
         content["graph"] = _anchored(_read_toml(graph_path), graph_path.parent)
     elif isinstance(graph, dict):
         content["graph"] = _anchored(graph, path.parent)
+    if isinstance(content.get("cluster"), dict):
+        content["cluster"] = _anchored(content["cluster"], path.parent)
     for name, table in (tables or {}).items():
         if isinstance(content.get(name, {}), dict):
             content[name] = {**content.get(name, {}), **table}
@@ -218,7 +272,15 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise BadConfig(f"{path}: {error}") from None
 
 
-def _anchored(graph: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Make the relative paths of a graph's table relative to its file's folder."""
-    local = {key: graph[key] for key in ("source", "coordinates") if isinstance(graph.get(key), str) and "://" not in graph[key]}
-    return graph | {key: os.path.normpath(folder / value) for key, value in local.items()}
+def _anchored(table: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Make the relative paths of a table relative to its file's folder."""
+    paths = ("source", "coordinates", "tls_ca", "tls_cert", "tls_key")
+    local = {key: table[key] for key in paths if isinstance(table.get(key), str) and "://" not in table[key]}
+    return table | {key: os.path.normpath(folder / value) for key, value in local.items()}
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"

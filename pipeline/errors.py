@@ -40,5 +40,9 @@ class ProofFailed(GraphmillError):
     """A certificate or an oracle contradicts an answer. Nothing is published."""
 
 
+class ClusterLost(GraphmillError):
+    """The scheduler, or more workers than a piece may cost, are gone. Nothing is written."""
+
+
 class Busy(GraphmillError):
     """Another run works in the same output folder."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pipeline.backend import choose
+from pipeline.cluster import started
 from pipeline.config import RunConfig
 from pipeline.ingest import ingest
 from pipeline.layout import lay_out
@@ -17,11 +18,11 @@ from pipeline.workspace import workspace
 def run(config: RunConfig) -> Folder:
     """Ingest, lay out, answer, prove, report and publish; return the published run. Raises GraphmillError."""
     name, backend = config.graph.title, choose(config.backend)
-    with workspace(config.output) as work:
+    with workspace(config.output) as work, started(config.cluster, backend) as cluster:
         edges = ingest(config.graph, work)
         graph = lay_out(edges, config.layout, work, backend)
         require_sources(graph, config.sources)
-        answers = [run_stage(graph, stage, config.sources, work, backend) for stage in config.stages]
-        proofs = [prove(graph, answer, config.oracle, work, backend) for answer in answers]
+        answers = [run_stage(graph, stage, config.sources, work, backend, cluster) for stage in config.stages]
+        proofs = [prove(graph, answer, config.oracle, work, backend, cluster) for answer in answers]
         report = draw(name, edges, graph, answers, proofs, work, backend)
         return publish(config.output, name, edges, graph, answers, proofs, report, config.keep, backend)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
+from tempfile import TemporaryDirectory
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +18,8 @@ import pyarrow as pa
 from kernels.graph import ID, NO_ROW, Graph
 from pipeline import tables
 from pipeline.answer_tables import COMPONENTS, FOREST, PATHS, RANKS, Form, rows_of
-from pipeline.backend import Backend, open_on, wait_for
-from pipeline.cluster import map_in_order
+from pipeline.backend import Backend, wait_for
+from pipeline.cluster import HERE, Cluster, Place, map_in_order
 from pipeline.config import StageName
 from pipeline.errors import BadInput, BadSource
 from pipeline.manifest import Folder, make
@@ -63,7 +66,9 @@ BY_NAME: dict[StageName, Stage] = {
 }
 
 
-def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], work: Path, backend: Backend = "cpu") -> Folder:
+def run_stage(
+    graph: Folder, stage: StageName, sources: Sequence[int], work: Path, backend: Backend = "cpu", cluster: Cluster = HERE
+) -> Folder:
     """Run one algorithm and write its table.
 
     Parameters
@@ -76,6 +81,8 @@ def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], work: Pat
         External ids, for the stages that have sources; empty takes `default_source`.
     backend : {"cpu", "gpu"}
         Where the kernel runs. The table is the same, and so is the step's key, but for a stage that is not `exact`.
+    cluster : Cluster
+        Who writes the files of the table, each a piece of work. The table is the same.
 
     Returns
     -------
@@ -88,6 +95,8 @@ def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], work: Pat
         A source is not in the graph.
     BadInput
         The weights are so large that a sum of them does not fit 64 bits.
+    ClusterLost
+        As `cluster.map`.
     """
     described = BY_NAME[stage]
     asked: dict[str, Any] = {"sources": sorted(sources)} if described.has_sources else {}
@@ -95,28 +104,49 @@ def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], work: Pat
         asked["backend"] = backend
 
     def write(folder: Path) -> dict[str, Any]:
-        opened = open_on(graph, backend)
-        weight = graph.facts["weight"]
-        clock = Clock(backend)
-        facts: dict[str, Any] = {"backend": backend, "weight": weight}
-        solve = clock.timed(resolve_name(described.kernel))
-        schema = tables.schema(stage, weight)
-
-        def batch(*source: int) -> pa.RecordBatch:
-            return described.form.batch(opened, solve(opened, *source), schema)
-
+        facts: dict[str, Any] = {"backend": backend, "weight": graph.facts["weight"], "rows": 0, "seconds": 0.0}
+        pieces: list[list[int]] = [[]]
         if described.has_sources:
-            facts["sources"] = _existing(opened, asked["sources"])
-            batches = map_in_order(batch, rows_of(opened, np.array(facts["sources"], ID)).tolist(), backend)
-        else:
-            batches = iter([batch()])
-        try:
-            rows = tables.write(folder, stage, weight, batches)
-        except OverflowError as error:
-            raise BadInput(graph.path, f"{stage}: {error}") from error
-        return facts | {"rows": rows, "seconds": round(clock.seconds, 6)}
+            facts["sources"] = _existing(open_graph(graph), asked["sources"])
+            pieces = tables.by_file(facts["sources"], graph.facts["vertices"])
+        with TemporaryDirectory(prefix=f".{stage}-files-", dir=work) as attempts:
+            written = cluster.map(partial(_write_file, graph, stage, Path(attempts)), graph, backend, pieces)
+            for number, file in enumerate(written):
+                file.path.rename(folder / tables.file_name(number))
+                facts["rows"] += file.rows
+                facts["seconds"] = round(facts["seconds"] + file.seconds, 6)
+        return facts
 
     return make(work / stage, stage, {"graph": graph.digest}, asked, write)
+
+
+@dataclass(frozen=True)
+class _File:
+    path: Path
+    rows: int
+    seconds: float
+
+
+def _write_file(graph: Folder, stage: StageName, attempts: Path, place: Place, sources: list[int]) -> _File:
+    """Write one file of a table under a name that no other attempt has: one thought dead may still be writing."""
+    described, weight = BY_NAME[stage], graph.facts["weight"]
+    clock = Clock(place.backend)
+    solve = clock.timed(resolve_name(described.kernel))
+    schema = tables.schema(stage, weight)
+
+    def batch(*source: int) -> pa.RecordBatch:
+        return described.form.batch(place.graph, solve(place.graph, *source), schema)
+
+    if described.has_sources:
+        batches = map_in_order(batch, rows_of(place.graph, np.array(sources, ID)).tolist(), place.threads)
+    else:
+        batches = iter([batch()])
+    path = attempts / uuid4().hex
+    try:
+        rows = tables.write_file(path, stage, weight, batches)
+    except OverflowError as error:
+        raise BadInput(graph.path, f"{stage}: {error}") from error
+    return _File(path, rows, clock.seconds)
 
 
 def require_sources(graph: Folder, sources: Sequence[int]) -> None:

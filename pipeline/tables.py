@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 ROWS_PER_GROUP = 1_000_000
+ROWS_PER_FILE = 4_000_000  # of a table with sources: what a worker writes at a time, and writes again if it dies
 COORDINATES = "coordinates.parquet"  # of an edge list, as the source has them; the published table is sorted
 
 
@@ -76,11 +77,16 @@ def describe(table: str, weight: str | None) -> list[dict[str, str]]:
 
 
 def write(folder: Path, table: str, weight: str | None, batches: Iterable[pa.RecordBatch]) -> int:
+    """Write sorted batches as a table of one file; return the number of rows."""
+    return write_file(folder / file_name(0), table, weight, batches)
+
+
+def write_file(path: Path, table: str, weight: str | None, batches: Iterable[pa.RecordBatch]) -> int:
     """Write sorted batches as one Parquet file with page checksums; return the number of rows."""
     arrow = schema(table, weight)
     rows = 0
     with pq.ParquetWriter(
-        folder / "part-00000.parquet",
+        path,
         arrow,
         compression="zstd",
         use_dictionary=False,
@@ -93,6 +99,17 @@ def write(folder: Path, table: str, weight: str | None, batches: Iterable[pa.Rec
             writer.write_table(pa.Table.from_batches([batch], arrow), row_group_size=ROWS_PER_GROUP)
             rows += batch.num_rows
     return rows
+
+
+def file_name(number: int) -> str:
+    """Name of a file of a table, from 0 in the table's order."""
+    return f"part-{number:05d}.parquet"
+
+
+def by_file(sources: Sequence[int], num_vertices: int) -> list[list[int]]:
+    """The sources of each file of a `bfs` or `sssp` table: whole ones, in order, as many as fit; one file at the least."""
+    fit = max(1, ROWS_PER_FILE // max(1, num_vertices))
+    return [list(sources[first : first + fit]) for first in range(0, len(sources), fit)] or [[]]
 
 
 def files(folder: Path) -> list[Path]:

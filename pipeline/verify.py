@@ -19,8 +19,8 @@ from kernels.answers import Certificate
 from kernels.graph import Graph
 from pipeline import tables
 from pipeline.answer_tables import Form
-from pipeline.backend import Backend, open_on
-from pipeline.cluster import map_in_order
+from pipeline.backend import Backend
+from pipeline.cluster import HERE, Cluster, Place, map_in_order
 from pipeline.config import StageName
 from pipeline.errors import ProofFailed
 from pipeline.manifest import Folder, check, make
@@ -29,7 +29,7 @@ from pipeline.stages import BY_NAME
 TABLE_RULE = "the table has its schema, every vertex once and in order, and only ids of the graph"
 
 
-def prove(graph: Folder, answer: Folder, oracle: bool, work: Path, backend: Backend = "cpu") -> Folder:
+def prove(graph: Folder, answer: Folder, oracle: bool, work: Path, backend: Backend = "cpu", cluster: Cluster = HERE) -> Folder:
     """Check an answer's table against the stored graph.
 
     Parameters
@@ -40,6 +40,8 @@ def prove(graph: Folder, answer: Folder, oracle: bool, work: Path, backend: Back
         Also solve with a second solver, and compare.
     backend : {"cpu", "gpu"}
         Where the certificate and the oracle run; an oracle that has no solver for a GPU here runs on the CPU.
+    cluster : Cluster
+        Who reads the files of the table, each a piece of work.
 
     Returns
     -------
@@ -51,20 +53,21 @@ def prove(graph: Folder, answer: Folder, oracle: bool, work: Path, backend: Back
     ------
     ProofFailed
         With the first broken rule. Nothing is written.
+    ClusterLost
+        As `cluster.map`.
     """
     stage: StageName = answer.manifest.step  # type: ignore[assignment]
 
     def write(_: Path) -> dict[str, Any]:
         check(answer)
-        rules, seconds = _require(graph, answer, resolve_name(BY_NAME[stage].certificate), backend)
+        rules, seconds = _require(graph, answer, resolve_name(BY_NAME[stage].certificate), backend, cluster)
         facts: dict[str, Any] = {"stage": stage, "backend": backend, "holds": True, "oracle": None}
         facts |= {"rules": [TABLE_RULE, *rules], "seconds": seconds}
         if oracle:
-            from kernels.oracle import oracle as solve_again
             from kernels.oracle import solves_on_gpu
 
             where = backend if solves_on_gpu(graph.facts["arcs"]) else "cpu"
-            rules, seconds = _require(graph, answer, lambda opened, found: solve_again(opened, stage, found), where)
+            rules, seconds = _require(graph, answer, partial(_solve_again, stage), where, cluster)
             facts["oracle"] = {"rules": rules, "seconds": seconds}
         return facts
 
@@ -72,22 +75,50 @@ def prove(graph: Folder, answer: Folder, oracle: bool, work: Path, backend: Back
     return make(work / f"proof-{stage}", f"proof-{stage}", inputs, {"oracle": oracle}, write)
 
 
-def _require(graph: Folder, answer: Folder, prove: Callable[..., Certificate], backend: Backend) -> tuple[list[str], float]:
+def _solve_again(stage: StageName, graph: Graph, answer: Any) -> Certificate:
+    from kernels.oracle import oracle
+
+    return oracle(graph, stage, answer)
+
+
+def _require(
+    graph: Folder, answer: Folder, prove: Callable[..., Certificate], backend: Backend, cluster: Cluster
+) -> tuple[list[str], float]:
     """Rules by which `prove(graph, answer)` holds for every answer of a table, and seconds. Raises ProofFailed."""
-    opened = open_on(graph, backend)
     started = time.perf_counter()
     rules: tuple[str, ...] = ()
-    for verdict in map_in_order(lambda read: prove(opened, read()), _answers(opened, answer), backend):
-        rules = verdict.rules
-        if not verdict.holds:
-            raise ProofFailed(f"{answer.manifest.step}: {verdict.reason}")
+    for found in cluster.map(partial(_prove_file, answer, prove), graph, backend, _files(graph, answer)):
+        rules = found or rules
     return list(rules), round(time.perf_counter() - started, 6)
 
 
-def _answers(graph: Graph, answer: Folder) -> Iterator[Callable[[], Any]]:
-    """Readers of the answers that a table holds: one a source, or the only one."""
+def _files(graph: Folder, answer: Folder) -> list[tuple[Path, list[int]]]:
+    """Files of a table, and the sources that each is to have; none where there is but one answer. Raises ProofFailed."""
+    found = tables.files(answer.path)
+    pieces: list[list[int]] = [[]]
+    if "sources" in answer.facts:
+        pieces = tables.by_file(answer.facts["sources"], graph.facts["vertices"])
+    if len(found) != len(pieces):
+        raise ProofFailed(f"{answer.path}: {len(found)} files, where {len(pieces)} are due")
+    return list(zip(found, pieces, strict=True))
+
+
+def _prove_file(
+    answer: Folder, prove: Callable[..., Certificate], place: Place, piece: tuple[Path, list[int]]
+) -> tuple[str, ...]:
+    """Rules by which the answers of one file hold; none where there are none. Raises ProofFailed."""
+    rules: tuple[str, ...] = ()
+    readers = _answers(place.graph, answer, *piece)
+    for verdict in map_in_order(lambda read: prove(place.graph, read()), readers, place.threads):
+        rules = verdict.rules
+        if not verdict.holds:
+            raise ProofFailed(f"{answer.manifest.step}: {verdict.reason}")
+    return rules
+
+
+def _answers(graph: Graph, answer: Folder, path: Path, sources: list[int]) -> Iterator[Callable[[], Any]]:
+    """Readers of the answers that a file holds: one a source, or the only one."""
     stage: StageName = answer.manifest.step  # type: ignore[assignment]
-    (path,) = tables.files(answer.path)
     file = pq.ParquetFile(path, page_checksum_verification=True)
     expected = tables.schema(stage, answer.facts["weight"])
     if not file.schema_arrow.equals(expected):
@@ -96,7 +127,6 @@ def _answers(graph: Graph, answer: Folder) -> Iterator[Callable[[], Any]]:
     if not BY_NAME[stage].has_sources:
         yield lambda: form.read(graph, file.read())
         return
-    sources = answer.facts["sources"]
     if file.metadata.num_rows != len(sources) * graph.num_vertices:
         raise ProofFailed(f"{path}: {file.metadata.num_rows} rows for {len(sources)} sources of {graph.num_vertices} vertices")
     groups = tables.groups_of_a_source(graph.num_vertices)
