@@ -19,7 +19,7 @@ from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype
 from kernels.layout import shards
 
 Answer = TypeVar("Answer")
-_PIECE = 1 << 20  # rows of `rows_by_id` that are read at a time
+_PIECE = 1 << 16  # rows of `rows_by_id` that are read at a time
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,36 @@
+"""Run a sharded kernel on threads, and put its parts together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kernels.graph import OFFSET, Array, Graph
+from kernels.sharded.shard import Part, even_bounds, split
+from kernels.sharded.threads import run_ranks
+
+SIZES = (1, 2, 3, 4, 7, 8)
+DEADLINE = 60.0
+
+
+def on_shards(kernel: Callable[..., Part[Any]], graph: Graph, bounds: Array, *arguments: Any) -> list[Part[Any]]:
+    """The parts of all ranks, in rank order."""
+    shards = split(graph, bounds)
+    return run_ranks(len(shards), lambda ranks: kernel(shards[ranks.rank], ranks, *arguments), DEADLINE)
+
+
+def evenly(kernel: Callable[..., Part[Any]], graph: Graph, size: int, *arguments: Any) -> list[Part[Any]]:
+    """The parts of `size` ranks that have about equally many arcs."""
+    return on_shards(kernel, graph, even_bounds(graph, size), *arguments)
+
+
+def whole(parts: list[Part[Any]], name: str) -> Array:
+    """One array of the answer, of all rows."""
+    return np.concatenate([getattr(part.answer, name) for part in parts])
+
+
+def bounds_of(cuts: list[int], num_vertices: int) -> Array:
+    """Bounds from cuts in any order, which may repeat or leave the rows."""
+    return np.array([0, *sorted(min(cut, num_vertices) for cut in cuts), num_vertices], OFFSET)

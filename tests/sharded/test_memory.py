@@ -1,0 +1,80 @@
+"""No rank holds anything as long as the graph has vertices.
+
+With 32 ranks, one array of a number a vertex on each would be 32 such arrays. So all ranks together, whose own rows are the
+graph's, must not take much more than a single rank that has the whole graph. NumPy tells tracemalloc of every array; what the
+compiled loops allocate by themselves it does not see (the queue of `kernels.sharded.hops`, one entry an own row).
+"""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.graphs import grid
+from kernels.graph import OFFSET, Csr
+from kernels.sharded.bfs import bfs
+from kernels.sharded.pagerank import pagerank
+from kernels.sharded.shard import Part, assemble, even_bounds, split
+from kernels.sharded.sssp import sssp
+from kernels.sharded.threads import run_ranks
+from tests.sharded.ranks import DEADLINE, evenly
+
+RANKS = 32
+
+
+def peak(work: Callable[[], Any]) -> int:
+    """Bytes allocated at once by `work`."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def kept_v_long(shard, ranks, *arguments) -> Part[None]:  # type: ignore[no-untyped-def]
+    """What the test is to find: a rank that keeps a number a vertex until the others do."""
+    kept = np.zeros(shard.num_vertices)
+    parts = sssp(shard, ranks, *arguments)
+    ranks.gather(kept[:1])
+    return parts
+
+
+def growth(kernel: Callable[..., Any], *arguments: Any) -> float:
+    """Memory of 32 ranks over that of one, shards included, on a grid of which a rank has 5 lines and two as ghosts."""
+    graph = grid(160)
+    evenly(kernel, graph, 2, *arguments)  # compiles
+
+    def run(size: int) -> int:
+        shards = split(graph, even_bounds(graph, size))
+        return peak(lambda: run_ranks(size, lambda ranks: kernel(shards[ranks.rank], ranks, *arguments), DEADLINE))
+
+    return run(RANKS) / run(1)
+
+
+@pytest.mark.parametrize(("kernel", "arguments"), [(bfs, (7,)), (sssp, (7,)), (pagerank, (0.85, 1e-6, 5))])
+def test_all_ranks_together_take_little_more_than_one(kernel, arguments) -> None:  # type: ignore[no-untyped-def]
+    assert growth(kernel, *arguments) < 2
+
+
+def test_this_would_find_an_array_of_a_number_a_vertex() -> None:
+    assert growth(kept_v_long, 7) > 2
+
+
+def test_a_shard_is_made_without_an_array_of_all_rows(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    num_vertices = 4_000_000
+    np.save(tmp_path / "rows_by_id.npy", np.arange(num_vertices, dtype=np.int32)[::-1])
+    rows_by_id = np.load(tmp_path / "rows_by_id.npy", mmap_mode="r")
+    bounds = np.array([0, 1_000_000, 1_000_100, num_vertices], OFFSET)
+    path = Csr(np.arange(101, dtype=OFFSET), np.arange(1_000_001, 1_000_101, dtype=np.int32), None)
+    back = Csr(np.arange(101, dtype=OFFSET), np.arange(999_999, 1_000_099, dtype=np.int32), None)
+    ids = num_vertices - 1 - np.arange(1_000_000, 1_000_100)
+    shards = []
+    assert peak(lambda: shards.append(assemble(1, bounds, ids, rows_by_id, path, back))) < num_vertices
+    assert shards[0].ghosts.tolist() == [999_999, 1_000_100]
+    np.testing.assert_array_equal(shards[0].ghost_ranks, [num_vertices - 1_000_000, num_vertices - 1_000_101])
+    np.testing.assert_array_equal(shards[0].ranks, ids)

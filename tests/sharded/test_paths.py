@@ -1,0 +1,134 @@
+"""Paths over shards are the one-worker kernels', to the byte, for any number of shards."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.graphs import facebook, grid, new_york, random_digraph, wiki_vote
+from kernels import bfs as one_worker_bfs
+from kernels import sssp as one_worker_sssp
+from kernels.graph import Graph
+from kernels.sharded.bfs import bfs
+from kernels.sharded.shard import Part, split
+from kernels.sharded.sssp import sssp
+from kernels.sharded.threads import run_ranks
+from tests.answers import uncleaned
+from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
+from tests.sharded.ranks import DEADLINE, SIZES, bounds_of, evenly, on_shards, whole
+
+KERNELS = ((bfs, one_worker_bfs.bfs), (sssp, one_worker_sssp.sssp))
+
+
+def require_same(parts: list[Part], expected) -> None:  # type: ignore[no-untyped-def]
+    for name in ("distance", "predecessor"):
+        found, wanted = whole(parts, name), getattr(expected, name)
+        assert found.dtype == wanted.dtype
+        assert found.tobytes() == wanted.tobytes()
+    assert {part.answer.source for part in parts} == {expected.source}
+    assert len({part.supersteps for part in parts}) == 1
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("edges", [edges for edges in NAMED_GRAPHS if edges.ids], ids=lambda edges: edges.name)
+def test_named_graphs(edges: EdgeList, size: int) -> None:
+    few = len(edges.ids) < 200  # in disorder, a long path crosses a border at every row
+    order = random.Random(5).sample(edges.ids, len(edges.ids)) if few else edges.ids
+    for graph in (graph_of(edges, order), graph_of(edges, order, np.float64)):
+        for source in range(0, graph.num_vertices, graph.num_vertices // 3 + 1):
+            for kernel, expected in KERNELS:
+                require_same(evenly(kernel, graph, size, source), expected(graph, source))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15), st.integers(0, 3)), min_size=1, max_size=60),
+    st.booleans(),
+    st.sampled_from([np.int32, np.int64, np.float32, np.float64]),
+    st.lists(st.integers(0, 16), max_size=7),
+    st.randoms(use_true_random=False),
+)
+@settings(max_examples=150, deadline=None)
+def test_random_graphs_cut_anywhere(arcs, directed: bool, dtype: type, cuts: list[int], chance: random.Random) -> None:  # type: ignore[no-untyped-def]
+    edges = EdgeList("random", tuple(arcs), directed)
+    graph = uncleaned(edges, chance.sample(edges.ids, len(edges.ids)), dtype)
+    source = chance.randrange(graph.num_vertices)
+    for kernel, expected in KERNELS:
+        require_same(on_shards(kernel, graph, bounds_of(cuts, graph.num_vertices), source), expected(graph, source))
+
+
+@pytest.mark.parametrize("size", [2, 7])
+@pytest.mark.parametrize("make", [new_york, facebook, wiki_vote, lambda: random_digraph(1 << 13)])
+def test_real_and_generated_graphs(make, size: int) -> None:  # type: ignore[no-untyped-def]
+    graph = make()
+    source = graph.num_vertices // 3
+    for kernel, expected in KERNELS:
+        require_same(evenly(kernel, graph, size, source), expected(graph, source))
+
+
+def test_more_shards_than_vertices() -> None:
+    edges = EdgeList("two", ((4, 9, 3),))
+    graph = graph_of(edges)
+    for kernel, expected in KERNELS:
+        require_same(evenly(kernel, graph, 8, 0), expected(graph, 0))
+
+
+def zero_chain(length: int, order: list[int] | None = None) -> Graph:
+    """A long way of no length, with shortcuts, and a source beside it: predecessors along it go by steps, not by distances."""
+    arcs = [(i, i + 1, 0) for i in range(length)] + [(i, i + 50, 0) for i in range(0, length - 50, 97)] + [(length + 1, 0, 5)]
+    return graph_of(EdgeList("zero_chain", tuple(arcs), directed=False), order)
+
+
+@pytest.mark.parametrize("length", [30, 1000])
+def test_arcs_of_no_length(length: int) -> None:
+    vertices = list(range(length + 2))
+    for order in (vertices, vertices[::-1], random.Random(length).sample(vertices[:32], 32) + vertices[32:]):
+        graph = zero_chain(length, order)
+        source = order.index(length + 1)
+        require_same(evenly(sssp, graph, 4, source), one_worker_sssp.sssp(graph, source))
+
+
+def test_a_road_network_takes_few_supersteps() -> None:
+    """A path in the order of its rows crosses each border once; a level at a time it would take 2000."""
+    path = graph_of(EdgeList("path", tuple((i, i + 1, 2) for i in range(2000)), directed=False))
+    assert [evenly(kernel, path, 4, 0)[0].supersteps for kernel, _ in KERNELS] == [4, 4]
+    roads = grid(120)
+    require_same(evenly(bfs, roads, 4, 40), one_worker_bfs.bfs(roads, 40))
+    assert evenly(bfs, roads, 4, 40)[0].supersteps <= 8  # the grid has 199 levels from there
+    assert evenly(sssp, roads, 4, 40)[0].supersteps <= 20
+    assert evenly(sssp, zero_chain(3000), 4, 3001)[0].supersteps <= 12
+
+
+def test_a_social_network_takes_as_many_supersteps_as_levels() -> None:
+    graph = facebook()
+    parts = evenly(bfs, graph, 4, 0)
+    assert parts[0].supersteps == int(whole(parts, "distance").max()) + 1
+
+
+@pytest.mark.parametrize(("dtype", "weight"), [(np.int64, 2**62), (np.float64, 1.5e308), (np.int64, 2**63 - 1)])
+def test_a_distance_that_does_not_fit_is_refused_by_all_ranks(dtype: type, weight: float) -> None:
+    graph = graph_of(EdgeList("too_far", tuple((i, i + 1, weight) for i in range(8)), directed=False), dtype=dtype)
+    shards = split(graph, np.array([0, 2, 4, 6, 9]))
+
+    def attempt(ranks):  # type: ignore[no-untyped-def]
+        with pytest.raises(OverflowError, match="a distance exceeds the largest"):
+            sssp(shards[ranks.rank], ranks, 0)
+        return True
+
+    assert run_ranks(4, attempt, DEADLINE) == [True] * 4
+
+
+def test_the_largest_distance_fits() -> None:
+    graph = graph_of(EdgeList("just", ((0, 1, 2**62), (1, 2, 2**62 - 1))))
+    require_same(evenly(sssp, graph, 3, 0), one_worker_sssp.sssp(graph, 0))
+    assert whole(evenly(sssp, graph, 3, 0), "distance").tolist() == [0, 2**62, 2**63 - 1]
+
+
+@pytest.mark.parametrize("kernel", [bfs, sssp])
+@pytest.mark.parametrize("row", [-1, 7])
+def test_a_source_that_is_no_row_is_refused(kernel, row: int) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(IndexError, match=f"row {row} is not in 0..6"):
+        evenly(kernel, graph_of(NAMED_GRAPHS[-1]), 2, row)

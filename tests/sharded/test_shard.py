@@ -1,0 +1,89 @@
+"""What a rank holds of a graph."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels.graph import Graph
+from kernels.sharded.halo import Halo
+from kernels.sharded.shard import even_bounds, split
+from kernels.sharded.threads import run_ranks
+from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
+from tests.sharded.ranks import SIZES, bounds_of
+
+
+def shuffled(edges: EdgeList) -> Graph:
+    return graph_of(edges, random.Random(3).sample(edges.ids, len(edges.ids)))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
+def test_a_shard_knows_its_rows_its_arcs_and_their_other_ends(edges: EdgeList, size: int) -> None:
+    graph = shuffled(edges)
+    bounds = even_bounds(graph, size)
+    assert bounds[0] == 0
+    assert bounds[-1] == graph.num_vertices
+    shards = split(graph, bounds)
+    assert [row for shard in shards for row in shard.rows] == list(range(graph.num_vertices))
+    for shard in shards:
+        rows = slice(shard.rows.start, shard.rows.stop)
+        np.testing.assert_array_equal(shard.ids, graph.ids[rows])
+        np.testing.assert_array_equal(shard.ranks, graph.ranks[rows])
+        assert shard.symmetric == graph.symmetric
+        ends = set()
+        for csr, local, of_all in ((shard.out, shard.local_out, graph.out), (shard.into, shard.local_into, graph.into)):
+            csr.validate(graph.num_vertices, len(shard.rows))
+            local.validate(max(len(shard.local_rows), 1), len(shard.local_rows))
+            arcs = slice(*of_all.offsets[[rows.start, rows.stop]])
+            np.testing.assert_array_equal(csr.indices, of_all.indices[arcs])
+            np.testing.assert_array_equal(np.diff(csr.offsets), np.diff(of_all.offsets)[rows])
+            np.testing.assert_array_equal(shard.local_rows[local.indices], csr.indices)
+            assert (csr.weights is None) == (of_all.weights is None)
+            assert csr.weights is None or np.array_equal(csr.weights, of_all.weights[arcs])
+            ends |= set(csr.indices.tolist())
+        assert shard.ghosts.tolist() == sorted(ends - set(shard.rows))
+        np.testing.assert_array_equal(shard.ghost_ranks, graph.ranks[shard.ghosts])
+        for owner, ghosts in enumerate(shard.by_owner(shard.ghosts)):
+            assert set(ghosts.tolist()) <= set(shards[owner].rows)
+
+
+@given(st.lists(st.integers(0, 45), max_size=9), st.randoms(use_true_random=False))
+@settings(max_examples=40, deadline=None)
+def test_ghosts_get_what_their_owners_have_and_owners_the_least_of_ghosts(cuts: list[int], chance: random.Random) -> None:
+    edges = EdgeList("random", tuple((chance.randrange(40), chance.randrange(40)) for _ in range(60)))
+    graph = graph_of(edges)
+    shards = split(graph, bounds_of(cuts, graph.num_vertices))
+    values = np.array([chance.randrange(1000) for _ in graph.ids])
+    proposals = [np.array([chance.randrange(1000) for _ in shard.ghosts], np.int64) for shard in shards]
+    told = [np.flatnonzero([chance.random() < 0.6 for _ in shard.ghosts]) for shard in shards]
+
+    def swap(ranks):  # type: ignore[no-untyped-def]
+        shard = shards[ranks.rank]
+        halo = Halo(shard, ranks)
+        own = values[shard.rows.start : shard.rows.stop].copy()
+        extended = halo.extended(own)
+        lowered = np.concatenate([own, proposals[shard.rank]])
+        return extended, halo.lower(lowered, told[shard.rank]), lowered[: len(own)]
+
+    least = values.copy()
+    for shard, proposed, places in zip(shards, proposals, told, strict=True):
+        np.minimum.at(least, shard.ghosts[places], proposed[places])
+    for shard, (extended, lowered_rows, own) in zip(shards, run_ranks(len(shards), swap), strict=True):
+        np.testing.assert_array_equal(extended, values[shard.local_rows])
+        rows = slice(shard.rows.start, shard.rows.stop)
+        np.testing.assert_array_equal(own, least[rows])
+        np.testing.assert_array_equal(lowered_rows, np.flatnonzero(least[rows] < values[rows]))
+
+
+def test_a_row_belongs_to_one_shard() -> None:
+    shards = split(shuffled(NAMED_GRAPHS[-1]), np.array([0, 3, 3, 7]))
+    assert [[shard.own_numbers(row).tolist() for shard in shards] for row in (0, 4)] == [[[0], [], []], [[], [], [1]]]
+    shards[1].require_row(6)
+    for row in (-1, 7):
+        with pytest.raises(IndexError, match=f"row {row} is not in 0..6"):
+            shards[1].require_row(row)

@@ -1,0 +1,81 @@
+"""What a communicator promises, as the one between threads keeps it."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from kernels.sharded.communicator import Communicator, PeerLost
+from kernels.sharded.threads import run_ranks
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_everybody_gets_what_was_sent_to_it(size: int) -> None:
+    def swap(ranks: Communicator) -> list[np.ndarray]:
+        assert ranks.size == size
+        return ranks.exchange([np.full(ranks.rank + to, 10 * ranks.rank + to, np.int32) for to in range(size)])
+
+    for to, received in enumerate(run_ranks(size, swap)):
+        for source, array in enumerate(received):
+            assert array.dtype == np.int32
+            np.testing.assert_array_equal(array, np.full(source + to, 10 * source + to))
+
+
+def test_types_may_differ_from_rank_to_rank() -> None:
+    sent = [np.array([2**63], np.uint64), np.array([0.5]), np.array([], bool)]
+    for received in run_ranks(3, lambda ranks: ranks.gather(sent[ranks.rank])):
+        assert [array.dtype for array in received] == [array.dtype for array in sent]
+        assert all(np.array_equal(array, other) for array, other in zip(received, sent, strict=True))
+
+
+def test_what_arrives_is_the_receivers_own() -> None:
+    def scribble(ranks: Communicator) -> bool:
+        mine = np.full(1000, ranks.rank)
+        received = ranks.gather(mine)
+        mine[:] = -1
+        received[0][:] += ranks.rank
+        ranks.gather(mine)
+        return bool((received[0] == ranks.rank).all() and (received[1] == 1).all())
+
+    assert run_ranks(4, scribble) == [True] * 4
+
+
+def test_reductions_are_the_same_on_all_ranks_and_add_in_rank_order() -> None:
+    values = [np.array([1e16, 3.0]), np.array([1.0, -2.0]), np.array([1.0, 0.0])]
+    for total, least, most in run_ranks(3, lambda r: (r.total(values[r.rank]), r.least(values[r.rank]), r.most(values[r.rank]))):
+        np.testing.assert_array_equal(total, [1e16 + 1.0 + 1.0, 1.0])
+        np.testing.assert_array_equal(least, [1.0, -2.0])
+        np.testing.assert_array_equal(most, [1e16, 3.0])
+
+
+def test_an_error_on_one_rank_ends_all_at_once_and_is_the_error() -> None:
+    lost = []
+
+    def fail(ranks: Communicator) -> None:
+        if ranks.rank == 2:
+            raise ZeroDivisionError("rank two")
+        try:
+            ranks.gather(np.zeros(1))
+        except PeerLost:
+            lost.append(ranks.rank)
+            raise
+
+    begin = time.monotonic()
+    with pytest.raises(ZeroDivisionError, match="rank two"):
+        run_ranks(4, fail, deadline=60)
+    assert time.monotonic() - begin < 30
+    assert sorted(lost) == [0, 1, 3]
+
+
+def test_a_rank_that_left_is_lost_within_the_deadline() -> None:
+    begin = time.monotonic()
+    with pytest.raises(PeerLost, match="rank 0: another rank"):
+        run_ranks(2, lambda ranks: ranks.gather(np.zeros(1)) if ranks.rank == 0 else None, deadline=0.2)
+    assert 0.1 < time.monotonic() - begin < 30
+
+
+def test_the_wrong_number_of_parts_is_refused() -> None:
+    with pytest.raises(ValueError, match="1 parts for 2 ranks"):
+        run_ranks(2, lambda ranks: ranks.exchange([np.zeros(1)]))
