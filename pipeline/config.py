@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError, ValidationInfo, field_validator
 
 from pipeline.errors import BadConfig
 
 Format = Literal["auto", "dimacs", "arcs", "snap", "matrix-market", "gra", "pace", "csv", "tsv", "parquet"]
 Choice = Literal["auto", "cpu", "gpu"]
-StageName = Literal["bfs", "sssp", "mst", "wcc", "scc", "pagerank"]
+StageName = Literal["bfs", "sssp", "mst", "wcc", "scc", "pagerank", "reachability"]
 STAGES: tuple[StageName, ...] = get_args(StageName)
 MIB = 2**20
 _URL = re.compile("[a-zA-Z][a-zA-Z0-9+.-]+:/")
@@ -129,6 +129,39 @@ class LayoutConfig(Model):
     shards: PositiveInt = 1
 
 
+class ReachabilityConfig(Model):
+    """What the labels of stage `reachability` are like; `kernels.reachability` defines them.
+
+    Attributes
+    ----------
+    dimensions : int
+        Interval labels a component.
+    seed : int
+        The labels of every dimension but 0 depend on it.
+    method : str
+        `tree`, or the thesis's `dfs`.
+    """
+
+    dimensions: PositiveInt = 3
+    seed: Annotated[NonNegativeInt, Field(lt=2**64)] = 0
+    method: Literal["tree", "dfs"] = "tree"
+
+
+class QueriesConfig(Model):
+    """Pairs of vertices: does a path lead from the one to the other? Answered as table `reached`.
+
+    Attributes
+    ----------
+    pairs : str
+        A Parquet file of this machine with columns `src`, `dst`.
+    unknown : str
+        What a vertex that the graph does not have is: an `error`, or a `null` in the answer.
+    """
+
+    pairs: str
+    unknown: Literal["error", "null"] = "error"
+
+
 class RunConfig(Model):
     """One run: a graph, its layout, the stages, and where the tables go.
 
@@ -140,6 +173,10 @@ class RunConfig(Model):
         In any order; each once.
     sources : tuple of int
         External ids for `bfs` and `sssp`; empty takes the vertex of highest out-degree, the smallest id among equals.
+    reachability : ReachabilityConfig
+        For stage `reachability`.
+    queries : QueriesConfig or None
+        Pairs to answer with that stage's index.
     oracle : bool
         Also compare every answer with a second solver.
     backend : str
@@ -153,6 +190,8 @@ class RunConfig(Model):
     layout: LayoutConfig = LayoutConfig()
     stages: tuple[StageName, ...] = Field(default=STAGES, min_length=1)
     sources: tuple[Annotated[NonNegativeInt, Field(lt=2**63)], ...] = ()
+    reachability: ReachabilityConfig = ReachabilityConfig()
+    queries: QueriesConfig | None = None
     oracle: bool = False
     backend: Choice = "auto"
     keep: NonNegativeInt = 0
@@ -173,6 +212,13 @@ class RunConfig(Model):
                 raise ValueError(f"{value} is given twice")
         return values
 
+    @field_validator("queries")
+    @classmethod
+    def _have_an_index(cls, value: QueriesConfig | None, info: ValidationInfo) -> QueriesConfig | None:
+        if value and "reachability" not in info.data.get("stages", ("reachability",)):
+            raise ValueError("queries need stage reachability")
+        return value
+
 
 def load_run(path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, **changes: Any) -> RunConfig:
     """Read a run's TOML file. `changes` replace its top-level keys, `tables` single keys of its tables. Raises BadConfig."""
@@ -185,6 +231,8 @@ def load_run(path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, 
         content["graph"] = _anchored(_read_toml(graph_path), graph_path.parent)
     elif isinstance(graph, dict):
         content["graph"] = _anchored(graph, path.parent)
+    if isinstance(content.get("queries"), dict):
+        content["queries"] = _anchored(content["queries"], path.parent)
     for name, table in (tables or {}).items():
         if isinstance(content.get(name, {}), dict):
             content[name] = {**content.get(name, {}), **table}
@@ -218,7 +266,8 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise BadConfig(f"{path}: {error}") from None
 
 
-def _anchored(graph: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Make the relative paths of a graph's table relative to its file's folder."""
-    local = {key: graph[key] for key in ("source", "coordinates") if isinstance(graph.get(key), str) and "://" not in graph[key]}
-    return graph | {key: os.path.normpath(folder / value) for key, value in local.items()}
+def _anchored(table: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Make the relative paths of a table relative to its file's folder."""
+    paths = ("source", "coordinates", "pairs")
+    local = {key: table[key] for key in paths if isinstance(table.get(key), str) and "://" not in table[key]}
+    return table | {key: os.path.normpath(folder / value) for key, value in local.items()}

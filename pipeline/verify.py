@@ -25,6 +25,7 @@ from pipeline.config import StageName
 from pipeline.errors import ProofFailed
 from pipeline.manifest import Folder, check, make
 from pipeline.stages import BY_NAME
+from pipeline.stored_index import index_of, open_index
 
 TABLE_RULE = "the table has its schema, every vertex once and in order, and only ids of the graph"
 
@@ -63,7 +64,7 @@ def prove(graph: Folder, answer: Folder, oracle: bool, work: Path, backend: Back
             from kernels.oracle import oracle as solve_again
             from kernels.oracle import solves_on_gpu
 
-            where = backend if solves_on_gpu(graph.facts["arcs"]) else "cpu"
+            where = backend if solves_on_gpu(graph.facts["arcs"]) and not BY_NAME[stage].has_index else "cpu"
             rules, seconds = _require(graph, answer, lambda opened, found: solve_again(opened, stage, found), where)
             facts["oracle"] = {"rules": rules, "seconds": seconds}
         return facts
@@ -77,23 +78,29 @@ def _require(graph: Folder, answer: Folder, prove: Callable[..., Certificate], b
     opened = open_on(graph, backend)
     started = time.perf_counter()
     rules: tuple[str, ...] = ()
-    for verdict in map_in_order(lambda read: prove(opened, read()), _answers(opened, answer), backend):
+    for verdict in map_in_order(lambda read: prove(opened, read()), _answers(opened, answer, backend), backend):
         rules = verdict.rules
         if not verdict.holds:
             raise ProofFailed(f"{answer.manifest.step}: {verdict.reason}")
     return list(rules), round(time.perf_counter() - started, 6)
 
 
-def _answers(graph: Graph, answer: Folder) -> Iterator[Callable[[], Any]]:
+def _answers(graph: Graph, answer: Folder, backend: Backend) -> Iterator[Callable[[], Any]]:
     """Readers of the answers that a table holds: one a source, or the only one."""
     stage: StageName = answer.manifest.step  # type: ignore[assignment]
+    described = BY_NAME[stage]
     (path,) = tables.files(answer.path)
     file = pq.ParquetFile(path, page_checksum_verification=True)
-    expected = tables.schema(stage, answer.facts["weight"])
+    expected = tables.schema(tables.table_of(stage), answer.facts["weight"], answer.facts.get("dimensions", 0))
     if not file.schema_arrow.equals(expected):
         raise ProofFailed(f"{path}: its columns are {file.schema_arrow.names}, not {expected.names} of the stated types")
-    form = BY_NAME[stage].form
-    if not BY_NAME[stage].has_sources:
+    form = described.form
+    if described.has_index:
+        index = index_of(answer)
+        check(index)
+        yield lambda: form.read(graph, file.read(), open_index(index, backend))
+        return
+    if not described.has_sources:
         yield lambda: form.read(graph, file.read())
         return
     sources = answer.facts["sources"]
