@@ -72,7 +72,7 @@ def lay_out(run: RunConfig, edges: Folder, work: Path) -> Folder:
 def run_stage(run: RunConfig, graph: Folder, stage: StageName, work: Path, cluster: Cluster) -> Folder:
     """Run one algorithm and write its table."""
     log.info("%s: started", stage)
-    return pipeline.stages.run_stage(graph, stage, run.sources, work, choose(run.backend), cluster)
+    return pipeline.stages.run_stage(graph, stage, run.sources, work, choose(run.backend), cluster=cluster)
 
 
 @step("certificate", run_name="certificate of {answer.manifest.step}")

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from kernels.answers import Components, Forest, Paths, Ranks
+from kernels.answers import Components, Forest, Paths, Ranks, ReachabilityIndex
 from kernels.cuda import to_host
 from kernels.graph import ID, NO_ROW, UNREACHED, Array, Graph
 from pipeline.errors import ProofFailed
+from pipeline.stored_index import StoredIndex
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,31 @@ class Form:
     batch : callable
         `batch(graph, answer, schema)`: the answer as the rows of its table, sorted.
     read : callable
-        `read(graph, table)`: the answer that such rows hold. Raises ProofFailed where they hold none.
+        `read(graph, table)`: the answer that such rows hold. Raises ProofFailed where they hold none. A table of form LABELS has
+        a part of its answer alone, so it takes the stored index too, and returns that: `read(graph, table, index)`.
     """
 
-    batch: Callable[[Graph, Any, pa.Schema], pa.RecordBatch]
-    read: Callable[[Graph, pa.Table], Any]
+    batch: Callable[[Any, Any, pa.Schema], pa.RecordBatch]
+    read: Callable[..., Any]
 
 
-def rows_of(graph: Graph, ids: Array) -> Array:
+class Ids(Protocol):
+    """The vertices of a graph or of a stored index: `ids` and `rows_by_id` as `Graph` has them."""
+
+    @property
+    def ids(self) -> Array:
+        """External id of each row."""
+
+    @property
+    def rows_by_id(self) -> Array:
+        """The rows in ascending order of their ids."""
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of vertices."""
+
+
+def rows_of(graph: Ids, ids: Array) -> Array:
     """Rows of external ids (int64), where the graph's arrays are; NO_ROW for one that the graph does not have."""
     ids = np.asarray(ids, like=graph.ids)
     if not graph.num_vertices:
@@ -112,10 +130,31 @@ def _read_ranks(graph: Graph, table: pa.Table) -> Array:
     return _by_row(graph, _array(graph, table["pagerank"]))
 
 
+def _label_batch(graph: Ids, index: ReachabilityIndex, schema: pa.Schema) -> pa.RecordBatch:
+    node = index.condensation.node[graph.rows_by_id]
+    labels = index.labels
+    columns = [graph.ids[graph.rows_by_id], graph.ids[index.condensation.names[node]], labels.level[node]]
+    for low, post in zip(labels.low, labels.post, strict=True):
+        columns += [low[node], post[node]]
+    arrays = [pa.array(to_host(column), field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _read_labels(graph: Graph, table: pa.Table, stored: StoredIndex) -> ReachabilityIndex:
+    if not (np.array_equal(stored.ids, graph.ids) and np.array_equal(stored.rows_by_id, graph.rows_by_id)):
+        raise ProofFailed("reachability: the vertices of the index are not the graph's")
+    shown = pa.Table.from_batches([_label_batch(graph, stored.index, table.schema)])
+    for column in table.schema.names:
+        if not shown[column].equals(table[column]):
+            raise ProofFailed(f"reachability: column {column} is not what the index has")
+    return stored.index
+
+
 PATHS = Form(_path_batch, _read_paths)
 FOREST = Form(_forest_batch, _read_forest)
 COMPONENTS = Form(_component_batch, _read_components)
 RANKS = Form(_rank_batch, _read_ranks)
+LABELS = Form(_label_batch, _read_labels)
 
 
 def _require_vertices(graph: Graph, table: pa.Table) -> None:

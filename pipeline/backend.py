@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from kernels.cuda import device_count, to_device
-from kernels.graph import Graph
+from kernels.graph import Array, Graph
 from pipeline.config import Choice
 from pipeline.errors import BadConfig
 from pipeline.manifest import Folder
@@ -46,12 +48,41 @@ def open_on(graph: Folder, backend: Backend) -> Graph:
     return _on_gpu[graph.digest]
 
 
+def bring(array: Array, backend: Backend) -> Array:
+    """The same array where the run's arrays are; one of this machine's memory stays as it is on the CPU."""
+    if backend == "cpu":
+        return array
+    import cupy
+
+    return cupy.asarray(array)
+
+
 def wait_for(backend: Backend) -> None:
     """Return when a GPU has done what it was asked; its kernels return before."""
     if backend == "gpu":
         import cupy
 
         cupy.cuda.get_current_stream().synchronize()
+
+
+class Clock:
+    """Seconds spent in the functions it times, from any thread."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.seconds = 0.0
+        self._backend = backend
+
+    def timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, its wall time added to `seconds`."""
+
+        def run(*arguments: Any) -> Any:
+            started = time.perf_counter()
+            answer = function(*arguments)
+            wait_for(self._backend)
+            self.seconds += time.perf_counter() - started
+            return answer
+
+        return run
 
 
 def gpu() -> dict[str, str]:

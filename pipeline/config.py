@@ -13,13 +13,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from pipeline.errors import BadConfig
 
 Format = Literal["auto", "dimacs", "arcs", "snap", "matrix-market", "gra", "pace", "csv", "tsv", "parquet"]
 Choice = Literal["auto", "cpu", "gpu"]
-StageName = Literal["bfs", "sssp", "mst", "wcc", "scc", "pagerank"]
+StageName = Literal["bfs", "sssp", "mst", "wcc", "scc", "pagerank", "reachability"]
 STAGES: tuple[StageName, ...] = get_args(StageName)
 MIB = 2**20
 _URL = re.compile("[a-zA-Z][a-zA-Z0-9+.-]+:/")
@@ -131,6 +141,39 @@ class LayoutConfig(Model):
     shards: PositiveInt = 1
 
 
+class ReachabilityConfig(Model):
+    """What the labels of stage `reachability` are like; `kernels.reachability` defines them.
+
+    Attributes
+    ----------
+    dimensions : int
+        Interval labels a component.
+    seed : int
+        The labels of every dimension but 0 depend on it.
+    method : str
+        `tree`, or the thesis's `dfs`.
+    """
+
+    dimensions: PositiveInt = 3
+    seed: Annotated[NonNegativeInt, Field(lt=2**64)] = 0
+    method: Literal["tree", "dfs"] = "tree"
+
+
+class QueriesConfig(Model):
+    """Pairs of vertices: does a path lead from the one to the other? Answered as table `reached`.
+
+    Attributes
+    ----------
+    pairs : str
+        A Parquet file of this machine with columns `src`, `dst`.
+    unknown : str
+        What a vertex that the graph does not have is: an `error`, or a `null` in the answer.
+    """
+
+    pairs: str
+    unknown: Literal["error", "null"] = "error"
+
+
 class ClusterConfig(Model):
     """Where the pieces of stages and proofs run; `pipeline.cluster` says what Dask is told.
 
@@ -189,6 +232,10 @@ class RunConfig(Model):
         In any order; each once.
     sources : tuple of int
         External ids for `bfs` and `sssp`; empty takes the vertex of highest out-degree, the smallest id among equals.
+    reachability : ReachabilityConfig
+        For stage `reachability`.
+    queries : QueriesConfig or None
+        Pairs to answer with that stage's index.
     oracle : bool
         Also compare every answer with a second solver.
     backend : str
@@ -204,6 +251,8 @@ class RunConfig(Model):
     layout: LayoutConfig = LayoutConfig()
     stages: tuple[StageName, ...] = Field(default=STAGES, min_length=1)
     sources: tuple[Annotated[NonNegativeInt, Field(lt=2**63)], ...] = ()
+    reachability: ReachabilityConfig = ReachabilityConfig()
+    queries: QueriesConfig | None = None
     oracle: bool = False
     backend: Choice = "auto"
     keep: NonNegativeInt = 0
@@ -225,6 +274,13 @@ class RunConfig(Model):
                 raise ValueError(f"{value} is given twice")
         return values
 
+    @field_validator("queries")
+    @classmethod
+    def _have_an_index(cls, value: QueriesConfig | None, info: ValidationInfo) -> QueriesConfig | None:
+        if value and "reachability" not in info.data.get("stages", ("reachability",)):
+            raise ValueError("queries need stage reachability")
+        return value
+
 
 def load_run(path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, **changes: Any) -> RunConfig:
     """Read a run's TOML file. `changes` replace its top-level keys, `tables` single keys of its tables. Raises BadConfig."""
@@ -237,8 +293,9 @@ def load_run(path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, 
         content["graph"] = _anchored(_read_toml(graph_path), graph_path.parent)
     elif isinstance(graph, dict):
         content["graph"] = _anchored(graph, path.parent)
-    if isinstance(content.get("cluster"), dict):
-        content["cluster"] = _anchored(content["cluster"], path.parent)
+    for name in ("queries", "cluster"):
+        if isinstance(content.get(name), dict):
+            content[name] = _anchored(content[name], path.parent)
     for name, table in (tables or {}).items():
         if isinstance(content.get(name, {}), dict):
             content[name] = {**content.get(name, {}), **table}
@@ -274,7 +331,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 def _anchored(table: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Make the relative paths of a table relative to its file's folder."""
-    paths = ("source", "coordinates", "tls_ca", "tls_cert", "tls_key")
+    paths = ("source", "coordinates", "pairs", "tls_ca", "tls_cert", "tls_key")
     local = {key: table[key] for key in paths if isinstance(table.get(key), str) and "://" not in table[key]}
     return table | {key: os.path.normpath(folder / value) for key, value in local.items()}
 

@@ -32,6 +32,10 @@ class BadSource(GraphmillError):
     """A source vertex that the graph does not have."""
 
 
+class TooLarge(GraphmillError):
+    """A step that would take more memory than is free."""
+
+
 class Damaged(GraphmillError):
     """A stored folder whose files do not match their manifest."""
 

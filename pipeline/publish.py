@@ -27,6 +27,7 @@ from pipeline import manifest, tables
 from pipeline.backend import Backend, gpu
 from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.manifest import FileEntry, Folder, Manifest
+from pipeline.stored_index import index_of
 
 log = logging.getLogger(__name__)
 LIBRARIES = ("graphmill", "numpy", "scipy", "numba", "pyarrow")
@@ -44,6 +45,7 @@ def publish(
     report: Folder | None,
     keep: int = 0,
     backend: Backend = "cpu",
+    reached: Folder | None = None,
 ) -> Folder:
     """Publish the proved answers of one graph as a run.
 
@@ -59,6 +61,8 @@ def publish(
         How many runs stay, the newest ones; 0 keeps all.
     backend : {"cpu", "gpu"}
         Where this run computed; a step says of itself where it was computed, which may have been in a run before.
+    reached : Folder or None
+        Answers to queries, by the index of one of `answers`.
 
     Returns
     -------
@@ -68,7 +72,7 @@ def publish(
     Raises
     ------
     ProofFailed
-        An answer has no proof that holds.
+        An answer has no proof that holds, or queries were answered by another index than the proved one.
     Damaged
         A file is no longer what its step wrote.
     BadConfig
@@ -79,18 +83,22 @@ def publish(
     started = time.perf_counter()
     _require_proofs(graph, answers, proofs)
     _require_ours(output / "latest")
-    steps = [edges, graph, *answers, *proofs, *([report] if report else [])]
+    indexes = [index_of(answer) for answer in answers if "index" in answer.manifest.inputs]
+    if reached:
+        _require_proved_index(reached, indexes)
+    tabled = [*answers, *([reached] if reached else [])]
+    steps = [edges, graph, *indexes, *tabled, *proofs, *([report] if report else [])]
     inputs = {step.manifest.step: step.digest for step in steps}
     key = manifest.digest_of([manifest.FORMAT, "run", name, inputs, manifest.code_version()])
     runs = output / "runs"
     runs.mkdir(parents=True, exist_ok=True)
     run_id = f"{_next_stamp(runs)}-{key[:8]}"
     with _hidden(runs, run_id) as fresh:
-        files = _collect(fresh, edges, answers, report)
+        files = _collect(fresh, edges, indexes, tabled, report)
         facts = {
             "run": run_id,
             "graph": {"name": name, **graph.facts},
-            "tables": _tables(fresh, edges.facts["weight"]),
+            "tables": _tables(fresh, edges.facts["weight"], max((index.facts["dimensions"] for index in indexes), default=0)),
             "proofs": {proof.facts["stage"]: proof.facts for proof in proofs},
             "steps": {step.manifest.step: _summary(step) for step in steps},
             "backend": backend,
@@ -123,6 +131,11 @@ def _require_proofs(graph: Folder, answers: Sequence[Folder], proofs: Sequence[F
             raise ProofFailed(f"{answer.path}: no proof of this answer holds; nothing is published")
 
 
+def _require_proved_index(reached: Folder, indexes: Sequence[Folder]) -> None:
+    if reached.manifest.inputs["index"] not in {index.digest for index in indexes}:
+        raise ProofFailed(f"{reached.path}: was answered by another index than this run's; nothing is published")
+
+
 def _require_ours(latest: Path) -> None:
     """Refuse to replace what no run made. A link to a run that somebody removed is ours, and is mended."""
     if latest.is_symlink():
@@ -141,14 +154,20 @@ def _next_stamp(runs: Path) -> str:
     return max([now, *(stamp + dt.timedelta(seconds=1) for stamp in stamps)]).strftime(STAMP)
 
 
-def _collect(fresh: Path, edges: Folder, answers: Sequence[Folder], report: Folder | None) -> dict[str, FileEntry]:
+def _collect(
+    fresh: Path, edges: Folder, indexes: Sequence[Folder], tabled: Sequence[Folder], report: Folder | None
+) -> dict[str, FileEntry]:
     """Put the files of a run into `fresh`, flush and hash them. Raises Damaged where one is not what its step wrote."""
-    origins = {f"{answer.manifest.step}/{file}": (answer, file) for answer in answers for file in answer.manifest.files}
+    origins = {f"{tables.table_of(step.manifest.step)}/{file}": (step, file) for step in tabled for file in step.manifest.files}
+    origins |= {f"{index.manifest.step}/{file}": (index, file) for index in indexes for file in index.manifest.files}
     if report:
         origins["report.html"] = (report, "report.html")
     for place, (step, file) in origins.items():
         (fresh / place).parent.mkdir(exist_ok=True)
         _link(step.path / file, fresh / place)
+    for index in indexes:
+        _link(index.path / manifest.FILE, fresh / index.manifest.step / manifest.FILE)
+        manifest.read(fresh / index.manifest.step)
     if tables.COORDINATES in edges.manifest.files:
         _sort_coordinates(edges, fresh / "coordinates")
     files = manifest.entries(fresh)
@@ -181,15 +200,15 @@ def _link(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def _tables(fresh: Path, weight: str | None) -> dict[str, Any]:
+def _tables(fresh: Path, weight: str | None, dimensions: int) -> dict[str, Any]:
     return {
         folder.name: {
             "rows": sum(pq.read_metadata(file).num_rows for file in tables.files(folder)),
-            "columns": tables.describe(folder.name, weight),
+            "columns": tables.describe(folder.name, weight, dimensions),
             "files": [file.relative_to(fresh).as_posix() for file in tables.files(folder)],
         }
         for folder in sorted(fresh.iterdir())
-        if folder.is_dir()
+        if folder.name in tables.TABLES
     }
 
 

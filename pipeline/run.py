@@ -9,6 +9,7 @@ from pipeline.ingest import ingest
 from pipeline.layout import lay_out
 from pipeline.manifest import Folder
 from pipeline.publish import publish
+from pipeline.reach import answer_queries
 from pipeline.report import draw
 from pipeline.stages import require_sources, run_stage
 from pipeline.verify import prove
@@ -22,7 +23,10 @@ def run(config: RunConfig) -> Folder:
         edges = ingest(config.graph, work)
         graph = lay_out(edges, config.layout, work, backend)
         require_sources(graph, config.sources)
-        answers = [run_stage(graph, stage, config.sources, work, backend, cluster) for stage in config.stages]
+        answers = [
+            run_stage(graph, stage, config.sources, work, backend, config.reachability, cluster) for stage in config.stages
+        ]
         proofs = [prove(graph, answer, config.oracle, work, backend, cluster) for answer in answers]
         report = draw(name, edges, graph, answers, proofs, work, backend)
-        return publish(config.output, name, edges, graph, answers, proofs, report, config.keep, backend)
+        reached = answer_queries(config.queries, answers, config.oracle, work, backend)
+        return publish(config.output, name, edges, graph, answers, proofs, report, config.keep, backend, reached)

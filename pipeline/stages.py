@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,13 +16,14 @@ import pyarrow as pa
 
 from kernels.graph import ID, NO_ROW, Graph
 from pipeline import tables
-from pipeline.answer_tables import COMPONENTS, FOREST, PATHS, RANKS, Form, rows_of
-from pipeline.backend import Backend, wait_for
+from pipeline.answer_tables import COMPONENTS, FOREST, LABELS, PATHS, RANKS, Form, rows_of
+from pipeline.backend import Backend, Clock
 from pipeline.cluster import HERE, Cluster, Place, map_in_order
-from pipeline.config import StageName
+from pipeline.config import ReachabilityConfig, StageName
 from pipeline.errors import BadInput, BadSource
 from pipeline.manifest import Folder, make
 from pipeline.stored_graph import open_graph
+from pipeline.stored_index import build_index, open_index
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Stage:
     kernel, certificate : str
         Where they are, `module:function`; imported when they run, because compiled code is slow to load.
     form : Form
-        How its answers lie in its table. Those of form PATHS have sources.
+        How its answers lie in its table. Those of form PATHS have sources, that of form LABELS an index beside its table.
     exact : bool
         Whether the table has the same bytes on every backend; where not, they are equal to a stated tolerance.
     """
@@ -53,6 +53,11 @@ class Stage:
         """Whether there is an answer for each source, and not one alone."""
         return self.form is PATHS
 
+    @property
+    def has_index(self) -> bool:
+        """Whether its answer is a stored index, of which its table shows a part."""
+        return self.form is LABELS
+
 
 BY_NAME: dict[StageName, Stage] = {
     "bfs": Stage("Breadth-first search", "kernels.bfs:bfs", "kernels.certificates:certify_bfs", PATHS),
@@ -63,12 +68,16 @@ BY_NAME: dict[StageName, Stage] = {
     "wcc": Stage("Weakly connected components", "kernels.wcc:wcc", "kernels.certificates:certify_wcc", COMPONENTS),
     "scc": Stage("Strongly connected components", "kernels.scc:scc", "kernels.certificates:certify_scc", COMPONENTS),
     "pagerank": Stage("PageRank", "kernels.pagerank:pagerank", "kernels.certificates:certify_pagerank", RANKS, exact=False),
+    "reachability": Stage(
+        "Reachability", "kernels.reachability:reachability", "kernels.certificates:certify_reachability", LABELS
+    ),
 }
 
 
 def run_stage(
-    graph: Folder, stage: StageName, sources: Sequence[int], work: Path, backend: Backend = "cpu", cluster: Cluster = HERE
-) -> Folder:
+    graph: Folder, stage: StageName, sources: Sequence[int], work: Path, backend: Backend = "cpu",
+    reachability: ReachabilityConfig | None = None, cluster: Cluster = HERE,
+) -> Folder:  # fmt: skip
     """Run one algorithm and write its table.
 
     Parameters
@@ -81,13 +90,16 @@ def run_stage(
         External ids, for the stages that have sources; empty takes `default_source`.
     backend : {"cpu", "gpu"}
         Where the kernel runs. The table is the same, and so is the step's key, but for a stage that is not `exact`.
+    reachability : ReachabilityConfig or None
+        What the labels of stage `reachability` are like; None takes the defaults. Its index becomes a step of its own.
     cluster : Cluster
         Who writes the files of the table, each a piece of work. The table is the same.
 
     Returns
     -------
     Folder
-        Facts: `rows`, `seconds` (in the kernel, summed over sources), `backend`, `weight`, and `sources` ascending.
+        Facts: `rows`, `seconds` (in the kernel, summed over sources), `backend`, `weight`, and `sources` ascending or those of
+        `pipeline.stored_index.build_index`.
 
     Raises
     ------
@@ -95,10 +107,14 @@ def run_stage(
         A source is not in the graph.
     BadInput
         The weights are so large that a sum of them does not fit 64 bits.
+    TooLarge
+        The index may take more memory than is free.
     ClusterLost
         As `cluster.map`.
     """
     described = BY_NAME[stage]
+    if described.has_index:
+        return _run_indexed(graph, stage, build_index(graph, reachability or ReachabilityConfig(), work, backend), work)
     asked: dict[str, Any] = {"sources": sorted(sources)} if described.has_sources else {}
     if not described.exact:
         asked["backend"] = backend
@@ -149,6 +165,21 @@ def _write_file(graph: Folder, stage: StageName, attempts: Path, place: Place, s
     return _File(path, rows, clock.seconds)
 
 
+def _run_indexed(graph: Folder, stage: StageName, index: Folder, work: Path) -> Folder:
+    """Write what a stored index says of each vertex as the table of its stage."""
+    table, weight, dimensions = tables.table_of(stage), graph.facts["weight"], index.facts["dimensions"]
+
+    def write(folder: Path) -> dict[str, Any]:
+        opened = open_index(index)
+        batch = BY_NAME[stage].form.batch(opened, opened.index, tables.schema(table, weight, dimensions))
+        return index.facts | {
+            "weight": weight,
+            "rows": tables.write(folder, table, weight, [batch], dimensions),
+        }
+
+    return make(work / stage, stage, {"graph": graph.digest, "index": index.digest}, {}, write)
+
+
 def require_sources(graph: Folder, sources: Sequence[int]) -> None:
     """Raise BadSource for a source that the graph does not have, whether or not a stage asks for it."""
     if sources:
@@ -159,26 +190,6 @@ def default_source(graph: Graph) -> int:
     """External id of the vertex of highest out-degree, the smallest id among equals."""
     degrees = np.diff(graph.out.offsets)[graph.rows_by_id]
     return int(graph.ids[graph.rows_by_id[int(degrees.argmax())]])
-
-
-class Clock:
-    """Seconds spent in the functions it times, from any thread."""
-
-    def __init__(self, backend: Backend) -> None:
-        self.seconds = 0.0
-        self._backend = backend
-
-    def timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, its wall time added to `seconds`."""
-
-        def run(*arguments: Any) -> Any:
-            started = time.perf_counter()
-            answer = function(*arguments)
-            wait_for(self._backend)
-            self.seconds += time.perf_counter() - started
-            return answer
-
-        return run
 
 
 def _existing(graph: Graph, sources: Sequence[int]) -> list[int]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from kernels.layout.sorting import is_transpose
 from kernels.layout.vect_csr import VectCsr
 from pipeline.errors import Damaged
 from pipeline.manifest import Folder
+from pipeline.stored_arrays import load_array, save_array
 
 VERTICES = "vertices.arrow"
 ROWS_BY_ID = "rows_by_id.npy"
@@ -49,7 +49,7 @@ def save_vertices(folder: Path, ids: Array, rows_by_id: Array, out_degrees: Arra
     batch = pa.RecordBatch.from_arrays([pa.array(column) for column in (ids, out_degrees, in_degrees)], schema=_SCHEMA)
     with pa.OSFile(str(folder / VERTICES), "wb") as file, pa.ipc.new_file(file, _SCHEMA) as writer:
         writer.write_batch(batch)
-    _save(folder / ROWS_BY_ID, rows_by_id)
+    save_array(folder / ROWS_BY_ID, rows_by_id)
 
 
 def save_rows(folder: Path, number: int, direction: str, rows: VectCsr) -> dict[str, int]:
@@ -58,14 +58,8 @@ def save_rows(folder: Path, number: int, direction: str, rows: VectCsr) -> dict[
     shard.mkdir(exist_ok=True)
     for name, array in _arrays_of(rows).items():
         if array is not None:
-            _save(shard / f"{direction}-{name}.npy", array)
+            save_array(shard / f"{direction}-{name}.npy", array)
     return {"arcs": len(rows.csr.indices), "segments": len(rows.segments) - 1, "slots": len(rows.segment_indices)}
-
-
-def _save(path: Path, array: Array) -> None:
-    """Save an array as `np.save` does, but by the file's own write: it says why where it fails, as on a full disk."""
-    with path.open("wb") as file:
-        np.lib.format.write_array(SimpleNamespace(write=file.write), np.ascontiguousarray(array))
 
 
 def open_graph(folder: Folder) -> Graph:
@@ -77,7 +71,7 @@ def open_graph(folder: Folder) -> Graph:
         A file is missing, or has another type or length than the manifest says.
     """
     ids, _, _ = _open_vertices(folder)
-    rows_by_id = _load(folder.path / ROWS_BY_ID, index_dtype(len(ids)), len(ids))
+    rows_by_id = load_array(folder.path / ROWS_BY_ID, index_dtype(len(ids)), len(ids))
     opened = [open_shard(folder, number) for number in range(len(shard_rows(folder)))]
     out = _joined([shard.out.csr for shard in opened])
     into = out if folder.facts["symmetric"] else _joined([shard.into.csr for shard in opened])
@@ -153,24 +147,13 @@ def _open_rows(folder: Folder, number: int, direction: str, rows: range) -> Vect
     index, weight = index_dtype(facts["vertices"]), facts["stored_weight"] and np.dtype(facts["stored_weight"])
 
     def load(name: str, dtype: np.dtype[Any] | None, length: int) -> Array | None:
-        return dtype and _load(shard_path(folder.path, number) / f"{direction}-{name}.npy", dtype, length)
+        return dtype and load_array(shard_path(folder.path, number) / f"{direction}-{name}.npy", dtype, length)
 
     offsets = load("offsets", OFFSET, len(rows) + 1)
     csr = Csr(offsets, load("indices", index, sizes["arcs"]), load("weights", weight, sizes["arcs"]))
     segments = load("segments", OFFSET, sizes["segments"] + 1)
     lanes = load("segment-indices", index, sizes["slots"]), load("segment-weights", weight, sizes["slots"])
     return VectCsr(csr, rows.start, segments, *lanes)
-
-
-def _load(path: Path, dtype: np.dtype[Any], length: int) -> Array:
-    """Map an array as a plain read-only ndarray, over the map and without a copy."""
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise Damaged(f"{path}: {error}") from None
-    if array.dtype != dtype or array.shape != (length,):
-        raise Damaged(f"{path}: {array.dtype} {array.shape}, the manifest says {dtype} ({length},)")
-    return np.asarray(array)
 
 
 def _joined(parts: Sequence[Csr]) -> Csr:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ class Column:
     unit: str
     nulls: str = "never"
     key: bool = False  # the table is sorted by its key columns
+    each: bool = False  # a column for each dimension of the labels: `low` stands for `low_0`, `low_1`, ...
 
 
 _VERTEX = Column("vertex", "int64", "external id", key=True)
@@ -51,47 +52,72 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "wcc": _COMPONENTS,
     "scc": _COMPONENTS,
     "pagerank": (_VERTEX, Column("pagerank", "float64", "share of 1")),
+    "reachability_labels": (
+        *_COMPONENTS,
+        Column("level", "int64", "arcs between components, on the longest path that ends here"),
+        Column("low", "int64", "post-order number, the smallest that is reached", each=True),
+        Column("post", "int64", "post-order number, the largest that is reached", each=True),
+    ),
+    "reached": (
+        Column("src", "int64", "external id"),
+        Column("dst", "int64", "external id"),
+        Column("reachable", "bool", "whether a path leads from src to dst", "the graph does not have one of the two"),
+        Column("decided", "string", "same, filter, positive cut or search", "the graph does not have one of the two"),
+    ),
     "coordinates": (_VERTEX, Column("x", "float64", "degrees, east"), Column("y", "float64", "degrees, north")),
 }
 
 
-def schema(table: str, weight: str | None) -> pa.Schema:
+def table_of(step: str) -> str:
+    """What the table that a step writes is called."""
+    return "reachability_labels" if step == "reachability" else step
+
+
+def columns(table: str, dimensions: int = 0) -> list[Column]:
+    """The columns of a table, in their order; a table of labels has `dimensions`."""
+    once = [column for column in TABLES[table] if not column.each]
+    each = [column for column in TABLES[table] if column.each]
+    return once + [replace(column, name=f"{column.name}_{number}") for number in range(dimensions) for column in each]
+
+
+def schema(table: str, weight: str | None, dimensions: int = 0) -> pa.Schema:
     """Arrow schema of a table of a graph whose weights have Arrow type `weight`; None: unweighted, every arc weighs 1 (int64)."""
     weight_type = pa.type_for_alias(weight or "int64")
     followed = {"weight": weight_type, "distance": pa.int64() if pa.types.is_integer(weight_type) else pa.float64()}
     return pa.schema(
         [
             pa.field(column.name, followed.get(column.type) or pa.type_for_alias(column.type), nullable=column.nulls != "never")
-            for column in TABLES[table]
+            for column in columns(table, dimensions)
         ]
     )
 
 
-def describe(table: str, weight: str | None) -> list[dict[str, str]]:
+def describe(table: str, weight: str | None, dimensions: int = 0) -> list[dict[str, str]]:
     """The columns of a table as a manifest says them: name, Arrow type, unit, and what a null means."""
-    types = schema(table, weight)
+    types = schema(table, weight, dimensions)
     return [
         {"name": column.name, "type": str(types.field(column.name).type), "unit": column.unit, "nulls": column.nulls}
-        for column in TABLES[table]
+        for column in columns(table, dimensions)
     ]
 
 
-def write(folder: Path, table: str, weight: str | None, batches: Iterable[pa.RecordBatch]) -> int:
+def write(folder: Path, table: str, weight: str | None, batches: Iterable[pa.RecordBatch], dimensions: int = 0) -> int:
     """Write sorted batches as a table of one file; return the number of rows."""
-    return write_file(folder / file_name(0), table, weight, batches)
+    return write_file(folder / file_name(0), table, weight, batches, dimensions)
 
 
-def write_file(path: Path, table: str, weight: str | None, batches: Iterable[pa.RecordBatch]) -> int:
+def write_file(path: Path, table: str, weight: str | None, batches: Iterable[pa.RecordBatch], dimensions: int = 0) -> int:
     """Write sorted batches as one Parquet file with page checksums; return the number of rows."""
-    arrow = schema(table, weight)
+    arrow = schema(table, weight, dimensions)
+    words = [field.name for field in arrow if pa.types.is_string(field.type)]
     rows = 0
     with pq.ParquetWriter(
         path,
         arrow,
         compression="zstd",
-        use_dictionary=False,
-        column_encoding={field.name: _encoding(field.type) for field in arrow},
-        sorting_columns=[pq.SortingColumn(position) for position, column in enumerate(TABLES[table]) if column.key],
+        use_dictionary=words,
+        column_encoding={field.name: _encoding(field.type) for field in arrow if field.name not in words},
+        sorting_columns=[pq.SortingColumn(position) for position, column in enumerate(TABLES[table]) if column.key] or None,
         write_page_index=True,
         write_page_checksum=True,
     ) as writer:
@@ -134,4 +160,6 @@ def head(folder: Path, rows: int) -> pa.Table:
 
 
 def _encoding(kind: pa.DataType) -> str:
+    if pa.types.is_boolean(kind):
+        return "PLAIN"
     return "DELTA_BINARY_PACKED" if pa.types.is_integer(kind) and kind.bit_width >= 32 else "BYTE_STREAM_SPLIT"

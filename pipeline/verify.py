@@ -25,6 +25,7 @@ from pipeline.config import StageName
 from pipeline.errors import ProofFailed
 from pipeline.manifest import Folder, check, make
 from pipeline.stages import BY_NAME
+from pipeline.stored_index import index_of, open_index
 
 TABLE_RULE = "the table has its schema, every vertex once and in order, and only ids of the graph"
 
@@ -66,7 +67,7 @@ def prove(graph: Folder, answer: Folder, oracle: bool, work: Path, backend: Back
         if oracle:
             from kernels.oracle import solves_on_gpu
 
-            where = backend if solves_on_gpu(graph.facts["arcs"]) else "cpu"
+            where = backend if solves_on_gpu(graph.facts["arcs"]) and not BY_NAME[stage].has_index else "cpu"
             rules, seconds = _require(graph, answer, partial(_solve_again, stage), where, cluster)
             facts["oracle"] = {"rules": rules, "seconds": seconds}
         return facts
@@ -108,7 +109,7 @@ def _prove_file(
 ) -> tuple[str, ...]:
     """Rules by which the answers of one file hold; none where there are none. Raises ProofFailed."""
     rules: tuple[str, ...] = ()
-    readers = _answers(place.graph, answer, *piece)
+    readers = _answers(place, answer, *piece)
     for verdict in map_in_order(lambda read: prove(place.graph, read()), readers, place.threads):
         rules = verdict.rules
         if not verdict.holds:
@@ -116,15 +117,21 @@ def _prove_file(
     return rules
 
 
-def _answers(graph: Graph, answer: Folder, path: Path, sources: list[int]) -> Iterator[Callable[[], Any]]:
+def _answers(place: Place, answer: Folder, path: Path, sources: list[int]) -> Iterator[Callable[[], Any]]:
     """Readers of the answers that a file holds: one a source, or the only one."""
     stage: StageName = answer.manifest.step  # type: ignore[assignment]
+    described, graph = BY_NAME[stage], place.graph
     file = pq.ParquetFile(path, page_checksum_verification=True)
-    expected = tables.schema(stage, answer.facts["weight"])
+    expected = tables.schema(tables.table_of(stage), answer.facts["weight"], answer.facts.get("dimensions", 0))
     if not file.schema_arrow.equals(expected):
         raise ProofFailed(f"{path}: its columns are {file.schema_arrow.names}, not {expected.names} of the stated types")
-    form = BY_NAME[stage].form
-    if not BY_NAME[stage].has_sources:
+    form = described.form
+    if described.has_index:
+        index = index_of(answer)
+        check(index)
+        yield lambda: form.read(graph, file.read(), open_index(index, place.backend))
+        return
+    if not described.has_sources:
         yield lambda: form.read(graph, file.read())
         return
     if file.metadata.num_rows != len(sources) * graph.num_vertices:

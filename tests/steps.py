@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline import tables
-from pipeline.config import STAGES
+from pipeline import config, tables
 from pipeline.manifest import Folder, make
 from pipeline.publish import publish
 
 WEIGHT = "int32"
+STAGES = tuple(stage for stage in config.STAGES if stage != "reachability")  # whose table needs its index beside it
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,9 @@ def oracle(graph: Graph, stage: str, answer: Any) -> Certificate:
     ----------
     graph : Graph
         Its arrays choose the solver: SciPy for NumPy's, cuGraph for CuPy's.
-    stage : {"bfs", "sssp", "mst", "wcc", "scc", "pagerank"}
-    answer : Paths, Forest, Components or float64 [V]
+    stage : {"bfs", "sssp", "mst", "wcc", "scc", "pagerank", "reachability"}
+        The last for NumPy's arrays alone.
+    answer : Paths, Forest, Components, float64 [V] or ReachabilityIndex
         What the stage returned, on either backend. A malformed one does not hold; nothing is raised.
 
     Returns

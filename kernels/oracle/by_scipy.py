@@ -14,16 +14,18 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, dijkstra, minimum_spanning_tree
+from scipy.sparse.csgraph import breadth_first_order, connected_components, dijkstra, minimum_spanning_tree
 
 from kernels.answers import Components, Forest, Paths
 from kernels.certificates.pagerank import DAMPING, FARTHEST
 from kernels.certificates.rules import Broken, name_of, require_array, require_source
 from kernels.graph import UNREACHED, Array, Graph
 from kernels.oracle.compare import require_classes, require_distances, require_ranks
+from kernels.reachability import reach
 
 SCIPY = "SciPy"
 STEPS = 150  # 0.85^150 is below 1e-10
+SOURCES, DESTINATIONS = 32, 4096  # of reachability, drawn at random
 
 
 def _check_bfs(graph: Graph, paths: Paths) -> None:
@@ -95,6 +97,21 @@ def _check_pagerank(graph: Graph, ranks: Any) -> None:
     require_ranks(graph, ranks, solved, SCIPY)
 
 
+def _check_reachability(graph: Graph, index: Any) -> None:
+    random = np.random.default_rng(0)
+    num_vertices = graph.num_vertices
+    arcs = csr_array((np.ones(graph.num_arcs, np.int8), graph.out.indices, graph.out.offsets), shape=(num_vertices, num_vertices))
+    for source in random.choice(num_vertices, min(num_vertices, SOURCES), replace=False):
+        solved = np.zeros(num_vertices, np.bool_)
+        solved[breadth_first_order(arcs, source, return_predecessors=False)] = True
+        others = random.choice(num_vertices, min(num_vertices, DESTINATIONS), replace=False)
+        stated = reach(index, np.full_like(others, source), others).reachable
+        if (stated != solved[others]).any():
+            place = int((stated != solved[others]).argmax())
+            names = name_of(graph, source), name_of(graph, others[place])
+            raise Broken(f"vertex {names[0]}: {names[1]} is {'' if stated[place] else 'not '}reached, and SciPy says otherwise")
+
+
 def _tails(graph: Graph) -> Array:
     """Row that each out-arc leaves [A]."""
     return np.repeat(np.arange(graph.num_vertices, dtype=graph.rows_by_id.dtype), np.diff(graph.out.offsets))
@@ -110,4 +127,8 @@ STAGES: dict[str, tuple[str, Callable[..., None]]] = {
     "wcc": ("labels are those of scipy.sparse.csgraph.connected_components", _check_wcc),
     "scc": ("labels are those of scipy.sparse.csgraph.connected_components, strong", _check_scc),
     "pagerank": (f"ranks are within {FARTHEST:.2g} in sum of {STEPS} products with a scipy.sparse.csr_array", _check_pagerank),
+    "reachability": (
+        f"{DESTINATIONS} vertices are reached or not from each of {SOURCES} as by scipy.sparse.csgraph.breadth_first_order",
+        _check_reachability,
+    ),
 }

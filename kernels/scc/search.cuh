@@ -14,7 +14,7 @@ __device__ __forceinline__ uint64_t range_of(int64_t first, int64_t end, bool ba
     return (uint64_t)backward << 63 | (uint64_t)first << 8 | (uint64_t)(end - first < RANGE ? end - first : RANGE);
 }
 
-/* The row of the largest product of degrees that a thread of the block holds. */
+/* The row of the largest product of degrees that a thread of the block holds; of several any one: the parts don't depend on it. */
 __device__ Pivot best_of_block(uint64_t product, int64_t row) {
     __shared__ Pivot best;
     if (threadIdx.x == 0) {

@@ -26,7 +26,7 @@ _SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int6
 
 def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
     """Read a Parquet file at `path`; `file` is what errors call it."""
-    with _reading(file):
+    with reading(file):
         parquet = pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True)
         schema = parquet.schema_arrow
         check_names(file, schema.names, graph.columns)
@@ -64,7 +64,7 @@ def _tables(parquet: pq.ParquetFile, file: str, names: list[str], weight: pa.Dat
     fields = zip(("src", "dst", "weight"), names, (pa.int64(), pa.int64(), weight), strict=False)
     columns = {name: (column, kind) for name, column, kind in fields}
     first = 0
-    with parquet, _reading(file):
+    with parquet, reading(file):
         for batch in parquet.iter_batches(BATCH, columns=names):
             yield pa.table(
                 {name: _column(file, batch.column(column), column, kind, first) for name, (column, kind) in columns.items()}
@@ -86,7 +86,7 @@ def _column(file: str, column: pa.Array, name: str, kind: pa.DataType, first: in
 
 
 @contextmanager
-def _reading(file: str) -> Iterator[None]:
+def reading(file: str) -> Iterator[None]:
     """Arrow's errors about the content, some of which are OSErrors without a number, become BadInput."""
     try:
         yield

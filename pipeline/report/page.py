@@ -11,13 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline import tables
-from pipeline.answer_tables import COMPONENTS, FOREST, PATHS, RANKS
+from pipeline.answer_tables import COMPONENTS, FOREST, LABELS, PATHS, RANKS
 from pipeline.config import STAGES, StageName
 from pipeline.manifest import Folder
 from pipeline.report import charts, reading
 from pipeline.report.atlas import Atlas, Map
 from pipeline.report.charts import Chart
 from pipeline.report.distributions import component_chart, component_sizes, degree_chart, distance_chart, level_chart
+from pipeline.report.reaching import Reaching, reaching
 from pipeline.report.wording import counted, number, utc
 from pipeline.stages import BY_NAME
 
@@ -55,6 +56,7 @@ def render(
         chart_frame=charts,
         undrawn=findings.undrawn,
         heads=list(_heads(edges, ordered)),
+        reaching=findings.reaching,
         sources=next((answer.facts["sources"] for answer in ordered.values() if "sources" in answer.facts), []),
     )
     return html, {"maps": len(findings.maps), "charts": len(findings.charts)}
@@ -75,6 +77,8 @@ class Findings:
         Stage to its answer in a sentence.
     arcs_traversed : dict
         Stage with sources to the number of arcs that leave reached vertices, over all sources.
+    reaching : Reaching or None
+        The section on reachability.
     """
 
     def __init__(self, edges: Folder, vertices: reading.Vertices, answers: Answers) -> None:
@@ -84,10 +88,11 @@ class Findings:
         self.undrawn: list[str] = []
         self.says: dict[str, str] = {}
         self.arcs_traversed: dict[str, int] = {}
+        self.reaching: Reaching | None = None
         self._vertices = vertices
         self._first_distance: pa.ChunkedArray | None = None
         self._add(degree_chart(vertices), "No vertex has an arc: there is no degree to draw.")
-        say = {PATHS: self._paths, FOREST: self._forest, COMPONENTS: self._components, RANKS: self._ranks}
+        say = {PATHS: self._paths, FOREST: self._forest, COMPONENTS: self._components, RANKS: self._ranks, LABELS: self._labels}
         for stage, answer in answers.items():
             say[BY_NAME[stage].form](stage, answer)
         self._draw_maps(edges, answers)
@@ -149,6 +154,11 @@ class Findings:
             f"the first {first.num_rows} have {pc.sum(first['pagerank']).as_py():.2%} of all"
         )
 
+    def _labels(self, stage: StageName, answer: Folder) -> None:
+        self.reaching = reaching(answer, self._vertices)
+        self.says[stage] = self.reaching.says
+        self._add(self.reaching.chart, f"{BY_NAME[stage].title}: all components are on one level; no distribution to draw.")
+
     def _draw_maps(self, edges: Folder, answers: Answers) -> None:
         places = reading.places(edges)
         if places is None or not len(places.ids):
@@ -182,8 +192,9 @@ def _stage(stage: StageName, answer: Folder, proof: Folder | None, findings: Fin
 def _heads(edges: Folder, answers: Answers) -> Iterator[dict[str, Any]]:
     for stage, answer in answers.items():
         rows = reading.head(tables.files(answer.path)[0], HEAD_ROWS)
-        columns = tables.describe(stage, answer.facts["weight"])
-        yield {"name": stage, "total": answer.facts["rows"], "columns": columns, "rows": rows}
+        table = tables.table_of(stage)
+        columns = tables.describe(table, answer.facts["weight"], answer.facts.get("dimensions", 0))
+        yield {"name": table, "total": answer.facts["rows"], "columns": columns, "rows": rows}
     if tables.COORDINATES in edges.manifest.files:
         facts = edges.facts["coordinates"]
         units = {"vertex": "external id", "x": facts["unit"], "y": facts["unit"]}

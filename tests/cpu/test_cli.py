@@ -72,7 +72,7 @@ def test_a_second_run_only_publishes(triangle, tmp_path):
     second = graphmill("run", triangle, "--out", tmp_path / "out")
     assert first.returncode == second.returncode == 0
     assert first.stderr.count("skipped") == 0
-    assert second.stderr.count("skipped") == 2 + 6 + 6 + 1  # edges, graph, answers, proofs, report
+    assert second.stderr.count("skipped") == 2 + 7 + 1 + 7 + 1  # edges, graph, answers, the index, proofs, report
     assert len(list((tmp_path / "out" / "runs").iterdir())) == 2
 
 

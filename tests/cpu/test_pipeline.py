@@ -21,6 +21,7 @@ from pipeline.stages import run_stage
 from pipeline.verify import prove
 from tests import oracles
 from tests.graphs import NAMED_GRAPHS, EdgeList
+from tests.reachability import condensed, labels_of
 
 ORDERS = ("degree", "windowed", "source")
 
@@ -57,8 +58,20 @@ def expected(edges: EdgeList, stage: str, sources: tuple[int, ...]) -> list[dict
     if stage == "pagerank":
         ranks = oracles.pagerank(edges)
         return [{"vertex": vertex, "pagerank": pytest.approx(ranks[vertex], abs=FARTHEST)} for vertex in edges.ids]
+    if stage == "reachability":
+        return reachability_labels(edges)
     labels = oracles.weak_components(edges) if stage == "wcc" else oracles.strong_components(edges)
     return [{"vertex": vertex, "labels": labels[vertex]} for vertex in edges.ids]
+
+
+def reachability_labels(edges: EdgeList) -> list[dict]:
+    dag, labels = condensed(edges), labels_of(edges, 3, 0, "tree")
+    rows = []
+    for vertex in edges.ids:
+        node = dag.node[vertex]
+        of_dimensions = {f"{name}_{i}": int(labels[name][i][node]) for i in range(3) for name in ("low", "post")}
+        rows.append({"vertex": vertex, "labels": dag.names[node], "level": int(labels["level"][node]), **of_dimensions})
+    return rows
 
 
 @pytest.mark.parametrize("edges", [graph for graph in NAMED_GRAPHS if graph.ids], ids=lambda graph: graph.name)
@@ -148,10 +161,12 @@ def test_a_table_that_was_changed_is_not_proved(stage, tmp_path):
             )
 
             def write(folder, wrong=wrong):
-                tables.write(folder, stage, true.facts["weight"], wrong.to_batches())
+                table = tables.table_of(stage)
+                tables.write(folder, table, true.facts["weight"], wrong.to_batches(), true.facts.get("dimensions", 0))
                 return true.facts
 
-            forged = make(tmp_path / stage, stage, {"forged": column, "values": str(values)}, {}, write)
+            inputs = {**true.manifest.inputs, "forged": column, "values": str(values)}
+            forged = make(tmp_path / stage, stage, inputs, {}, write)
             with pytest.raises(ProofFailed):
                 prove(graph, forged, False, tmp_path)
     assert not (tmp_path / f"proof-{stage}").exists()

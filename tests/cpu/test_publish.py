@@ -16,10 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline import publish, tables
-from pipeline.config import STAGES
 from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.workspace import workspace
-from tests.steps import path_ids, path_steps, path_table
+from tests.steps import STAGES, path_ids, path_steps, path_table
 
 
 @pytest.fixture

@@ -19,12 +19,11 @@ import pandas
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.config import STAGES
 from pipeline.errors import BadConfig
 from pipeline.publish import open_run
 from pipeline.workspace import workspace
 from tests.faults.children import outcome, wait_for, working
-from tests.steps import path_steps
+from tests.steps import STAGES, path_steps
 
 LARGE = 120_000  # vertices: with gaps of up to 2^30 a run of 5 MB
 MEMORY = Path("/dev/shm")

@@ -1,0 +1,50 @@
+"""Write an R-MAT edge list as Parquet, the same on every machine: `python -m benchmarks.rmat_parquet 24 rmat-24.parquet`.
+
+Graph500's parameters: 2^scale vertices, 16 edges a vertex, ids permuted; weights 1..999. `graphmill run --undirected` takes it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.cluster import map_in_order
+
+EDGES_A_VERTEX = 16
+CHUNK = 1 << 20  # edges, each drawn from a stream of its own
+QUADRANTS = np.cumsum([0.57, 0.19, 0.19])  # Chakrabarti, Zhan, Faloutsos: R-MAT, SDM 2004; the parameters of Graph500
+LARGEST_WEIGHT = 999
+SCHEMA = pa.schema([pa.field(name, pa.int64(), nullable=False) for name in ("src", "dst", "weight")])
+
+
+def edges(scale: int) -> Iterator[pa.RecordBatch]:
+    """Batches of `src`, `dst` and `weight`, int64, drawn on all cores."""
+    names = np.random.Generator(np.random.Philox(key=scale)).permutation(1 << scale)
+
+    def draw(chunk: int) -> pa.RecordBatch:
+        random = np.random.Generator(np.random.Philox(key=scale).jumped(chunk + 1))
+        src, dst = np.zeros(CHUNK, np.int64), np.zeros(CHUNK, np.int64)
+        for _ in range(scale):
+            quadrant = np.searchsorted(QUADRANTS, random.random(CHUNK, np.float32), side="right")
+            src, dst = 2 * src + (quadrant >> 1), 2 * dst + (quadrant & 1)
+        weights = random.integers(1, LARGEST_WEIGHT + 1, CHUNK)
+        return pa.RecordBatch.from_arrays([pa.array(column) for column in (names[src], names[dst], weights)], schema=SCHEMA)
+
+    return map_in_order(draw, range((EDGES_A_VERTEX << scale) // CHUNK), "cpu")
+
+
+def main() -> None:
+    """Write the file that the command line names."""
+    scale, path = int(sys.argv[1]), Path(sys.argv[2])
+    with pq.ParquetWriter(path, SCHEMA, compression="lz4") as writer:
+        for batch in edges(scale):
+            writer.write_batch(batch)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""Pairs of vertices from a Parquet file: columns `src` and `dst` are found by name and streamed; others are not read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kernels.graph import ID
+from pipeline.errors import BadInput
+from pipeline.ingest.parquet import reading
+
+BATCH = 2**20  # pairs in memory at a time
+BUFFER = 2**20  # bytes of a column that are read ahead; without it whole row groups are
+
+
+def batches(path: Path, file: str) -> Iterator[pa.RecordBatch]:
+    """Columns `src` and `dst` of a file, int64 and without nulls, batch by batch. Raises BadInput."""
+    first = 0
+    with reading(file), pq.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False, page_checksum_verification=True) as parquet:
+        _check_columns(file, parquet.schema_arrow)
+        for batch in parquet.iter_batches(BATCH, columns=["src", "dst"]):
+            yield pa.RecordBatch.from_arrays([_ids(file, batch, name, first) for name in ("src", "dst")], ["src", "dst"])
+            first += len(batch)
+
+
+def _check_columns(file: str, schema: pa.Schema) -> None:
+    for name in ("src", "dst"):
+        if schema.names.count(name) != 1:
+            raise BadInput(file, f"has {schema.names.count(name) or 'no'} columns {name!r}; its columns are {schema.names}")
+        if not pa.types.is_integer(schema.field(name).type):
+            raise BadInput(file, f"column {name!r} is {schema.field(name).type}, not an integer type")
+
+
+def _ids(file: str, batch: pa.RecordBatch, name: str, first: int) -> pa.Array:
+    column = batch[name]
+    if column.null_count:
+        raise BadInput(file, f"row {first + int(np.argmin(column.is_valid()))}: {name} is null")
+    values = column.to_numpy()
+    if values.dtype == np.uint64 and len(values) and values.max() >= 2**63:
+        row = int(values.argmax())
+        raise BadInput(file, f"row {first + row}: {name} {values[row]} is not in 0..{2**63 - 1}")
+    return pa.array(values.astype(ID, copy=False))

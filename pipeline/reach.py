@@ -1,0 +1,168 @@
+"""Queries: a Parquet file of pairs in, the same rows with their answers out, from a stored index and in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from kernels.cuda import to_host
+from kernels.graph import NO_ROW, Array
+from kernels.reachability import FILTER, POSITIVE_CUT, SAME, SEARCH, memory
+from kernels.reachability import reach as reach_rows
+from pipeline import tables
+from pipeline.answer_tables import rows_of
+from pipeline.backend import Backend, Clock, bring
+from pipeline.config import QueriesConfig
+from pipeline.errors import BadInput, ProofFailed
+from pipeline.ingest.source import identify, locate
+from pipeline.manifest import Folder, make
+from pipeline.pairs import batches
+from pipeline.room import require_room
+from pipeline.stored_index import StoredIndex, index_of, open_index
+
+STEP = "reached"
+SAMPLE = 1_000  # pairs of a batch that the oracle looks at
+WORDS = {SAME: "same", FILTER: "filter", POSITIVE_CUT: "positive cut", SEARCH: "search"}
+Unknown = Literal["error", "null"]
+
+
+def reach(
+    index: Folder, pairs: str, out: Path, unknown: Unknown = "error", oracle: bool = False, backend: Backend = "cpu"
+) -> Folder:
+    """Answer whether a path leads from `src` to `dst`, for every row of a Parquet file.
+
+    Parameters
+    ----------
+    index : Folder
+        From `find_index` or `build_index`.
+    pairs : str
+        Path of a Parquet file with integer columns `src` and `dst`, external ids; others are not read.
+    out : Path
+        The folder to write, or to keep if it has these very answers.
+    unknown : {"error", "null"}
+        What to make of a vertex that the graph does not have: an error, or null in `reachable` and `decided`.
+    oracle : bool
+        Also search for 1,000 pairs of every 2^20 without the help of a label, and compare.
+    backend : {"cpu", "gpu"}
+        Where queries are answered. The table is the same.
+
+    Returns
+    -------
+    Folder
+        Table `reached`, in the order of `pairs`. Facts: `rows`, `reachable`, `unknown`, `decided` (word to rows), `seconds` (in
+        the kernel), `oracle` (null, or the number of pairs compared), `backend`.
+
+    Raises
+    ------
+    BadInput
+        The file is not there, is no such Parquet file, or has a null or an unknown vertex: the message has the row, from 0.
+    ProofFailed
+        The oracle contradicts an answer.
+    TooLarge
+        The index may take more memory than is free.
+    """
+    source = locate(pairs)
+    if source.local is None:
+        raise BadInput(pairs, "is a URL, where a file of this machine is due")
+    path = source.local
+
+    def write(folder: Path) -> dict[str, Any]:
+        facts = index.facts
+        needed = memory(facts["components"], facts["arcs"], facts["dimensions"], facts["method"], gpu=backend == "gpu").queries
+        require_room(f"reach: the index of {facts['vertices']:,} vertices", needed, backend)
+        queries = Queries(open_index(index, backend), pairs, unknown, open_index(index) if oracle else None, backend)
+        rows = tables.write(folder, STEP, None, map(queries.answer, batches(path, pairs)))
+        return {"rows": rows, **queries.facts}
+
+    asked = {"unknown": unknown, "oracle": oracle}
+    return make(out, STEP, {"index": index.digest, "pairs": identify(source, None)}, asked, write)
+
+
+def answer_queries(
+    queries: QueriesConfig | None, answers: Sequence[Folder], oracle: bool, work: Path, backend: Backend = "cpu"
+) -> Folder | None:
+    """Answer the queries that a run asks, if any, into `work / "reached"`; `answers` has that of stage reachability."""
+    if queries is None:
+        return None
+    (index,) = (index_of(answer) for answer in answers if "index" in answer.manifest.inputs)
+    return reach(index, queries.pairs, work / STEP, queries.unknown, oracle, backend)
+
+
+class Queries:
+    """Batches of pairs, answered one after the other; `facts` counts what was found."""
+
+    def __init__(self, stored: StoredIndex, file: str, unknown: Unknown, plain: StoredIndex | None, backend: Backend) -> None:
+        self._stored = stored
+        self._file = file
+        self._unknown = unknown
+        self._plain = plain
+        self._backend = backend
+        self._clock = Clock(backend)
+        self._rows = self._reachable = self._unknowns = self._compared = 0
+        self._decided = np.zeros(len(WORDS), np.int64)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What `reach` says of all batches so far."""
+        return {
+            "reachable": self._reachable,
+            "unknown": self._unknowns,
+            "decided": {word: int(self._decided[decided]) for decided, word in WORDS.items()},
+            "seconds": round(self._clock.seconds, 6),
+            "oracle": None if self._plain is None else self._compared,
+            "backend": self._backend,
+        }
+
+    def answer(self, pairs: pa.RecordBatch) -> pa.RecordBatch:
+        """The same rows with `reachable` and `decided`. Raises as `reach`."""
+        src, dst = (self._rows_of(pairs, name) for name in ("src", "dst"))
+        known = (src != NO_ROW) & (dst != NO_ROW)
+        src, dst = src[known], dst[known]
+        found = self._clock.timed(reach_rows)(self._stored.index, src, dst)
+        reachable, decided = to_host(found.reachable), to_host(found.decided)
+        if self._plain:
+            self._compare(to_host(src), to_host(dst), reachable)
+        self._rows += len(pairs)
+        self._reachable += int(reachable.sum())
+        self._unknowns += len(pairs) - len(reachable)
+        self._decided += np.bincount(decided, minlength=len(WORDS))
+        columns = [pairs["src"], pairs["dst"], *_spread(reachable, decided, to_host(known))]
+        return pa.RecordBatch.from_arrays(columns, schema=tables.schema(STEP, None))
+
+    def _rows_of(self, pairs: pa.RecordBatch, name: str) -> Array:
+        ids = pairs[name].to_numpy()
+        rows = rows_of(self._stored, bring(ids, self._backend))
+        absent = to_host(rows == NO_ROW)
+        if self._unknown == "error" and absent.any():
+            place = int(absent.argmax())
+            known = f"{self._stored.num_vertices:,} vertices"
+            raise BadInput(self._file, f"row {self._rows + place}: {name} {ids[place]} is not in the graph ({known})")
+        return rows
+
+    def _compare(self, src: Array, dst: Array, reachable: Array) -> None:
+        """Raise ProofFailed where a depth-first search that no label helps says otherwise of a sample."""
+        assert self._plain is not None
+        sample = np.linspace(0, len(src) - 1, min(len(src), SAMPLE)).astype(np.int64)
+        searched = reach_rows(self._plain.index, src[sample], dst[sample], "dfs").reachable
+        if (wrong := searched != reachable[sample]).any():
+            place = sample[wrong.argmax()]
+            ends = [int(self._plain.ids[rows[place]]) for rows in (src, dst)]
+            raise ProofFailed(f"reach: whether {ends[0]} reaches {ends[1]} is not what a search says")
+        self._compared += len(sample)
+
+
+def _spread(reachable: Array, decided: Array, known: Array) -> list[pa.Array]:
+    """Answers to the `known` rows as columns for all rows, null elsewhere."""
+    if known.all():
+        places = pa.array(decided, pa.int8())
+        answers = pa.array(reachable)
+    else:
+        all_answers, all_decided = np.zeros(len(known), np.bool_), np.zeros(len(known), np.int8)
+        all_answers[known], all_decided[known] = reachable, decided
+        answers, places = pa.array(all_answers, mask=~known), pa.array(all_decided, mask=~known)
+    words = pa.array([WORDS[number] for number in range(len(WORDS))])
+    return [answers, words.take(places)]

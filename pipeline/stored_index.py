@@ -1,0 +1,161 @@
+"""The reachability index on the disk: a step's folder, and beside the tables of a run, from which queries are answered.
+
+Every array is a `.npy` file, opened as a read-only memory map. The folder needs no graph: it has the external ids too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernels.answers import Condensation, Labels, ReachabilityIndex
+from kernels.cuda import to_host
+from kernels.graph import ID, OFFSET, Array, Csr, Graph, index_dtype
+from kernels.reachability import NUM_SUPPORTS, memory, reachability
+from pipeline import manifest
+from pipeline.backend import Backend, Clock, bring, open_on
+from pipeline.config import ReachabilityConfig
+from pipeline.errors import BadConfig, Damaged
+from pipeline.manifest import Folder
+from pipeline.room import require_room
+from pipeline.stored_arrays import load_array, save_array
+
+STEP = "reachability_index"
+CSRS = ("children", "parents")
+LEVELS, NUMBERS, BITS = ("level", "height"), ("low", "post", "first", "last"), ("reaches", "reached")
+
+
+@dataclass(frozen=True)
+class StoredIndex:
+    """An index, and the external ids of its rows as `Graph` has them."""
+
+    ids: Array
+    rows_by_id: Array
+    index: ReachabilityIndex
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of vertices, isolated ones included."""
+        return len(self.ids)
+
+
+def build_index(graph: Folder, asked: ReachabilityConfig, work: Path, backend: Backend = "cpu") -> Folder:
+    """Build the index of a stored graph into `work / "reachability_index"`: the same bytes on either backend.
+
+    Returns
+    -------
+    Folder
+        Read by `open_index`. Facts: `vertices`, `components`, `arcs` between components, `levels`, `dimensions`, `seed`,
+        `method`, `compared_paths` (as `kernels.answers.Labels`), `seconds` (in the kernel), `bytes_needed` (the bound that was
+        held against the free memory), `backend`.
+
+    Raises
+    ------
+    TooLarge
+        The bound on the memory that the build takes is larger than what is free.
+    """
+
+    def write(folder: Path) -> dict[str, Any]:
+        vertices, arcs = graph.facts["vertices"], graph.facts["arcs"]
+        needed = memory(vertices, arcs, asked.dimensions, asked.method, gpu=backend == "gpu").build
+        opened = open_on(graph, backend)
+        what = f"reachability: the index of {vertices:,} vertices and {arcs:,} arcs in {asked.dimensions:,} dimensions"
+        require_room(what, needed, backend)
+        clock = Clock(backend)
+        index = clock.timed(reachability)(opened, asked.dimensions, asked.seed, asked.method)
+        for name, array in _arrays(opened, index):
+            save_array(folder / f"{name}.npy", to_host(array))
+        labels, nodes = index.labels, index.condensation
+        return {
+            "vertices": opened.num_vertices,
+            "components": nodes.num_nodes,
+            "arcs": len(nodes.children.indices),
+            "levels": int(labels.level.max()) + 1 if nodes.num_nodes else 0,
+            **asked.model_dump(),
+            "compared_paths": list(labels.compared_paths),
+            "seconds": round(clock.seconds, 6),
+            "bytes_needed": needed,
+            "backend": backend,
+        }
+
+    return manifest.make(work / STEP, STEP, {"graph": graph.digest}, asked.model_dump(), write)
+
+
+def open_index(folder: Folder, backend: Backend = "cpu") -> StoredIndex:
+    """Open a stored index: on the CPU its arrays are the memory maps themselves.
+
+    Raises
+    ------
+    Damaged
+        A file is missing, or has another type or length than the manifest says.
+    """
+    facts = folder.facts
+    vertices, nodes = facts["vertices"], facts["components"]
+    row, level, bits = index_dtype(vertices), np.dtype(np.int32), np.dtype(np.uint64)
+
+    def load(name: str, dtype: np.dtype[Any], *shape: int) -> Array:
+        return bring(load_array(folder.path / f"{name}.npy", dtype, *shape), backend)
+
+    def csr(name: str) -> Csr:
+        return Csr(load(f"{name}-offsets", OFFSET, nodes + 1), load(f"{name}-indices", row, facts["arcs"]), None)
+
+    labels = Labels(
+        facts["method"],
+        facts["seed"],
+        **{name: load(name, level, nodes) for name in LEVELS},
+        **{name: load(name, row, facts["dimensions"], nodes) for name in NUMBERS},
+        supports=load("supports", row, NUM_SUPPORTS),
+        **{name: load(name, bits, nodes) for name in BITS},
+        compared_paths=tuple(facts["compared_paths"]),
+    )
+    condensation = Condensation(load("node", row, vertices), load("names", row, nodes), *map(csr, CSRS))
+    return StoredIndex(load("ids", ID, vertices), load("rows_by_id", row, vertices), ReachabilityIndex(condensation, labels))
+
+
+def index_of(answer: Folder) -> Folder:
+    """The index that a table of stage `reachability` was made from, which lies beside it. Raises Damaged where another does."""
+    folder = manifest.read(answer.path.with_name(STEP))
+    if folder.digest != answer.manifest.inputs["index"]:
+        raise Damaged(f"{folder.path}: is not the index that {answer.path} was made from")
+    return folder
+
+
+def find_index(path: Path) -> Folder:
+    """Find the index of a published run, or the index whose folder `path` is, and check every file of it.
+
+    Raises
+    ------
+    BadConfig
+        There is none, or another version of the code made it: what labels mean may have changed since.
+    Damaged
+        A file is not what the manifest says.
+    """
+    folder = manifest.read(path.resolve())  # `latest` may move on meanwhile
+    if folder.manifest.step == "run":
+        if not (folder.path / STEP).exists():
+            raise BadConfig(f"{path}: this run has no index; run stage reachability")
+        folder = manifest.read(folder.path / STEP)
+    if folder.manifest.step != STEP:
+        raise BadConfig(f"{path}: is no reachability index, but the folder of step {folder.manifest.step}")
+    if folder.manifest.code != manifest.code_version():
+        raise BadConfig(f"{path}: the index is of another version of graphmill; run stage reachability again")
+    manifest.check(folder)
+    return folder
+
+
+def _arrays(graph: Graph, index: ReachabilityIndex) -> Iterator[tuple[str, Array]]:
+    """Every array of the folder, by name."""
+    yield "ids", graph.ids
+    yield "rows_by_id", graph.rows_by_id
+    yield "node", index.condensation.node
+    yield "names", index.condensation.names
+    for name in CSRS:
+        csr: Csr = getattr(index.condensation, name)
+        yield f"{name}-offsets", csr.offsets
+        yield f"{name}-indices", csr.indices
+    for name in (*LEVELS, *NUMBERS, "supports", *BITS):
+        yield name, getattr(index.labels, name)
