@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from kernels.answers import Paths
 from kernels.backend import require_numpy
-from kernels.graph import UNREACHED, Array, distance_dtype
+from kernels.graph import UNREACHED, distance_dtype
 from kernels.sharded.bfs import bfs
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.fixpoint import settle
@@ -56,14 +54,8 @@ def sssp(shard: Shard, communicator: Communicator, source_row: int) -> Part[Path
     lengths[starts] = 0
     width = slot_width(out.weights)
 
-    def relax(rows: Array, limit: Any) -> Array:
-        shorten(out, width, rows, lengths)
-        return rows[:0]
-
-    supersteps = settle(halo, relax, lengths, starts, far)
-    lengths = lengths[: len(shard.ids)]
-    unreached = lengths == far
-    distance = lengths.view(kind)
-    distance[unreached] = UNREACHED
+    supersteps = settle(halo, lambda rows: shorten(out, width, rows, lengths), lengths, starts)
+    distance = lengths[: len(shard.ids)].view(kind)
+    distance[lengths[: len(shard.ids)] == far] = UNREACHED
     predecessor, more = predecessors(halo, source_row, distance, (shard.out.weights, shard.into.weights))
     return Part(Paths(source_row, distance, predecessor), supersteps + more)

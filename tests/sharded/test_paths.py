@@ -102,10 +102,10 @@ def test_a_road_network_takes_few_supersteps() -> None:
     assert evenly(sssp, zero_chain(3000), 4, 3001)[0].supersteps <= 12
 
 
-def test_a_social_network_takes_as_many_supersteps_as_levels() -> None:
+def test_a_social_network_takes_no_more_supersteps_than_levels() -> None:
     graph = facebook()
     parts = evenly(bfs, graph, 4, 0)
-    assert parts[0].supersteps == int(whole(parts, "distance").max()) + 1
+    assert 2 <= parts[0].supersteps <= int(whole(parts, "distance").max()) + 1
 
 
 @pytest.mark.parametrize(("dtype", "weight"), [(np.int64, 2**62), (np.float64, 1.5e308), (np.int64, 2**63 - 1)])
