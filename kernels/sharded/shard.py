@@ -3,6 +3,7 @@
 Own rows and ghosts have local numbers: the own ones from 0 in the order of the graph, then the ghosts in the order of the
 graph. Ghosts of one owner so stand together. A row's arcs keep their order, ascending by the external id of the other end.
 Nothing here is as long as the graph has vertices: arrays are as long as the shard has rows, arcs or ghosts, or there are ranks.
+A shard of a road network has few ghosts; one of a social network may have a good part of all rows.
 """
 
 from __future__ import annotations

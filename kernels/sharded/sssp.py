@@ -53,7 +53,6 @@ def sssp(shard: Shard, communicator: Communicator, source_row: int) -> Part[Path
     starts = shard.own_numbers(source_row)
     lengths[starts] = 0
     width = slot_width(out.weights)
-
     supersteps = settle(halo, lambda rows: shorten(out, width, rows, lengths), lengths, starts)
     distance = lengths[: len(shard.ids)].view(kind)
     distance[lengths[: len(shard.ids)] == far] = UNREACHED

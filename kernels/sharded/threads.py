@@ -42,7 +42,8 @@ def run_ranks(size: int, function: Callable[[Communicator], Result], deadline: f
     ----------
     size : int
     function : callable
-        Takes its rank's communicator. An error on one rank ends all at their next collective.
+        Takes its rank's communicator. An error on one rank ends all at their next collective; one that
+        never comes back is waited for, since nothing can end a thread.
     deadline : float
         Seconds that a rank waits in a collective for the others.
 
