@@ -1,0 +1,166 @@
+"""The minimum spanning forest over shards: the one-worker kernel's edges and labels, to the byte, however the rows are cut."""
+
+from __future__ import annotations
+
+import functools
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.graphs import facebook, graph_of_arcs, graph_of_edges, grid, new_york, random_digraph, rmat, wiki_vote
+from kernels.answers import Forest
+from kernels.forest import minimum_spanning_forest as one_worker
+from kernels.graph import Csr, Graph
+from kernels.sharded.forest import minimum_spanning_forest
+from kernels.sharded.shard import Shard
+from kernels.sharded.threads import run_ranks
+from tests.answers import true_forest, uncleaned
+from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
+from tests.sharded.ranks import SIZES, bounds_of, evenly, on_shards, whole
+from tests.sharded.test_memory import growth
+
+TO_THE_END = 0  # gather no edge: every tree is joined by rounds
+DTYPES = (np.int32, np.int64, np.float32, np.float64)
+
+
+def assert_forest(graph: Graph, parts, expected: Forest) -> None:
+    """That the parts are the forest, and each rank's are its rows' own, in order."""
+    arrays = {name: whole(parts, name) for name in vars(expected)}
+    order = np.lexsort((graph.ids[arrays["dst"]], graph.ids[arrays["src"]]))
+    for name, array in vars(expected).items():
+        ours = arrays[name] if name == "labels" else arrays[name][order]
+        np.testing.assert_array_equal(ours, array)
+        assert ours.dtype == array.dtype
+    stops = np.cumsum([len(part.answer.labels) for part in parts])
+    for part, stop in zip(parts, stops, strict=True):
+        src, dst = part.answer.src, part.answer.dst
+        assert ((src < stop) & (src >= stop - len(part.answer.labels))).all()
+        assert (np.lexsort((graph.ids[dst], graph.ids[src])) == np.arange(len(src))).all()
+    assert len({part.supersteps for part in parts}) == 1
+
+
+@pytest.mark.parametrize(
+    ("edges", "dtype"),
+    [
+        pytest.param(edges, dtype, id=f"{edges.name}-{dtype.__name__}")
+        for edges in NAMED_GRAPHS
+        for dtype in DTYPES
+        if all(np.array(weight).astype(dtype) == weight for weight in edges.arcs().values())
+    ],
+)
+def test_named_graphs(edges, dtype) -> None:
+    graph = graph_of(edges, random.Random(4).sample(edges.ids, len(edges.ids)), dtype)
+    expected = true_forest(edges, graph)
+    for size in SIZES:
+        assert_forest(graph, evenly(minimum_spanning_forest, graph, size), expected)
+        assert_forest(graph, evenly(minimum_spanning_forest, graph, size, TO_THE_END), expected)
+
+
+def test_of_two_arcs_the_lighter_stands_for_the_pair() -> None:
+    edges = EdgeList("asymmetric", ((1, 2, 9), (2, 1, 4), (2, 3, 1), (3, 2, 8), (1, 3, 6), (3, 1, 5)))
+    for seed in range(6):
+        graph = graph_of(edges, random.Random(seed).sample(edges.ids, 3))
+        assert_forest(graph, on_shards(minimum_spanning_forest, graph, bounds_of([1, 2], 3)), true_forest(edges, graph))
+
+
+@st.composite
+def edge_lists(draw):
+    vertices = st.integers(0, draw(st.integers(0, 16))).map(lambda place: place * 7 % 17)
+    ends = draw(st.lists(st.tuples(vertices, vertices), max_size=60))
+    weighted, weights = draw(st.booleans()), st.integers(0, 4)
+    edges = tuple((*pair, draw(weights)) if weighted else pair for pair in ends)
+    return EdgeList("random", edges, draw(st.booleans()), tuple(draw(st.lists(vertices, max_size=3))))
+
+
+@settings(deadline=None, max_examples=100)
+@given(edge_lists(), st.lists(st.integers(0, 17), max_size=7), st.randoms(use_true_random=False))
+def test_random_graphs_of_many_equal_weights_cut_anywhere(edges, cuts, shuffle) -> None:
+    order = shuffle.sample(edges.ids, len(edges.ids))
+    for graph in (graph_of(edges, order), uncleaned(edges, order)):
+        expected, bounds = true_forest(edges, graph), bounds_of(cuts, graph.num_vertices)
+        for gathered in (TO_THE_END, 3, 1 << 16):
+            assert_forest(graph, on_shards(minimum_spanning_forest, graph, bounds, gathered), expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_dense_graphs(dtype, symmetric) -> None:
+    numbers = np.random.default_rng(11)
+    src, dst = numbers.integers(1 << 11, size=(2, 1 << 15))
+    for largest in (1, 5, 10_000):
+        weights = numbers.integers(0, largest, 1 << 15).astype(dtype)
+        graph = graph_of_edges(src, dst, weights, 2_100) if symmetric else graph_of_arcs(src, dst, weights, 2_100, False)
+        for size in (2, 7):
+            assert_forest(graph, evenly(minimum_spanning_forest, graph, size, 1_000), one_worker(graph))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "load",
+    [
+        new_york,
+        functools.partial(grid, 300),
+        facebook,
+        wiki_vote,
+        functools.partial(rmat, 13),
+        functools.partial(random_digraph, 1 << 12),
+    ],
+)
+def test_larger_graphs_equal_one_worker(load, size) -> None:
+    graph = load()
+    for gathered in (TO_THE_END, 1 << 16):
+        assert_forest(graph, evenly(minimum_spanning_forest, graph, size, gathered), one_worker(graph))
+
+
+@pytest.mark.parametrize("weight", [lambda places: places, lambda places: places[::-1], np.ones_like, np.zeros_like])
+def test_a_path_of_a_million_vertices(weight) -> None:
+    places = np.arange(999_999)
+    graph = graph_of_edges(places, places + 1, weight(places), 1_000_000)
+    parts = evenly(minimum_spanning_forest, graph, 8)
+    np.testing.assert_array_equal(whole(parts, "src"), places)
+    np.testing.assert_array_equal(whole(parts, "dst"), places + 1)
+    np.testing.assert_array_equal(whole(parts, "weights"), weight(places))
+    assert not whole(parts, "labels").any()
+
+
+def test_a_road_network_takes_four_supersteps() -> None:
+    for load in (new_york, functools.partial(grid, 300)):
+        assert [part.supersteps for part in evenly(minimum_spanning_forest, load(), 8)] == [4] * 8
+
+
+def test_rounds_grow_with_the_logarithm() -> None:
+    """On a path whose every edge leads to the other rank, a tree has at least doubled after a round."""
+    rows = np.arange(4_096).reshape(2, -1).T.ravel()
+    weights = np.random.default_rng(2).permutation(4_095)
+    graph = graph_of_edges(rows[:-1], rows[1:], weights, 4_096)
+    parts = on_shards(minimum_spanning_forest, graph, bounds_of([2_048], 4_096), TO_THE_END)
+    assert_forest(graph, parts, one_worker(graph))
+    assert parts[0].supersteps < 12 * 12
+
+
+def test_ten_runs_are_equal_to_the_byte() -> None:
+    graph = random_digraph(1 << 12, 4)
+    runs = [evenly(minimum_spanning_forest, graph, 4, 100) for _ in range(10)]
+    assert len({tuple(whole(parts, name).tobytes() for name in vars(parts[0].answer)) for parts in runs}) == 1
+
+
+def test_all_ranks_together_take_little_more_than_one() -> None:
+    assert growth(minimum_spanning_forest) < 2
+    assert growth(minimum_spanning_forest, TO_THE_END) < 2
+
+
+def test_wide_rows_give_the_same() -> None:
+    graph = graph_of(FIGURE_1)
+    wide = Csr(graph.out.offsets, graph.out.indices.astype(np.int64), graph.out.weights)
+    wide_graph = Graph(graph.ids, graph.rows_by_id.astype(np.int64), wide, wide)
+    assert_forest(wide_graph, evenly(minimum_spanning_forest, wide_graph, 3), one_worker(wide_graph))
+
+
+def test_arrays_of_another_kind_are_refused() -> None:
+    lists = Csr([0], [], None)
+    shard = Shard(0, np.zeros(2, np.int64), [], [], lists, lists, [], [])
+    with pytest.raises(TypeError, match=r"minimum_spanning_forest over shards: arrays of type builtins\.list"):
+        run_ranks(1, functools.partial(minimum_spanning_forest, shard))
