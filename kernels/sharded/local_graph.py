@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 
+from kernels.backend import frozen
 from kernels.graph import ID, Array, Csr, Graph
 from kernels.sharded.shard import Shard
 
@@ -19,20 +21,39 @@ def local_graph(shard: Shard) -> Graph:
     The arcs are copied: memory for the shard's arcs once more.
     """
     ranks = np.concatenate([shard.ranks, shard.ghost_ranks])
-    out = _with_ghosts(shard.local_out, shard.local_into, shard.num_ghosts, ranks)
-    into = out if shard.symmetric else _with_ghosts(shard.local_into, shard.local_out, shard.num_ghosts, ranks)
-    return Graph(ranks.astype(ID), np.argsort(ranks).astype(shard.ghosts.dtype), out, into)
+    rows_by_id = np.argsort(ranks).astype(shard.ghosts.dtype)
+    own_by_id = rows_by_id[rows_by_id < len(shard.ids)]
+    out = _with_ghosts(shard.local_out, shard.local_into, own_by_id)
+    into = out if shard.symmetric else _with_ghosts(shard.local_into, shard.local_out, own_by_id)
+    return Graph(ranks.astype(ID), rows_by_id, out, into)
 
 
-def _with_ghosts(csr: Csr, back: Csr, num_ghosts: int, ranks: Array) -> Csr:
+def _with_ghosts(csr: Csr, back: Csr, own_by_id: Array) -> Csr:
     """Append the ghosts' rows: the arcs of the other direction, `back`, that lead to ghosts, from their other ends."""
-    num_own = len(csr.offsets) - 1 - num_ghosts
-    arcs = np.flatnonzero(back.indices >= num_own)
-    own: Array
-    own, ghost = np.searchsorted(back.offsets, arcs, side="right") - 1, back.indices[arcs]
-    order = np.lexsort((ranks[own], ghost))  # stable: parallel arcs still ascend by weight
-    stops = csr.offsets[num_own] + np.cumsum(np.bincount(ghost - num_own, minlength=num_ghosts))
-    offsets = np.concatenate([csr.offsets[: num_own + 1], stops.astype(csr.offsets.dtype)])
-    indices = np.concatenate([csr.indices, own[order].astype(csr.indices.dtype)])
-    weights = None if csr.weights is None or back.weights is None else np.concatenate([csr.weights, back.weights[arcs[order]]])
-    return Csr(offsets, indices, weights)
+    num_own = len(own_by_id)
+    num_arcs = np.bincount(back.indices[back.indices >= num_own] - num_own, minlength=len(csr.offsets) - 1 - num_own)
+    stops = csr.offsets[num_own] + np.cumsum(num_arcs)
+    arcs, own = _by_ghost(frozen(back.offsets), frozen(back.indices), frozen(own_by_id), np.cumsum(num_arcs) - num_arcs)
+    weights = None if csr.weights is None or back.weights is None else np.concatenate([csr.weights, back.weights[arcs]])
+    offsets = np.concatenate([csr.offsets[: num_own + 1], stops])
+    return Csr(offsets, np.concatenate([csr.indices, own]), weights)
+
+
+@njit(cache=True, nogil=True)
+def _by_ghost(offsets, indices, own_by_id, places):  # type: ignore[no-untyped-def]
+    """List the arcs to ghosts, and their own rows, by ghost, then by the own row's external id; parallel arcs keep their order.
+
+    `places` [g] are where the ghosts' arcs begin in the list.
+    """
+    num_own = len(own_by_id)
+    num_arcs = 0
+    for far in indices:
+        num_arcs += far >= num_own
+    arcs, own = np.empty(num_arcs, offsets.dtype), np.empty(num_arcs, indices.dtype)
+    for row in own_by_id:
+        for arc in range(offsets[row], offsets[row + 1]):
+            ghost = indices[arc] - num_own
+            if ghost >= 0:
+                arcs[places[ghost]], own[places[ghost]] = arc, row
+                places[ghost] += 1
+    return arcs, own

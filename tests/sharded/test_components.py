@@ -37,10 +37,11 @@ def assert_labels(parts, expected) -> None:
 @pytest.mark.parametrize("make", [graph_of, uncleaned])
 def test_named_graphs(edges, make) -> None:
     graph = make(edges, random.Random(3).sample(edges.ids, len(edges.ids)))
-    for size in SIZES:
-        assert_labels(evenly(wcc, graph, size), true_weak(edges, graph))
-        assert_labels(evenly(wcc, graph, size, TO_THE_END), true_weak(edges, graph))
-        assert_labels(evenly(scc, graph, size), true_strong(edges, graph) if edges.directed else true_weak(edges, graph))
+    weak, strong = true_weak(edges, graph), true_strong(edges, graph) if edges.directed else true_weak(edges, graph)
+    for size in SIZES if make is graph_of else (2, 7):
+        assert_labels(evenly(wcc, graph, size), weak)
+        assert_labels(evenly(wcc, graph, size, TO_THE_END), weak)
+        assert_labels(evenly(scc, graph, size), strong)
 
 
 @st.composite
