@@ -191,7 +191,7 @@ class ClusterConfig(Model):
     lost_workers : int
         How many workers may die of one piece before the stage fails. A scheduler at an address has a limit of its own.
     deadline : float
-        Seconds of silence after which a worker, all workers or the scheduler are lost.
+        Seconds of silence after which a worker, all workers or the scheduler are lost; 12 at the least, for the probes of TCP.
     tls_ca, tls_cert, tls_key : Path or None
         PEM files of a `tls://` address: who signs, and this side's certificate and key.
     """
@@ -201,7 +201,7 @@ class ClusterConfig(Model):
     threads: PositiveInt = 1
     memory: str = Field(default="auto", pattern=r"^(auto|\d+(\.\d+)? ?([kMGT]i?)?B)$")
     lost_workers: NonNegativeInt = 3
-    deadline: float = Field(default=60.0, gt=0, allow_inf_nan=False)
+    deadline: float = Field(default=60.0, ge=12, allow_inf_nan=False)
     tls_ca: Path | None = None
     tls_cert: Path | None = None
     tls_key: Path | None = None

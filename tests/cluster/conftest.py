@@ -1,0 +1,39 @@
+"""Stored graphs for the workers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline import tables
+from pipeline.config import GraphConfig, LayoutConfig
+from pipeline.ingest import ingest
+from pipeline.layout import lay_out
+from pipeline.manifest import Folder
+
+WIDTH, HEIGHT = 1500, 1400
+
+
+@pytest.fixture(scope="session")
+def grid(tmp_path_factory) -> Folder:
+    """A grid of streets so large that every source has a file of its own; ids from 1, row by row."""
+    work = tmp_path_factory.mktemp("grid")
+    ids = np.arange(1, WIDTH * HEIGHT + 1).reshape(HEIGHT, WIDTH)
+    ends = [(ids[:, :-1], ids[:, 1:]), (ids[:-1], ids[1:])]
+    src, dst = (np.concatenate([pair[end].ravel() for pair in ends]) for end in (0, 1))
+    weights = np.random.default_rng(5).integers(1, 100, len(src))
+    pq.write_table(pa.table({"src": src, "dst": dst, "weight": weights}), work / "grid.parquet")
+    edges = ingest(GraphConfig(source=str(work / "grid.parquet"), directed=False), work)
+    stored = lay_out(edges, LayoutConfig(order="windowed"), work)
+    assert [len(sources) for sources in tables.by_file([1, 2, 3], stored.facts["vertices"])] == [1, 1, 1]
+    return stored
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory) -> Folder:
+    """A path of ten vertices."""
+    work = tmp_path_factory.mktemp("small")
+    pq.write_table(pa.table({"src": np.arange(9), "dst": np.arange(1, 10)}), work / "path.parquet")
+    return lay_out(ingest(GraphConfig(source=str(work / "path.parquet"), directed=False), work), LayoutConfig(), work)

@@ -1,0 +1,76 @@
+"""Dask's processes: the local workers of a cluster that this process started, and schedulers and workers of their own."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from tests.flows.processes import alive, clean_environment, end, eventually
+
+
+def local_workers() -> list[psutil.Process]:
+    """The worker processes below this one."""
+    found = []
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):  # it may just have ended
+            if "spawn_main" in " ".join(child.cmdline()):
+                found.append(child)
+    return found
+
+
+@dataclass
+class Deployed:
+    """A scheduler and workers, started as `docs/operations.md` says, on loopback."""
+
+    address: str
+    home: Path
+    options: list[str]
+    environment: dict[str, str]
+    scheduler: subprocess.Popen = field(init=False)
+    workers: list[subprocess.Popen] = field(default_factory=list)
+
+    def __post_init__(self):
+        port = self.address.rpartition(":")[2]
+        protocol = self.address.partition(":")[0]
+        where = ["--protocol", protocol, "--host", "127.0.0.1", "--port", port, "--no-dashboard"]
+        self.scheduler = self._start("scheduler", *where)
+        assert eventually(lambda: self._answers(int(port)))
+
+    def add_worker(self) -> subprocess.Popen:
+        """One process of one thread, without a nanny that would start it again."""
+        host = ["--host", "127.0.0.1", "--local-directory", str(self.home)]
+        self.workers.append(self._start("worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", *host))
+        return self.workers[-1]
+
+    def _start(self, what: str, *options: str) -> subprocess.Popen:
+        log = (self.home / f"{what}-{len(self.workers)}.log").open("wb")
+        command = [sys.executable, "-m", "dask", what, *options, *self.options]
+        return subprocess.Popen(command, env=self.environment, cwd=self.home, stdout=log, stderr=log)
+
+    def _answers(self, port: int) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@contextmanager
+def deployed(home: Path, workers: int, *options: str, protocol: str = "tcp") -> Iterator[Deployed]:
+    """A scheduler with workers, all ended at the end. `options` go to every process."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = clean_environment(home)
+    try:
+        found = Deployed(f"{protocol}://127.0.0.1:{port}", home, list(options), environment)
+        for _ in range(workers):
+            found.add_worker()
+        yield found
+    finally:
+        end(environment)
+        assert eventually(lambda: not alive(environment))

@@ -1,0 +1,149 @@
+"""Local workers: the same bytes as without, the graph placed once a worker, errors as they are, loopback, nothing left behind."""
+
+from __future__ import annotations
+
+import errno
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline import tables
+from pipeline.cluster import HERE, started
+from pipeline.config import STAGES, ClusterConfig
+from pipeline.errors import BadConfig, BadInput, ProofFailed
+from pipeline.manifest import make
+from pipeline.stages import run_stage
+from pipeline.verify import prove
+from tests.cluster import pieces
+from tests.cluster.processes import local_workers
+from tests.flows.processes import ROOT, alive, clean_environment, end, eventually, listening
+
+LOCAL = ClusterConfig(scheduler="local", workers=2)
+SOURCES = [1, 1_500, 700_000, 2_099_999]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with started(LOCAL, "cpu") as cluster:
+        yield cluster
+    assert not local_workers()
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_tables_and_proofs_are_the_same_with_and_without(stage, grid, small, cluster, tmp_path):
+    graph = grid if stage == "bfs" else small
+    found, expected = (
+        run_stage(graph, stage, SOURCES if graph is grid else [1, 5], tmp_path / name, cluster=where)
+        for name, where in (("there", cluster), ("here", HERE))
+        for _ in [(tmp_path / name).mkdir()]
+    )
+    assert found.manifest.files == expected.manifest.files
+    assert len(tables.files(found.path)) == (len(SOURCES) if stage == "bfs" else 1)
+    assert [path.name for path in (tmp_path / "there").glob(".*")] == []
+    proofs = [prove(graph, found, True, tmp_path, cluster=where).facts for where in (cluster, HERE)]
+    assert proofs[0]["holds"] and proofs[0]["rules"] == proofs[1]["rules"]
+
+
+def test_a_table_of_many_files_is_one_sorted_table(grid, cluster, tmp_path):
+    answer = run_stage(grid, "bfs", SOURCES[::-1], tmp_path, cluster=cluster)
+    of_files = [pq.read_table(path, columns=["source"])["source"].unique().to_pylist() for path in tables.files(answer.path)]
+    assert of_files == [[source] for source in SOURCES]
+    sources = tables.read(answer.path, columns=["source"])["source"]
+    assert sources.unique().to_pylist() == SOURCES
+    assert answer.facts["rows"] == len(sources) == len(SOURCES) * grid.facts["vertices"]
+
+
+@pytest.mark.parametrize("harm", ["exchange", "drop", "alter"])
+def test_a_wrong_table_is_not_proved_by_workers_either(harm, grid, cluster, tmp_path):
+    answer = run_stage(grid, "bfs", SOURCES, tmp_path, cluster=cluster)
+
+    def write(folder):
+        for number, path in enumerate(tables.files(answer.path)):
+            (folder / tables.file_name(number)).write_bytes(path.read_bytes())
+        first, *_, last = tables.files(folder)
+        if harm == "exchange":
+            first.rename(folder / "x")
+            last.rename(first)
+            (folder / "x").rename(last)
+        elif harm == "drop":
+            last.unlink()
+        else:
+            table = tables.read(folder)[-grid.facts["vertices"] :]
+            wrong = table.set_column(2, table.schema.field(2), [table["distance"].to_numpy() + 1])
+            tables.write_file(last, "bfs", answer.facts["weight"], wrong.combine_chunks().to_batches())
+        return answer.facts
+
+    wrong = make(tmp_path / "wrong" / "bfs", "bfs", {"graph": grid.digest}, {"harm": harm}, write)
+    with pytest.raises(
+        ProofFailed, match={"exchange": "another source", "drop": "3 files, where 4", "alter": "2099999|source"}[harm]
+    ):
+        prove(grid, wrong, False, tmp_path, cluster=cluster)
+    assert not (tmp_path / "proof-bfs").exists()
+
+
+def test_pieces_come_in_order_and_the_graph_is_placed_once_a_worker(small, cluster):
+    found = list(cluster.map(pieces.where, small, "cpu", range(20)))
+    assert [item for item, _, _ in found] == list(range(20))
+    assert {process for _, process, _ in found} == {worker.pid for worker in local_workers()}
+    assert len({(process, graph) for _, process, graph in found}) == 2
+
+
+def test_the_first_error_of_a_piece_ends_them_as_it_is(small, cluster):
+    found = cluster.map(pieces.fail, small, "cpu", range(6))
+    assert [next(found) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(BadInput, match=r"^graph.csv: line 3: is no graph$"):
+        next(found)
+    with pytest.raises(OSError) as error:
+        list(cluster.map(pieces.fail, small, "cpu", [4]))
+    assert (error.value.errno, error.value.filename) == (errno.ENOSPC, "table")
+    assert list(cluster.map(pieces.fail, small, "cpu", [1])) == [1]
+
+
+def test_workers_say_when_they_do_not_see_the_graph(small, cluster, tmp_path):
+    elsewhere = make(tmp_path / "graph", "graph", {}, {"other": 1}, lambda _: dict(small.facts))
+    elsewhere.path.rename(tmp_path / "moved")
+    with pytest.raises(BadConfig, match=r"does not see .*graph; the output folder must be one that all hosts share"):
+        list(cluster.map(pieces.where, elsewhere, "cpu", [1]))
+
+
+def test_everything_listens_on_loopback(cluster):
+    processes = [psutil.Process(), *local_workers()]
+    assert listening(processes) == {"127.0.0.1"}
+
+
+def test_a_stage_on_workers_costs_less_than_two_seconds_more(grid, cluster, tmp_path):
+    list(cluster.map(pieces.where, grid, "cpu", range(4)))
+
+    def seconds(name, where):
+        (tmp_path / name).mkdir()
+        begun = time.perf_counter()
+        run_stage(grid, "wcc", [], tmp_path / name, cluster=where)
+        return time.perf_counter() - begun
+
+    run_stage(grid, "wcc", [], tmp_path, cluster=HERE)  # compiles
+    assert seconds("there", cluster) < seconds("here", HERE) + 2
+
+
+def test_gpus_need_an_address():
+    with pytest.raises(BadConfig, match="local workers compute on the CPU"), started(LOCAL, "gpu"):
+        pass
+
+
+@pytest.mark.parametrize("end_by", [signal.SIGTERM, signal.SIGKILL])
+def test_no_worker_outlives_the_run(end_by, tmp_path):
+    environment = clean_environment(tmp_path)
+    command = ["run", str(ROOT / "data" / "USA-road-d.NY.gr.gz"), "--out", str(tmp_path / "out"), "--cluster", "local"]
+    run = subprocess.Popen([sys.executable, "-m", "pipeline.cli", *command], env=environment, stderr=subprocess.DEVNULL)
+    try:
+        assert eventually(lambda: len(alive(environment)) >= 3)
+        time.sleep(1)
+        run.send_signal(end_by)
+        assert run.wait(30) == (128 + signal.SIGTERM if end_by == signal.SIGTERM else -signal.SIGKILL)
+        assert eventually(lambda: not alive(environment))
+    finally:
+        end(environment)
