@@ -13,12 +13,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # Prefect keeps its database here, not in the home folder.
 export PREFECT_HOME ?= $(CURDIR)/.prefect
 
-.PHONY: help demo test gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu lock clean
+.PHONY: help demo test cluster-test gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu lock clean
 
 help:
 	@echo "make demo    both flows over New York's roads and a social network, then where to look"
 	@echo "make test    lint, types and every test"
 	@echo "make lint    lint and types alone"
+	@echo "make cluster-test    stages and proofs on Dask workers, and what happens when they die"
 	@echo "make gpu-test    on a machine with a GPU: the CUDA kernels' tests, then compute-sanitizer"
 	@echo "make bench   our kernels beside others': on a GPU cuGraph, else SciPy, igraph and NetworKit; BENCH=--help"
 	@echo "make lock    resolve requirements/*.txt again"
@@ -34,6 +35,10 @@ lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
+
+cluster-test: $(VENV)/dev
+	$(BIN)/python -m pytest tests/cluster
+	@echo "cluster-test: the CPU's part; there is no part for several GPUs yet"
 
 gpu-test:
 	@$(HAS_GPU) || { echo "gpu-test needs an NVIDIA GPU and its driver: nvidia-smi finds none" >&2; exit 1; }

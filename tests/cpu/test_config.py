@@ -77,3 +77,47 @@ def test_the_file_of_a_graph_is_named_where_it_is_missing(tmp_path):
     (tmp_path / "run.toml").write_text('graph = "absent.toml"\noutput = "out"\n')
     with pytest.raises(BadConfig, match=r"absent\.toml: No such file"):
         load_run(tmp_path / "run.toml")
+
+
+CERTIFICATES = {"tls_ca": "ca.pem", "tls_cert": "host.pem", "tls_key": "host.key"}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "words"),
+    [
+        ({"scheduler": "tcp://10.0.0.5:8786"}, "an address beyond loopback must be tls://"),
+        ({"scheduler": "tcp://example.org:8786", **CERTIFICATES}, "an address beyond loopback must be tls://"),
+        ({"scheduler": "tcp://127.0.0.1.example.org:8786"}, "an address beyond loopback must be tls://"),
+        ({"scheduler": "tcp://[::]:8786"}, "an address beyond loopback must be tls://"),
+        ({"scheduler": "tls://10.0.0.5:8786"}, "needs tls_ca, tls_cert and tls_key"),
+        ({"scheduler": "tls://10.0.0.5:8786", **CERTIFICATES, "tls_key": None}, "needs tls_ca, tls_cert and tls_key"),
+        ({"scheduler": "ucx://10.0.0.5:8786"}, "neither none nor local nor an address"),
+        ({"scheduler": "tls://user:word@10.0.0.5:8786"}, "neither none nor local nor an address"),
+        ({"scheduler": "lokal"}, "neither none nor local nor an address"),
+        ({"deadline": 1}, "greater than or equal to 12"),
+        ({"memory": "much"}, "cluster.memory"),
+        ({"workers": -1}, "cluster.workers"),
+        ({"colour": 1}, "cluster.colour: unknown key"),
+    ],
+)
+def test_a_cluster_that_is_refused(cluster, words):
+    with pytest.raises(BadConfig, match=words):
+        run_config("here", graph={"source": "g"}, output=Path("out"), cluster=cluster)
+
+
+@pytest.mark.parametrize(
+    "scheduler", ["none", "local", "tcp://127.0.0.1:8786", "tcp://localhost:1", "tcp://[::1]:8786", "tls://h:1"]
+)
+def test_a_cluster_that_is_taken(scheduler):
+    cluster = {"scheduler": scheduler, **CERTIFICATES, "memory": "4 GiB"}
+    assert run_config("here", graph={"source": "g"}, output=Path("out"), cluster=cluster).cluster.scheduler == scheduler
+
+
+def test_certificates_are_relative_to_the_run(tmp_path):
+    (tmp_path / "run.toml").write_text(
+        'graph = {source = "g.csv"}\noutput = "out"\n[cluster]\nscheduler = "tls://h:8786"\n'
+        'tls_ca = "ca.pem"\ntls_cert = "/etc/host.pem"\ntls_key = "../host.key"\n'
+    )
+    cluster = load_run(tmp_path / "run.toml").cluster
+    assert (cluster.tls_ca, cluster.tls_cert) == (tmp_path / "ca.pem", Path("/etc/host.pem"))
+    assert cluster.tls_key == tmp_path.parent / "host.key"
