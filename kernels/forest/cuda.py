@@ -14,7 +14,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Forest
-from kernels.cuda import cooperative, load
+from kernels.cuda import cooperative
 from kernels.graph import OFFSET, Array, Csr, Graph
 
 _THREADS = 512  # as in forest.cu
@@ -89,8 +89,10 @@ def plan_of(graph: Graph, dense: int = _DENSE) -> Plan:
     row, edges = graph.rows_by_id.dtype, graph.out if graph.symmetric else _both_ways(graph)
     num_rows = graph.num_vertices
     tails, first_edge = cupy.empty(num_rows, row), cupy.zeros(num_rows + 1, OFFSET)
-    kernel = load("forest/forest.cu", ROW=row, WEIGHT=_weight(edges), EDGE=np.dtype(np.int64)).get_function("find_tails")
-    kernel((1024,), (256,), (edges.offsets, edges.indices, graph.ranks, np.int64(num_rows), tails, first_edge[1:]))
+    types = {"ROW": row, "WEIGHT": _weight(edges), "EDGE": np.dtype(np.int64)}
+    kernel, blocks = cooperative("forest/forest.cu", "find_tails", _THREADS, cupy.cuda.Device().id, **types)
+    arguments = (edges.offsets, edges.indices, graph.ranks, np.int64(num_rows), tails, first_edge[1:])
+    kernel((min(blocks, -(-num_rows // _THREADS)),), (_THREADS,), arguments)
     for begin, end in _slabs_of_rows(num_rows):  # sums in place: the first entry is the sum before
         first_edge[begin : end + 1] = cupy.cumsum(first_edge[begin : end + 1])
     num_edges = int(first_edge[-1])
