@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prefect import flow
 
-from flows.tasks import draw, ingest, lay_out, prove_all, publish, read_run, run_name, run_stages, show
+from flows.tasks import answer_queries, draw, ingest, lay_out, prove_all, publish, read_run, run_name, run_stages, show
 from pipeline.config import Choice
 from pipeline.manifest import Folder
 from pipeline.stages import require_sources
@@ -31,11 +31,11 @@ def road_network(run: str = "conf/runs/new-york.toml", sources: list[int] | None
         require_sources(graph, config.sources)
         distances = run_stages(config, graph, ("bfs", "sssp"), work)
         forest = run_stages(config, graph, ("mst",), work)
-        components = run_stages(config, graph, ("wcc", "scc"), work)
+        components = run_stages(config, graph, ("wcc", "scc", "reachability"), work)
         ranks = run_stages(config, graph, ("pagerank",), work)
         answers = distances + forest + components + ranks
         proofs = prove_all(config, graph, answers, work)
         report = draw(config, edges, graph, answers, proofs, work)
-        published = publish(config, edges, graph, answers, proofs, report)
+        published = publish(config, edges, graph, answers, proofs, report, answer_queries(config, answers, work))
         show(published)
     return published

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prefect import flow
 
-from flows.tasks import draw, ingest, lay_out, prove_all, publish, read_run, run_name, run_stages, show
+from flows.tasks import answer_queries, draw, ingest, lay_out, prove_all, publish, read_run, run_name, run_stages, show
 from pipeline.config import Choice
 from pipeline.manifest import Folder
 from pipeline.stages import require_sources
@@ -31,7 +31,7 @@ def social_network(
         edges = ingest(config.graph, work)
         graph = lay_out(config, edges, work)
         require_sources(graph, config.sources)
-        circles = run_stages(config, graph, ("wcc", "scc"), work)
+        circles = run_stages(config, graph, ("wcc", "scc", "reachability"), work)
         proofs = prove_all(config, graph, circles, work)  # cheap, so a graph gone wrong stops here
         handshakes = run_stages(config, graph, ("bfs", "sssp"), work)
         backbone = run_stages(config, graph, ("mst",), work)
@@ -39,6 +39,6 @@ def social_network(
         proofs += prove_all(config, graph, handshakes + backbone + ranks, work)
         answers = circles + handshakes + backbone + ranks
         report = draw(config, edges, graph, answers, proofs, work)
-        published = publish(config, edges, graph, answers, proofs, report)
+        published = publish(config, edges, graph, answers, proofs, report, answer_queries(config, answers, work))
         show(published)
     return published

@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError, ValidationInfo, field_validator
 
@@ -29,6 +29,9 @@ class Model(BaseModel):
     """Frozen; unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+M = TypeVar("M", bound=Model)
 
 
 class Limits(Model):
@@ -162,6 +165,13 @@ class QueriesConfig(Model):
     unknown: Literal["error", "null"] = "error"
 
 
+class QueryOptions(QueriesConfig):
+    """What the command `reach` is asked for; the meaning is `RunConfig`'s."""
+
+    oracle: bool = False
+    backend: Choice = "auto"
+
+
 class RunConfig(Model):
     """One run: a graph, its layout, the stages, and where the tables go.
 
@@ -241,8 +251,13 @@ def load_run(path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, 
 
 def run_config(origin: str, **content: Any) -> RunConfig:
     """Build a run's configuration; `origin` names where it came from in an error. Raises BadConfig."""
+    return checked(RunConfig, origin, **content)
+
+
+def checked(model: type[M], origin: str, **content: Any) -> M:
+    """Build any part of a configuration; as `run_config`."""
     try:
-        return RunConfig(**content)
+        return model(**content)
     except ValidationError as error:
         lines = [f"{'.'.join(map(str, problem['loc']))}: {_sentence(problem)}" for problem in error.errors()]
         raise BadConfig(f"{origin}: " + "; ".join(lines)) from None
