@@ -75,6 +75,11 @@ def cooperative(source: str, name: str, threads: int, device: int, shared: int =
     return kernel, a_processor * cupy.cuda.Device(device).attributes["MultiProcessorCount"]
 
 
+def pointer(array: Array | None) -> Any:
+    """The argument of a launch for an array that may be missing: null for None."""
+    return np.uintp(0) if array is None else array
+
+
 def to_host(array: Array) -> Array:
     """The same array as NumPy's; what is NumPy's already stays."""
     return array.get() if hasattr(array, "get") else array

@@ -20,11 +20,6 @@ def launch(source: str, name: str, work: int, arguments: tuple[Any, ...], **type
     kernel((max(1, min(blocks, -(-work // _THREADS))),), (_THREADS,), arguments)
 
 
-def pointer(array: Array | None) -> Any:
-    """The argument for an array that may be missing."""
-    return np.intp(0) if array is None else array
-
-
 def require_device_form(name: str, array: Any, length: int, dtype: np.dtype[Any]) -> Array:
     """`array` without gaps, or Broken unless it is a CuPy array of this length and type."""
     return cupy.ascontiguousarray(require_form(name, array, length, dtype, cupy.ndarray))

@@ -14,7 +14,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Forest
-from kernels.cuda import cooperative
+from kernels.cuda import cooperative, pointer
 from kernels.graph import OFFSET, Array, Csr, Graph
 
 _THREADS = 512  # as in forest.cu
@@ -133,19 +133,19 @@ def _search(graph: Graph, plan: Plan) -> tuple[Forest | None, int]:
     control = cupy.zeros(6, np.int64)
     light = (0, 0) if plan.light is None else plan.light
     given = (
-        edges.offsets, edges.indices, np.intp(0) if edges.weights is None else edges.weights, graph.ranks, graph.rows_by_id,
+        edges.offsets, edges.indices, pointer(edges.weights), graph.ranks, graph.rows_by_id,
         plan.tails, plan.first_edge, plan.chunk_rows, plan.chunk_firsts, np.int64(num_rows), np.int64(plan.num_edges),
         np.int64(len(plan.chunk_rows)), np.int64(light[0]), np.int64(light[1]), np.bool_(plan.light is None),
         np.int64(plan.capacity), labels,
     )  # fmt: skip
     ends = (minima, np.uintp(minima.data.ptr + num_rows * row.itemsize))
     for name in ("begin", "list_light", "join"):
-        _run(name, graph, plan, *given, items, minima, second_minima, items, marks, counts, *ends, np.intp(0), control)
+        _run(name, graph, plan, *given, items, minima, second_minima, items, marks, counts, *ends, pointer(None), control)
     del items
     names = graph.ranks.copy()
     weights = None if edges.weights is None else cupy.empty(num_rows, edges.weights.dtype)
-    out = np.intp(0) if weights is None else weights
-    _run("answer", graph, plan, *given, names, minima, second_minima, np.intp(0), marks, counts, *ends, out, control)
+    out = pointer(weights)
+    _run("answer", graph, plan, *given, names, minima, second_minima, pointer(None), marks, counts, *ends, out, control)
     del names
     src, dst = minima.view(row)[:num_rows], minima.view(row)[num_rows : 2 * num_rows]
     _, _, light_listed, heavy_listed, _, total = control.get().tolist()

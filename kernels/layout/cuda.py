@@ -13,7 +13,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from kernels.cuda import load
+from kernels.cuda import load, pointer
 from kernels.graph import ID, OFFSET, Array, Csr, index_dtype
 from kernels.layout.numbering import pays_as_table
 from kernels.layout.radix_sort import KEY, sort
@@ -30,7 +30,6 @@ _MOST_DROPPED = 16  # of so many arcs one may be dropped before the arrays are c
 _BLOCK_ARCS = 1024 * _THREADS // 32  # as in rows.cuh
 _BLOCKS_PER_PROCESSOR = 8
 _SUM = (1 << 62) - 1  # of a status word, as in look_back.cuh
-_NULL = np.uintp(0)
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class _Edges:
 
     def launch(self, name: str, blocks: int, row: np.dtype[Any], *arguments: Any) -> None:
         """Launch a kernel on the edges."""
-        ends = (self.src, self.dst, np.int64(len(self.src)), np.int64(self.first_id), _or_null(self.ranks))
+        ends = (self.src, self.dst, np.int64(len(self.src)), np.int64(self.first_id), pointer(self.ranks))
         rules = (np.bool_(self.both), np.bool_(self.keep_self_loops))
         _launch(name, blocks, (*ends, *rules, *arguments), EDGE=self.src.dtype, ROW=row)
 
@@ -122,9 +121,9 @@ def _add(edges: _Edges, tails: range, most: int, bits: int, rest: Csr) -> tuple[
     """Write the arcs of a range of tails to the begin of `rest`; how many they are, and how many self-loops were seen."""
     keys, found = cupy.empty(most, KEY), cupy.zeros(2, np.int64)
     weights = None if edges.weights is None else cupy.empty(most, edges.weights.dtype)
-    source = (_or_null(edges.weights), _bytes(edges.weights), np.int64(tails.start), np.int64(len(tails)), np.int32(bits))
+    source = (pointer(edges.weights), _bytes(edges.weights), np.int64(tails.start), np.int64(len(tails)), np.int32(bits))
     blocks = _streaming(-(-len(edges.src) // _PACKED_EDGES))
-    edges.launch("pack_edges", blocks, rest.indices.dtype, *source, keys, _or_null(weights), found)
+    edges.launch("pack_edges", blocks, rest.indices.dtype, *source, keys, pointer(weights), found)
     length, self_loops = map(int, found.get())
     keys, weights = keys[:length], None if weights is None else weights[:length]
     if weights is not None and edges.keep_parallel:
@@ -182,8 +181,8 @@ def take_rows(by_rank: Csr, order: Array, row_of_rank: Array) -> Csr:
     weights = None if by_rank.weights is None else cupy.empty(arcs, by_rank.weights.dtype)
     rows = Csr(offsets, cupy.empty(arcs, by_rank.indices.dtype), weights)
     begins -= offsets[:-1]
-    source = (begins, by_rank.indices, _or_null(by_rank.weights), _bytes(weights), row_of_rank)
-    arguments = (offsets, np.int64(len(order)), *source, rows.indices, _or_null(weights))
+    source = (begins, by_rank.indices, pointer(by_rank.weights), _bytes(weights), row_of_rank)
+    arguments = (offsets, np.int64(len(order)), *source, rows.indices, pointer(weights))
     _launch("take_rows", -(-arcs // _BLOCK_ARCS), arguments, "rows.cu", ROW=row_of_rank.dtype)
     return rows
 
@@ -191,9 +190,9 @@ def take_rows(by_rank: Csr, order: Array, row_of_rank: Array) -> Csr:
 def fill_lanes(vect: VectCsr, first_lane: int) -> None:
     """Fill the vector extension, whose weights are zeros (`kernels.layout.vect_csr.extend`)."""
     csr, num_segments = vect.csr, len(vect.segments) - 1
-    rows = (csr.offsets, np.int64(len(csr.offsets) - 1), csr.indices, _or_null(csr.weights), _bytes(csr.weights))
+    rows = (csr.offsets, np.int64(len(csr.offsets) - 1), csr.indices, pointer(csr.weights), _bytes(csr.weights))
     where = (vect.segments, np.int64(num_segments), np.int64(first_lane), np.int64(vect.first_row))
-    lanes = (vect.segment_indices, _or_null(vect.segment_weights))
+    lanes = (vect.segment_indices, pointer(vect.segment_weights))
     _launch("fill_lanes", _streaming(num_segments * LANES), (*rows, *where, *lanes), "rows.cu", ROW=csr.indices.dtype)
 
 
@@ -233,8 +232,8 @@ def _unpack(keys: Array, weights: Array | None, bits: int, rest: Csr, distinct: 
     if not tiles:
         return 0
     status = cupy.zeros(tiles + 1, KEY)
-    given = (keys, _or_null(weights), _bytes(weights), np.int64(len(keys)), np.int32(bits), np.bool_(distinct))
-    results = (status, status[tiles:], rest.indices, _or_null(rest.weights), rest.offsets)
+    given = (keys, pointer(weights), _bytes(weights), np.int64(len(keys)), np.int32(bits), np.bool_(distinct))
+    results = (status, status[tiles:], rest.indices, pointer(rest.weights), rest.offsets)
     _launch("unpack_arcs", tiles, (*given, *results), EDGE=ID, ROW=rest.indices.dtype)
     return int(status[tiles - 1]) & _SUM
 
@@ -257,10 +256,6 @@ def _bits(largest: int) -> int:
 
 def _bytes(weights: Array | None) -> np.int32:
     return np.int32(0 if weights is None else weights.itemsize)
-
-
-def _or_null(array: Array | None) -> Any:
-    return _NULL if array is None else array
 
 
 def _streaming(threads: int) -> int:
