@@ -47,7 +47,7 @@ def social_run(folder: Path, name: str = "people") -> Path:
 
 
 def votes_run(folder: Path, name: str = "votes") -> Path:
-    """Write a cycle of three with a tail in and two out (SNAP, directed), pairs of them, and the run file; return the run file."""
+    """Write a cycle of three with a tail in and two out (SNAP, directed), pairs, and the run file; return the run file."""
     folder.mkdir(parents=True, exist_ok=True)
     votes = [(1, 2), (2, 3), (3, 4), (4, 2), (4, 5), (4, 6)]
     (folder / "votes.txt").write_text("# votes\n" + "".join(f"{a}\t{b}\n" for a, b in votes))

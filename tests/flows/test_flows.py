@@ -86,7 +86,7 @@ def test_the_artifacts_show_the_run(road):
     _, state = road
     published = state.result()
     shown = artifacts("small-roads")
-    assert set(shown) == {f"small-roads-{what}" for what in ("summary", "report", *published.facts["tables"])}
+    assert set(shown) == {key("small-roads", what) for what in ("summary", "report", *published.facts["tables"])}
     assert (published.path / "report.html").resolve().as_uri() in shown["small-roads-report"]["data"]
     assert f"{CROSSINGS:,} vertices" in shown["small-roads-summary"]["data"]
     head = tables.read(published.path / "sssp").slice(0, 10).to_pylist()

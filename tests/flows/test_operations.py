@@ -110,7 +110,7 @@ def test_the_page_as_it_stands(terminal):
     seen = terminal.run("Look")
     assert "road-network/nightly" in seen and "social-network/nightly" in seen and "reachability/nightly" in seen
     assert "new-york-summary" in seen
-    assert "bfs: started" in seen and "run: published as" in seen
+    assert "reachability: started" in seen and "run: published as" in seen
     assert "SCHEDULED" in seen
 
     terminal.run("Stop")
