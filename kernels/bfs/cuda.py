@@ -13,6 +13,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from kernels import cuda
 from kernels.answers import Paths
 from kernels.cuda import cooperative
 from kernels.graph import Array, Graph, distance_dtype
@@ -143,8 +144,7 @@ def _team_words(words: int) -> int:
 
 def launch(source: str, name: str, row: np.dtype[Any], size: int, *arguments: Any) -> None:
     """Run a kernel whose threads stride over `size` elements, on as many threads as the GPU holds at a time."""
-    kernel, most_blocks = cooperative(f"bfs/{source}.cu", name, _STRIDING_THREADS, cupy.cuda.Device().id, ROW=row)
-    kernel((max(1, min(most_blocks, -(-size // _STRIDING_THREADS))),), (_STRIDING_THREADS,), arguments)
+    cuda.launch(f"bfs/{source}.cu", name, _STRIDING_THREADS, size, *arguments, ROW=row)
 
 
 @cache

@@ -14,7 +14,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Forest
-from kernels.cuda import cooperative, pointer
+from kernels.cuda import launch, pointer
 from kernels.graph import OFFSET, Array, Csr, Graph
 
 _THREADS = 512  # as in forest.cu
@@ -90,9 +90,8 @@ def plan_of(graph: Graph, dense: int = _DENSE) -> Plan:
     num_rows = graph.num_vertices
     tails, first_edge = cupy.empty(num_rows, row), cupy.zeros(num_rows + 1, OFFSET)
     types = {"ROW": row, "WEIGHT": _weight(edges), "EDGE": np.dtype(np.int64)}
-    kernel, blocks = cooperative("forest/forest.cu", "find_tails", _THREADS, cupy.cuda.Device().id, **types)
     arguments = (edges.offsets, edges.indices, graph.ranks, np.int64(num_rows), tails, first_edge[1:])
-    kernel((min(blocks, -(-num_rows // _THREADS)),), (_THREADS,), arguments)
+    launch("forest/forest.cu", "find_tails", _THREADS, num_rows, *arguments, **types)
     for begin, end in _slabs_of_rows(num_rows):  # sums in place: the first entry is the sum before
         first_edge[begin : end + 1] = cupy.cumsum(first_edge[begin : end + 1])
     num_edges = int(first_edge[-1])
@@ -158,8 +157,7 @@ def _search(graph: Graph, plan: Plan) -> tuple[Forest | None, int]:
 
 def _run(name: str, graph: Graph, plan: Plan, *arguments: Any) -> None:
     types = {"ROW": graph.rows_by_id.dtype, "WEIGHT": _weight(plan.edges), "EDGE": plan.first_edge.dtype}
-    kernel, blocks = cooperative("forest/forest.cu", name, _THREADS, cupy.cuda.Device().id, **types)
-    kernel((min(blocks, -(-graph.num_vertices // _THREADS)),), (_THREADS,), arguments)
+    launch("forest/forest.cu", name, _THREADS, graph.num_vertices, *arguments, **types)
 
 
 def _weight(edges: Csr) -> np.dtype[Any]:
