@@ -213,7 +213,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) draw_parents(
 }
 
 /* Rows ascend by the keys of their arcs, then by head; row r is that of the node `first_tail` + r. */
-extern "C" __global__ void __launch_bounds__(THREADS) check_order(
+extern "C" __global__ void __launch_bounds__(THREADS, 1) check_order(
     const int64_t* offsets, const ROW* indices, int64_t num_rows, int64_t first_tail, uint64_t salt, uint32_t* broken) {
     const Rows rows{offsets, indices};
     over_rows(
