@@ -16,7 +16,7 @@ export PREFECT_HOME ?= $(CURDIR)/.prefect
 .PHONY: help demo test cluster-test gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu lock clean
 
 help:
-	@echo "make demo    both flows over New York's roads and a social network, then where to look"
+	@echo "make demo    the flows over New York's roads and two social networks, then where to look"
 	@echo "make test    lint, types and every test"
 	@echo "make lint    lint and types alone"
 	@echo "make cluster-test    stages and proofs on Dask workers, and what happens when they die"
@@ -26,7 +26,7 @@ help:
 	@echo "make clean   remove what the other targets made"
 
 demo: $(VENV)/run
-	$(BIN)/python -m flows road-network conf/runs/new-york.toml social-network conf/runs/facebook.toml
+	$(BIN)/python -m flows road-network conf/runs/new-york.toml social-network conf/runs/facebook.toml reachability conf/runs/wiki-vote.toml
 
 test: lint
 	$(BIN)/python -m pytest

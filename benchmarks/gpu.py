@@ -18,8 +18,8 @@ import cupy as cp
 import numpy as np
 
 from benchmarks import gpu_peers
-from benchmarks.gpu_contests import KERNELS, Kernel, graph_bytes, repeats, searches
-from benchmarks.gpu_graphs import graphs, to_host
+from benchmarks.gpu_contests import KERNELS, Kernel, csr_bytes, graph_bytes, repeats, searches
+from benchmarks.gpu_graphs import Edges, graphs, to_host
 from benchmarks.gpu_table import Row, merge, read, write
 from benchmarks.gpu_timing import SOURCES, copy_bandwidth, first_call, milliseconds, milliseconds_within, poison
 from kernels.answers import Ranks
@@ -80,15 +80,16 @@ def driver() -> str:
     return version.read_text(encoding="ascii").strip() if version.exists() else str(cp.cuda.runtime.driverGetVersion())
 
 
-def measure(name: str, graph: Graph, kernels: list[Kernel], where: dict[str, Any], deadline: float) -> Iterator[Row]:
+def measure(name: str, edges: Edges, kernels: list[Kernel], where: dict[str, Any], deadline: float) -> Iterator[Row]:
     """Rows of one graph."""
+    graph = edges.graph()
     host = to_host(graph)
     shape = Row(name, "", "", graph.num_vertices, graph.num_arcs, graph_bytes(graph), **where)
     libraries = Libraries(graph) if where["cugraph_version"] else None
     for kernel in kernels:
         if not kernel.runs_on(graph):
             continue
-        calls = kernel.inputs(graph, SOURCES)
+        calls = kernel.inputs(edges if kernel.reads_edges else graph, SOURCES)
         for method in kernel.methods(graph):
             row = replace(shape, kernel=kernel.name, method=method.get("method", ""))
             if time.monotonic() > deadline:
@@ -112,7 +113,9 @@ def contest(
     """Prove, compare and time one kernel and method; AssertionError where an answer is wrong."""
     solve = partial(kernel.solve, graph, **method)
     answer, arcs = prove(kernel, graph, solve, calls)
-    row = replace(row, necessary_bytes=kernel.necessary_bytes(graph, answer))
+    row = replace(row, necessary_bytes=kernel.necessary_bytes(graph, calls[0], answer))
+    if kernel.reads_edges:
+        row = replace(row, graph_bytes=csr_bytes(answer.csr))
     if not method:
         if graph.num_arcs <= kernel.cpu_arcs:
             row = replace(row, cpu=compare(kernel, host, calls[0], answer))
@@ -167,7 +170,12 @@ def _compile(kernel: Kernel, host: Graph, call: tuple[Any, ...]) -> None:
 
     out = pair(host.out)
     tiny = Graph(np.arange(2), np.arange(2, dtype=host.rows_by_id.dtype), out, out if host.symmetric else pair(host.into))
-    kernel.solve(tiny, *(argument[:2] if hasattr(argument, "shape") else min(argument, 1) for argument in call))
+    kernel.solve(tiny, *(argument[:2] if hasattr(argument, "shape") else _small(argument) for argument in call))
+
+
+def _small(argument: Any) -> Any:
+    """A source that a graph of two vertices has; what is no number stays."""
+    return min(argument, 1) if type(argument) is int else argument
 
 
 class Libraries:
@@ -186,12 +194,20 @@ class Libraries:
     def race(self, kernel: Kernel, answer: Any, calls: list[tuple[Any, ...]]) -> dict[str, Any]:
         """Columns of a row: each peer's median, runs and note."""
         columns: dict[str, Any] = {}
-        calls = calls if kernel.inputs is searches else [(answer.iterations,) if isinstance(answer, Ranks) else ()] * len(calls)
+        if kernel.inputs is not searches:
+            calls = [self.arguments(kernel, answer)] * len(calls)
         for way in self.ways:
             timed = gpu_peers.race(way, kernel.name, answer, calls, PEER_SECONDS)
             median = None if timed.milliseconds is None else timed.milliseconds / repeats(answer)
             columns |= {way.name: median, f"{way.name}_runs": timed.runs, f"{way.name}_note": timed.note}
         return columns
+
+    @staticmethod
+    def arguments(kernel: Kernel, answer: Any) -> tuple[Any, ...]:
+        """What a peer has to know: of PageRank the number of iterations, of the layout whether the edges have weights."""
+        if kernel.reads_edges:
+            return (answer.csr.weights is not None,)
+        return (answer.iterations,) if isinstance(answer, Ranks) else ()
 
 
 def _chosen(only: list[str], graph: str, kernel: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
-from benchmarks.gpu_graphs import WINDOW
+from benchmarks.gpu_graphs import WINDOW, Edges
 from benchmarks.gpu_timing import random_sources
 from kernels.answers import Certificate, Paths, Ranks
 from kernels.bfs import bfs
@@ -27,6 +27,7 @@ from kernels.wcc import wcc
 
 RANK_TOLERANCE = 1e-6  # of the sum of differences, as kernels/pagerank says
 DIJKSTRA_ROWS = 1 << 16  # "dijkstra" passes over all rows for each row
+_ALL = 1 << 40  # rows of a window that has all
 SEARCHED_ROWS = 1 << 21  # the documents' searches take seconds on larger graphs
 
 
@@ -56,28 +57,26 @@ def searches(graph: Graph, count: int) -> list[tuple[Any, ...]]:
     return [(source,) for source in random_sources(graph, count)] if graph.num_arcs else []
 
 
-def edge_lists(graph: Graph, count: int) -> list[tuple[Any, ...]]:
-    """The graph's arcs in random order, between the ranks of their ends, and the window of its rows' order."""
-    degrees = cp.diff(graph.out.offsets)
-    descending = bool((degrees[1:] <= degrees[:-1]).all())
-    order = cp.random.default_rng(0).random(graph.num_arcs, dtype=cp.float32).argsort()
-    src, dst, weights = arcs_of(graph)
-    edges = graph.ranks[src[order]], graph.ranks[dst[order]], None if weights is None else weights[order]
-    return [(*edges, graph.num_vertices if descending else WINDOW)] * count
+def edge_lists(edges: Edges, count: int) -> list[tuple[Any, ...]]:
+    """An edge list as it was generated or read, and the rules by which its graph was made."""
+    window = WINDOW if edges.order == "windowed" else _ALL
+    return [(edges.src, edges.dst, edges.weights, edges.declared, edges.symmetric, window)] * count
 
 
-def lay_out(graph: Graph, src: Array, dst: Array, weights: Array | None, window: int) -> VectCsr:
-    """The out-rows of an edge list between the ranks of a graph, with their lanes."""
-    declared = range(graph.num_vertices)
-    _, arcs, _ = clean(src, dst, weights, declared, both=False, keep_self_loops=False, keep_parallel=False)
+def lay_out(graph: Graph, src: Array, dst: Array, weights: Array | None, declared: range, both: bool, window: int) -> VectCsr:
+    """The out-rows of an edge list, with their lanes."""
+    ids, arcs, _ = clean(src, dst, weights, declared, both, keep_self_loops=False, keep_parallel=False)
     order = by_degree_in_windows(arcs.offsets[1:] - arcs.offsets[:-1], window)
-    return extend(take_rows(arcs, order, inverse(order)), 0, len(declared))
+    rows = take_rows(arcs, order, inverse(order))
+    num_vertices = len(ids)
+    del ids, arcs, order  # so that they do not count while the lanes are filled
+    return extend(rows, 0, num_vertices)
 
 
 def certify_layout(graph: Graph, laid_out: VectCsr) -> Certificate:
-    """Whether the rows are those of the graph that the edges were taken from."""
+    """Whether the rows are those of the graph that CuPy made of the edges, and the weights where the edges have some."""
     pairs = zip(vars(laid_out.csr).values(), vars(graph.out).values(), strict=True)
-    same = all(one is None or bool((one == other).all()) for one, other in pairs)
+    same = all(one is None or bool(cp.array_equal(one, other)) for one, other in pairs)
     return Certificate(same, "" if same else "the rows differ from the graph's", ("the rows are the graph's",))
 
 
@@ -98,7 +97,7 @@ class Kernel:
     certify : callable
         `certify(graph, answer)`.
     inputs : callable
-        `inputs(graph, count)`: the arguments of `count` calls.
+        `inputs(graph, count)`: the arguments of `count` calls; of the layout `inputs(edges, count)`.
     require_equal : callable
         Compares with the CPU's answer.
     weighted : bool
@@ -116,13 +115,18 @@ class Kernel:
     name: str
     solve: Callable[..., Any]
     certify: Callable[[Graph, Any], Certificate]
-    inputs: Callable[[Graph, int], list[tuple[Any, ...]]] = no_arguments
+    inputs: Callable[[Any, int], list[tuple[Any, ...]]] = no_arguments
     require_equal: Callable[[Any, Any], None] = equal
     weighted: bool = False
     both_ways: bool = False
     directed: bool = False
     cpu_arcs: int = 1 << 40
     variants: tuple[str, ...] = ()
+
+    @property
+    def reads_edges(self) -> bool:
+        """Whether it makes a graph rather than reads one."""
+        return self.inputs is edge_lists
 
     def runs_on(self, graph: Graph) -> bool:
         """Whether the answer on this graph is the kernel's own."""
@@ -137,12 +141,10 @@ class Kernel:
             if method != "dijkstra" or graph.num_vertices <= DIJKSTRA_ROWS:
                 yield {"method": method}
 
-    def necessary_bytes(self, graph: Graph, answer: Any) -> int:
-        """What any method has to move: the arcs that it speaks of, read once, and its answer, written once."""
-        if isinstance(answer, VectCsr):
-            edges = graph.num_arcs * 2 * graph.out.indices.itemsize + (
-                0 if graph.out.weights is None else graph.out.weights.nbytes
-            )
+    def necessary_bytes(self, graph: Graph, call: tuple[Any, ...], answer: Any) -> int:
+        """What any method has to move: the arcs, or edges, that it speaks of, read once, and its answer, written once."""
+        if self.reads_edges:
+            edges = sum(getattr(argument, "nbytes", 0) for argument in call)
             return int(edges + array_bytes(answer) + array_bytes(answer.csr))
         sides = [graph.out] if graph.symmetric or not self.both_ways else [graph.out, graph.into]
         return sum(csr_bytes(side, self.weighted) for side in sides) + array_bytes(answer)
@@ -162,7 +164,7 @@ ALGORITHMS = (
     Kernel("scc", scc, certify_scc, both_ways=True, directed=True),
     Kernel("pagerank", pagerank, certify_ranks, require_equal=near),
 )
-KERNELS = (*ALGORITHMS, Kernel("layout", lay_out, certify_layout, edge_lists, weighted=True, cpu_arcs=1 << 24))
+KERNELS = (*ALGORITHMS, Kernel("layout", lay_out, certify_layout, edge_lists, cpu_arcs=1 << 24))
 
 
 def arcs_of(graph: Graph) -> tuple[Array, Array, Array | None]:

@@ -1,8 +1,9 @@
-"""The graphs of the GPU's benchmarks: generated or read, as `kernels.graph.Graph` with CuPy arrays, rows in layout order."""
+"""The graphs of the GPU's benchmarks: edge lists, generated or read, and their graphs, all with CuPy arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +17,42 @@ LARGEST_WEIGHT = 999
 WINDOW = 4096  # vertices, as in pipeline/config.py
 _WARP_DEGREE = 32  # from here on, rows come first whatever their window
 _RMAT = (0.57, 0.19, 0.19)  # Chakrabarti, Zhan, Faloutsos: R-MAT, SDM 2004; the parameters of Graph500, the fourth 0.05
+
+
+@dataclass(frozen=True)
+class Edges:
+    """An edge list as it was generated or as a file has it, and the graph that is made of it.
+
+    Attributes
+    ----------
+    src, dst : int64 [E], CuPy
+        External ids.
+    weights : [E], CuPy, or None
+    declared : range
+        All ids, or none where the ids are those that occur.
+    symmetric : bool
+        Whether the graph has every edge's reverse.
+    order : {"degree", "windowed"}
+        Of the graph's rows.
+    weighted : bool
+        Whether the graph has weights 1..999 where the list has none.
+    """
+
+    src: Array
+    dst: Array
+    weights: Array | None
+    declared: range
+    symmetric: bool
+    order: str
+    weighted: bool
+
+    def graph(self) -> Graph:
+        """Build the graph, by CuPy alone."""
+        src, dst, num_vertices = self.src, self.dst, len(self.declared)
+        if not self.declared:
+            ids, ranks = cp.unique(cp.concatenate([src, dst]), return_inverse=True)
+            src, dst, num_vertices = ranks[: len(src)], ranks[len(src) :], len(ids)
+        return graph_of_arcs(src, dst, self.weights, num_vertices, self.symmetric, self.order, self.weighted)
 
 
 def graph_of_arcs(
@@ -60,25 +97,25 @@ def graph_of_arcs(
     return graph
 
 
-def road_like_grid(side: int = 4900, dropped: float = 0.35, order: str = "windowed", weighted: bool = True) -> Graph:
-    """Square 4-neighbour grid, row by row, without a share of its edges; int32 weights 1..999."""
+def road_like_grid(side: int = 4900, dropped: float = 0.35) -> Edges:
+    """Square 4-neighbour grid, row by row, without a share of its edges; each edge once."""
     random = cp.random.default_rng(side)
     cells = cp.arange(side * side, dtype=cp.int64).reshape(side, side)
     src = cp.concatenate([cells[:, :-1].ravel(), cells[:-1].ravel()])
     dst = cp.concatenate([cells[:, 1:].ravel(), cells[1:].ravel()])
     kept = random.random(len(src), dtype=cp.float32) >= dropped
-    return graph_of_arcs(src[kept], dst[kept], None, side * side, True, order, weighted)
+    return Edges(src[kept], dst[kept], None, range(side * side), True, "windowed", weighted=True)
 
 
-def rmat(scale: int = 24, edge_factor: int = 16, directed: bool = False, order: str = "degree", weighted: bool = False) -> Graph:
-    """R-MAT graph of 2^scale vertices, ids permuted, isolated vertices kept; int32 weights 1..999 if `weighted`."""
+def rmat(scale: int = 24, edge_factor: int = 16, directed: bool = False) -> Edges:
+    """R-MAT edges between 2^scale vertices, ids permuted, self-loops and repeats kept; weights where it is not directed."""
     random = cp.random.default_rng(scale)
     num_edges = edge_factor << scale
     src, dst = cp.zeros(num_edges, cp.int64), cp.zeros(num_edges, cp.int64)
     for _ in range(scale):
         _descend(random.random(num_edges, dtype=cp.float32), src, dst)
     shuffled = cp.argsort(random.random(1 << scale))
-    return graph_of_arcs(shuffled[src], shuffled[dst], None, 1 << scale, not directed, order, weighted)
+    return Edges(shuffled[src], shuffled[dst], None, range(1 << scale), not directed, "degree", weighted=not directed)
 
 
 _descend = cp.ElementwiseKernel(
@@ -97,8 +134,8 @@ def edge_list(
     weight_column: int | None = None,
     columns: tuple[int, int] | None = None,
     weighted: bool = False,
-) -> Graph:
-    """Read an edge list: Parquet, or text (SNAP, Matrix Market, DIMACS, PACE), compressed or not; gaps between ids are closed."""
+) -> Edges:
+    """Read an edge list: Parquet, or text (SNAP, Matrix Market, DIMACS, PACE), compressed or not."""
     if path.suffix == ".parquet":
         import pyarrow.parquet as pq
 
@@ -112,24 +149,17 @@ def edge_list(
         read = np.loadtxt(path, np.int64, comments=("c", "p", "#", "%"), usecols=use).T
         read = read[:, path.suffixes[0] == ".mtx" :]  # the first line that is no comment has the sizes
         ends, weights = read[:2], None if weight_column is None else cp.asarray(read[2])
-    ids, dense = np.unique(ends, return_inverse=True)
-    dense = cp.asarray(dense.reshape(2, -1).astype(np.int64))
-    return graph_of_arcs(dense[0], dense[1], weights, len(ids), symmetric, order, weighted)
+    return Edges(*map(cp.asarray, ends), weights, range(0), symmetric, order, weighted)
 
 
-def new_york(order: str = "windowed") -> Graph:
-    """Roads of New York, 264,346 vertices, 730,100 arcs, int64 weights."""
-    return edge_list(DATA / "USA-road-d.NY.gr.gz", True, order, weight_column=3)
+def graphs(folder: Path | None = None) -> dict[str, Callable[[], Edges]]:
+    """Edge lists by name: what is generated, what lies in data/, and those of the files below `folder` that are known by name.
 
-
-def graphs(folder: Path | None = None) -> dict[str, Callable[[], Graph]]:
-    """Graphs by name: what is generated, what lies in data/, and those of the files below `folder` that are known by name.
-
-    Graphs without weights of their own have int32 weights 1..999.
+    Graphs without weights of their own have int32 weights 1..999, but for the directed R-MAT.
     """
     found = {path.name: path for path in sorted(folder.rglob("*"))} if folder else {}
     return {
-        "New York": new_york,
+        "New York": partial(edge_list, DATA / "USA-road-d.NY.gr.gz", True, "windowed", weight_column=3),
         "Rome": partial(edge_list, DATA / "rome99.gr.gz", False, "windowed", weight_column=3),
         "Bremen": partial(edge_list, DATA / "bremen_dist.gr.gz", False, "windowed", weight_column=3),
         "Facebook": partial(edge_list, DATA / "facebook_combined.txt.gz", True, "degree", weighted=True),
@@ -140,8 +170,8 @@ def graphs(folder: Path | None = None) -> dict[str, Callable[[], Graph]]:
             if file in found
         },
         "road-like grid 4900 x 4900": road_like_grid,
-        "R-MAT 24": lambda: rmat(weighted=True),
-        "R-MAT 24, directed": lambda: rmat(directed=True),
+        "R-MAT 24": rmat,
+        "R-MAT 24, directed": partial(rmat, directed=True),
     }
 
 

@@ -144,7 +144,7 @@ class Pylibcugraph:
             "wcc": [Peer(lambda: components(library.weakly_connected_components), same_parts)],
             "scc": [Peer(lambda: components(library.strongly_connected_components), same_parts)],
             "pagerank": [Peer(ranks, same_ranks)],
-            "layout": [Peer(self.build, lambda built, ours: True)],
+            "layout": [Peer(self.build, lambda built, ours: True, "from clean arcs")],
         }
         return ways[kernel] if self.graph.symmetric or kernel not in ("forest", "wcc") else []
 
@@ -160,15 +160,16 @@ class CuGraph:
     def __init__(self, graph: Graph, weight_type: np.dtype[Any]) -> None:
         self.graph, self.weight_type = graph, weight_type
 
-    def build(self, transposed: bool = False) -> Any:
+    def build(self, weighted: bool = True, transposed: bool = False) -> Any:
         """Its graph, from a data frame with each edge of a symmetric graph once."""
         import cudf
         import cugraph
 
         graph = cugraph.Graph(directed=not self.graph.symmetric)
-        columns = zip(("src", "dst", "weight"), self.edges, strict=True)
-        edges = cudf.DataFrame({name: column for name, column in columns if column is not None})
-        weight = {} if self.edges[2] is None or transposed else {"edge_attr": "weight"}
+        src, dst, weights = self.edges
+        weighted = weighted and weights is not None
+        edges = cudf.DataFrame({"src": src, "dst": dst} | ({"weight": weights} if weighted else {}))
+        weight = {"edge_attr": "weight"} if weighted else {}
         graph.from_cudf_edgelist(edges, source="src", destination="dst", store_transposed=transposed, **weight)
         return graph
 
@@ -189,7 +190,7 @@ class CuGraph:
     @cached_property
     def transposed(self) -> Any:
         """Its graph for PageRank, without weights."""
-        return self.build(transposed=True)
+        return self.build(weighted=False, transposed=True)
 
     def peers(self, kernel: str) -> list[Peer]:
         """Ways to answer a kernel; none where cuGraph has none."""
@@ -218,7 +219,7 @@ class CuGraph:
                     same_ranks,
                 )
             ],
-            "layout": [Peer(self.build, lambda built, ours: True)],
+            "layout": [Peer(self.build, lambda built, ours: True, "from clean edges")],
         }
         return ways[kernel] if self.graph.symmetric or kernel not in ("forest", "wcc") else []
 

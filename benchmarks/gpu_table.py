@@ -21,7 +21,7 @@ class Row:
     graph, kernel, method : str
         The row's key; `method` is empty for the default.
     vertices, arcs, graph_bytes : int
-        Of the graph, and the bytes of its CSR.
+        Of the graph, and the bytes of its CSR; of the layout, of the CSR that it makes.
     median, least, most : float
     runs : int
     teps : float
@@ -103,7 +103,7 @@ def write(path: Path, rows: list[Row]) -> None:
 
 def markdown(rows: list[Row]) -> str:
     """The table as analysts read it: where it was measured, a line per kernel, the graphs, and what the columns mean."""
-    graphs = {row.graph: row for row in rows}
+    graphs = {row.graph: row for row in reversed(rows)}  # its first row's, which is not the layout's
     lines = [
         *sorted({_where(row) for row in rows}),
         "",
@@ -114,7 +114,10 @@ def markdown(rows: list[Row]) -> str:
         "",
         "| graph | vertices | arcs | CSR, MB |",
         "|---|---:|---:|---:|",
-        *(f"| {name} | {row.vertices:,} | {row.arcs:,} | {row.graph_bytes / 1e6:,.1f} |" for name, row in graphs.items()),
+        *(
+            f"| {name} | {row.vertices:,} | {row.arcs:,} | {row.graph_bytes / 1e6:,.1f} |"
+            for name, row in reversed(graphs.items())
+        ),
         "",
         _LEGEND,
     ]
@@ -133,7 +136,8 @@ def _line(row: Row) -> str:
     kernel = f"{row.kernel}, {row.method}" if row.method else row.kernel
     if row.failure:
         return f"| {row.graph} | {kernel} | failed: {row.failure} |" + " |" * 13
-    peak = None if row.peak_bytes is None else (row.graph_bytes + row.peak_bytes) / row.graph_bytes
+    given = 0 if row.kernel == "layout" else row.graph_bytes
+    peak = None if row.peak_bytes is None else (given + row.peak_bytes) / row.graph_bytes
     cells = [
         f"**{_number(row.median)}**",
         _number(row.least),
@@ -185,5 +189,9 @@ within 1e-6 in sum). A peer's first answer was compared with ours: distances, we
 * `proof`: the certificate on the GPU.
 * `pylibcugraph`: on a prebuilt graph, with a warm pool of its own; `cugraph`: the public API on a prebuilt graph. Slow peers were
   called fewer times, as said. `ratio`: their time over ours.
+* `layout`: from an edge list in device memory, as it was generated or as the file has it (int64 ids, weights where a file has
+  some), to rows in running order with their lanes, without self-loops and repeats, each edge's reverse added where the graph is
+  symmetric. Its `peak / CSR` is beside the edge list, and over the CSR that it makes. The peers' build of the graph starts from
+  more: clean arcs (pylibcugraph) or clean edges (cugraph), without self-loops and repeats, numbered 0..V-1, weighted as ours.
 * A source document's method beside the default was called four times at most.
 * `CPU`: our own kernel on the cores named above."""

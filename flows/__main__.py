@@ -7,9 +7,14 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-FLOWS = ("road-network", "social-network")
-USAGE = f"usage: python -m flows FLOW RUN.toml [FLOW RUN.toml ...]\n  FLOW is {' or '.join(FLOWS)}"
+if TYPE_CHECKING:
+    from pipeline.manifest import Folder
+
+FLOWS = ("road-network", "social-network", "reachability")
+USAGE = f"usage: python -m flows FLOW RUN.toml [FLOW RUN.toml ...]\n  FLOW is {', '.join(FLOWS[:-1])} or {FLOWS[-1]}"
 
 
 def main(arguments: list[str]) -> None:
@@ -17,12 +22,13 @@ def main(arguments: list[str]) -> None:
     names, runs = arguments[::2], arguments[1::2]
     if not runs or len(names) != len(runs) or not set(names) <= set(FLOWS):
         sys.exit(USAGE)
+    from flows.reachability import reachability
     from flows.road_network import road_network
     from flows.social_network import social_network
     from pipeline.cli import summarise
     from pipeline.errors import GraphmillError
 
-    flows = dict(zip(FLOWS, (road_network, social_network), strict=True))
+    flows: dict[str, Callable[[str], Folder]] = dict(zip(FLOWS, (road_network, social_network, reachability), strict=True))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     for name, run in zip(names, runs, strict=True):
         try:

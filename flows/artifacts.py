@@ -44,7 +44,7 @@ def summary(published: Folder) -> str:
         f"# {graph['name']}: {graph['vertices']:,} vertices, {graph['arcs']:,} arcs",
         f"Published in `{published.path}`.",
         "| table | rows | proof |\n|---|---:|---|",
-        *(f"| {table} | {described['rows']:,} | {_proof(proofs.get(table))} |" for table, described in facts["tables"].items()),
+        *(f"| {table} | {described['rows']:,} | {_proof(table, proofs)} |" for table, described in facts["tables"].items()),
         "\n| step | seconds | |\n|---|---:|---|",
         *(
             f"| {step} | {did['seconds']:.2f} | {'still valid, skipped' if did['reused'] else ''} |"
@@ -54,7 +54,10 @@ def summary(published: Folder) -> str:
     return "\n".join(lines)
 
 
-def _proof(proof: dict[str, Any] | None) -> str:
+def _proof(table: str, proofs: dict[str, dict[str, Any]]) -> str:
+    if table == "reached":
+        return "by the proved index"
+    proof = next((proof for stage, proof in proofs.items() if tables.table_of(stage) == table), None)
     if proof is None:
         return ""
     return "certificate and oracle" if proof["oracle"] else "certificate"

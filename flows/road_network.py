@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prefect import flow
 
-from flows.tasks import draw, ingest, lay_out, prove_all, publish, read_run, run_name, run_stages, show
+from flows.tasks import answer_queries, draw, ingest, lay_out, prove_all, publish, read_run, run_name, run_stages, show
 from pipeline.backend import choose
 from pipeline.cluster import started
 from pipeline.config import Choice
@@ -33,11 +33,11 @@ def road_network(run: str = "conf/runs/new-york.toml", sources: list[int] | None
         require_sources(graph, config.sources)
         distances = run_stages(config, graph, ("bfs", "sssp"), work, cluster)
         forest = run_stages(config, graph, ("mst",), work, cluster)
-        components = run_stages(config, graph, ("wcc", "scc"), work, cluster)
+        components = run_stages(config, graph, ("wcc", "scc", "reachability"), work, cluster)
         ranks = run_stages(config, graph, ("pagerank",), work, cluster)
         answers = distances + forest + components + ranks
         proofs = prove_all(config, graph, answers, work, cluster)
         report = draw(config, edges, graph, answers, proofs, work)
-        published = publish(config, edges, graph, answers, proofs, report)
+        published = publish(config, edges, graph, answers, proofs, report, answer_queries(config, answers, work))
         show(published)
     return published

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prefect import flow
 
-from flows.tasks import draw, ingest, lay_out, prove_all, publish, read_run, run_name, run_stages, show
+from flows.tasks import answer_queries, draw, ingest, lay_out, prove_all, publish, read_run, run_name, run_stages, show
 from pipeline.backend import choose
 from pipeline.cluster import started
 from pipeline.config import Choice
@@ -33,7 +33,7 @@ def social_network(
         edges = ingest(config.graph, work)
         graph = lay_out(config, edges, work)
         require_sources(graph, config.sources)
-        circles = run_stages(config, graph, ("wcc", "scc"), work, cluster)
+        circles = run_stages(config, graph, ("wcc", "scc", "reachability"), work, cluster)
         proofs = prove_all(config, graph, circles, work, cluster)  # cheap, so a graph gone wrong stops here
         handshakes = run_stages(config, graph, ("bfs", "sssp"), work, cluster)
         backbone = run_stages(config, graph, ("mst",), work, cluster)
@@ -41,6 +41,6 @@ def social_network(
         proofs += prove_all(config, graph, handshakes + backbone + ranks, work, cluster)
         answers = circles + handshakes + backbone + ranks
         report = draw(config, edges, graph, answers, proofs, work)
-        published = publish(config, edges, graph, answers, proofs, report)
+        published = publish(config, edges, graph, answers, proofs, report, answer_queries(config, answers, work))
         show(published)
     return published

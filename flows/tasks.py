@@ -19,6 +19,7 @@ import flows.artifacts
 import pipeline.ingest
 import pipeline.layout
 import pipeline.publish
+import pipeline.reach
 import pipeline.report
 import pipeline.stages
 import pipeline.verify
@@ -72,7 +73,7 @@ def lay_out(run: RunConfig, edges: Folder, work: Path) -> Folder:
 def run_stage(run: RunConfig, graph: Folder, stage: StageName, work: Path, cluster: Cluster) -> Folder:
     """Run one algorithm and write its table."""
     log.info("%s: started", stage)
-    return pipeline.stages.run_stage(graph, stage, run.sources, work, choose(run.backend), cluster=cluster)
+    return pipeline.stages.run_stage(graph, stage, run.sources, work, choose(run.backend), run.reachability, cluster)
 
 
 @step("certificate", run_name="certificate of {answer.manifest.step}")
@@ -89,14 +90,22 @@ def draw(run: RunConfig, edges: Folder, graph: Folder, answers: Sequence[Folder]
     return pipeline.report.draw(run.graph.title, edges, graph, answers, proofs, work, choose(run.backend))
 
 
+@step("reached")
+def reach(run: RunConfig, answers: Sequence[Folder], work: Path) -> Folder | None:
+    """Answer the pairs that the run asks for with the index among its answers."""
+    log.info("reached: started")
+    return pipeline.reach.answer_queries(run.queries, answers, run.oracle, work, choose(run.backend))
+
+
 @step("publish")
 def publish(
-    run: RunConfig, edges: Folder, graph: Folder, answers: Sequence[Folder], proofs: Sequence[Folder], report: Folder
-) -> Folder:
+    run: RunConfig, edges: Folder, graph: Folder, answers: Sequence[Folder], proofs: Sequence[Folder], report: Folder,
+    reached: Folder | None,
+) -> Folder:  # fmt: skip
     """Publish the proved tables."""
     log.info("publish: started")
     name, backend = run.graph.title, choose(run.backend)
-    return pipeline.publish.publish(run.output, name, edges, graph, answers, proofs, report, run.keep, backend)
+    return pipeline.publish.publish(run.output, name, edges, graph, answers, proofs, report, run.keep, backend, reached)
 
 
 @step("artifacts")
@@ -110,18 +119,27 @@ def run_stages(run: RunConfig, graph: Folder, stages: Sequence[StageName], work:
     return [run_stage(run, graph, stage, work, cluster) for stage in stages if stage in run.stages]
 
 
+def answer_queries(run: RunConfig, answers: Sequence[Folder], work: Path) -> Folder | None:
+    """Answer the run's pairs, if it asks for any."""
+    return reach(run, answers, work) if run.queries else None
+
+
 def prove_all(run: RunConfig, graph: Folder, answers: Sequence[Folder], work: Path, cluster: Cluster) -> list[Folder]:
     """Prove every answer."""
     return [prove(run, graph, answer, work, cluster) for answer in answers]
 
 
-def read_run(path: str, order: str, **changes: Any) -> RunConfig:
+def read_run(path: str, order: str, pairs: str | None = None, **changes: Any) -> RunConfig:
     """Read a run's file and choose its backend, once for all tasks.
 
-    Those of `changes` that are not None replace the file's values; `order` is the layout's unless the file states one. Raises
-    BadConfig.
+    `pairs` and those of `changes` that are not None replace the file's values; `order` is the layout's unless the file states
+    one. Raises BadConfig.
     """
-    run = load_run(Path(path), **{name: value for name, value in changes.items() if value is not None})
+    run = load_run(
+        Path(path),
+        {"queries": {"pairs": pairs}} if pairs else None,
+        **{name: value for name, value in changes.items() if value is not None},
+    )
     run = run.model_copy(update={"backend": choose(run.backend)})
     if "order" in run.layout.model_fields_set:
         return run

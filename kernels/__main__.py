@@ -9,9 +9,18 @@ from typing import Any
 import numpy as np
 
 from kernels.bfs import bfs
-from kernels.certificates import certify_bfs, certify_forest, certify_reachability, certify_scc, certify_sssp, certify_wcc
+from kernels.certificates import (
+    certify_bfs,
+    certify_forest,
+    certify_pagerank,
+    certify_reachability,
+    certify_scc,
+    certify_sssp,
+    certify_wcc,
+)
 from kernels.forest import minimum_spanning_forest
 from kernels.graph import OFFSET, Csr, Graph
+from kernels.pagerank import pagerank
 from kernels.reachability import METHODS, reach, reachability
 from kernels.scc import scc
 from kernels.sssp import sssp
@@ -29,6 +38,7 @@ def main() -> None:
             certify_forest(graph, minimum_spanning_forest(graph)),
             certify_wcc(graph, wcc(graph)),
             certify_scc(graph, scc(graph)),
+            certify_pagerank(graph, pagerank(graph).ranks),
             *(certify_reachability(graph, reachability(graph, 2, 0, method)) for method in METHODS),
         ):
             assert certificate.holds, certificate.reason

@@ -75,6 +75,22 @@ def cooperative(source: str, name: str, threads: int, device: int, shared: int =
     return kernel, a_processor * cupy.cuda.Device(device).attributes["MultiProcessorCount"]
 
 
+def launch(source: str, name: str, threads: int, items: int, *arguments: Any, **types: np.dtype[Any]) -> None:
+    """Run kernel `name` of `kernels/SOURCE`, whose threads stride over `items`.
+
+    It gets a thread for each item, in blocks of `threads`, one at least and no more than the GPU holds at a time.
+    """
+    import cupy
+
+    kernel, blocks = cooperative(source, name, threads, cupy.cuda.Device().id, **types)
+    kernel((max(1, min(blocks, -(-items // threads))),), (threads,), arguments)
+
+
+def pointer(array: Array | None) -> Any:
+    """The argument of a launch for an array that may be missing: null for None."""
+    return np.uintp(0) if array is None else array
+
+
 def to_host(array: Array) -> Array:
     """The same array as NumPy's; what is NumPy's already stays."""
     return array.get() if hasattr(array, "get") else array

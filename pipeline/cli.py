@@ -26,6 +26,9 @@ lays it out, runs its stages, proves every answer, and publishes one table a sta
 * `mst`: src, dst, weight, labels
 * `wcc`, `scc`: vertex, labels
 * `pagerank`: vertex, pagerank
+* `reachability`: an index, and table `reachability_labels`: vertex, labels, level, low_0, post_0, ...
+
+`graphmill reach` answers with that index whether a path leads from one vertex to another, for millions of pairs.
 
 Read them with `pandas.read_parquet("DIR/latest/bfs")`, or in DuckDB with `FROM 'DIR/latest/bfs/*.parquet'`. The page
 `DIR/latest/report.html` shows what came out. A second run over the same graph only does what has changed.
@@ -68,7 +71,7 @@ def run(
     out
         Folder of the tables: `latest` there is the newest run. Required for a graph file.
     stages
-        Comma-separated, of bfs, sssp, mst, wcc, scc, pagerank; all by default.
+        Comma-separated, of bfs, sssp, mst, wcc, scc, pagerank, reachability; all by default.
     source
         External id of a source of bfs and sssp; repeat it for more. Default: the vertex of highest out-degree.
     directed
@@ -97,6 +100,45 @@ def run(
     from pipeline.run import run as run_all
 
     summarise(run_all(config), config.output)
+
+
+@app.command
+def reach(
+    index: Path,
+    pairs: str,
+    /,
+    *,
+    out: Path,
+    unknown: str = "error",
+    oracle: Annotated[bool, Parameter(negative="")] = False,
+    backend: str = "auto",
+) -> None:
+    """Answer whether a path leads from one vertex to another, for every row of a Parquet file with columns `src` and `dst`.
+
+    ```
+    graphmill reach out/follows/latest pairs.parquet --out out/answers
+    ```
+
+    The rows come out in their order, with `reachable` and with `decided`: same (component), filter, positive cut or search.
+
+    Parameters
+    ----------
+    index
+        A published run that had stage reachability, `DIR/latest` or `DIR/runs/ID`, or the index's folder in it.
+    pairs
+        The Parquet file; `src` and `dst` are external ids.
+    out
+        Folder of the answers. Replaced as a whole, and kept if index and pairs are as they were.
+    unknown
+        error (default) or null: what to make of a vertex that the graph does not have.
+    oracle
+        Also search for a sample of the pairs without the help of the index, and compare.
+    backend
+        cpu, gpu, or auto (default): the GPU where there is one. The answers are the same.
+    """
+    from pipeline.reach import reach_into
+
+    print(f"\n{_told(reach_into(index, pairs, out, unknown=unknown, oracle=oracle, backend=backend).facts)}   {out}")
 
 
 def main() -> None:
@@ -144,8 +186,18 @@ def summarise(published: Folder, output: Path) -> None:
     graph = facts["graph"]
     print(f"\n{graph['name']}: {graph['vertices']:,} vertices, {graph['arcs']:,} arcs; every answer proved")
     for table, described in facts["tables"].items():
-        print(f"  {table:<12} {described['rows']:>13,} rows   {output / 'latest' / table}")
-    print(f"  {'report':<12} {'':>18}   {output / 'latest' / 'report.html'}")
+        print(f"  {table:<20} {described['rows']:>13,} rows   {output / 'latest' / table}")
+    if facts["reached"]:
+        print(f"  {_told(facts['reached'])}")
+    print(f"  {'report':<20} {'':>18}   {output / 'latest' / 'report.html'}")
+
+
+def _told(reached: dict[str, Any]) -> str:
+    """The facts of answered queries in a sentence."""
+    decided = reached["decided"]
+    words = ", ".join(f"{word} {decided[word]:,}" for word in ("same", "filter", "positive cut", "search"))
+    unknown = f", {reached['unknown']:,} unknown" if reached["unknown"] else ""
+    return f"{reached['rows']:,} pairs: {reached['reachable']:,} reachable{unknown}; decided by {words}"
 
 
 def message(error: Exception) -> str | None:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from kernels.backend import cores
 from kernels.graph import Graph
 from pipeline.backend import Backend, open_on
-from pipeline.config import ClusterConfig
+from pipeline.cluster_config import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
 from pipeline.manifest import Folder, code_version
 

@@ -5,7 +5,6 @@ Paths in a file are relative to that file; `graph` in a run file is either a tab
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import re
 import tomllib
@@ -13,19 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    NonNegativeInt,
-    PositiveInt,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, ValidationInfo, field_validator
 
+from pipeline.cluster_config import ClusterConfig
 from pipeline.errors import BadConfig
+from pipeline.model import Model
 
 Format = Literal["auto", "dimacs", "arcs", "snap", "matrix-market", "gra", "pace", "csv", "tsv", "parquet"]
 Choice = Literal["auto", "cpu", "gpu"]
@@ -33,14 +24,7 @@ StageName = Literal["bfs", "sssp", "mst", "wcc", "scc", "pagerank", "reachabilit
 STAGES: tuple[StageName, ...] = get_args(StageName)
 MIB = 2**20
 _URL = re.compile("[a-zA-Z][a-zA-Z0-9+.-]+:/")
-_ADDRESS = re.compile(r"(?P<scheme>tls|tcp)://(?P<host>\[[0-9a-fA-F:]+\]|[^\s:/@\[\]]+):\d{1,5}")
 _PASSWORD = re.compile(r"://[^/?#]*:[^/?#]+@")  # in any link of a chained URL, too
-
-
-class Model(BaseModel):
-    """Frozen; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Limits(Model):
@@ -174,51 +158,11 @@ class QueriesConfig(Model):
     unknown: Literal["error", "null"] = "error"
 
 
-class ClusterConfig(Model):
-    """Where the pieces of stages and proofs run; `pipeline.cluster` says what Dask is told.
+class QueryOptions(QueriesConfig):
+    """What the command `reach` is asked for; the meaning is `RunConfig`'s."""
 
-    Attributes
-    ----------
-    scheduler : str
-        `none`: threads of this process. `local`: processes of this machine, on loopback, started for the run. Else the address
-        of a running Dask scheduler, `tls://HOST:PORT`; `tcp://` is for loopback alone.
-    workers : int
-        Local processes; 0 takes one a core.
-    threads : int
-        Pieces at a time in a local process.
-    memory : str
-        What a local process may take before it is ended, such as `4 GiB`; `auto` takes its share of the machine.
-    lost_workers : int
-        How many workers may die of one piece before the stage fails. A scheduler at an address has a limit of its own.
-    deadline : float
-        Seconds of silence after which a worker, all workers or the scheduler are lost; 12 at the least, for the probes of TCP.
-    tls_ca, tls_cert, tls_key : Path or None
-        PEM files of a `tls://` address: who signs, and this side's certificate and key.
-    """
-
-    scheduler: str = "none"
-    workers: NonNegativeInt = 0
-    threads: PositiveInt = 1
-    memory: str = Field(default="auto", pattern=r"^(auto|\d+(\.\d+)? ?([kMGT]i?)?B)$")
-    lost_workers: NonNegativeInt = 3
-    deadline: float = Field(default=60.0, ge=12, allow_inf_nan=False)
-    tls_ca: Path | None = None
-    tls_cert: Path | None = None
-    tls_key: Path | None = None
-
-    @model_validator(mode="after")
-    def _safe(self) -> ClusterConfig:
-        """Dask comms carry pickles: who reaches a scheduler runs code as its user."""
-        if self.scheduler in {"none", "local"}:
-            return self
-        address = _ADDRESS.fullmatch(self.scheduler)
-        if not address:
-            raise ValueError("scheduler: neither none nor local nor an address like tls://HOST:8786")
-        if address["scheme"] == "tcp" and not _is_loopback(address["host"]):
-            raise ValueError("scheduler: an address beyond loopback must be tls://")
-        if address["scheme"] == "tls" and not (self.tls_ca and self.tls_cert and self.tls_key):
-            raise ValueError("scheduler: a tls:// address needs tls_ca, tls_cert and tls_key")
-        return self
+    oracle: bool = False
+    backend: Choice = "auto"
 
 
 class RunConfig(Model):
@@ -304,8 +248,13 @@ def load_run(path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, 
 
 def run_config(origin: str, **content: Any) -> RunConfig:
     """Build a run's configuration; `origin` names where it came from in an error. Raises BadConfig."""
+    return checked(RunConfig, origin, **content)
+
+
+def checked(model: type[M], origin: str, **content: Any) -> M:
+    """Build any part of a configuration; as `run_config`."""
     try:
-        return RunConfig(**content)
+        return model(**content)
     except ValidationError as error:
         lines = [f"{'.'.join(map(str, problem['loc']))}: {_sentence(problem)}" for problem in error.errors()]
         raise BadConfig(f"{origin}: " + "; ".join(lines)) from None
@@ -334,10 +283,3 @@ def _anchored(table: dict[str, Any], folder: Path) -> dict[str, Any]:
     paths = ("source", "coordinates", "pairs", "tls_ca", "tls_cert", "tls_key")
     local = {key: table[key] for key in paths if isinstance(table.get(key), str) and "://" not in table[key]}
     return table | {key: os.path.normpath(folder / value) for key, value in local.items()}
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -101,6 +101,7 @@ def publish(
             "tables": _tables(fresh, edges.facts["weight"], max((index.facts["dimensions"] for index in indexes), default=0)),
             "proofs": {proof.facts["stage"]: proof.facts for proof in proofs},
             "steps": {step.manifest.step: _summary(step) for step in steps},
+            "reached": reached.facts if reached else None,
             "backend": backend,
             **_surroundings(backend),
         }

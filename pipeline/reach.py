@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -13,16 +14,16 @@ from kernels.cuda import to_host
 from kernels.graph import NO_ROW, Array
 from kernels.reachability import FILTER, POSITIVE_CUT, SAME, SEARCH, memory
 from kernels.reachability import reach as reach_rows
-from pipeline import tables
+from pipeline import manifest, tables
 from pipeline.answer_tables import rows_of
-from pipeline.backend import Backend, Clock, bring
-from pipeline.config import QueriesConfig
-from pipeline.errors import BadInput, ProofFailed
+from pipeline.backend import Backend, Clock, bring, choose
+from pipeline.config import QueriesConfig, QueryOptions, checked
+from pipeline.errors import BadConfig, BadInput, Damaged, ProofFailed
 from pipeline.ingest.source import identify, locate
 from pipeline.manifest import Folder, make
 from pipeline.pairs import batches
 from pipeline.room import require_room
-from pipeline.stored_index import StoredIndex, index_of, open_index
+from pipeline.stored_index import StoredIndex, find_index, index_of, open_index
 
 STEP = "reached"
 SAMPLE = 1_000  # pairs of a batch that the oracle looks at
@@ -80,6 +81,32 @@ def reach(
 
     asked = {"unknown": unknown, "oracle": oracle}
     return make(out, STEP, {"index": index.digest, "pairs": identify(source, None)}, asked, write)
+
+
+def reach_into(index: Path, pairs: str, out: Path, **asked: Any) -> Folder:
+    """What the command does: `reach` from the index of a run into any folder, as `QueryOptions` asks.
+
+    Raises
+    ------
+    BadConfig
+        An option is none of its values; there is no index; or `out` holds what no earlier call wrote, and would be lost.
+    """
+    options = checked(QueryOptions, "options", pairs=pairs, **asked)
+    out = out.absolute()
+    _require_ours(out)
+    return reach(find_index(index), pairs, out, options.unknown, options.oracle, choose(options.backend))
+
+
+def _require_ours(out: Path) -> None:
+    """Refuse to replace a folder that holds anything but answers."""
+    if not os.path.lexists(out):
+        return
+    try:
+        if not out.is_symlink() and (not any(out.iterdir()) or manifest.read(out).manifest.step == STEP):
+            return
+    except (NotADirectoryError, Damaged):
+        pass
+    raise BadConfig(f"{out}: holds what graphmill reach did not write, and would be replaced; name another folder")
 
 
 def answer_queries(

@@ -6,7 +6,7 @@ Every array is a `.npy` file, opened as a read-only memory map. The folder needs
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -121,11 +121,11 @@ def index_of(answer: Folder) -> Folder:
     folder = manifest.read(answer.path.with_name(STEP))
     if folder.digest != answer.manifest.inputs["index"]:
         raise Damaged(f"{folder.path}: is not the index that {answer.path} was made from")
-    return folder
+    return replace(folder, reused=answer.reused)
 
 
 def find_index(path: Path) -> Folder:
-    """Find the index of a published run, or the index whose folder `path` is, and check every file of it.
+    """Find the index of a published run, of the latest in an output folder, or that whose folder `path` is, and check its files.
 
     Raises
     ------
@@ -134,7 +134,8 @@ def find_index(path: Path) -> Folder:
     Damaged
         A file is not what the manifest says.
     """
-    folder = manifest.read(path.resolve())  # `latest` may move on meanwhile
+    latest = path / "latest"
+    folder = manifest.read((latest if latest.is_symlink() else path).resolve())  # `latest` may move on meanwhile
     if folder.manifest.step == "run":
         if not (folder.path / STEP).exists():
             raise BadConfig(f"{path}: this run has no index; run stage reachability")

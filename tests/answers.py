@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -76,6 +77,17 @@ def true_ranks(graph: Graph, damping: float = 0.85) -> Array:
     moves[:, leaving == 0] = 1
     moves /= moves.sum(axis=0)
     return np.linalg.solve(np.eye(n) - damping * moves, np.full(n, (1 - damping) / max(n, 1)))
+
+
+def true_answers(edges: EdgeList, graph: Graph) -> Iterator[tuple[str, Any]]:
+    """Every stage and its answer; from the first and the last vertex, where there is a source."""
+    for source in edges.ids[:1] + edges.ids[-1:]:
+        yield "bfs", true_paths(edges, graph, source, weighted=False)
+        yield "sssp", true_paths(edges, graph, source, weighted=True)
+    yield "mst", true_forest(edges, graph)
+    yield "wcc", true_weak(edges, graph)
+    yield "scc", true_strong(edges, graph)
+    yield "pagerank", true_ranks(graph)
 
 
 def rows_of(graph: Graph) -> dict[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from kernels.cuda import C_NAMES, ROOT, options
 from kernels.graph import distance_dtype
 
 SOURCES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.cu"))
+RMAT = Path(__file__).parent / "gpu" / "rmat.cu"
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 SPILL = re.compile(
     r"Function properties for (\w+)\s+(?:ptxas +\. +)?\d+ bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads"
@@ -33,17 +35,23 @@ def excused(kernel: str, text: str) -> bool:
     return re.search(rf"^// spills: \S.*\n.*\b{kernel}\(", text, re.MULTILINE) is not None
 
 
+def sums(source: str, weight: np.dtype) -> list[np.dtype]:
+    """Types that sums of these weights are made in: searches try integers in 32 bits first."""
+    widest = distance_dtype(np.empty(0, weight))
+    return [np.dtype(np.int32), widest] if source.startswith("sssp/") and weight.kind == "i" else [widest]
+
+
 def cases():
     """All types on one architecture, the commonest on the others."""
     for source in SOURCES:
         text = whole(source)
         macros = [macro for macro in TYPES if re.search(rf"\b{macro}\b", text)]
-        for number, kinds in enumerate(product(*(TYPES[macro] for macro in macros))):
-            types = dict(zip(macros, kinds, strict=True))
-            if re.search(r"\bSUM\b", text):
-                types["SUM"] = distance_dtype(np.empty(0, types["WEIGHT"]))
+        combinations = [dict(zip(macros, kinds, strict=True)) for kinds in product(*(TYPES[macro] for macro in macros))]
+        if re.search(r"\bSUM\b", text):
+            combinations = [types | {"SUM": kind} for types in combinations for kind in sums(source, types["WEIGHT"])]
+        for number, types in enumerate(combinations):
             for architecture in ARCHITECTURES if number == 0 else ("sm_90",):
-                yield pytest.param(source, architecture, types, id="-".join([source, architecture, *map(str, kinds)]))
+                yield pytest.param(source, architecture, types, id="-".join([source, architecture, *map(str, types.values())]))
 
 
 def compile_source(text: str, name: str, arguments: list[str]) -> tuple[bool, str]:
@@ -66,6 +74,12 @@ def test_it_compiles_without_spills(source, architecture, types):
     assert found, f"no kernel in the compiler's report:\n{log}"
     for kernel, stores, loads in found:
         assert (int(stores), int(loads)) == (0, 0) or excused(kernel, whole(source)), f"{kernel} spills {stores} bytes"
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_tests_own_source_compiles(architecture):
+    compiled, log = compile_source(RMAT.read_text(encoding="utf-8"), RMAT.name, [f"--gpu-architecture={architecture}"])
+    assert compiled, log
 
 
 def test_a_spill_would_be_seen():

@@ -73,8 +73,10 @@ __device__ __forceinline__ ROW first_in(const Search& search, const uint32_t* fr
     return -1;
 }
 
-/* Place of the first of `width * STEPS` arcs from `arc` on whose end is in the frontier, of those that this thread tries, or `end`. */
-__device__ __forceinline__ int64_t try_arcs(const Search& search, const uint32_t* frontier, int64_t arc, int64_t end, int thread, int width) {
+/* Place of the first of `width * STEPS` arcs from `arc` on whose end is in the frontier, of those that this thread tries, or
+   `end`. */
+__device__ __forceinline__ int64_t try_arcs(
+    const Search& search, const uint32_t* frontier, int64_t arc, int64_t end, int thread, int width) {
     int64_t first = end;
     for (int k = STEPS - 1; k >= 0; --k) {
         const int64_t at = arc + k * width + thread;

@@ -13,12 +13,13 @@ from typing import Any
 import cupy
 import numpy as np
 
+from kernels import cuda
 from kernels.answers import Paths
 from kernels.cuda import cooperative
 from kernels.graph import Array, Graph, distance_dtype
 
-_FEW_ARCS = 8  # mean out-degree of a row that has arcs; up to here a graph is searched top-down ...
-_SMALL_ROW = 1024  # ... unless a row has more arcs: a warp takes a row
+_FEW_ARCS = 8  # mean out-degree of a row that has arcs; up to here paths are taken to be long ...
+_SMALL_ROW = 1024  # ... unless a row has more arcs: a warp, or in shortest paths a lane, walks a row
 _CHAINED_ARCS = 10  # as in top_down.cu: a row of up to 4 arcs is one Quad, of up to 7 two, of up to 10 three
 _TEAM = 16  # blocks of a cluster, from compute capability 9.0 on
 _TEAMS = 4  # for the levels that are too large for one; more make the grid's barrier slower
@@ -40,14 +41,11 @@ class Plan:
     ----------
     quads : int, or None
         How many Quads hold the rows (slots.cuh); None where the search is direction-optimising.
-    ranks : index width [V], or None
-        Inverse of the graph's `rows_by_id`; None where `quads` is there.
     closed : uint32 [W], or None
         Bitmap of the rows without in-arcs; None where `quads` is there.
     """
 
     quads: int | None
-    ranks: Array | None
     closed: Array | None
 
 
@@ -55,7 +53,7 @@ def plan_of(graph: Graph) -> Plan:
     """Return the graph's plan, made on the first call."""
     plan: Plan | None = vars(graph).get("_bfs_plan")
     if plan is None:
-        plan = _top_down(graph) if _has_many_levels(graph) else _two_ways(graph)
+        plan = _top_down(graph) if has_long_paths(graph) else _two_ways(graph)
         vars(graph)["_bfs_plan"] = plan
     return plan
 
@@ -75,7 +73,8 @@ def paths_of(graph: Graph, source: int, levels: Array) -> Paths:
     return Paths(source, distance, predecessor)
 
 
-def _has_many_levels(graph: Graph) -> bool:
+def has_long_paths(graph: Graph) -> bool:
+    """Whether the graph has few arcs a row and no large row, so that paths have many arcs."""
     degrees = cupy.diff(graph.out.offsets)
     with_arcs = int(cupy.count_nonzero(degrees))
     return graph.num_arcs <= _FEW_ARCS * with_arcs and (not with_arcs or int(degrees.max()) <= _SMALL_ROW)
@@ -84,18 +83,15 @@ def _has_many_levels(graph: Graph) -> bool:
 def _top_down(graph: Graph) -> Plan:
     degrees = cupy.diff(graph.out.offsets)
     chained = degrees[(degrees > 4) & (degrees <= _CHAINED_ARCS)]
-    return Plan(graph.num_vertices + int(((chained - 2) // 3).sum()), None, None)
+    return Plan(graph.num_vertices + int(((chained - 2) // 3).sum()), None)
 
 
 def _two_ways(graph: Graph) -> Plan:
-    row = graph.rows_by_id.dtype
-    ranks = cupy.empty_like(graph.rows_by_id)
-    ranks[graph.rows_by_id] = cupy.arange(graph.num_vertices, dtype=row)
-    words = _words(graph.num_vertices)
+    row, words = graph.rows_by_id.dtype, _words(graph.num_vertices)
     closed = cupy.empty(words, np.uint32)
     size = np.int64(graph.num_vertices)
     launch("direction_optimising", "find_closed", row, words * 32, graph.into.offsets, size, np.int64(words), closed)
-    return Plan(None, ranks, closed)
+    return Plan(None, closed)
 
 
 def _search_top_down(graph: Graph, source: int, quads: int) -> Paths:
@@ -129,7 +125,7 @@ def _search_both_ways(graph: Graph, source: int, plan: Plan) -> Paths:
     device = cupy.cuda.Device().id
     kernel, blocks = cooperative("bfs/direction_optimising.cu", "search_both_ways", _THREADS, device, ROW=row)
     kernel((blocks,), (_THREADS,), (
-        out.offsets, out.indices, into.offsets, into.indices, plan.ranks, graph.rows_by_id, size, np.int64(graph.num_arcs),
+        out.offsets, out.indices, into.offsets, into.indices, graph.ranks, graph.rows_by_id, size, np.int64(graph.num_arcs),
         np.int64(source), visited, frontier, found, distance, predecessor, queue, for_warps, for_blocks, control,
     ))  # fmt: skip
     return Paths(source, distance, predecessor)
@@ -148,8 +144,7 @@ def _team_words(words: int) -> int:
 
 def launch(source: str, name: str, row: np.dtype[Any], size: int, *arguments: Any) -> None:
     """Run a kernel whose threads stride over `size` elements, on as many threads as the GPU holds at a time."""
-    kernel, most_blocks = cooperative(f"bfs/{source}.cu", name, _STRIDING_THREADS, cupy.cuda.Device().id, ROW=row)
-    kernel((max(1, min(most_blocks, -(-size // _STRIDING_THREADS))),), (_STRIDING_THREADS,), arguments)
+    cuda.launch(f"bfs/{source}.cu", name, _STRIDING_THREADS, size, *arguments, ROW=row)
 
 
 @cache

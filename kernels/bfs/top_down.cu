@@ -207,8 +207,9 @@ __device__ __forceinline__ void search_in_team(const Search& search, Shared& sha
         if (threadIdx.x == 0) {
             shared.mine[level + 2 & 3] = 0;
         }
-        ForTeam<BITS_IN_TEAM> keep{(uint32_t)__cvta_generic_to_shared(shared.found[parity ^ 1]), &shared.mine[level + 1 & 3], search.queue + head,
-                     &search.control->spilled, (uint32_t)__cvta_generic_to_shared(team_bits)};
+        ForTeam<BITS_IN_TEAM> keep{(uint32_t)__cvta_generic_to_shared(shared.found[parity ^ 1]), &shared.mine[level + 1 & 3],
+                                   search.queue + head, &search.control->spilled,
+                                   (uint32_t)__cvta_generic_to_shared(team_bits)};
         uint32_t part = parts + parity * (uint32_t)sizeof(shared.found[0]);
         for (uint32_t place = first; __any_sync(FULL_WARP, place < length); place += 32 * TEAM_BLOCKS * SHARERS) {
             ROW row = NOBODY;

@@ -7,8 +7,8 @@ from typing import Any
 import cupy
 import numpy as np
 
+from kernels import cuda
 from kernels.certificates.rules import Broken, label_astray, label_greater, outside, require_form
-from kernels.cuda import cooperative
 from kernels.graph import Array, Graph
 
 _THREADS = 512  # as in the sources
@@ -16,13 +16,7 @@ _THREADS = 512  # as in the sources
 
 def launch(source: str, name: str, work: int, arguments: tuple[Any, ...], **types: np.dtype[Any]) -> None:
     """Launch a kernel of `kernels/certificates/SOURCE` with a thread for each of `work` items, or as many as the GPU holds."""
-    kernel, blocks = cooperative(f"certificates/{source}", name, _THREADS, cupy.cuda.Device().id, **types)
-    kernel((max(1, min(blocks, -(-work // _THREADS))),), (_THREADS,), arguments)
-
-
-def pointer(array: Array | None) -> Any:
-    """The argument for an array that may be missing."""
-    return np.intp(0) if array is None else array
+    cuda.launch(f"certificates/{source}", name, _THREADS, work, *arguments, **types)
 
 
 def require_device_form(name: str, array: Any, length: int, dtype: np.dtype[Any]) -> Array:

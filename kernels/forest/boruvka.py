@@ -8,7 +8,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Forest
-from kernels.cuda import cooperative
+from kernels.cuda import launch
 from kernels.forest.cuda import Plan, no_edges, plan_of
 from kernels.graph import OFFSET, Array, Graph
 
@@ -102,5 +102,4 @@ def _answer(graph: Graph, plan: Plan, numbers: Array, tree: Array) -> Forest:
 
 def _run(vertices: Vertices, name: str, *arguments: Any) -> None:
     types = {"ROW": vertices.destination.dtype, "WEIGHT": vertices.weight.dtype, "EDGE": vertices.number.dtype}
-    kernel, blocks = cooperative("forest/boruvka.cu", name, _THREADS, cupy.cuda.Device().id, **types)
-    kernel((min(blocks, -(-int(vertices.num_vertices) // _THREADS)),), (_THREADS,), arguments)
+    launch("forest/boruvka.cu", name, _THREADS, int(vertices.num_vertices), *arguments, **types)

@@ -14,7 +14,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Forest
-from kernels.cuda import cooperative, load
+from kernels.cuda import launch, pointer
 from kernels.graph import OFFSET, Array, Csr, Graph
 
 _THREADS = 512  # as in forest.cu
@@ -89,8 +89,9 @@ def plan_of(graph: Graph, dense: int = _DENSE) -> Plan:
     row, edges = graph.rows_by_id.dtype, graph.out if graph.symmetric else _both_ways(graph)
     num_rows = graph.num_vertices
     tails, first_edge = cupy.empty(num_rows, row), cupy.zeros(num_rows + 1, OFFSET)
-    kernel = load("forest/forest.cu", ROW=row, WEIGHT=_weight(edges), EDGE=np.dtype(np.int64)).get_function("find_tails")
-    kernel((1024,), (256,), (edges.offsets, edges.indices, graph.ranks, np.int64(num_rows), tails, first_edge[1:]))
+    types = {"ROW": row, "WEIGHT": _weight(edges), "EDGE": np.dtype(np.int64)}
+    arguments = (edges.offsets, edges.indices, graph.ranks, np.int64(num_rows), tails, first_edge[1:])
+    launch("forest/forest.cu", "find_tails", _THREADS, num_rows, *arguments, **types)
     for begin, end in _slabs_of_rows(num_rows):  # sums in place: the first entry is the sum before
         first_edge[begin : end + 1] = cupy.cumsum(first_edge[begin : end + 1])
     num_edges = int(first_edge[-1])
@@ -131,19 +132,19 @@ def _search(graph: Graph, plan: Plan) -> tuple[Forest | None, int]:
     control = cupy.zeros(6, np.int64)
     light = (0, 0) if plan.light is None else plan.light
     given = (
-        edges.offsets, edges.indices, np.intp(0) if edges.weights is None else edges.weights, graph.ranks, graph.rows_by_id,
+        edges.offsets, edges.indices, pointer(edges.weights), graph.ranks, graph.rows_by_id,
         plan.tails, plan.first_edge, plan.chunk_rows, plan.chunk_firsts, np.int64(num_rows), np.int64(plan.num_edges),
         np.int64(len(plan.chunk_rows)), np.int64(light[0]), np.int64(light[1]), np.bool_(plan.light is None),
         np.int64(plan.capacity), labels,
     )  # fmt: skip
     ends = (minima, np.uintp(minima.data.ptr + num_rows * row.itemsize))
     for name in ("begin", "list_light", "join"):
-        _run(name, graph, plan, *given, items, minima, second_minima, items, marks, counts, *ends, np.intp(0), control)
+        _run(name, graph, plan, *given, items, minima, second_minima, items, marks, counts, *ends, pointer(None), control)
     del items
     names = graph.ranks.copy()
     weights = None if edges.weights is None else cupy.empty(num_rows, edges.weights.dtype)
-    out = np.intp(0) if weights is None else weights
-    _run("answer", graph, plan, *given, names, minima, second_minima, np.intp(0), marks, counts, *ends, out, control)
+    out = pointer(weights)
+    _run("answer", graph, plan, *given, names, minima, second_minima, pointer(None), marks, counts, *ends, out, control)
     del names
     src, dst = minima.view(row)[:num_rows], minima.view(row)[num_rows : 2 * num_rows]
     _, _, light_listed, heavy_listed, _, total = control.get().tolist()
@@ -156,8 +157,7 @@ def _search(graph: Graph, plan: Plan) -> tuple[Forest | None, int]:
 
 def _run(name: str, graph: Graph, plan: Plan, *arguments: Any) -> None:
     types = {"ROW": graph.rows_by_id.dtype, "WEIGHT": _weight(plan.edges), "EDGE": plan.first_edge.dtype}
-    kernel, blocks = cooperative("forest/forest.cu", name, _THREADS, cupy.cuda.Device().id, **types)
-    kernel((min(blocks, -(-graph.num_vertices // _THREADS)),), (_THREADS,), arguments)
+    launch("forest/forest.cu", name, _THREADS, graph.num_vertices, *arguments, **types)
 
 
 def _weight(edges: Csr) -> np.dtype[Any]:

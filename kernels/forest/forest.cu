@@ -1,19 +1,20 @@
 /* Minimum spanning forest of a symmetric graph. Returns the edges that the order (weight, smaller external id, larger external
    id) makes lightest, ascending by their external ids, and for every row the row of smallest external id in its tree.
 
-   Method: Boruvka's, in four launches, the third for all rounds but the first. In the first round every row finds its lightest arc by itself, without atomics. The
-   edges between different trees are then listed; a round finds each tree's lightest edge by 64-bit minima, links trees by them,
-   and closes the gaps of edges that became internal, in place, each warp in its own part of the list (the worklist of ECL-MST:
-   Fallin, Gonzalez, Seo, Burtscher, A High-Performance MST Implementation for GPUs, SC 2023). On dense graphs only light
-   edges are listed at first; after that one tree holds nearly all rows, and heavy edges are read from the rows outside it only
-   (the filter of Osipov, Sanders, Singler, ALENEX 2009, with the skip of Afforest: Sutton, Ben-Nun, Barak, IPDPS 2018).
+   Method: Boruvka's, in four launches, the third for all rounds but the first. In the first round every row finds its lightest arc
+   by itself, without atomics. The edges between different trees are then listed; a round finds each tree's lightest edge by 64-bit
+   minima, links trees by them, and closes the gaps of edges that became internal, in place, each warp in its own part of the list
+   (the worklist of ECL-MST: Fallin, Gonzalez, Seo, Burtscher, A High-Performance MST Implementation for GPUs, SC 2023). On dense
+   graphs only light edges are listed at first; after that one tree holds nearly all rows, and heavy edges are read from the rows
+   outside it only (the filter of Osipov, Sanders, Singler, ALENEX 2009, with the skip of Afforest: Sutton, Ben-Nun, Barak, IPDPS
+   2018).
 
    Encodings: edges are numbered by (smaller rank, larger rank); the edges of row v to larger ranks are its arcs from `tails[v]` on,
    numbered from `first_edge[ranks[v]]`. Weights are never negative, so their bits, read as an unsigned number, have their
    order. An edge's key is (weight, number): packed into 64 bits with a 32-bit EDGE, in two steps (WIDE) with a 64-bit one.
    `marks` is a bitmap of edges. `labels` holds parents until the last phase; `scratch` the place of each row's lightest
-   arc in the first launch, where `items` may lie, and in the last one the smallest rank of a root's tree: it comes in as the ranks. A row of up to 31 arcs is read by a lane; of others, warps read a chunk
-   of up to 1024 arcs at a time. */
+   arc in the first launch, where `items` may lie, and in the last one the smallest rank of a root's tree: it comes in as the
+   ranks. A row of up to 31 arcs is read by a lane; of others, warps read a chunk of up to 1024 arcs at a time. */
 #include "forest/rounds.cuh"
 #include "forest/writing.cuh"
 

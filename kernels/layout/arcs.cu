@@ -1,13 +1,14 @@
 /* Edges to sorted keys, and sorted keys to rows of arcs.
 
    A key is an arc: its tail above its head, `bits` bits each. Ranks are places of external ids in ascending order, so that
-   sorted keys are rows of arcs in order of the ranks. All bits set stand for no arc and sort last.
+   sorted keys are rows of arcs in order of the ranks. Of a range of tails a key has the tail's distance from the first.
 
    find_span    least and greatest id
    mark_ids     which ids of the span there are
-   pack_edges   the keys of edges, and of their reverses
+   count_tails  arcs of each bin of tails, by which the tails are cut into ranges
+   pack_edges   the keys of edges, and of their reverses, whose tail lies in a range
    pack_rows    the keys of rows of arcs, seen from their other ends
-   unpack_arcs  keys to heads, of equal keys one if they are to be `distinct`, and where each tail's arcs begin and end
+   unpack_arcs  keys to heads, of equal keys one if they are to be `distinct`, and the number of each tail's arcs
 
    Weights are never negative, so that they are least where their bits, read as an unsigned number, are. */
 #include "layout/look_back.cuh"
@@ -15,8 +16,10 @@
 
 #define THREADS 256
 #define WARPS (THREADS / 32)
-#define ITEMS 16 /* keys of a thread */
+#define ITEMS 8 /* keys of a thread */
 #define TILE (THREADS * ITEMS)
+#define EDGES 4 /* of a thread */
+#define MOST_BINS 4096
 
 __device__ __forceinline__ int64_t least(int64_t value) {
     for (int step = 16; step > 0; step /= 2) {
@@ -54,28 +57,106 @@ mark_ids(const EDGE* src, const EDGE* dst, int64_t num_edges, int64_t first_id, 
     }
 }
 
-/* `ranks` holds the rank of each id from `first_id` on; null where an id's rank is its distance from `first_id`.
-   With `both`, edge e's keys are 2 e and 2 e + 1. A self-loop is its own reverse. */
+/* `ranks` holds the rank of each id from `first_id` on; null where an id's rank is its distance from `first_id`. */
+__device__ __forceinline__ uint64_t rank_of(EDGE id, int64_t first_id, const ROW* ranks) {
+    const int64_t place = id - first_id;
+    return ranks ? (uint64_t)ranks[place] : (uint64_t)place;
+}
+
+/* Bin b has the tails from `b << shift` on. A self-loop is its own reverse. */
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
-pack_edges(const EDGE* src, const EDGE* dst, int64_t num_edges, int64_t first_id, const ROW* ranks, int bits, bool both,
-           bool keep_self_loops, uint64_t* keys, unsigned long long* self_loops) {
-    const uint64_t none = ~0ull >> (64 - 2 * bits);
-    uint32_t loops = 0;
+count_tails(const EDGE* __restrict__ src, const EDGE* __restrict__ dst, int64_t num_edges, int64_t first_id,
+            const ROW* __restrict__ ranks, bool both, bool keep_self_loops, int shift, int bins, unsigned long long* counts) {
+    __shared__ uint32_t local[MOST_BINS];
+    for (int bin = threadIdx.x; bin < bins; bin += THREADS) {
+        local[bin] = 0;
+    }
+    __syncthreads();
+#pragma unroll 4
     for (int64_t edge = global_thread(); edge < num_edges; edge += num_threads()) {
-        const int64_t from = src[edge] - first_id, to = dst[edge] - first_id;
-        const uint64_t tail = ranks ? (uint64_t)ranks[from] : (uint64_t)from, head = ranks ? (uint64_t)ranks[to] : (uint64_t)to;
-        const bool loop = tail == head;
-        const uint64_t key = loop && !keep_self_loops ? none : tail << bits | head;
-        if (both) {
-            *(ulonglong2*)(keys + 2 * edge) = {key, loop ? none : head << bits | tail};
-        } else {
-            keys[edge] = key;
+        const uint64_t tail = rank_of(src[edge], first_id, ranks), head = rank_of(dst[edge], first_id, ranks);
+        if (tail != head || keep_self_loops) {
+            atomicAdd(&local[tail >> shift], 1u);
         }
-        loops += loop;
+        if (tail != head && both) {
+            atomicAdd(&local[head >> shift], 1u);
+        }
+    }
+    __syncthreads();
+    for (int bin = threadIdx.x; bin < bins; bin += THREADS) {
+        if (local[bin]) {
+            atomicAdd(counts + bin, (unsigned long long)local[bin]);
+        }
+    }
+}
+
+/* Keys in any order, each with its edge's weight; `found` has how many, and how many self-loops there are in the range. */
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+pack_edges(const EDGE* __restrict__ src, const EDGE* __restrict__ dst, int64_t num_edges, int64_t first_id,
+           const ROW* __restrict__ ranks, bool both, bool keep_self_loops, const void* __restrict__ weights, int weight_bytes,
+           int64_t first_tail, int64_t num_tails, int bits, uint64_t* __restrict__ keys, void* __restrict__ out_weights,
+           unsigned long long* found) {
+    __shared__ uint32_t counts[WARPS];
+    __shared__ int64_t tile_place;
+    const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+    const uint32_t lower = (1u << lane) - 1;
+    uint32_t loops = 0;
+    for (int64_t base = (int64_t)blockIdx.x * THREADS * EDGES; base < num_edges; base += num_threads() * EDGES) {
+        uint64_t tails[EDGES], heads[EDGES];
+        uint32_t forward[EDGES], backward[EDGES]; /* which lanes have a key, in a word */
+        uint32_t count = 0;
+#pragma unroll
+        for (int item = 0; item < EDGES; ++item) {
+            const int64_t edge = base + THREADS * item + threadIdx.x;
+            tails[item] = edge < num_edges ? rank_of(src[edge], first_id, ranks) : 0;
+            heads[item] = edge < num_edges ? rank_of(dst[edge], first_id, ranks) : 0;
+        }
+#pragma unroll
+        for (int item = 0; item < EDGES; ++item) {
+            const bool valid = base + THREADS * item + threadIdx.x < num_edges, loop = tails[item] == heads[item];
+            const bool out = valid && tails[item] - first_tail < (uint64_t)num_tails;
+            const bool into = valid && both && !loop && heads[item] - first_tail < (uint64_t)num_tails;
+            loops += out && loop;
+            forward[item] = __ballot_sync(FULL_WARP, out && (keep_self_loops || !loop));
+            backward[item] = __ballot_sync(FULL_WARP, into);
+            count += __popc(forward[item]) + __popc(backward[item]);
+        }
+        if (lane == 0) {
+            counts[warp] = count;
+        }
+        __syncthreads();
+        if (warp == 0) {
+            const uint32_t all = __reduce_add_sync(FULL_WARP, lane < WARPS ? counts[lane] : 0);
+            if (lane == 0) {
+                tile_place = (int64_t)atomicAdd(found, (unsigned long long)all);
+            }
+        }
+        __syncthreads();
+        int64_t place = tile_place;
+        for (int other = 0; other < warp; ++other) {
+            place += counts[other];
+        }
+#pragma unroll
+        for (int item = 0; item < EDGES; ++item) {
+            const int64_t edge = base + THREADS * item + threadIdx.x;
+            if (forward[item] >> lane & 1) {
+                const int64_t mine = place + __popc(forward[item] & lower);
+                keys[mine] = (tails[item] - first_tail) << bits | heads[item];
+                copy_weight(weights, weight_bytes, edge, out_weights, mine);
+            }
+            place += __popc(forward[item]);
+            if (backward[item] >> lane & 1) {
+                const int64_t mine = place + __popc(backward[item] & lower);
+                keys[mine] = (heads[item] - first_tail) << bits | tails[item];
+                copy_weight(weights, weight_bytes, edge, out_weights, mine);
+            }
+            place += __popc(backward[item]);
+        }
+        __syncthreads(); /* before the next turn's counts */
     }
     loops = __reduce_add_sync(FULL_WARP, loops);
-    if ((threadIdx.x & 31) == 0 && loops) {
-        atomicAdd(self_loops, (unsigned long long)loops);
+    if (lane == 0 && loops) {
+        atomicAdd(found + 1, (unsigned long long)loops);
     }
 }
 
@@ -84,19 +165,32 @@ pack_rows(const int64_t* offsets, const ROW* indices, int64_t num_rows, int bits
     visit_arcs(offsets, num_rows, [=](int64_t row, int64_t arc) { keys[arc] = (uint64_t)indices[arc] << bits | (uint64_t)row; });
 }
 
-/* Put a weight at its arc's place; of several there the least, if the place holds all bits set before. */
+/* Put the weights of a thread's keys at their arcs' places, of several there the least: the places hold all bits set before.
+   Every weight is loaded before the first is put, so that the loads do not wait for each other. */
 template <typename Word>
-__device__ __forceinline__ void put_least(const Word* weights, int64_t from, Word* out, int64_t place, bool alone) {
-    if (alone) {
-        out[place] = weights[from];
-    } else {
-        atomicMin(out + place, weights[from]);
+__device__ __forceinline__ void put_least(const Word* weights, int64_t base, int64_t length, const int64_t (&places)[ITEMS],
+                                          uint32_t alone, Word* out) {
+    Word word[ITEMS];
+#pragma unroll
+    for (int item = 0; item < ITEMS; ++item) {
+        word[item] = base + 32 * item < length ? weights[base + 32 * item] : 0;
+    }
+#pragma unroll
+    for (int item = 0; item < ITEMS; ++item) {
+        if (base + 32 * item < length) {
+            if (alone >> item & 1) {
+                out[places[item]] = word[item];
+            } else {
+                atomicMin(out + places[item], word[item]);
+            }
+        }
     }
 }
 
+/* `degrees` starts as zeros: a tail's first key takes from its word where the arcs begin, its last adds where they end. */
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
 unpack_arcs(const uint64_t* keys, const void* weights, int weight_bytes, int64_t length, int bits, bool distinct,
-            uint64_t* status, uint32_t* ticket, ROW* indices, void* out_weights, int64_t* begins, int64_t* ends) {
+            uint64_t* status, uint32_t* ticket, ROW* indices, void* out_weights, unsigned long long* degrees) {
     __shared__ uint32_t counts[WARPS];
     __shared__ int64_t before_tile;
     __shared__ uint32_t shared_tile;
@@ -106,13 +200,24 @@ unpack_arcs(const uint64_t* keys, const void* weights, int weight_bytes, int64_t
     }
     __syncthreads();
     const int64_t tile = shared_tile, base = tile * TILE + warp * 32 * ITEMS + lane;
+    uint64_t key[ITEMS], edge_key = 0; /* of lane 0 the key before the warp's, of lane 31 the one after them */
+#pragma unroll
+    for (int item = 0; item < ITEMS; ++item) {
+        key[item] = base + 32 * item < length ? keys[base + 32 * item] : 0;
+    }
+    if (lane == 0 && base > 0 && base <= length) {
+        edge_key = keys[base - 1];
+    } else if (lane == 31 && base + 32 * (ITEMS - 1) + 1 < length) {
+        edge_key = keys[base + 32 * (ITEMS - 1) + 1];
+    }
     uint32_t firsts[ITEMS]; /* which lanes' keys are kept, in a word */
     uint32_t count = 0;
 #pragma unroll
     for (int item = 0; item < ITEMS; ++item) {
         const int64_t at = base + 32 * item;
-        const bool kept = at < length && !(distinct && at > 0 && keys[at] == keys[at - 1]);
-        firsts[item] = __ballot_sync(FULL_WARP, kept);
+        const uint64_t last = item > 0 ? __shfl_sync(FULL_WARP, key[item > 0 ? item - 1 : 0], 31) : edge_key;
+        const uint64_t lower = __shfl_up_sync(FULL_WARP, key[item], 1), before = lane == 0 ? last : lower;
+        firsts[item] = __ballot_sync(FULL_WARP, at < length && !(distinct && at > 0 && key[item] == before));
         count += __popc(firsts[item]);
     }
     if (lane == 0) {
@@ -136,30 +241,32 @@ unpack_arcs(const uint64_t* keys, const void* weights, int weight_bytes, int64_t
         place += counts[other];
     }
     const uint64_t head_mask = ~0ull >> (64 - bits);
+    int64_t places[ITEMS];
+    uint32_t alone = 0; /* which items' keys have none equal to them, in bits */
 #pragma unroll
     for (int item = 0; item < ITEMS; ++item) {
         const int64_t at = base + 32 * item;
-        const int64_t mine = place + __popc(firsts[item] & (FULL_WARP >> (31 - lane)));
-        place += __popc(firsts[item]);
-        if (at >= length) {
-            continue;
-        }
+        const uint64_t last = item > 0 ? __shfl_sync(FULL_WARP, key[item > 0 ? item - 1 : 0], 31) : edge_key;
+        const uint64_t next = item < ITEMS - 1 ? __shfl_sync(FULL_WARP, key[item < ITEMS - 1 ? item + 1 : item], 0) : edge_key;
+        const uint64_t lower = __shfl_up_sync(FULL_WARP, key[item], 1), upper = __shfl_down_sync(FULL_WARP, key[item], 1);
+        const uint64_t before = lane == 0 ? last : lower, after = lane == 31 ? next : upper, tail = key[item] >> bits;
         const bool first = firsts[item] >> lane & 1;
-        const uint64_t key = keys[at], before = at > 0 ? keys[at - 1] : ~key, after = at + 1 < length ? keys[at + 1] : ~key;
-        if (first) {
-            indices[mine] = (ROW)(key & head_mask);
-            if (before >> bits != key >> bits) {
-                begins[key >> bits] = mine;
+        places[item] = place + __popc(firsts[item] & (FULL_WARP >> (31 - lane)));
+        place += __popc(firsts[item]);
+        alone |= (uint32_t)(!distinct || (first && (at + 1 >= length || after != key[item]))) << item;
+        if (at < length) {
+            const bool begins = at == 0 || before >> bits != tail, ends = at + 1 >= length || after >> bits != tail;
+            if (first) {
+                indices[places[item]] = (ROW)(key[item] & head_mask);
+            }
+            if (begins || ends) {
+                atomicAdd(degrees + tail, (unsigned long long)((ends ? places[item] + 1 : 0) - (begins ? places[item] : 0)));
             }
         }
-        if (after >> bits != key >> bits) {
-            ends[key >> bits] = mine + 1;
-        }
-        const bool alone = !distinct || (first && after != key);
-        if (weight_bytes == 4) {
-            put_least((const uint32_t*)weights, at, (uint32_t*)out_weights, mine, alone);
-        } else if (weight_bytes == 8) {
-            put_least((const unsigned long long*)weights, at, (unsigned long long*)out_weights, mine, alone);
-        }
+    }
+    if (weight_bytes == 4) {
+        put_least((const uint32_t*)weights, base, length, places, alone, (uint32_t*)out_weights);
+    } else if (weight_bytes == 8) {
+        put_least((const unsigned long long*)weights, base, length, places, alone, (unsigned long long*)out_weights);
     }
 }

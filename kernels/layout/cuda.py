@@ -1,53 +1,142 @@
 """The layout on the GPU: an edge list in device memory to rows of arcs, their order and their lanes.
 
 Arcs are sorted as keys of no more bits than two ranks need (arcs.cu, radix_sort.cu), so that equal arcs come side by side;
-then each row moves to its place in the running order (rows.cu). Beside what is given and returned, the most memory is taken
-by the keys, twice: 16 bytes an arc.
+then each row moves to its place in the running order (rows.cu). The most memory is taken by the keys, twice: 16 bytes an arc.
+So an edge list that is not small is cut into ranges of tails, whose arcs become keys and then rows one range after the other.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import cupy
 import numpy as np
 
-from kernels.cuda import load
+from kernels.cuda import load, pointer
 from kernels.graph import ID, OFFSET, Array, Csr, index_dtype
 from kernels.layout.numbering import pays_as_table
 from kernels.layout.radix_sort import KEY, sort
+from kernels.layout.shards import cut
 from kernels.layout.vect_csr import LANES, WARP_DEGREE, VectCsr
 
 _THREADS = 256  # as in arcs.cu and rows.cu
-_UNPACKED_TILE = 16 * _THREADS  # keys, as in arcs.cu
+_UNPACKED_TILE = 8 * _THREADS  # keys, as in arcs.cu
+_PACKED_EDGES = 4  # of a thread, as in arcs.cu
+_BIN_BITS = 12  # as in arcs.cu: ranges begin at one of 4096 tails
+_SMALL = 1 << 24  # arcs whose keys take 268 MB: they are one range
+_ROOM = 1.5  # times the rows' bytes: what the arcs of a range may take
+_MOST_DROPPED = 16  # of so many arcs one may be dropped before the arrays are cut to their length
 _BLOCK_ARCS = 1024 * _THREADS // 32  # as in rows.cuh
 _BLOCKS_PER_PROCESSOR = 8
-_NULL = np.uintp(0)
+_SUM = (1 << 62) - 1  # of a status word, as in look_back.cuh
+
+
+@dataclass(frozen=True)
+class _Edges:
+    """An edge list, the ranks of its ids, and which of its arcs are stored."""
+
+    src: Array
+    dst: Array
+    weights: Array | None
+    first_id: int
+    ranks: Array | None
+    both: bool
+    keep_self_loops: bool
+    keep_parallel: bool
+
+    @property
+    def most_arcs(self) -> int:
+        """Arcs, if none is left out."""
+        return (1 + self.both) * len(self.src)
+
+    def launch(self, name: str, blocks: int, row: np.dtype[Any], *arguments: Any) -> None:
+        """Launch a kernel on the edges."""
+        ends = (self.src, self.dst, np.int64(len(self.src)), np.int64(self.first_id), pointer(self.ranks))
+        rules = (np.bool_(self.both), np.bool_(self.keep_self_loops))
+        _launch(name, blocks, (*ends, *rules, *arguments), EDGE=self.src.dtype, ROW=row)
 
 
 def clean(
-    src: Array, dst: Array, weights: Array | None, declared: range, both: bool, keep_self_loops: bool, keep_parallel: bool
+    src: Array,
+    dst: Array,
+    weights: Array | None,
+    declared: range,
+    both: bool,
+    keep_self_loops: bool,
+    keep_parallel: bool,
+    ranges: int | None = None,
 ) -> tuple[Array, Csr, int]:
-    """External ids ascending, clean arcs by rank, and the number of self-loops (`kernels.layout.cleaning.clean`)."""
-    if keep_parallel and weights is not None:
-        order = cupy.argsort(weights)
-        src, dst, weights = src[order], dst[order], weights[order]
+    """External ids ascending, clean arcs by rank, and the number of self-loops (`kernels.layout.cleaning.clean`).
+
+    `ranges` of tails take as little memory as is wanted: by default, beside the edge list and in all, 2.5 times the rows, where
+    ids are dense, few arcs are dropped, and no tail has most of the arcs.
+    """
     ids, first_id, ranks, src, dst = _number(src, dst, declared)
     num_vertices, row = len(ids), index_dtype(len(ids))
-    # All bits set stand for no arc: a self-loop where these are dropped, and else the rank after all others.
-    bits = _bits(num_vertices if keep_self_loops else num_vertices - 1)
-    if bits > 32:
+    if num_vertices > 1 << 32:
         raise ValueError(f"{num_vertices} vertices: two of their ranks do not fit a key of 64 bits")
-    keys, self_loops = cupy.empty((1 + both) * len(src), KEY), cupy.zeros(1, np.int64)
-    edges = (src, dst, np.int64(len(src)), np.int64(first_id), _or_null(ranks))
-    rules = (np.int32(bits), np.bool_(both), np.bool_(keep_self_loops))
-    _launch("pack_edges", _streaming(len(src)), (*edges, *rules, keys, self_loops), EDGE=src.dtype, ROW=row)
-    if weights is not None:
-        weights = cupy.repeat(weights, 2) if both else weights.copy()
-    found = int(self_loops[0])
-    kept = len(keys) - found * (both + (not keep_self_loops))
-    keys, weights = sort(keys, weights, 0, 2 * bits)
-    return ids, _unpack(keys, weights, kept, bits, num_vertices, row, distinct=not keep_parallel), found
+    edges = _Edges(src, dst, weights, first_id, ranks, both, keep_self_loops, keep_parallel)
+    parts = _ranges(edges, num_vertices, row, ranges or _enough_ranges(edges, row))
+    most = sum(arcs for _, arcs in parts)
+    offsets, indices = cupy.zeros(num_vertices + 1, OFFSET), cupy.empty(most, row)
+    kept_weights = None if weights is None else cupy.empty(most, weights.dtype)
+    if kept_weights is not None and not keep_parallel:
+        kept_weights.view(np.uint8).fill(0xFF)
+    kept = self_loops = 0
+    for tails, arcs in parts:
+        rest = Csr(offsets[tails.start + 1 :], indices[kept:], None if kept_weights is None else kept_weights[kept:])
+        added, loops = _add(edges, tails, arcs, _bits(num_vertices - 1), rest)
+        kept, self_loops = kept + added, self_loops + loops
+    return ids, _rows(offsets, indices, kept_weights, kept), self_loops
+
+
+def _enough_ranges(edges: _Edges, row: np.dtype[Any]) -> int:
+    """How many ranges keep the peak at 2.5 times the rows.
+
+    A range's keys and weights lie there twice. What room the offsets give is left to the ids and their ranks.
+    """
+    if edges.most_arcs <= _SMALL:
+        return 1
+    weight = 0 if edges.weights is None else edges.weights.itemsize
+    sorted_by_weight = KEY.itemsize if weight and edges.keep_parallel else 0
+    return 1 + int(2 * (KEY.itemsize + weight + sorted_by_weight) / (_ROOM * (row.itemsize + weight)))
+
+
+def _ranges(edges: _Edges, num_vertices: int, row: np.dtype[Any], number: int) -> list[tuple[range, int]]:
+    """Ranges of tails of about as many arcs each, and how many each has at most."""
+    if number == 1:
+        return [(range(num_vertices), edges.most_arcs)]
+    shift = max(0, _bits(num_vertices - 1) - _BIN_BITS)
+    counts = cupy.zeros(-(-num_vertices >> shift) if num_vertices else 0, np.int64)
+    edges.launch("count_tails", _streaming(len(edges.src)), row, np.int32(shift), np.int32(len(counts)), counts)
+    arcs = counts.get()
+    return [
+        (range(*(min(end << shift, num_vertices) for end in (bins.start, bins.stop))), int(arcs[bins.start : bins.stop].sum()))
+        for bins in cut(arcs, number)
+    ]
+
+
+def _add(edges: _Edges, tails: range, most: int, bits: int, rest: Csr) -> tuple[int, int]:
+    """Write the arcs of a range of tails to the begin of `rest`; how many they are, and how many self-loops were seen."""
+    keys, found = cupy.empty(most, KEY), cupy.zeros(2, np.int64)
+    weights = None if edges.weights is None else cupy.empty(most, edges.weights.dtype)
+    source = (pointer(edges.weights), _bytes(edges.weights), np.int64(tails.start), np.int64(len(tails)), np.int32(bits))
+    blocks = _streaming(-(-len(edges.src) // _PACKED_EDGES))
+    edges.launch("pack_edges", blocks, rest.indices.dtype, *source, keys, pointer(weights), found)
+    length, self_loops = map(int, found.get())
+    keys, weights = keys[:length], None if weights is None else weights[:length]
+    if weights is not None and edges.keep_parallel:
+        keys, weights = _lightest_first(keys, weights)
+    keys, weights = sort(keys, weights, 0, bits + _bits(len(tails) - 1))
+    return _unpack(keys, weights, bits, rest, distinct=not edges.keep_parallel), self_loops
+
+
+def _lightest_first(keys: Array, weights: Array) -> tuple[Array, Array]:
+    """Keys and their weights by ascending weight, which is never negative."""
+    word = np.dtype(f"u{weights.itemsize}")
+    words, keys = sort(weights.view(word).astype(KEY), keys, 0, 8 * word.itemsize)
+    return keys, words.astype(word).view(weights.dtype)
 
 
 def transposed(csr: Csr) -> Csr:
@@ -57,7 +146,10 @@ def transposed(csr: Csr) -> Csr:
     arguments = (csr.offsets, csr.indices, np.int64(num_rows), np.int32(bits), keys)
     _launch("pack_rows", -(-arcs // _BLOCK_ARCS), arguments, EDGE=ID, ROW=csr.indices.dtype)
     keys, weights = sort(keys, None if csr.weights is None else csr.weights.copy(), bits, 2 * bits)
-    return _unpack(keys, weights, arcs, bits, num_rows, csr.indices.dtype, distinct=False)
+    offsets, indices = cupy.zeros(num_rows + 1, OFFSET), cupy.empty_like(csr.indices)
+    kept_weights = None if csr.weights is None else cupy.empty_like(csr.weights)
+    _unpack(keys, weights, bits, Csr(offsets[1:], indices, kept_weights), distinct=False)
+    return _rows(offsets, indices, kept_weights, arcs)
 
 
 def equal(left: Csr, right: Csr) -> bool:
@@ -89,8 +181,8 @@ def take_rows(by_rank: Csr, order: Array, row_of_rank: Array) -> Csr:
     weights = None if by_rank.weights is None else cupy.empty(arcs, by_rank.weights.dtype)
     rows = Csr(offsets, cupy.empty(arcs, by_rank.indices.dtype), weights)
     begins -= offsets[:-1]
-    source = (begins, by_rank.indices, _or_null(by_rank.weights), _bytes(weights), row_of_rank)
-    arguments = (offsets, np.int64(len(order)), *source, rows.indices, _or_null(weights))
+    source = (begins, by_rank.indices, pointer(by_rank.weights), _bytes(weights), row_of_rank)
+    arguments = (offsets, np.int64(len(order)), *source, rows.indices, pointer(weights))
     _launch("take_rows", -(-arcs // _BLOCK_ARCS), arguments, "rows.cu", ROW=row_of_rank.dtype)
     return rows
 
@@ -98,9 +190,9 @@ def take_rows(by_rank: Csr, order: Array, row_of_rank: Array) -> Csr:
 def fill_lanes(vect: VectCsr, first_lane: int) -> None:
     """Fill the vector extension, whose weights are zeros (`kernels.layout.vect_csr.extend`)."""
     csr, num_segments = vect.csr, len(vect.segments) - 1
-    rows = (csr.offsets, np.int64(len(csr.offsets) - 1), csr.indices, _or_null(csr.weights), _bytes(csr.weights))
+    rows = (csr.offsets, np.int64(len(csr.offsets) - 1), csr.indices, pointer(csr.weights), _bytes(csr.weights))
     where = (vect.segments, np.int64(num_segments), np.int64(first_lane), np.int64(vect.first_row))
-    lanes = (vect.segment_indices, _or_null(vect.segment_weights))
+    lanes = (vect.segment_indices, pointer(vect.segment_weights))
     _launch("fill_lanes", _streaming(num_segments * LANES), (*rows, *where, *lanes), "rows.cu", ROW=csr.indices.dtype)
 
 
@@ -134,24 +226,28 @@ def _span(src: Array, dst: Array, declared: range) -> range:
     return range(min(ends), max(ends) + 1) if ends else range(0)
 
 
-def _unpack(
-    keys: Array, weights: Array | None, length: int, bits: int, num_vertices: int, row: np.dtype[Any], distinct: bool
-) -> Csr:
-    """Rows of the first `length` of sorted keys."""
-    tiles = -(-length // _UNPACKED_TILE)
-    indices, least = cupy.empty(length, row), None if weights is None else cupy.empty(length, weights.dtype)
-    if least is not None and distinct:
-        least.view(np.uint8).fill(0xFF)
-    begins, ends = cupy.zeros(num_vertices, OFFSET), cupy.zeros(num_vertices, OFFSET)
+def _unpack(keys: Array, weights: Array | None, bits: int, rest: Csr, distinct: bool) -> int:
+    """Write the arcs of sorted keys to the begin of `rest`, whose offsets get the tails' degrees; how many they are."""
+    tiles = -(-len(keys) // _UNPACKED_TILE)
+    if not tiles:
+        return 0
     status = cupy.zeros(tiles + 1, KEY)
-    given = (keys, _or_null(weights), _bytes(weights), np.int64(length), np.int32(bits), np.bool_(distinct))
-    results = (status, status[tiles:], indices, _or_null(least), begins, ends)
-    _launch("unpack_arcs", tiles, (*given, *results), EDGE=ID, ROW=row)
-    offsets = cupy.zeros(num_vertices + 1, OFFSET)
-    ends -= begins
-    cupy.cumsum(ends, out=offsets[1:])
-    kept = int(offsets[-1])
-    return Csr(offsets, indices[:kept], None if least is None else least[:kept])
+    given = (keys, pointer(weights), _bytes(weights), np.int64(len(keys)), np.int32(bits), np.bool_(distinct))
+    results = (status, status[tiles:], rest.indices, pointer(rest.weights), rest.offsets)
+    _launch("unpack_arcs", tiles, (*given, *results), EDGE=ID, ROW=rest.indices.dtype)
+    return int(status[tiles - 1]) & _SUM
+
+
+def _rows(offsets: Array, indices: Array, weights: Array | None, arcs: int) -> Csr:
+    """Rows of so many arcs. Their degrees lie in `offsets` from 1 on; the other arrays may be longer."""
+    cupy.cumsum(offsets, out=offsets)
+    return Csr(offsets, _shortened(indices, arcs), None if weights is None else _shortened(weights, arcs))
+
+
+def _shortened(array: Array, length: int) -> Array:
+    """The first so many elements; a copy where the array would hold much memory for none."""
+    short = array[:length]
+    return short.copy() if _MOST_DROPPED * (len(array) - length) > len(array) else short
 
 
 def _bits(largest: int) -> int:
@@ -160,10 +256,6 @@ def _bits(largest: int) -> int:
 
 def _bytes(weights: Array | None) -> np.int32:
     return np.int32(0 if weights is None else weights.itemsize)
-
-
-def _or_null(array: Array | None) -> Any:
-    return _NULL if array is None else array
 
 
 def _streaming(threads: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cupy
 import numpy as np
 
-from kernels.cuda import load
+from kernels.cuda import load, pointer
 from kernels.graph import Array
 
 KEY = np.dtype(np.uint64)
@@ -50,8 +50,8 @@ def sort(keys: Array, values: Array | None, first_bit: int, end_bit: int, part: 
         for first, following in zip(firsts, after, strict=True):
             end = min(first + part, length)
             status.fill(0)
-            arguments = (keys, _or_null(values), value_bytes, np.int64(first), np.int64(end), *bits, np.int32(number))
-            results = (here, following, status, status[-1:], spare, _or_null(spare_values))
+            arguments = (keys, pointer(values), value_bytes, np.int64(first), np.int64(end), *bits, np.int32(number))
+            results = (here, following, status, status[-1:], spare, pointer(spare_values))
             kernel((-(-(end - first) // TILE),), (_THREADS,), (*arguments, *results), shared_mem=shared)
             here = following
         keys, spare = spare, keys
@@ -66,7 +66,3 @@ def _first_places(keys: Array, passes: int, first_bit: np.int32, end_bit: np.int
     blocks = min(-(-len(keys) // _THREADS), 4 * cupy.cuda.Device().attributes["MultiProcessorCount"])
     kernel((blocks,), (_THREADS,), (keys, np.int64(len(keys)), first_bit, end_bit, counts))
     return cupy.cumsum(counts, axis=1) - counts
-
-
-def _or_null(array: Array | None) -> Array | np.uintp:
-    return np.uintp(0) if array is None else array

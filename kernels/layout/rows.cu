@@ -1,21 +1,11 @@
 /* Rows in their running order, and the vector extension.
 
    take_rows   arcs of ranks to rows: each arc moves with its row, its end renumbered by a look into `row_of_rank`
-   fill_lanes  a warp fills a segment, its lanes the rows of fewer than 32 arcs; arc k of lane i lies at `segment + 32 k + i`
-
-   Weights are moved as words of 4 or 8 bytes; no weights have 0. */
+   fill_lanes  a warp fills a segment, its lanes the rows of fewer than 32 arcs; arc k of lane i lies at `segment + 32 k + i` */
 #include "layout/rows.cuh"
 
 #define THREADS 256
 #define WARP_DEGREE 32 /* as in vect_csr.py */
-
-__device__ __forceinline__ void copy_weight(const void* weights, int bytes, int64_t from, void* out, int64_t to) {
-    if (bytes == 4) {
-        ((uint32_t*)out)[to] = ((const uint32_t*)weights)[from];
-    } else if (bytes == 8) {
-        ((uint64_t*)out)[to] = ((const uint64_t*)weights)[from];
-    }
-}
 
 /* `shifts[row]` leads from the row's arcs to where the arcs of its rank lie. */
 extern "C" __global__ void __launch_bounds__(THREADS, 4)

@@ -5,6 +5,15 @@
 
 #define WARP_ARCS 1024
 
+/* A weight moves as a word of 4 or 8 bytes; no weights have 0. */
+__device__ __forceinline__ void copy_weight(const void* weights, int bytes, int64_t from, void* out, int64_t to) {
+    if (bytes == 4) {
+        ((uint32_t*)out)[to] = ((const uint32_t*)weights)[from];
+    } else if (bytes == 8) {
+        ((uint64_t*)out)[to] = ((const uint64_t*)weights)[from];
+    }
+}
+
 /* The row that has this arc: the last whose first arc is not behind it. All lanes call it, and look at 32 rows at a time. */
 __device__ __forceinline__ int64_t row_of(const int64_t* offsets, int64_t num_rows, int64_t arc) {
     const int lane = threadIdx.x & 31;

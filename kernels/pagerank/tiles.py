@@ -172,4 +172,5 @@ class _Band:
     def _run(self, kernel: str, threads: int, *arguments: Any) -> None:
         if self._num_arcs:
             blocks = min(-(-threads // _THREADS), _BLOCKS)
-            load("pagerank/tiles.cu", ROW=self._row).get_function(kernel)((blocks,), (_THREADS,), arguments)
+            module = load("pagerank/tiles.cu", cooperative=False, ROW=self._row)
+            module.get_function(kernel)((blocks,), (_THREADS,), arguments)

@@ -15,11 +15,10 @@ import cupy
 import numpy as np
 
 from kernels.answers import Paths
+from kernels.bfs.cuda import has_long_paths
 from kernels.cuda import load
 from kernels.graph import Array, Csr, Graph, distance_dtype
 
-_FEW_ARCS = 8  # mean out-degree of a row that has arcs; up to here paths are taken to be long ...
-_SMALL_ROW = 1024  # ... unless a row has more arcs: one lane walks a row
 _TEAM = 16  # blocks of a cluster, from compute capability 9.0 on
 _LIST_BYTES, _LIST_BYTES_ALONE = 4 * 49152, 4 * 24576  # of a block in a cluster, and without one, as in lists.cuh
 _LEAST_WINDOW, _MOST_WINDOW = 4.0, 32.0  # mean weights
@@ -90,13 +89,6 @@ def search(graph: Graph, source: int, method: str | None = None) -> Paths:
 def _weights(csr: Csr) -> Array:
     """The weights of a graph that has some: others are `bfs`'s."""
     return csr.weights
-
-
-def has_long_paths(graph: Graph) -> bool:
-    """Whether the graph has few arcs a row, and no large row."""
-    degrees = cupy.diff(graph.out.offsets)
-    with_arcs = int(cupy.count_nonzero(degrees))
-    return graph.num_arcs <= _FEW_ARCS * with_arcs and (not with_arcs or int(degrees.max()) <= _SMALL_ROW)
 
 
 def make_plan(graph: Graph, long_paths: bool) -> Plan:

@@ -2,7 +2,8 @@
 
    The predecessor is the first in-arc (in-arcs ascend by external id) that is tight, from a row strictly nearer. Rows that only
    tight arcs of no length reach wait: WAITS stands for their predecessor until `complete_zero_steps` goes level by level from all
-   other reached rows. An arc heavier than the row's own length cannot be tight: most arcs of a large row are passed by after their weight.
+   other reached rows. An arc heavier than the row's own length cannot be tight: most arcs of a large row are passed by after their
+   weight.
 
    As kernels/predecessors.py. SUM, WEIGHT, ROW: lengths.cuh. */
 #include "sssp/lengths.cuh"

@@ -6,7 +6,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Components
-from kernels.cuda import cooperative
+from kernels.cuda import launch
 from kernels.graph import Graph
 
 _THREADS = 512  # as in shiloach_vishkin.cu
@@ -16,11 +16,10 @@ _CONTROL_BYTES = 16
 def components(graph: Graph) -> Components:
     """Answer `kernels.wcc.wcc` on CuPy arrays."""
     num_rows, row = graph.num_vertices, graph.rows_by_id.dtype
-    kernel, blocks = cooperative("wcc/shiloach_vishkin.cu", "hook_and_jump", _THREADS, cupy.cuda.Device().id, ROW=row)
     labels = cupy.empty(num_rows, row)
     if num_rows:
-        kernel((min(blocks, -(-num_rows // _THREADS)),), (_THREADS,), (
-            graph.out.offsets, graph.out.indices, graph.ranks, graph.rows_by_id, np.int64(num_rows), labels,
-            cupy.zeros(_CONTROL_BYTES, np.uint8),
-        ))  # fmt: skip
+        launch(
+            "wcc/shiloach_vishkin.cu", "hook_and_jump", _THREADS, num_rows, graph.out.offsets, graph.out.indices, graph.ranks,
+            graph.rows_by_id, np.int64(num_rows), labels, cupy.zeros(_CONTROL_BYTES, np.uint8), ROW=row,
+        )  # fmt: skip
     return Components(labels)

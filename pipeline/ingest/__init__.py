@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline import tables
-from pipeline.config import MIB, GraphConfig, Limits
+from pipeline.config import GraphConfig, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest import delimited, dimacs, gra, matrix_market, pace, parquet, snap
 from pipeline.ingest.decompress import RATIO_FROM, chunks, is_plain
@@ -109,10 +109,10 @@ def _read_edges(graph: GraphConfig, source: Source, sha256: str | None, folder: 
         if name == "parquet":
             with _saved(on_disk, stream, folder) as path:
                 edges = parquet.read(path, source.url, graph)
-                count = _write_part(edges, folder, text)
+                count = _write_part(edges, folder, source.url)
         else:
             edges = READERS[name](text, graph, weight)
-            count = _write_part(edges, folder, text)
+            count = _write_part(edges, folder, source.url)
         content.check(sha256)
         _check_declared(edges, content, graph.limits)
         return {
@@ -138,15 +138,15 @@ def _check_declared(edges: EdgeList, content: Stored, limits: Limits) -> None:
         )
 
 
-def _write_part(edges: EdgeList, folder: Path, text: Text) -> int:
-    return write(folder / "part-00000.parquet", edges_schema(edges.weight), _watched(edges.tables, text))
+def _write_part(edges: EdgeList, folder: Path, file: str) -> int:
+    return write(folder / "part-00000.parquet", edges_schema(edges.weight), _watched(edges.tables, file))
 
 
 def _write_coordinates(graph: GraphConfig, source: Source, sha256: str | None, folder: Path) -> dict[str, Any]:
     with stored(source) as content:
         text = Text(source.url, chunks(content, graph.limits))
         vertices, batches = dimacs.coordinates(text, graph.limits.edges)
-        write(folder / tables.COORDINATES, COORDINATES_SCHEMA, _watched(batches, text))
+        write(folder / tables.COORDINATES, COORDINATES_SCHEMA, _watched(batches, text.file))
         check_each_once(source.url, folder / tables.COORDINATES, vertices)
         content.check(sha256)
         return {"vertices": vertices, "unit": "degrees", "source": _source_facts(content)}
@@ -174,7 +174,7 @@ def _saved(path: Path | None, stream: Iterator[bytes], folder: Path) -> Iterator
         yield Path(file.name)
 
 
-def _watched(tables: Iterator[pa.Table], text: Text) -> Iterator[pa.Table]:
+def _watched(tables: Iterator[pa.Table], file: str) -> Iterator[pa.Table]:
     """Log how far the reading is, every few seconds."""
     started = logged = time.monotonic()
     rows = 0
@@ -183,4 +183,4 @@ def _watched(tables: Iterator[pa.Table], text: Text) -> Iterator[pa.Table]:
         rows += len(table)
         if (now := time.monotonic()) - logged >= LOG_EVERY:
             logged = now
-            log.info("%s: %.0f MB, %.0f MB/s, %d rows", text.file, text.bytes / MIB, text.bytes / MIB / (now - started), rows)
+            log.info("%s: %d rows, %.0f a second", file, rows, rows / (now - started))

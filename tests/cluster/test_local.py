@@ -14,7 +14,8 @@ import pytest
 
 from pipeline import tables
 from pipeline.cluster import HERE, started
-from pipeline.config import STAGES, ClusterConfig
+from pipeline.cluster_config import ClusterConfig
+from pipeline.config import STAGES
 from pipeline.errors import BadConfig, BadInput, ProofFailed
 from pipeline.manifest import make
 from pipeline.stages import run_stage

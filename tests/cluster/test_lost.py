@@ -14,7 +14,7 @@ from distributed import Security
 
 from pipeline import tables
 from pipeline.cluster import started
-from pipeline.config import ClusterConfig
+from pipeline.cluster_config import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
 from pipeline.stages import run_stage
 from pipeline.verify import prove

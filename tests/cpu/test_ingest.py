@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import logging
+import re
 from pathlib import Path
 
 import numpy as np
@@ -236,8 +237,10 @@ def test_parquet_in_gzip(tmp_path):
 
 def test_progress_is_logged(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr("pipeline.ingest.LOG_EVERY", 0.0)
-    with caplog.at_level(logging.INFO, "pipeline.ingest"):
-        ingest(GraphConfig(source=str(DATA / "rome99.gr.gz")), tmp_path)
-    messages = [record.getMessage() for record in caplog.records if record.name == "pipeline.ingest"]
-    assert len(messages) == 1
-    assert "MB/s, 8870 rows" in messages[0]
+    pq.write_table(pa.table({"src": [5], "dst": [6]}), tmp_path / "edges.parquet")
+    for source, rows in ((DATA / "rome99.gr.gz", 8870), (tmp_path / "edges.parquet", 1)):
+        caplog.clear()
+        with caplog.at_level(logging.INFO, "pipeline.ingest"):
+            ingest(GraphConfig(source=str(source)), tmp_path / source.name.partition(".")[0])
+        (message,) = [record.getMessage() for record in caplog.records if record.name == "pipeline.ingest"]
+        assert re.fullmatch(rf"{re.escape(str(source))}: {rows} rows, [1-9]\d* a second", message)

@@ -11,20 +11,10 @@ from kernels.answers import Components, Forest, Paths
 from kernels.certificates.pagerank import FARTHEST
 from kernels.graph import Csr, Graph
 from kernels.oracle import oracle
-from tests.answers import true_forest, true_paths, true_ranks, true_strong, true_weak, uncleaned
+from tests.answers import true_answers, true_forest, true_paths, uncleaned
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 
 SMALL = [edges for edges in NAMED_GRAPHS if len(edges.ids) <= 500]
-
-
-def true_answers(edges: EdgeList, graph: Graph):
-    for source in edges.ids[:1] + edges.ids[-1:]:
-        yield "bfs", true_paths(edges, graph, source, weighted=False)
-        yield "sssp", true_paths(edges, graph, source, weighted=True)
-    yield "mst", true_forest(edges, graph)
-    yield "wcc", true_weak(edges, graph)
-    yield "scc", true_strong(edges, graph)
-    yield "pagerank", true_ranks(graph)
 
 
 def locked(csr: Csr) -> Csr:

@@ -1,8 +1,11 @@
-"""Small road and social networks as files, and the run files that name them."""
+"""Small road, social and voting networks as files, and the run files that name them."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 WIDTH, HEIGHT = 12, 9
 CROSSINGS = WIDTH * HEIGHT
@@ -40,4 +43,18 @@ def social_run(folder: Path, name: str = "people") -> Path:
     (folder / "people.txt").write_text("# ties\n" + "".join(f"{a}\t{b}\n" for a, b in ties))
     run = folder / f"{name}.toml"
     run.write_text(f'output = "out-{name}"\n[graph]\nname = "{name}"\nsource = "people.txt"\nformat = "snap"\ndirected = false\n')
+    return run
+
+
+def votes_run(folder: Path, name: str = "votes") -> Path:
+    """Write a cycle of three with a tail in and two out (SNAP, directed), pairs, and the run file; return the run file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    votes = [(1, 2), (2, 3), (3, 4), (4, 2), (4, 5), (4, 6)]
+    (folder / "votes.txt").write_text("# votes\n" + "".join(f"{a}\t{b}\n" for a, b in votes))
+    pq.write_table(pa.table({"src": [1, 2, 5, 5], "dst": [6, 4, 6, 1]}), folder / "pairs.parquet")
+    run = folder / f"{name}.toml"
+    run.write_text(
+        f'output = "out-{name}"\nstages = ["wcc", "reachability"]\n'
+        f'[graph]\nname = "{name}"\nsource = "votes.txt"\nformat = "snap"\n[queries]\npairs = "pairs.parquet"\n'
+    )
     return run

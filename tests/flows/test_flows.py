@@ -1,4 +1,4 @@
-"""Both flows in this process, on one embedded server: what they publish, skip, try again and refuse."""
+"""The flows in this process, on one embedded server: what they publish, skip, try again and refuse."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter
 from prefect.states import Failed
 
 from flows.artifacts import key
+from flows.reachability import reachability
 from flows.road_network import road_network
 from flows.social_network import social_network
 from flows.tasks import can_pass, read_run
@@ -21,12 +24,13 @@ from pipeline.backend import choose
 from pipeline.config import STAGES
 from pipeline.errors import BadConfig, BadInput, BadSource, Busy, ProofFailed
 from pipeline.publish import open_run
+from pipeline.stored_index import find_index
 from pipeline.workspace import workspace
-from tests.flows.networks import CROSSINGS, road_run, roads, social_run
+from tests.flows.networks import CROSSINGS, road_run, roads, social_run, votes_run
 from tests.flows.processes import eventually
 
 pytestmark = pytest.mark.usefixtures("prefect")
-STEPS = {"edges", "graph", "report", *STAGES, *(f"proof-{table}" for table in STAGES)}
+STEPS = {"edges", "graph", "report", "reachability_index", *STAGES, *(f"proof-{table}" for table in STAGES)}
 
 
 def task_runs(state):
@@ -60,7 +64,7 @@ def test_a_road_network_becomes_proved_tables(road):
     assert published.path == state.result().path
     assert {name: table["rows"] for name, table in published.facts["tables"].items() if name != "coordinates"} == {
         "bfs": 2 * CROSSINGS, "sssp": 2 * CROSSINGS, "mst": CROSSINGS - 1, "wcc": CROSSINGS, "scc": CROSSINGS,
-        "pagerank": CROSSINGS,
+        "pagerank": CROSSINGS, "reachability_labels": CROSSINGS,
     }  # fmt: skip
     assert set(published.facts["proofs"]) == set(STAGES)
     assert tables.read(published.path / "coordinates").num_rows == CROSSINGS
@@ -82,7 +86,7 @@ def test_the_artifacts_show_the_run(road):
     _, state = road
     published = state.result()
     shown = artifacts("small-roads")
-    assert set(shown) == {f"small-roads-{what}" for what in ("summary", "report", *published.facts["tables"])}
+    assert set(shown) == {key("small-roads", what) for what in ("summary", "report", *published.facts["tables"])}
     assert (published.path / "report.html").resolve().as_uri() in shown["small-roads-report"]["data"]
     assert f"{CROSSINGS:,} vertices" in shown["small-roads-summary"]["data"]
     head = tables.read(published.path / "sssp").slice(0, 10).to_pylist()
@@ -99,7 +103,12 @@ def test_a_second_run_only_publishes(road, caplog):
     assert again.manifest.files == first.manifest.files
     lines = [record.getMessage() for record in caplog.records]
     for step in STEPS:
-        assert lines.count(f"{step}: started" if step not in {"edges", "graph"} else f"{step}: still valid, skipped") == 1
+        assert (
+            lines.count(
+                f"{step}: started" if step not in {"edges", "graph", "reachability_index"} else f"{step}: still valid, skipped"
+            )
+            == 1
+        )
         assert f"{step}: still valid, skipped" in lines
 
 
@@ -117,6 +126,55 @@ def test_a_social_network_becomes_proved_tables(tmp_path):
     assert set(tables.read(published.path / "wcc")["labels"].to_pylist()) == {0, 200}
     hops = {row["vertex"]: row["distance"] for row in tables.read(published.path / "bfs").to_pylist()}
     assert (hops[0], hops[39], hops[107], hops[200]) == (0, 1, 69, None)
+
+
+@pytest.fixture(scope="module")
+def votes(prefect, tmp_path_factory):
+    run = votes_run(tmp_path_factory.mktemp("votes"))
+    return run, reachability(str(run), return_state=True)
+
+
+def test_pairs_are_answered_from_a_proved_index(votes):
+    _, state = votes
+    published = state.result()
+    assert set(published.facts["proofs"]) == {"wcc", "reachability"}
+    assert set(published.facts["tables"]) == {"wcc", "reachability_labels", "reached"}
+    assert find_index(published.path).facts["components"] == 4
+    assert [row["reachable"] for row in tables.read(published.path / "reached").to_pylist()] == [True, True, False, False]
+    assert eventually(lambda: "artifacts" in task_runs(state))
+    assert task_runs(state)["reached"] == 1
+    shown = artifacts("votes")
+    assert set(shown) == {f"votes-{what}" for what in ("summary", "report", "wcc", "reachability-labels", "reached")}
+    assert "| reachability_labels | 6 | certificate |" in shown["votes-summary"]["data"]
+    assert "| reached | 4 | by the proved index |" in shown["votes-summary"]["data"]
+
+
+def test_the_index_is_made_again_only_where_the_graph_changed(votes):
+    run, state = votes
+    again = reachability(str(run))
+    assert all(step["reused"] for step in again.facts["steps"].values())
+    assert again.manifest.files == state.result().manifest.files
+    other = run.parent / "other.parquet"
+    pq.write_table(pa.table({"src": [4], "dst": [3]}), other)
+    asked = reachability(str(run), pairs=str(other))
+    assert {name for name, step in asked.facts["steps"].items() if not step["reused"]} == {"reached"}
+    assert tables.read(asked.path / "reached").to_pylist() == [{"src": 4, "dst": 3, "reachable": True, "decided": "same"}]
+
+
+def test_an_unknown_vertex_fails_the_flow_at_once_and_publishes_nothing(votes):
+    run, _ = votes
+    before = (run.parent / "out-votes" / "latest").readlink()
+    other = run.parent / "unknown.parquet"
+    pq.write_table(pa.table({"src": [4], "dst": [77]}), other)
+    state = reachability(str(run), pairs=str(other), return_state=True)
+    with pytest.raises(BadInput, match=r"unknown\.parquet: row 0: dst 77 is not in the graph"):
+        state.result()
+    assert (run.parent / "out-votes" / "latest").readlink() == before
+
+
+def test_a_run_without_pairs_is_none_of_this_flow(tmp_path):
+    with pytest.raises(BadConfig, match="asks for no pairs"):
+        reachability(str(social_run(tmp_path)))
 
 
 def test_a_flow_has_its_own_order_unless_the_file_states_one(tmp_path):

@@ -16,7 +16,7 @@ import yaml
 import flows
 from pipeline import tables
 from pipeline.publish import open_run
-from tests.flows.networks import CROSSINGS, road_run, social_run
+from tests.flows.networks import CROSSINGS, road_run, social_run, votes_run
 from tests.flows.processes import ROOT, alive, clean_environment, end, eventually, listening
 
 PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
@@ -72,6 +72,9 @@ def terminal(tmp_path_factory):
     (clone / ".venv").symlink_to(sys.prefix)
     road_run(clone / "conf" / "runs", "new-york")
     social_run(clone / "conf" / "runs", "facebook")
+    votes_run(clone / "conf" / "runs", "wiki-vote")
+    (clone / "data").mkdir()
+    (clone / "data" / "wiki-Vote-pairs.parquet").symlink_to(clone / "conf" / "runs" / "pairs.parquet")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     home = clone / ".prefect"
@@ -100,12 +103,14 @@ def test_the_page_as_it_stands(terminal):
     assert tables.read(road.path / "wcc").num_rows == CROSSINGS
     social = open_run(terminal.clone / "conf" / "runs" / "out-facebook" / "latest")
     assert set(tables.read(social.path / "bfs")["source"].to_pylist()) == {0, 107}
+    votes = open_run(terminal.clone / "conf" / "runs" / "out-wiki-vote" / "latest")
+    assert tables.read(votes.path / "reached")["reachable"].to_pylist() == [True, True, False, False]
     assert listening(alive(terminal.environment)) == {"127.0.0.1"}
 
     seen = terminal.run("Look")
-    assert "road-network/nightly" in seen and "social-network/nightly" in seen
+    assert "road-network/nightly" in seen and "social-network/nightly" in seen and "reachability/nightly" in seen
     assert "new-york-summary" in seen
-    assert "bfs: started" in seen and "run: published as" in seen
+    assert "reachability: started" in seen and "run: published as" in seen
     assert "SCHEDULED" in seen
 
     terminal.run("Stop")
@@ -121,6 +126,7 @@ def test_every_flow_is_deployed_on_a_schedule():
     assert {deployment["entrypoint"] for deployment in content["deployments"]} == {
         "flows/road_network.py:road_network",
         "flows/social_network.py:social_network",
+        "flows/reachability.py:reachability",
     }
     for deployment in content["deployments"]:
         assert (ROOT / deployment["parameters"]["run"]).is_file()

@@ -26,8 +26,8 @@ def random_edges(seed: int, num_vertices: int, num_edges: int, directed: bool, s
     return EdgeList("random", tuple(map(tuple, ends.tolist())), directed, tuple(range(0, 3 * num_vertices, 3)))
 
 
-def shuffled(edges: EdgeList) -> Graph:
-    return graph_of(edges, np.random.default_rng(1).permutation(edges.ids).tolist())
+def shuffled(edges: EdgeList, dtype: type = np.int64) -> Graph:
+    return graph_of(edges, np.random.default_rng(1).permutation(edges.ids).tolist(), dtype)
 
 
 def with_wide_rows(graph: Graph) -> Graph:

@@ -75,7 +75,8 @@ def run_kernels() -> None:
     """Run and certify every kernel and method on every graph."""
     import cupy
 
-    from benchmarks.gpu_contests import ALGORITHMS, edge_lists, lay_out
+    from benchmarks.gpu_contests import ALGORITHMS, arcs_of, lay_out
+    from benchmarks.gpu_graphs import WINDOW
     from kernels.cuda import to_device
 
     cupy.cuda.set_allocator(None)
@@ -88,8 +89,8 @@ def run_kernels() -> None:
                     certificate = kernel.certify(graph, answer)
                     assert certificate.holds, f"{kernel.name} {method}: {certificate.reason}"
                     count += 1
-        for edges in edge_lists(graph, 1):
-            lay_out(graph, *edges)
+        for both in (False, True):
+            lay_out(graph, *arcs_of(graph), range(graph.num_vertices), both, WINDOW)
     print(f"{count} answers")
 
 

@@ -10,31 +10,20 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
-from kernels.answers import Paths
 from kernels.bfs import bfs, cuda, solutions
 from kernels.bfs.cpu import search as search_on_cpu
 from kernels.certificates.paths import certify_bfs
 from kernels.cuda import to_device
 from kernels.graph import Graph, index_dtype
 from tests.gpu.inputs import poison, with_wide_rows
+from tests.gpu.paths import assert_equal, to_host
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 
 TEAM_WORDS = cuda._team_words
 
 
-def to_host(paths: Paths) -> Paths:
-    return Paths(paths.source, cupy.asnumpy(paths.distance), cupy.asnumpy(paths.predecessor))
-
-
 def no_words(words: int) -> int:
     return 0
-
-
-def assert_equal(found: Paths, expected: Paths) -> None:
-    assert found.distance.dtype == expected.distance.dtype
-    assert found.predecessor.dtype == expected.predecessor.dtype
-    np.testing.assert_array_equal(found.distance, expected.distance)
-    np.testing.assert_array_equal(found.predecessor, expected.predecessor)
 
 
 def check(monkeypatch: pytest.MonkeyPatch, graph: Graph, sources: list[int]) -> None:

@@ -93,7 +93,7 @@ class TestTrueAnswersHold:
     def test_of_random_graphs(self, num_edges: int, dtype: np.dtype, directed: bool) -> None:
         values = (0, 0, 1, 2, 7, 2**20) if dtype.kind == "i" else (0, 1e-17, 0.25, 0.1, 0.3, 1e6)
         edges = weighted_edges(num_edges, 2000, num_edges, directed, values)
-        for graph in (shuffled_as(edges, dtype.type), with_wide_rows(shuffled_as(edges, dtype.type))):
+        for graph in (shuffled(edges, dtype.type), with_wide_rows(shuffled(edges, dtype.type))):
             on_device = to_device(graph)
             for certify, truth in solved(graph, 17):
                 assert_holds(certify, on_device, to_gpu(truth))
@@ -116,10 +116,6 @@ class TestTrueAnswersHold:
             on_device = to_device(graph)
             for certify, truth in solved(graph, 0):
                 assert_holds(certify, on_device, to_gpu(truth))
-
-
-def shuffled_as(edges: EdgeList, dtype: type) -> Graph:
-    return graph_of(edges, np.random.default_rng(1).permutation(edges.ids).tolist(), dtype)
 
 
 @pytest.mark.parametrize("name", CERTIFIED)
@@ -166,7 +162,7 @@ def test_changes_in_graphs_of_many_warps_are_refused_for_the_cpus_reasons(seed: 
     values = ((0, 1, 2, 3), (0.0, 0.1, 0.3, 1e-17))[seed % 2]
     dtype = list(WEIGHTS)[seed % 2 * 2 + seed // 2]
     for num_edges in (2500, 9000, 60_000):
-        graph = shuffled_as(weighted_edges(seed, 3000, num_edges, directed, values), dtype.type)
+        graph = shuffled(weighted_edges(seed, 3000, num_edges, directed, values), dtype.type)
         on_device = to_device(graph)
         for certify, truth in solved(graph, int(rng.integers(3000))):
             assert_same_verdict(certify, graph, on_device, truth)
@@ -251,7 +247,7 @@ class TestSums:
 
 
 def test_twenty_repeats_give_one_verdict() -> None:
-    graph = shuffled_as(weighted_edges(7, 20_000, 60_000, True, (0, 0, 1, 5)), np.int32)
+    graph = shuffled(weighted_edges(7, 20_000, 60_000, True, (0, 0, 1, 5)), np.int32)
     on_device = to_device(graph)
     answers = [(certify, to_gpu(truth)) for certify, truth in solved(graph, 5)]
     for _ in range(20):

@@ -15,7 +15,7 @@ from kernels.certificates.forest import certify_forest
 from kernels.cuda import to_device
 from kernels.forest import METHODS, boruvka, cuda, minimum_spanning_forest
 from kernels.graph import WEIGHTS, Graph
-from tests.gpu.inputs import poison, with_wide_rows
+from tests.gpu.inputs import poison, shuffled, with_wide_rows
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 
 NO_FILTER = 1 << 40
@@ -29,10 +29,6 @@ def random_edges(seed: int, num_vertices: int, num_edges: int, directed: bool, t
     if top is not None:
         edges = [(*edge, weight) for edge, weight in zip(edges, random.integers(0, top + 1, num_edges).tolist(), strict=True)]
     return EdgeList("random", tuple(map(tuple, edges)), directed, tuple(range(0, 3 * num_vertices, 3)))
-
-
-def shuffled(edges: EdgeList, dtype: type = np.int64) -> Graph:
-    return graph_of(edges, np.random.default_rng(1).permutation(edges.ids).tolist(), dtype)
 
 
 def assert_equal(found: Forest, expected: Forest) -> None:

@@ -20,7 +20,7 @@ from kernels.sssp import cuda as sssp
 from tests.gpu.inputs import poison, random_edges
 from tests.graphs import EdgeList, graph_of
 
-MODULES = ("bfs.cuda", "forest.cuda", "pagerank.cuda", "scc.cuda", "wcc.cuda", "wcc.shiloach_vishkin")
+MODULES = ("bfs.cuda", "cuda", "pagerank.cuda", "scc.cuda", "wcc.cuda")
 COOPERATIVE, RESIDENT_BLOCKS = cuda.cooperative, sssp._resident_blocks
 
 

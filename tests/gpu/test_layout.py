@@ -12,8 +12,9 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
+from benchmarks.gpu_timing import Memory
 from kernels.graph import Array, Csr, index_dtype
-from kernels.layout import shards
+from kernels.layout import cuda, shards
 from kernels.layout.cleaning import clean
 from kernels.layout.orders import by_degree, by_degree_in_windows, inverse
 from kernels.layout.radix_sort import TILE, sort
@@ -86,6 +87,48 @@ def check(
 def test_every_rule_and_weight(rules, weight):
     for seed, (num_ids, skew) in enumerate([(8, 1), (300, 1), (2000, 4), (1 << 10, 1)]):
         check(random_edges(seed, 3000, num_ids, weight, skew), rules=rules)
+
+
+def check_ranges(edges: Edges, rules: tuple[bool, bool, bool], ranges: int, declared: range = NONE) -> None:
+    ids, arcs, self_loops = clean(*edges, declared, *rules)
+    poison()
+    on_device = tuple(None if array is None else cupy.asarray(array) for array in edges)
+    found_ids, found, found_loops = cuda.clean(*on_device, declared, *rules, ranges=ranges)
+    assert found_loops == self_loops
+    np.testing.assert_array_equal(cupy.asnumpy(found_ids), ids)
+    for (name, array), (_, other) in zip(csr_arrays("clean", arcs), csr_arrays("clean", found), strict=True):
+        assert other.dtype == array.dtype, name
+        assert cupy.asnumpy(other).tobytes() == array.tobytes(), name
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+@pytest.mark.parametrize("rules", list(product([False, True], repeat=3)), ids=str)
+@pytest.mark.parametrize("ranges", [2, 3, 50])
+def test_ranges_of_tails(ranges, rules, weight):
+    for seed, (num_ids, skew) in enumerate([(1, 1), (8, 1), (300, 4), (20_000, 3)]):
+        check_ranges(random_edges(seed, 30_000, num_ids, weight, skew), rules, ranges)
+
+
+@pytest.mark.parametrize("rules", list(product([False, True], repeat=3)), ids=str)
+def test_ranges_without_arcs(rules):
+    loops = np.arange(9000) // 3
+    for weights in (None, loops.astype(np.float32)):
+        check_ranges((loops, loops, weights), rules, 4)
+        check_ranges((loops, np.full_like(loops, 8999), weights), rules, 4, range(9000))
+        check_ranges((loops[:0], loops[:0], None if weights is None else weights[:0]), rules, 3, range(70))
+        check_ranges((loops[:0], loops[:0], None if weights is None else weights[:0]), rules, 3)
+
+
+def test_more_arcs_than_a_range_takes():
+    """Of itself, in bins of several tails; and the peak that ranges are there for."""
+    edges = random_edges(11, 10_000_000, 1 << 20, np.int32, 2)
+    for weights in (None, edges[2]):
+        check((*edges[:2], weights), range(5, 5 + (1 << 20)))
+        on_device = tuple(None if array is None else cupy.asarray(array) for array in (*edges[:2], weights))
+        with Memory() as memory:
+            _, arcs, _ = cuda.clean(*on_device, range(5, 5 + (1 << 20)), True, False, False)
+        rows = sum(array.nbytes for array in vars(arcs).values() if array is not None)
+        assert memory.most <= 2.5 * rows
 
 
 @pytest.mark.parametrize("window", [None, 0, 1, 7, 64, 10**6])

@@ -16,21 +16,11 @@ from kernels.certificates.pagerank import FARTHEST
 from kernels.cuda import to_device
 from kernels.graph import Graph
 from kernels.oracle import oracle, solves_on_gpu
-from tests.answers import true_forest, true_paths, true_ranks, true_strong, true_weak
+from tests.answers import true_answers, true_forest, true_paths, true_ranks
 from tests.gpu.inputs import random_edges, shuffled
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 
 SMALL = [edges for edges in NAMED_GRAPHS if len(edges.ids) <= 500 and edges.arcs()]
-
-
-def true_answers(edges: EdgeList, graph: Graph):
-    for source in edges.ids[:1] + edges.ids[-1:]:
-        yield "bfs", true_paths(edges, graph, source, weighted=False)
-        yield "sssp", true_paths(edges, graph, source, weighted=True)
-    yield "mst", true_forest(edges, graph)
-    yield "wcc", true_weak(edges, graph)
-    yield "scc", true_strong(edges, graph)
-    yield "pagerank", true_ranks(graph)
 
 
 def agrees(edges: EdgeList, graph: Graph) -> None:

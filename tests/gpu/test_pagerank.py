@@ -3,17 +3,15 @@
 # ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 cupy = pytest.importorskip("cupy")
 
 from kernels.cuda import to_device
-from kernels.graph import Csr, Graph
+from kernels.graph import Graph
 from kernels.pagerank import pagerank, tiles
-from tests.gpu.inputs import poison
+from tests.gpu.inputs import poison, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 
 
@@ -69,12 +67,7 @@ def test_rows_without_arcs() -> None:
 
 
 def test_wide_rows() -> None:
-    graph = graph_of(random_edges(5, 2000, 9000, True, 2))
-
-    def wide(csr: Csr) -> Csr:
-        return replace(csr, indices=csr.indices.astype(np.int64))
-
-    check(Graph(graph.ids, graph.rows_by_id.astype(np.int64), wide(graph.out), wide(graph.into)))
+    check(with_wide_rows(graph_of(random_edges(5, 2000, 9000, True, 2))))
 
 
 def test_twenty_repeats_give_the_same_bits() -> None:

@@ -3,6 +3,7 @@
 # ruff: noqa: E402  (the imports below need CuPy, and what the pipeline needs beside the kernels)
 from __future__ import annotations
 
+import shutil
 from importlib.metadata import distributions
 from pathlib import Path
 
@@ -13,16 +14,20 @@ cupy = pytest.importorskip("cupy")
 for module in ("fsspec", "pyarrow", "pydantic"):
     pytest.importorskip(module)
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from kernels.certificates.pagerank import FARTHEST
 from pipeline import tables
 from pipeline.answer_tables import rows_of
 from pipeline.backend import choose, gpu, open_on
-from pipeline.config import STAGES, GraphConfig, LayoutConfig, RunConfig
-from pipeline.errors import BadSource, ProofFailed
+from pipeline.config import STAGES, GraphConfig, LayoutConfig, ReachabilityConfig, RunConfig
+from pipeline.errors import BadInput, BadSource, ProofFailed, TooLarge
 from pipeline.ingest import ingest
 from pipeline.layout import lay_out
 from pipeline.manifest import Folder, make
 from pipeline.stages import BY_NAME, run_stage
+from pipeline.stored_index import build_index
 from pipeline.verify import prove
 from tests.gpu.inputs import poison, random_edges
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList
@@ -117,10 +122,41 @@ def forged(true: Folder, table: object, name: str, folder: Path) -> Folder:
     stage = true.manifest.step
 
     def write(fresh: Path) -> dict:
-        tables.write(fresh, stage, true.facts["weight"], table.to_batches())
+        dimensions = true.facts.get("dimensions", 0)
+        tables.write(fresh, tables.table_of(stage), true.facts["weight"], table.to_batches(), dimensions)
         return true.facts
 
-    return make(folder / "forged" / stage, stage, {"forged": name}, {}, write)
+    place = folder / "forged" / stage
+    if (index := true.path.with_name("reachability_index")).exists():
+        shutil.copytree(index, place.with_name(index.name), dirs_exist_ok=True)
+    return make(place, stage, {**true.manifest.inputs, "forged": name}, {}, write)
+
+
+def test_pairs_are_answered_alike(tmp_path):
+    from pipeline.reach import reach
+
+    source = GraphConfig(source=str(DATA / "wiki-Vote.txt.gz"), directed=True)
+    graph = lay_out(ingest(source, tmp_path), LayoutConfig(), tmp_path, "gpu")
+    indexes = {where: build_index(graph, ReachabilityConfig(), tmp_path / where, where) for where in BACKENDS}
+    assert indexes["cpu"].digest == indexes["gpu"].digest
+    ids = open_on(graph, "cpu").ids
+    src, dst = np.random.default_rng(5).choice(np.append(ids, 99_999), (2, 3_000_000))
+    pq.write_table(pa.table({"src": src, "dst": dst}), tmp_path / "pairs.parquet")
+    pairs = str(tmp_path / "pairs.parquet")
+    poison()
+    answers = [reach(indexes[other], pairs, tmp_path / where / "reached", "null", True, where)
+               for where, other in (BACKENDS, BACKENDS[::-1])]  # fmt: skip
+    assert answers[0].manifest.files == answers[1].manifest.files
+    assert [answer.facts["backend"] for answer in answers] == ["cpu", "gpu"]
+    with pytest.raises(BadInput, match="99999 is not in the graph"):
+        reach(indexes["gpu"], pairs, tmp_path / "refused", backend="gpu")
+    print([answer.facts["seconds"] for answer in answers])
+
+
+def test_a_graph_that_cannot_fit_is_refused(tmp_path):
+    graph = lay_out(ingest(csv_of(FIGURE_1, tmp_path), tmp_path), LayoutConfig(), tmp_path, "gpu")
+    with pytest.raises(TooLarge, match="MiB are free on the GPU"):
+        build_index(graph, ReachabilityConfig(dimensions=10**12), tmp_path, "gpu")
 
 
 def test_ids_are_looked_up_on_the_gpu(tmp_path):
@@ -160,4 +196,6 @@ def test_a_whole_run_says_where_it_was_computed(tmp_path):
     assert facts["machine"]["gpu"] in (runs["auto"].path / "report.html").read_text(encoding="utf-8")
     assert {"cupy", "cuda", "driver"} <= set(facts["versions"])
     for name, entry in runs["cpu"].manifest.files.items():
-        assert name.startswith(("pagerank", "report")) or runs["auto"].manifest.files[name] == entry
+        assert (
+            name.startswith(("pagerank", "report", "reachability_index/manifest")) or runs["auto"].manifest.files[name] == entry
+        )

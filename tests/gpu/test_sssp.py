@@ -10,28 +10,17 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
-from kernels.answers import Paths
 from kernels.certificates.paths import certify_sssp
 from kernels.cuda import to_device
 from kernels.graph import Graph, index_dtype
 from kernels.sssp import cuda, sssp
 from kernels.sssp.cpu import search as search_on_cpu
 from tests.gpu.inputs import poison, with_wide_rows
+from tests.gpu.paths import assert_equal, to_host
 from tests.graphs import NAMED_GRAPHS, Edge, EdgeList, graph_of
 
 WEIGHTS = (np.int32, np.int64, np.float32, np.float64)
 WEIGHTED = [edges for edges in NAMED_GRAPHS if edges.weighted]
-
-
-def to_host(paths: Paths) -> Paths:
-    return Paths(paths.source, cupy.asnumpy(paths.distance), cupy.asnumpy(paths.predecessor))
-
-
-def assert_equal(found: Paths, expected: Paths) -> None:
-    assert found.distance.dtype == expected.distance.dtype
-    assert found.predecessor.dtype == expected.predecessor.dtype
-    np.testing.assert_array_equal(found.distance, expected.distance)
-    np.testing.assert_array_equal(found.predecessor, expected.predecessor)
 
 
 def check(graph: Graph, sources: list[int]) -> None:

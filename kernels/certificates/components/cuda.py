@@ -11,6 +11,7 @@ from kernels.answers import Components
 from kernels.certificates.components import reasons
 from kernels.certificates.launches import launch, require_labels_form, require_row_labels
 from kernels.certificates.rules import Broken
+from kernels.cuda import pointer
 from kernels.graph import Array, Csr, Graph
 
 _CHUNK = 256  # arcs, as in strong.cu
@@ -88,8 +89,7 @@ def _peel(graph: Graph, csr: Csr, reverse: Csr, labels: Array, before: Array | N
     queue = cupy.empty(2 * (num_rows + graph.num_arcs // _CHUNK), np.int64)
     control = cupy.zeros(len(_Strong._fields), np.uint64)
     sides = (csr.offsets, csr.indices, reverse.offsets, reverse.indices)
-    told = np.intp(0) if before is None else before
-    state = (labels, reached, large, waiting, queue, told, control)
+    state = (labels, reached, large, waiting, queue, pointer(before), control)
     arguments = (*sides, np.bool_(before is None), graph.ranks, np.int64(num_rows), *state)
     launch("components/strong.cu", "peel", num_rows + graph.num_arcs, arguments, ROW=row)
     return control

@@ -9,8 +9,9 @@ import numpy as np
 
 from kernels.answers import Forest
 from kernels.certificates.forest import reasons
-from kernels.certificates.launches import launch, pointer, require_device_form, require_labels_form, require_row_labels
+from kernels.certificates.launches import launch, require_device_form, require_labels_form, require_row_labels
 from kernels.certificates.rules import Broken, arc_ends, at, outside
+from kernels.cuda import pointer
 from kernels.graph import Array, Graph
 
 _ITEM = 3  # words of a node's width, as in hierarchy.cuh

@@ -77,8 +77,8 @@ join_forest(const ROW* src, const ROW* dst, const Node* times, int64_t num_edges
 
 /* What a row knows of its way to the root: the greatest weight, shortened, in the tree of the last node; NOT_SHORT in others. */
 extern "C" __global__ void __launch_bounds__(THREADS)
-climb(const WEIGHT* weights, const int64_t* order, int64_t num_edges, int64_t num_rows, const Node* parent, const Node* time, unsigned short* tops,
-      Control* control) {
+climb(const WEIGHT* weights, const int64_t* order, int64_t num_edges, int64_t num_rows, const Node* parent, const Node* time,
+      unsigned short* tops, Control* control) {
     if (control->no_forest()) {
         return;
     }
@@ -216,8 +216,8 @@ find_contradiction(const int64_t* offsets, const ROW* indices, const WEIGHT* arc
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-check_rest(const ROW* src, const ROW* dst, const Node* times, int64_t num_edges, const unsigned char* found, const ROW* labels, const ROW* ranks,
-           int64_t num_rows, Control* control) {
+check_rest(const ROW* src, const ROW* dst, const Node* times, int64_t num_edges, const unsigned char* found, const ROW* labels,
+           const ROW* ranks, int64_t num_rows, Control* control) {
     if (control->no_forest()) {
         return;
     }

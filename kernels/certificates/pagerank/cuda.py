@@ -15,7 +15,7 @@ _BLOCKS_A_PROCESSOR = 8
 def arriving(into: Csr, shares: Array) -> Array:
     """Sum over each row's in-arcs of the share of its other end, float64 [V]."""
     sums = cupy.empty(len(shares), np.float64)
-    kernel = load("certificates/pagerank/arriving.cu", ROW=into.indices.dtype).get_function("gather")
+    kernel = load("certificates/pagerank/arriving.cu", cooperative=False, ROW=into.indices.dtype).get_function("gather")
     blocks = _BLOCKS_A_PROCESSOR * cupy.cuda.Device().attributes["MultiProcessorCount"]
     kernel((blocks,), (_THREADS,), (into.offsets, into.indices, np.int64(len(shares)), cupy.ascontiguousarray(shares), sums))
     return sums

@@ -8,9 +8,10 @@ import cupy
 import numpy as np
 
 from kernels.answers import Paths
-from kernels.certificates.launches import launch, pointer, require_device_form
+from kernels.certificates.launches import launch, require_device_form
 from kernels.certificates.paths import reasons
 from kernels.certificates.rules import Broken, at, outside, require_source
+from kernels.cuda import pointer
 from kernels.graph import NO_ROW, Array, Graph, distance_dtype
 
 

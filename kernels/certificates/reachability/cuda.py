@@ -143,9 +143,13 @@ def _check_dimension(condensation: Condensation, labels: Labels, dimension: int,
         parent = cupy.empty_like(first)
         _run("draw_parents", row, *_rows(into), level, np.bool_(random), salt, parent)
         starts = _turned_roots(roots, salt, condensation.num_nodes) if random else roots
+    elif random:
+        starts, visits = sort_roots(roots, salt, condensation.num_nodes), sort_rows(out, salt)
+        _run("check_order", row, *_rows(visits), np.int64(0), salt, broken)
+        as_row = Csr(cupy.asarray([0, len(starts)], OFFSET), starts.astype(row), None)
+        _run("check_order", row, *_rows(as_row), np.int64(condensation.num_nodes), salt, broken)
     else:
-        starts = sort_roots(roots, salt, condensation.num_nodes) if random else roots
-        visits = sort_rows(out, salt) if random else out
+        starts = roots
     ends = last[starts].astype(np.int64)
     begins = cupy.concatenate([cupy.zeros(1, np.int64), ends])
     if bool((first[starts] != begins[:-1] + 1).any()) or bool((begins[1:] <= begins[:-1]).any()) or int(begins[-1]) != len(last):

@@ -212,6 +212,23 @@ extern "C" __global__ void __launch_bounds__(THREADS) draw_parents(
         });
 }
 
+/* Rows ascend by the keys of their arcs, then by head; row r is that of the node `first_tail` + r. */
+extern "C" __global__ void __launch_bounds__(THREADS, 1) check_order(
+    const int64_t* offsets, const ROW* indices, int64_t num_rows, int64_t first_tail, uint64_t salt, uint32_t* broken) {
+    const Rows rows{offsets, indices};
+    over_rows(
+        rows, num_rows, 0,
+        [&](int64_t row, int64_t arc, int&) {
+            if (arc > offsets[row]) {
+                const uint64_t before = drawn(salt, first_tail + row, indices[arc - 1]), key = drawn(salt, first_tail + row, indices[arc]);
+                if (before > key || (before == key && indices[arc - 1] >= indices[arc])) {
+                    *broken = 1;
+                }
+            }
+        },
+        [](int a, int) { return a; }, [](int64_t, int) {});
+}
+
 /* The blocks of a node's children follow one another in the order of the visits, and then comes its own number. `parent` is null for
    "dfs", where a child is a head whose block begins where it is due, and any other has a smaller number. Rows are `indices` as they
    stand, or rotated and reversed by the tail's key. */
