@@ -9,6 +9,3 @@ class Model(BaseModel):
     """Frozen; unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-M = TypeVar("M", bound=Model)
