@@ -40,17 +40,14 @@ def count_hops(halo: Halo, arcs: Csr, hops: Array, rows: Array) -> int:
 def _expand(offsets, indices, hops, num_own, starts, starts_at):  # type: ignore[no-untyped-def]
     """Expand own rows in the order of their hops; `starts` ascend by `starts_at`, theirs.
 
-    A row is queued when it is lowered, and that is once: what is expanded later has no fewer hops. A start that is lowered
-    before its turn is in the queue.
+    A row is queued when it is lowered, and that is once: what is expanded later has no fewer hops.
     """
     queue = np.empty(num_own, starts.dtype)
     head = tail = start = 0
     while start < len(starts) or head < tail:
         if head == tail or (start < len(starts) and starts_at[start] <= hops[queue[head]]):
-            row, lowered = starts[start], hops[starts[start]] < starts_at[start]
+            row = starts[start]  # lowered before its turn, it was expanded from the queue, and now lowers nothing
             start += 1
-            if lowered:
-                continue
         else:
             row = queue[head]
             head += 1

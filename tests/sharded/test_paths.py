@@ -91,6 +91,15 @@ def test_arcs_of_no_length(length: int) -> None:
         require_same(evenly(sssp, graph, 4, source), one_worker_sssp.sssp(graph, source))
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_an_arc_of_no_length_from_a_farther_row_is_no_step(size: int) -> None:
+    """3 is two steps of no length from 1, and 4, which has an arc of no length to it, is farther from the source."""
+    graph = graph_of(EdgeList("farther", ((9, 1, 3), (1, 2, 0), (2, 3, 0), (9, 4, 5), (4, 3, 0))))
+    parts = evenly(sssp, graph, size, 4)
+    require_same(parts, one_worker_sssp.sssp(graph, 4))
+    assert whole(parts, "predecessor").tolist() == [4, 0, 1, 4, -1]
+
+
 def test_a_road_network_takes_few_supersteps() -> None:
     """A path in the order of its rows crosses each border once; a level at a time it would take 2000."""
     path = graph_of(EdgeList("path", tuple((i, i + 1, 2) for i in range(2000)), directed=False))
