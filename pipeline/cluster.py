@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kernels.backend import cores
 from kernels.graph import Graph
+from kernels.sharded.communicator import Communicator
 from pipeline.backend import Backend, open_on
 from pipeline.cluster_config import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
@@ -110,8 +111,7 @@ def started(config: ClusterConfig, backend: Backend) -> Iterator[Cluster]:
     import dask
     import distributed  # noqa: F401
 
-    # After the import, which sets a level of its own.
-    logging.getLogger("distributed").setLevel(logging.ERROR)  # what matters of its warnings, we say
+    logging.getLogger("distributed").setLevel(logging.ERROR)  # after the import, which sets a level of its own
     with ExitStack() as stack:
         stack.enter_context(dask.config.set(_settings(config)))
         client = stack.enter_context(_client(config))
@@ -150,6 +150,12 @@ class Workers:
             if self._client.status == "running":
                 self._client.cancel(list(futures))
 
+    def run_ranks(self, function: Callable[[Communicator, Item], Result], items: Sequence[Item]) -> list[Result]:
+        """See `pipeline.transport.run_ranks`."""
+        from pipeline import transport
+
+        return transport.run_ranks(self._client, function, items, self._deadline, self._listen)
+
     def _result(self, future: distributed.Future[Result]) -> Result:
         from distributed import KilledWorker
 
@@ -164,11 +170,16 @@ class Workers:
                     raise  # the piece's own
                 if self._status(future) == "cancelled":
                     raise ClusterLost(f"cluster: the connection to the scheduler {self._address} broke") from None
-            silence = self._silence()
-            if silence is None:
-                heard = time.monotonic()
-            elif time.monotonic() - heard > self._deadline:
-                raise ClusterLost(f"cluster: the scheduler {self._address} {silence} for {self._deadline:g} s")
+            heard = self._listen(heard)
+
+    def _listen(self, heard: float) -> float:
+        """When the scheduler last had something to say, if it did at `heard`. Raises ClusterLost."""
+        silence = self._silence()
+        if silence is None:
+            return time.monotonic()
+        if time.monotonic() - heard > self._deadline:
+            raise ClusterLost(f"cluster: the scheduler {self._address} {silence} for {self._deadline:g} s")
+        return heard
 
     def _status(self, future: Any) -> str:
         status: str = future.status

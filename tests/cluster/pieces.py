@@ -7,7 +7,14 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from kernels.graph import Graph
+from kernels.sharded.bfs import bfs
+from kernels.sharded.communicator import Communicator
+from kernels.sharded.shard import Part, even_bounds, split
 from pipeline.cluster import Place
 from pipeline.errors import BadInput
 
@@ -41,3 +48,25 @@ def fail(place: Place, item: int) -> int:
     if item == 4:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "table")
     return item
+
+
+def search(ranks: Communicator, graph: Graph) -> Part[Any]:
+    """Breadth-first search from row 0 over as many shards as there are ranks."""
+    return bfs(split(graph, even_bounds(graph, ranks.size))[ranks.rank], ranks, 0)
+
+
+def swap(ranks: Communicator, ending: str) -> int:
+    """Exchange a hundred times; rank 1 ends in the middle as it is told."""
+    for turn in range(100):
+        if (ranks.rank, turn) == (1, 50):
+            if ending == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if ending == "fail":
+                raise BadInput("graph.csv", "is no graph")
+            if ending == "return":
+                return 0
+        received = ranks.exchange([np.full(ranks.rank + to, 10 * ranks.rank + to + turn) for to in range(ranks.size)])
+        for source, array in enumerate(received):
+            assert array.tolist() == [10 * source + ranks.rank + turn] * (source + ranks.rank)
+            array.fill(0)  # its own
+    return int(ranks.total(np.array([ranks.rank]))[0])

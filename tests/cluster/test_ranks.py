@@ -1,0 +1,57 @@
+"""Ranks on worker processes: what is sent arrives, a search is right, and who loses a peer says so in time."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from kernels.bfs import bfs
+from pipeline.cluster import started
+from pipeline.cluster_config import ClusterConfig
+from pipeline.errors import BadConfig, BadInput, ClusterLost
+from pipeline.stored_graph import open_graph
+from tests.cluster import pieces
+
+THREE = ClusterConfig(scheduler="local", workers=3, lost_workers=0, deadline=12)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with started(THREE, "cpu") as cluster:
+        yield cluster
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_everybody_gets_what_was_sent_to_it(size, cluster):
+    assert cluster.run_ranks(pieces.swap, ["go on"] * size) == [sum(range(size))] * size
+
+
+def test_a_search_over_three_processes_is_the_search_of_one(small, cluster):
+    graph = open_graph(small)
+    parts = cluster.run_ranks(pieces.search, [graph] * 3)
+    expected = bfs(graph, 0)
+    for name in ("distance", "predecessor"):
+        found = np.concatenate([getattr(part.answer, name) for part in parts])
+        np.testing.assert_array_equal(found, getattr(expected, name))
+
+
+@pytest.mark.parametrize(
+    ("ending", "error", "words"),
+    [
+        ("fail", BadInput, "is no graph"),
+        ("return", ClusterLost, "3 that held one graph together"),
+        ("kill", ClusterLost, "3 that held one graph together"),
+    ],
+)
+def test_a_rank_that_ends_ends_all_in_time(ending, error, words, cluster):
+    begun = time.monotonic()
+    with pytest.raises(error, match=words):
+        cluster.run_ranks(pieces.swap, [ending] * 3)
+    assert time.monotonic() - begun < THREE.deadline + 15
+
+
+def test_more_ranks_than_workers_are_refused(cluster):
+    with pytest.raises(BadConfig, match=r"9 ranks, but [23] workers"):
+        cluster.run_ranks(pieces.swap, ["go on"] * 9)
