@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,6 +27,7 @@ from pipeline.room import require_room
 from pipeline.stored_index import StoredIndex, find_index, index_of, open_index
 
 STEP = "reached"
+TABLE = 4  # entries a vertex, at most, of a table from ids to rows
 SAMPLE = 1_000  # pairs of a batch that the oracle looks at
 WORDS = {SAME: "same", FILTER: "filter", POSITIVE_CUT: "positive cut", SEARCH: "search"}
 Unknown = Literal["error", "null"]
@@ -124,6 +126,7 @@ class Queries:
 
     def __init__(self, stored: StoredIndex, file: str, unknown: Unknown, plain: StoredIndex | None, backend: Backend) -> None:
         self._stored = stored
+        self._find = _finder(stored)
         self._file = file
         self._unknown = unknown
         self._plain = plain
@@ -162,7 +165,7 @@ class Queries:
 
     def _rows_of(self, pairs: pa.RecordBatch, name: str) -> Array:
         ids = pairs[name].to_numpy()
-        rows = rows_of(self._stored, bring(ids, self._backend))
+        rows = self._find(bring(ids, self._backend))
         absent = to_host(rows == NO_ROW)
         if self._unknown == "error" and absent.any():
             place = int(absent.argmax())
@@ -180,6 +183,18 @@ class Queries:
             ends = [int(self._plain.ids[rows[place]]) for rows in (src, dst)]
             raise ProofFailed(f"reach: whether {ends[0]} reaches {ends[1]} is not what a search says")
         self._compared += len(sample)
+
+
+def _finder(stored: StoredIndex) -> Callable[[Array], Array]:
+    """`rows_of` for many ids: by a table of all numbers between the least and the largest id, where it stays small."""
+    vertices = stored.num_vertices
+    ascending = stored.ids[stored.rows_by_id]
+    low, high = (int(ascending[0]), int(ascending[-1])) if vertices else (0, -1)
+    if not 0 < high - low + 1 <= TABLE * vertices:
+        return partial(rows_of, stored)
+    table = np.full_like(stored.rows_by_id, NO_ROW, shape=high - low + 2)  # the last entry is for every other id
+    table[ascending - low] = stored.rows_by_id
+    return lambda ids: table[np.where((ids >= low) & (ids <= high), ids - low, high - low + 1)]
 
 
 def _spread(reachable: Array, decided: Array, known: Array) -> list[pa.Array]:

@@ -94,6 +94,14 @@ def test_all_pairs_in_their_order(small, kind, tmp_path):
     check(answers)
 
 
+def test_ids_far_apart(tmp_path):
+    pq.write_table(pa.table({"src": [5, 2**62, 7 * 10**9], "dst": [2**62, 7 * 10**9, 11]}), tmp_path / "arcs.parquet")
+    run(RunConfig(graph=GraphConfig(source=str(tmp_path / "arcs.parquet")), output=tmp_path / "out", stages=["reachability"]))
+    pairs = write_pairs(tmp_path / "pairs.parquet", [5, 2**62, 11, 5, -(2**63)], [11, 5, 11, 6, 2**63 - 1])
+    answers = tables.read(reach_into(tmp_path / "out", pairs, tmp_path / "answers", unknown="null").path)
+    assert answers["reachable"].to_pylist() == [True, False, True, None, None]
+
+
 @pytest.mark.parametrize("method", ["tree", "dfs"])
 def test_labels_as_the_run_asks_for_them(method, tmp_path):
     source = layered(tmp_path / "arcs.parquet", 6, 5)
