@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt, ValidationError, ValidationInfo, field_validator
 
 from pipeline.cluster_config import ClusterConfig
 from pipeline.errors import BadConfig
@@ -160,9 +160,20 @@ class QueriesConfig(Model):
     unknown: Literal["error", "null"] = "error"
 
 
+def _local(value: Path) -> Path:
+    """Absolute, because Arrow takes a relative path with a colon for a URL."""
+    if _URL.match(str(value)):
+        raise ValueError("is a URL, where a folder of this machine is due")
+    return value.absolute()
+
+
+LocalFolder = Annotated[Path, AfterValidator(_local)]
+
+
 class QueryOptions(QueriesConfig):
     """What the command `reach` is asked for; the meaning is `RunConfig`'s."""
 
+    output: LocalFolder
     oracle: bool = False
     backend: Choice = "auto"
 
@@ -193,7 +204,7 @@ class RunConfig(Model):
     """
 
     graph: GraphConfig
-    output: Path
+    output: LocalFolder
     layout: LayoutConfig = LayoutConfig()
     stages: tuple[StageName, ...] = Field(default=STAGES, min_length=1)
     sources: tuple[Annotated[NonNegativeInt, Field(lt=2**63)], ...] = ()
@@ -203,14 +214,6 @@ class RunConfig(Model):
     backend: Choice = "auto"
     keep: NonNegativeInt = 0
     cluster: ClusterConfig = ClusterConfig()
-
-    @field_validator("output")
-    @classmethod
-    def _local(cls, value: Path) -> Path:
-        """Absolute, because Arrow takes a relative path with a colon for a URL."""
-        if _URL.match(str(value)):
-            raise ValueError("is a URL, where a folder of this machine is due")
-        return value.absolute()
 
     @field_validator("stages", "sources")
     @classmethod

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
-from collections.abc import Callable, Sequence
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -91,12 +96,16 @@ def reach_into(index: Path, pairs: str, out: Path, **asked: Any) -> Folder:
     Raises
     ------
     BadConfig
-        An option is none of its values; there is no index; or `out` holds what no earlier call wrote, and would be lost.
+        An option is none of its values; there is no index; `out` is a URL, or holds what no earlier call wrote, and would be
+        lost; or it is inside a run or a step, which would not be what its manifest says any more.
     """
-    options = checked(QueryOptions, "options", pairs=pairs, **asked)
-    out = out.absolute()
+    options = checked(QueryOptions, "options", pairs=pairs, output=out, **asked)
+    out = options.output
     _require_ours(out)
-    return reach(find_index(index), pairs, out, options.unknown, options.oracle, choose(options.backend))
+    _require_outside(out)
+    found = find_index(index)
+    with _without_leftovers(out):
+        return reach(found, pairs, out, options.unknown, options.oracle, choose(options.backend))
 
 
 def _require_ours(out: Path) -> None:
@@ -109,6 +118,39 @@ def _require_ours(out: Path) -> None:
     except (NotADirectoryError, Damaged):
         pass
     raise BadConfig(f"{out}: holds what graphmill reach did not write, and would be replaced; name another folder")
+
+
+def _require_outside(out: Path) -> None:
+    """Refuse a place inside a folder that has a manifest."""
+    for folder in out.resolve().parents:
+        with contextlib.suppress(Damaged):
+            step = manifest.read(folder).manifest.step
+            raise BadConfig(
+                f"{out}: is inside {folder}, the folder of a {step}, which nothing may be added to; name another folder"
+            )
+
+
+@contextmanager
+def _without_leftovers(out: Path) -> Iterator[None]:
+    """Remove what a killed call left half-written beside `out`, unless another call works in the folder around it."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    around = os.open(out.parent, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # another call is at work, or a file system has no locks
+            fcntl.flock(around, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for leftover in [path for path in out.parent.iterdir() if _is_leftover(path, out.name)]:
+                shutil.rmtree(leftover)
+        with contextlib.suppress(OSError):
+            fcntl.flock(around, fcntl.LOCK_SH)  # the kernel drops it when the holder dies, however it dies
+        yield
+    finally:
+        os.close(around)
+
+
+def _is_leftover(path: Path, name: str) -> bool:
+    """Whether `path` is a hidden folder as `manifest.make` makes one for the folder `name`, and has nothing but answers."""
+    ours = re.fullmatch(rf"\.{re.escape(name)}-[a-z0-9_]{{8}}", path.name) and path.is_dir() and not path.is_symlink()
+    return bool(ours) and {file.name for file in path.iterdir()} <= {tables.file_name(0), manifest.FILE}
 
 
 def answer_queries(

@@ -132,20 +132,33 @@ def find_index(path: Path) -> Folder:
     BadConfig
         There is none, or another version of the code made it: what labels mean may have changed since.
     Damaged
-        A file is not what the manifest says.
+        A file is not what the manifest says, or the index is not the one that the run was published with.
     """
     latest = path / "latest"
-    folder = manifest.read((latest if latest.is_symlink() else path).resolve())  # `latest` may move on meanwhile
+    place = (latest if latest.is_symlink() else path).resolve()  # `latest` may move on meanwhile
+    if not place.is_dir():
+        raise BadConfig(f"{path}: no such folder of a run or an index")
+    folder = manifest.read(place)
     if folder.manifest.step == "run":
-        if not (folder.path / STEP).exists():
-            raise BadConfig(f"{path}: this run has no index; run stage reachability")
-        folder = manifest.read(folder.path / STEP)
+        folder = _index_of_run(folder)
     if folder.manifest.step != STEP:
         raise BadConfig(f"{path}: is no reachability index, but the folder of step {folder.manifest.step}")
     if folder.manifest.code != manifest.code_version():
         raise BadConfig(f"{path}: the index is of another version of graphmill; run stage reachability again")
     manifest.check(folder)
     return folder
+
+
+def _index_of_run(run: Folder) -> Folder:
+    """The index that a run was published with. Raises BadConfig where it has none, Damaged where another lies there."""
+    if f"{STEP}/{manifest.FILE}" not in run.manifest.files:
+        raise BadConfig(f"{run.path}: this run has no index; run stage reachability")
+    path = run.path / STEP
+    if not (path / manifest.FILE).is_file():
+        raise Damaged(f"{path / manifest.FILE}: missing")
+    if manifest.sha256_of(path / manifest.FILE) != run.manifest.files[f"{STEP}/{manifest.FILE}"].sha256:
+        raise Damaged(f"{path}: is not the index that {run.path} was published with")
+    return manifest.read(path)
 
 
 def _arrays(graph: Graph, index: ReachabilityIndex) -> Iterator[tuple[str, Array]]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -280,6 +283,51 @@ def test_what_is_not_ours_is_not_replaced(votes, tmp_path):
     assert reach_into(votes, pairs, tmp_path / "empty").facts["rows"] == 1
 
 
+@pytest.mark.parametrize("place", [".", "reachability_labels/answers", "reachability_index/more/answers"])
+def test_nothing_is_added_to_a_run(small, place, tmp_path):
+    pairs = write_pairs(tmp_path / "pairs.parquet", [1], [4])
+    latest = small[0] / "latest"
+    with pytest.raises(BadConfig, match=r"answers: is inside .*, the folder of a (run|reachability_index), which nothing may be"):
+        reach_into(latest, pairs, latest / place / "answers")
+    check(read(latest.resolve()))
+
+
+def test_answers_go_to_a_folder_of_this_machine(small, tmp_path, monkeypatch):
+    pairs = write_pairs(tmp_path / "pairs.parquet", [1], [4])
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadConfig, match="is a URL, where a folder of this machine is due"):
+        reach_into(small[0], pairs, Path("s3://bucket/answers"))
+    assert list(tmp_path.iterdir()) == [tmp_path / "pairs.parquet"]
+
+
+def test_what_a_killed_call_left_goes_with_the_next(small, tmp_path):
+    pairs = write_pairs(tmp_path / "pairs.parquet", [1], [4])
+    left, mine, other = (tmp_path / name for name in (".out-a1_b2c3d", ".out-projects", ".more-a1_b2c3d"))
+    for folder in (left, mine, other):
+        folder.mkdir()
+        (folder / "part-00000.parquet").write_text("half")
+    (mine / "letter").write_text("dear")
+    at_work = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(at_work, fcntl.LOCK_SH)
+    reach_into(small[0], pairs, tmp_path / "out")
+    assert left.exists(), "another call, which still works, may have made it"
+    os.close(at_work)
+    assert reach_into(small[0], pairs, tmp_path / "out").reused
+    assert sorted(path.name for path in tmp_path.iterdir()) == [other.name, mine.name, "out", "pairs.parquet"]
+
+
+def test_the_index_of_another_graph_does_not_answer_for_a_run(votes, small, tmp_path):
+    pairs = write_pairs(tmp_path / "pairs.parquet", [1], [4])
+    moved = shutil.copytree((small[0] / "latest").resolve(), tmp_path / "run")
+    assert find_index(moved).facts["vertices"] == len(small[1])
+    shutil.rmtree(moved / "reachability_index")
+    with pytest.raises(Damaged, match=r"reachability_index/manifest\.json: missing"):
+        find_index(moved)
+    copied(votes, moved / "reachability_index")
+    with pytest.raises(Damaged, match=r"reachability_index: is not the index that .*run was published with"):
+        reach_into(moved, pairs, tmp_path / "out")
+
+
 def copied(votes: Path, folder: Path) -> Path:
     folder.mkdir()
     for file in (votes / "latest" / "reachability_index").iterdir():
@@ -321,8 +369,10 @@ def test_what_is_no_index(votes, tmp_path):
         find_index(plain.path)
     with pytest.raises(BadConfig, match="no reachability index, but the folder of step graph"):
         find_index(votes / "steps" / "graph")
-    with pytest.raises(Damaged, match="no readable manifest"):
+    with pytest.raises(BadConfig, match="nowhere: no such folder"):
         find_index(tmp_path / "nowhere")
+    with pytest.raises(Damaged, match="no readable manifest"):
+        find_index(votes / "steps")
 
 
 def test_the_oracle_finds_a_false_answer(votes, tmp_path):
