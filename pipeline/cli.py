@@ -136,9 +136,11 @@ def reach(
     backend
         cpu, gpu, or auto (default): the GPU where there is one. The answers are the same.
     """
+    from pipeline import tables
     from pipeline.reach import reach_into
 
-    print(f"\n{_told(reach_into(index, pairs, out, unknown=unknown, oracle=oracle, backend=backend).facts)}   {out}")
+    answers = reach_into(index, pairs, out, unknown=unknown, oracle=oracle, backend=backend)
+    print(f"\n{_told(answers.facts)}   {out / tables.file_name(0)}")
 
 
 def main() -> None:

@@ -417,6 +417,7 @@ def test_the_command(votes, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "3 pairs: 3 reachable; decided by same 2, filter 0, positive cut 1, search 0" in done.stdout
+    assert pd.read_parquet(done.stdout.split()[-1]).reachable.tolist() == [True] * 3
     again = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "skipped" in again.stderr and again.stdout == done.stdout
     for arguments, words in (
