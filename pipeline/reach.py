@@ -193,6 +193,8 @@ class Queries:
         """The same rows with `reachable` and `decided`. Raises as `reach`."""
         src, dst = (self._rows_of(pairs, name) for name in ("src", "dst"))
         known = (src != NO_ROW) & (dst != NO_ROW)
+        if self._unknown == "error" and not known.all():
+            self._refuse_unknown(pairs, src, known)
         src, dst = src[known], dst[known]
         found = self._clock.timed(reach_rows)(self._stored.index, src, dst)
         reachable, decided = to_host(found.reachable), to_host(found.decided)
@@ -206,14 +208,14 @@ class Queries:
         return pa.RecordBatch.from_arrays(columns, schema=tables.schema(STEP, None))
 
     def _rows_of(self, pairs: pa.RecordBatch, name: str) -> Array:
-        ids = pairs[name].to_numpy()
-        rows = self._find(bring(ids, self._backend))
-        absent = to_host(rows == NO_ROW)
-        if self._unknown == "error" and absent.any():
-            place = int(absent.argmax())
-            known = f"{self._stored.num_vertices:,} vertices"
-            raise BadInput(self._file, f"row {self._rows + place}: {name} {ids[place]} is not in the graph ({known})")
-        return rows
+        return self._find(bring(pairs[name].to_numpy(), self._backend))
+
+    def _refuse_unknown(self, pairs: pa.RecordBatch, src: Array, known: Array) -> None:
+        """Raise BadInput for the first row that has an unknown vertex."""
+        place = int(known.argmin())
+        name = "src" if int(src[place]) == NO_ROW else "dst"
+        vertices = f"{self._stored.num_vertices:,} vertices"
+        raise BadInput(self._file, f"row {self._rows + place}: {name} {pairs[name][place]} is not in the graph ({vertices})")
 
     def _compare(self, src: Array, dst: Array, reachable: Array) -> None:
         """Raise ProofFailed where a depth-first search that no label helps says otherwise of a sample."""

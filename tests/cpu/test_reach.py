@@ -219,6 +219,12 @@ def test_an_unknown_vertex_is_an_error_or_null(votes, unknown, column, tmp_path)
     assert answers.facts["unknown"] == 1
 
 
+def test_the_first_row_with_an_unknown_vertex_is_named(votes, tmp_path):
+    pairs = write_pairs(tmp_path / "pairs.parquet", [3, 3, 1, 1], [6, 0, 6, 0])
+    with pytest.raises(BadInput, match="row 1: dst 0 is not in the graph"):
+        reach_into(votes, pairs, tmp_path / "out")
+
+
 def test_the_row_of_an_unknown_vertex_counts_from_the_files_first(votes, tmp_path):
     src = np.full(BATCH + 10, 3)
     src[BATCH + 7] = 1
