@@ -29,7 +29,7 @@ demo: $(VENV)/run
 	$(BIN)/python -m flows road-network conf/runs/new-york.toml social-network conf/runs/facebook.toml reachability conf/runs/wiki-vote.toml
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

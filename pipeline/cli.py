@@ -146,7 +146,13 @@ def reach(
 def main() -> None:
     """Run the command; what is the user's to mend is one line on standard error and exit code 1, without a traceback."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s  %(message)s", datefmt="%H:%M:%S")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    ended: list[int] = []
+
+    def end(number: int, _: object) -> None:
+        ended.append(number)
+        sys.exit(128 + number)
+
+    signal.signal(signal.SIGTERM, end)
     try:
         app()
     except KeyboardInterrupt:
@@ -158,6 +164,11 @@ def main() -> None:
         sys.stdout.flush()
         print(f"graphmill: {said}", file=sys.stderr)
         sys.exit(1)
+    finally:
+        # what the signal interrupted may have failed in its turn; and some of Cython's functions drop what is raised in them, so
+        # that the work was done to its end
+        if ended:
+            sys.exit(128 + ended[0])
 
 
 def _config(target: str, graph: dict[str, Any], top: dict[str, Any], tables: dict[str, dict[str, Any]]) -> RunConfig:

@@ -19,6 +19,7 @@ import json, resource, sys
 from pathlib import Path
 from pipeline.config import GraphConfig
 from pipeline.ingest import ingest
+from tests.memory import peak_bytes
 graph = GraphConfig(source=sys.argv[1])
 before = resource.getrusage(resource.RUSAGE_SELF)
 folder = ingest(graph, Path(sys.argv[2]))
@@ -26,7 +27,7 @@ after = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps({
     "edges": folder.facts["edges"],
     "text_bytes": folder.facts["text_bytes"],
-    "peak_bytes": after.ru_maxrss * 1024,
+    "peak_bytes": peak_bytes(),
     "cpu_seconds": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
     "modules": sorted(sys.modules),
 }))

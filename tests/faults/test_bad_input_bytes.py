@@ -115,18 +115,19 @@ def test_xz_that_asks_for_a_gibibyte(tmp_path):
 
 
 CHILD = """
-import json, resource, sys
+import json, sys
 from pathlib import Path
 from pipeline.config import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest import ingest
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+from tests.memory import peak_bytes
+before = peak_bytes()
 try:
     ingest(GraphConfig(source=sys.argv[1]), Path(sys.argv[2]))
     reason = "taken"
 except BadInput as error:
     reason = error.reason
-print(json.dumps([reason, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024]))
+print(json.dumps([reason, peak_bytes() - before]))
 """
 
 
