@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kernels.backend import cores
 from pipeline.cluster import map_in_order
 
 EDGES_A_VERTEX = 16
@@ -35,7 +36,7 @@ def edges(scale: int) -> Iterator[pa.RecordBatch]:
         weights = random.integers(1, LARGEST_WEIGHT + 1, CHUNK)
         return pa.RecordBatch.from_arrays([pa.array(column) for column in (names[src], names[dst], weights)], schema=SCHEMA)
 
-    return map_in_order(draw, range((EDGES_A_VERTEX << scale) // CHUNK), "cpu")
+    return map_in_order(draw, range((EDGES_A_VERTEX << scale) // CHUNK), cores())
 
 
 def main() -> None:

@@ -1,0 +1,16 @@
+"""The edge list that whole runs of large graphs start from."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from benchmarks.rmat_parquet import LARGEST_WEIGHT, SCHEMA, edges
+
+
+def test_an_edge_list_is_whole_and_the_same_again():
+    table = pa.Table.from_batches(edges(17), SCHEMA)
+    assert table.num_rows == 16 << 17
+    for name, low, high in (("src", 0, (1 << 17) - 1), ("dst", 0, (1 << 17) - 1), ("weight", 1, LARGEST_WEIGHT)):
+        column = table[name].to_numpy()
+        assert (column.min() >= low) and (column.max() <= high)
+    assert table.equals(pa.Table.from_batches(edges(17), SCHEMA))
