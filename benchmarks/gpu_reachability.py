@@ -2,6 +2,7 @@
 
 FOLDER holds the GRAIL authors' graphs, `NAME.gra.gz`; without it those in `data/` are taken. Every index is proved before
 anything is timed, and answers to samples are compared with the CPU's, on graphs of up to 2^20 vertices the index too.
+The last two tables are the thesis's (gpu_thesis.py).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import cupy as cp
 import numpy as np
 
 from benchmarks.gpu_graphs import DATA, graph_of_arcs, to_host
+from benchmarks.gpu_thesis import LABELS_HEAD, QUERIES_HEAD, labels_row, queries_row
 from benchmarks.gpu_timing import milliseconds, poison
 from kernels.answers import ReachabilityIndex, Reached
 from kernels.certificates.reachability import certify_reachability
@@ -154,7 +156,7 @@ def width_row(contest: Contest, index: ReachabilityIndex, src: Array, dst: Array
 
 
 def main() -> None:
-    """Print three tables: builds, queries, widths of masks."""
+    """Print five tables: builds, queries, widths of masks, and the thesis's of labels and of queries, with ours beside."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DATA
     builds = [
         "| graph | nodes / arcs | levels | condense | label | graph to index | label, dfs |",
@@ -165,6 +167,7 @@ def main() -> None:
         "|---|---|---|---|---|---|---|",
     ]
     widths = ["| graph | searched | warps | " + " | ".join(f"{w} bits" for w in WIDTHS) + " |", "|---|---|---|---|---|---|"]
+    thesis_labels, thesis_queries = [*LABELS_HEAD], [*QUERIES_HEAD]
     for contest in contests(folder):
         poison(POISONED)
         index = reachability(contest.graph)
@@ -177,10 +180,13 @@ def main() -> None:
         queries.append(query_row(contest, index, src, dst))
         if contest.queries == FEW_QUERIES and int((reach(index, src, dst).decided == 3).sum()):
             widths.append(width_row(contest, index, src, dst))
+        if contest.runs == RUNS:
+            thesis_labels.append(labels_row(contest.name, contest.graph, index.condensation))
+            thesis_queries.append(queries_row(contest.name, contest.graph, src, dst, reach(index, src, dst).reachable))
         print(contest.name, file=sys.stderr, flush=True)
         del index, src, dst
         cp.get_default_memory_pool().free_all_blocks()
-    print("\n\n".join("\n".join(table) for table in (builds, queries, widths)))
+    print("\n\n".join("\n".join(table) for table in (builds, queries, widths, thesis_labels, thesis_queries)))
 
 
 if __name__ == "__main__":

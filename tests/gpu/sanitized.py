@@ -71,6 +71,39 @@ def graphs() -> Iterator[Any]:
         yield graph_of(edges, random.permutation(edges.ids).tolist(), dtype)
 
 
+def layers() -> Any:
+    """A layered random DAG, of whose queries the labels leave some to every search."""
+    from benchmarks.graphs import graph_of_arcs
+
+    random = np.random.default_rng(9)
+    src = np.repeat(np.arange(11 * 150), 4)
+    ids = random.permutation(12 * 150)
+    dst = (src // 150 + 1) * 150 + random.integers(0, 150, len(src))
+    return graph_of_arcs(ids[src], ids[dst], None, len(ids), symmetric=False)
+
+
+def run_reachability(graph: Any) -> int:
+    """Build and certify the index by each method, and search for some pairs in every way; return how many answers there are."""
+    import cupy
+
+    from kernels.certificates import certify_reachability
+    from kernels.reachability import METHODS, cuda_queries, reachability
+    from kernels.reachability.cuda import on_host
+    from kernels.reachability.queries import reach
+
+    for method in METHODS:
+        index = reachability(graph, 3, 7, method)
+        certificate = certify_reachability(graph, index)
+        assert certificate.holds, f"reachability {method}: {certificate.reason}"
+        src, dst = np.random.default_rng(3).integers(0, max(1, graph.num_vertices), (2, 500 if graph.num_vertices else 0))
+        expected = reach(on_host(index), src, dst, None)
+        asked = cupy.asarray(src), cupy.asarray(dst)
+        for options in ({}, *({"width": width, "by_warps": False} for width in (32, 64, 256))):
+            found = cuda_queries.reach(index, *asked, **options)
+            np.testing.assert_array_equal(cupy.asnumpy(found.reachable), expected.reachable, f"{method} {options}")
+    return 5 * len(METHODS)
+
+
 def run_kernels() -> None:
     """Run and certify every kernel and method on every graph."""
     import cupy
@@ -91,6 +124,8 @@ def run_kernels() -> None:
                     count += 1
         for both in (False, True):
             lay_out(graph, *arcs_of(graph), range(graph.num_vertices), both, WINDOW)
+        count += run_reachability(graph)
+    count += run_reachability(to_device(layers()))
     print(f"{count} answers")
 
 
