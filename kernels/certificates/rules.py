@@ -104,7 +104,12 @@ def arc_ends(graph: Graph, arc: int) -> tuple[int, int]:
     return int(src[0]) - 1, int(at(graph.out.indices, arc))
 
 
-def arc_name(graph: Graph, arc: int) -> str:
-    """An out-arc as the reasons write it: "arc 12 -> 15"."""
-    src, dst = arc_ends(graph, arc)
+def arc_weight(weights: Array | None, arc: int) -> Any:
+    """The weight of the arc stored at `arc`; 1 where there are none."""
+    return 1 if weights is None else at(weights, arc)
+
+
+def arc_name(graph: Graph, ends: tuple[int, int]) -> str:
+    """An arc, by its rows, as the reasons write it: "arc 12 -> 15"."""
+    src, dst = ends
     return f"arc {name_of(graph, src)} -> {name_of(graph, dst)}"

@@ -8,7 +8,7 @@ from numba import njit
 from kernels.answers import Components
 from kernels.backend import frozen
 from kernels.certificates.components import reasons
-from kernels.certificates.rules import Broken, require_labels
+from kernels.certificates.rules import Broken, arc_ends, require_labels
 from kernels.graph import Array, Csr, Graph
 
 
@@ -18,7 +18,7 @@ def check_weak(graph: Graph, components: Components) -> None:
     offsets, indices = frozen(graph.out.offsets), frozen(graph.out.indices)
     arc = _first_arc_between(offsets, indices, labels)
     if arc >= 0:
-        raise Broken(reasons.two_labels(graph, labels, arc))
+        raise Broken(reasons.two_labels(graph, labels, arc_ends(graph, arc)))
     row = _first_apart(offsets, indices, labels)
     if row >= 0:
         raise Broken(reasons.apart(graph, labels, row))

@@ -10,7 +10,7 @@ import numpy as np
 from kernels.answers import Components
 from kernels.certificates.components import reasons
 from kernels.certificates.launches import launch, require_labels_form, require_row_labels
-from kernels.certificates.rules import Broken
+from kernels.certificates.rules import Broken, arc_ends
 from kernels.cuda import pointer
 from kernels.graph import Array, Csr, Graph
 
@@ -54,7 +54,7 @@ def check_weak(graph: Graph, components: Components) -> None:
     noted = _Weak(*control.get().tolist())
     require_row_labels(graph, labels, noted.labels_outside, noted.labels_astray, noted.labels_greater)
     if noted.across:
-        raise Broken(reasons.two_labels(graph, labels, _first_across(graph, labels, control)))
+        raise Broken(reasons.two_labels(graph, labels, arc_ends(graph, _first_across(graph, labels, control))))
     if noted.apart:
         raise Broken(reasons.apart(graph, labels, num_rows - noted.apart))
 

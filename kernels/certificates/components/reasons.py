@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kernels.certificates.rules import arc_ends, arc_name, at, name_of
+from kernels.certificates.rules import arc_name, at, name_of
 from kernels.graph import Array, Graph
 
 
-def two_labels(graph: Graph, labels: Array, arc: int) -> str:
+def two_labels(graph: Graph, labels: Array, ends: tuple[int, int]) -> str:
     """Reason where an arc joins two classes."""
-    src, dst = (name_of(graph, at(labels, end)) for end in arc_ends(graph, arc))
-    return f"{arc_name(graph, arc)}: labels {src} and {dst} differ"
+    src, dst = (name_of(graph, at(labels, end)) for end in ends)
+    return f"{arc_name(graph, ends)}: labels {src} and {dst} differ"
 
 
 def apart(graph: Graph, labels: Array, row: int) -> str:

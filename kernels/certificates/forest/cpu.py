@@ -13,7 +13,7 @@ from numba import njit
 from kernels.answers import Forest
 from kernels.backend import frozen, over_rows
 from kernels.certificates.forest import reasons
-from kernels.certificates.rules import Broken, require_array, require_labels, require_rows
+from kernels.certificates.rules import Broken, arc_ends, arc_weight, require_array, require_labels, require_rows
 from kernels.graph import Array, Graph, index_dtype
 
 
@@ -53,9 +53,10 @@ def _require_least(graph: Graph, src: Array, dst: Array, weights: Array, parent:
     sides = *arcs, arc_weights, frozen(graph.ranks), graph.symmetric, *edges, parent, time, found
     for arc, edge in over_rows(graph.out, lambda begin, end: _first_contradiction(*sides, begin, end)):
         if arc >= 0 and edge == len(src):
-            raise Broken(reasons.two_trees(graph, arc))
+            raise Broken(reasons.two_trees(graph, arc_ends(graph, arc)))
         if arc >= 0:
-            raise Broken(reasons.lighter(graph, arc, src, dst, weights, edge))
+            weight = arc_weight(graph.out.weights, arc)
+            raise Broken(reasons.lighter(graph, arc_ends(graph, arc), weight, src, dst, weights, edge))
     if not found.all():
         raise Broken(reasons.no_arc(graph, src, dst, weights, int(found.argmin())))
 

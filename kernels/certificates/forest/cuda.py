@@ -10,7 +10,7 @@ import numpy as np
 from kernels.answers import Forest
 from kernels.certificates.forest import reasons
 from kernels.certificates.launches import launch, require_device_form, require_labels_form, require_row_labels
-from kernels.certificates.rules import Broken, arc_ends, at, outside
+from kernels.certificates.rules import Broken, arc_ends, arc_weight, at, outside
 from kernels.cuda import pointer
 from kernels.graph import Array, Graph
 
@@ -154,10 +154,11 @@ def _require_least(graph: Graph, edges: _Edges, order: _Order, tree: _Hierarchy,
         arguments = (*_arcs(graph), *sizes, *edges, order.order, *tree, control)
         _launch(graph, "find_contradiction", graph.num_arcs, arguments)
         arc = graph.num_arcs - _Noted(*control.get().tolist()).first_contradiction
-        time = _greatest_between(tree, *arc_ends(graph, arc))
+        ends, weight = arc_ends(graph, arc), arc_weight(graph.out.weights, arc)
+        time = _greatest_between(tree, *ends)
         if time is None:
-            raise Broken(reasons.two_trees(graph, arc))
-        raise Broken(reasons.lighter(graph, arc, *edges, int(at(order.order, time))))
+            raise Broken(reasons.two_trees(graph, ends))
+        raise Broken(reasons.lighter(graph, ends, weight, *edges, int(at(order.order, time))))
     if noted.missing:
         raise Broken(reasons.no_arc(graph, *edges, _edge_at(order, noted.missing)))
 

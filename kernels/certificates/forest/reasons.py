@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels.certificates.rules import arc_ends, arc_name, at, name_of
+from kernels.certificates.rules import arc_name, at, name_of
 from kernels.graph import Array, Graph
 
 
@@ -22,16 +22,17 @@ def cycle(graph: Graph, src: Array, dst: Array, edge: int) -> str:
     return f"{_edge(graph, src, dst, edge)}: closes a cycle"
 
 
-def two_trees(graph: Graph, arc: int) -> str:
+def two_trees(graph: Graph, ends: tuple[int, int]) -> str:
     """Reason where no edges lead from an arc's end to the other."""
-    return f"{arc_name(graph, arc)}: joins two trees"
+    return f"{arc_name(graph, ends)}: joins two trees"
 
 
-def lighter(graph: Graph, arc: int, src: Array, dst: Array, weights: Array, edge: int) -> str:
+def lighter(graph: Graph, ends: tuple[int, int], weight: object, src: Array, dst: Array, weights: Array, edge: int) -> str:
     """Reason where an arc is less than an edge between its ends."""
-    weight = 1 if graph.out.weights is None else at(graph.out.weights, arc)
-    text = f"{arc_name(graph, arc)} of weight {weight}: is less than {_edge(graph, src, dst, edge)} of weight {at(weights, edge)}"
-    same = {int(at(src, edge)), int(at(dst, edge))} == set(arc_ends(graph, arc))
+    text = (
+        f"{arc_name(graph, ends)} of weight {weight}: is less than {_edge(graph, src, dst, edge)} of weight {at(weights, edge)}"
+    )
+    same = {int(at(src, edge)), int(at(dst, edge))} == set(ends)
     return text if same else f"{text} on its cycle"
 
 

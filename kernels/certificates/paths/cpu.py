@@ -8,7 +8,7 @@ from numba import njit
 from kernels.answers import Paths
 from kernels.backend import frozen
 from kernels.certificates.paths import reasons
-from kernels.certificates.rules import Broken, require_array, require_rows, require_source
+from kernels.certificates.rules import Broken, arc_ends, arc_weight, require_array, require_rows, require_source
 from kernels.graph import NO_ROW, UNREACHED, Array, Graph, distance_dtype
 
 
@@ -48,7 +48,7 @@ def _nearest_ranks(graph: Graph, weights: Array | None, distance: Array, source:
     greatest = np.iinfo(np.int64).max if distance.dtype.kind == "i" else np.inf
     arc = _first_loose_arc(*arcs, ranks, distance, greatest, nearest)
     if arc >= 0:
-        raise Broken(reasons.loose(graph, weights, distance, arc))
+        raise Broken(reasons.loose(graph, distance, arc_ends(graph, arc), arc_weight(weights, arc)))
     row = _first_without_tight_arc(distance, source, nearest)
     if row >= 0 and weights is not None:
         _spread(*arcs, ranks, distance, source, nearest)

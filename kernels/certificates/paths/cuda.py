@@ -10,7 +10,7 @@ import numpy as np
 from kernels.answers import Paths
 from kernels.certificates.launches import launch, require_device_form
 from kernels.certificates.paths import reasons
-from kernels.certificates.rules import Broken, at, outside, require_source
+from kernels.certificates.rules import Broken, arc_ends, arc_weight, at, outside, require_source
 from kernels.cuda import pointer
 from kernels.graph import NO_ROW, Array, Graph, distance_dtype
 
@@ -54,7 +54,8 @@ def check(graph: Graph, paths: Paths, weights: Array | None) -> None:
     if at(distance, source) != 0:
         raise Broken(reasons.not_at_source(graph, distance, source))
     if noted.loose:
-        raise Broken(reasons.loose(graph, weights, distance, _first_loose(graph, weights, distance, control)))
+        arc = _first_loose(graph, weights, distance, control)
+        raise Broken(reasons.loose(graph, distance, arc_ends(graph, arc), arc_weight(weights, arc)))
     without, wrong = (noted.without_after, noted.wrong_after) if noted.searched else (noted.without, noted.wrong)
     if without:
         raise Broken(reasons.no_path(graph, distance, num_rows - without))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels.certificates.rules import arc_ends, arc_name, at, name_of
+from kernels.certificates.rules import arc_name, at, name_of
 from kernels.graph import UNREACHED, Array, Graph
 
 
@@ -16,14 +16,12 @@ def not_at_source(graph: Graph, distance: Array, source: int) -> str:
     return f"source {name_of(graph, source)}: distance {at(distance, source)} is not 0"
 
 
-def loose(graph: Graph, weights: Array | None, distance: Array, arc: int) -> str:
+def loose(graph: Graph, distance: Array, ends: tuple[int, int], weight: object) -> str:
     """Reason where an arc shortens a path, or leads to the unreached."""
-    src, dst = arc_ends(graph, arc)
-    near, far = at(distance, src), at(distance, dst)
+    near, far = (at(distance, end) for end in ends)
     if far == UNREACHED:
-        return f"{arc_name(graph, arc)}: leads from distance {near} to an unreached vertex"
-    weight = 1 if weights is None else at(weights, arc)
-    return f"{arc_name(graph, arc)}: distance {far} is over {near} + {weight}"
+        return f"{arc_name(graph, ends)}: leads from distance {near} to an unreached vertex"
+    return f"{arc_name(graph, ends)}: distance {far} is over {near} + {weight}"
 
 
 def no_path(graph: Graph, distance: Array, row: int) -> str:

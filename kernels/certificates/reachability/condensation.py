@@ -11,7 +11,7 @@ from kernels.answers import Components, Condensation
 from kernels.backend import frozen
 from kernels.certificates.components.cpu import check_strong
 from kernels.certificates.reachability import reasons
-from kernels.certificates.rules import Broken, arc_name, require_array, require_rows
+from kernels.certificates.rules import Broken, arc_ends, arc_name, require_array, require_rows
 from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype
 
 Rows = tuple[Array, Array]
@@ -55,7 +55,7 @@ def _require_csr(name: str, csr: Any, num_nodes: int, num_vertices: int) -> Rows
 def _check_arcs(graph: Graph, condensation: Condensation, node: Array, children: Rows) -> None:
     found = np.zeros(len(children[1]), np.bool_)
     if (arc := _first_missing(frozen(graph.out.offsets), frozen(graph.out.indices), node, *children, found)) >= 0:
-        raise Broken(f"{arc_name(graph, arc)}: is not among the children")
+        raise Broken(f"{arc_name(graph, arc_ends(graph, arc))}: is not among the children")
     if not found.all():
         tail = int(np.searchsorted(children[0], found.argmin(), side="right")) - 1
         raise Broken(f"{reasons.node_of(graph, condensation, tail)}: a child without an arc, twice, or out of order")
