@@ -38,7 +38,7 @@ def reachability(run: str = "conf/runs/wiki-vote.toml", pairs: str | None = None
         require_sources(graph, config.sources)
         answers = run_stages(config, graph, config.stages, work, cluster)
         proofs = prove_all(config, graph, answers, work, cluster)
-        reached = answer_queries(config, answers, work)
+        reached = answer_queries(config, answers, work, cluster)
         report = draw(config, edges, graph, answers, proofs, work)
         published = publish(config, edges, graph, answers, proofs, report, reached)
         show(published)

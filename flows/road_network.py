@@ -38,6 +38,6 @@ def road_network(run: str = "conf/runs/new-york.toml", sources: list[int] | None
         answers = distances + forest + components + ranks
         proofs = prove_all(config, graph, answers, work, cluster)
         report = draw(config, edges, graph, answers, proofs, work)
-        published = publish(config, edges, graph, answers, proofs, report, answer_queries(config, answers, work))
+        published = publish(config, edges, graph, answers, proofs, report, answer_queries(config, answers, work, cluster))
         show(published)
     return published

@@ -41,6 +41,6 @@ def social_network(
         proofs += prove_all(config, graph, handshakes + backbone + ranks, work, cluster)
         answers = circles + handshakes + backbone + ranks
         report = draw(config, edges, graph, answers, proofs, work)
-        published = publish(config, edges, graph, answers, proofs, report, answer_queries(config, answers, work))
+        published = publish(config, edges, graph, answers, proofs, report, answer_queries(config, answers, work, cluster))
         show(published)
     return published

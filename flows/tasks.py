@@ -91,10 +91,10 @@ def draw(run: RunConfig, edges: Folder, graph: Folder, answers: Sequence[Folder]
 
 
 @step("reached")
-def reach(run: RunConfig, answers: Sequence[Folder], work: Path) -> Folder | None:
+def reach(run: RunConfig, answers: Sequence[Folder], work: Path, cluster: Cluster) -> Folder | None:
     """Answer the pairs that the run asks for with the index among its answers."""
     log.info("reached: started")
-    return pipeline.reach.answer_queries(run.queries, answers, run.oracle, work, choose(run.backend))
+    return pipeline.reach.answer_queries(run.queries, answers, run.oracle, work, choose(run.backend), cluster)
 
 
 @step("publish")
@@ -119,9 +119,9 @@ def run_stages(run: RunConfig, graph: Folder, stages: Sequence[StageName], work:
     return [run_stage(run, graph, stage, work, cluster) for stage in stages if stage in run.stages]
 
 
-def answer_queries(run: RunConfig, answers: Sequence[Folder], work: Path) -> Folder | None:
+def answer_queries(run: RunConfig, answers: Sequence[Folder], work: Path, cluster: Cluster) -> Folder | None:
     """Answer the run's pairs, if it asks for any."""
-    return reach(run, answers, work) if run.queries else None
+    return reach(run, answers, work, cluster) if run.queries else None
 
 
 def prove_all(run: RunConfig, graph: Folder, answers: Sequence[Folder], work: Path, cluster: Cluster) -> list[Folder]:

@@ -112,6 +112,7 @@ def reach(
     unknown: str = "error",
     oracle: Annotated[bool, Parameter(negative="")] = False,
     backend: str = "auto",
+    cluster: str = "none",
 ) -> None:
     """Answer whether a path leads from one vertex to another, for every row of a Parquet file with columns `src` and `dst`.
 
@@ -135,12 +136,18 @@ def reach(
         Also search for a sample of the pairs without the help of the index, and compare.
     backend
         cpu, gpu, or auto (default): the GPU where there is one. The answers are the same.
+    cluster
+        none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` with a table
+        `[cluster]`.
     """
     from pipeline import tables
+    from pipeline.config import load_cluster
     from pipeline.reach import reach_into
 
-    answers = reach_into(index, pairs, out, unknown=unknown, oracle=oracle, backend=backend)
-    print(f"\n{_told(answers.facts)}   {out / tables.file_name(0)}")
+    where = load_cluster(Path(cluster)) if cluster.endswith(".toml") else {"scheduler": cluster}
+    answers = reach_into(index, pairs, out, unknown=unknown, oracle=oracle, backend=backend, cluster=where)
+    files = tables.files(answers.path)
+    print(f"\n{_told(answers.facts)}   {out / (files[0].name if len(files) == 1 else tables.FILES)}")
 
 
 def main() -> None:

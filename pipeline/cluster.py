@@ -1,7 +1,7 @@
 """Where the independent pieces of a step run: over the threads of this process, or over Dask workers.
 
-A graph is placed once a worker, opened from its folder and never sent. What Dask is told about faults stands here, whole:
-a piece whose worker dies is given to another, so a piece must be free to run twice, also at the same time.
+A graph or an index is placed once a worker, opened from its folder and never sent. What Dask is told about faults stands here,
+whole: a piece whose worker dies is given to another, so a piece must be free to run twice, also at the same time.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from pipeline.backend import Backend, open_on
 from pipeline.cluster_config import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
 from pipeline.manifest import Folder, code_version
+from pipeline.stored_index import STEP as INDEX
+from pipeline.stored_index import StoredIndex, place_index
 
 if TYPE_CHECKING:
     import distributed
@@ -40,20 +42,41 @@ _CLOSE = 10.0  # seconds that workers have to end by themselves
 
 @dataclass(frozen=True)
 class Place:
-    """Where a piece runs: the graph as it lies there, and how many threads the piece may take."""
+    """Where a piece runs: the graph or the index as it lies there, and how many threads the piece may take."""
 
-    graph: Graph
+    stored: Graph | StoredIndex
     backend: Backend
     threads: int
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, for a piece of which a graph was placed."""
+        assert isinstance(self.stored, Graph)
+        return self.stored
+
+    @property
+    def index(self) -> StoredIndex:
+        """The index, for a piece of which an index was placed."""
+        assert isinstance(self.stored, StoredIndex)
+        return self.stored
 
 
 class Cluster(Protocol):
     """Something that runs pieces."""
 
     def map(
-        self, function: Callable[[Place, Item], Result], graph: Folder, backend: Backend, items: Sequence[Item]
+        self,
+        function: Callable[[Place, Item], Result],
+        stored: Folder,
+        backend: Backend,
+        items: Sequence[Item],
+        one_at_a_time: bool = False,
     ) -> Iterator[Result]:
-        """Yield `function(place, item)` in the items' order; the first exception ends it. A piece may be run more than once."""
+        """Yield `function(place, item)` in the items' order; the first exception ends it. A piece may be run more than once.
+
+        `stored` is the folder of a graph or of an index. `one_at_a_time` says that a piece takes all cores by itself, so that a
+        process is to have one piece at a time.
+        """
         ...
 
 
@@ -61,12 +84,17 @@ class Here:
     """The threads of this process, one a core; on a GPU one piece after the other."""
 
     def map(
-        self, function: Callable[[Place, Item], Result], graph: Folder, backend: Backend, items: Sequence[Item]
+        self,
+        function: Callable[[Place, Item], Result],
+        stored: Folder,
+        backend: Backend,
+        items: Sequence[Item],
+        one_at_a_time: bool = False,
     ) -> Iterator[Result]:
         """See `Cluster.map`. Few pieces share the cores."""
         threads = cores() if backend == "cpu" else 1  # the CPU's kernels release the interpreter's lock; a GPU's take all of it
-        at_once = max(1, min(threads, len(items)))
-        place = Place(open_on(graph, backend), backend, threads // at_once)
+        at_once = 1 if one_at_a_time else max(1, min(threads, len(items)))
+        place = Place(_open(stored, backend), backend, threads // at_once)
         yield from map_in_order(partial(function, place), items, at_once)
 
 
@@ -130,16 +158,21 @@ class Workers:
         self._deadline = config.deadline
 
     def map(
-        self, function: Callable[[Place, Item], Result], graph: Folder, backend: Backend, items: Sequence[Item]
+        self,
+        function: Callable[[Place, Item], Result],
+        stored: Folder,
+        backend: Backend,
+        items: Sequence[Item],
+        one_at_a_time: bool = False,
     ) -> Iterator[Result]:
-        """See `Cluster.map`. Results wait on their workers, so they are to be small.
+        """See `Cluster.map`. Results wait on their workers, so they are to be small; a worker has a piece a thread at a time.
 
         Raises
         ------
         ClusterLost
             A piece cost more workers than it may; or for the deadline the scheduler did not answer, or had no worker.
         """
-        run = partial(_run, function, graph, backend, code_version())
+        run = partial(_run, function, stored, backend, code_version())
         # An error of a piece would come again; what may pass, as a full disk, is for the step's caller to try again.
         futures = deque(self._client.map(run, list(items), key=_name(function), pure=False, retries=0))
         try:
@@ -198,28 +231,32 @@ class Workers:
             return "did not answer"
 
 
-def _run(function: Callable[[Place, Item], Result], graph: Folder, backend: Backend, code: str, item: Item) -> Result:
+def _run(function: Callable[[Place, Item], Result], stored: Folder, backend: Backend, code: str, item: Item) -> Result:
     """Run a piece on a worker, by one thread: a worker takes as many pieces at a time as it has threads."""
     if code_version() != code:
         raise BadConfig("cluster: a worker has other code than this run; install the same everywhere")
-    return function(Place(_placed(graph, backend), backend, 1), item)
+    return function(Place(_placed(stored, backend), backend, 1), item)
 
 
-_graphs: dict[tuple[str, Backend], Graph] = {}  # of this worker; the last one alone
+_here: dict[tuple[str, Backend], Graph | StoredIndex] = {}  # of this worker; the last one alone
 _placing = Lock()
 
 
-def _placed(graph: Folder, backend: Backend) -> Graph:
+def _placed(stored: Folder, backend: Backend) -> Graph | StoredIndex:
     with _placing:
-        key = graph.digest, backend
-        if key not in _graphs:
-            if not graph.path.exists():
+        key = stored.digest, backend
+        if key not in _here:
+            if not stored.path.exists():
                 raise BadConfig(
-                    f"cluster: a worker does not see {graph.path}; the output folder must be one that all hosts share"
+                    f"cluster: a worker does not see {stored.path}; the output folder must be one that all hosts share"
                 )
-            _graphs.clear()  # first, so that there is room
-            _graphs[key] = open_on(graph, backend)
-        return _graphs[key]
+            _here.clear()  # first, so that there is room
+            _here[key] = _open(stored, backend)
+        return _here[key]
+
+
+def _open(stored: Folder, backend: Backend) -> Graph | StoredIndex:
+    return place_index(stored, backend) if stored.manifest.step == INDEX else open_on(stored, backend)
 
 
 def _settings(config: ClusterConfig) -> dict[str, Any]:

@@ -176,6 +176,7 @@ class QueryOptions(QueriesConfig):
     output: LocalFolder
     oracle: bool = False
     backend: Choice = "auto"
+    cluster: ClusterConfig = ClusterConfig()
 
 
 class RunConfig(Model):
@@ -249,6 +250,14 @@ def load_run(path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, 
         if isinstance(content.get(name, {}), dict):
             content[name] = {**content.get(name, {}), **table}
     return run_config(str(path), **(content | changes))
+
+
+def load_cluster(path: Path) -> ClusterConfig:
+    """Read the table `[cluster]` of a run's TOML file, and nothing else of it. Raises BadConfig."""
+    table = _read_toml(path).get("cluster", {})
+    if not isinstance(table, dict):
+        raise BadConfig(f"{path}: cluster: is no table")
+    return checked(ClusterConfig, f"{path}: cluster", **_anchored(table, path.parent))
 
 
 def run_config(origin: str, **content: Any) -> RunConfig:

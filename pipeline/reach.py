@@ -9,29 +9,33 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 
 from kernels.cuda import to_host
 from kernels.graph import NO_ROW, Array
-from kernels.reachability import FILTER, POSITIVE_CUT, SAME, SEARCH, memory
+from kernels.reachability import FILTER, POSITIVE_CUT, SAME, SEARCH
 from kernels.reachability import reach as reach_rows
 from pipeline import manifest, tables
 from pipeline.answer_tables import rows_of
 from pipeline.backend import Backend, Clock, bring, choose
+from pipeline.cluster import HERE, Cluster, Place, started
 from pipeline.config import QueriesConfig, QueryOptions, checked
 from pipeline.errors import BadConfig, BadInput, Damaged, ProofFailed
 from pipeline.ingest.source import identify, locate
 from pipeline.manifest import Folder, make
-from pipeline.pairs import batches
-from pipeline.room import require_room
+from pipeline.pairs import Piece, batches, pieces
 from pipeline.stored_index import StoredIndex, find_index, index_of, open_index
 
 STEP = "reached"
+ATTEMPTS = ".files-"
 TABLE = 4  # entries a vertex, at most, of a table from ids to rows
 SAMPLE = 1_000  # pairs of a batch that the oracle looks at
 WORDS = {SAME: "same", FILTER: "filter", POSITIVE_CUT: "positive cut", SEARCH: "search"}
@@ -39,8 +43,9 @@ Unknown = Literal["error", "null"]
 
 
 def reach(
-    index: Folder, pairs: str, out: Path, unknown: Unknown = "error", oracle: bool = False, backend: Backend = "cpu"
-) -> Folder:
+    index: Folder, pairs: str, out: Path, unknown: Unknown = "error", oracle: bool = False, backend: Backend = "cpu",
+    cluster: Cluster = HERE,
+) -> Folder:  # fmt: skip
     """Answer whether a path leads from `src` to `dst`, for every row of a Parquet file.
 
     Parameters
@@ -57,12 +62,15 @@ def reach(
         Also search for 1,000 pairs of every 2^20 without the help of a label, and compare.
     backend : {"cpu", "gpu"}
         Where queries are answered. The table is the same.
+    cluster : Cluster
+        Who writes the files of the table, each a piece of work. The table is the same.
 
     Returns
     -------
     Folder
-        Table `reached`, in the order of `pairs`. Facts: `rows`, `reachable`, `unknown`, `decided` (word to rows), `seconds` (in
-        the kernel), `oracle` (null, or the number of pairs compared), `backend`.
+        Table `reached`, in the order of `pairs`; a file has the row groups of `pairs` that have no more than 4 million rows
+        together, one at the least. Facts: `rows`, `reachable`, `unknown`, `decided` (word to rows), `seconds` (in the kernel,
+        summed over files), `oracle` (null, or the number of pairs compared), `backend`.
 
     Raises
     ------
@@ -72,6 +80,8 @@ def reach(
         The oracle contradicts an answer.
     TooLarge
         The index may take more memory than is free.
+    ClusterLost
+        As `cluster.map`.
     """
     source = locate(pairs)
     if source.local is None:
@@ -79,12 +89,14 @@ def reach(
     path = source.local
 
     def write(folder: Path) -> dict[str, Any]:
-        facts = index.facts
-        needed = memory(facts["components"], facts["arcs"], facts["dimensions"], facts["method"], gpu=backend == "gpu").queries
-        require_room(f"reach: the index of {facts['vertices']:,} vertices", needed, backend)
-        queries = Queries(open_index(index, backend), pairs, unknown, open_index(index) if oracle else None, backend)
-        rows = tables.write(folder, STEP, None, map(queries.answer, batches(path, pairs)))
-        return {"rows": rows, **queries.facts}
+        found = Found()
+        with TemporaryDirectory(prefix=ATTEMPTS, dir=folder) as attempts:
+            answer = partial(_write_file, index, path, pairs, unknown, oracle, Path(attempts))
+            written = cluster.map(answer, index, backend, pieces(path, pairs, tables.ROWS_PER_FILE), one_at_a_time=True)
+            for number, (file, found_there) in enumerate(written):
+                file.rename(folder / tables.file_name(number))
+                found.add(found_there)
+        return found.facts(oracle) | {"backend": backend}
 
     asked = {"unknown": unknown, "oracle": oracle}
     return make(out, STEP, {"index": index.digest, "pairs": identify(source, None)}, asked, write)
@@ -103,9 +115,9 @@ def reach_into(index: Path, pairs: str, out: Path, **asked: Any) -> Folder:
     out = options.output
     _require_ours(out)
     _require_outside(out)
-    found = find_index(index)
-    with _without_leftovers(out):
-        return reach(found, pairs, out, options.unknown, options.oracle, choose(options.backend))
+    found, backend = find_index(index), choose(options.backend)
+    with _without_leftovers(out), started(options.cluster, backend) as cluster:
+        return reach(found, pairs, out, options.unknown, options.oracle, backend, cluster)
 
 
 def _require_ours(out: Path) -> None:
@@ -150,44 +162,85 @@ def _without_leftovers(out: Path) -> Iterator[None]:
 def _is_leftover(path: Path, name: str) -> bool:
     """Whether `path` is a hidden folder as `manifest.make` makes one for the folder `name`, and has nothing but answers."""
     ours = re.fullmatch(rf"\.{re.escape(name)}-[a-z0-9_]{{8}}", path.name) and path.is_dir() and not path.is_symlink()
-    return bool(ours) and {file.name for file in path.iterdir()} <= {tables.file_name(0), manifest.FILE}
+    return bool(ours) and all(
+        file.name == manifest.FILE or file.match(tables.FILES) or file.name.startswith(ATTEMPTS) for file in path.iterdir()
+    )
 
 
 def answer_queries(
-    queries: QueriesConfig | None, answers: Sequence[Folder], oracle: bool, work: Path, backend: Backend = "cpu"
-) -> Folder | None:
+    queries: QueriesConfig | None, answers: Sequence[Folder], oracle: bool, work: Path, backend: Backend = "cpu",
+    cluster: Cluster = HERE,
+) -> Folder | None:  # fmt: skip
     """Answer the queries that a run asks, if any, into `work / "reached"`; `answers` has that of stage reachability."""
     if queries is None:
         return None
     (index,) = (index_of(answer) for answer in answers if "index" in answer.manifest.inputs)
-    return reach(index, queries.pairs, work / STEP, queries.unknown, oracle, backend)
+    return reach(index, queries.pairs, work / STEP, queries.unknown, oracle, backend, cluster)
+
+
+@dataclass
+class Found:
+    """What was found of some pairs: counts of rows, by what decided them, and of pairs compared; seconds in the kernel."""
+
+    rows: int = 0
+    reachable: int = 0
+    unknown: int = 0
+    decided: list[int] = field(default_factory=lambda: [0] * len(WORDS))
+    compared: int = 0
+    seconds: float = 0.0
+
+    def add(self, other: Found) -> None:
+        """Count what was found of other pairs, too."""
+        self.rows += other.rows
+        self.reachable += other.reachable
+        self.unknown += other.unknown
+        self.decided = [one + more for one, more in zip(self.decided, other.decided, strict=True)]
+        self.compared += other.compared
+        self.seconds += other.seconds
+
+    def facts(self, oracle: bool) -> dict[str, Any]:
+        """What `reach` says of them."""
+        return {
+            "rows": self.rows,
+            "reachable": self.reachable,
+            "unknown": self.unknown,
+            "decided": {word: self.decided[decided] for decided, word in WORDS.items()},
+            "seconds": round(self.seconds, 6),
+            "oracle": self.compared if oracle else None,
+        }
+
+
+def _write_file(
+    index: Folder, path: Path, file: str, unknown: Unknown, oracle: bool, attempts: Path, place: Place, piece: Piece
+) -> tuple[Path, Found]:
+    """Write one file of answers under a name that no other attempt has: one thought dead may still be writing."""
+    if not path.exists():
+        raise BadConfig(f"cluster: a worker does not see {path}; pairs must lie on a file system that all hosts share")
+    plain = (place.index if place.backend == "cpu" else open_index(index)) if oracle else None
+    queries = Queries(place, file, piece.first, unknown, plain)
+    attempt = attempts / uuid4().hex
+    tables.write_file(attempt, STEP, None, map(queries.answer, batches(path, file, piece)))
+    return attempt, queries.found
 
 
 class Queries:
-    """Batches of pairs, answered one after the other; `facts` counts what was found."""
+    """Batches of pairs, answered one after the other from row `first` of a file; `found` counts."""
 
-    def __init__(self, stored: StoredIndex, file: str, unknown: Unknown, plain: StoredIndex | None, backend: Backend) -> None:
-        self._stored = stored
-        self._find = _finder(stored)
+    def __init__(self, place: Place, file: str, first: int, unknown: Unknown, plain: StoredIndex | None) -> None:
+        self._stored = place.index
+        self._find = _finder(place.index)
         self._file = file
+        self._first = first
         self._unknown = unknown
         self._plain = plain
-        self._backend = backend
-        self._clock = Clock(backend)
-        self._rows = self._reachable = self._unknowns = self._compared = 0
-        self._decided = np.zeros(len(WORDS), np.int64)
+        self._backend = place.backend
+        self._clock = Clock(place.backend)
+        self._found = Found()
 
     @property
-    def facts(self) -> dict[str, Any]:
-        """What `reach` says of all batches so far."""
-        return {
-            "reachable": self._reachable,
-            "unknown": self._unknowns,
-            "decided": {word: int(self._decided[decided]) for decided, word in WORDS.items()},
-            "seconds": round(self._clock.seconds, 6),
-            "oracle": None if self._plain is None else self._compared,
-            "backend": self._backend,
-        }
+    def found(self) -> Found:
+        """Of all batches so far."""
+        return replace(self._found, seconds=self._clock.seconds)
 
     def answer(self, pairs: pa.RecordBatch) -> pa.RecordBatch:
         """The same rows with `reachable` and `decided`. Raises as `reach`."""
@@ -196,14 +249,11 @@ class Queries:
         if self._unknown == "error" and not known.all():
             self._refuse_unknown(pairs, src, known)
         src, dst = src[known], dst[known]
-        found = self._clock.timed(reach_rows)(self._stored.index, src, dst)
-        reachable, decided = to_host(found.reachable), to_host(found.decided)
-        if self._plain:
-            self._compare(to_host(src), to_host(dst), reachable)
-        self._rows += len(pairs)
-        self._reachable += int(reachable.sum())
-        self._unknowns += len(pairs) - len(reachable)
-        self._decided += np.bincount(decided, minlength=len(WORDS))
+        answers = self._clock.timed(reach_rows)(self._stored.index, src, dst)
+        reachable, decided = to_host(answers.reachable), to_host(answers.decided)
+        compared = self._compare(to_host(src), to_host(dst), reachable) if self._plain else 0
+        counts = np.bincount(decided, minlength=len(WORDS)).tolist()
+        self._found.add(Found(len(pairs), int(reachable.sum()), len(pairs) - len(reachable), counts, compared))
         columns = [pairs["src"], pairs["dst"], *_spread(reachable, decided, to_host(known))]
         return pa.RecordBatch.from_arrays(columns, schema=tables.schema(STEP, None))
 
@@ -214,11 +264,12 @@ class Queries:
         """Raise BadInput for the first row that has an unknown vertex."""
         place = int(known.argmin())
         name = "src" if int(src[place]) == NO_ROW else "dst"
+        row = self._first + self._found.rows + place
         vertices = f"{self._stored.num_vertices:,} vertices"
-        raise BadInput(self._file, f"row {self._rows + place}: {name} {pairs[name][place]} is not in the graph ({vertices})")
+        raise BadInput(self._file, f"row {row}: {name} {pairs[name][place]} is not in the graph ({vertices})")
 
-    def _compare(self, src: Array, dst: Array, reachable: Array) -> None:
-        """Raise ProofFailed where a depth-first search that no label helps says otherwise of a sample."""
+    def _compare(self, src: Array, dst: Array, reachable: Array) -> int:
+        """Number of a sample's pairs. Raises ProofFailed where a depth-first search that no label helps says otherwise of one."""
         assert self._plain is not None
         sample = np.linspace(0, len(src) - 1, min(len(src), SAMPLE)).astype(np.int64)
         searched = reach_rows(self._plain.index, src[sample], dst[sample], "dfs").reachable
@@ -226,11 +277,21 @@ class Queries:
             place = sample[wrong.argmax()]
             ends = [int(self._plain.ids[rows[place]]) for rows in (src, dst)]
             raise ProofFailed(f"reach: whether {ends[0]} reaches {ends[1]} is not what a search says")
-        self._compared += len(sample)
+        return len(sample)
 
 
 def _finder(stored: StoredIndex) -> Callable[[Array], Array]:
-    """`rows_of` for many ids: by a table of all numbers between the least and the largest id, where it stays small."""
+    """`rows_of` for many ids: by a table of all numbers between the least and the largest id, where it stays small.
+
+    Made once an index and kept with it.
+    """
+    find: Callable[[Array], Array] | None = vars(stored).get("_finder")
+    if find is None:
+        find = vars(stored)["_finder"] = _new_finder(stored)
+    return find
+
+
+def _new_finder(stored: StoredIndex) -> Callable[[Array], Array]:
     vertices = stored.num_vertices
     ascending = stored.ids[stored.rows_by_id]
     low, high = (int(ascending[0]), int(ascending[-1])) if vertices else (0, -1)

@@ -28,5 +28,5 @@ def run(config: RunConfig) -> Folder:
         ]
         proofs = [prove(graph, answer, config.oracle, work, backend, cluster) for answer in answers]
         report = draw(name, edges, graph, answers, proofs, work, backend)
-        reached = answer_queries(config.queries, answers, config.oracle, work, backend)
+        reached = answer_queries(config.queries, answers, config.oracle, work, backend, cluster)
         return publish(config.output, name, edges, graph, answers, proofs, report, config.keep, backend, reached)

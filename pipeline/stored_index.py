@@ -116,6 +116,14 @@ def open_index(folder: Folder, backend: Backend = "cpu") -> StoredIndex:
     return StoredIndex(load("ids", ID, vertices), load("rows_by_id", row, vertices), ReachabilityIndex(condensation, labels))
 
 
+def place_index(folder: Folder, backend: Backend) -> StoredIndex:
+    """Open a stored index to answer queries with. Raises TooLarge where there may be no room for that, and as `open_index`."""
+    facts = folder.facts
+    needed = memory(facts["components"], facts["arcs"], facts["dimensions"], facts["method"], gpu=backend == "gpu").queries
+    require_room(f"reach: the index of {facts['vertices']:,} vertices", needed, backend)
+    return open_index(folder, backend)
+
+
 def index_of(answer: Folder) -> Folder:
     """The index that a table of stage `reachability` was made from, which lies beside it. Raises Damaged where another does."""
     folder = manifest.read(answer.path.with_name(STEP))

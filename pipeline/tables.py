@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 ROWS_PER_GROUP = 1_000_000
-ROWS_PER_FILE = 4_000_000  # of a table with sources: what a worker writes at a time, and writes again if it dies
+ROWS_PER_FILE = 4_000_000  # what a worker writes at a time, and writes again if it dies; whole groups
+FILES = "part-*.parquet"  # of a table
 COORDINATES = "coordinates.parquet"  # of an edge list, as the source has them; the published table is sorted
 
 
@@ -108,10 +110,19 @@ def write(folder: Path, table: str, weight: str | None, batches: Iterable[pa.Rec
 
 def write_file(path: Path, table: str, weight: str | None, batches: Iterable[pa.RecordBatch], dimensions: int = 0) -> int:
     """Write sorted batches as one Parquet file with page checksums; return the number of rows."""
+    rows = 0
+    with open_file(path, table, weight, dimensions) as file:
+        for batch in batches:
+            file.write_batch(batch, ROWS_PER_GROUP)
+            rows += batch.num_rows
+    return rows
+
+
+def open_file(path: Path, table: str, weight: str | None, dimensions: int = 0) -> pq.ParquetWriter:
+    """Open a Parquet file for sorted batches."""
     arrow = schema(table, weight, dimensions)
     words = [field.name for field in arrow if pa.types.is_string(field.type)]
-    rows = 0
-    with pq.ParquetWriter(
+    return pq.ParquetWriter(
         path,
         arrow,
         compression="zstd",
@@ -120,11 +131,45 @@ def write_file(path: Path, table: str, weight: str | None, batches: Iterable[pa.
         sorting_columns=[pq.SortingColumn(position) for position, column in enumerate(TABLES[table]) if column.key] or None,
         write_page_index=True,
         write_page_checksum=True,
-    ) as writer:
-        for batch in batches:
-            writer.write_table(pa.Table.from_batches([batch], arrow), row_group_size=ROWS_PER_GROUP)
-            rows += batch.num_rows
-    return rows
+    )
+
+
+class Files:
+    """Files of a table that one process writes one after the other, under names that no other attempt has.
+
+    Attributes
+    ----------
+    paths : list of Path
+        Of the files begun.
+    rows : int
+        Of all of them.
+    """
+
+    def __init__(self, folder: Path, table: str, weight: str | None) -> None:
+        self.paths: list[Path] = []
+        self.rows = 0
+        self._folder, self._table, self._weight = folder, table, weight
+        self._open: pq.ParquetWriter | None = None
+
+    def __enter__(self) -> Files:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._open:
+            self._open.close()
+
+    def begin(self) -> None:
+        """Begin the next file."""
+        if self._open:
+            self._open.close()
+        self.paths.append(self._folder / uuid4().hex)
+        self._open = open_file(self.paths[-1], self._table, self._weight)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append to the file begun last."""
+        assert self._open
+        self._open.write_batch(batch, ROWS_PER_GROUP)
+        self.rows += batch.num_rows
 
 
 def file_name(number: int) -> str:
@@ -133,14 +178,36 @@ def file_name(number: int) -> str:
 
 
 def by_file(sources: Sequence[int], num_vertices: int) -> list[list[int]]:
-    """The sources of each file of a `bfs` or `sssp` table: whole ones, in order, as many as fit; one file at the least."""
+    """The sources of each file of a `bfs` or `sssp` table: whole ones, in order, as many as fit; one source at the least.
+
+    One that does not fit has `files_of` files of its own.
+    """
     fit = max(1, ROWS_PER_FILE // max(1, num_vertices))
     return [list(sources[first : first + fit]) for first in range(0, len(sources), fit)] or [[]]
 
 
+def files_of(rows: int) -> int:
+    """Files that an answer of so many rows takes: one, which it may share, or several of its own."""
+    return max(1, -(-rows // ROWS_PER_FILE))
+
+
+def groups_of(rows: int) -> int:
+    """Row groups that an answer of so many rows takes: each starts one, because it is a batch of its own."""
+    return -(-rows // ROWS_PER_GROUP)
+
+
+def place_of(answer: int, rows: int, group: int) -> tuple[int, int]:
+    """The number of the file, and of the row group in it, where a row group of an answer lies, all answers having `rows` rows."""
+    if rows > ROWS_PER_FILE:
+        file, within = divmod(group, ROWS_PER_FILE // ROWS_PER_GROUP)
+        return answer * files_of(rows) + file, within
+    file, before = divmod(answer, ROWS_PER_FILE // max(1, rows))
+    return file, before * groups_of(rows) + group
+
+
 def files(folder: Path) -> list[Path]:
     """The Parquet files of a table, in its order."""
-    return sorted(folder.glob("part-*.parquet"))
+    return sorted(folder.glob(FILES))
 
 
 def read(folder: Path, **options: Any) -> pa.Table:
@@ -148,9 +215,16 @@ def read(folder: Path, **options: Any) -> pa.Table:
     return pa.concat_tables(pq.ParquetFile(path, page_checksum_verification=True).read(**options) for path in files(folder))
 
 
-def groups_of_a_source(num_vertices: int) -> int:
-    """Row groups that each source of a `bfs` or `sssp` table takes: every source starts one, because it is a batch of its own."""
-    return -(-num_vertices // ROWS_PER_GROUP)
+def read_answer(files: Sequence[Path], answer: int, rows: int, columns: Sequence[str] | None = None) -> pa.Table:
+    """Read one of the answers, of `rows` rows each and one at the least, that the files of a table hold."""
+    groups: dict[int, list[int]] = {}
+    for group in range(groups_of(rows)):
+        file, within = place_of(answer, rows, group)
+        groups.setdefault(file, []).append(within)
+    return pa.concat_tables(
+        pq.ParquetFile(files[file], page_checksum_verification=True).read_row_groups(within, columns)
+        for file, within in groups.items()
+    )
 
 
 def head(folder: Path, rows: int) -> pa.Table:

@@ -25,6 +25,12 @@ def where(place: Place, item: int) -> tuple[int, int, int]:
     return item, os.getpid(), id(place.graph)
 
 
+def where_an_index(place: Place, item: int) -> tuple[int, int, int]:
+    """The same where an index was placed."""
+    time.sleep(0.1)
+    return item, os.getpid(), id(place.index)
+
+
 def die(place: Place, item: Path) -> None:
     """Die of it, and say so."""
     with item.open("a") as file:

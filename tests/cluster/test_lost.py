@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -19,6 +18,7 @@ from pipeline.errors import BadConfig, ClusterLost
 from pipeline.stages import run_stage
 from pipeline.verify import prove
 from tests.cluster import pieces
+from tests.cluster.killer import Killer
 from tests.cluster.processes import deployed, local_workers
 from tests.flows.processes import eventually
 
@@ -27,34 +27,11 @@ MARGIN = 15.0  # the look that is under way, and the closing
 KILLS = 5
 
 
-class Killer(threading.Thread):
-    """Kill the worker that writes a file, as soon as it has opened it; again and again."""
-
-    def __init__(self, work: Path):
-        super().__init__()
-        self.work, self.killed, self.seen, self.stop = work, [], set(), False
-
-    def run(self):
-        while len(self.killed) < KILLS and not self.stop:
-            for path in sorted(set(map(str, self.work.glob(".bfs-files-*/*"))) - self.seen):
-                self.seen.add(path)
-                self._kill_writer(path)
-            time.sleep(0.005)
-
-    def _kill_writer(self, path: str):
-        for worker in local_workers():
-            with suppress(psutil.Error):
-                if path in {file.path for file in worker.open_files()}:
-                    worker.kill()
-                    self.killed.append(worker.pid)
-                    return
-
-
 def test_a_table_is_right_though_five_workers_die_of_it(grid, tmp_path):
     sources = list(range(1, 1_200_000, 100_000))
     (tmp_path / "here").mkdir()
     expected = run_stage(grid, "bfs", sources, tmp_path / "here")
-    killer = Killer(tmp_path)
+    killer = Killer(tmp_path, ".bfs-files-*/*", KILLS)
     config = ClusterConfig(scheduler="local", workers=2, lost_workers=KILLS)
     with started(config, "cpu") as cluster:
         killer.start()

@@ -1,0 +1,36 @@
+"""Who kills workers in the middle of their work."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from tests.cluster.processes import local_workers
+
+
+class Killer(threading.Thread):
+    """Kill the worker that writes one of the `files` (a pattern) below `work`, as soon as it has opened it; so many `times`."""
+
+    def __init__(self, work: Path, files: str, times: int):
+        super().__init__()
+        self.work, self.files, self.times = work, files, times
+        self.killed, self.seen, self.stop = [], set(), False
+
+    def run(self):
+        while len(self.killed) < self.times and not self.stop:
+            for path in sorted(set(map(str, self.work.glob(self.files))) - self.seen):
+                self.seen.add(path)
+                self._kill_writer(path)
+            time.sleep(0.005)
+
+    def _kill_writer(self, path: str):
+        for worker in local_workers():
+            with suppress(psutil.Error):
+                if path in {file.path for file in worker.open_files()}:
+                    worker.kill()
+                    self.killed.append(worker.pid)
+                    return

@@ -1,0 +1,140 @@
+"""Batches of queries on workers: the same bytes as without, in the file's order, though workers die of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline import tables
+from pipeline.cluster import HERE, started
+from pipeline.cluster_config import ClusterConfig
+from pipeline.config import GraphConfig, LayoutConfig, ReachabilityConfig, RunConfig
+from pipeline.errors import BadConfig, BadInput
+from pipeline.ingest import ingest
+from pipeline.layout import lay_out
+from pipeline.manifest import Folder, check
+from pipeline.reach import reach, reach_into
+from pipeline.run import run
+from pipeline.stored_index import build_index
+from tests.cluster import pieces
+from tests.cluster.killer import Killer
+from tests.cluster.processes import local_workers
+from tests.flows.processes import ROOT
+
+GRAPHMILL = str(Path(sys.executable).parent / "graphmill")
+LOCAL = ClusterConfig(scheduler="local", workers=2)
+ROWS, PER_FILE, FILES = 70_000, 10_000, 7
+KILLS = 3
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with started(LOCAL, "cpu") as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory) -> Folder:
+    """A layered graph, of whose queries some take a search."""
+    work = tmp_path_factory.mktemp("layers")
+    src = np.repeat(np.arange(11 * 500), 3)
+    dst = (src // 500 + 1) * 500 + np.random.default_rng(1).integers(0, 500, len(src))
+    pq.write_table(pa.table({"src": src, "dst": dst}), work / "layers.parquet")
+    edges = ingest(GraphConfig(source=str(work / "layers.parquet"), directed=True), work)
+    return build_index(lay_out(edges, LayoutConfig(), work), ReachabilityConfig(), work)
+
+
+def write_pairs(path: Path, rows: int = ROWS, group: int = PER_FILE // 2, unknown: int | None = None) -> str:
+    src, dst = np.random.default_rng(2).integers(0, 5500, (2, rows))
+    if unknown is not None:
+        dst[unknown] = 99_999
+    pq.write_table(pa.table({"src": src, "dst": dst}), path, row_group_size=group)
+    return str(path)
+
+
+@pytest.fixture
+def small_files(monkeypatch) -> None:
+    monkeypatch.setattr(tables, "ROWS_PER_FILE", PER_FILE)
+
+
+def test_answers_are_the_same_with_and_without(index, cluster, small_files, tmp_path):
+    pairs = write_pairs(tmp_path / "pairs.parquet")
+    there = reach(index, pairs, tmp_path / "there", oracle=True, cluster=cluster)
+    here = reach(index, pairs, tmp_path / "here", oracle=True, cluster=HERE)
+    assert there.manifest.files == here.manifest.files
+    assert len(tables.files(there.path)) == FILES
+    check(there)
+    timeless = [{name: fact for name, fact in folder.facts.items() if name != "seconds"} for folder in (there, here)]
+    assert timeless[0] == timeless[1]
+    assert there.facts["oracle"] == FILES * 1000 and there.facts["rows"] == ROWS
+    assert there.facts["decided"]["search"] > 0
+    found, asked = tables.read(there.path), pq.read_table(pairs)
+    assert found.select(["src", "dst"]).equals(asked.cast(found.select(["src", "dst"]).schema))
+    one_file = reach(index, write_pairs(tmp_path / "one.parquet", group=ROWS), tmp_path / "one", cluster=cluster)
+    assert len(tables.files(one_file.path)) == 1
+    assert tables.read(one_file.path).equals(found)
+
+
+def test_no_pair_at_all(index, cluster, tmp_path):
+    answers = reach(index, write_pairs(tmp_path / "none.parquet", 0), tmp_path / "out", cluster=cluster)
+    assert answers.facts["rows"] == 0 and len(tables.files(answers.path)) == 1
+
+
+def test_the_index_is_placed_once_a_worker(index, cluster):
+    found = list(cluster.map(pieces.where_an_index, index, "cpu", range(20), one_at_a_time=True))
+    assert [item for item, _, _ in found] == list(range(20))
+    assert {process for _, process, _ in found} == {worker.pid for worker in local_workers()}
+    assert len({(process, placed) for _, process, placed in found}) == 2
+
+
+def test_the_row_of_an_unknown_vertex_counts_from_the_first_file(index, cluster, small_files, tmp_path):
+    pairs = write_pairs(tmp_path / "pairs.parquet", unknown=43_210)
+    with pytest.raises(BadInput, match=r"pairs\.parquet: row 43210: dst 99999 is not in the graph"):
+        reach(index, pairs, tmp_path / "out", cluster=cluster)
+    assert list(tmp_path.iterdir()) == [tmp_path / "pairs.parquet"]
+    answers = reach(index, pairs, tmp_path / "out", "null", cluster=cluster)
+    assert tables.read(answers.path)["reachable"].null_count == answers.facts["unknown"] == 1
+
+
+def test_answers_are_right_though_workers_die_of_them(index, small_files, tmp_path):
+    pairs = write_pairs(tmp_path / "pairs.parquet", 4_000_000, 200_000)
+    (tmp_path / "there").mkdir()
+    killer = Killer(tmp_path / "there", ".out-*/.files-*/*", KILLS)
+    with started(ClusterConfig(scheduler="local", workers=2, lost_workers=KILLS), "cpu") as cluster:
+        killer.start()
+        try:
+            found = reach(index, pairs, tmp_path / "there" / "out", cluster=cluster)
+        finally:
+            killer.stop = True
+            killer.join()
+    assert len(killer.killed) == KILLS
+    assert found.manifest.files == reach(index, pairs, tmp_path / "here").manifest.files
+    assert [path.name for path in found.path.glob(".*")] == []
+
+
+def test_a_run_and_the_command_answer_on_workers(small_files, tmp_path):
+    votes = np.loadtxt(ROOT / "data" / "wiki-Vote.txt.gz", np.int64)
+    pq.write_table(pa.table({"src": votes[:, 1], "dst": votes[:, 0]}), tmp_path / "pairs.parquet", row_group_size=50_000)
+    pairs = str(tmp_path / "pairs.parquet")
+    asked = {"graph": GraphConfig(source=str(ROOT / "data" / "wiki-Vote.txt.gz")), "stages": ["reachability"]}
+    published = run(RunConfig(**asked, output=tmp_path / "out", queries={"pairs": pairs}, cluster=LOCAL))
+    assert len(tables.files(published.path / "reached")) == 3
+    alone = reach_into(tmp_path / "out", pairs, tmp_path / "alone")
+    assert [path.read_bytes() for path in tables.files(alone.path)] == [
+        path.read_bytes() for path in tables.files(published.path / "reached")
+    ]
+    (tmp_path / "run.toml").write_text('[cluster]\nscheduler = "local"\nworkers = 1\n')
+    command = [GRAPHMILL, "reach", tmp_path / "out", pairs, "--out", tmp_path / "told", "--cluster", tmp_path / "run.toml"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "cluster: 1 workers" in done.stderr
+    assert done.stdout.split()[-1] == str(tmp_path / "told" / "part-00000.parquet")
+    assert tables.read(tmp_path / "told").equals(tables.read(alone.path))
+    with pytest.raises(BadConfig, match="cluster"):
+        reach_into(tmp_path / "out", pairs, tmp_path / "more", cluster={"scheduler": "tcp://10.0.0.5:8786"})
