@@ -10,7 +10,7 @@ from pipeline.cluster import started
 from pipeline.config import Choice
 from pipeline.errors import BadConfig
 from pipeline.manifest import Folder
-from pipeline.stages import require_sources
+from pipeline.sources import require_sources
 from pipeline.workspace import workspace
 
 

@@ -9,7 +9,7 @@ from pipeline.backend import choose
 from pipeline.cluster import started
 from pipeline.config import Choice
 from pipeline.manifest import Folder
-from pipeline.stages import require_sources
+from pipeline.sources import require_sources
 from pipeline.workspace import workspace
 
 

@@ -1,11 +1,12 @@
 """From an answer, whose arrays speak of rows, to its table, which speaks of external ids, and back, for each form of answer.
 
-Rows and ids are translated where the graph's arrays are; a table is in this machine's memory.
+What a column holds is said once, whoever has the answer: one worker, or ranks that each have their own rows' part of it
+(`pipeline.shard_tables`). Rows and ids are translated where the graph's arrays are; a table is in this machine's memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,26 +15,11 @@ import pyarrow as pa
 
 from kernels.answers import Components, Forest, Paths, Ranks, ReachabilityIndex
 from kernels.cuda import to_host
-from kernels.graph import ID, NO_ROW, UNREACHED, Array, Graph
+from kernels.graph import ID, NO_ROW, Array, Csr, Graph
 from pipeline.errors import ProofFailed
 from pipeline.stored_index import StoredIndex
 
-
-@dataclass(frozen=True)
-class Form:
-    """How the answers of some stages lie in a table.
-
-    Attributes
-    ----------
-    batch : callable
-        `batch(graph, answer, schema)`: the answer as the rows of its table, sorted.
-    read : callable
-        `read(graph, table)`: the answer that such rows hold. Raises ProofFailed where they hold none. A table of form LABELS has
-        a part of its answer alone, so it takes the stored index too, and returns that: `read(graph, table, index)`.
-    """
-
-    batch: Callable[[Any, Any, pa.Schema], pa.RecordBatch]
-    read: Callable[..., Any]
+NO_ID = -1  # in a column of external ids, or of distances: null
 
 
 class Ids(Protocol):
@@ -52,6 +38,87 @@ class Ids(Protocol):
         """Number of vertices."""
 
 
+class Vertices(Protocol):
+    """Own rows, n of the graph's V, whose part of an answer is at hand. Over ranks all methods are collective."""
+
+    @property
+    def ids(self) -> Array:
+        """External id of each own row, int64 [n]."""
+
+    @property
+    def first_row(self) -> int:
+        """The first own row."""
+
+    @property
+    def weight(self) -> np.dtype[Any]:
+        """Type of the weights; int64 where there are none."""
+
+    def ids_of(self, rows: Array) -> Array:
+        """External ids of rows of the whole graph; NO_ID for NO_ROW."""
+
+    def rows_of(self, ids: Array) -> Array:
+        """Rows of external ids, NO_ROW for NO_ID. Raises ProofFailed for one that the graph does not have."""
+
+    def labelled(self, rows: Array, labels: Array) -> Array:
+        """Labels of the own rows, index width [n]: those given to them, by whomever; a row that nobody labels is its own."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the answers of some stages lie in a table.
+
+    Attributes
+    ----------
+    columns : callable
+        `columns(vertices, answer)`: the columns of the table, negative where there is a null.
+    answer : callable
+        `answer(vertices, columns, source)`: the answer, from an external id or None, that such columns hold. Raises ProofFailed
+        where they hold none. Form LABELS has another: `read_labels`.
+    of_vertices : bool
+        Whether a row of the table is a vertex; columns then are in the order of the rows. Else they are in the table's order.
+    """
+
+    columns: Callable[[Vertices, Any], list[Array]]
+    answer: Callable[[Vertices, Sequence[Array], int | None], Any]
+    of_vertices: bool = True
+
+    def batch(self, graph: Ids, answer: Any, schema: pa.Schema) -> pa.RecordBatch:
+        """The answer of a whole graph as the rows of its table, sorted."""
+        columns = self.columns(Whole(graph), answer)
+        if self.of_vertices:
+            columns = [column[graph.rows_by_id] for column in columns]
+        return as_batch(columns, schema)
+
+    def read(self, graph: Graph, table: pa.Table, source: int | None = None) -> Any:
+        """The answer of a whole graph that the rows of a table hold, as `answer`."""
+        columns = [np.asarray(column, like=graph.ids) for column in as_arrays(table)]
+        if self.of_vertices:
+            if not np.array_equal(columns[table.schema.get_field_index("vertex")], graph.ids[graph.rows_by_id]):
+                raise ProofFailed("the vertex column is not the graph's vertices, each once, ascending")
+            columns = [_by_row(graph, column) for column in columns]
+        return self.answer(Whole(graph, weight_type(graph.out)), columns, source)
+
+
+def as_batch(columns: Sequence[Array], schema: pa.Schema) -> pa.RecordBatch:
+    """Columns as the rows of a table; where nulls may be, a negative value is one."""
+    arrays = []
+    for field, column in zip(schema, map(to_host, columns), strict=True):
+        mask = column < 0 if field.nullable else None
+        arrays.append(pa.array(column.astype(field.type.to_pandas_dtype(), copy=False), field.type, mask=mask))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def as_arrays(table: pa.Table) -> list[Array]:
+    """Columns of a table, -1 where there is a null. Raises ProofFailed where one that may have nulls has a negative value."""
+    arrays = []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        array = column.fill_null(pa.scalar(NO_ID, field.type)).to_numpy() if field.nullable else column.to_numpy()
+        if field.nullable and int(np.count_nonzero(array < 0)) != column.null_count:
+            raise ProofFailed(f"column {field.name} has a negative value")
+        arrays.append(array)
+    return arrays
+
+
 def rows_of(graph: Ids, ids: Array) -> Array:
     """Rows of external ids (int64), where the graph's arrays are; NO_ROW for one that the graph does not have."""
     ids = np.asarray(ids, like=graph.ids)
@@ -63,125 +130,128 @@ def rows_of(graph: Ids, ids: Array) -> Array:
     return rows
 
 
-def _path_batch(graph: Graph, paths: Paths, schema: pa.Schema) -> pa.RecordBatch:
-    distance = to_host(paths.distance[graph.rows_by_id])
-    predecessor = paths.predecessor[graph.rows_by_id]
-    columns = [
-        pa.array(np.full(graph.num_vertices, int(graph.ids[paths.source]), ID)),
-        _column(graph.ids[graph.rows_by_id]),
-        pa.array(distance, mask=distance == UNREACHED),
-        pa.array(to_host(graph.ids[predecessor]), mask=to_host(predecessor == NO_ROW)),
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+def require_known(ids: Array, rows: Array) -> None:
+    """Raise ProofFailed where a row is NO_ROW though its id is not NO_ID."""
+    for wrong in ids[(rows == NO_ROW) & (ids != NO_ID)][:1]:
+        raise ProofFailed(f"vertex {wrong} is not in the graph")
 
 
-def _read_paths(graph: Graph, table: pa.Table) -> Paths:
-    _require_vertices(graph, table)
-    source = table["source"][0].as_py()
-    distance, predecessor = table["distance"], table["predecessor"]
-    length = _array(graph, distance.fill_null(pa.scalar(UNREACHED, distance.type)))
-    if int((length < 0).sum()) != distance.null_count:
-        raise ProofFailed(f"source {source}: a distance is negative")
-    before = np.full_like(graph.rows_by_id, NO_ROW)
-    before[_array(graph, predecessor.is_valid())] = _existing_rows(graph, predecessor.drop_null())
-    (row,) = _existing_rows(graph, table["source"][:1]).tolist()
-    return Paths(row, _by_row(graph, length), _by_row(graph, before))
+class Whole:
+    """All vertices, on one worker; see `Vertices`."""
+
+    first_row = 0
+
+    def __init__(self, graph: Ids, weight: np.dtype[Any] = ID) -> None:
+        self._graph = graph
+        self.ids, self.weight = graph.ids, weight
+
+    def ids_of(self, rows: Array) -> Array:
+        """See `Vertices.ids_of`."""
+        return np.where(rows == NO_ROW, NO_ID, self.ids[rows])
+
+    def rows_of(self, ids: Array) -> Array:
+        """See `Vertices.rows_of`."""
+        rows = rows_of(self._graph, ids)
+        require_known(ids, rows)
+        return rows
+
+    def labelled(self, rows: Array, labels: Array) -> Array:
+        """See `Vertices.labelled`."""
+        rows_by_id = self._graph.rows_by_id
+        own = np.arange(len(rows_by_id), dtype=rows_by_id.dtype, like=rows_by_id)
+        own[rows] = labels
+        require_one_label(own[rows], labels)
+        return own
 
 
-def _forest_batch(graph: Graph, forest: Forest, schema: pa.Schema) -> pa.RecordBatch:
-    weights = forest.weights.astype(schema.field("weight").type.to_pandas_dtype(), copy=False)
-    columns = [graph.ids[forest.src], graph.ids[forest.dst], weights, graph.ids[forest.labels[forest.src]]]
-    return pa.RecordBatch.from_arrays([_column(column) for column in columns], schema=schema)
+def weight_type(csr: Csr) -> np.dtype[Any]:
+    """Type of the weights of arcs; int64 where there are none."""
+    stored: np.dtype[Any] = ID if csr.weights is None else csr.weights.dtype
+    return stored
 
 
-def _read_forest(graph: Graph, table: pa.Table) -> Forest:
-    src, dst, tree = (_existing_rows(graph, table[column]) for column in ("src", "dst", "labels"))
-    weights = _array(graph, table["weight"])
-    stored = np.dtype(np.int64) if graph.out.weights is None else graph.out.weights.dtype
-    labels = np.arange(graph.num_vertices, dtype=graph.rows_by_id.dtype, like=graph.ids)
-    labels[src] = tree
-    labels[dst] = tree
-    if not (labels[src] == tree).all() or not (labels[dst] == tree).all():
+def require_one_label(found: Array, given: Array) -> None:
+    """Raise ProofFailed unless everybody gave a row the same label."""
+    if not (found == given).all():
         raise ProofFailed("mst: the edges of a tree have different labels")
-    narrowed = weights.astype(stored)
-    if not (narrowed == weights).all():
+
+
+def _path_columns(vertices: Vertices, paths: Paths) -> list[Array]:
+    (source,) = vertices.ids_of(np.array([paths.source], like=vertices.ids)).tolist()
+    return [np.full_like(vertices.ids, source), vertices.ids, paths.distance, vertices.ids_of(paths.predecessor)]
+
+
+def _paths(vertices: Vertices, columns: Sequence[Array], source: int | None) -> Paths:
+    asked, _, distance, predecessor = columns
+    if not (asked == source).all():
+        raise ProofFailed(f"source {source}: rows of another source among its own")
+    rows = vertices.rows_of(np.concatenate([np.full_like(asked, source, shape=1), predecessor]))
+    return Paths(int(rows[0]), distance, rows[1:])
+
+
+def _forest_columns(vertices: Vertices, forest: Forest) -> list[Array]:
+    labels = forest.labels[forest.src - vertices.first_row]
+    return [vertices.ids_of(forest.src), vertices.ids_of(forest.dst), forest.weights, vertices.ids_of(labels)]
+
+
+def _forest(vertices: Vertices, columns: Sequence[Array], _: int | None) -> Forest:
+    src, dst, given, tree = columns
+    weights = given.astype(vertices.weight)
+    if not (weights == given).all():
         raise ProofFailed("mst: a weight is not the graph's")
-    return Forest(src, dst, narrowed, labels)
+    src, dst, tree = (vertices.rows_of(ends) for ends in (src, dst, tree))
+    return Forest(src, dst, weights, vertices.labelled(np.concatenate([src, dst]), np.concatenate([tree, tree])))
 
 
-def _component_batch(graph: Graph, components: Components, schema: pa.Schema) -> pa.RecordBatch:
-    columns = [graph.ids[graph.rows_by_id], graph.ids[components.labels[graph.rows_by_id]]]
-    return pa.RecordBatch.from_arrays([_column(column) for column in columns], schema=schema)
+def _component_columns(vertices: Vertices, components: Components) -> list[Array]:
+    return [vertices.ids, vertices.ids_of(components.labels)]
 
 
-def _read_components(graph: Graph, table: pa.Table) -> Components:
-    _require_vertices(graph, table)
-    return Components(_by_row(graph, _existing_rows(graph, table["labels"])))
+def _components(vertices: Vertices, columns: Sequence[Array], _: int | None) -> Components:
+    return Components(vertices.rows_of(columns[1]))
 
 
-def _rank_batch(graph: Graph, ranks: Ranks, schema: pa.Schema) -> pa.RecordBatch:
-    columns = [graph.ids[graph.rows_by_id], ranks.ranks[graph.rows_by_id]]
-    return pa.RecordBatch.from_arrays([_column(column) for column in columns], schema=schema)
+def _rank_columns(vertices: Vertices, ranks: Ranks) -> list[Array]:
+    return [vertices.ids, ranks.ranks]
 
 
-def _read_ranks(graph: Graph, table: pa.Table) -> Array:
-    """The ranks alone, float64 [V]: a table does not say how they were found."""
-    _require_vertices(graph, table)
-    return _by_row(graph, _array(graph, table["pagerank"]))
+def _ranks(_: Vertices, columns: Sequence[Array], __: int | None) -> Array:
+    """The ranks alone, float64 [n]: a table does not say how they were found."""
+    return columns[1]
 
 
-def _label_batch(graph: Ids, index: ReachabilityIndex, schema: pa.Schema) -> pa.RecordBatch:
-    node = index.condensation.node[graph.rows_by_id]
-    labels = index.labels
-    columns = [graph.ids[graph.rows_by_id], graph.ids[index.condensation.names[node]], labels.level[node]]
+def _label_columns(vertices: Vertices, index: ReachabilityIndex) -> list[Array]:
+    node, labels = index.condensation.node, index.labels
+    columns = [vertices.ids, vertices.ids_of(index.condensation.names)[node], labels.level[node]]
     for low, post in zip(labels.low, labels.post, strict=True):
         columns += [low[node], post[node]]
-    arrays = [pa.array(to_host(column), field.type) for column, field in zip(columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return columns
 
 
-def _read_labels(graph: Graph, table: pa.Table, stored: StoredIndex) -> ReachabilityIndex:
+def _no_labels(*_: Any) -> ReachabilityIndex:
+    raise NotImplementedError("a table of labels has a part of its answer alone: read_labels")
+
+
+def read_labels(graph: Graph, table: pa.Table, stored: StoredIndex) -> ReachabilityIndex:
+    """The index that a table of form LABELS shows a part of. Raises ProofFailed where it shows another."""
     if not (np.array_equal(stored.ids, graph.ids) and np.array_equal(stored.rows_by_id, graph.rows_by_id)):
         raise ProofFailed("reachability: the vertices of the index are not the graph's")
-    shown = pa.Table.from_batches([_label_batch(graph, stored.index, table.schema)])
+    shown = pa.Table.from_batches([LABELS.batch(graph, stored.index, table.schema)])
     for column in table.schema.names:
         if not shown[column].equals(table[column]):
             raise ProofFailed(f"reachability: column {column} is not what the index has")
     return stored.index
 
 
-PATHS = Form(_path_batch, _read_paths)
-FOREST = Form(_forest_batch, _read_forest)
-COMPONENTS = Form(_component_batch, _read_components)
-RANKS = Form(_rank_batch, _read_ranks)
-LABELS = Form(_label_batch, _read_labels)
+PATHS = Form(_path_columns, _paths)
+FOREST = Form(_forest_columns, _forest, of_vertices=False)
+COMPONENTS = Form(_component_columns, _components)
+RANKS = Form(_rank_columns, _ranks)
+LABELS = Form(_label_columns, _no_labels)
 
 
-def _require_vertices(graph: Graph, table: pa.Table) -> None:
-    if not np.array_equal(_array(graph, table["vertex"]), graph.ids[graph.rows_by_id]):
-        raise ProofFailed("the vertex column is not the graph's vertices, each once, ascending")
-
-
-def _existing_rows(graph: Graph, column: pa.ChunkedArray) -> Array:
-    """Rows of a column of external ids. Raises ProofFailed for one that the graph does not have."""
-    ids = _array(graph, column)
-    rows = rows_of(graph, ids)
-    for wrong in ids[rows == NO_ROW][:1]:
-        raise ProofFailed(f"vertex {wrong} is not in the graph")
-    return rows
-
-
-def _by_row(graph: Graph, ascending: Array) -> Array:
+def _by_row(graph: Ids, ascending: Array) -> Array:
     """Put values that stand in the order of external ids into row order."""
     values = np.empty_like(ascending)
     values[graph.rows_by_id] = ascending
     return values
-
-
-def _column(array: Array) -> pa.Array:
-    return pa.array(to_host(array))
-
-
-def _array(graph: Graph, column: pa.ChunkedArray) -> Array:
-    """A column without nulls, where the graph's arrays are."""
-    return np.asarray(column.to_numpy(), like=graph.ids)

@@ -11,7 +11,8 @@ from pipeline.manifest import Folder
 from pipeline.publish import publish
 from pipeline.reach import answer_queries
 from pipeline.report import draw
-from pipeline.stages import require_sources, run_stage
+from pipeline.sources import require_sources
+from pipeline.stages import run_stage
 from pipeline.verify import prove
 from pipeline.workspace import workspace
 

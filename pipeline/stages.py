@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from pathlib import Path
 from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 
-from kernels.graph import ID, NO_ROW, Graph
+from kernels.graph import ID
 from pipeline import tables
 from pipeline.answer_tables import COMPONENTS, FOREST, LABELS, PATHS, RANKS, Form, rows_of
 from pipeline.backend import Backend, Clock
 from pipeline.cluster import HERE, Cluster, Place, map_in_order
 from pipeline.config import ReachabilityConfig, StageName
-from pipeline.errors import BadInput, BadSource
+from pipeline.errors import BadInput
 from pipeline.manifest import Folder, make
-from pipeline.stored_graph import open_graph
+from pipeline.sources import default_source, require_sources
 from pipeline.stored_index import build_index, open_index
 
 
@@ -123,28 +123,29 @@ def run_stage(
         facts: dict[str, Any] = {"backend": backend, "weight": graph.facts["weight"], "rows": 0, "seconds": 0.0}
         pieces: list[list[int]] = [[]]
         if described.has_sources:
-            facts["sources"] = _existing(open_graph(graph), asked["sources"])
+            facts["sources"] = _existing(graph, asked["sources"])
             pieces = tables.by_file(facts["sources"], graph.facts["vertices"])
-        with TemporaryDirectory(prefix=f".{stage}-files-", dir=work) as attempts:
-            written = cluster.map(partial(_write_file, graph, stage, Path(attempts)), graph, backend, pieces)
-            for number, file in enumerate(written):
-                file.path.rename(folder / tables.file_name(number))
-                facts["rows"] += file.rows
-                facts["seconds"] = round(facts["seconds"] + file.seconds, 6)
+        with TemporaryDirectory(prefix=f".{stage}-files-", dir=work, ignore_cleanup_errors=True) as attempts:
+            number = count()
+            for written in cluster.map(partial(_write_files, graph, stage, Path(attempts)), graph, backend, pieces):
+                for path in written.paths:
+                    path.rename(folder / tables.file_name(next(number)))
+                facts["rows"] += written.rows
+                facts["seconds"] = round(facts["seconds"] + written.seconds, 6)
         return facts
 
     return make(work / stage, stage, {"graph": graph.digest}, asked, write)
 
 
 @dataclass(frozen=True)
-class _File:
-    path: Path
+class _Written:
+    paths: list[Path]
     rows: int
     seconds: float
 
 
-def _write_file(graph: Folder, stage: StageName, attempts: Path, place: Place, sources: list[int]) -> _File:
-    """Write one file of a table under a name that no other attempt has: one thought dead may still be writing."""
+def _write_files(graph: Folder, stage: StageName, attempts: Path, place: Place, sources: list[int]) -> _Written:
+    """Write the files of whole answers under names that no other attempt has: one thought dead may still be writing."""
     described, weight = BY_NAME[stage], graph.facts["weight"]
     clock = Clock(place.backend)
     solve = clock.timed(resolve_name(described.kernel))
@@ -157,12 +158,17 @@ def _write_file(graph: Folder, stage: StageName, attempts: Path, place: Place, s
         batches = map_in_order(batch, rows_of(place.graph, np.array(sources, ID)).tolist(), place.threads)
     else:
         batches = iter([batch()])
-    path = attempts / uuid4().hex
     try:
-        rows = tables.write_file(path, stage, weight, batches)
+        with tables.Files(attempts, stage, weight) as files:
+            files.begin()
+            for answer in batches:
+                files.write(answer[: tables.ROWS_PER_FILE])
+                for first in range(tables.ROWS_PER_FILE, len(answer), tables.ROWS_PER_FILE):
+                    files.begin()
+                    files.write(answer[first : first + tables.ROWS_PER_FILE])
     except OverflowError as error:
         raise BadInput(graph.path, f"{stage}: {error}") from error
-    return _File(path, rows, clock.seconds)
+    return _Written(files.paths, files.rows, clock.seconds)
 
 
 def _run_indexed(graph: Folder, stage: StageName, index: Folder, work: Path) -> Folder:
@@ -180,24 +186,8 @@ def _run_indexed(graph: Folder, stage: StageName, index: Folder, work: Path) -> 
     return make(work / stage, stage, {"graph": graph.digest, "index": index.digest}, {}, write)
 
 
-def require_sources(graph: Folder, sources: Sequence[int]) -> None:
-    """Raise BadSource for a source that the graph does not have, whether or not a stage asks for it."""
-    if sources:
-        _existing(open_graph(graph), sources)
-
-
-def default_source(graph: Graph) -> int:
-    """External id of the vertex of highest out-degree, the smallest id among equals."""
-    degrees = np.diff(graph.out.offsets)[graph.rows_by_id]
-    return int(graph.ids[graph.rows_by_id[int(degrees.argmax())]])
-
-
-def _existing(graph: Graph, sources: Sequence[int]) -> list[int]:
-    if not sources:
-        return [default_source(graph)] if graph.num_vertices else []
-    absent = rows_of(graph, np.array(sources, ID)) == NO_ROW
-    if absent.any():
-        known = f"ids {graph.ids[graph.rows_by_id[0]]}..{graph.ids[graph.rows_by_id[-1]]}" if graph.num_vertices else "no vertex"
-        source = sources[int(absent.argmax())]
-        raise BadSource(f"source {source} is not in the graph ({graph.num_vertices} vertices, {known})")
-    return list(sources)
+def _existing(graph: Folder, sources: Sequence[int]) -> list[int]:
+    """The sources, or the default one where none is given. Raises BadSource."""
+    require_sources(graph, sources)
+    default = None if sources else default_source(graph)
+    return list(sources) if default is None else [default]

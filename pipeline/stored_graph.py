@@ -70,12 +70,24 @@ def open_graph(folder: Folder) -> Graph:
     Damaged
         A file is missing, or has another type or length than the manifest says.
     """
-    ids, _, _ = _open_vertices(folder)
-    rows_by_id = load_array(folder.path / ROWS_BY_ID, index_dtype(len(ids)), len(ids))
+    ids, rows_by_id, _, _ = open_vertices(folder)
     opened = [open_shard(folder, number) for number in range(len(shard_rows(folder)))]
     out = _joined([shard.out.csr for shard in opened])
     into = out if folder.facts["symmetric"] else _joined([shard.into.csr for shard in opened])
     return Graph(ids, rows_by_id, out, into)
+
+
+def open_vertices(folder: Folder) -> tuple[Array, Array, Array, Array]:
+    """Open ids, rows by id, out-degrees and in-degrees by memory map. Raises Damaged as `open_graph`."""
+    path, num_vertices = folder.path / VERTICES, folder.facts["vertices"]
+    try:
+        batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
+        if batch.schema != _SCHEMA or batch.num_rows != num_vertices:
+            raise Damaged(f"{path}: {batch.num_rows} rows of {batch.schema.names}, the manifest says {num_vertices}")
+        ids, out_degrees, in_degrees = (column.to_numpy(zero_copy_only=True) for column in batch.columns)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise Damaged(f"{path}: {error}") from None
+    return ids, load_array(folder.path / ROWS_BY_ID, index_dtype(num_vertices), num_vertices), out_degrees, in_degrees
 
 
 def open_shard(folder: Folder, number: int) -> Shard:
@@ -109,7 +121,7 @@ def validate(folder: Folder) -> None:
     _or_damaged(folder.path, graph.validate)
     if not is_transpose(graph.out, graph.into, graph.rows_by_id):
         raise Damaged(f"{folder.path}: the in-arcs are not the out-arcs from their other ends")
-    for degrees, csr in zip(_open_vertices(folder)[1:], (graph.out, graph.into), strict=True):
+    for degrees, csr in zip(open_vertices(folder)[2:], (graph.out, graph.into), strict=True):
         if not np.array_equal(degrees, np.diff(csr.offsets)):
             raise Damaged(f"{folder.path / VERTICES}: a degree differs from its row's arcs")
     for number in range(len(shard_rows(folder))):
@@ -127,18 +139,6 @@ def _arrays_of(rows: VectCsr) -> dict[str, Array | None]:
         "segment-indices": rows.segment_indices,
         "segment-weights": rows.segment_weights,
     }
-
-
-def _open_vertices(folder: Folder) -> tuple[Array, Array, Array]:
-    path = folder.path / VERTICES
-    try:
-        batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
-        if batch.schema != _SCHEMA or batch.num_rows != folder.facts["vertices"]:
-            raise Damaged(f"{path}: {batch.num_rows} rows of {batch.schema.names}, the manifest says {folder.facts['vertices']}")
-        ids, out_degrees, in_degrees = (column.to_numpy(zero_copy_only=True) for column in batch.columns)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise Damaged(f"{path}: {error}") from None
-    return ids, out_degrees, in_degrees
 
 
 def _open_rows(folder: Folder, number: int, direction: str, rows: range) -> VectCsr:

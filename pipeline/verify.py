@@ -12,13 +12,12 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.answers import Certificate
 from kernels.graph import Graph
 from pipeline import tables
-from pipeline.answer_tables import Form
+from pipeline.answer_tables import Form, read_labels
 from pipeline.backend import Backend
 from pipeline.cluster import HERE, Cluster, Place, map_in_order
 from pipeline.config import StageName
@@ -88,26 +87,29 @@ def _require(
     """Rules by which `prove(graph, answer)` holds for every answer of a table, and seconds. Raises ProofFailed."""
     started = time.perf_counter()
     rules: tuple[str, ...] = ()
-    for found in cluster.map(partial(_prove_file, answer, prove), graph, backend, _files(graph, answer)):
+    for found in cluster.map(partial(_prove_files, answer, prove), graph, backend, _files(graph, answer)):
         rules = found or rules
     return list(rules), round(time.perf_counter() - started, 6)
 
 
-def _files(graph: Folder, answer: Folder) -> list[tuple[Path, list[int]]]:
-    """Files of a table, and the sources that each is to have; none where there is but one answer. Raises ProofFailed."""
+def _files(graph: Folder, answer: Folder) -> list[tuple[list[Path], list[int]]]:
+    """Files of a table that hold whole answers, and the sources that each is to have; none where there is but one answer.
+
+    Raises ProofFailed.
+    """
     found = tables.files(answer.path)
-    pieces: list[list[int]] = [[]]
-    if "sources" in answer.facts:
-        pieces = tables.by_file(answer.facts["sources"], graph.facts["vertices"])
-    if len(found) != len(pieces):
-        raise ProofFailed(f"{answer.path}: {len(found)} files, where {len(pieces)} are due")
-    return list(zip(found, pieces, strict=True))
+    if "sources" not in answer.facts:
+        return [(found, [])]
+    pieces, of_each = tables.by_file(answer.facts["sources"], graph.facts["vertices"]), tables.files_of(graph.facts["vertices"])
+    if len(found) != len(pieces) * of_each:
+        raise ProofFailed(f"{answer.path}: {len(found)} files, where {len(pieces) * of_each} are due")
+    return [(found[number * of_each : (number + 1) * of_each], piece) for number, piece in enumerate(pieces)]
 
 
-def _prove_file(
-    answer: Folder, prove: Callable[..., Certificate], place: Place, piece: tuple[Path, list[int]]
+def _prove_files(
+    answer: Folder, prove: Callable[..., Certificate], place: Place, piece: tuple[list[Path], list[int]]
 ) -> tuple[str, ...]:
-    """Rules by which the answers of one file hold; none where there are none. Raises ProofFailed."""
+    """Rules by which the answers of some files hold; none where there are none. Raises ProofFailed."""
     rules: tuple[str, ...] = ()
     readers = _answers(place, answer, *piece)
     for verdict in map_in_order(lambda read: prove(place.graph, read()), readers, place.threads):
@@ -117,33 +119,33 @@ def _prove_file(
     return rules
 
 
-def _answers(place: Place, answer: Folder, path: Path, sources: list[int]) -> Iterator[Callable[[], Any]]:
-    """Readers of the answers that a file holds: one a source, or the only one."""
+def _answers(place: Place, answer: Folder, paths: list[Path], sources: list[int]) -> Iterator[Callable[[], Any]]:
+    """Readers of the answers that files hold: one a source, or the only one."""
     stage: StageName = answer.manifest.step  # type: ignore[assignment]
     described, graph = BY_NAME[stage], place.graph
-    file = pq.ParquetFile(path, page_checksum_verification=True)
-    expected = tables.schema(tables.table_of(stage), answer.facts["weight"], answer.facts.get("dimensions", 0))
-    if not file.schema_arrow.equals(expected):
-        raise ProofFailed(f"{path}: its columns are {file.schema_arrow.names}, not {expected.names} of the stated types")
-    form = described.form
+    form, rows = described.form, sum(require_columns(answer, path) for path in paths)
     if described.has_index:
         index = index_of(answer)
         check(index)
-        yield lambda: form.read(graph, file.read(), open_index(index, place.backend))
+        yield lambda: read_labels(graph, tables.read(answer.path), open_index(index, place.backend))
         return
     if not described.has_sources:
-        yield lambda: form.read(graph, file.read())
+        yield lambda: form.read(graph, tables.read(answer.path))
         return
-    if file.metadata.num_rows != len(sources) * graph.num_vertices:
-        raise ProofFailed(f"{path}: {file.metadata.num_rows} rows for {len(sources)} sources of {graph.num_vertices} vertices")
-    groups = tables.groups_of_a_source(graph.num_vertices)
+    if rows != len(sources) * graph.num_vertices:
+        raise ProofFailed(f"{paths[0]}: {rows} rows for {len(sources)} sources of {graph.num_vertices} vertices")
     for number, source in enumerate(sources):
-        yield partial(_read_source, graph, form, path, source, range(number * groups, (number + 1) * groups))
+        yield partial(_read_source, graph, form, paths, number, source)
 
 
-def _read_source(graph: Graph, form: Form, path: Path, source: int, row_groups: range) -> Any:
-    # A reader of its own: ParquetFile is not safe to share between threads.
-    table = pq.ParquetFile(path, page_checksum_verification=True).read_row_groups(list(row_groups))
-    if not pc.all(pc.equal(table["source"], source)).as_py():
-        raise ProofFailed(f"source {source}: rows of another source among its own")
-    return form.read(graph, table)
+def require_columns(answer: Folder, path: Path) -> int:
+    """Rows of a file of a table. Raises ProofFailed unless it has the table's columns."""
+    file = pq.ParquetFile(path)
+    expected = tables.schema(tables.table_of(answer.manifest.step), answer.facts["weight"], answer.facts.get("dimensions", 0))
+    if not file.schema_arrow.equals(expected):
+        raise ProofFailed(f"{path}: its columns are {file.schema_arrow.names}, not {expected.names} of the stated types")
+    return int(file.metadata.num_rows)
+
+
+def _read_source(graph: Graph, form: Form, paths: list[Path], number: int, source: int) -> Any:
+    return form.read(graph, tables.read_answer(paths, number, graph.num_vertices), source)

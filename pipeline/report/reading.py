@@ -78,13 +78,9 @@ def edge_batches(edges: Folder) -> Iterator[tuple[Array, Array]]:
 
 def distances(answer: Folder, num_vertices: int) -> Iterator[pa.ChunkedArray]:
     """The `distance` column [V] of each source of a `bfs` or `sssp` table, nulls where unreached."""
-    if not num_vertices:
-        return
-    groups = tables.groups_of_a_source(num_vertices)
-    for path in tables.files(answer.path):
-        file = pq.ParquetFile(path, page_checksum_verification=True)
-        for first in range(0, file.num_row_groups, groups):
-            yield file.read_row_groups(list(range(first, first + groups)), columns=["distance"])["distance"]
+    files = tables.files(answer.path)
+    for number in range(len(answer.facts["sources"])):
+        yield tables.read_answer(files, number, num_vertices, ["distance"])["distance"]
 
 
 def head(path: Path, rows: int) -> list[list[Any]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -139,6 +140,17 @@ def test_many_sources_are_one_sorted_table(tmp_path):
     graph = stored(edges, tmp_path)
     sources = tuple(range(30, -1, -1))
     assert answer(graph, "bfs", sources, tmp_path) == expected(edges, "bfs", sources)
+
+
+@pytest.mark.parametrize("stage", [stage for stage in STAGES if stage != "reachability"])
+def test_an_answer_of_many_rows_is_several_files(stage, tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "ROWS_PER_GROUP", 4)
+    monkeypatch.setattr(tables, "ROWS_PER_FILE", 12)
+    edges = EdgeList("path", tuple((i, i + 1) for i in range(30)), directed=False)
+    graph, sources = stored(edges, tmp_path), (0, 7) if stage in ("bfs", "sssp") else ()
+    assert answer(graph, stage, sources, tmp_path) == expected(edges, stage, sources)
+    rows = [pq.read_metadata(path).num_rows for path in tables.files(tmp_path / stage)]
+    assert rows == {"mst": [12, 12, 6]}.get(stage, [12, 12, 7] * max(1, len(sources)))
 
 
 @pytest.mark.parametrize("stage", STAGES)
