@@ -11,15 +11,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
 
-from kernels.backend import is_cupy_array
+from kernels.backend import is_cupy, is_cupy_array
+from kernels.cuda import to_host
 from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype
 from kernels.layout import shards
 
 Answer = TypeVar("Answer")
+Place = Literal["device", "host"]  # of a GPU's arcs: its memory, or the host's, which it reads at the speed of the bus
 _PIECE = 1 << 16  # rows of `rows_by_id` that are read at a time
 
 
@@ -39,6 +41,35 @@ class Part(Generic[Answer]):
     supersteps: int
 
 
+class LocalArcs(Csr):
+    """Arcs of own rows that are kept by local numbers only; `indices`, rows of the whole graph, are made anew at each use.
+
+    Parameters
+    ----------
+    local : Csr
+        As `Shard.local_out`.
+    start, num_own : int
+        First own row, and n.
+    ghosts : index width [g]
+    """
+
+    local: Csr
+
+    def __init__(self, local: Csr, start: int, num_own: int, ghosts: Array):
+        # As frozen as the base class, whose `indices` are a property here
+        self.__dict__.update(local=local, offsets=local.offsets[: num_own + 1], weights=local.weights)
+        self.__dict__["_names"] = start, num_own, ghosts
+
+    @property
+    def indices(self) -> Array:
+        """Rows of the whole graph [A]."""
+        return _local_rows(*self.__dict__["_names"])[self.local.indices]
+
+
+def _local_rows(start: int, num_own: int, ghosts: Array) -> Array:
+    return np.concatenate([np.arange(start, start + num_own, dtype=ghosts.dtype, like=ghosts), ghosts])
+
+
 @dataclass(frozen=True)
 class Shard:
     """One rank's part of a graph, of n own rows and g ghosts.
@@ -54,6 +85,7 @@ class Shard:
         Places of the own rows in the ascending order of all external ids.
     out, into : Csr
         Arcs of the own rows; indices are rows of the whole graph. The same object where the graph is symmetric.
+        On a GPU they are `LocalArcs`, and kernels take `local_out` and `local_into`.
     ghosts : index width [g]
         Rows that others own and an own row has an arc to or from; ascending, each once. No more than the shard has arcs.
     ghost_ranks : index width [g]
@@ -92,14 +124,13 @@ class Shard:
     @cached_property
     def ghost_bounds(self) -> Array:
         """The ghosts that rank r owns stand at `ghost_bounds[r]:ghost_bounds[r + 1]` (int64 [size + 1], a NumPy array)."""
-        bounds: Array = np.searchsorted(self.ghosts, self._like(self.bounds.astype(self.ghosts.dtype)))
-        return bounds.get() if is_cupy_array(bounds) else bounds
+        bounds: Array = np.searchsorted(self.ghosts, np.asarray(self.bounds.astype(self.ghosts.dtype), like=self.ghosts))
+        return to_host(bounds)
 
     @cached_property
     def local_rows(self) -> Array:
         """The row of each local number (index width [n + g])."""
-        xp_rows = np.arange(self.rows.start, self.rows.stop, dtype=self.ghosts.dtype, like=self.ghosts)
-        return np.concatenate([xp_rows, self.ghosts])
+        return _local_rows(self.rows.start, len(self.rows), self.ghosts)
 
     @cached_property
     def local_out(self) -> Csr:
@@ -126,6 +157,12 @@ class Shard:
         return np.split(of_ghosts, self.ghost_bounds[1:-1].tolist())
 
     def _local(self, csr: Csr) -> Csr:
+        if isinstance(csr, LocalArcs):
+            return csr.local
+        if is_cupy(csr):
+            from kernels.sharded.cuda import shard as cuda
+
+            return cuda.local_arcs(self, csr)
         rows = self.rows
         own = (csr.indices >= rows.start) & (csr.indices < rows.stop)
         places = len(rows) + np.searchsorted(self.ghosts, csr.indices)
@@ -133,12 +170,28 @@ class Shard:
         no_arcs = np.full(self.num_ghosts, csr.offsets[-1], OFFSET, like=csr.offsets)
         return Csr(np.concatenate([csr.offsets, no_arcs]), indices, csr.weights)
 
-    def _like(self, array: Array) -> Array:
-        return np.asarray(array, like=self.ghosts)
+
+def to_device(shard: Shard, arcs: Place = "device") -> Shard:
+    """The same shard with CuPy arrays, on the current GPU; one that is there is copied.
+
+    Parameters
+    ----------
+    shard : Shard
+    arcs : "device" or "host"
+        Where the arcs' other ends and weights lie. "host" is pinned memory that kernels read without a copy: for a GPU whose
+        own is too small, some ten times slower to read. All else lies on the device.
+
+    Notes
+    -----
+    Arcs are copied once and numbered in place; beside them the device holds a quarter of a byte for each row of the whole graph.
+    """
+    from kernels.sharded.cuda import shard as cuda
+
+    return cuda.to_device(shard, arcs)
 
 
-def assemble(rank: int, bounds: Array, ids: Array, rows_by_id: Array, out: Csr, into: Csr) -> Shard:
-    """Make a shard of what a stored graph has of it.
+def assemble(rank: int, bounds: Array, ids: Array, rows_by_id: Array, out: Csr, into: Csr, gpu: Place | None = None) -> Shard:
+    """Make a shard of what a stored graph has of it, or of a part of a graph on a GPU.
 
     Parameters
     ----------
@@ -150,9 +203,16 @@ def assemble(rank: int, bounds: Array, ids: Array, rows_by_id: Array, out: Csr, 
         All rows in ascending order of their ids, as a memory map: it is read once, in pieces, and not kept.
     out, into : Csr
         Arcs of the own rows to rows of the whole graph; the same object where the graph is symmetric.
+    gpu : "device", "host" or None
+        None for arrays like those given. Else the shard's arrays are CuPy's, on the current GPU, and this is where its arcs lie
+        (`to_device`); the given ones may still be NumPy's, memory maps too. This is the way with the smallest peak.
     """
+    if gpu or is_cupy(out):
+        from kernels.sharded.cuda import shard as cuda
+
+        return cuda.assemble(rank, bounds, ids, rows_by_id, out, into, gpu or "device")
     start, stop = bounds[rank], bounds[rank + 1]
-    ghosts = _ghosts(range(int(start), int(stop)), (out,) if into is out else (out, into))
+    ghosts = ghosts_of(range(int(start), int(stop)), (out,) if into is out else (out, into))
     ranks = np.empty(stop - start, index_dtype(int(bounds[-1])))
     ghost_ranks = np.empty_like(ghosts)
     for first in range(0, len(rows_by_id), _PIECE):
@@ -166,7 +226,12 @@ def assemble(rank: int, bounds: Array, ids: Array, rows_by_id: Array, out: Csr, 
     return Shard(rank, np.asarray(bounds, OFFSET), ids, ranks, out, into, ghosts, ghost_ranks)
 
 
-def _ghosts(rows: range, directions: Sequence[Csr]) -> Array:
+def ghosts_of(rows: range, directions: Sequence[Csr]) -> Array:
+    """The rows at the other ends of arcs of `rows`, those aside: ascending, each once."""
+    if is_cupy_array(directions[0].indices):
+        from kernels.sharded.cuda import shard as cuda
+
+        return cuda.ghosts_of(rows, [csr.indices for csr in directions])
     foreign = [csr.indices[(csr.indices < rows.start) | (csr.indices >= rows.stop)] for csr in directions]
     return np.unique(np.concatenate(foreign))
 
@@ -185,7 +250,7 @@ def _split_off(graph: Graph, bounds: Array, rank: int) -> Shard:
 
 def even_bounds(graph: Graph, size: int) -> Array:
     """Cut the rows where `size` ranks have about equally many arcs, as the stored graph does: int64 [size + 1]."""
-    degrees = np.diff(graph.out.offsets) + np.diff(graph.into.offsets)
+    degrees = to_host(np.diff(graph.out.offsets) + np.diff(graph.into.offsets))
     return np.array([0, *(rows.stop for rows in shards.cut(degrees, size))], OFFSET)
 
 

@@ -1,0 +1,99 @@
+"""Shards of CuPy arrays, which keep their arcs by local numbers only (numbering.cu).
+
+Arcs are copied once, to where they stay, and numbered in place. Beside the shard the device holds, while it is made, a quarter of
+a byte for each row of the whole graph: twice that from 2^31 rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cupy
+import numpy as np
+
+from kernels.cuda import launch
+from kernels.graph import OFFSET, Array, Csr, index_dtype
+from kernels.sharded.cuda.memory import put
+from kernels.sharded.shard import LocalArcs, Place, Shard
+
+_THREADS = 256
+_PIECE = 1 << 24  # rows of `rows_by_id` on the device at a time
+
+
+def assemble(rank: int, bounds: Array, ids: Array, rows_by_id: Array, out: Csr, into: Csr, place: Place) -> Shard:
+    """Answer `kernels.sharded.shard.assemble` with CuPy arrays; those given may be NumPy's, also memory maps, or CuPy's."""
+    rows, num_vertices = range(int(bounds[rank]), int(bounds[rank + 1])), int(bounds[-1])
+    numbering = _Numbering(rows, num_vertices, index_dtype(num_vertices))
+    ends = [put(csr.indices, place) for csr in ((out,) if into is out else (out, into))]
+    ghosts = numbering.find(ends)
+    ranks, ghost_ranks = numbering.places(rows_by_id, len(ghosts))
+    arcs = [
+        LocalArcs(numbering.number(csr, far, len(ghosts), place), rows.start, len(rows), ghosts)
+        for csr, far in zip((out, into), ends, strict=False)
+    ]
+    return Shard(rank, np.asarray(bounds, OFFSET), cupy.asarray(ids), ranks, arcs[0], arcs[-1], ghosts, ghost_ranks)
+
+
+def to_device(shard: Shard, place: Place) -> Shard:
+    """Answer `kernels.sharded.shard.to_device`."""
+    ids, ranks, ghosts, ghost_ranks = (cupy.array(array) for array in (shard.ids, shard.ranks, shard.ghosts, shard.ghost_ranks))
+
+    def moved(csr: Csr) -> Csr:
+        return LocalArcs(local_arcs(shard, csr, place), shard.rows.start, len(shard.rows), ghosts)
+
+    out = moved(shard.out)
+    into = out if shard.symmetric else moved(shard.into)
+    return Shard(shard.rank, shard.bounds, ids, ranks, out, into, ghosts, ghost_ranks)
+
+
+def local_arcs(shard: Shard, csr: Csr, place: Place = "device") -> Csr:
+    """The arcs by local numbers, on the device, of a shard whose arrays may be NumPy's or CuPy's."""
+    numbering = _Numbering(shard.rows, shard.num_vertices, shard.ghosts.dtype)
+    numbering.find([cupy.asarray(shard.ghosts)])
+    return numbering.number(csr, put(csr.indices, place), shard.num_ghosts, place)
+
+
+def ghosts_of(rows: range, ends: list[Array]) -> Array:
+    """Answer `kernels.sharded.shard.ghosts_of`."""
+    greatest = max((int(far.max()) for far in ends if len(far)), default=0)
+    return _Numbering(rows, greatest + 1, ends[0].dtype).find(ends)
+
+
+class _Numbering:
+    """Which rows are ghosts, a bit each, and how many stand before every 32nd."""
+
+    def __init__(self, rows: range, num_vertices: int, row: np.dtype[Any]):
+        self._rows, self._row = rows, row
+        self._words = num_vertices // 32 + 1
+        self._marks = cupy.zeros(self._words, np.uint32)
+        self._own = np.int64(rows.start), np.int64(rows.stop)
+
+    def find(self, ends: list[Array]) -> Array:
+        """Return the ghosts among rows, ascending, each once. To be called once."""
+        for rows in ends:
+            self._launch("mark_ghosts", len(rows), rows, np.int64(len(rows)), *self._own, self._marks)
+        counts = cupy.zeros(self._words + 1, self._row)
+        self._launch("count_ghosts", self._words, self._marks, np.int64(self._words), counts[1:])
+        self._before = cupy.cumsum(counts, dtype=self._row)
+        ghosts = cupy.empty(int(self._before[-1]), self._row)
+        self._launch("list_ghosts", self._words, self._marks, self._before, np.int64(self._words), ghosts)
+        return ghosts
+
+    def number(self, csr: Csr, ends: Array, num_ghosts: int, place: Place) -> Csr:
+        """The arcs by local numbers, rows of ghosts included; `ends`, the rows at their other ends, are overwritten."""
+        self._launch("number_arcs", len(ends), ends, np.int64(len(ends)), *self._own, self._marks, self._before)
+        offsets = cupy.full(len(csr.offsets) + num_ghosts, len(ends), OFFSET)
+        offsets[: len(csr.offsets)] = cupy.asarray(csr.offsets)
+        return Csr(offsets, ends, None if csr.weights is None else put(csr.weights, place))
+
+    def places(self, rows_by_id: Array, num_ghosts: int) -> tuple[Array, Array]:
+        """Places in the order of external ids, of the own rows and of the ghosts."""
+        ranks, ghost_ranks = cupy.empty(len(self._rows), self._row), cupy.empty(num_ghosts, self._row)
+        there = self._marks, self._before, ranks, ghost_ranks
+        for first in range(0, len(rows_by_id), _PIECE):
+            rows = cupy.asarray(rows_by_id[first : first + _PIECE])
+            self._launch("place_rows", len(rows), rows, np.int64(len(rows)), np.int64(first), *self._own, *there)
+        return ranks, ghost_ranks
+
+    def _launch(self, kernel: str, threads: int, *arguments: Any) -> None:
+        launch("sharded/cuda/numbering.cu", kernel, _THREADS, threads, *arguments, ROW=self._row)
