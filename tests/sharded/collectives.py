@@ -1,0 +1,70 @@
+"""What every communicator has to do, checked by each rank against NumPy on arrays that all ranks can make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+import numpy as np
+
+from kernels.graph import Array
+from kernels.sharded.communicator import Communicator
+
+TYPES = [np.dtype(name) for name in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")]
+LENGTHS = [0, 1, 2, 16, 1000, 65_536]
+
+
+def values(rank: int, length: int, dtype: np.dtype, seed: int) -> Array:
+    """The array that a rank brings: bytes at random, but for floats numbers of very different size."""
+    random = np.random.default_rng([rank, length, dtype.num, seed])
+    if dtype.kind == "f":
+        return (random.standard_normal(length) * 10.0 ** random.integers(-12, 12, length)).astype(dtype)
+    return (
+        random.integers(0, 2, length).astype(dtype)
+        if dtype.kind == "b"
+        else random.integers(0, 256, length * 8, np.uint8).view(dtype)[:length]
+    )
+
+
+def check_collectives(ranks: Communicator, bring: Callable[[Array], Array]) -> int:
+    """Try them all on arrays as `bring` makes them of NumPy's; return how many there were."""
+    me, everybody = ranks.rank, range(ranks.size)
+    tried = 0
+
+    def same(found: Array, expected: Array) -> None:
+        nonlocal tried
+        tried += 1
+        assert type(found) is type(bring(expected))
+        host = found.get() if hasattr(found, "get") else found
+        assert (host.dtype, host.shape) == (expected.dtype, expected.shape)
+        assert host.tobytes() == expected.tobytes()
+        found[...] = 0  # its own
+
+    for dtype in TYPES:
+        for length in LENGTHS:
+            brought = bring(values(me, length, dtype, 0))
+            contributions = [values(rank, length, dtype, 0) for rank in everybody]
+            for collective, function in ((ranks.total, np.add), (ranks.least, np.minimum), (ranks.most, np.maximum)):
+                same(collective(brought), reduce(function, contributions))
+            for found, expected in zip(ranks.gather(brought), contributions, strict=True):
+                same(found, expected)
+            uneven = [values(rank, (length * (rank + 1)) // 2, dtype, 1) for rank in everybody]
+            for found, expected in zip(ranks.gather(bring(uneven[me])), uneven, strict=True):
+                same(found, expected)
+            same(brought, contributions[me])
+
+    def part(sender: int, receiver: int, turn: int) -> Array:
+        """Of another type for each pair, often empty, sometimes the same length for all."""
+        dtype = TYPES[(3 * sender + receiver + turn) % len(TYPES)]
+        return values(sender, 16 if turn == 0 else (7 * sender + 5 * receiver + turn) % 4 * turn * 10, dtype, receiver)
+
+    for turn in range(20):
+        sent = [bring(part(me, to, turn)) for to in everybody]
+        for sender, found in enumerate(ranks.exchange(sent)):
+            same(found, part(sender, me, turn))
+        for to, mine in enumerate(sent):
+            same(mine, part(me, to, turn))
+    odd = bring(np.arange(1_000_003, dtype=np.int64) + me)[1::2][me:]  # neither contiguous nor aligned
+    for sender, found in enumerate(ranks.exchange([odd] * ranks.size)):
+        same(found, (np.arange(1_000_003) + sender)[1::2][sender:])
+    return tried

@@ -1,0 +1,185 @@
+"""CuPy's NCCL as far as `kernels.sharded.cuda.nccl` calls it, between threads of this process and on this machine's memory.
+
+As there, a call only puts work on a stream, which runs it in order and waits for the other ranks; aborting a communicator ends
+its work, which leaves whatever lies in the receiver's memory.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import queue
+import sys
+import threading
+from collections import defaultdict
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
+from types import ModuleType, SimpleNamespace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from kernels.sharded.cuda import nccl
+
+TYPES = {name: number for number, name in enumerate(("INT8", "UINT8", "INT32", "UINT32", "INT64", "UINT64"))}
+OPERATIONS = {0: np.add, 2: np.maximum, 3: np.minimum}
+_wires: dict[tuple, queue.Queue] = defaultdict(queue.Queue)  # by unique id, sender and receiver
+_streams: dict[int, Stream] = {}
+_of_thread = threading.local()
+
+
+class NcclError(RuntimeError):
+    def __init__(self, status: int):
+        self.status = status
+        super().__init__(f"status {status}")
+
+
+class Stream:
+    """Work in its order, on a thread of its own."""
+
+    def __init__(self, non_blocking: bool = False):
+        self.ptr = len(_streams) + 1
+        self._work = ThreadPoolExecutor(1)
+        _streams[self.ptr] = self
+
+    def submit(self, work) -> Future:
+        return self._work.submit(work)
+
+    def synchronize(self) -> None:
+        self.submit(lambda: None).result()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error) -> None:
+        pass
+
+
+class Event:
+    def __init__(self, disable_timing: bool):
+        self._reached: Future | None = None
+
+    def record(self, stream: Stream) -> None:
+        self._reached = stream.submit(lambda: None)
+
+    @property
+    def done(self) -> bool:
+        return self._reached.done()
+
+
+def current_stream() -> Stream:
+    if not hasattr(_of_thread, "stream"):
+        _of_thread.stream = Stream()
+    return _of_thread.stream
+
+
+class NcclCommunicator:
+    """Raises whatever `fail` holds at its next call; `fail_later` is what its watch finds."""
+
+    made: ClassVar[list[NcclCommunicator]] = []
+    fail: Exception | None = None
+    fail_later: Exception | None = None
+
+    def __init__(self, size: int, unique_id: bytes, rank: int):
+        self.size, self.rank, self._id = size, rank, unique_id
+        self.ended = threading.Event()
+        self.end = ""
+        for other in range(size):  # all have to come
+            self._wire(rank, other).put(b"here")
+        for other in range(size):
+            self._take(other)
+        NcclCommunicator.made.append(self)
+
+    def allGather(self, sent: int, received: int, count: int, dtype: int, stream: int) -> None:
+        self._start(stream, lambda: self._all(sent, count, lambda rank, data: _write(received + rank * count, data)))
+
+    def allReduce(self, sent: int, received: int, count: int, dtype: int, operation: int, stream: int) -> None:
+        of_type = np.dtype(list(TYPES)[dtype].lower())
+        found = []
+
+        def add(rank: int, data: bytes) -> None:
+            found.append(np.frombuffer(data, of_type))
+            if rank == self.size - 1:
+                _write(received, OPERATIONS[operation].reduce(found, dtype=of_type).tobytes())
+
+        self._start(stream, lambda: self._all(sent, count * of_type.itemsize, add))
+
+    def send(self, sent: int, count: int, dtype: int, peer: int, stream: int) -> None:
+        assert count
+        self._start(stream, lambda: self._wire(self.rank, peer).put(ctypes.string_at(sent, count)))
+
+    def recv(self, received: int, count: int, dtype: int, peer: int, stream: int) -> None:
+        assert count
+
+        def take() -> None:
+            data = self._take(peer)
+            assert data is None or len(data) == count
+            _write(received, data or b"")
+
+        later = lambda: self._start(stream, take)  # noqa: E731  (a group sends first)
+        _of_thread.group.append(later)
+
+    def check_async_error(self) -> None:
+        if self.fail_later:
+            raise self.fail_later
+
+    def destroy(self) -> None:
+        self.end = "destroyed"
+
+    def abort(self) -> None:
+        self.end = "aborted"
+        self.ended.set()
+
+    def _start(self, stream: int, work) -> None:
+        if self.fail:
+            raise self.fail
+        _streams[stream].submit(work)
+
+    def _all(self, sent: int, count: int, take) -> None:
+        for other in range(self.size):
+            self._wire(self.rank, other).put(ctypes.string_at(sent, count))
+        for other in range(self.size):
+            data = self._take(other)
+            if data is not None:
+                take(other, data)
+
+    def _take(self, sender: int) -> bytes | None:
+        while not self.ended.is_set():
+            try:
+                return self._wire(sender, self.rank).get(timeout=0.01)
+            except queue.Empty:
+                pass
+        return None
+
+    def _wire(self, sender: int, receiver: int) -> queue.Queue:
+        return _wires[self._id, sender, receiver]
+
+
+def _write(address: int, data: bytes) -> None:
+    ctypes.memmove(address, data, len(data))
+
+
+def _group_start() -> None:
+    _of_thread.group = []
+
+
+def _group_end() -> None:
+    for call in _of_thread.group:
+        call()
+
+
+def install(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Put this in CuPy's place; its field `available` is where CuPy says whether NCCL is installed."""
+    library = SimpleNamespace(
+        available=True, NcclError=NcclError, NcclCommunicator=NcclCommunicator, groupStart=_group_start, groupEnd=_group_end,
+        NCCL_SUM=0, NCCL_MAX=2, NCCL_MIN=3, **{f"NCCL_{name}": number for name, number in TYPES.items()},
+    )  # fmt: skip
+    cupy, cupyx = ModuleType("cupy"), ModuleType("cupyx")
+    cupy.cuda = SimpleNamespace(nccl=library, Stream=Stream, Event=Event, Device=nullcontext, get_current_stream=current_stream)
+    cupyx.empty_pinned = np.empty
+    for name, module in {"cupy": cupy, "cupyx": cupyx, "cupy.cuda": cupy.cuda, "cupy.cuda.nccl": library}.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(nccl, "_last_words", lambda: "the cable is cut")
+    monkeypatch.setattr(NcclCommunicator, "made", [])
+    nccl.library.cache_clear()
+    return library

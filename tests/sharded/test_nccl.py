@@ -1,0 +1,150 @@
+"""The communicator between GPUs, over a stand-in for NCCL: what it sends, and how it ends when another rank does not come.
+
+The same collectives over NCCL itself are tried in `tests/gpu/test_nccl.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+
+import numpy as np
+import pytest
+
+from kernels.sharded.communicator import PeerLost
+from kernels.sharded.cuda import nccl
+from kernels.sharded.cuda.nccl import BetweenGpus
+from tests.sharded.collectives import check_collectives
+from tests.sharded.fake_nccl import NcclError, install
+
+_ids = count()
+
+
+@pytest.fixture
+def fake_nccl(monkeypatch):
+    monkeypatch.setattr(nccl, "_LOOK", 0.1)
+    monkeypatch.setattr(nccl, "_GRACE", 0.3)
+    yield install(monkeypatch)
+    nccl.library.cache_clear()
+
+
+def on_ranks(size, work, **how):
+    """What `work` returned or raised on each rank."""
+    unique = str(next(_ids)).encode()
+
+    def run(rank):
+        try:
+            with BetweenGpus(unique, rank, size, **{"deadline": 10} | how) as ranks:
+                return work(ranks)
+        except Exception as error:
+            return error
+
+    with ThreadPoolExecutor(size) as threads:
+        return list(threads.map(run, range(size)))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_collectives(size, fake_nccl):
+    assert on_ranks(size, lambda ranks: check_collectives(ranks, np.copy)) == [437, 610, 783][size - 1 : size] * size
+    assert [made.end for made in fake_nccl.NcclCommunicator.made] == ["destroyed"] * size
+    assert os.environ["NCCL_NVLS_ENABLE"] == "0"
+
+
+def test_a_rank_that_never_came_is_given_up_at_the_deadline(fake_nccl):
+    begun = time.monotonic()
+    with pytest.raises(PeerLost, match=r"^rank 0: another rank did not come within 0\.5 s$"):
+        BetweenGpus(b"alone", 0, 2, deadline=0.5)
+    assert 0.5 <= time.monotonic() - begun < 2
+    assert not fake_nccl.NcclCommunicator.made
+
+
+def test_a_rank_that_comes_no_more_is_given_up_at_the_deadline(fake_nccl):
+    def once(ranks):
+        ranks.gather(np.arange(3))
+        if ranks.rank == 1:
+            return "gone"
+        begun = time.monotonic()
+        with pytest.raises(PeerLost, match=r"did not come within 1 s$"):
+            ranks.gather(np.arange(3))
+        assert 1 <= time.monotonic() - begun < 3
+        with pytest.raises(PeerLost, match="within 1 s"):  # at once
+            ranks.total(np.arange(3))
+        assert time.monotonic() - begun < 3
+        return "lost"
+
+    assert on_ranks(3, once, deadline=1) == ["lost", "gone", "lost"]
+    assert sorted(made.end for made in fake_nccl.NcclCommunicator.made) == ["aborted", "aborted", "destroyed"]
+
+
+def test_a_rank_of_which_is_said_that_it_is_gone_is_not_waited_for(fake_nccl):
+    gone = threading.Event()
+
+    def leave(ranks):
+        if ranks.rank == 1:
+            gone.set()
+            raise ValueError("of its own")
+        return ranks.total(np.arange(3))
+
+    begun = time.monotonic()
+    first, second, third = on_ranks(3, leave, deadline=60, alive=lambda: not gone.is_set())
+    assert isinstance(second, ValueError)
+    assert {str(first), str(third)} == {"rank 0: another rank is gone", "rank 2: another rank is gone"}
+    assert time.monotonic() - begun < 3
+    assert [made.end for made in fake_nccl.NcclCommunicator.made] == ["aborted"] * 3
+
+
+def test_who_is_late_but_alive_is_waited_for(fake_nccl):
+    asked = []
+
+    def late(ranks):
+        if ranks.rank:
+            time.sleep(0.8)
+        return ranks.total(np.arange(3)).tolist()
+
+    assert on_ranks(2, late, alive=lambda: asked.append(1) or True) == [[0, 2, 4]] * 2
+    assert 2 <= len(asked) <= 8
+
+
+@pytest.mark.parametrize(("status", "error"), [(5, RuntimeError), (6, PeerLost), (2, PeerLost)])
+def test_what_nccl_says_is_told(status, error, fake_nccl):
+    def refuse(ranks):
+        ranks._nccl.fail = NcclError(status)
+        ranks.total(np.arange(3))
+
+    (found,) = on_ranks(1, refuse)
+    assert type(found) is error
+    assert str(found) == f"rank 0: status {status}: the cable is cut"
+
+
+@pytest.mark.parametrize("error", [NcclError(6), KeyError(7)])
+def test_what_nccl_finds_by_itself_ends_the_wait(error, fake_nccl):
+    def break_off(ranks):
+        if ranks.rank:
+            return None
+        ranks._nccl.fail_later = error
+        return ranks.total(np.arange(3))
+
+    found, _ = on_ranks(2, break_off)
+    assert isinstance(found, PeerLost) and str(error) in str(found)
+
+
+def test_arrays_that_cannot_be_sent(fake_nccl):
+    def send(array):
+        def work(ranks):
+            ranks.gather(array)
+
+        return on_ranks(1, work)[0]
+
+    for array in (np.zeros((2, 2)), np.zeros(2, complex), np.array(["text"])):
+        assert isinstance(send(array), TypeError)
+    assert isinstance(on_ranks(1, lambda ranks: ranks.exchange([]))[0], ValueError)
+
+
+def test_no_nccl(fake_nccl):
+    fake_nccl.available = False
+    nccl.library.cache_clear()
+    with pytest.raises(RuntimeError, match="NCCL is not installed"):
+        nccl.unique_id()
