@@ -125,11 +125,11 @@ __device__ void label_rows(Row* parent, const Row* __restrict__ names, const Row
     }
 }
 
-/* The commonest of the roots of `blockDim.x` rows, in all threads of the block. `roots` and `best` are shared. */
+/* The commonest of the roots of `blockDim.x` of the rows from `first` on, in all threads of the block. `roots` and `best` are shared. */
 template <typename Row>
-__device__ Row commonest_root(const Row* parent, int64_t num_rows, Row* roots, unsigned long long* best) {
+__device__ Row commonest_root(const Row* parent, int64_t num_rows, Row* roots, unsigned long long* best, int64_t first = 0) {
     const int me = threadIdx.x;
-    roots[me] = root_of(parent, (Row)((double)num_rows * me / blockDim.x));
+    roots[me] = root_of(parent, (Row)(first + (int64_t)((double)num_rows * me / blockDim.x)));
     if (me == 0) {
         *best = 0;
     }

@@ -1,7 +1,8 @@
 """Weak components over shards: each rank joins what its own arcs join, then the ranks join these components.
 
-After the local work a rank's components are vertices of a smaller graph, whose edges are the ghosts. On a road network that
-graph has about as many vertices as there are ranks, however far the components reach.
+After the local work those of a rank's components that have ghosts are vertices of a smaller graph, whose edges are the ghosts. On
+a road network that graph has about as many vertices as there are ranks, however far the components reach. The other components
+are complete, and named where they are.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import numpy as np
 
 from kernels import wcc as one_worker
 from kernels.answers import Components
-from kernels.backend import require_numpy
+from kernels.backend import is_cupy, require_numpy
+from kernels.graph import OFFSET, Array
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.halo import Halo
 from kernels.sharded.joining import GATHERED, Edges, join
@@ -37,16 +39,30 @@ def wcc(shard: Shard, communicator: Communicator, gathered: int = GATHERED) -> P
     PeerLost
         See `Communicator`.
     """
+    gathered = min(gathered, shard.num_vertices // communicator.size)
+    if is_cupy(shard.out):
+        from kernels.sharded.cuda import wcc as cuda
+
+        return cuda.components(shard, communicator, gathered)
     require_numpy(shard.out, "wcc over shards")
-    graph = local_graph(shard)
+    graph, num_own = local_graph(shard), len(shard.ids)
     labels = one_worker.wcc(graph).labels
-    names_itself = labels == np.arange(len(labels), dtype=labels.dtype, like=labels)
-    names = np.flatnonzero(names_itself)
-    component = (np.cumsum(names_itself) - 1)[labels]
-    owners = Owners.of_counts(len(names), communicator)
-    number = owners.own.start + component
-    near, far = number[len(shard.ids) :], Halo(shard, communicator).refresh(number[: len(shard.ids)])
-    edges = Edges(near, far, np.zeros(len(near), np.int8, like=near), np.minimum(near, far), np.maximum(near, far))
-    root, _ = join(owners, edges, min(gathered, shard.num_vertices // communicator.size))
-    smallest = smallest_ids(owners, root, graph.ids[names], shard.local_rows[names])
-    return Part(Components(smallest[component[: len(shard.ids)]]), owners.supersteps + 1)
+    is_shared = np.zeros(len(labels), np.bool_)
+    is_shared[labels[num_own:]] = True
+    shared = np.flatnonzero(is_shared)
+    owners = Owners.of_counts(len(shared), communicator)
+    number = np.full(len(labels), -1, OFFSET)
+    number[shared] = np.arange(owners.own.start, owners.own.stop)
+    number = number[labels]
+    root, _ = join(owners, _edges(number[num_own:], Halo(shard, communicator).refresh(number[:num_own])), gathered)
+    names = shard.local_rows.copy()
+    names[shared] = smallest_ids(owners, root, graph.ids[shared], names[shared])
+    return Part(Components(names[labels[:num_own]]), owners.supersteps + 1)
+
+
+def _edges(near: Array, far: Array) -> Edges:
+    """The edges between components: of copies of one in a row, the first."""
+    differs = np.ones(len(near), np.bool_)
+    differs[1:] = (near[1:] != near[:-1]) | (far[1:] != far[:-1])
+    near, far = near[differs], far[differs]
+    return Edges(near, far, np.zeros(len(near), np.int8), np.minimum(near, far), np.maximum(near, far))

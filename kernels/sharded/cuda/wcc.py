@@ -1,0 +1,161 @@
+"""Weak components over shards on GPUs: each joins what its arcs join, and the ranks join the few components that they share.
+
+The giant component of a social network has most of all rows and ghosts. Its parts on the ranks are joined at once, when each
+rank knows which of its ghosts are in their owners' giant trees; only what is not in it is told, listed and joined one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import cupy
+import numpy as np
+
+from kernels.answers import Components
+from kernels.cuda import cooperative, launch
+from kernels.graph import Array
+from kernels.sharded.communicator import Communicator
+from kernels.sharded.cuda.naming import name_own
+from kernels.sharded.halo import Halo
+from kernels.sharded.joining import Edges, join
+from kernels.sharded.owners import Owners
+from kernels.sharded.shard import Part, Shard
+from kernels.wcc.cuda import MANY_ARCS, SAMPLED_THREADS, TILE, TILE_THREADS, WARP_ROW, tile_rows
+
+_SOURCE, _THREADS = "sharded/cuda/wcc.cu", 512
+_GIANT = 0  # place, as in wcc.cu
+
+
+def components(shard: Shard, communicator: Communicator, gathered: int) -> Part[Components]:
+    """Answer `kernels.sharded.wcc.wcc` on CuPy arrays."""
+    trees, halo = _Trees(shard), Halo(shard, communicator)
+    in_giant = halo.refresh(trees.join_own())
+    joined = _largest_cluster(communicator.gather(trees.meetings(in_giant)))
+    listed, roots = trees.join_rest(in_giant, joined)
+    told, code = cupy.unique(cupy.concatenate([cupy.full(1, _GIANT, roots.dtype), roots]), return_inverse=True)
+    here, far, source = _exchange(shard, communicator, listed, code[1:].astype(shard.ghosts.dtype))
+    near = trees.place(here - shard.rows.start)
+    trees.put_in_giant(near[far == _GIANT])
+    # What a rank told is a vertex, and so is what it has now, after it was told itself: there it may have joined trees.
+    shared, now = cupy.unique(trees.roots(cupy.concatenate([told, near])), return_inverse=True)
+    owners = Owners.of_counts(len(told) + len(shared), communicator)
+    others = far != _GIANT
+    base = cupy.asarray(owners.bounds)
+    ends = cupy.concatenate([cupy.arange(len(told)) + owners.own.start, base[source[others]] + far[others]])
+    now += owners.own.start + len(told)
+    now = cupy.concatenate([now[: len(told)], now[len(told) :][others]])
+    root, _ = join(owners, _edges(owners, ends, now), gathered)
+    return Part(Components(trees.labels(shared, root[len(told) :], owners)), owners.supersteps + 3)
+
+
+def _edges(owners: Owners, ends: Array, now: Array) -> Edges:
+    """The edges between components, each once, and one from the giant component to rank 0's; NumPy arrays."""
+    total = int(owners.bounds[-1])
+    keys = cupy.unique(ends * total + now)
+    near, far = (
+        np.append(part, of_giant) for part, of_giant in zip(np.divmod(keys.get(), total), (owners.own.start, 0), strict=True)
+    )
+    return Edges(near, far, np.zeros(len(near), np.int8), np.minimum(near, far), np.maximum(near, far))
+
+
+def _exchange(shard: Shard, communicator: Communicator, listed: Array, code: Array) -> tuple[Array, Array, Array]:
+    """Tell the owners of the listed ghosts these codes; return the own rows told of here, codes, and the ranks they are from."""
+    cuts = cupy.searchsorted(listed, cupy.asarray(shard.ghost_bounds[1:-1])).tolist()
+    parts = zip(np.split(shard.ghosts[listed], cuts), np.split(code, cuts), strict=True)
+    told = [part.reshape(2, -1) for part in communicator.exchange([cupy.concatenate(part) for part in parts])]
+    source = np.repeat(np.arange(len(told)), [part.shape[1] for part in told])
+    rows, codes = cupy.concatenate(told, axis=1)
+    return rows, codes, cupy.asarray(source)
+
+
+def _largest_cluster(meets: Sequence[Array]) -> Array:
+    """Which ranks' giant trees are one component, bool [size]: the most that `meets`, each rank's row [size], connects."""
+    linked = cupy.stack(meets).get().astype(np.bool_)
+    linked |= linked.T | np.eye(len(linked), dtype=np.bool_)
+    for _ in range(len(linked).bit_length()):
+        linked = linked @ linked
+    cluster: Array = linked[linked.sum(axis=1).argmax()]
+    return cluster
+
+
+class _Trees:
+    """Union-find over a shard's own rows and ghosts; places, names and the giant component are as wcc.cu says."""
+
+    def __init__(self, shard: Shard):
+        row, num_own = shard.ghosts.dtype, len(shard.ids)
+        self._shard, self._row, self._size = shard, row, num_own + shard.num_ghosts + 1
+        self._lower = int(shard.ghost_bounds[shard.rank])
+        self._parent, self._names = cupy.empty(self._size, row), cupy.empty(self._size, row)
+        self._bounds = cupy.asarray(shard.ghost_bounds)
+        self._rows = (row.type(num_own), row.type(self._lower), row.type(shard.num_ghosts))
+        sides = (shard.local_out, shard.local_into)
+        self._arcs = (*(array for csr in sides for array in (csr.offsets, csr.indices)), np.bool_(shard.symmetric), *self._rows)
+        arcs = sum(len(csr.indices) for csr in (sides[:1] if shard.symmetric else sides))
+        self._sampled = arcs >= MANY_ARCS * num_own * len({id(csr) for csr in sides})
+        self._queue = cupy.empty(2 * (arcs // WARP_ROW), np.int64)  # pairs
+        self._control = cupy.zeros(3, np.int64)
+
+    def join_own(self) -> Array:
+        """Join by the rank's own arcs, or a sample of them; return which own rows are in the giant tree (uint8 [n])."""
+        shard = self._shard
+        in_giant = cupy.empty(len(shard.ids), np.uint8)
+        given = (*self._arcs, shard.ranks, self._parent, self._names, self._queue, self._control)
+        if self._sampled:
+            self._run("join_sample", SAMPLED_THREADS, *given)
+        else:
+            kernel, blocks = cooperative(_SOURCE, "join_whole", TILE_THREADS, cupy.cuda.Device().id, 2 * TILE, ROW=self._row)
+            tile = tile_rows(len(shard.ids), blocks, TILE)
+            blocks = max(1, min(blocks, -(-len(shard.ids) // tile)))
+            open_rows = cupy.empty(-(-len(shard.ids) // 32), np.uint32)
+            kernel((blocks,), (TILE_THREADS,), (*given, np.int32(tile), open_rows), shared_mem=2 * TILE)
+            self._run("join_ghosts", SAMPLED_THREADS, *self._arcs, self._parent, self._queue, self._control)
+        self._run("find_giant", SAMPLED_THREADS, *self._rows, self._parent, in_giant, self._control)
+        return in_giant
+
+    def meetings(self, in_giant: Array) -> Array:
+        """Whose giant trees meet this rank's (uint8 [size]); `in_giant` is of the ghosts [g], as their owners have them."""
+        meets = cupy.zeros(len(self._bounds) - 1, np.uint8)
+        given = (*self._rows, self._parent, self._control, in_giant, self._bounds, np.int32(len(meets)), meets)
+        launch(_SOURCE, "find_meetings", _THREADS, self._shard.num_ghosts, *given, ROW=self._row)
+        return meets
+
+    def join_rest(self, in_giant: Array, joined: Array) -> tuple[Array, Array]:
+        """Join the giant trees of the ranks `joined`, bool [size], and what a sample left.
+
+        Returns
+        -------
+        int64 [L], index width [L]
+            The ghosts to tell of, ascending, and their roots.
+        """
+        shard, size = self._shard, np.int32(len(joined))
+        ghosts = (in_giant, self._bounds, cupy.asarray(joined.view(np.uint8)), size)
+        given = (*self._arcs, np.bool_(self._sampled), np.int32(shard.rank), *ghosts)
+        self._run("join_rest", SAMPLED_THREADS, *given, self._parent, self._queue, self._control, cupy.zeros(3, np.int64))
+        is_open = cupy.empty(shard.num_ghosts, np.bool_)
+        launch(_SOURCE, "find_open_ghosts", _THREADS, len(is_open), *self._rows, self._parent, *ghosts, is_open, ROW=self._row)
+        listed = cupy.flatnonzero(is_open)
+        return listed, self.roots(self.place(listed.astype(self._row) + self._rows[0]))
+
+    def place(self, numbers: Array) -> Array:
+        """Places of local numbers."""
+        num_own, lower, _ = self._rows
+        of_ghosts = numbers + 1 - cupy.where(numbers < num_own + lower, num_own, 0).astype(self._row)
+        return cupy.where(numbers < num_own, numbers + lower + 1, of_ghosts).astype(self._row)
+
+    def put_in_giant(self, places: Array) -> None:
+        """Put the trees of these places into the giant component."""
+        launch(_SOURCE, "put_in_giant", _THREADS, len(places), places, np.int64(len(places)), self._parent, ROW=self._row)
+
+    def roots(self, places: Array) -> Array:
+        """Return the roots of these places."""
+        roots = cupy.empty_like(places)
+        launch(_SOURCE, "find_roots", _THREADS, len(places), places, np.int64(len(places)), self._parent, roots, ROW=self._row)
+        return roots
+
+    def labels(self, shared: Array, numbers: Array, owners: Owners) -> Array:
+        """Name the own rows; `shared` and `numbers` as in `name_own`."""
+        return name_own(self._shard, self._parent, self._lower + 1, self._names, shared, numbers, owners)
+
+    def _run(self, name: str, threads: int, *arguments: Any) -> None:
+        launch(_SOURCE, name, threads, max(len(self._shard.ids), self._shard.num_ghosts), *arguments, ROW=self._row)
