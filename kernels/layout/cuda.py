@@ -158,7 +158,7 @@ def equal(left: Csr, right: Csr) -> bool:
     return all(one is other or bool(cupy.array_equal(one, other)) for one, other in pairs)
 
 
-def by_degree_in_windows(degrees: Array, window: int) -> Array:
+def by_degree_in_windows(degrees: Array, window: int, before: int = 0) -> Array:
     """Order of the rows (`kernels.layout.orders`)."""
     num_vertices = len(degrees)
     ranks = cupy.arange(num_vertices, dtype=index_dtype(num_vertices))
@@ -166,24 +166,26 @@ def by_degree_in_windows(degrees: Array, window: int) -> Array:
         return ranks
     most = max(int(degrees.max()), WARP_DEGREE - 1)
     keys = most - degrees  # of one window, of whatever degree: the narrow rows take the last 32 keys
-    if window < num_vertices:
-        keys += cupy.where(degrees < WARP_DEGREE, WARP_DEGREE * (cupy.arange(num_vertices, dtype=OFFSET) // window), 0)
-    windows = -(-num_vertices // window)
+    windows = -(-(before % window + num_vertices) // window)
+    if windows > 1:
+        places = cupy.arange(before % window, before % window + num_vertices, dtype=OFFSET)
+        keys += cupy.where(degrees < WARP_DEGREE, WARP_DEGREE * (places // window), 0)
     return sort(keys.view(KEY), ranks, 0, _bits(most + WARP_DEGREE * (windows - 1)))[1]
 
 
-def take_rows(by_rank: Csr, order: Array, row_of_rank: Array) -> Csr:
+def take_rows(by_rank: Csr, order: Array, row_of_rank: Array | None) -> Csr:
     """Arcs of the ranks in `order`, their ends renumbered (`kernels.layout.rows`)."""
     begins = by_rank.offsets[order]
     offsets = cupy.zeros(len(order) + 1, OFFSET)
     cupy.cumsum(by_rank.offsets[1:][order] - begins, out=offsets[1:])
     arcs = int(offsets[-1])
     weights = None if by_rank.weights is None else cupy.empty(arcs, by_rank.weights.dtype)
-    rows = Csr(offsets, cupy.empty(arcs, by_rank.indices.dtype), weights)
+    indices = by_rank.indices if row_of_rank is None else by_rank.indices.astype(row_of_rank.dtype, copy=False)
+    rows = Csr(offsets, cupy.empty(arcs, indices.dtype), weights)
     begins -= offsets[:-1]
-    source = (begins, by_rank.indices, pointer(by_rank.weights), _bytes(weights), row_of_rank)
+    source = (begins, indices, pointer(by_rank.weights), _bytes(weights), pointer(row_of_rank))
     arguments = (offsets, np.int64(len(order)), *source, rows.indices, pointer(weights))
-    _launch("take_rows", -(-arcs // _BLOCK_ARCS), arguments, "rows.cu", ROW=row_of_rank.dtype)
+    _launch("take_rows", -(-arcs // _BLOCK_ARCS), arguments, "rows.cu", ROW=indices.dtype)
     return rows
 
 

@@ -19,14 +19,17 @@ def by_degree(degrees: Array) -> Array:
     return by_degree_in_windows(degrees, max(len(degrees), 1))
 
 
-def by_degree_in_windows(degrees: Array, window: int) -> Array:
-    """Ranks of degree 32 and more by descending degree, then the others by descending degree within windows of `window` ranks."""
+def by_degree_in_windows(degrees: Array, window: int, before: int = 0) -> Array:
+    """Ranks of degree 32 and more by descending degree, then the others by descending degree within windows of `window` ranks.
+
+    `before` ranks of the same graph, whose degrees are not given, belong to the windows that come first.
+    """
     if is_cupy_array(degrees):
         from kernels.layout import cuda
 
-        return cuda.by_degree_in_windows(degrees, window)
+        return cuda.by_degree_in_windows(degrees, window, before)
     order = np.empty(len(degrees), index_dtype(len(degrees)))
-    _put_all(degrees, WARP_DEGREE, int(degrees.max(initial=0)), window, order)
+    _put_all(degrees, WARP_DEGREE, int(degrees.max(initial=0)), window, before % window, order)
     return order
 
 
@@ -38,10 +41,10 @@ def inverse(order: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def _put_all(degrees: Array, limit: int, most: int, window: int, order: Array) -> None:
+def _put_all(degrees: Array, limit: int, most: int, window: int, before: int, order: Array) -> None:
     put = _put(degrees, 0, len(degrees), limit, max(most, limit), order, 0)
-    for begin in range(0, len(degrees), window):
-        put = _put(degrees, begin, min(begin + window, len(degrees)), 0, limit - 1, order, put)
+    for begin in range(-before, len(degrees), window):
+        put = _put(degrees, max(begin, 0), min(begin + window, len(degrees)), 0, limit - 1, order, put)
 
 
 @njit(cache=True, nogil=True)

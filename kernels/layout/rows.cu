@@ -7,13 +7,13 @@
 #define THREADS 256
 #define WARP_DEGREE 32 /* as in vect_csr.py */
 
-/* `shifts[row]` leads from the row's arcs to where the arcs of its rank lie. */
+/* `shifts[row]` leads from the row's arcs to where the arcs of its rank lie. Without `row_of_rank` the ends stay as they are. */
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
 take_rows(const int64_t* offsets, int64_t num_rows, const int64_t* shifts, const ROW* indices, const void* weights,
           int weight_bytes, const ROW* row_of_rank, ROW* out, void* out_weights) {
     visit_arcs(offsets, num_rows, [=](int64_t row, int64_t arc) {
         const int64_t from = arc + shifts[row];
-        out[arc] = row_of_rank[indices[from]];
+        out[arc] = row_of_rank ? row_of_rank[indices[from]] : indices[from];
         copy_weight(weights, weight_bytes, from, out_weights, arc);
     });
 }

@@ -1,0 +1,148 @@
+"""The layout over ranks: the same graph, to the byte, as one worker lays out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels.graph import Array, Graph
+from kernels.layout.cleaning import clean
+from kernels.layout.orders import by_degree, by_degree_in_windows, inverse
+from kernels.layout.rows import take_rows
+from kernels.layout.shards import cut
+from kernels.layout.sorting import in_rows
+from kernels.sharded.cleaning import Rules, clean_arcs
+from kernels.sharded.layout import lay_out, shard_of
+from kernels.sharded.shard import Shard, split
+from kernels.sharded.threads import run_ranks
+from tests.graphs import NAMED_GRAPHS, EdgeList
+from tests.sharded.ranks import DEADLINE, SIZES
+
+
+@dataclass(frozen=True)
+class Edges:
+    src: Array
+    dst: Array
+    weights: Array | None
+
+    def part(self, rank: int, size: int) -> tuple[Array, Array, Array | None]:
+        """A share of the edges: from none to about twice as many as others have, and not next to each other."""
+        weights = np.arange(size) + (size == 1)
+        mine = np.random.default_rng(size).choice(size, len(self.src), p=weights / weights.sum()) == rank
+        return self.src[mine], self.dst[mine], None if self.weights is None else self.weights[mine]
+
+
+def edges_of(edges: EdgeList, dtype: type = np.int64) -> Edges:
+    loops = [(vertex, vertex, 1) for vertex in edges.vertices]
+    rows = [*edges.edges, *loops]
+    src, dst = (np.array([row[end] for row in rows], np.int64) for end in (0, 1))
+    return Edges(src, dst, np.array([row[2] for row in rows], dtype) if edges.weighted else None)
+
+
+def by_one(edges: Edges, rules: Rules, window: int | None) -> Graph:
+    """What one worker makes of the edges."""
+    cleaned = (rules.declared, rules.both, rules.keep_self_loops, rules.keep_parallel)
+    ids, arcs, _ = clean(edges.src.copy(), edges.dst.copy(), edges.weights, *cleaned)
+    into = arcs if rules.both else in_rows(arcs)
+    degrees = np.diff(arcs.offsets)
+    order = np.arange(len(ids), dtype=arcs.indices.dtype)
+    if window is not None:
+        order = by_degree(degrees) if window >= len(ids) else by_degree_in_windows(degrees, window)
+    rows = inverse(order)
+    out = take_rows(arcs, order, rows)
+    return Graph(ids[order], rows, out, out if into is arcs else take_rows(into, order, rows))
+
+
+def same(one: Array | None, other: Array | None) -> bool:
+    return one is other or (one.dtype == other.dtype and np.array_equal(one, other))
+
+
+def same_csr(one, other) -> bool:
+    return all(same(getattr(one, name), getattr(other, name)) for name in ("offsets", "indices", "weights"))
+
+
+def same_shard(one: Shard, other: Shard) -> bool:
+    names = ("bounds", "ids", "ranks", "ghosts", "ghost_ranks")
+    alike = all(same(getattr(one, name), getattr(other, name)) for name in names)
+    return alike and one.symmetric == other.symmetric and same_csr(one.out, other.out) and same_csr(one.into, other.into)
+
+
+def check(edges: Edges, rules: Rules, window: int | None, size: int) -> None:
+    expected = by_one(edges, rules, window)
+
+    def work(communicator):
+        rows, by_id = lay_out(*edges.part(communicator.rank, size), rules, window, communicator)
+        return shard_of(rows, communicator), by_id
+
+    found = run_ranks(size, work, DEADLINE)
+    stored = {id(csr): np.diff(csr.offsets) for csr in (expected.out, expected.into)}
+    bounds = np.array([0, *(rows.stop for rows in cut(sum(stored.values()), size))])
+    shards = split(expected, bounds)
+    assert np.array_equal(np.concatenate([by_id.rows for _, by_id in found]), expected.rows_by_id)
+    assert [by_id.first for _, by_id in found] == np.cumsum([0, *(len(by_id.rows) for _, by_id in found)])[:-1].tolist()
+    for (shard, _), other in zip(found, shards, strict=True):
+        assert same_shard(shard, other)
+
+
+UNDIRECTED = Rules(range(0), both=True, keep_self_loops=False, keep_parallel=False)
+DIRECTED = Rules(range(0), both=False, keep_self_loops=False, keep_parallel=False)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda graph: graph.name)
+def test_a_named_graph(edges, size):
+    rules = DIRECTED if edges.directed else UNDIRECTED
+    for window in (None, 1, 8, 10**6):
+        check(edges_of(edges), rules, window, size)
+
+
+@st.composite
+def random_edges(draw):
+    spread = draw(st.sampled_from([1, 10**9]))  # a table of ids, or a search among them
+    ids = draw(st.integers(1, 40))
+    count = draw(st.integers(0, 300))
+    seed = draw(st.integers(0, 2**32 - 1))
+    random = np.random.default_rng(seed)
+    ends = (random.integers(0, ids, (2, count)) ** draw(st.sampled_from([1, 2]))) * spread
+    kind = draw(st.sampled_from([None, np.int32, np.int64, np.float32, np.float64]))
+    return Edges(*ends, None if kind is None else random.integers(0, 5, count).astype(kind))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    edges=random_edges(),
+    declared=st.sampled_from([range(0), range(50), range(7, 12)]),
+    rules=st.tuples(st.booleans(), st.booleans(), st.booleans()),
+    window=st.sampled_from([None, 1, 3, 16, 10**6]),
+    size=st.sampled_from(SIZES),
+)
+def test_random_edges_under_every_rule(edges, declared, rules, window, size):
+    check(edges, Rules(declared, *rules), window, size)
+
+
+@pytest.mark.parametrize("size", [2, 3, 8])
+@pytest.mark.parametrize("window", [None, 100, 4096, 10**6])
+def test_hubs_beside_many_windows(window, size):
+    random = np.random.default_rng(size)
+    count = 60_000
+    src = np.minimum(random.integers(0, 9000, count), random.integers(0, 9000, count) ** 2 // 4000)
+    edges = Edges(src, random.integers(0, 9000, count), random.integers(0, 999, count))
+    check(edges, UNDIRECTED, window, size)
+    check(edges, DIRECTED, window, size)
+
+
+def test_the_ranks_own_about_equally_many_arcs_whatever_the_ids():
+    random = np.random.default_rng(1)
+    edges = Edges(*(random.integers(0, 10**6, (2, 400_000)) ** 2), None)  # most ids are small
+
+    def arcs(communicator):
+        owned = clean_arcs(*edges.part(communicator.rank, 4), UNDIRECTED, communicator)
+        return len(owned.out.csr.indices)
+
+    held = run_ranks(4, arcs, DEADLINE)
+    assert sum(held) > 790_000
+    assert max(held) < 1.05 * sum(held) / 4
