@@ -13,11 +13,10 @@ from kernels.graph import Array, Graph
 from kernels.layout.cleaning import clean
 from kernels.layout.orders import by_degree, by_degree_in_windows, inverse
 from kernels.layout.rows import take_rows
-from kernels.layout.shards import cut
 from kernels.layout.sorting import in_rows
 from kernels.sharded.cleaning import Rules, clean_arcs
 from kernels.sharded.layout import lay_out, shard_of
-from kernels.sharded.shard import Shard, split
+from kernels.sharded.shard import Shard, even_bounds, split
 from kernels.sharded.threads import run_ranks
 from tests.graphs import NAMED_GRAPHS, EdgeList
 from tests.sharded.ranks import DEADLINE, SIZES
@@ -79,9 +78,7 @@ def check(edges: Edges, rules: Rules, window: int | None, size: int) -> None:
         return shard_of(rows, communicator), by_id
 
     found = run_ranks(size, work, DEADLINE)
-    stored = {id(csr): np.diff(csr.offsets) for csr in (expected.out, expected.into)}
-    bounds = np.array([0, *(rows.stop for rows in cut(sum(stored.values()), size))])
-    shards = split(expected, bounds)
+    shards = split(expected, even_bounds(expected, size))
     assert np.array_equal(np.concatenate([by_id.rows for _, by_id in found]), expected.rows_by_id)
     assert [by_id.first for _, by_id in found] == np.cumsum([0, *(len(by_id.rows) for _, by_id in found)])[:-1].tolist()
     for (shard, _), other in zip(found, shards, strict=True):
