@@ -168,16 +168,37 @@ def test_one_source_many_times() -> None:
     require_same(reach(index, cupy.asarray(dst), cupy.asarray(dst)), reach(expected, dst, dst))
 
 
+def without_supports(index: ReachabilityIndex) -> ReachabilityIndex:
+    """The same index, of labels that say less: intervals from 0 on, and no supports."""
+    labels = index.labels
+    nothing = {name: np.zeros_like(getattr(labels, name)) for name in ("low", "reaches", "reached")}
+    return replace(index, labels=replace(labels, **nothing))
+
+
 def test_searches_too_large_for_a_warp() -> None:
-    graph = layered(13, 20_000, 4, 3)  # ten layers apart, thousands of vertices lie between two: more than a warp's table takes
-    expected, index = reachability(graph), reachability(to_device(graph))
-    src, dst = np.random.default_rng(0).integers(0, graph.num_vertices, (2, 5000))
-    asked = cupy.asarray(src, np.int32), cupy.asarray(dst, np.int32)
-    answers = reach(index, *asked)
-    left, count = cuda_queries.cut(index, *asked, answers)
-    _, too_large = cuda_queries.search(index, *asked, left, count, answers)
-    assert int(too_large[0]) > 0
-    require_same(reach(index, *asked), reach(expected, src, dst))
+    """From each source, and to each destination, lead two dense layers of more arcs than a warp reads; no path joins them."""
+    width = 200
+    size = 4 * width + 2
+    sources = np.arange(16)[:, None] * size
+    destinations = sources + 1
+    above, below, over, under = (sources + 2 + layer * width + np.arange(width) for layer in range(4))
+    lift, drop = 16 * size + np.arange(12).reshape(2, 6)[:, :, None]  # let no level and no height say what they know
+    dense = ((sources, above), (above, below), (over, under), (under, destinations))
+    chains = ((lift[:-1], lift[1:]), (drop[:-1], drop[1:]), (lift[-1:], over.reshape(1, -1)), (below.reshape(-1, 1), drop[:1]))
+    joined = [np.broadcast_arrays(near[:, :, None], far[:, None, :]) for near, far in dense + chains]
+    src, dst = (np.concatenate([end.ravel() for end in ends]) for ends in zip(*joined, strict=True))
+    ids = np.random.default_rng(3).permutation(16 * size + 12)
+    graph = device_graph(len(ids), ids[src], ids[dst])
+    expected, index = (without_supports(reachability(on, 1)) for on in (graph, to_device(graph)))
+    rows = np.argsort(graph.ids)
+    asked = rows[ids[sources.ravel()]], rows[ids[destinations.ravel()]]
+    on_device = cupy.asarray(asked[0], np.int32), cupy.asarray(asked[1], np.int32)
+    answers = reach(index, *on_device)
+    left, count = cuda_queries.cut(index, *on_device, answers)
+    assert int(count[0]) > 0
+    _, too_large = cuda_queries.search(index, *on_device, left, count, answers)
+    assert int(too_large[0]) == int(count[0])
+    require_same(reach(index, *on_device), reach(expected, *asked))
 
 
 def test_rows_that_are_none_are_refused() -> None:
