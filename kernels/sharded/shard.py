@@ -250,7 +250,8 @@ def _split_off(graph: Graph, bounds: Array, rank: int) -> Shard:
 
 def even_bounds(graph: Graph, size: int) -> Array:
     """Cut the rows where `size` ranks have about equally many arcs, as the stored graph does: int64 [size + 1]."""
-    degrees = to_host(np.diff(graph.out.offsets) + np.diff(graph.into.offsets))
+    directions = (graph.out,) if graph.symmetric else (graph.out, graph.into)
+    degrees = to_host(sum(np.diff(csr.offsets) for csr in directions))
     return np.array([0, *(rows.stop for rows in shards.cut(degrees, size))], OFFSET)
 
 
