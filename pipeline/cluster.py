@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from kernels.backend import cores
 from kernels.graph import Graph
 from kernels.sharded.communicator import Communicator
-from pipeline.backend import Backend, open_on
+from pipeline.backend import Backend, choose, open_on
 from pipeline.cluster_config import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
 from pipeline.manifest import Folder, code_version
@@ -129,20 +129,18 @@ def started(config: ClusterConfig, backend: Backend) -> Iterator[Cluster]:
     ClusterLost
         No scheduler answers at the address, or it has no worker, within the deadline.
     BadConfig
-        Local workers are asked for on a GPU, or a TLS file cannot be read.
+        There is no GPU for a local worker, or a TLS file cannot be read.
     """
     if config.scheduler == "none":
         yield HERE
         return
-    if config.scheduler == "local" and backend == "gpu":
-        raise BadConfig("cluster: local workers compute on the CPU; for GPUs name a scheduler whose workers have one each")
     import dask
     import distributed  # noqa: F401
 
     logging.getLogger("distributed").setLevel(logging.ERROR)  # after the import, which sets a level of its own
     with ExitStack() as stack:
         stack.enter_context(dask.config.set(_settings(config)))
-        client = stack.enter_context(_client(config))
+        client = stack.enter_context(_client(config, backend))
         _await_workers(client, config)
         threads: dict[str, int] = client.nthreads()
         log.info("cluster: %d workers, %d threads; dashboard %s", len(threads), sum(threads.values()), client.dashboard_link)
@@ -235,9 +233,13 @@ def _run(function: Callable[[Place, Item], Result], stored: Folder, backend: Bac
     """Run a piece on a worker, by one thread: a worker takes as many pieces at a time as it has threads."""
     if code_version() != code:
         raise BadConfig("cluster: a worker has other code than this run; install the same everywhere")
-    return function(Place(_placed(stored, backend), backend, 1), item)
+    if backend == "cpu":
+        return function(Place(_placed(stored, backend), backend, 1), item)
+    with _on_the_gpu:
+        return function(Place(_placed(stored, choose(backend)), backend, 1), item)
 
 
+_on_the_gpu = Lock()  # one piece at a time, however many threads the worker has
 _here: dict[tuple[str, Backend], Graph | StoredIndex] = {}  # of this worker; the last one alone
 _placing = Lock()
 
@@ -281,20 +283,16 @@ def _settings(config: ClusterConfig) -> dict[str, Any]:
 
 
 @contextmanager
-def _client(config: ClusterConfig) -> Iterator[Client]:
-    from distributed import Client, LocalCluster
+def _client(config: ClusterConfig, backend: Backend) -> Iterator[Client]:
+    from distributed import Client
+
+    from pipeline.local_workers import local_workers
 
     security = _security(config)
     with ExitStack() as stack:
         if config.scheduler == "local":
-            target = stack.enter_context(
-                LocalCluster(
-                    n_workers=config.workers or cores(), threads_per_worker=config.threads, memory_limit=config.memory,
-                    host="127.0.0.1", dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0",
-                    protocol="tls://", security=security,
-                    local_directory=stack.enter_context(TemporaryDirectory(prefix="graphmill-")),
-                )
-            )  # fmt: skip
+            folder = stack.enter_context(TemporaryDirectory(prefix="graphmill-"))
+            target = stack.enter_context(local_workers(config, backend, security, folder))
         else:
             target = config.scheduler
         try:

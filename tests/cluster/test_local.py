@@ -7,17 +7,21 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import psutil
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline import cluster as cluster_module
+from pipeline import local_workers as local_workers_module
 from pipeline import tables
 from pipeline.cluster import HERE, started
 from pipeline.cluster_config import ClusterConfig
 from pipeline.config import STAGES
 from pipeline.errors import BadConfig, BadInput, ProofFailed
-from pipeline.manifest import make
+from pipeline.manifest import code_version, make
 from pipeline.stages import run_stage
 from pipeline.verify import prove
 from tests.cluster import pieces
@@ -130,9 +134,37 @@ def test_a_stage_on_workers_costs_less_than_two_seconds_more(grid, cluster, tmp_
     assert seconds("there", cluster) < seconds("here", HERE) + 2
 
 
-def test_gpus_need_an_address():
-    with pytest.raises(BadConfig, match="local workers compute on the CPU"), started(LOCAL, "gpu"):
+def test_local_workers_on_gpus_need_dask_cuda_and_a_gpu_each(monkeypatch):
+    monkeypatch.setattr(local_workers_module, "find_spec", lambda name: None)
+    with pytest.raises(BadConfig, match=r"need Dask-CUDA \(pip install 'graphmill\[gpu\]'\)"), started(LOCAL, "gpu"):
         pass
+    monkeypatch.setattr(local_workers_module, "find_spec", lambda name: name)
+    monkeypatch.setattr(local_workers_module, "device_count", lambda: 1)
+    with pytest.raises(BadConfig, match="2 local workers, but 1 GPUs"), started(LOCAL, "gpu"):
+        pass
+
+
+def test_a_worker_without_a_gpu_says_so(small, cluster):
+    with pytest.raises(BadConfig, match="a GPU is asked for, but CuPy is not installed"):
+        list(cluster.map(pieces.where, small, "gpu", [1]))
+
+
+def test_a_gpu_has_one_piece_at_a_time(small, monkeypatch):
+    monkeypatch.setattr(cluster_module, "choose", lambda backend: backend)
+    monkeypatch.setattr(cluster_module, "_placed", lambda stored, backend: None)
+    under_way, most = [], []
+
+    def piece(place, item):
+        under_way.append(item)
+        most.append(len(under_way))
+        time.sleep(0.01)
+        under_way.remove(item)
+
+    for backend, at_once in (("cpu", 4), ("gpu", 1)):
+        most.clear()
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(partial(cluster_module._run, piece, small, backend, code_version()), range(8)))
+        assert max(most) == at_once
 
 
 @pytest.mark.parametrize("end_by", [signal.SIGTERM, signal.SIGKILL])
