@@ -2,30 +2,54 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+from typing import NamedTuple
+from weakref import ref
+
 import numpy as np
 
 from kernels.graph import Array
+from kernels.sharded.columns import exchange_columns, lower_at
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.shard import Shard
+
+
+class _Known(NamedTuple):
+    """What a shard keeps of the last halo: all ranks have it, or none."""
+
+    communicator: ref[Communicator]
+    asked: list[Array]
+    all_asked: Array
 
 
 class Halo:
     """Which own rows every other rank has as ghosts. To make one is a collective, as are its methods.
 
+    The shard keeps what was exchanged, so that the next halo of the same communicator exchanges nothing.
+
     Parameters
     ----------
     shard : Shard
     communicator : Communicator
+
+    Attributes
+    ----------
+    asked : list of arrays, one a rank
+        The own rows that the rank has as ghosts, by local numbers, ascending.
     """
 
     def __init__(self, shard: Shard, communicator: Communicator):
         self.shard, self.communicator = shard, communicator
-        asked = communicator.exchange(shard.by_owner(shard.ghosts))
-        self._asked = [rows - shard.rows.start for rows in asked]
+        known: _Known | None = vars(shard).get("_halo")
+        if known is None or known.communicator() is not communicator:
+            asked = [rows - shard.rows.start for rows in communicator.exchange(shard.by_owner(shard.ghosts))]
+            known = vars(shard)["_halo"] = _Known(ref(communicator), asked, np.concatenate(asked))
+        self.asked, self._all_asked = known.asked, known.all_asked
+        self._cuts = list(accumulate(map(len, self.asked)))[:-1]
 
     def refresh(self, own: Array) -> Array:
-        """Return the ghosts' values [g], as their owners have them in `own` [n]."""
-        return np.concatenate(self.communicator.exchange([own[rows] for rows in self._asked]))
+        """Return the ghosts' values [g], as their owners have them in `own` [n], of any type."""
+        return np.concatenate(self.communicator.exchange(np.split(own[self._all_asked], self._cuts)))
 
     def extended(self, own: Array) -> Array:
         """Return the values of the own rows, as they are, and of the ghosts, as their owners have them [n + g]."""
@@ -37,7 +61,7 @@ class Halo:
         Parameters
         ----------
         values : [n + g]
-            Of the own rows and the ghosts; those of own rows are lowered.
+            Of the own rows and the ghosts, none negative; those of own rows are lowered.
         ghosts : int64 [C]
             Places, from 0 and ascending, of the ghosts whose values the owners shall know.
 
@@ -48,12 +72,10 @@ class Halo:
         """
         shard = self.shard
         cuts = np.searchsorted(ghosts, np.asarray(shard.ghost_bounds[1:-1], like=ghosts)).tolist()
-        rows = np.split(shard.ghosts[ghosts], cuts)
-        proposed = np.split(values[len(shard.ids) :][ghosts], cuts)
-        lowered = [shard.ghosts[:0]]
-        for here, value in zip(self.communicator.exchange(rows), self.communicator.exchange(proposed), strict=True):
-            own = here - shard.rows.start
-            less = value < values[own]
-            values[own[less]] = value[less]
-            lowered.append(own[less])
-        return np.unique(np.concatenate(lowered))
+        told = np.split(shard.ghosts[ghosts], cuts), np.split(values[len(shard.ids) :][ghosts], cuts)
+        rows, proposed = exchange_columns(self.communicator, *told)
+        own = rows - shard.rows.start
+        less = np.flatnonzero(proposed < values[own])
+        own = own[less]
+        lower_at(values, own, proposed[less])
+        return np.unique(own)

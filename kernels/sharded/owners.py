@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from kernels.graph import OFFSET, Array
+from kernels.sharded.columns import exchange_columns, lower_at
 from kernels.sharded.communicator import Communicator
 
 
@@ -50,17 +51,16 @@ class Owners:
             What all ranks told this one, in rank order: places in its range, and the columns.
         """
         self.supersteps += 1
-        exchange = self.communicator.exchange
-        here, *told = (np.concatenate(exchange(self._by_owner(numbers, column))) for column in (numbers, *columns))
+        here, *told = exchange_columns(self.communicator, *(self._by_owner(numbers, column) for column in (numbers, *columns)))
         return here - self.own.start, *told
 
     def ask(self, numbers: Array, *values: Array) -> tuple[Array, ...]:
         """Return what the owners have of `numbers`, int64 [E] in any order, in their `values`, one for each number they own."""
         self.supersteps += 1
-        exchange = self.communicator.exchange
         wanted, place = np.unique(numbers, return_inverse=True)
-        asked = [part - self.own.start for part in exchange(self._by_owner(wanted, wanted))]
-        return tuple(np.concatenate(exchange([value[part] for part in asked]))[place] for value in values)
+        asked = [part - self.own.start for part in self.communicator.exchange(self._by_owner(wanted, wanted))]
+        answers = exchange_columns(self.communicator, *([value[part] for part in asked] for value in values))
+        return tuple(answer[place] for answer in answers)
 
     def any(self, count: int) -> bool:
         """Whether `count` is not zero on some rank."""
@@ -96,7 +96,7 @@ def smallest_ids(owners: Owners, numbers: Array, ranks: Array, rows: Array) -> A
 def _least(group: Array, groups: int, ranks: Array, rows: Array) -> tuple[Array, Array]:
     """The smallest rank of each group, and its row."""
     least = np.full(groups, np.iinfo(ranks.dtype).max, ranks.dtype, like=ranks)
-    np.minimum.at(least, group, ranks)
+    lower_at(least, group, ranks)
     has = np.flatnonzero(ranks == least[group])
     row = np.full(groups, -1, rows.dtype, like=rows)
     row[group[has]] = rows[has]
