@@ -15,6 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from types import ModuleType, SimpleNamespace
 from typing import ClassVar
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -171,7 +172,8 @@ def _group_end() -> None:
 def install(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """Put this in CuPy's place; its field `available` is where CuPy says whether NCCL is installed."""
     library = SimpleNamespace(
-        available=True, NcclError=NcclError, NcclCommunicator=NcclCommunicator, groupStart=_group_start, groupEnd=_group_end,
+        available=True, get_unique_id=lambda: uuid4().bytes, NcclError=NcclError, NcclCommunicator=NcclCommunicator,
+        groupStart=_group_start, groupEnd=_group_end,
         NCCL_SUM=0, NCCL_MAX=2, NCCL_MIN=3, **{f"NCCL_{name}": number for name, number in TYPES.items()},
     )  # fmt: skip
     cupy, cupyx = ModuleType("cupy"), ModuleType("cupyx")

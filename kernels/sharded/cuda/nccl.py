@@ -69,8 +69,8 @@ class BetweenGpus:
     rank, size : int
     deadline : float
         Seconds that a rank waits in a collective, and for the connection, for the others.
-    alive : callable
-        Whether all other ranks still take part. It is asked about once a second while a collective waits.
+    look : callable
+        Raises PeerLost unless all other ranks still take part. It is called about once a second while a collective waits.
 
     Raises
     ------
@@ -85,12 +85,12 @@ class BetweenGpus:
     """
 
     def __init__(
-        self, unique_id: bytes, rank: int, size: int, deadline: float = DEADLINE, alive: Callable[[], bool] = lambda: True
+        self, unique_id: bytes, rank: int, size: int, deadline: float = DEADLINE, look: Callable[[], None] = lambda: None
     ) -> None:
         import cupy
 
-        self.rank, self.size = rank, size
-        self._deadline, self._alive = deadline, alive
+        self.rank, self.size, self.unique_id, self.look = rank, size, unique_id, look
+        self._name, self._deadline = f"rank {rank}", deadline
         self._lib = library()
         self._nccl: Any = None
         self._device = cupy.cuda.Device()
@@ -106,10 +106,21 @@ class BetweenGpus:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._nccl is not None and self._lost is None:
-            end = self._nccl.destroy if kind is None else self._nccl.abort
-            with suppress(TimeoutError):
-                self._aside(end).exception(_CLOSING)
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+    def close(self) -> None:
+        """Give back what NCCL holds; all ranks do, when all have ended their last collective."""
+        if self._lost is None:
+            self._lost = f"{self._name}: closed"
+            self._end(self._nccl.destroy)
+
+    def abort(self) -> None:
+        """End what runs on the GPU, and take part in nothing any more; the other ranks find that out by `look`."""
+        if self._lost is None:
+            self._give_up(f"{self._name}: given up here")
 
     def exchange(self, parts: Sequence[Array]) -> list[Array]:
         """See `Communicator.exchange`."""
@@ -223,7 +234,7 @@ class BetweenGpus:
         try:
             yield
         except (self._lib.NcclError, KeyError) as error:  # a KeyError is a status that CuPy has no name for
-            message = f"{error}: {_last_words()}"
+            message = f"{self._name}: {error}: {_last_words()}"
             if getattr(error, "status", None) in _OURS:
                 self._give_up(message)
                 raise RuntimeError(self._lost) from None
@@ -232,7 +243,7 @@ class BetweenGpus:
     def _await(self, done: Callable[[], bool]) -> None:
         """Return when `done`. Raises PeerLost; NCCL's error, where it found one by itself."""
         begun = looked = time.monotonic()
-        gone = float("inf")
+        gone, why = float("inf"), ""
         while not done():
             now = time.monotonic()
             if now - begun < _SPIN:
@@ -241,12 +252,14 @@ class BetweenGpus:
             if self._nccl is not None:
                 self._nccl.check_async_error()
             if now - gone > _GRACE:
-                self._lose("another rank is gone")
+                self._lose(why)
             if now - begun > self._deadline:
-                self._lose(f"another rank did not come within {self._deadline:g} s")
-            if now - looked > _LOOK:
-                if gone == float("inf") and not self._alive():
-                    gone = time.monotonic()
+                self._lose(f"{self._name}: another rank did not come within {self._deadline:g} s")
+            if now - looked > _LOOK and not why:
+                try:
+                    self.look()
+                except PeerLost as lost:
+                    gone, why = time.monotonic(), str(lost)
                 looked = time.monotonic()
             time.sleep(min((now - begun) / 10, _PAUSE))
 
@@ -255,11 +268,13 @@ class BetweenGpus:
         raise PeerLost(self._lost)
 
     def _give_up(self, why: str) -> None:
-        """End what runs on the GPU, and take part in nothing any more."""
-        self._lost = f"rank {self.rank}: {why}"
+        self._lost = why
         if self._nccl is not None:
-            with suppress(TimeoutError):
-                self._aside(self._nccl.abort).exception(_CLOSING)
+            self._end(self._nccl.abort)
+
+    def _end(self, how: Callable[[], None]) -> None:
+        with suppress(TimeoutError):
+            self._aside(how).exception(_CLOSING)
 
     def _aside(self, work: Callable[[], Result]) -> Future[Result]:
         """Start work that may never come back, on a thread that nobody waits for at the end of the process."""

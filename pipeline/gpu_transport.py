@@ -1,0 +1,57 @@
+"""What the ranks use to speak whose workers have a GPU each: NCCL, with Dask's connections to find each other and the lost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from kernels.sharded.communicator import Communicator
+from kernels.sharded.cuda.nccl import BetweenGpus, unique_id
+from pipeline.cluster_config import _is_loopback
+
+_kept: dict[tuple[str, ...], BetweenGpus] = {}  # of this worker, by all workers in rank order; the one used last alone
+
+
+class Introducing(Communicator, Protocol):
+    """A communicator that works without a GPU, and knows who is there."""
+
+    def require_all(self) -> None:
+        """Raise PeerLost unless all ranks are still at it."""
+        ...
+
+
+@contextmanager
+def between_gpus(between: Introducing, seats: Sequence[str]) -> Iterator[Communicator]:
+    """Connect the GPUs of all ranks, each on its own worker; `seats` are the workers' addresses in rank order.
+
+    Connecting takes a second and more, so ranks that end well keep the connection for those that come after them on the same
+    workers; where one has lost it, all connect anew.
+    """
+    if all(_is_loopback(urlsplit(seat).hostname or "") for seat in seats):
+        os.environ.setdefault("NCCL_SOCKET_IFNAME", "lo")  # NCCL's own sockets ask nobody who they are
+    ranks = _kept.pop(tuple(seats), None)
+    while _kept:
+        _kept.popitem()[1].abort()
+    offered = _bytes_of_all(between, ranks.unique_id if ranks else b"")
+    if not offered[0] or len(set(offered)) > 1:
+        if ranks:
+            ranks.abort()
+        made = _bytes_of_all(between, unique_id() if between.rank == 0 else b"")[0]
+        ranks = BetweenGpus(made, between.rank, between.size, look=between.require_all)
+    assert ranks is not None
+    ranks.look = between.require_all
+    try:
+        yield ranks
+    except BaseException:
+        ranks.abort()
+        raise
+    _kept[tuple(seats)] = ranks
+
+
+def _bytes_of_all(between: Communicator, own: bytes) -> list[bytes]:
+    return [received.tobytes() for received in between.gather(np.array(list(own), np.uint8))]

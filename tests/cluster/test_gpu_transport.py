@@ -1,0 +1,103 @@
+"""How ranks get their connection between GPUs, over a stand-in for NCCL: kept where all ended well, else made anew by all."""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from kernels.sharded.communicator import PeerLost
+from kernels.sharded.cuda import nccl
+from kernels.sharded.threads import run_ranks
+from pipeline import gpu_transport
+from pipeline.gpu_transport import between_gpus
+from tests.sharded.fake_nccl import install
+
+SEATS = ["tls://127.0.0.1:1001", "tls://127.0.0.1:1002"]
+
+
+class Workers:
+    """Two threads that keep what a worker's process keeps."""
+
+    def __init__(self, monkeypatch):
+        self.threads = [ThreadPoolExecutor(1) for _ in SEATS]
+        of_thread = threading.local()
+
+        class Kept(dict):
+            def __getattribute__(self, name):
+                return getattr(vars(of_thread).setdefault("kept", {}), name)
+
+            def __setitem__(self, key, value):
+                vars(of_thread)["kept"][key] = value
+
+            def __bool__(self):
+                return bool(vars(of_thread).get("kept"))
+
+        monkeypatch.setattr(gpu_transport, "_kept", Kept())
+
+    def run(self, work, seats=SEATS):
+        def on_rank(between):
+            between.require_all = lambda: None
+            with between_gpus(between, seats) as ranks:
+                return work(ranks)
+
+        return run_ranks(2, lambda between: self.threads[between.rank].submit(on_rank, between).result(), deadline=10)
+
+
+@pytest.fixture
+def fake_nccl(monkeypatch):
+    for name in ("NCCL_SOCKET_IFNAME", "NCCL_NVLS_ENABLE", "NCCL_RUNTIME_CONNECT"):
+        monkeypatch.setenv(name, "restored at the end")
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(nccl, "_LOOK", 0.1)
+    monkeypatch.setattr(nccl, "_GRACE", 0.1)
+    yield install(monkeypatch)
+    nccl.library.cache_clear()
+
+
+def total(ranks):
+    return int(ranks.total(np.array([ranks.rank + 1]))[0])
+
+
+def test_a_connection_is_kept_for_the_ranks_that_come_after(fake_nccl, monkeypatch):
+    workers, made = Workers(monkeypatch), fake_nccl.NcclCommunicator.made
+    for _ in range(3):
+        assert workers.run(total) == [3, 3]
+    assert [of_rank.end for of_rank in made] == ["", ""]
+    assert workers.run(total, ["tls://10.0.0.5:1001", "tls://10.0.0.6:1001"]) == [3, 3]
+    assert sorted(of_rank.end for of_rank in made) == ["", "", "aborted", "aborted"]
+
+
+def test_after_an_error_of_one_rank_all_connect_anew(fake_nccl, monkeypatch):
+    workers, made = Workers(monkeypatch), fake_nccl.NcclCommunicator.made
+    assert workers.run(total) == [3, 3]
+
+    def fail(ranks):
+        if ranks.rank == 0:  # the other ends well, and keeps its end
+            raise ValueError("of its own")
+
+    with pytest.raises(ValueError, match="of its own"):
+        workers.run(fail)
+    assert workers.run(total) == [3, 3]
+    assert sorted(of_rank.end for of_rank in made) == ["", "", "aborted", "aborted"]
+
+
+def test_who_is_lost_is_asked_for_over_the_other_connection(fake_nccl, monkeypatch):
+    def wait(ranks):
+        def look():
+            raise PeerLost("rank 1 has ended")
+
+        ranks.look = look
+        return None if ranks.rank else total(ranks)
+
+    with pytest.raises(PeerLost, match=r"^rank 1 has ended$"):
+        Workers(monkeypatch).run(wait)
+
+
+@pytest.mark.parametrize(("seats", "interface"), [(SEATS, "lo"), (["tls://10.0.0.5:1001", SEATS[1]], None)])
+def test_on_one_machine_nccl_listens_on_loopback(seats, interface, fake_nccl, monkeypatch):
+    Workers(monkeypatch).run(total, seats)
+    assert os.environ.get("NCCL_SOCKET_IFNAME") == interface
