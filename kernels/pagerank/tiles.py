@@ -14,7 +14,7 @@ import cupy
 import numpy as np
 
 from kernels.cuda import load
-from kernels.graph import Array, Graph
+from kernels.graph import Array, Csr, Graph
 
 TILE_BITS = 15  # as in tiles.cu
 _CHUNK = 2048  # arcs, as in tiles.cu
@@ -28,7 +28,7 @@ _BLOCKS = 512  # at most; threads stride on
 
 @dataclass(frozen=True)
 class Plan:
-    """The graph's arcs in order of tiles, and its rows in slices; `S` slices, `N` tasks, `J` jobs.
+    """The in-arcs of rows in order of tiles, and the rows in slices; `S` slices, `N` tasks, `J` jobs.
 
     Attributes
     ----------
@@ -67,20 +67,24 @@ def plan_of(graph: Graph) -> Plan:
     """Return the graph's plan, made on the first call."""
     plan: Plan | None = vars(graph).get("_pagerank_plan")
     if plan is None:
-        plan = vars(graph)["_pagerank_plan"] = _make(graph)
+        plan = vars(graph)["_pagerank_plan"] = make_plan(graph.into, graph.out.offsets, graph.num_vertices)
     return plan
 
 
-def _make(graph: Graph) -> Plan:
-    num_tiles = (graph.num_vertices >> TILE_BITS) + 1
-    limits = _band_limits(graph.into.offsets)
-    arcs = cupy.zeros(graph.num_arcs + _ALIGNED * num_tiles * len(limits), np.uint16)
+def make_plan(into: Csr, out_offsets: Array, num_sources: int) -> Plan:
+    """Make the plan of rows whose in-arcs come from `num_sources` sources, which may be more than these rows.
+
+    `out_offsets`, as long as `into.offsets`, tell the rows' out-degrees.
+    """
+    num_tiles, num_rows = (num_sources >> TILE_BITS) + 1, len(out_offsets) - 1
+    limits = _band_limits(into.offsets)
+    arcs = cupy.zeros(len(into.indices) + _ALIGNED * num_tiles * len(limits), np.uint16)
     tasks, slices, items, rows, bands = [], [], [], [], []
     used = num_items = num_partials = 0
     for first, end in pairwise(limits):
-        band = _Band(graph, first, end, num_tiles)
+        band = _Band(into, first, end, num_tiles)
         tasks.append(band.write_arcs(arcs, used, num_partials))
-        dealt, rows_of_slots, slices_of_band = band.deal(graph)
+        dealt, rows_of_slots, slices_of_band = band.deal(out_offsets)
         slices_of_band += cupy.asarray([num_items, 0, num_partials])
         slices.append(slices_of_band)
         items.append(dealt)
@@ -94,8 +98,8 @@ def _make(graph: Graph) -> Plan:
     tasks = cupy.concatenate(tasks)
     tasks = tasks[cupy.argsort(tasks[:, 0])]
     in_rows = cupy.concatenate(rows)
-    degrees = cupy.where(in_rows < 0, 0, cupy.diff(graph.out.offsets)[in_rows]).astype(np.float32)
-    idle = graph.num_vertices - int(cupy.count_nonzero(in_rows >= 0))
+    degrees = cupy.where(in_rows < 0, 0, cupy.diff(out_offsets)[in_rows]).astype(np.float32)
+    idle = num_rows - int(cupy.count_nonzero(in_rows >= 0))
     all_items, all_slices = cupy.concatenate(items), cupy.concatenate(slices)
     return Plan(arcs, tasks, _jobs(tasks), all_slices, all_items, in_rows, degrees, cupy.asarray(bands), num_partials, idle)
 
@@ -117,16 +121,14 @@ def _jobs(tasks: Array) -> Array:
 class _Band:
     """The in-arcs of the rows from `first` to before `end`, while they are put in order."""
 
-    def __init__(self, graph: Graph, first: int, end: int, num_tiles: int) -> None:
+    def __init__(self, into: Csr, first: int, end: int, num_tiles: int) -> None:
         self._first, self._num_rows = first, end - first
-        self._row = graph.rows_by_id.dtype
+        self._row = into.indices.dtype
         self._row_bits = np.int32(self._num_rows.bit_length())
-        offsets = graph.into.offsets[first : end + 1]
+        offsets = into.offsets[first : end + 1]
         self._num_arcs = int(offsets[-1] - offsets[0])
         self._keys = cupy.empty(self._num_arcs, np.int64)
-        self._run(
-            "make_keys", self._num_rows * 32, offsets, graph.into.indices, np.int64(self._num_rows), self._row_bits, self._keys
-        )
+        self._run("make_keys", self._num_rows * 32, offsets, into.indices, np.int64(self._num_rows), self._row_bits, self._keys)
         self._keys.sort()
         firsts = cupy.arange(num_tiles + 1) << (int(self._row_bits) + TILE_BITS)
         self._starts = cupy.searchsorted(self._keys, firsts).astype(np.int64)
@@ -151,11 +153,11 @@ class _Band:
         del self._keys, self._ends, self._ordinals
         return tasks
 
-    def deal(self, graph: Graph) -> tuple[Array, Array, Array]:
+    def deal(self, out_offsets: Array) -> tuple[Array, Array, Array]:
         """Return the items, the rows of the slots and the slices, counted from the band's."""
         self._items.sort()
         counts = cupy.diff(cupy.searchsorted(self._items, cupy.arange(self._num_rows + 1) << 32))
-        rows = cupy.flatnonzero((counts > 0) | (cupy.diff(graph.out.offsets[self._first : self._first + self._num_rows + 1]) > 0))
+        rows = cupy.flatnonzero((counts > 0) | (cupy.diff(out_offsets[self._first : self._first + self._num_rows + 1]) > 0))
         rows = rows[cupy.argsort((rows >> _WINDOW_BITS) << 32 | (0xFFFFFFFF - counts[rows]))]
         slots = cupy.zeros(self._num_rows, np.int64)
         slots[rows] = cupy.arange(len(rows))

@@ -1,4 +1,4 @@
-"""PageRank over shards, with the same bits for any number of shards.
+"""PageRank over shards; on CPUs with the same bits for any number of shards.
 
 A row sums what its in-arcs bring in their order, whoever owns it. What is summed over all rows (the ranks of rows without
 out-arcs, and the changes) is summed in whole numbers, so that the order of summing does not matter.
@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from kernels.answers import Ranks
-from kernels.backend import frozen, over_rows, require_numpy
+from kernels.backend import frozen, is_cupy, over_rows, require_numpy
 from kernels.graph import Array, Csr
 from kernels.pagerank import DAMPING, MOST_ITERATIONS, TOLERANCE, require_sense
 from kernels.pagerank.cpu import pull_ranks
@@ -42,7 +42,8 @@ def pagerank(
     -------
     Part[Ranks]
         The ranks of all own rows of all ranks sum to 1. They differ from the one-worker kernel's by how sums over all rows
-        are rounded, about 1e-15 an iteration in sum; from those of another number of shards not at all.
+        are rounded, about 1e-15 an iteration in sum; from those of another number of shards not at all. The GPU's differ
+        from the CPU's, and with the number of shards, by 1e-6 in sum at most; equal shards give the same bits in every run.
 
     Raises
     ------
@@ -54,6 +55,10 @@ def pagerank(
         See `Communicator`.
     """
     require_sense(damping, tolerance)
+    if is_cupy(shard.out):
+        from kernels.sharded.cuda import pagerank as cuda
+
+        return cuda.ranks(shard, communicator, damping, tolerance, most_iterations)
     require_numpy(shard.out, "pagerank over shards")
     halo, num_vertices, num_own = Halo(shard, communicator), shard.num_vertices, len(shard.ids)
     degrees = np.diff(shard.out.offsets)

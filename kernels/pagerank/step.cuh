@@ -1,0 +1,251 @@
+/* A step of PageRank's power iteration by propagation blocking without atomics.
+
+   Shares, that is ranks over out-degrees rounded to float, are cut in tiles of 32768 rows, which fit in shared memory. First, a
+   block holds a tile, and its warps stream the tile's arcs, two bytes each (tiles.cu), in order of the rows that they enter: a
+   segmented sum gives a partial, what a row gets from a tile. Then the rows sum their partials in double, a lane a row: rows are
+   in slices of 32, of about as many partials each, the places of which lie transposed. Neither gathers at random beyond shared memory: a tile's partials of neighbouring rows are neighbours.
+   Every sum's order depends on the arcs alone. The sums over all rows, of changes and of the ranks without out-arcs, are added as
+   integers of 2^-60: any order gives the same bits. Rows without any arc have one rank, the base, and are in no slice.
+   Sources: Beamer, Asanovic, Patterson, Reducing Pagerank Communication via Propagation Blocking, IPDPS 2017. Kreutzer, Hager,
+   Wellein, Fehske, Bishop, A Unified Sparse Matrix Data Format for Efficient General Sparse Matrix-Vector Multiplication, SISC 2014. */
+#pragma once
+#include "device.cuh"
+
+#define THREADS 1024
+#define TILE 32768 /* rows */
+#define ROUND 256  /* arcs of a warp at a time, 8 a lane */
+#define BATCH 4    /* loads in flight of a lane */
+#define LAST 0x80008000u           /* of its segment: the marks of two arcs */
+#define UNIT 1152921504606846976.0 /* 2^60 */
+
+struct Task {
+    int64_t tile, first_arc, count, first_partial;
+};
+
+struct Slice {
+    int64_t first_item, width, first_partial;
+};
+
+/* The graph's arcs in order of tiles, and its rows in slices. */
+struct Plan {
+    const Task* tasks;
+    const int64_t* jobs; /* first tasks, and the number of tasks */
+    int64_t num_jobs;
+    const uint32_t* arcs; /* two a word */
+    const Slice* slices;
+    int64_t num_slices;
+    const uint32_t* items;
+    const ROW* rows; /* of the slices' lanes; negative where a lane has none */
+    const float* degrees;
+};
+
+/* What is added over all rows, in 2^-60. */
+struct Sums {
+    uint64_t change, dangling;
+};
+
+__device__ __forceinline__ uint64_t in_units(double value) {
+    return (uint64_t)(value * UNIT);
+}
+
+/* Eight arcs, read once. */
+__device__ __forceinline__ void load_arcs(const uint32_t* arcs, uint32_t (&words)[4]) {
+    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+        : "l"(arcs));
+}
+
+/* What is to come of a warp's arcs, from `arc` on: 8 a lane, and zeros behind the end. */
+__device__ __forceinline__ void load_round(const uint32_t* arcs, int arc, int count, uint32_t (&words)[4]) {
+    words[0] = words[1] = words[2] = words[3] = 0;
+    if (arc < count) {
+        load_arcs(arcs + arc / 2, words);
+    }
+}
+
+/* The sum of `value` over the lanes up to this one. */
+__device__ __forceinline__ int sum_up_to(int value) {
+    const int lane = threadIdx.x & 31;
+#pragma unroll
+    for (int step = 1; step < 32; step <<= 1) {
+        const int other = __shfl_up_sync(FULL_WARP, value, step);
+        value += lane >= step ? other : 0;
+    }
+    return value;
+}
+
+/* Write the sums of the segments that end in a lane's 8 arcs; return the sum of what follows the last of them. */
+__device__ __forceinline__ float sum_lane(const float* tile, const uint32_t (&words)[4], float* sums) {
+    float shares[8];
+#pragma unroll
+    for (int k = 0; k < 8; ++k) {
+        shares[k] = tile[words[k >> 1] >> (k & 1 ? 16 : 0) & 0x7fff];
+    }
+    float sum = 0;
+#pragma unroll
+    for (int k = 0; k < 8; ++k) {
+        const bool ends = words[k >> 1] >> (k & 1 ? 31 : 15) & 1;
+        sum += shares[k];
+        if (ends) {
+            *sums = sum;
+        }
+        sums += ends;
+        sum = ends ? 0.0f : sum;
+    }
+    return sum;
+}
+
+/* Of the sums that lanes leave open, those since the last marked lane, up to this one. */
+__device__ __forceinline__ float sum_open(float sum, uint32_t marked_up_to) {
+    const int lane = threadIdx.x & 31, since = max(31 - __clz(marked_up_to), 0);
+#pragma unroll
+    for (int step = 1; step < 32; step <<= 1) {
+        const float other = __shfl_up_sync(FULL_WARP, sum, step);
+        sum += lane - step >= since ? other : 0.0f;
+    }
+    return sum;
+}
+
+/* Sum the segments of a warp's arcs into `partials`, by way of `staged`, ROUND floats. What follows the last mark is dropped. */
+__device__ void sum_segments(const float* tile, const uint32_t* arcs, int count, float* staged, float* partials) {
+    const int lane = threadIdx.x & 31;
+    const uint32_t lanes_before = (1u << lane) - 1;
+    float carry = 0;
+    uint32_t coming[4];
+    load_round(arcs, lane * 8, count, coming);
+    for (int round = 0; round < count; round += ROUND) {
+        const uint32_t words[4] = {coming[0], coming[1], coming[2], coming[3]};
+        load_round(arcs, round + ROUND + lane * 8, count, coming);
+        const int marks = __popc(words[0] & LAST) + __popc(words[1] & LAST) + __popc(words[2] & LAST) + __popc(words[3] & LAST);
+        const int up_to = sum_up_to(marks), total = __shfl_sync(FULL_WARP, up_to, 31);
+        const uint32_t marked = __ballot_sync(FULL_WARP, marks > 0);
+        float* const first = staged + up_to - marks;
+        const float sum = sum_open(sum_lane(tile, words, first), marked & (lanes_before << 1 | 1));
+        const float before = __shfl_up_sync(FULL_WARP, sum, 1);
+        if (marks > 0) {
+            *first += (lane ? before : 0.0f) + (marked & lanes_before ? 0.0f : carry);
+        }
+        carry = __shfl_sync(FULL_WARP, sum, 31) + (marked ? 0.0f : carry);
+        __syncwarp();
+        for (int k = lane; k < total; k += 32) {
+            partials[k] = staged[k];
+        }
+        __syncwarp();
+        partials += total;
+    }
+}
+
+/* Jobs, as blocks come for them: the tasks of one tile, which the block's warps take as they come. */
+__device__ void sum_tiles(
+    const Plan& plan, int64_t num_shares, const float* shares, float* tile, float* staged, float* partials, uint64_t* dealt) {
+    __shared__ int64_t job;
+    __shared__ unsigned taken;
+    for (int64_t held = -1;;) {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            job = (int64_t)atomicAdd(dealt, (uint64_t)1);
+            taken = 0;
+        }
+        __syncthreads();
+        if (job >= plan.num_jobs) {
+            return;
+        }
+        const int64_t first = plan.jobs[job], end = plan.jobs[job + 1], number = plan.tasks[first].tile;
+        if (number != held) {
+            const int size = (int)min((int64_t)TILE, num_shares - number * TILE);
+#pragma unroll 16
+            for (int row = threadIdx.x; row < size; row += THREADS) {
+                tile[row] = shares[number * TILE + row];
+            }
+            held = number;
+            __syncthreads();
+        }
+        for (;;) {
+            int64_t place = 0;
+            if ((threadIdx.x & 31) == 0) {
+                place = first + atomicAdd(&taken, 1u);
+            }
+            place = __shfl_sync(FULL_WARP, place, 0);
+            if (place >= end) {
+                break;
+            }
+            const Task task = plan.tasks[place];
+            sum_segments(tile, plan.arcs + task.first_arc / 2, (int)task.count, staged, partials + task.first_partial);
+        }
+    }
+}
+
+/* Sum the partials of a lane's row. */
+__device__ __forceinline__ double sum_row(const uint32_t* items, int64_t width, const float* partials) {
+    double sum = 0;
+    for (int64_t item = 0; item < width; item += BATCH) {
+        uint32_t places[BATCH];
+        float values[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) {
+            places[k] = item + k < width ? __ldcs(items + (item + k) * 32) : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) {
+            values[k] = partials[places[k]];
+        }
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) {
+            sum += values[k];
+        }
+    }
+    return sum;
+}
+
+/* A slice of rows a warp: sum the partials, give each row its rank and its share. */
+__device__ void sum_rows(const Plan& plan, const float* partials, double base, double damping, float* shares, double* ranks, Sums& sums) {
+    const int lane = threadIdx.x & 31;
+    for (int64_t place = global_thread() >> 5; place < plan.num_slices; place += num_threads() >> 5) {
+        const Slice slice = plan.slices[place];
+        const ROW row = plan.rows[place * 32 + lane];
+        const float degree = plan.degrees[place * 32 + lane];
+        const double before = row < 0 ? 0.0 : ranks[row];
+        const double sum = sum_row(plan.items + slice.first_item + lane, slice.width, partials + slice.first_partial);
+        if (row >= 0) {
+            const double rank = base + damping * sum;
+            ranks[row] = rank;
+            shares[row] = degree > 0 ? (float)rank / degree : 0.0f;
+            sums.change += in_units(fabs(rank - before));
+            sums.dangling += degree > 0 ? 0 : in_units(rank);
+        }
+    }
+}
+
+/* Add the sums of all lanes. */
+__device__ void publish(const Sums& sums, Sums* totals) {
+    uint64_t change = sums.change, dangling = sums.dangling;
+    for (int step = 16; step > 0; step >>= 1) {
+        change += __shfl_xor_sync(FULL_WARP, change, step);
+        dangling += __shfl_xor_sync(FULL_WARP, dangling, step);
+    }
+    if ((threadIdx.x & 31) == 0) {
+        atomicAdd(&totals->change, change);
+        atomicAdd(&totals->dangling, dangling);
+    }
+}
+
+/* Equal ranks, and their shares. */
+__device__ void start(const int64_t* out_offsets, int64_t num_rows, double rank, float* shares, double* ranks, Sums* totals) {
+    Sums sums{};
+    for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
+        const int64_t degree = out_offsets[row + 1] - out_offsets[row];
+        ranks[row] = rank;
+        shares[row] = degree ? (float)(rank / (double)degree) : 0.0f;
+        sums.dangling += degree ? 0 : in_units(rank);
+    }
+    publish(sums, totals);
+}
+
+/* Rows without any arc. */
+__device__ void finish(const int64_t* out_offsets, const int64_t* in_offsets, int64_t num_rows, double base, double* ranks) {
+    for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
+        if (out_offsets[row + 1] == out_offsets[row] && in_offsets[row + 1] == in_offsets[row]) {
+            ranks[row] = base;
+        }
+    }
+}
