@@ -99,7 +99,7 @@ def plan_of(graph: Graph, dense: int = _DENSE) -> Plan:
         first_edge = first_edge.astype(np.uint32).view(np.int32)
     with_arcs, large = _with_arcs(edges.offsets)
     light = _light(edges, num_edges, with_arcs, dense)
-    return Plan(edges, tails, first_edge, *_chunks(edges, large.astype(row)), num_edges, light, 0)
+    return Plan(edges, tails, first_edge, *chunks(edges.offsets, large.astype(row)), num_edges, light, 0)
 
 
 def _slabs_of_rows(num_rows: int) -> list[tuple[int, int]]:
@@ -173,9 +173,10 @@ def _is_wide(edges: Csr, row: np.dtype[Any], num_edges: int) -> bool:
     return bool(edges.weights.dtype.kind == "f" or int(edges.weights.max()) > _NARROW_KEYS)
 
 
-def _chunks(edges: Csr, large: Array) -> tuple[Array, Array]:
-    firsts = edges.offsets[large]
-    ends = cupy.cumsum(-(-(edges.offsets[large + 1] - firsts) // _CHUNK))
+def chunks(offsets: Array, large: Array) -> tuple[Array, Array]:
+    """The rows `large`, once for every 1024 arcs, and the first of those (int64)."""
+    firsts = offsets[large]
+    ends = cupy.cumsum(-(-(offsets[large + 1] - firsts) // _CHUNK))
     chunks = cupy.arange(int(ends[-1]) if len(large) else 0, dtype=OFFSET)
     owner = cupy.searchsorted(ends, chunks, side="right")
     place = chunks - cupy.concatenate([cupy.zeros(1, OFFSET), ends])[owner]

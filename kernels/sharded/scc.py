@@ -15,19 +15,16 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.answers import Components
-from kernels.backend import require_numpy
-from kernels.graph import OFFSET, Array
+from kernels.backend import is_cupy, require_numpy
+from kernels.graph import Array
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.halo import Halo
 from kernels.sharded.local_graph import local_graph
 from kernels.sharded.owners import Owners, smallest_ids
+from kernels.sharded.pivot_first import PivotFirst
 from kernels.sharded.reach import Arcs, reach, trim
 from kernels.sharded.shard import Part, Shard
 from kernels.sharded.wcc import wcc
-
-_SHIFT = np.uint64(33)
-_FACTORS = (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53)  # of MurmurHash3's finalizer, which maps 64 bits one to one, and 0 to 0
-_INVERSE = tuple(pow(factor, -1, 2**64) for factor in reversed(_FACTORS))
 
 
 def scc(shard: Shard, communicator: Communicator) -> Part[Components]:
@@ -42,13 +39,16 @@ def scc(shard: Shard, communicator: Communicator) -> Part[Components]:
     """
     if shard.symmetric:
         return wcc(shard, communicator)
+    if is_cupy(shard.out):
+        from kernels.sharded.cuda import scc as cuda
+
+        return cuda.components(shard, communicator)
     require_numpy(shard.out, "scc over shards")
     halo, owners = Halo(shard, communicator), Owners(shard.bounds, communicator)
     rows, num_own = shard.local_rows, len(shard.ids)
-    pivot = np.uint64(_pivot(shard, communicator))
-    found, supersteps = _found(shard, halo, _mixed(rows.astype(np.uint64) ^ pivot, _FACTORS))
-    component = (_mixed(found, _INVERSE) ^ pivot).astype(OFFSET)
-    labels = smallest_ids(owners, component, shard.ranks, rows[:num_own])
+    order = PivotFirst(shard, communicator)
+    found, supersteps = _found(shard, halo, order.of(rows))
+    labels = smallest_ids(owners, order.rows(found), shard.ranks, rows[:num_own])
     return Part(Components(labels), supersteps + owners.supersteps)
 
 
@@ -70,18 +70,3 @@ def _found(shard: Shard, halo: Halo, order: Array) -> tuple[Array, int]:
         )
         arcs = arcs.within(reached, reaches)
         supersteps += trims + forward + backward + 1
-
-
-def _pivot(shard: Shard, communicator: Communicator) -> int:
-    """The row of all that has most arcs of the direction it has fewer of; 0 in an empty graph."""
-    arcs = np.minimum(np.diff(shard.out.offsets), np.diff(shard.into.offsets))
-    most = int(arcs.argmax()) if len(arcs) else 0
-    best = np.array([int(arcs[most]) if len(arcs) else -1, shard.rows.start + most], OFFSET)
-    return int(max(communicator.gather(best), key=lambda of_rank: int(of_rank[0]))[1])
-
-
-def _mixed(numbers: Array, factors: tuple[int, ...]) -> Array:
-    """Map numbers, uint64, one to one onto numbers that look random; by the inverse factors, map them back."""
-    for factor in factors:
-        numbers = (numbers ^ (numbers >> _SHIFT)) * np.uint64(factor)
-    return numbers ^ (numbers >> _SHIFT)

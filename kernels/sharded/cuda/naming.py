@@ -5,6 +5,7 @@ from __future__ import annotations
 import cupy
 import numpy as np
 
+from kernels.backend import is_cupy_array
 from kernels.cuda import launch
 from kernels.graph import Array
 from kernels.sharded.owners import Owners, smallest_ids
@@ -26,8 +27,8 @@ def name_own(shard: Shard, parent: Array, shift: int, names: Array, shared: Arra
         Of the places: own rows' ranks, and for others the largest number; overwritten.
     shared : int64 [T]
         Roots of the trees that other ranks may have parts of; each once.
-    numbers : int64 [T], NumPy
-        What parts of one tree have in common, of numbers that `owners` has.
+    numbers : int64 [T]
+        What parts of one tree have in common, of numbers that `owners` has; where they are NumPy's, the ranks speak of names so.
     owners : Owners
 
     Returns
@@ -40,7 +41,9 @@ def name_own(shard: Shard, parent: Array, shift: int, names: Array, shared: Arra
     holders, labels = cupy.empty_like(names), cupy.empty(num_own, row)
     launch(_SOURCE, "find_least", _THREADS, num_own, parent, *own, names, ROW=row)
     launch(_SOURCE, "find_holders", _THREADS, num_own, parent, *own, names, np.int64(shard.rows.start), holders, ROW=row)
-    least, rows = cupy.stack([names[shared], holders[shared]]).get()
+    least, rows = cupy.stack([names[shared], holders[shared]])
+    if not is_cupy_array(numbers):
+        least, rows = least.get(), rows.get()
     holders[shared] = cupy.asarray(smallest_ids(owners, numbers, least, rows))
     launch(_SOURCE, "label", _THREADS, num_own, parent, np.int64(shift), count, holders, labels, ROW=row)
     return labels

@@ -1,0 +1,150 @@
+"""Weak and strong components over shards on a GPU: the CPU's labels of one worker, to the byte, however the rows are cut."""
+# ruff: noqa: E402  (the imports below need CuPy)
+
+from __future__ import annotations
+
+import functools
+import random
+
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy")
+
+from benchmarks.graphs import graph_of_arcs, grid, random_digraph, rmat
+from kernels.answers import Components
+from kernels.graph import Graph
+from kernels.scc import scc as one_worker_scc
+from kernels.sharded.scc import scc
+from kernels.sharded.shard import Part, even_bounds
+from kernels.sharded.wcc import wcc
+from kernels.wcc import wcc as one_worker_wcc
+from tests.answers import uncleaned
+from tests.gpu.shards import on_gpu_shards
+from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
+from tests.sharded.ranks import SIZES, bounds_of, whole
+
+TO_THE_END = 0  # gather no edge: every tree is joined by rounds
+KERNELS = {"wcc": (wcc, one_worker_wcc), "scc": (scc, one_worker_scc)}
+both_kernels = pytest.mark.parametrize("kernel", KERNELS)
+
+
+def check(kernel: str, graph: Graph, bounds, *arguments) -> list[Part[Components]]:
+    over_shards, one_worker = KERNELS[kernel]
+    expected = one_worker(graph).labels
+    parts = on_gpu_shards(over_shards, graph, bounds, *arguments)
+    labels = whole(parts, "labels")
+    np.testing.assert_array_equal(labels, expected)
+    assert labels.dtype == expected.dtype
+    assert len({part.supersteps for part in parts}) == 1
+    return parts
+
+
+@both_kernels
+@pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
+def test_named_graphs(kernel: str, edges: EdgeList) -> None:
+    few = len(edges.ids) < 200  # in disorder, a long path crosses a border at every row
+    order = random.Random(3).sample(edges.ids, len(edges.ids)) if few else edges.ids
+    graph = graph_of(edges, order)
+    for size in SIZES:
+        check(kernel, graph, even_bounds(graph, size))
+    for cuts in ([0, 0, 1], [len(edges.ids)] * 2, [3, 3, 5]):
+        check(kernel, uncleaned(edges, order), bounds_of(cuts, graph.num_vertices))
+
+
+@both_kernels
+@pytest.mark.parametrize("seed", range(40))
+def test_random_graphs_cut_anywhere(kernel: str, seed: int) -> None:
+    chance = random.Random(seed)
+    vertices = chance.choice((2, 9, 21, 60))
+    ends = [
+        (chance.randrange(vertices) * 8 % 61, chance.randrange(vertices) * 8 % 61) for _ in range(chance.randrange(4 * vertices))
+    ]
+    edges = EdgeList("random", tuple(ends), chance.random() < 0.5, tuple(chance.sample(range(61), 3)))
+    graph = uncleaned(edges, chance.sample(edges.ids, len(edges.ids)))
+    bounds = bounds_of([chance.randrange(len(edges.ids) + 1) for _ in range(chance.randrange(8))], graph.num_vertices)
+    check(kernel, graph, bounds)
+    if kernel == "wcc":
+        check(kernel, graph, bounds, TO_THE_END)
+
+
+def sparse(degree: float, symmetric: bool) -> Graph:
+    """A giant weak component from degree 1, and a giant strong one above it; others beside it."""
+    numbers = np.random.default_rng(int(10 * degree))
+    src, dst = numbers.integers(30_000, size=(2, int(30_000 * degree)))
+    if symmetric:
+        src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
+    return graph_of_arcs(src, dst, None, 30_000, symmetric)
+
+
+def hubs(symmetric: bool) -> Graph:
+    """Stars of many sizes, whose leaves lie on all ranks; some hubs are joined."""
+    numbers = np.random.default_rng(4)
+    hub = np.repeat(np.arange(8), [3, 31, 32, 33, 1000, 1025, 5000, 20_000])
+    leaves = 8 + numbers.permutation(len(hub))
+    src, dst = np.append(hub, [0, 1, 6]), np.append(leaves, [1, 2, 7])
+    flipped = numbers.random(len(src)) < 0.5
+    src, dst = np.where(flipped, dst, src), np.where(flipped, src, dst)
+    if symmetric:
+        src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
+    return graph_of_arcs(src, dst, None, len(hub) + 500, symmetric)
+
+
+def islands(directed: bool) -> Graph:
+    """Dense graphs of 1000 rows, none of which meets another: every rank has a giant tree of its own."""
+    numbers = np.random.default_rng(6)
+    src, dst = numbers.integers(1000, size=(2, 8 * 12_000)) + 1000 * np.repeat(np.arange(8), 12_000)
+    if not directed:
+        src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
+    return graph_of_arcs(src, dst, None, 8000, not directed)
+
+
+@both_kernels
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "load",
+    [
+        *(functools.partial(sparse, degree, symmetric) for degree in (0.5, 1.1, 1.5, 3, 9) for symmetric in (False, True)),
+        *(functools.partial(hubs, symmetric) for symmetric in (False, True)),
+        *(functools.partial(islands, directed) for directed in (False, True)),
+        functools.partial(grid, 300),
+        functools.partial(rmat, 14),
+        functools.partial(random_digraph, 1 << 13),
+    ],
+)
+def test_larger_graphs_equal_one_worker(kernel: str, load, size: int) -> None:
+    graph = load()
+    check(kernel, graph, even_bounds(graph, size))
+    cuts = np.random.default_rng(size).integers(graph.num_vertices + 1, size=size - 1).tolist()
+    check(kernel, graph, bounds_of(cuts, graph.num_vertices))
+
+
+@pytest.mark.parametrize("cuts", [[1000, 2000], [500, 1500, 2500], [4000]])
+def test_dense_islands_cut_where_giants_do_not_meet(cuts) -> None:
+    for directed in (False, True):
+        graph = islands(directed)
+        check("wcc", graph, bounds_of(cuts, graph.num_vertices))
+
+
+def test_a_chain_that_alternates_between_two_ranks_is_one_component() -> None:
+    places = np.arange(3_000)
+    rows = np.where(places % 2, 1_500 + places // 2, places // 2)
+    order = np.random.default_rng(5).permutation(1_500)
+    rows = np.where(rows < 1_500, order[rows % 1_500], 1_500 + order[rows % 1_500])
+    graph = graph_of_arcs(rows[:-1], rows[1:], None, 3_000, symmetric=False)
+    for gathered in (TO_THE_END, 100):
+        check("wcc", graph, bounds_of([1_500], 3_000), gathered)
+
+
+@pytest.mark.parametrize("load", [functools.partial(grid, 300)])
+def test_a_road_network_takes_few_supersteps(load) -> None:
+    graph = load()
+    parts = check("wcc", graph, even_bounds(graph, 8))
+    assert parts[0].supersteps <= 6
+
+
+@both_kernels
+def test_twenty_repeats_give_one_answer(kernel: str) -> None:
+    graph = sparse(1.5, symmetric=False)
+    for _ in range(20):
+        check(kernel, graph, even_bounds(graph, 4))
