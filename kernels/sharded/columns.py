@@ -33,7 +33,7 @@ def exchange_columns(communicator: Communicator, *columns: Sequence[Array]) -> l
 
 
 def _bytes(array: Array) -> Array:
-    return np.ascontiguousarray(array).view(np.uint8)
+    return (array if array.flags.c_contiguous else array.copy()).view(np.uint8)
 
 
 def lower_at(values: Array, places: Array, proposed: Array) -> None:
