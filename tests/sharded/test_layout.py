@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import pipeline.layout
 from kernels.graph import Array, Graph
 from kernels.layout.cleaning import clean
 from kernels.layout.orders import by_degree, by_degree_in_windows, inverse
@@ -18,6 +20,10 @@ from kernels.sharded.cleaning import Rules, clean_arcs
 from kernels.sharded.layout import lay_out, shard_of
 from kernels.sharded.shard import Shard, even_bounds, split
 from kernels.sharded.threads import run_ranks
+from pipeline.config import LayoutConfig
+from pipeline.errors import Damaged
+from pipeline.stored_graph import validate
+from tests.edge_lists import edge_folder, table_folder
 from tests.graphs import NAMED_GRAPHS, EdgeList
 from tests.sharded.ranks import DEADLINE, SIZES
 
@@ -143,3 +149,60 @@ def test_the_ranks_own_about_equally_many_arcs_whatever_the_ids():
     held = run_ranks(4, arcs, DEADLINE)
     assert sum(held) > 790_000
     assert max(held) < 1.05 * sum(held) / 4
+
+
+def over_threads(function, items):
+    """As `pipeline.cluster.Workers.run_ranks`, in this process."""
+    return run_ranks(len(items), lambda communicator: function(communicator, items[communicator.rank]), DEADLINE)
+
+
+def content(folder) -> tuple:
+    facts = {name: fact for name, fact in folder.facts.items() if name != "backend"}
+    return facts, folder.manifest.key, folder.manifest.files
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("name", "layout"),
+    [
+        ("empty", {}),
+        ("figure_1", {}),
+        ("isolated_first_and_last", {"order": "windowed", "window": 2}),
+        ("two_hubs", {"order": "windowed", "window": 16}),
+        ("self_loop_beside_an_arc", {"self_loops": "keep"}),
+        ("parallel_arcs", {"parallel_arcs": "keep", "order": "source"}),
+        ("asymmetric_pair", {"symmetrise": True}),
+        ("id_gaps", {}),
+        ("heavy", {}),
+        ("in_star", {}),
+    ],
+)
+def test_the_stored_graph_has_the_bytes_of_one_workers(name, layout, size, tmp_path):
+    edges = edge_folder(tmp_path, next(graph for graph in NAMED_GRAPHS if graph.name == name))
+    layout = LayoutConfig(**layout, shards=size)
+    one = pipeline.layout.lay_out(edges, layout, tmp_path / "one")
+    many = pipeline.layout.lay_out(edges, layout, tmp_path / "many", ranks=over_threads)
+    assert content(many) == content(one)
+
+
+@pytest.mark.parametrize("weight", ["int8", "int64", "double"])
+@pytest.mark.parametrize("directed", [True, False])
+def test_new_york_like_edges_of_every_weight(weight, directed, tmp_path):
+    random = np.random.default_rng(3)
+    columns = {"src": random.integers(1, 300, 2000), "dst": random.integers(1, 300, 2000)}
+    table = pa.table(columns | {"weight": pa.array(random.integers(0, 99, 2000)).cast(weight)})
+    edges = table_folder(tmp_path, table, directed=directed, first_id=1, declared_vertices=400)
+    for number in (2, 5):
+        layout = LayoutConfig(shards=number, order="windowed", window=64)
+        one = pipeline.layout.lay_out(edges, layout, tmp_path / f"one {number}")
+        many = pipeline.layout.lay_out(edges, layout, tmp_path / f"many {number}", ranks=over_threads)
+        assert content(many) == content(one)
+        validate(many)
+
+
+def test_an_edge_list_that_is_cut_off_ends_all_ranks(tmp_path):
+    edges = edge_folder(tmp_path, NAMED_GRAPHS[-1])
+    (file,) = edges.path.glob("part-*")
+    file.write_bytes(file.read_bytes()[:-20])
+    with pytest.raises(Damaged):
+        pipeline.layout.lay_out(edges, LayoutConfig(shards=3), tmp_path / "many", ranks=over_threads)

@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import local
+
 import cupy
+import cupyx
 import numpy as np
 
-from kernels.backend import is_cupy_array
+from kernels.backend import cores, is_cupy_array
 from kernels.graph import Array
 from kernels.sharded.shard import Place
+
+_PIECE = 1 << 24  # bytes that a thread stages at a time
+_STAGED = 1 << 26  # bytes from which on threads stage an array together
+
+
+class Staging(local):
+    """A thread's own pinned memory, through which arrays go to a GPU: one copy from other memory after the other is slow.
+
+    Any number of threads may use it at the same time, and none holds more than it stages at a time.
+    """
+
+    def __init__(self, device: cupy.cuda.Device) -> None:
+        self._device = device
+        self._pinned = cupyx.empty_pinned((_PIECE,), np.uint8)
+        with device:
+            self._stream = cupy.cuda.Stream()  # waits for the null stream, on which the arrays are allocated
+
+    def copy(self, array: Array, target: Array) -> None:
+        """Copy a NumPy array into a CuPy array of its length, whose type may be narrower; return when it is there."""
+        step = _PIECE // target.itemsize
+        for begin in range(0, len(array), step):
+            piece = array[begin : begin + step]
+            pinned = self._pinned[: len(piece) * target.itemsize].view(target.dtype)
+            np.copyto(pinned, piece, casting="same_kind")
+            with self._device:
+                target[begin : begin + len(piece)].set(pinned, self._stream)
+                self._stream.synchronize()
 
 
 def put(array: Array, place: Place) -> Array:
     """Copy a NumPy or CuPy array to a CuPy array; for "host", one in pinned memory, which kernels reach without a copy."""
     if place == "device":
-        return array.copy() if is_cupy_array(array) else cupy.asarray(array)
+        return array.copy() if is_cupy_array(array) else _staged(array)
     memory = cupy.cuda.PinnedMemory(max(array.nbytes, 1))  # not from CuPy's pool, which rounds up to a power of two
     pinned = np.frombuffer(memory, array.dtype, len(array))
     if is_cupy_array(array):
@@ -22,3 +53,18 @@ def put(array: Array, place: Place) -> Array:
         np.copyto(pinned, array)
     owner = cupy.cuda.UnownedMemory(memory.ptr, max(array.nbytes, 1), memory, cupy.cuda.Device().id)
     return cupy.ndarray(array.shape, array.dtype, cupy.cuda.MemoryPointer(owner, 0))
+
+
+def _staged(array: Array) -> Array:
+    """Copy an array of this machine's memory, which may be a map of a file, to the current GPU by several threads."""
+    if array.nbytes < _STAGED:
+        return cupy.asarray(array)
+    target, staging = cupy.empty(array.shape, array.dtype), Staging(cupy.cuda.Device())
+    step = _PIECE // array.itemsize
+
+    def copy(begin: int) -> None:
+        staging.copy(array[begin : begin + step], target[begin : begin + step])
+
+    with ThreadPoolExecutor(cores()) as threads:
+        list(threads.map(copy, range(0, len(array), step)))
+    return target

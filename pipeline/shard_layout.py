@@ -1,0 +1,94 @@
+"""The layout by many ranks: each reads its part of the edge list, and ends with its own shard, in memory or stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from kernels.cuda import to_host
+from kernels.graph import OFFSET, Array
+from kernels.sharded.cleaning import Rules
+from kernels.sharded.communicator import Communicator
+from kernels.sharded.layout import Rows, RowsById, lay_out
+from pipeline.backend import Backend
+from pipeline.config import LayoutConfig
+from pipeline.edge_parts import read_edges
+from pipeline.graph_writing import Direction, allot_vertices, fill_rows_by_id, fill_vertices, save_direction
+from pipeline.manifest import Folder
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one rank laid out.
+
+    Attributes
+    ----------
+    rows : Rows
+        Its rows of the graph.
+    by_id : RowsById
+        Its slice of all rows in the order of their ids.
+    self_loops : int
+        Of all ranks' edges.
+    """
+
+    rows: Rows
+    by_id: RowsById
+    self_loops: int
+
+
+@dataclass(frozen=True)
+class StoredPart:
+    """What one rank wrote: its rows, each direction by its name, and how many self-loops the edges of all ranks have."""
+
+    rows: range
+    directions: dict[str, Direction]
+    self_loops: int
+
+
+def rules_of(edges: Folder, layout: LayoutConfig) -> Rules:
+    """What is stored of an edge list."""
+    first, declared = edges.facts["first_id"] or 0, edges.facts["declared_vertices"] or 0
+    return Rules(
+        range(first, first + declared),
+        both=layout.symmetrise or not edges.facts["directed"],
+        keep_self_loops=layout.self_loops == "keep",
+        keep_parallel=layout.parallel_arcs == "keep",
+    )
+
+
+def lay_out_part(communicator: Communicator, edges: Folder, layout: LayoutConfig, backend: Backend = "cpu") -> Part:
+    """Lay out a rank's share of a graph, in memory. A collective; `layout.shards` is not looked at. Raises Damaged."""
+    src, dst, weights = read_edges(edges, backend, communicator.rank, communicator.size)
+    self_loops = int(communicator.total(np.array([int((src == dst).sum())], OFFSET))[0])
+    weights = _narrow(weights, communicator)
+    window = {"source": None, "windowed": layout.window, "degree": np.iinfo(OFFSET).max}[layout.order]
+    return Part(*lay_out(src, dst, weights, rules_of(edges, layout), window, communicator), self_loops)
+
+
+def _narrow(weights: Array | None, communicator: Communicator) -> Array | None:
+    """Integers in 32 bits where those of all ranks fit. A collective."""
+    if weights is None or weights.dtype.kind == "f":
+        return weights
+    most = int(weights.max()) if len(weights) else 0
+    fits = int(communicator.most(np.array([most], OFFSET))[0]) < 2**31
+    return weights.astype(np.int32) if fits else weights
+
+
+def store_part(communicator: Communicator, edges: Folder, layout: LayoutConfig, folder: Path, backend: Backend) -> StoredPart:
+    """Lay out a rank's share of a graph and write it as the shard of its rank, into a folder that all share. A collective."""
+    part, rank = lay_out_part(communicator, edges, layout, backend), communicator.rank
+    rows, num_vertices = part.rows, int(part.rows.bounds[-1])
+    if rank == 0:
+        allot_vertices(folder, num_vertices)
+    communicator.total(np.zeros(1, OFFSET))  # nobody writes before there is where to
+    own = range(int(rows.bounds[rank]), int(rows.bounds[rank + 1]))
+    degrees = [to_host(np.diff(csr.offsets)) for csr in (rows.out, rows.into)]
+    fill_vertices(folder, own.start, to_host(rows.ids), *degrees)
+    fill_rows_by_id(folder, num_vertices, part.by_id.first, to_host(part.by_id.rows))
+    directions = {"out": rows.out} | ({} if rows.into is rows.out else {"in": rows.into})
+    stored = {
+        direction: save_direction(folder, rank, direction, csr, own.start, num_vertices) for direction, csr in directions.items()
+    }
+    return StoredPart(own, stored, part.self_loops)
