@@ -1,0 +1,114 @@
+"""One process a GPU for the communicator's tests, each a rank; what they run has to be importable there."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing.managers import SyncManager
+from typing import Any
+
+import numpy as np
+
+from kernels.graph import Graph
+from kernels.sharded.bfs import bfs
+from kernels.sharded.communicator import Communicator, PeerLost
+from kernels.sharded.shard import Part, even_bounds, split
+from pipeline.errors import BadInput
+from tests.gpu.shards import on_gpu
+from tests.sharded.collectives import check_collectives
+
+DEADLINE = 5.0
+
+
+def on_gpus(size: int, work: Callable[[Communicator], Any]) -> list[Any]:
+    """What `work` returned on each rank; None for one that was killed, or did not end within a minute."""
+    spawn = multiprocessing.get_context("spawn")
+    with spawn.Manager() as manager:
+        ids = manager.Queue()
+        pools = [ProcessPoolExecutor(1, spawn) for _ in range(size)]
+        running = [pool.submit(_be_rank, rank, size, ids, work) for rank, pool in enumerate(pools)]
+        ended = [rank.exception(60) or rank.result() for rank in running]
+        for pool in pools:
+            pool.shutdown(wait=False, cancel_futures=True)
+    return [None if isinstance(found, Exception) else found for found in ended]
+
+
+def _be_rank(rank: int, size: int, ids: SyncManager.Queue, work: Callable[[Communicator], Any]) -> Any:
+    import cupy
+
+    from kernels.sharded.cuda.nccl import BetweenGpus, unique_id
+
+    cupy.cuda.Device(rank).use()
+    if rank == 0:
+        made = unique_id()
+        for _ in range(size):
+            ids.put(made)
+    with BetweenGpus(ids.get(), rank, size, DEADLINE) as ranks:
+        return work(ranks)
+
+
+def collectives(ranks: Communicator) -> tuple[int, int]:
+    """Try all on arrays of CuPy and of NumPy."""
+    import cupy
+
+    return check_collectives(ranks, cupy.asarray), check_collectives(ranks, np.copy)
+
+
+def be_lost(ending: str, ranks: Communicator) -> tuple[str, float, str]:
+    """Exchange a hundred times; the last rank ends in the middle. Say what the others then see, after how long, and once more."""
+    import cupy
+
+    sent = [cupy.arange(100_000 * (ranks.rank + 1)) for _ in range(ranks.size)]
+    begun = time.monotonic()
+    try:
+        for turn in range(100):
+            if turn == 50:
+                begun = time.monotonic()
+                if ranks.rank == ranks.size - 1:
+                    if ending == "kill":
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    if ending == "stop":
+                        time.sleep(3 * DEADLINE)  # and its event of PeerLost comes when the others are long gone
+            ranks.exchange(sent)
+    except PeerLost as lost:
+        seconds = time.monotonic() - begun
+        try:
+            ranks.total(np.zeros(1))
+        except PeerLost as again:
+            cupy.cuda.Device().synchronize()  # nothing runs on any more
+            assert float(cupy.arange(10).sum()) == 45
+            return str(lost), seconds, str(again)
+    return "all went well", time.monotonic() - begun, ""
+
+
+def swap(ranks: Communicator, ending: str) -> int:
+    """As `tests.cluster.pieces.swap`, on GPUs."""
+    import cupy
+
+    for turn in range(100):
+        if (ranks.rank, turn) == (ranks.size - 1, 50):
+            if ending == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if ending == "fail":
+                raise BadInput("graph.csv", "is no graph")
+            if ending == "return":
+                return 0
+        received = ranks.exchange([cupy.full(ranks.rank + to, 10 * ranks.rank + to + turn) for to in range(ranks.size)])
+        for source, array in enumerate(received):
+            assert array.tolist() == [10 * source + ranks.rank + turn] * (source + ranks.rank)
+    return int(ranks.total(np.array([ranks.rank]))[0])
+
+
+def search(ranks: Communicator, graph: Graph) -> tuple[str, Part[Any]]:
+    """Breadth-first search from row 0, and what carried it."""
+    shard = split(graph, even_bounds(graph, ranks.size))[ranks.rank]
+    return type(ranks).__name__, on_gpu(bfs)(shard, ranks, 0)
+
+
+killed = partial(be_lost, "kill")
+stopped = partial(be_lost, "stop")

@@ -1,0 +1,101 @@
+"""Dask workers with a GPU each: the same tables as on the CPU, NCCL between the ranks of one graph, and lost workers."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("cupy")
+pytest.importorskip("dask_cuda")
+
+from kernels.bfs import bfs
+from kernels.cuda import device_count
+from pipeline.cluster import HERE, started
+from pipeline.cluster_config import ClusterConfig
+from pipeline.config import GraphConfig, LayoutConfig
+from pipeline.errors import BadConfig, BadInput, ClusterLost
+from pipeline.ingest import ingest
+from pipeline.layout import lay_out
+from pipeline.stages import run_stage
+from pipeline.stored_graph import open_graph
+from pipeline.verify import prove
+from tests.cluster import pieces
+from tests.gpu.ranks import search, swap
+
+DATA = Path(__file__).parent.parent.parent / "data"
+GPUS = device_count()
+LOCAL = ClusterConfig(scheduler="local", lost_workers=0, deadline=30)
+needs_two = pytest.mark.skipif(GPUS < 2, reason="needs two GPUs")
+
+
+@pytest.fixture(scope="module")
+def roads(tmp_path_factory):
+    work = tmp_path_factory.mktemp("roads")
+    edges = ingest(GraphConfig(source=str(DATA / "USA-road-d.NY.gr.gz"), directed=False), work)
+    return lay_out(edges, LayoutConfig(), work)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with started(LOCAL, "gpu") as cluster:
+        yield cluster
+
+
+def test_many_sources_are_the_same_tables_as_on_the_cpu(roads, cluster, tmp_path):
+    sources = list(range(1, 264_000, 10_000))
+    found, expected = (
+        run_stage(roads, "sssp", sources, tmp_path / backend, backend, cluster=where)
+        for backend, where in (("gpu", cluster), ("cpu", HERE))
+        for _ in [(tmp_path / backend).mkdir()]
+    )
+    assert found.manifest.files == expected.manifest.files
+    assert prove(roads, found, False, tmp_path / "gpu", backend="gpu", cluster=cluster).facts["holds"]
+
+
+def test_the_graph_is_placed_once_a_gpu_and_pieces_come_one_at_a_time(roads, cluster):
+    found = list(cluster.map(pieces.where, roads, "gpu", range(4 * GPUS)))
+    assert [item for item, _, _ in found] == list(range(4 * GPUS))
+    assert len({(process, graph) for _, process, graph in found}) == GPUS
+
+
+def test_a_search_over_all_gpus_is_the_search_of_one_core(roads, cluster):
+    graph = open_graph(roads)
+    found = cluster.run_ranks(search, [graph] * GPUS, "gpu")
+    assert {carrier for carrier, _ in found} == {"BetweenGpus"}
+    expected = bfs(graph, 0)
+    for name in ("distance", "predecessor"):
+        whole = np.concatenate([getattr(part.answer, name) for _, part in found])
+        np.testing.assert_array_equal(whole, getattr(expected, name))
+
+
+def test_ranks_that_follow_use_the_same_connection(cluster):
+    assert cluster.run_ranks(swap, ["go on"] * GPUS, "gpu") == [sum(range(GPUS))] * GPUS
+    begun = time.perf_counter()
+    cluster.run_ranks(swap, ["go on"] * GPUS, "gpu")
+    assert time.perf_counter() - begun < 1
+
+
+@needs_two
+@pytest.mark.parametrize(("ending", "error"), [("fail", BadInput), ("return", ClusterLost), ("kill", ClusterLost)])
+def test_a_rank_that_ends_ends_all_in_time(ending, error, cluster):
+    begun = time.monotonic()
+    with pytest.raises(error):
+        cluster.run_ranks(swap, [ending] * GPUS, "gpu")
+    assert time.monotonic() - begun < LOCAL.deadline + 15
+    eventually = time.monotonic() + 60
+    while len(cluster._client.nthreads()) < GPUS and time.monotonic() < eventually:
+        time.sleep(0.1)
+    assert cluster.run_ranks(swap, ["go on"] * GPUS, "gpu") == [sum(range(GPUS))] * GPUS
+
+
+def test_more_workers_than_gpus_are_refused():
+    config = LOCAL.model_copy(update={"workers": GPUS + 1})
+    with pytest.raises(BadConfig, match=f"{GPUS + 1} local workers, but {GPUS} GPUs"), started(config, "gpu"):
+        pass
+
+
+def test_more_ranks_than_gpus_share_them(cluster):
+    assert cluster.run_ranks(swap, ["go on"] * (GPUS + 1), "gpu") == [sum(range(GPUS + 1))] * (GPUS + 1)

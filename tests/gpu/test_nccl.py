@@ -1,0 +1,51 @@
+"""The communicator between GPUs over NCCL itself, one process a GPU; most of it needs two."""
+
+# ruff: noqa: E402  (the imports below need CuPy)
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy")
+
+from kernels.cuda import device_count
+from kernels.sharded.communicator import PeerLost
+from kernels.sharded.cuda.nccl import BetweenGpus, unique_id
+from tests.gpu.ranks import DEADLINE, collectives, killed, on_gpus, stopped
+from tests.sharded.collectives import check_collectives
+
+GPUS = min(device_count(), 4)
+needs_two = pytest.mark.skipif(GPUS < 2, reason="needs two GPUs")
+
+
+@pytest.mark.parametrize("bring", [cupy.asarray, np.copy])
+def test_collectives_of_one_rank(bring):
+    with BetweenGpus(unique_id(), 0, 1) as ranks:
+        assert check_collectives(ranks, bring) == 437
+
+
+def test_a_rank_that_never_comes_is_given_up_at_the_deadline():
+    begun = time.monotonic()
+    with pytest.raises(PeerLost, match=r"did not come within 2 s"):
+        BetweenGpus(unique_id(), 0, 2, deadline=2)
+    assert 2 <= time.monotonic() - begun < 4
+
+
+@needs_two
+@pytest.mark.parametrize("size", range(2, GPUS + 1))
+def test_collectives(size):
+    found = on_gpus(size, collectives)
+    assert len(set(found)) == 1 and found[0] is not None
+    assert found[0][0] == found[0][1] > 437
+
+
+@needs_two
+@pytest.mark.parametrize("lose", [killed, stopped])
+def test_who_loses_a_rank_says_so_in_time(lose):
+    *found, last = on_gpus(GPUS, lose)
+    assert (last is None) == (lose is killed)
+    for message, seconds, again in found:
+        assert message.startswith("rank ") and again == message
+        assert seconds < DEADLINE + 3
