@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from kernels.backend import frozen
+from kernels.backend import frozen, is_cupy
 from kernels.graph import ID, Array, Csr, Graph
 from kernels.sharded.shard import Shard
 
@@ -31,24 +31,39 @@ def local_graph(shard: Shard) -> Graph:
 def _with_ghosts(csr: Csr, back: Csr, own_by_id: Array) -> Csr:
     """Append the ghosts' rows: the arcs of the other direction, `back`, that lead to ghosts, from their other ends."""
     num_own = len(own_by_id)
-    num_arcs = np.bincount(back.indices[back.indices >= num_own] - num_own, minlength=len(csr.offsets) - 1 - num_own)
+    num_arcs, arcs, own = _by_ghost(back, own_by_id)
     stops = csr.offsets[num_own] + np.cumsum(num_arcs)
-    arcs, own = _by_ghost(frozen(back.offsets), frozen(back.indices), frozen(own_by_id), np.cumsum(num_arcs) - num_arcs)
     weights = None if csr.weights is None or back.weights is None else np.concatenate([csr.weights, back.weights[arcs]])
     offsets = np.concatenate([csr.offsets[: num_own + 1], stops])
     return Csr(offsets, np.concatenate([csr.indices, own]), weights)
 
 
-@njit(cache=True, nogil=True)
-def _by_ghost(offsets, indices, own_by_id, places):  # type: ignore[no-untyped-def]
+def _by_ghost(back: Csr, own_by_id: Array) -> tuple[Array, Array, Array]:
     """List the arcs to ghosts, and their own rows, by ghost, then by the own row's external id; parallel arcs keep their order.
 
-    `places` [g] are where the ghosts' arcs begin in the list.
+    Returns
+    -------
+    num_arcs : int64 [g]
+        Of each ghost.
+    arcs : int64 [L]
+        Places in `back`.
+    own : index width [L]
+        Own rows.
     """
+    if is_cupy(back):
+        from kernels.sharded.cuda import by_ghost as cuda
+
+        return cuda.by_ghost(back, own_by_id)
     num_own = len(own_by_id)
-    num_arcs = 0
-    for far in indices:
-        num_arcs += far >= num_own
+    num_arcs = np.bincount(back.indices[back.indices >= num_own] - num_own, minlength=len(back.offsets) - 1 - num_own)
+    places = np.cumsum(num_arcs) - num_arcs
+    return num_arcs, *_list(frozen(back.offsets), frozen(back.indices), frozen(own_by_id), places, num_arcs.sum())
+
+
+@njit(cache=True, nogil=True)
+def _list(offsets, indices, own_by_id, places, num_arcs):  # type: ignore[no-untyped-def]
+    """Fill the lists; `places` [g] are where the ghosts' arcs begin."""
+    num_own = len(own_by_id)
     arcs, own = np.empty(num_arcs, offsets.dtype), np.empty(num_arcs, indices.dtype)
     for row in own_by_id:
         for arc in range(offsets[row], offsets[row + 1]):
