@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kernels.backend import cores
 from kernels.graph import Graph
+from kernels.sharded import threads
 from kernels.sharded.communicator import Communicator
 from pipeline.backend import Backend, choose, open_on
 from pipeline.cluster_config import ClusterConfig
@@ -28,6 +29,7 @@ from pipeline.errors import BadConfig, ClusterLost
 from pipeline.manifest import Folder, code_version
 from pipeline.stored_index import STEP as INDEX
 from pipeline.stored_index import StoredIndex, place_index
+from pipeline.stored_shards import together
 
 if TYPE_CHECKING:
     import distributed
@@ -38,6 +40,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 _LOOK = 1.0  # seconds between two looks at the scheduler
 _CLOSE = 10.0  # seconds that workers have to end by themselves
+_NEVER = 10.0**8  # seconds: a thread of this process is not lost, however long it computes
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,12 @@ class Place:
 
 
 class Cluster(Protocol):
-    """Something that runs pieces."""
+    """Something that runs pieces, and ranks."""
+
+    @property
+    def shards(self) -> int:
+        """Over how many ranks a graph lies; 0: it does not, and each worker has all of it."""
+        ...
 
     def map(
         self,
@@ -79,9 +87,21 @@ class Cluster(Protocol):
         """
         ...
 
+    def run_ranks(
+        self, function: Callable[[Communicator, Item], Result], items: Sequence[Item], backend: Backend
+    ) -> list[Result]:
+        """Call `function(communicator, item)` at the same time for every item; results in their order.
+
+        The first error of a rank ends all. All of it may be run more than once.
+        """
+        ...
+
 
 class Here:
     """The threads of this process, one a core; on a GPU one piece after the other."""
+
+    def __init__(self, shards: int = 0) -> None:
+        self.shards = shards
 
     def map(
         self,
@@ -96,6 +116,17 @@ class Here:
         at_once = 1 if one_at_a_time else max(1, min(threads, len(items)))
         place = Place(_open(stored, backend), backend, threads // at_once)
         yield from map_in_order(partial(function, place), items, at_once)
+
+    def run_ranks(
+        self, function: Callable[[Communicator, Item], Result], items: Sequence[Item], backend: Backend
+    ) -> list[Result]:
+        """See `Cluster.run_ranks`. A thread a rank, however many cores and GPUs there are."""
+
+        def run(communicator: Communicator) -> Result:
+            together.set(len(items))
+            return function(communicator, items[communicator.rank])
+
+        return threads.run_ranks(len(items), run, _NEVER)
 
 
 HERE = Here()
@@ -132,7 +163,7 @@ def started(config: ClusterConfig, backend: Backend) -> Iterator[Cluster]:
         There is no GPU for a local worker, or a TLS file cannot be read.
     """
     if config.scheduler == "none":
-        yield HERE
+        yield Here(config.shards)
         return
     import dask
     import distributed  # noqa: F401
@@ -151,9 +182,10 @@ class Workers:
     """The workers of a Dask scheduler. All of them have to see the graph's folder at the same path."""
 
     def __init__(self, client: Client, config: ClusterConfig) -> None:
+        self.shards = config.shards
         self._client = client
         self._address = config.scheduler
-        self._deadline = config.deadline
+        self._deadline, self._lost_workers = config.deadline, config.lost_workers
 
     def map(
         self,
@@ -181,16 +213,19 @@ class Workers:
             if self._client.status == "running":
                 self._client.cancel(list(futures))
 
-    def run_ranks(self, function: Callable[[Communicator, Item], Result], items: Sequence[Item]) -> list[Result]:
-        """See `pipeline.transport.run_ranks`."""
+    def run_ranks(
+        self, function: Callable[[Communicator, Item], Result], items: Sequence[Item], backend: Backend
+    ) -> list[Result]:
+        """See `Cluster.run_ranks`, and `pipeline.transport.run_ranks` for what happens when a worker is lost."""
         from pipeline import transport
 
-        return transport.run_ranks(self._client, function, items, self._deadline, self._listen)
+        look = self._watch()
+        return transport.run_ranks(self._client, function, items, backend, self._deadline, self._lost_workers, look)
 
     def _result(self, future: distributed.Future[Result]) -> Result:
         from distributed import KilledWorker
 
-        heard = time.monotonic()
+        look = self._watch()
         while True:
             try:
                 return future.result(_LOOK)
@@ -201,32 +236,42 @@ class Workers:
                     raise  # the piece's own
                 if self._status(future) == "cancelled":
                     raise ClusterLost(f"cluster: the connection to the scheduler {self._address} broke") from None
-            heard = self._listen(heard)
+            look()
 
-    def _listen(self, heard: float) -> float:
-        """When the scheduler last had something to say, if it did at `heard`. Raises ClusterLost."""
-        silence = self._silence()
-        if silence is None:
-            return time.monotonic()
-        if time.monotonic() - heard > self._deadline:
-            raise ClusterLost(f"cluster: the scheduler {self._address} {silence} for {self._deadline:g} s")
-        return heard
+    def _watch(self) -> Callable[[], list[str]]:
+        """Give a function that returns the workers' addresses; it raises ClusterLost where there is none for the deadline."""
+        heard = time.monotonic()
+
+        def look() -> list[str]:
+            nonlocal heard
+            if self._client.status != "running":
+                raise ClusterLost(f"cluster: the connection to the scheduler {self._address} broke")
+            found = self._workers()
+            if found:
+                heard = time.monotonic()
+            elif time.monotonic() - heard > self._deadline:
+                said = "did not answer" if found is None else "had no worker"
+                raise ClusterLost(f"cluster: the scheduler {self._address} {said} for {self._deadline:g} s")
+            return found or []
+
+        return look
 
     def _status(self, future: Any) -> str:
         status: str = future.status
         return "cancelled" if status == "lost" or self._client.status != "running" else status
 
-    def _silence(self) -> str | None:
-        """What is wrong with the scheduler, if something is."""
+    def _workers(self) -> list[str] | None:
+        """The addresses of the workers that the scheduler has; None where it does not answer."""
 
-        async def ask() -> bool:
+        async def ask() -> list[str]:
             scheduler = self._client.scheduler
-            return bool(scheduler and await asyncio.wait_for(scheduler.ncores(), self._deadline))
+            return [*(await asyncio.wait_for(scheduler.ncores(), self._deadline))] if scheduler else []
 
         try:
-            return None if self._client.sync(ask) else "had no worker"
+            found: list[str] = self._client.sync(ask)
+            return found
         except OSError:
-            return "did not answer"
+            return None
 
 
 def _run(function: Callable[[Place, Item], Result], stored: Folder, backend: Backend, code: str, item: Item) -> Result:

@@ -25,10 +25,14 @@ class ClusterConfig(Model):
         Local processes; 0 takes one a core.
     threads : int
         Pieces at a time in a local process.
+    shards : int
+        Over how many ranks a graph lies, each with a range of its rows, for the stages that can; 0: every worker has all of it.
+        With more ranks than workers some share one. Without a scheduler they are threads of this process.
     memory : str
         What a local process may take before it is ended, such as `4 GiB`; `auto` takes its share of the machine.
     lost_workers : int
-        How many workers may die of one piece before the stage fails. A scheduler at an address has a limit of its own.
+        How many workers may die of one piece, or of a stage over shards, before the stage fails. For pieces a scheduler at an
+        address has a limit of its own.
     deadline : float
         Seconds of silence after which a worker, all workers or the scheduler are lost; 12 at the least, for the probes of TCP.
     tls_ca, tls_cert, tls_key : Path or None
@@ -38,6 +42,7 @@ class ClusterConfig(Model):
     scheduler: str = "none"
     workers: NonNegativeInt = 0
     threads: PositiveInt = 1
+    shards: NonNegativeInt = 0
     memory: str = Field(default="auto", pattern=r"^(auto|\d+(\.\d+)? ?([kMGT]i?)?B)$")
     lost_workers: NonNegativeInt = 3
     deadline: float = Field(default=60.0, ge=12, allow_inf_nan=False)

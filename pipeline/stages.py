@@ -22,6 +22,7 @@ from pipeline.cluster import HERE, Cluster, Place, map_in_order
 from pipeline.config import ReachabilityConfig, StageName
 from pipeline.errors import BadInput
 from pipeline.manifest import Folder, make
+from pipeline.shard_stages import Written, write_over_ranks
 from pipeline.sources import default_source, require_sources
 from pipeline.stored_index import build_index, open_index
 
@@ -40,6 +41,8 @@ class Stage:
         How its answers lie in its table. Those of form PATHS have sources, that of form LABELS an index beside its table.
     exact : bool
         Whether the table has the same bytes on every backend; where not, they are equal to a stated tolerance.
+    shardable : bool
+        Whether `kernels.sharded` has the kernel and the certificate, too, under the same names.
     """
 
     title: str
@@ -47,6 +50,21 @@ class Stage:
     certificate: str
     form: Form
     exact: bool = True
+    shardable: bool = True
+
+    @property
+    def sharded_kernel(self) -> str:
+        """Where the kernel over shards is."""
+        return self.kernel.replace("kernels.", "kernels.sharded.", 1)
+
+    @property
+    def sharded_certificate(self) -> str:
+        """Where the certificate over shards is."""
+        return self.certificate.replace("kernels.", "kernels.sharded.", 1)
+
+    def over_shards(self, graph: Folder, cluster: Cluster) -> bool:
+        """Whether the stage runs over shards of this graph on this cluster."""
+        return self.shardable and cluster.shards > 0 and graph.facts["vertices"] > 0
 
     @property
     def has_sources(self) -> bool:
@@ -69,7 +87,7 @@ BY_NAME: dict[StageName, Stage] = {
     "scc": Stage("Strongly connected components", "kernels.scc:scc", "kernels.certificates:certify_scc", COMPONENTS),
     "pagerank": Stage("PageRank", "kernels.pagerank:pagerank", "kernels.certificates:certify_pagerank", RANKS, exact=False),
     "reachability": Stage(
-        "Reachability", "kernels.reachability:reachability", "kernels.certificates:certify_reachability", LABELS
+        "Reachability", "kernels.reachability:reachability", "kernels.certificates:certify_reachability", LABELS, shardable=False
     ),
 }
 
@@ -93,13 +111,13 @@ def run_stage(
     reachability : ReachabilityConfig or None
         What the labels of stage `reachability` are like; None takes the defaults. Its index becomes a step of its own.
     cluster : Cluster
-        Who writes the files of the table, each a piece of work. The table is the same.
+        Who writes the files of the table, each a piece of work, or over whose ranks the stage runs. The table is the same.
 
     Returns
     -------
     Folder
-        Facts: `rows`, `seconds` (in the kernel, summed over sources), `backend`, `weight`, and `sources` ascending or those of
-        `pipeline.stored_index.build_index`.
+        Facts: `rows`, `seconds` (in the kernel, summed over sources), `backend`, `weight`, `sources` ascending or those of
+        `pipeline.stored_index.build_index`, and over ranks `shards` and `supersteps` (summed over sources).
 
     Raises
     ------
@@ -116,35 +134,36 @@ def run_stage(
     if described.has_index:
         return _run_indexed(graph, stage, build_index(graph, reachability or ReachabilityConfig(), work, backend), work)
     asked: dict[str, Any] = {"sources": sorted(sources)} if described.has_sources else {}
+    over_shards = described.over_shards(graph, cluster)
     if not described.exact:
-        asked["backend"] = backend
+        asked |= {"backend": backend, "over_shards": over_shards}
 
     def write(folder: Path) -> dict[str, Any]:
         facts: dict[str, Any] = {"backend": backend, "weight": graph.facts["weight"], "rows": 0, "seconds": 0.0}
-        pieces: list[list[int]] = [[]]
         if described.has_sources:
             facts["sources"] = _existing(graph, asked["sources"])
-            pieces = tables.by_file(facts["sources"], graph.facts["vertices"])
+        sources = facts.get("sources", [])
         with TemporaryDirectory(prefix=f".{stage}-files-", dir=work, ignore_cleanup_errors=True) as attempts:
+            if over_shards:
+                parts = iter([write_over_ranks(cluster, graph, described, stage, sources, Path(attempts), backend)])
+                facts["shards"] = cluster.shards
+            else:
+                pieces = tables.by_file(sources, graph.facts["vertices"])
+                parts = cluster.map(partial(_write_files, graph, stage, Path(attempts)), graph, backend, pieces)
             number = count()
-            for written in cluster.map(partial(_write_files, graph, stage, Path(attempts)), graph, backend, pieces):
+            for written in parts:
                 for path in written.paths:
                     path.rename(folder / tables.file_name(next(number)))
                 facts["rows"] += written.rows
                 facts["seconds"] = round(facts["seconds"] + written.seconds, 6)
+                if over_shards:
+                    facts["supersteps"] = written.supersteps
         return facts
 
     return make(work / stage, stage, {"graph": graph.digest}, asked, write)
 
 
-@dataclass(frozen=True)
-class _Written:
-    paths: list[Path]
-    rows: int
-    seconds: float
-
-
-def _write_files(graph: Folder, stage: StageName, attempts: Path, place: Place, sources: list[int]) -> _Written:
+def _write_files(graph: Folder, stage: StageName, attempts: Path, place: Place, sources: list[int]) -> Written:
     """Write the files of whole answers under names that no other attempt has: one thought dead may still be writing."""
     described, weight = BY_NAME[stage], graph.facts["weight"]
     clock = Clock(place.backend)
@@ -168,7 +187,7 @@ def _write_files(graph: Folder, stage: StageName, attempts: Path, place: Place, 
                     files.write(answer[first : first + tables.ROWS_PER_FILE])
     except OverflowError as error:
         raise BadInput(graph.path, f"{stage}: {error}") from error
-    return _Written(files.paths, files.rows, clock.seconds)
+    return Written(files.paths, files.rows, clock.seconds)
 
 
 def _run_indexed(graph: Folder, stage: StageName, index: Folder, work: Path) -> Folder:

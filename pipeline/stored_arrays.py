@@ -1,4 +1,4 @@
-"""Arrays on the disk, one `.npy` file each, opened as read-only memory maps."""
+"""Arrays on the disk, one `.npy` file each, opened as read-only memory maps, or read in pieces."""
 
 from __future__ import annotations
 
@@ -27,3 +27,23 @@ def load_array(path: Path, dtype: np.dtype[Any], *shape: int) -> Array:
     if array.dtype != dtype or array.shape != shape:
         raise Damaged(f"{path}: {array.dtype} {array.shape}, the manifest says {dtype} {shape}")
     return np.asarray(array)
+
+
+class InPieces:
+    """An array on the disk of which slices are read: what a map would show stays a part of this process until it is unmapped.
+
+    Raises Damaged where it has another form.
+    """
+
+    def __init__(self, path: Path, dtype: np.dtype[Any], length: int) -> None:
+        load_array(path, dtype, length)
+        self._path, self._length, self.dtype = path, length, dtype
+        self._begin = path.stat().st_size - length * dtype.itemsize
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, piece: slice) -> Array:
+        first, stop, _ = piece.indices(self._length)
+        count = max(stop - first, 0)
+        return np.fromfile(self._path, self.dtype, count, offset=self._begin + first * self.dtype.itemsize)

@@ -6,6 +6,7 @@ the facts of the manifest; `validate` checks everything.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from kernels.layout.sorting import is_transpose
 from kernels.layout.vect_csr import VectCsr
 from pipeline.errors import Damaged
 from pipeline.manifest import Folder
-from pipeline.stored_arrays import load_array, save_array
+from pipeline.stored_arrays import InPieces, load_array, save_array
 
 VERTICES = "vertices.arrow"
 ROWS_BY_ID = "rows_by_id.npy"
@@ -88,6 +89,45 @@ def open_vertices(folder: Folder) -> tuple[Array, Array, Array, Array]:
     except (OSError, pa.ArrowInvalid) as error:
         raise Damaged(f"{path}: {error}") from None
     return ids, load_array(folder.path / ROWS_BY_ID, index_dtype(num_vertices), num_vertices), out_degrees, in_degrees
+
+
+def rows_by_id_in_pieces(folder: Folder) -> InPieces:
+    """The rows in the order of their ids, to be read slice by slice. Raises Damaged as `open_graph`."""
+    return InPieces(folder.path / ROWS_BY_ID, index_dtype(folder.facts["vertices"]), folder.facts["vertices"])
+
+
+def open_rows(folder: Folder, rows: range) -> tuple[Csr, Csr]:
+    """Open the out-arcs and the in-arcs of any range of rows; the same object twice where the graph is symmetric.
+
+    Other ends and weights are views of the memory maps if the rows lie in one shard; else they are put together in memory.
+    Raises Damaged as `open_graph`.
+    """
+    plan, rows = shard_rows(folder), rows or range(0)
+    among = [number for number, own in enumerate(plan) if own.start < rows.stop and own.stop > rows.start] or [0]
+    opened = [open_shard(folder, number) for number in among]
+    cuts = [range(max(rows.start, shard.rows.start), min(rows.stop, shard.rows.stop)) for shard in opened]
+    out = _joined([_cut(shard.out.csr, cut, shard.rows.start) for shard, cut in zip(opened, cuts, strict=True)])
+    if folder.facts["symmetric"]:
+        return out, out
+    return out, _joined([_cut(shard.into.csr, cut, shard.rows.start) for shard, cut in zip(opened, cuts, strict=True)])
+
+
+def arcs_before(folder: Folder) -> Callable[[int], int]:
+    """How many stored arcs all rows before a given one have; a look into the memory maps each."""
+    plan = shard_rows(folder)
+    offsets = []
+    for number in range(len(plan)):
+        shard = open_shard(folder, number)
+        directions = (shard.out,) if folder.facts["symmetric"] else (shard.out, shard.into)
+        offsets.append([rows.csr.offsets for rows in directions])
+    ends = np.cumsum([0, *(sum(int(of[-1]) for of in directions) for directions in offsets)])
+    starts = [rows.start for rows in plan]
+
+    def before(row: int) -> int:
+        number = bisect_right(starts, row) - 1
+        return int(ends[number]) + sum(int(of[row - starts[number]]) for of in offsets[number])
+
+    return before
 
 
 def open_shard(folder: Folder, number: int) -> Shard:
@@ -163,6 +203,13 @@ def _joined(parts: Sequence[Csr]) -> Csr:
     offsets = np.concatenate([ends[:1], *(part.offsets[1:] + start for part, start in zip(parts, ends, strict=False))])
     weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
     return Csr(offsets, np.concatenate([part.indices for part in parts]), weights)
+
+
+def _cut(csr: Csr, rows: range, first: int) -> Csr:
+    """The arcs of `rows`, of a CSR whose first row is `first`."""
+    begin, end = int(csr.offsets[rows.start - first]), int(csr.offsets[rows.stop - first])
+    weights = None if csr.weights is None else csr.weights[begin:end]
+    return Csr(csr.offsets[rows.start - first : rows.stop - first + 1] - begin, csr.indices[begin:end], weights)
 
 
 def _or_damaged(path: Path, check: Callable[..., None], *arguments: Any) -> None:

@@ -1,15 +1,18 @@
 """A communicator between Dask workers, over the connections that they have anyway, so with their TLS.
 
-A rank is a piece of work that stays on its worker. What it sends is a message to the other worker's server, which puts it into
-the session's mailbox; the worker's event loop carries it while the rank computes.
+The ranks of a worker are one piece of work that stays there. What a rank sends is a message to the other worker's server, which
+puts it into the session's mail; the worker's event loop carries it while the rank computes.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -17,177 +20,348 @@ import numpy as np
 from distributed import Client, KilledWorker, Worker, get_worker
 from distributed.protocol.serialize import deserialize, serialize, to_serialize
 
+from kernels.cuda import to_host
 from kernels.graph import Array
 from kernels.sharded.communicator import Communicator, OverExchange, PeerLost
+from pipeline.backend import Backend
 from pipeline.errors import BadConfig, ClusterLost
+from pipeline.gpu_transport import between_gpus
+from pipeline.manifest import code_version
+from pipeline.stored_shards import together
 
+log = logging.getLogger(__name__)
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Look = Callable[[], list[str]]  # the workers' addresses; raises ClusterLost where the scheduler is silent for too long
 MAIL, ALIVE = "graphmill_mail", "graphmill_alive"
-_LOOK = 1.0  # seconds between two looks whether those are alive who are waited for
-_PAUSE = 0.01  # seconds between two looks whether a rank has ended
-Mailbox = defaultdict[tuple[int, int], "asyncio.Future[Array]"]  # by round and sender
+_LOOK = 0.5  # seconds between two looks whether those are alive who are waited for
+_PAUSE = 0.005  # seconds between two looks whether a rank has ended
+_RETURN = 10.0  # seconds that a nanny has to start a worker again, before those that are left take its ranks
+_CLOSE = 5.0  # seconds for telling workers that it is over
 
-_mailboxes: dict[str, Mailbox] = {}  # by session; touched on the worker's event loop alone
+
+class _WorkerLost(Exception):
+    """A worker of a session is gone, or does not answer."""
+
+
+class _Session:
+    """What a worker knows of ranks that run together; touched on its event loop alone.
+
+    Attributes
+    ----------
+    open : set of int
+        The worker's ranks that have not ended.
+    mail : dict
+        What came or is waited for, by receiver, round and sender.
+    under_way : set of tasks
+        Exchanges of the worker's ranks.
+    """
+
+    def __init__(self, ranks: Sequence[int]) -> None:
+        self.open = set(ranks)
+        self.mail: defaultdict[tuple[int, int, int], asyncio.Future[Array]]
+        self.mail = defaultdict(asyncio.get_running_loop().create_future)
+        self.under_way: set[asyncio.Task[Any]] = set()
+
+
+_sessions: dict[str, _Session] = {}  # of this worker
 
 
 def run_ranks(
-    client: Client, function: Callable[[Communicator, Item], Result], items: Sequence[Item], deadline: float,
-    listen: Callable[[float], float],
+    client: Client, function: Callable[[Communicator, Item], Result], items: Sequence[Item], backend: Backend,
+    deadline: float, lost_workers: int, look: Look,
 ) -> list[Result]:  # fmt: skip
-    """Call `function(communicator, item)` at the same time for every item, each on a worker of its own; results in their order.
+    """Call `function(communicator, item)` at the same time for every item; results in their order.
 
-    `listen` raises ClusterLost where the scheduler is silent for too long since the time it is given, and gives the next one.
+    Each worker has one piece of work, whose ranks are its threads where there are more items than workers. If a worker is lost,
+    all of it begins again on the workers that are there then.
 
     Raises
     ------
-    BadConfig
-        There are fewer workers than items.
     ClusterLost
-        A worker died; whoever asked may try all of it again.
+        More than `lost_workers` times a worker died, or did not answer within the deadline; or as `look`.
     Exception
         The first error of a rank.
     """
-    addresses = sorted(client.nthreads())[: len(items)]
-    if len(addresses) < len(items):
-        raise BadConfig(f"cluster: {len(items)} ranks, but {len(addresses)} workers")
+    for _ in range(lost_workers + 1):
+        seats = _seats(len(items), sorted(_those_there(look, 1)))
+        try:
+            return _attempt(client, function, items, seats, backend, deadline, look)
+        except _WorkerLost as lost:
+            log.warning("cluster: %s; all ranks begin again", lost)
+            _those_there(look, len(set(seats)))
+    raise ClusterLost(f"cluster: {lost_workers + 1} times a worker of those that hold one graph together was lost")
+
+
+def _those_there(look: Look, wanted: int) -> list[str]:
+    """The workers' addresses, as soon as there are so many, or after a while one at the least."""
+    began = time.monotonic()
+    while True:
+        found = look()
+        if len(found) >= wanted or (found and time.monotonic() - began > _RETURN):
+            return found
+        time.sleep(_LOOK)
+
+
+def _seats(ranks: int, workers: Sequence[str]) -> list[str]:
+    """The worker of each rank: neighbours together, and no worker without one while another has two."""
+    used = min(ranks, len(workers))
+    return [workers[rank * used // ranks] for rank in range(ranks)]
+
+
+def _attempt(
+    client: Client, function: Callable[[Communicator, Item], Result], items: Sequence[Item], seats: Sequence[str],
+    backend: Backend, deadline: float, look: Look,
+) -> list[Result]:  # fmt: skip
     session = uuid4().hex
-    client.run(_open, session, workers=addresses)
-    ranks = [
-        client.submit(
-            _run, function, session, addresses, rank, deadline, item, workers=[addresses[rank]],
-            allow_other_workers=False, pure=False, retries=0, key=f"rank-{rank}-{session}",
+    ranks_of = {address: [rank for rank, seat in enumerate(seats) if seat == address] for address in seats}
+    _tell(client, _open, [*ranks_of], deadline, session=session, seats=seats)
+    pieces = {
+        address: client.submit(
+            _run, function, session, seats, ranks, [items[rank] for rank in ranks], backend, deadline, code_version(),
+            workers=[address], allow_other_workers=False, pure=False, retries=0, key=f"ranks-{ranks[0]}-{session}",
         )
-        for rank, item in enumerate(items)
-    ]  # fmt: skip
+        for address, ranks in ranks_of.items()
+    }  # fmt: skip
     try:
-        _await_ranks(ranks, listen)
-        return [rank.result(deadline) for rank in ranks]
-    finally:
+        _await(client, pieces, look)
+        results: dict[int, Result] = {}
+        for address, piece in pieces.items():
+            results |= zip(ranks_of[address], _result(piece, deadline), strict=True)
+        return [results[rank] for rank in range(len(items))]
+    except BaseException:
         if client.status == "running":
-            client.cancel(ranks)
+            client.cancel(list(pieces.values()))
+            with suppress(_WorkerLost, ClusterLost):
+                _tell(client, _close, [address for address in look() if address in pieces], _CLOSE, session=session)
+        raise
 
 
-def _await_ranks(ranks: Sequence[Any], listen: Callable[[float], float]) -> None:
-    """Return when all ended well; raise the error that another did not cause, or ClusterLost where there is none."""
-    heard = looked = time.monotonic()
+def _await(client: Client, pieces: dict[str, Any], look: Look) -> None:
+    """Return when all ended well; raise the error that another did not cause, or _WorkerLost where there is none."""
+    looked, waiting = time.monotonic(), dict(pieces)
     lost = float("inf")
-    waiting = list(ranks)
     while waiting:
-        for rank in [rank for rank in waiting if rank.done()]:
-            waiting.remove(rank)
-            error = rank.exception() if rank.status == "error" else None
+        for address, piece in [(address, piece) for address, piece in waiting.items() if piece.done()]:
+            del waiting[address]
+            error = _error(piece)
             if error and not isinstance(error, PeerLost | KilledWorker):
                 raise error
-            if rank.status != "finished":
+            if piece.status != "finished":
                 lost = min(lost, time.monotonic())
-        if time.monotonic() - lost > _LOOK:  # a rank that is gone may never end, since no other worker may have it
-            break
         if time.monotonic() - looked > _LOOK:
-            heard, looked = listen(heard), time.monotonic()
+            if missing := set(pieces) - set(look()):
+                raise _WorkerLost(f"worker {missing.pop()} is gone")
+            looked = time.monotonic()
+        if time.monotonic() - lost > 2 * _LOOK:  # what made a rank end has had its time to be told
+            break
         time.sleep(_PAUSE)
     if lost < float("inf"):
-        raise ClusterLost(f"cluster: a worker of the {len(ranks)} that held one graph together is gone")
+        look()
+        raise _WorkerLost("a rank lost another one")
+
+
+def _error(piece: Any) -> BaseException | None:
+    try:
+        error: BaseException | None = piece.exception(_CLOSE) if piece.status == "error" else None
+    except TimeoutError as lost:
+        return PeerLost(str(lost))
+    return error
+
+
+def _result(piece: Any, deadline: float) -> Any:
+    try:
+        return piece.result(deadline)
+    except Exception as error:  # it ended well, so its worker is gone
+        raise _WorkerLost(f"a result is lost: {error}") from None
+
+
+def _tell(client: Client, function: Callable[..., Any], workers: list[str], deadline: float, **content: Any) -> None:
+    """Call a function on these workers' event loops. Raises _WorkerLost unless all of them answer within the deadline."""
+
+    async def tell() -> dict[str, Any]:
+        told: Coroutine[Any, Any, dict[str, Any]] = client.run(function, **content, workers=workers, on_error="return")
+        return await asyncio.wait_for(told, deadline)
+
+    try:
+        answers = client.sync(tell)
+    except (OSError, ValueError) as error:
+        raise _WorkerLost(f"a worker does not answer: {error}") from None
+    for address in workers:
+        if answers.get(address) is not True:
+            raise _WorkerLost(f"worker {address} does not answer: {answers.get(address)}")
 
 
 def _run(
-    function: Callable[[Communicator, Item], Result],
-    session: str,
-    addresses: Sequence[str],
-    rank: int,
-    deadline: float,
-    item: Item,
-) -> Result:
-    communicator = BetweenWorkers(session, addresses, rank, deadline)
-    try:
-        return function(communicator, item)
-    finally:
-        communicator.leave()
+    function: Callable[[Communicator, Item], Result], session: str, seats: Sequence[str], ranks: Sequence[int],
+    items: Sequence[Item], backend: Backend, deadline: float, code: str,
+) -> list[Result]:  # fmt: skip
+    """Run the ranks of a worker; raise the error of the first that another did not cause."""
+    if code_version() != code:
+        raise BadConfig("cluster: a worker has other code than this run; install the same everywhere")
+    worker = get_worker()
+
+    def run(rank: int, item: Item) -> Result:
+        together.set(len(ranks))
+        between = BetweenWorkers(worker, session, seats, rank, deadline)
+        try:
+            with _fastest(between, backend) as communicator:
+                return function(communicator, item)
+        finally:
+            between.leave()
+
+    with ThreadPoolExecutor(len(ranks)) as threads:
+        running = [threads.submit(run, *of_rank) for of_rank in zip(ranks, items, strict=True)]
+        errors = [error for error in (piece.exception() for piece in running) if error]
+    for error in sorted(errors, key=lambda error: isinstance(error, PeerLost)):
+        raise error
+    return [piece.result() for piece in running]
 
 
-async def _open(session: str, dask_worker: Worker) -> None:
+@contextmanager
+def _fastest(between: BetweenWorkers, backend: Backend) -> Iterator[Communicator]:
+    """What the ranks use to speak: NCCL where each has a GPU, so a worker, of its own."""
+    if backend == "gpu" and len(set(between.seats)) == between.size:
+        with between_gpus(between, between.seats) as communicator:
+            yield communicator
+    else:
+        yield between
+
+
+async def _open(session: str, seats: Sequence[str], dask_worker: Worker) -> bool:
     """Make ready for mail, on every worker before a rank starts on any."""
-    _mailboxes[session] = defaultdict(asyncio.get_running_loop().create_future)
+    _sessions[session] = _Session([rank for rank, seat in enumerate(seats) if seat == dask_worker.contact_address])
     dask_worker.handlers |= {MAIL: _take, ALIVE: _is_open}
+    return True
 
 
-async def _close(session: str) -> None:
-    _mailboxes.pop(session, None)
+async def _close(session: str) -> bool:
+    """End what the worker's ranks are about in this session."""
+    if session in _sessions:
+        for task in _sessions.pop(session).under_way:
+            task.cancel()
+    return True
 
 
-async def _take(session: str, turn: int, sender: int, header: dict[str, Any], frames: list[Any]) -> bool:
-    if session in _mailboxes:
-        _mailboxes[session][turn, sender].set_result(deserialize(header, frames))
-    return session in _mailboxes
+async def _leave(session: str, rank: int) -> None:
+    if session in _sessions:
+        _sessions[session].open.discard(rank)
+        if not _sessions[session].open:
+            del _sessions[session]
 
 
-async def _is_open(session: str) -> bool:
-    return session in _mailboxes
+async def _take(session: str, rank: int, turn: int, sender: int, header: dict[str, Any], frames: list[Any]) -> bool:
+    return await _put(session, rank, turn, sender, deserialize(header, frames))
+
+
+async def _put(session: str, rank: int, turn: int, sender: int, array: Array) -> bool:
+    """Put an array into a rank's mail; whether the rank is still there."""
+    found = await _is_open(session, rank)
+    if found:
+        _sessions[session].mail[rank, turn, sender].set_result(array)
+    return found
+
+
+async def _is_open(session: str, rank: int) -> bool:
+    return session in _sessions and rank in _sessions[session].open
 
 
 class BetweenWorkers(OverExchange):
-    """One rank's end, on its worker.
+    """One rank's end, on its worker. Arrays of a GPU go through this machine's memory.
 
     Parameters
     ----------
+    worker : Worker
     session : str
-        Open on all workers; it is closed where its rank has ended.
-    addresses : sequence of str
-        The workers in rank order.
+        Open on all workers.
+    seats : sequence of str
+        The workers' addresses in rank order.
+    rank : int
     deadline : float
-        Seconds within which a worker has to answer, whatever its rank computes; one that does not is lost.
+        Seconds within which a worker has to answer, whatever its ranks compute; one that does not is lost.
     """
 
-    def __init__(self, session: str, addresses: Sequence[str], rank: int, deadline: float) -> None:
-        self.rank, self.size = rank, len(addresses)
-        self._session, self._addresses, self._deadline = session, addresses, deadline
+    def __init__(self, worker: Worker, session: str, seats: Sequence[str], rank: int, deadline: float) -> None:
+        self.rank, self.size = rank, len(seats)
+        self._worker, self._session, self.seats, self._deadline = worker, session, seats, deadline
         self._turn = 0
-        self._worker = get_worker()
 
     def exchange(self, parts: Sequence[Array]) -> list[Array]:
         """See `Communicator.exchange`."""
         if len(parts) != self.size:
             raise ValueError(f"{len(parts)} parts for {self.size} ranks")
         self._turn += 1
-        try:
-            received: list[Array] = self._on_loop(self._exchange(parts))
-            return received
-        except OSError as error:  # a connection broke, or the deadline is over
-            raise PeerLost(f"rank {self.rank}: another rank is gone: {error}") from None
+        received = self._on_loop(self._exchange([np.ascontiguousarray(to_host(part)) for part in parts]))
+        return [np.array(part, like=parts[0]) for part in received]
+
+    def require_all(self) -> None:
+        """Raise PeerLost unless all ranks are still at it."""
+        self._on_loop(self._ask_all())
 
     def leave(self) -> None:
         """Take part in nothing any more: whoever waits for this rank is told."""
-        self._on_loop(_close(self._session))
+        self._on_loop(_leave(self._session, self.rank))
 
-    def _on_loop(self, work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._worker.loop.asyncio_loop).result()  # type: ignore[attr-defined]
+    def _on_loop(self, work: Coroutine[Any, Any, Result]) -> Result:
+        try:
+            return asyncio.run_coroutine_threadsafe(self._noted(work), self._worker.loop.asyncio_loop).result()  # type: ignore[attr-defined]
+        except (OSError, CancelledError) as error:  # a connection broke, the deadline is over, or the session
+            raise PeerLost(f"rank {self.rank}: another rank is gone: {error}") from None
+
+    async def _noted(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Do it, but for as long as the session is open."""
+        session = _sessions.get(self._session)
+        task = asyncio.current_task()
+        if session is None or task is None:
+            work.close()
+            raise PeerLost(f"rank {self.rank}: it is over")
+        session.under_way.add(task)
+        try:
+            return await work
+        finally:
+            session.under_way.discard(task)
 
     async def _exchange(self, parts: Sequence[Array]) -> list[Array]:
         others = [rank for rank in range(self.size) if rank != self.rank]
         await asyncio.gather(*(self._send(rank, parts[rank]) for rank in others))
         received = dict(zip(others, await asyncio.gather(*map(self._receive, others)), strict=True))
         received[self.rank] = parts[self.rank]
-        return [np.array(received[rank]) for rank in range(self.size)]
+        return [received[rank] for rank in range(self.size)]
 
     async def _send(self, rank: int, part: Array) -> None:
-        header, frames = serialize(np.ascontiguousarray(part))
-        mail = {"turn": self._turn, "sender": self.rank, "header": header}
-        await self._ask(rank, MAIL, **mail, frames=[to_serialize(bytes(frame)) for frame in frames])
+        if self._is_here(rank):
+            self._require(rank, await _put(self._session, rank, self._turn, self.rank, part.copy()))
+            return
+        header, frames = serialize(part)
+        copies = [to_serialize(bytes(frame)) for frame in frames]
+        await self._ask(rank, MAIL, turn=self._turn, sender=self.rank, header=header, frames=copies)
 
     async def _receive(self, rank: int) -> Array:
-        mailbox = _mailboxes[self._session]
-        key = self._turn, rank
-        while not (await asyncio.wait([mailbox[key]], timeout=_LOOK))[0]:
+        mail = _sessions[self._session].mail
+        key = self.rank, self._turn, rank
+        while not (await asyncio.wait([mail[key]], timeout=_LOOK))[0]:
             try:
                 await self._ask(rank, ALIVE)
             except PeerLost:
-                if not mailbox[key].done():  # its last mail may have come meanwhile
+                if not mail[key].done():  # its last mail may have come meanwhile
                     raise
-        return mailbox.pop(key).result()
+        return mail.pop(key).result()
+
+    async def _ask_all(self) -> None:
+        await asyncio.gather(*(self._ask(rank, ALIVE) for rank in range(self.size) if rank != self.rank))
 
     async def _ask(self, rank: int, message: str, **content: Any) -> None:
         """Raise PeerLost if the rank has ended, OSError if its worker does not answer."""
-        peer = self._worker.rpc(self._addresses[rank])
-        answer: Awaitable[bool] = getattr(peer, message)(session=self._session, **content)
-        if not await asyncio.wait_for(answer, self._deadline):
+        if self._is_here(rank):
+            self._require(rank, await _is_open(self._session, rank))
+            return
+        peer = self._worker.rpc(self.seats[rank])
+        answer = getattr(peer, message)(session=self._session, rank=rank, **content)
+        self._require(rank, await asyncio.wait_for(answer, self._deadline))
+
+    def _is_here(self, rank: int) -> bool:
+        return self.seats[rank] == self.seats[self.rank]
+
+    def _require(self, rank: int, answered: bool) -> None:
+        if not answered:
             raise PeerLost(f"rank {self.rank}: rank {rank} has ended")

@@ -23,6 +23,7 @@ from pipeline.cluster import HERE, Cluster, Place, map_in_order
 from pipeline.config import StageName
 from pipeline.errors import ProofFailed
 from pipeline.manifest import Folder, check, make
+from pipeline.shard_stages import prove_over_ranks
 from pipeline.stages import BY_NAME
 from pipeline.stored_index import index_of, open_index
 
@@ -41,7 +42,7 @@ def prove(graph: Folder, answer: Folder, oracle: bool, work: Path, backend: Back
     backend : {"cpu", "gpu"}
         Where the certificate and the oracle run; an oracle that has no solver for a GPU here runs on the CPU.
     cluster : Cluster
-        Who reads the files of the table, each a piece of work.
+        Who reads the files of the table, each a piece of work, or over whose ranks the certificate runs.
 
     Returns
     -------
@@ -60,13 +61,17 @@ def prove(graph: Folder, answer: Folder, oracle: bool, work: Path, backend: Back
 
     def write(_: Path) -> dict[str, Any]:
         check(answer)
-        rules, seconds = _require(graph, answer, resolve_name(BY_NAME[stage].certificate), backend, cluster)
+        described = BY_NAME[stage]
+        if described.over_shards(graph, cluster):
+            rules, seconds = prove_over_ranks(cluster, graph, described, answer, backend)
+        else:
+            rules, seconds = _require(graph, answer, resolve_name(described.certificate), backend, cluster)
         facts: dict[str, Any] = {"stage": stage, "backend": backend, "holds": True, "oracle": None}
         facts |= {"rules": [TABLE_RULE, *rules], "seconds": seconds}
         if oracle:
             from kernels.oracle import solves_on_gpu
 
-            where = backend if solves_on_gpu(graph.facts["arcs"]) and not BY_NAME[stage].has_index else "cpu"
+            where = backend if solves_on_gpu(graph.facts["arcs"]) and not described.has_index else "cpu"
             rules, seconds = _require(graph, answer, partial(_solve_again, stage), where, cluster)
             facts["oracle"] = {"rules": rules, "seconds": seconds}
         return facts

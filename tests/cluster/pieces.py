@@ -18,6 +18,8 @@ from kernels.sharded.shard import Part, even_bounds, split
 from pipeline.cluster import Place
 from pipeline.errors import BadInput
 
+TURNS = 20
+
 
 def where(place: Place, item: int) -> tuple[int, int, int]:
     """The item, who ran it, and what stands for the graph there."""
@@ -62,9 +64,9 @@ def search(ranks: Communicator, graph: Graph) -> Part[Any]:
 
 
 def swap(ranks: Communicator, ending: str) -> int:
-    """Exchange a hundred times; rank 1 ends in the middle as it is told."""
-    for turn in range(100):
-        if (ranks.rank, turn) == (1, 50):
+    """Exchange many times; rank 1 ends in the middle as it is told."""
+    for turn in range(TURNS):
+        if (ranks.rank, turn) == (1, TURNS // 2):
             if ending == "kill":
                 os.kill(os.getpid(), signal.SIGKILL)
             if ending == "fail":

@@ -1,0 +1,210 @@
+"""Stages over shards, from the stored graph to the proof: the files of one worker, however graph and table are cut."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kernels.graph import NO_ROW
+from kernels.sharded.shard import Shard, even_bounds, split
+from pipeline import tables
+from pipeline.cluster import HERE, Here
+from pipeline.config import STAGES, GraphConfig, LayoutConfig
+from pipeline.errors import BadConfig, BadInput, BadSource, Damaged, ProofFailed
+from pipeline.ingest import ingest
+from pipeline.layout import lay_out
+from pipeline.manifest import Folder, make
+from pipeline.sources import default_source, rows_of_sources
+from pipeline.stages import BY_NAME, run_stage
+from pipeline.stored_graph import open_graph
+from pipeline.stored_shards import bounds_of, load_shard
+from pipeline.verify import prove
+
+SHARDED = [stage for stage in STAGES if BY_NAME[stage].shardable]
+SIZES = (1, 2, 3, 4, 7, 8)
+
+
+def stored(work: Path, weights: np.ndarray | None = None, *, directed: bool, **layout: object) -> Folder:
+    """A random graph of 40 vertices with gaps between their ids, in several components."""
+    random = np.random.default_rng(7)
+    ends = 3 * random.integers(1, 40, (2, 45))
+    columns = {"src": ends[0], "dst": ends[1], "weight": random.integers(0, 4, 45) if weights is None else weights}
+    work.mkdir(exist_ok=True)
+    pq.write_table(pa.table(columns), work / "graph.parquet")
+    return lay_out(ingest(GraphConfig(source=str(work / "graph.parquet"), directed=directed), work), LayoutConfig(**layout), work)
+
+
+@pytest.fixture(params=[(True, 1), (True, 3), (False, 2), (False, 7)], ids=lambda p: f"{'arcs' if p[0] else 'edges'}-{p[1]}")
+def graph(request, tmp_path) -> Folder:
+    directed, shards = request.param
+    return stored(tmp_path / "stored", directed=directed, shards=shards)
+
+
+@pytest.fixture
+def cut(monkeypatch) -> None:
+    """Files and row groups so small that answers have several."""
+    monkeypatch.setattr(tables, "ROWS_PER_GROUP", 5)
+    monkeypatch.setattr(tables, "ROWS_PER_FILE", 15)
+
+
+def same_rows(found: Shard, expected: Shard) -> bool:
+    arrays = [(getattr(found, name), getattr(expected, name)) for name in ("bounds", "ids", "ranks", "ghosts", "ghost_ranks")]
+    for side in ("out", "into"):
+        ours, theirs = getattr(found, side), getattr(expected, side)
+        arrays += [(getattr(ours, name), getattr(theirs, name)) for name in ("offsets", "indices", "weights")]
+    return found.symmetric == expected.symmetric and all(
+        np.array_equal(*pair) and pair[0].dtype == pair[1].dtype for pair in arrays
+    )
+
+
+@pytest.mark.parametrize("size", [*SIZES, 60])
+def test_each_rank_reads_its_shard_however_the_graph_is_stored(size, graph):
+    whole = open_graph(graph)
+    bounds = even_bounds(whole, size)
+    np.testing.assert_array_equal(bounds_of(graph, size), bounds)
+    for rank, expected in enumerate(split(whole, bounds)):
+        assert same_rows(load_shard(graph, rank, size), expected)
+
+
+@pytest.mark.parametrize("stage", SHARDED)
+def test_the_files_are_those_of_one_worker(stage, graph, cut, tmp_path):
+    sources = rows_ids(graph, [0, 5, 17])
+    one = run_stage(graph, stage, sources, tmp_path / "one", cluster=HERE)
+    many = [run_stage(graph, stage, sources, tmp_path / str(size), cluster=Here(size)) for size in SIZES]
+    assert len(tables.files(one.path)) > 1
+    for size, found in zip(SIZES, many, strict=True):
+        assert found.facts["shards"] == size and found.facts["rows"] == one.facts["rows"]
+        if stage == "pagerank":
+            assert found.manifest.files == many[0].manifest.files
+            np.testing.assert_allclose(*(tables.read(of.path)["pagerank"] for of in (one, found)), rtol=0, atol=1e-12)
+        else:
+            assert found.manifest.files == one.manifest.files
+    proofs = [prove(graph, many[-1], size == 3, tmp_path / f"by-{size}", cluster=Here(size)) for size in (3, 8)]
+    proofs.append(prove(graph, one, False, tmp_path / "one"))
+    assert len({tuple(proof.facts["rules"]) for proof in proofs}) == 1
+
+
+def test_an_isolated_vertex_and_more_shards_than_rows(tmp_path):
+    (tmp_path / "few").mkdir()
+    pq.write_table(pa.table({"src": [5, 9, 7], "dst": [9, 5, 7]}), tmp_path / "few" / "graph.parquet")
+    edges = ingest(GraphConfig(source=str(tmp_path / "few" / "graph.parquet")), tmp_path / "few")
+    graph = lay_out(edges, LayoutConfig(shards=2), tmp_path / "few")
+    for stage in SHARDED:
+        one, found = (run_stage(graph, stage, [], tmp_path / name, cluster=Here(shards)) for name, shards in (("1", 1), ("8", 8)))
+        assert found.manifest.files == one.manifest.files
+        prove(graph, found, True, tmp_path / "8", cluster=Here(8))
+
+
+@pytest.mark.parametrize("stage", SHARDED)
+def test_a_table_that_was_changed_is_not_proved(stage, cut, tmp_path):
+    graph = stored(tmp_path / "stored", directed=False)
+    true = run_stage(graph, stage, rows_ids(graph, [3]), tmp_path)
+    table = tables.read(true.path)
+    changed = [(column, change) for column in table.column_names for change in (stepped, swapped, with_unknown, with_null)]
+    for number, (column, change) in enumerate(changed):
+        values = change(table[column].to_pylist())
+        if values == table[column].to_pylist() or (None in values and not table.schema.field(column).nullable):
+            continue
+        at = table.column_names.index(column)
+        wrong = table.set_column(at, table.schema.field(column), pa.array(values, table.schema.field(column).type))
+        forged = forge(true, wrong, tmp_path / str(number))
+        with pytest.raises(ProofFailed):
+            prove(graph, forged, False, tmp_path / str(number), cluster=Here(3))
+        assert not (tmp_path / str(number) / f"proof-{stage}").exists()
+
+
+@pytest.mark.parametrize("change", ["drop", "repeat", "turn"])
+@pytest.mark.parametrize("stage", ["bfs", "mst", "wcc"])
+def test_a_table_with_rows_missing_or_moved_is_not_proved(stage, change, cut, tmp_path):
+    graph = stored(tmp_path / "stored", directed=False)
+    true = run_stage(graph, stage, rows_ids(graph, [3]), tmp_path)
+    table = tables.read(true.path)
+    wrong = {
+        "drop": table[:-1],
+        "repeat": pa.concat_tables([table, table[-1:]]),
+        "turn": table.take([1, 0, *range(2, len(table))]),
+    }
+    with pytest.raises(ProofFailed):
+        prove(graph, forge(true, wrong[change], tmp_path / "forged"), False, tmp_path, cluster=Here(3))
+
+
+def test_files_of_other_columns_or_too_many_are_not_proved(cut, tmp_path):
+    graph = stored(tmp_path / "stored", directed=False)
+    true = run_stage(graph, "wcc", [], tmp_path)
+
+    def write(folder):
+        for path in tables.files(true.path):
+            (folder / path.name).write_bytes(path.read_bytes())
+        tables.write_file(folder / tables.file_name(9), "wcc", None, [])
+        return true.facts
+
+    with pytest.raises(ProofFailed, match="files, which is not what"):
+        prove(graph, make(tmp_path / "more" / "wcc", "wcc", {"graph": graph.digest}, {}, write), False, tmp_path, cluster=Here(2))
+    other = make(tmp_path / "wcc", "pagerank", {"graph": graph.digest}, {}, write)
+    with pytest.raises(ProofFailed, match="its columns are"):
+        prove(graph, other, False, tmp_path, cluster=Here(2))
+
+
+def test_errors_are_those_of_one_worker(tmp_path):
+    vast = stored(tmp_path / "stored", np.full(45, 2**62), directed=True, shards=2)
+    with pytest.raises(BadInput, match=r"sssp: .*int64"):
+        run_stage(vast, "sssp", [], tmp_path, cluster=Here(3))
+    with pytest.raises(BadSource, match="source 4 is not in the graph"):
+        run_stage(vast, "bfs", [4], tmp_path, cluster=Here(3))
+    (vast.path / "shard-00001" / "out-indices.npy").unlink()
+    with pytest.raises(Damaged, match="out-indices"):
+        run_stage(vast, "bfs", [], tmp_path, cluster=Here(2))
+    vast.path.rename(tmp_path / "moved")
+    with pytest.raises((BadConfig, Damaged)):
+        run_stage(vast, "wcc", [], tmp_path, cluster=Here(2))
+    assert [path.name for path in tmp_path.iterdir() if path.name in SHARDED] == []
+
+
+def test_sources_are_found_in_the_maps(graph):
+    whole = open_graph(graph)
+    assert rows_of_sources(graph, whole.ids.tolist()) == list(range(whole.num_vertices))
+    for absent in (-1, 0, 1, int(whole.ids.max()) + 1, 2**62):
+        with pytest.raises(BadSource, match=f"source {absent} is not in the graph"):
+            rows_of_sources(graph, [int(whole.ids[0]), absent])
+    degrees = np.diff(whole.out.offsets)
+    assert default_source(graph) == min(whole.ids[degrees == degrees.max()])
+
+
+def rows_ids(graph: Folder, places: list[int]) -> list[int]:
+    whole = open_graph(graph)
+    return whole.ids[whole.rows_by_id[places]].tolist()
+
+
+def forge(true: Folder, table: pa.Table, work: Path) -> Folder:
+    """The same answer with another table, in files as they are due."""
+    stage = true.manifest.step
+
+    def write(folder: Path) -> dict:
+        rows = len(table)
+        for number in range(tables.files_of(rows)):
+            part = table[number * tables.ROWS_PER_FILE : (number + 1) * tables.ROWS_PER_FILE].combine_chunks()
+            tables.write_file(folder / tables.file_name(number), stage, true.facts["weight"], part.to_batches())
+        return true.facts
+
+    return make(work / stage, stage, dict(true.manifest.inputs), {"forged": work.name}, write)
+
+
+def stepped(values: list) -> list:
+    return [*values[:-1], (values[-1] or 0) + 1]
+
+
+def swapped(values: list) -> list:
+    return [*values[:-2], values[-1], values[-2]]
+
+
+def with_unknown(values: list) -> list:
+    return [-5, *values[1:]]
+
+
+def with_null(values: list) -> list:
+    place = next((place for place, value in enumerate(values) if value not in (None, NO_ROW)), 0)
+    return [None if number == place else value for number, value in enumerate(values)]
