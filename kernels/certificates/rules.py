@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,6 +13,18 @@ from kernels.cuda import to_host
 from kernels.graph import NO_ROW, Array, Graph, index_dtype
 
 NAMED = "a label is the smallest external id of the class it names, and in it"
+
+
+class Ids(Protocol):
+    """What names rows: a graph, or what stands for one that no rank has whole."""
+
+    @property
+    def ids(self) -> Array:
+        """External id of each row; one is read by a slice."""
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of rows."""
 
 
 class Broken(Exception):
@@ -58,7 +70,7 @@ def outside(name: str, rows: Array, place: int, num_vertices: int, lowest: int =
     return f"{name} has row {at(rows, place)}, outside {lowest}..{num_vertices - 1}"
 
 
-def require_source(graph: Graph, source: Any) -> int:
+def require_source(graph: Ids, source: Any) -> int:
     """`source`, or Broken unless it is a row."""
     if not isinstance(source, int | np.integer) or not 0 <= source < graph.num_vertices:
         raise Broken(f"source is row {source!r}, outside 0..{graph.num_vertices - 1}")
@@ -77,12 +89,12 @@ def require_labels(graph: Graph, labels: Any) -> Array:
     return labels
 
 
-def label_astray(graph: Graph, labels: Array, row: int) -> str:
+def label_astray(graph: Ids, labels: Array, row: int) -> str:
     """Reason where a label does not name itself."""
     return f"vertex {name_of(graph, row)}: its label {name_of(graph, at(labels, row))} is not labelled with itself"
 
 
-def label_greater(graph: Graph, labels: Array, row: int) -> str:
+def label_greater(graph: Ids, labels: Array, row: int) -> str:
     """Reason where a label is greater than what it names."""
     return f"vertex {name_of(graph, row)}: its label {name_of(graph, at(labels, row))} is greater"
 
@@ -92,7 +104,7 @@ def at(array: Array, place: Any) -> Any:
     return to_host(array[place : place + 1])[0]
 
 
-def name_of(graph: Graph, row: Any) -> str:
+def name_of(graph: Ids, row: Any) -> str:
     """External id of a row; "none" for NO_ROW."""
     return "none" if row == NO_ROW else str(at(graph.ids, row))
 
@@ -109,7 +121,7 @@ def arc_weight(weights: Array | None, arc: int) -> Any:
     return 1 if weights is None else at(weights, arc)
 
 
-def arc_name(graph: Graph, ends: tuple[int, int]) -> str:
+def arc_name(graph: Ids, ends: tuple[int, int]) -> str:
     """An arc, by its rows, as the reasons write it: "arc 12 -> 15"."""
     src, dst = ends
     return f"arc {name_of(graph, src)} -> {name_of(graph, dst)}"

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from kernels.certificates.rules import arc_name, at, name_of
-from kernels.graph import UNREACHED, Array, Graph
+from kernels.certificates.rules import Ids, arc_name, at, name_of
+from kernels.graph import UNREACHED, Array
 
 
-def no_distance(graph: Graph, distance: Array, row: int) -> str:
+def no_distance(graph: Ids, distance: Array, row: int) -> str:
     """Reason where a distance is no sum of weights."""
     return f"vertex {name_of(graph, row)}: distance {at(distance, row)} is neither -1 nor a finite number from 0"
 
 
-def not_at_source(graph: Graph, distance: Array, source: int) -> str:
+def not_at_source(graph: Ids, distance: Array, source: int) -> str:
     """Reason where the source is not at distance 0."""
     return f"source {name_of(graph, source)}: distance {at(distance, source)} is not 0"
 
 
-def loose(graph: Graph, distance: Array, ends: tuple[int, int], weight: object) -> str:
+def loose(graph: Ids, distance: Array, ends: tuple[int, int], weight: object) -> str:
     """Reason where an arc shortens a path, or leads to the unreached."""
     near, far = (at(distance, end) for end in ends)
     if far == UNREACHED:
@@ -24,11 +24,11 @@ def loose(graph: Graph, distance: Array, ends: tuple[int, int], weight: object) 
     return f"{arc_name(graph, ends)}: distance {far} is over {near} + {weight}"
 
 
-def no_path(graph: Graph, distance: Array, row: int) -> str:
+def no_path(graph: Ids, distance: Array, row: int) -> str:
     """Reason where no tight arcs lead to a reached vertex."""
     return f"vertex {name_of(graph, row)}: no path of tight arcs from the source gives distance {at(distance, row)}"
 
 
-def wrong_predecessor(graph: Graph, row: int, stated: int, right: int) -> str:
+def wrong_predecessor(graph: Ids, row: int, stated: int, right: int) -> str:
     """Reason where a predecessor is not the unique one."""
     return f"vertex {name_of(graph, row)}: predecessor {name_of(graph, stated)} is not {name_of(graph, right)}"

@@ -1,0 +1,105 @@
+"""What is known of a row is known to its owner: how the others ask for it, and tell the owner what they found."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from kernels.backend import is_cupy_array
+from kernels.graph import OFFSET, Array
+from kernels.sharded.communicator import Communicator
+
+
+class Directory:
+    """The numbers 0 to N - 1, of which rank r owns `bounds[r]:bounds[r + 1]`. Its methods are collective, but for `distinct`.
+
+    Parameters
+    ----------
+    bounds : int64 [size + 1]
+        A NumPy array.
+    communicator : Communicator
+    """
+
+    def __init__(self, bounds: Array, communicator: Communicator):
+        self.bounds, self.communicator = bounds, communicator
+        self.start, self.stop = (int(bound) for bound in bounds[communicator.rank : communicator.rank + 2])
+
+    def ask(self, numbers: Array, *values: Array) -> list[Array]:
+        """Return what the owners have for `numbers`.
+
+        Parameters
+        ----------
+        numbers : [E]
+            In any order.
+        values : int64 or narrower, of as many entries as the rank owns numbers
+
+        Returns
+        -------
+        list of arrays [E]
+            As wide as `values`.
+        """
+        mine = self._is_own(numbers)
+        found = [np.empty(len(numbers), of.dtype, like=of) for of in values]
+        for column, of in zip(found, values, strict=True):
+            column[mine] = of[numbers[mine] - self.start]
+        wanted, place = np.unique(numbers[~mine], return_inverse=True)
+        asked = self.communicator.exchange(self._cut(wanted, wanted))
+        replies = [_packed([of[part - self.start] for of in values]) for part in asked]
+        answers = np.concatenate(self.communicator.exchange(replies))
+        for column, told in zip(found, _unpacked(answers, len(values)), strict=True):
+            column[~mine] = told[place]
+        return found
+
+    def tell(self, numbers: Array, *columns: Array) -> list[Array]:
+        """Send each number's entries of `columns` (int64 or narrower) to its owner; `numbers` [E] ascend.
+
+        Returns
+        -------
+        list of int64 arrays [R]
+            What all ranks told this one, in rank order: places in its range, and the columns.
+        """
+        parts = zip(*(self._cut(numbers, column) for column in (numbers, *columns)), strict=True)
+        told = np.concatenate(self.communicator.exchange([_packed(list(part)) for part in parts]))
+        here, *rest = _unpacked(told, 1 + len(columns))
+        return [here - self.start, *rest]
+
+    def distinct(self, numbers: Array) -> tuple[Array, Array]:
+        """The numbers, each once, own ones first; and the place of each of `numbers` among them. No collective."""
+        mine = self._is_own(numbers)
+        flags = np.zeros(self.stop - self.start, np.bool_, like=numbers)
+        flags[numbers[mine] - self.start] = True
+        own = np.flatnonzero(flags) + self.start
+        others, place_of_others = np.unique(numbers[~mine], return_inverse=True)
+        place = np.empty(len(numbers), OFFSET, like=numbers)
+        place[mine] = (np.cumsum(flags) - 1)[numbers[mine] - self.start]
+        place[~mine] = len(own) + place_of_others
+        return np.concatenate([own, others]), place
+
+    def _is_own(self, numbers: Array) -> Array:
+        return (numbers >= self.start) & (numbers < self.stop)
+
+    def _cut(self, ascending: Array, column: Array) -> list[Array]:
+        cuts = np.searchsorted(ascending, np.asarray(self.bounds.astype(ascending.dtype), like=ascending)).tolist()
+        return [column[begin:end] for begin, end in pairwise(cuts)]
+
+
+def _packed(columns: list[Array]) -> Array:
+    """One message of several columns."""
+    return np.stack([column.astype(OFFSET, copy=False) for column in columns], axis=1).ravel()
+
+
+def _unpacked(messages: Array, columns: int) -> list[Array]:
+    return [np.ascontiguousarray(column) for column in messages.reshape(-1, columns).T]
+
+
+def lower(values: Array, places: Array, offered: Array) -> None:
+    """Lower `values` at `places`, which may repeat, to what is `offered` for them; nothing is negative."""
+    unsigned = f"u{values.dtype.itemsize}"  # the GPU has no atomic minimum of int64
+    views = values.view(unsigned), places, offered.astype(values.dtype, copy=False).view(unsigned)
+    if is_cupy_array(values):
+        import cupyx
+
+        cupyx.scatter_min(*views)
+    else:
+        np.minimum.at(*views)
