@@ -17,9 +17,8 @@ def exchange_columns(communicator: Communicator, *columns: Sequence[Array]) -> l
     A rank gets equally many values of every column. A column has one type, the same on all ranks.
     """
     types = [column[0].dtype for column in columns]
-    order = sorted(
-        range(len(columns)), key=lambda number: -types[number].itemsize
-    )  # so that each begins at a multiple of its width
+    # Widest first: so each begins at a multiple of its width
+    order = sorted(range(len(columns)), key=lambda number: -types[number].itemsize)
     parts = [np.concatenate([_bytes(columns[number][rank]) for number in order]) for rank in range(communicator.size)]
     width = sum(dtype.itemsize for dtype in types)
     received: list[list[Array]] = [[] for _ in columns]

@@ -46,7 +46,7 @@ def put(array: Array, place: Place) -> Array:
     if place == "device":
         return array.copy() if is_cupy_array(array) else _staged(array)
     memory = cupy.cuda.PinnedMemory(max(array.nbytes, 1))  # not from CuPy's pool, which rounds up to a power of two
-    pinned = np.frombuffer(memory, array.dtype, len(array))
+    pinned = np.frombuffer(cupy.cuda.PinnedMemoryPointer(memory, 0), array.dtype, len(array))
     if is_cupy_array(array):
         array.get(out=pinned)
     else:

@@ -1,0 +1,104 @@
+"""PageRank over shards on a GPU: within 1e-6 of the CPU's in sum, one shard's the one-worker kernel's, the same bits in every run."""
+
+# ruff: noqa: E402  (the imports below need CuPy)
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy")
+
+from benchmarks.graphs import facebook, new_york, wiki_vote
+from kernels import pagerank as one_worker
+from kernels.cuda import to_device as graph_to_device
+from kernels.graph import Array, Graph
+from kernels.pagerank import tiles
+from kernels.sharded.pagerank import pagerank
+from kernels.sharded.shard import Part, even_bounds, split, to_device
+from kernels.sharded.threads import run_ranks
+from tests.gpu.inputs import poison, random_edges, with_wide_rows
+from tests.gpu.shards import on_gpu_shards
+from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
+from tests.sharded.ranks import DEADLINE, SIZES, bounds_of, whole
+
+
+def check(graph: Graph, *all_bounds: Array) -> None:
+    expected = one_worker.pagerank(graph)
+    for bounds in all_bounds:
+        parts = on_gpu_shards(pagerank, graph, bounds)
+        ranks = whole(parts, "ranks")
+        assert ranks.dtype == np.float64
+        assert float(np.abs(ranks - expected.ranks).sum()) <= 1e-6
+        assert len({(part.answer.iterations, part.answer.change, part.supersteps) for part in parts}) == 1
+        assert abs(parts[0].answer.iterations - expected.iterations) <= 1
+
+
+def evenly(graph: Graph) -> list[Array]:
+    return [even_bounds(graph, size) for size in SIZES]
+
+
+@pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
+def test_named_graphs(edges: EdgeList) -> None:
+    graph = graph_of(edges, random.Random(2).sample(edges.ids, len(edges.ids)))
+    check(graph, *evenly(graph))
+
+
+@pytest.mark.parametrize("make", [new_york, facebook, wiki_vote])
+def test_real_graphs(make: Any) -> None:
+    graph = make()
+    check(graph, even_bounds(graph, 2), even_bounds(graph, 7), bounds_of([5, 5, 999], graph.num_vertices))
+
+
+def test_rows_without_arcs() -> None:
+    arcs = tuple((7 * i, 7 * (i % 50) + 3) for i in range(900))
+    graph = graph_of(EdgeList("idle", arcs, True, tuple(range(40_000))))
+    check(graph, *evenly(graph))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_rows_of_many_tiles_and_bands(directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiles, "_BAND", 5000)
+    graph = graph_of(random_edges(11, 5 << tiles.TILE_BITS, 150_000, directed, 3))
+    check(graph, even_bounds(graph, 3), bounds_of([40_000, 40_000], graph.num_vertices))
+
+
+def test_wide_rows() -> None:
+    graph = with_wide_rows(graph_of(random_edges(5, 2000, 9000, True, 2)))
+    check(graph, *evenly(graph))
+
+
+def test_one_shard_has_the_bits_of_one_worker() -> None:
+    graph = graph_of(random_edges(7, 70_000, 300_000, True, 2))
+    expected = one_worker.pagerank(graph_to_device(graph))
+    (part,) = on_gpu_shards(pagerank, graph, even_bounds(graph, 1))
+    assert part.answer.ranks.tobytes() == expected.ranks.get().tobytes()
+    assert (part.answer.iterations, part.answer.change) == (expected.iterations, expected.change)
+
+
+def test_the_same_bits_again_and_with_the_arcs_on_the_host() -> None:
+    graph = graph_of(random_edges(7, 20_000, 90_000, True, 2))
+    shards = split(graph, even_bounds(graph, 3))
+    kept = [to_device(shard) for shard in shards]
+
+    def ranks(of_shards: list[Any]) -> bytes:
+        poison()
+
+        def run(communicator: Any) -> Part[Any]:
+            return pagerank(of_shards[communicator.rank], communicator)
+
+        return b"".join(part.answer.ranks.get().tobytes() for part in run_ranks(3, run, DEADLINE))
+
+    first = ranks(kept)
+    for _ in range(10):
+        assert ranks(kept) == first
+    assert ranks([to_device(shard, "host") for shard in shards]) == first
+
+
+def test_it_stops_where_it_is_told() -> None:
+    graph = graph_of(NAMED_GRAPHS[-1])
+    bounds = even_bounds(graph, 3)
+    assert on_gpu_shards(pagerank, graph, bounds, 0.85, 1e-6, 3)[0].answer.iterations == 3
+    np.testing.assert_array_equal(whole(on_gpu_shards(pagerank, graph, bounds, 0.85, 1e-6, 0), "ranks"), np.full(7, 1 / 7))

@@ -1,0 +1,171 @@
+"""Shards on a GPU, and what is made of them: the CPU's to the byte, with the arcs on the device and in the host's memory."""
+
+# ruff: noqa: E402  (the imports below need CuPy)
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy")
+
+from benchmarks.graphs import facebook, new_york, wiki_vote
+from kernels.backend import is_cupy_array
+from kernels.cuda import to_device as graph_to_device
+from kernels.cuda import to_host
+from kernels.graph import Array, Csr, Graph
+from kernels.sharded.communicator import Communicator
+from kernels.sharded.halo import Halo
+from kernels.sharded.local_graph import local_graph
+from kernels.sharded.owners import Owners, smallest_ids
+from kernels.sharded.shard import Shard, assemble, even_bounds, split, to_device
+from kernels.sharded.threads import run_ranks
+from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
+from tests.graphs import NAMED_GRAPHS, EdgeList
+from tests.sharded.ranks import DEADLINE, SIZES, bounds_of
+
+PLACES = ("device", "host")
+
+
+def require_same(found: Array | None, expected: Array | None) -> None:
+    assert (found is None) == (expected is None)
+    if expected is not None:
+        assert is_cupy_array(found)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found.get(), expected)
+
+
+def require_same_arcs(found: Csr, expected: Csr) -> None:
+    for name in ("offsets", "indices", "weights"):
+        require_same(getattr(found, name), getattr(expected, name))
+
+
+def require_same_shard(found: Shard, expected: Shard) -> None:
+    assert (found.rank, found.rows, found.symmetric) == (expected.rank, expected.rows, expected.symmetric)
+    for name in ("bounds", "ghost_bounds"):
+        assert isinstance(getattr(found, name), np.ndarray)
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    for name in ("ids", "ranks", "ghosts", "ghost_ranks", "local_rows"):
+        require_same(getattr(found, name), getattr(expected, name))
+    for name in ("out", "into", "local_out", "local_into"):
+        require_same_arcs(getattr(found, name), getattr(expected, name))
+    for row in {0, found.rows.start, found.rows.stop}:
+        require_same(found.own_numbers(row), expected.own_numbers(row))
+
+
+def check(graph: Graph, bounds: Array) -> None:
+    """Every way to a shard on the GPU, and the shard as a graph."""
+    on_device = split(graph_to_device(graph), bounds)
+    for shard, of_device_graph in zip(split(graph, bounds), on_device, strict=True):
+        require_same_shard(of_device_graph, shard)
+        given = shard.rank, bounds, shard.ids, graph.rows_by_id, shard.out, shard.into
+        for place in PLACES:
+            poison(1 << 20)
+            for found in (to_device(shard, place), assemble(*given, gpu=place)):
+                require_same_shard(found, shard)
+        here, there = local_graph(shard), local_graph(found)
+        assert there.symmetric == here.symmetric
+        require_same_arcs(there.out, here.out)
+        require_same_arcs(there.into, here.into)
+        require_same(there.ids, here.ids)
+        require_same(there.rows_by_id, here.rows_by_id)
+
+
+@pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
+def test_named_graphs(edges: EdgeList) -> None:
+    graph = shuffled(edges)
+    for size in SIZES:
+        check(graph, even_bounds(graph, size))
+    np.testing.assert_array_equal(even_bounds(graph_to_device(graph), 3), even_bounds(graph, 3))
+
+
+@pytest.mark.parametrize("make", [new_york, facebook, wiki_vote])
+def test_real_graphs(make) -> None:  # type: ignore[no-untyped-def]
+    graph = make()
+    check(graph, even_bounds(graph, 3))
+    check(graph, bounds_of([5, 5, 999], graph.num_vertices))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_wide_rows_and_hubs(directed: bool) -> None:
+    graph = shuffled(random_edges(3, 3000, 40_000, directed, 3))
+    check(with_wide_rows(graph), even_bounds(graph, 4))
+    check(graph, even_bounds(graph, 7))
+
+
+def test_arcs_that_name_rows_of_the_whole_graph_get_local_numbers() -> None:
+    graph = shuffled(random_edges(4, 300, 2000, True))
+    bounds = even_bounds(graph, 3)
+    for shard, found in zip(split(graph, bounds), split(graph_to_device(graph), bounds), strict=True):
+        by_rows = replace(found, out=Csr(found.out.offsets, found.out.indices, None))
+        require_same(by_rows.local_out.indices, shard.local_out.indices)
+
+
+def test_a_shard_takes_little_more_than_its_arcs_while_it_is_made() -> None:
+    """The pool's peak: the arcs once, an offset a local number, and little else."""
+    num_own, degree = 1 << 16, 64
+    random_ends = np.random.default_rng(8).integers(4 * num_own, size=num_own * degree, dtype=np.int32)
+    arcs = Csr(np.arange(num_own + 1, dtype=np.int64) * degree, random_ends, None)
+    bounds, rows = np.array([0, num_own, 4 * num_own]), np.arange(4 * num_own, dtype=np.int32)
+    pool = cupy.cuda.MemoryPool()
+    with cupy.cuda.using_allocator(pool.malloc):
+        shard = assemble(0, bounds, rows[:num_own].astype(np.int64), rows, arcs, arcs, gpu="device")
+        peak, kept = pool.total_bytes(), arcs.indices.nbytes + shard.local_out.offsets.nbytes
+        assert peak < 1.5 * kept
+        del shard
+
+
+def on_both(size: int, work: Callable[[Communicator, Callable[[Array], Array]], Sequence[Array]]) -> None:
+    """Run `work` with NumPy arrays and with CuPy's; it makes them by its second argument."""
+    expected, found = (run_ranks(size, lambda ranks, here=here: work(ranks, here), DEADLINE) for here in (np.array, cupy.array))
+    for one, other in zip(found, expected, strict=True):
+        for array, same in zip(one, other, strict=True):
+            require_same(array, same)
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.int32, np.int64, np.uint64, np.float32, np.float64])
+@pytest.mark.parametrize("size", SIZES)
+def test_ghosts_get_what_their_owners_have_and_owners_the_least_of_ghosts(size: int, dtype: type) -> None:
+    graph = shuffled(random_edges(5, 400, 1500, True))
+    shards = split(graph, even_bounds(graph, size))
+    chance = np.random.default_rng(6)
+    values = chance.integers(1000, size=graph.num_vertices).astype(dtype)
+    proposals = [chance.integers(1000, size=shard.num_ghosts).astype(dtype) for shard in shards]
+    told = [np.flatnonzero(chance.random(shard.num_ghosts) < 0.6) for shard in shards]
+
+    def swap(ranks: Communicator, here: Callable[[Array], Array]) -> Sequence[Array]:
+        shard = shards[ranks.rank] if here is np.array else to_device(shards[ranks.rank])
+        halo, own = Halo(shard, ranks), here(values[shard.rows.start : shard.rows.stop])
+        found = [halo.refresh(own), Halo(shard, ranks).extended(own), *halo.asked]
+        if np.dtype(dtype).itemsize >= 4:
+            lowered = np.concatenate([own, here(proposals[shard.rank])])
+            found += [halo.lower(lowered, here(told[shard.rank])), lowered]
+        return found
+
+    on_both(size, swap)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_owners_are_told_and_asked(size: int) -> None:
+    chance = np.random.default_rng(size)
+    bounds = bounds_of(chance.integers(100, size=size - 1).tolist(), 100)
+    numbers = [np.sort(chance.integers(100, size=chance.integers(60))) for _ in range(size)]
+    places = [chance.integers(10**6, size=len(part)).astype(np.int32) for part in numbers]
+
+    def speak(ranks: Communicator, here: Callable[[Array], Array]) -> Sequence[Array]:
+        owners, own, known = Owners(bounds, ranks), here(numbers[ranks.rank]), here(places[ranks.rank])
+        values = here(np.arange(owners.own.start, owners.own.stop, dtype=np.int16))
+        names = smallest_ids(owners, own, known, known)
+        return [*owners.tell(own, known, own * 2), *owners.ask(own[::-1], values, 3.0 * values), names]
+
+    on_both(size, speak)
+
+
+def test_arcs_lie_where_they_were_put() -> None:
+    shard = split(shuffled(random_edges(9, 300, 2000, True)), np.array([0, 100, 300]))[0]
+    for place, kind in (("device", cupy.cuda.runtime.memoryTypeDevice), ("host", cupy.cuda.runtime.memoryTypeHost)):
+        indices = to_device(shard, place).local_out.indices
+        assert cupy.cuda.runtime.pointerGetAttributes(indices.data.ptr).type == kind
+        assert to_host(indices.sum()) == shard.local_out.indices.sum()
