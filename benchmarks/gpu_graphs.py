@@ -113,12 +113,12 @@ def rmat(scale: int = 24, edge_factor: int = 16, directed: bool = False) -> Edge
     num_edges = edge_factor << scale
     src, dst = cp.zeros(num_edges, cp.int64), cp.zeros(num_edges, cp.int64)
     for _ in range(scale):
-        _descend(random.random(num_edges, dtype=cp.float32), src, dst)
+        descend(random.random(num_edges, dtype=cp.float32), src, dst)
     shuffled = cp.argsort(random.random(1 << scale))
     return Edges(shuffled[src], shuffled[dst], None, range(1 << scale), not directed, "degree", weighted=not directed)
 
 
-_descend = cp.ElementwiseKernel(
+descend = cp.ElementwiseKernel(
     "float32 place",
     "int64 src, int64 dst",
     "const int quadrant = (place >= {:.8f}f) + (place >= {:.8f}f) + (place >= {:.8f}f);"
@@ -240,7 +240,7 @@ def _csr(keys: Array, weights: Array | None, num_vertices: int, rows: Array, wei
     far = keys % num_vertices
     indices[places] = rows[far]
     if weights is None and weighted:
-        weights = _weight_of_ends(near, far)
+        weights = weight_of_ends(near, far)
     if weights is None:
         return Csr(offsets, indices, None)
     placed = cp.empty_like(weights)
@@ -248,7 +248,7 @@ def _csr(keys: Array, weights: Array | None, num_vertices: int, rows: Array, wei
     return Csr(offsets, indices, placed)
 
 
-_weight_of_ends = cp.ElementwiseKernel(
+weight_of_ends = cp.ElementwiseKernel(
     "int64 near, int64 far",
     "int32 weight",
     "const long long low = near < far ? near : far, high = near < far ? far : near;"

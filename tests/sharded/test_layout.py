@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pipeline.layout
+from kernels.cuda import to_host
 from kernels.graph import Array, Graph
 from kernels.layout.cleaning import clean
 from kernels.layout.orders import by_degree, by_degree_in_windows, inverse
@@ -63,6 +65,7 @@ def by_one(edges: Edges, rules: Rules, window: int | None) -> Graph:
 
 
 def same(one: Array | None, other: Array | None) -> bool:
+    one, other = to_host(one), to_host(other)
     return one is other or (one.dtype == other.dtype and np.array_equal(one, other))
 
 
@@ -76,12 +79,14 @@ def same_shard(one: Shard, other: Shard) -> bool:
     return alike and one.symmetric == other.symmetric and same_csr(one.out, other.out) and same_csr(one.into, other.into)
 
 
-def check(edges: Edges, rules: Rules, window: int | None, size: int) -> None:
+def check(edges: Edges, rules: Rules, window: int | None, size: int, bring: Callable[[Array], Array] = np.asarray) -> None:
     expected = by_one(edges, rules, window)
 
     def work(communicator):
-        rows, by_id = lay_out(*edges.part(communicator.rank, size), rules, window, communicator)
-        return shard_of(rows, communicator), by_id
+        src, dst, weights = edges.part(communicator.rank, size)
+        arrays = bring(src), bring(dst), None if weights is None else bring(weights)
+        rows, by_id = lay_out(*arrays, rules, window, communicator)
+        return shard_of(rows, communicator), replace(by_id, rows=to_host(by_id.rows))
 
     found = run_ranks(size, work, DEADLINE)
     shards = split(expected, even_bounds(expected, size))

@@ -1,0 +1,68 @@
+"""The layout over ranks with CuPy arrays: the shards that one worker on the CPU makes; and edge lists read to a GPU."""
+
+# ruff: noqa: E402  (the imports below need CuPy)
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+cupy = pytest.importorskip("cupy")
+
+import pipeline.layout
+from kernels.sharded.cleaning import Rules
+from kernels.sharded.cuda.memory import put
+from pipeline.config import LayoutConfig
+from pipeline.edge_parts import read_edges
+from pipeline.stored_graph import validate
+from tests.edge_lists import table_folder
+from tests.graphs import NAMED_GRAPHS
+from tests.sharded.test_layout import DIRECTED, UNDIRECTED, Edges, check, content, edges_of, over_threads
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 8])
+def test_named_graphs(size):
+    for edges in NAMED_GRAPHS:
+        for window in (None, 8, 10**6):
+            check(edges_of(edges), DIRECTED if edges.directed else UNDIRECTED, window, size, cupy.asarray)
+
+
+@pytest.mark.parametrize("size", [2, 3, 7])
+@pytest.mark.parametrize("kind", [None, np.int32, np.int64, np.float32, np.float64])
+def test_random_edges(kind, size):
+    random = np.random.default_rng(size)
+    src, dst = np.minimum(*random.integers(0, 20_000, (2, 300_000))), random.integers(0, 20_000, 300_000)
+    weights = None if kind is None else random.integers(0, 9, 300_000).astype(kind)
+    for rules in (UNDIRECTED, DIRECTED, Rules(range(5, 30_000), True, True, True), Rules(range(0), False, True, True)):
+        for edges in (Edges(src, dst, weights), Edges(src * 10**9, dst * 10**9, weights)):
+            check(edges, rules, 4096, size, cupy.asarray)
+    check(Edges(src, dst, weights), UNDIRECTED, 1000, size, lambda array: cupy.asarray(array).astype(np.int32))
+
+
+def test_the_stored_graph_has_the_bytes_of_the_cpu(tmp_path):
+    random = np.random.default_rng(3)
+    columns = {"src": random.integers(1, 900, 5000), "dst": random.integers(1, 900, 5000), "weight": random.integers(0, 99, 5000)}
+    edges = table_folder(tmp_path, pa.table(columns), directed=False)
+    layout = LayoutConfig(shards=3)
+    one = pipeline.layout.lay_out(edges, layout, tmp_path / "one")
+    many = pipeline.layout.lay_out(edges, layout, tmp_path / "many", "gpu", ranks=over_threads)
+    assert content(many) == content(one)
+    validate(many)
+
+
+def test_an_edge_list_is_read_to_the_gpu_in_parts(tmp_path):
+    random = np.random.default_rng(4)
+    for largest in (2**31 - 1, 2**40):
+        columns = {"src": random.integers(0, largest, 500), "dst": random.integers(0, largest + 1, 500)}
+        edges = table_folder(tmp_path, pa.table(columns | {"weight": pa.array(random.random(500), pa.float32())}))
+        expected = read_edges(edges)
+        parts = [read_edges(edges, "gpu", rank, 3) for rank in range(3)]
+        for number, column in enumerate(expected):
+            assert np.array_equal(cupy.asnumpy(cupy.concatenate([part[number] for part in parts])), column)
+        assert parts[0][0].dtype == (np.int32 if largest < 2**31 else np.int64)
+
+
+@pytest.mark.parametrize("length", [0, 1, (1 << 22) - 1, (1 << 25) + 3])
+def test_an_array_that_is_staged_by_threads_arrives(length):
+    array = np.arange(length, dtype=np.int32)
+    assert np.array_equal(cupy.asnumpy(put(array, "device")), array)
