@@ -69,7 +69,7 @@ def _named(shard: Shard, owners: Owners, component: Array, pivot: int) -> Array:
     others, place = cupy.unique(component[few], return_inverse=True)
     here[foreign] = num_own + len(others)
     here[few] = num_own + place
-    others = cupy.append(others, pivot)
+    others = cupy.append(others, cupy.arange(pivot, min(pivot + 1, shard.num_vertices)))
     behind = num_own + cupy.arange(len(others))
     parent = cupy.concatenate([here, behind]).astype(row)
     names = cupy.concatenate([shard.ranks, cupy.full(len(others), np.iinfo(row).max, row)])
