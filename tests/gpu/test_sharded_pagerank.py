@@ -1,4 +1,4 @@
-"""PageRank over shards on a GPU: within 1e-6 of the CPU's in sum, one shard's the one-worker kernel's, the same bits in every run."""
+"""PageRank over shards on a GPU: within 1e-6 of the CPU's in sum, one shard's as one worker's, the same bits in every run."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
