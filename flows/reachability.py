@@ -34,7 +34,7 @@ def reachability(run: str = "conf/runs/wiki-vote.toml", pairs: str | None = None
         raise BadConfig(f"{run}: asks for no pairs; name their file below [queries], or give it to the flow")
     with workspace(config.output) as work, started(config.cluster, choose(config.backend)) as cluster:
         edges = ingest(config.graph, work)
-        graph = lay_out(config, edges, work)
+        graph = lay_out(config, edges, work, cluster)
         require_sources(graph, config.sources)
         answers = run_stages(config, graph, config.stages, work, cluster)
         proofs = prove_all(config, graph, answers, work, cluster)

@@ -29,7 +29,7 @@ def road_network(run: str = "conf/runs/new-york.toml", sources: list[int] | None
     config = read_run(run, "windowed", sources=sources, backend=backend)  # neighbours on the map stay neighbours in memory
     with workspace(config.output) as work, started(config.cluster, choose(config.backend)) as cluster:
         edges = ingest(config.graph, work)
-        graph = lay_out(config, edges, work)
+        graph = lay_out(config, edges, work, cluster)
         require_sources(graph, config.sources)
         distances = run_stages(config, graph, ("bfs", "sssp"), work, cluster)
         forest = run_stages(config, graph, ("mst",), work, cluster)

@@ -31,7 +31,7 @@ def social_network(
     config = read_run(run, "degree", sources=sources, backend=backend)  # the few that everybody knows come first
     with workspace(config.output) as work, started(config.cluster, choose(config.backend)) as cluster:
         edges = ingest(config.graph, work)
-        graph = lay_out(config, edges, work)
+        graph = lay_out(config, edges, work, cluster)
         require_sources(graph, config.sources)
         circles = run_stages(config, graph, ("wcc", "scc", "reachability"), work, cluster)
         proofs = prove_all(config, graph, circles, work, cluster)  # cheap, so a graph gone wrong stops here

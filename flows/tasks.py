@@ -63,10 +63,10 @@ def ingest(graph: GraphConfig, work: Path) -> Folder:
 
 
 @step("graph")
-def lay_out(run: RunConfig, edges: Folder, work: Path) -> Folder:
+def lay_out(run: RunConfig, edges: Folder, work: Path, cluster: Cluster) -> Folder:
     """Clean the edge list and store the graph."""
     log.info("graph: started, %s order", run.layout.order)
-    return pipeline.layout.lay_out(edges, run.layout, work, choose(run.backend))
+    return pipeline.layout.lay_out(edges, run.layout, work, choose(run.backend), cluster)
 
 
 @step("stage", run_name="{stage}")

@@ -116,7 +116,7 @@ class LayoutConfig(Model):
     symmetrise : bool
         Add the reverse of every arc. An undirected graph always has both.
     shards : int
-        Number of contiguous row ranges of about equal arc count.
+        Number of contiguous row ranges of about equal arc count; where the graph lies over ranks, `[cluster] shards` is.
     """
 
     order: Literal["degree", "windowed", "source"] = "degree"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from kernels.layout.sorting import in_rows
 from kernels.sharded.cleaning import Rules
 from kernels.sharded.communicator import Communicator
 from pipeline.backend import Backend
+from pipeline.cluster import HERE, Cluster
 from pipeline.config import LayoutConfig
 from pipeline.edge_parts import read_edges
 from pipeline.graph_writing import Direction, save_direction
@@ -26,10 +28,8 @@ from pipeline.manifest import Folder, make
 from pipeline.shard_layout import StoredPart, rules_of, store_part
 from pipeline.stored_graph import save_vertices
 
-RunRanks = Callable[[Callable[[Communicator, int], StoredPart], Sequence[int]], list[StoredPart]]
 
-
-def lay_out(edges: Folder, layout: LayoutConfig, work: Path, backend: Backend = "cpu", ranks: RunRanks | None = None) -> Folder:
+def lay_out(edges: Folder, layout: LayoutConfig, work: Path, backend: Backend = "cpu", cluster: Cluster = HERE) -> Folder:
     """Clean an edge list and store it as a graph in `work / "graph"`: the same bytes on either backend, and by one or many.
 
     Parameters
@@ -38,8 +38,8 @@ def lay_out(edges: Folder, layout: LayoutConfig, work: Path, backend: Backend = 
     layout : LayoutConfig
     work : Path
     backend : {"cpu", "gpu"}
-    ranks : callable or None
-        Runs a function on one rank for each shard, as `pipeline.cluster.Workers.run_ranks`: then none holds more than its share.
+    cluster : Cluster
+        Where a graph lies over its `shards`, as many ranks make it together, each its own shard; none holds more.
 
     Returns
     -------
@@ -57,22 +57,37 @@ def lay_out(edges: Folder, layout: LayoutConfig, work: Path, backend: Backend = 
     ------
     Damaged
         The edge list cannot be read.
+    ClusterLost
+        As `cluster.run_ranks`.
     """
+    if cluster.shards:
+        layout = layout.model_copy(update={"shards": cluster.shards})
 
     def write(folder: Path) -> dict[str, Any]:
-        if ranks is None:
-            parts = _store(folder, edges, layout, backend)
+        if cluster.shards:
+            parts = _store_over_ranks(folder, edges, layout, backend, cluster)
         else:
-            parts = ranks(partial(_store_part, edges, layout, folder, backend), range(layout.shards))
+            parts = _store(folder, edges, layout, backend)
         return _facts(edges, layout, parts) | {"backend": backend}
 
     return make(work / "graph", "graph", {"edges": edges.digest}, layout.model_dump(), write)
 
 
+def _store_over_ranks(
+    folder: Path, edges: Folder, layout: LayoutConfig, backend: Backend, cluster: Cluster
+) -> list[StoredPart]:  # fmt: skip
+    with TemporaryDirectory(prefix=".graph-shards-", dir=folder.parent) as attempts:
+        store = partial(_store_part, edges, layout, Path(attempts), backend)
+        parts = cluster.run_ranks(store, range(cluster.shards), backend)
+        for path in list(parts[0].folder.iterdir()):
+            path.rename(folder / path.name)
+    return parts
+
+
 def _store_part(
-    edges: Folder, layout: LayoutConfig, folder: Path, backend: Backend, communicator: Communicator, _: int
+    edges: Folder, layout: LayoutConfig, attempts: Path, backend: Backend, communicator: Communicator, _: int
 ) -> StoredPart:
-    return store_part(communicator, edges, layout, folder, backend)
+    return store_part(communicator, edges, layout, attempts, backend)
 
 
 def _store(folder: Path, edges: Folder, layout: LayoutConfig, backend: Backend) -> list[StoredPart]:
@@ -94,7 +109,7 @@ def _store(folder: Path, edges: Folder, layout: LayoutConfig, backend: Backend) 
             direction: save_direction(folder, number, direction, take_rows(csr, own, row_of_rank), rows.start, len(ids))
             for direction, csr in directions.items()
         }
-        parts.append(StoredPart(rows, stored, self_loops))
+        parts.append(StoredPart(folder, rows, stored, self_loops))
     return parts
 
 

@@ -22,7 +22,7 @@ def run(config: RunConfig) -> Folder:
     name, backend = config.graph.title, choose(config.backend)
     with workspace(config.output) as work, started(config.cluster, backend) as cluster:
         edges = ingest(config.graph, work)
-        graph = lay_out(edges, config.layout, work, backend)
+        graph = lay_out(edges, config.layout, work, backend, cluster)
         require_sources(graph, config.sources)
         answers = [
             run_stage(graph, stage, config.sources, work, backend, config.reachability, cluster) for stage in config.stages

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,8 +41,20 @@ class Part:
 
 @dataclass(frozen=True)
 class StoredPart:
-    """What one rank wrote: its rows, each direction by its name, and how many self-loops the edges of all ranks have."""
+    """What one rank wrote.
 
+    Attributes
+    ----------
+    folder : Path
+        Of all ranks.
+    rows : range
+    directions : dict
+        By name, `out` and `in`.
+    self_loops : int
+        Of all ranks' edges.
+    """
+
+    folder: Path
     rows: range
     directions: dict[str, Direction]
     self_loops: int
@@ -76,11 +89,17 @@ def _narrow(weights: Array | None, communicator: Communicator) -> Array | None:
     return weights.astype(np.int32) if fits else weights
 
 
-def store_part(communicator: Communicator, edges: Folder, layout: LayoutConfig, folder: Path, backend: Backend) -> StoredPart:
-    """Lay out a rank's share of a graph and write it as the shard of its rank, into a folder that all share. A collective."""
+def store_part(communicator: Communicator, edges: Folder, layout: LayoutConfig, attempts: Path, backend: Backend) -> StoredPart:
+    """Lay out a rank's share of a graph and write it as the shard of its rank. A collective.
+
+    All ranks write to one new folder in `attempts`, which all have to see: a rank thought dead may still be writing to another.
+    """
     part, rank = lay_out_part(communicator, edges, layout, backend), communicator.rank
     rows, num_vertices = part.rows, int(part.rows.bounds[-1])
+    drawn = np.array([secrets.randbits(62) if rank == 0 else 0], OFFSET)
+    folder = attempts / f"{int(communicator.total(drawn)[0]):016x}"
     if rank == 0:
+        folder.mkdir()
         allot_vertices(folder, num_vertices)
     communicator.total(np.zeros(1, OFFSET))  # nobody writes before there is where to
     own = range(int(rows.bounds[rank]), int(rows.bounds[rank + 1]))
@@ -91,4 +110,4 @@ def store_part(communicator: Communicator, edges: Folder, layout: LayoutConfig, 
     stored = {
         direction: save_direction(folder, rank, direction, csr, own.start, num_vertices) for direction, csr in directions.items()
     }
-    return StoredPart(own, stored, part.self_loops)
+    return StoredPart(folder, own, stored, part.self_loops)

@@ -12,12 +12,13 @@ cupy = pytest.importorskip("cupy")
 import pipeline.layout
 from kernels.sharded.cleaning import Rules
 from kernels.sharded.cuda.memory import put
+from pipeline.cluster import Here
 from pipeline.config import LayoutConfig
 from pipeline.edge_parts import read_edges
 from pipeline.stored_graph import validate
 from tests.edge_lists import table_folder
 from tests.graphs import NAMED_GRAPHS
-from tests.sharded.test_layout import DIRECTED, UNDIRECTED, Edges, check, content, edges_of, over_threads
+from tests.sharded.test_layout import DIRECTED, UNDIRECTED, Edges, check, content, edges_of
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 8])
@@ -45,7 +46,7 @@ def test_the_stored_graph_has_the_bytes_of_the_cpu(tmp_path):
     edges = table_folder(tmp_path, pa.table(columns), directed=False)
     layout = LayoutConfig(shards=3)
     one = pipeline.layout.lay_out(edges, layout, tmp_path / "one")
-    many = pipeline.layout.lay_out(edges, layout, tmp_path / "many", "gpu", ranks=over_threads)
+    many = pipeline.layout.lay_out(edges, layout, tmp_path / "many", "gpu", Here(3))
     assert content(many) == content(one)
     validate(many)
 

@@ -22,6 +22,7 @@ from kernels.sharded.cleaning import Rules, clean_arcs
 from kernels.sharded.layout import lay_out, shard_of
 from kernels.sharded.shard import Shard, even_bounds, split
 from kernels.sharded.threads import run_ranks
+from pipeline.cluster import Here
 from pipeline.config import LayoutConfig
 from pipeline.errors import Damaged
 from pipeline.stored_graph import validate
@@ -156,11 +157,6 @@ def test_the_ranks_own_about_equally_many_arcs_whatever_the_ids():
     assert max(held) < 1.05 * sum(held) / 4
 
 
-def over_threads(function, items):
-    """As `pipeline.cluster.Workers.run_ranks`, in this process."""
-    return run_ranks(len(items), lambda communicator: function(communicator, items[communicator.rank]), DEADLINE)
-
-
 def content(folder) -> tuple:
     facts = {name: fact for name, fact in folder.facts.items() if name != "backend"}
     return facts, folder.manifest.key, folder.manifest.files
@@ -186,7 +182,7 @@ def test_the_stored_graph_has_the_bytes_of_one_workers(name, layout, size, tmp_p
     edges = edge_folder(tmp_path, next(graph for graph in NAMED_GRAPHS if graph.name == name))
     layout = LayoutConfig(**layout, shards=size)
     one = pipeline.layout.lay_out(edges, layout, tmp_path / "one")
-    many = pipeline.layout.lay_out(edges, layout, tmp_path / "many", ranks=over_threads)
+    many = pipeline.layout.lay_out(edges, layout, tmp_path / "many", cluster=Here(size))
     assert content(many) == content(one)
 
 
@@ -200,7 +196,7 @@ def test_new_york_like_edges_of_every_weight(weight, directed, tmp_path):
     for number in (2, 5):
         layout = LayoutConfig(shards=number, order="windowed", window=64)
         one = pipeline.layout.lay_out(edges, layout, tmp_path / f"one {number}")
-        many = pipeline.layout.lay_out(edges, layout, tmp_path / f"many {number}", ranks=over_threads)
+        many = pipeline.layout.lay_out(edges, layout, tmp_path / f"many {number}", cluster=Here(number))
         assert content(many) == content(one)
         validate(many)
 
@@ -210,4 +206,4 @@ def test_an_edge_list_that_is_cut_off_ends_all_ranks(tmp_path):
     (file,) = edges.path.glob("part-*")
     file.write_bytes(file.read_bytes()[:-20])
     with pytest.raises(Damaged):
-        pipeline.layout.lay_out(edges, LayoutConfig(shards=3), tmp_path / "many", ranks=over_threads)
+        pipeline.layout.lay_out(edges, LayoutConfig(), tmp_path / "many", cluster=Here(3))
