@@ -6,6 +6,7 @@ Made once a graph and kept with it; band of rows after band, so that the arrays 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -71,14 +72,14 @@ def plan_of(graph: Graph) -> Plan:
     return plan
 
 
-def make_plan(into: Csr, out_offsets: Array, num_sources: int) -> Plan:
+def make_plan(into: Csr, out_offsets: Array, num_sources: int, room: Callable[[int, Any], Array] = cupy.zeros) -> Plan:
     """Make the plan of rows whose in-arcs come from `num_sources` sources, which may be more than these rows.
 
-    `out_offsets`, as long as `into.offsets`, tell the rows' out-degrees.
+    `out_offsets`, as long as `into.offsets`, tell the rows' out-degrees; `room` makes the array of arcs, of zeros.
     """
     num_tiles, num_rows = (num_sources >> TILE_BITS) + 1, len(out_offsets) - 1
     limits = _band_limits(into.offsets)
-    arcs = cupy.zeros(len(into.indices) + _ALIGNED * num_tiles * len(limits), np.uint16)
+    arcs = room(len(into.indices) + _ALIGNED * num_tiles * len(limits), np.uint16)
     tasks, slices, items, rows, bands = [], [], [], [], []
     used = num_items = num_partials = 0
     for first, end in pairwise(limits):

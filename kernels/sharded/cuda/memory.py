@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import local
+from typing import Any
 
 import cupy
 import cupyx
@@ -45,14 +46,36 @@ def put(array: Array, place: Place) -> Array:
     """Copy a NumPy or CuPy array to a CuPy array; for "host", one in pinned memory, which kernels reach without a copy."""
     if place == "device":
         return array.copy() if is_cupy_array(array) else _staged(array)
-    memory = cupy.cuda.PinnedMemory(max(array.nbytes, 1))  # not from CuPy's pool, which rounds up to a power of two
-    pinned = np.frombuffer(cupy.cuda.PinnedMemoryPointer(memory, 0), array.dtype, len(array))
+    copy, pinned = _pinned(len(array), array.dtype)
     if is_cupy_array(array):
         array.get(out=pinned)
     else:
         np.copyto(pinned, array)
-    owner = cupy.cuda.UnownedMemory(memory.ptr, max(array.nbytes, 1), memory, cupy.cuda.Device().id)
-    return cupy.ndarray(array.shape, array.dtype, cupy.cuda.MemoryPointer(owner, 0))
+    return copy
+
+
+def zeros(length: int, dtype: Any, place: Place) -> Array:
+    """A CuPy array of zeros at this place."""
+    if place == "device":
+        return cupy.zeros(length, dtype)
+    array, pinned = _pinned(length, np.dtype(dtype))
+    pinned[:] = 0
+    return array
+
+
+def place_of(array: Array) -> Place:
+    """Where a CuPy array lies."""
+    kind = cupy.cuda.runtime.pointerGetAttributes(array.data.ptr).type if len(array) else None
+    return "host" if kind == cupy.cuda.runtime.memoryTypeHost else "device"
+
+
+def _pinned(length: int, dtype: np.dtype[Any]) -> tuple[Array, Array]:
+    """Pinned memory as an array of CuPy and as one of NumPy; it lives as long as the first."""
+    size = max(length * dtype.itemsize, 1)
+    memory = cupy.cuda.PinnedMemory(size)  # not from CuPy's pool, which rounds up to a power of two
+    owner = cupy.cuda.UnownedMemory(memory.ptr, size, memory, cupy.cuda.Device().id)
+    array = cupy.ndarray((length,), dtype, cupy.cuda.MemoryPointer(owner, 0))
+    return array, np.frombuffer(cupy.cuda.PinnedMemoryPointer(memory, 0), dtype, length)
 
 
 def _staged(array: Array) -> Array:

@@ -6,6 +6,7 @@ float, and the tiles are those of the shard; so the last bits of the ranks depen
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import cupy
@@ -17,6 +18,7 @@ from kernels.graph import Array, Csr
 from kernels.pagerank.cuda import SHARED, THREADS
 from kernels.pagerank.tiles import Plan, make_plan
 from kernels.sharded.communicator import Communicator
+from kernels.sharded.cuda.memory import place_of, zeros
 from kernels.sharded.halo import Halo
 from kernels.sharded.shard import Part, Shard
 
@@ -86,11 +88,15 @@ class _Own:
 
 
 def _plan_of(shard: Shard) -> Plan | None:
-    """The plan of the own rows' in-arcs, made on the first call and kept with the shard; None where there is no row."""
+    """The plan of the own rows' in-arcs, made on the first call and kept with the shard; None where there is no row.
+
+    Its arcs, 2 bytes each, lie where the shard's do.
+    """
     if not len(shard.ids):
         return None
     plan: Plan | None = vars(shard).get("_pagerank_plan")
     if plan is None:
         own = Csr(shard.into.offsets, shard.local_into.indices, None)
-        plan = vars(shard)["_pagerank_plan"] = make_plan(own, shard.out.offsets, len(shard.ids) + shard.num_ghosts)
+        room = partial(zeros, place=place_of(own.indices))
+        plan = vars(shard)["_pagerank_plan"] = make_plan(own, shard.out.offsets, len(shard.ids) + shard.num_ghosts, room)
     return plan
