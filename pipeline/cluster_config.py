@@ -22,9 +22,9 @@ class ClusterConfig(Model):
         `none`: threads of this process. `local`: processes of this machine, on loopback, started for the run. Else the address
         of a running Dask scheduler, `tls://HOST:PORT`; `tcp://` is for loopback alone.
     workers : int
-        Local processes; 0 takes one a core.
+        Local processes; 0 takes one a core, or on GPUs one a GPU.
     threads : int
-        Pieces at a time in a local process.
+        Pieces at a time in a local process; a GPU has one.
     shards : int
         Over how many ranks a graph lies, each with a range of its rows, for the stages that can; 0: every worker has all of it.
         With more ranks than workers some share one. Without a scheduler they are threads of this process.
@@ -58,14 +58,15 @@ class ClusterConfig(Model):
         address = _ADDRESS.fullmatch(self.scheduler)
         if not address:
             raise ValueError("scheduler: neither none nor local nor an address like tls://HOST:8786")
-        if address["scheme"] == "tcp" and not _is_loopback(address["host"]):
+        if address["scheme"] == "tcp" and not is_loopback(address["host"]):
             raise ValueError("scheduler: an address beyond loopback must be tls://")
         if address["scheme"] == "tls" and not (self.tls_ca and self.tls_cert and self.tls_key):
             raise ValueError("scheduler: a tls:// address needs tls_ca, tls_cert and tls_key")
         return self
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether what listens there is reached from this machine alone."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:

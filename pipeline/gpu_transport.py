@@ -12,7 +12,7 @@ import numpy as np
 
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.cuda.nccl import BetweenGpus, unique_id
-from pipeline.cluster_config import _is_loopback
+from pipeline.cluster_config import is_loopback
 
 _kept: dict[tuple[str, ...], BetweenGpus] = {}  # of this worker, by all workers in rank order; the one used last alone
 
@@ -32,7 +32,7 @@ def between_gpus(between: Introducing, seats: Sequence[str]) -> Iterator[Communi
     Connecting takes a second and more, so ranks that end well keep the connection for those that come after them on the same
     workers; where one has lost it, all connect anew.
     """
-    if all(_is_loopback(urlsplit(seat).hostname or "") for seat in seats):
+    if all(is_loopback(urlsplit(seat).hostname or "") for seat in seats):
         os.environ.setdefault("NCCL_SOCKET_IFNAME", "lo")  # NCCL's own sockets ask nobody who they are
     ranks = _kept.pop(tuple(seats), None)
     while _kept:
