@@ -14,7 +14,7 @@ from kernels.certificates.rules import Broken, arc_ends
 from kernels.cuda import pointer
 from kernels.graph import Array, Csr, Graph
 
-_CHUNK = 256  # arcs, as in strong.cu
+_CHUNK = 256  # arcs, as in search.cuh
 
 
 class _Weak(NamedTuple):

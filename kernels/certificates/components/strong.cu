@@ -9,15 +9,10 @@
    Encodings: bit r & 31 of word r >> 5 of `reached` is row r, and of `large` whether r names a class of more than one row.
    `waiting` is the number of arcs from other classes into the class that a row names. A place of the queue is a row and the first of
    up to CHUNK of its arcs. */
+#include "certificates/components/search.cuh"
 #include "certificates/labels.cuh"
 
 #define THREADS 512
-#define CHUNK 256
-#define GROUP 8
-
-struct Piece {
-    int64_t row, first;
-};
 
 /* First rows as note_first has them; `queued` for the level that is read, the one being filled, and the next, in turn. */
 struct Control {
@@ -114,32 +109,6 @@ struct Counting {
     }
 };
 
-/* Search level by level; a few lanes read a piece of the queue. */
-__device__ void search(Peeling peeling, bool waits, Control* control) {
-    unsigned long long head = 0;
-    for (int level = 0;; ++level) {
-        grid_barrier(&control->barrier);
-        const unsigned long long tail = head + *(volatile unsigned long long*)&control->queued[level % 3];
-        if (head == tail) {
-            return;
-        }
-        if (global_thread() == 0) {
-            control->queued[(level + 2) % 3] = 0;
-        }
-        Peeling next = peeling;
-        next.queue += tail;
-        next.queued = &control->queued[(level + 1) % 3];
-        for (unsigned long long place = head + global_thread() / GROUP; place < tail; place += num_threads() / GROUP) {
-            const Piece piece = peeling.queue[place];
-            const int64_t end = min(piece.first + CHUNK, peeling.offsets[piece.row + 1]);
-            for (int64_t arc = piece.first + threadIdx.x % GROUP; arc < end; arc += GROUP) {
-                next.read(piece.row, peeling.indices[arc], waits);
-            }
-        }
-        head = tail;
-    }
-}
-
 /* `waits`: arcs between classes are counted, as Kahn's algorithm has it; else every class is searched at once. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 peel(const int64_t* offsets, const ROW* indices, const int64_t* back_offsets, const ROW* back_indices, bool waits,
@@ -182,7 +151,7 @@ peel(const int64_t* offsets, const ROW* indices, const int64_t* back_offsets, co
             atomicOr(&reached[v >> 5], 1u << (v & 31));
         }
     }
-    search(peeling, waits, control);
+    search(peeling, waits, &control->barrier, control->queued);
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
         if (!peeling.is_reached(v)) {
             note_first(&control->unreached, num_rows, v);

@@ -8,8 +8,7 @@
 
    Encodings: `nearest` is the rank of the unique predecessor, V where none. `narrow` repeats the distances in 16 bits, 0xffff
    where unreached, and is read in their place where all fit: it stays in the cache. `step` is -1 for a row to be searched. */
-#include "certificates/arcs.cuh"
-#include "certificates/paths/lengths.cuh"
+#include "certificates/paths/relaxing.cuh"
 
 #define THREADS 512
 
@@ -43,49 +42,6 @@ __device__ void check_rows(const SUM* __restrict__ distance, const ROW* __restri
         control->greatest = 1;
     }
 }
-
-/* In-arcs: the row is an arc's head. */
-template <typename Distances>
-struct Relaxing {
-    Distances distance;
-    Sides into;
-    const ROW* __restrict__ ranks;
-    ROW* nearest;
-    bool loose;
-    ROW found;
-
-    struct Loaded {
-        WEIGHT weight;
-        SUM near;
-    };
-
-    __device__ __forceinline__ bool skips(int64_t) const {
-        return false;
-    }
-
-    __device__ __forceinline__ Loaded load(int64_t, int64_t arc, ROW tail) const {
-        return {into.weight(arc), distance(tail)};
-    }
-
-    __device__ __forceinline__ void take(int64_t row, int64_t, ROW tail, const Loaded& seen, bool active) {
-        bool tight = false;
-        if (active) {
-            const SUM far = distance(row);
-            loose |= is_loose(seen.near, seen.weight, far, &tight);
-            tight = tight && seen.near < far;
-        }
-        const uint32_t all = __ballot_sync(FULL_WARP, tight);
-        if (all == 0) {
-            return;
-        }
-        const uint32_t before = all & ((1u << (threadIdx.x & 31)) - 1);
-        const ROW row_before = __shfl_sync(FULL_WARP, (ROW)row, before == 0 ? 0 : 31 - __clz(before));
-        if (tight && (ROW)row != found && (before == 0 || row_before != (ROW)row)) {
-            atomicMin(&nearest[row], ranks[tail]);
-        }
-        found = __shfl_sync(FULL_WARP, (ROW)row, 31 - __clz(all));
-    }
-};
 
 /* Out-arcs of rows that have a path, to rows that have none: tight arcs of no length. */
 struct Spreading {
@@ -209,34 +165,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) + sizeof(WEIGH
     compare(distance, predecessor, ranks, nearest, source, num_rows, &control->without[1], &control->wrong[1]);
     control->searched = 1;
 }
-
-/* Out-arcs: the row is an arc's tail. */
-struct Loosening {
-    Wide distance;
-    Sides out;
-    int64_t num_arcs;
-    unsigned long long* first;
-
-    struct Loaded {
-        SUM far;
-        WEIGHT weight;
-    };
-
-    __device__ __forceinline__ bool skips(int64_t row) const {
-        return !(distance(row) >= 0);
-    }
-
-    __device__ __forceinline__ Loaded load(int64_t, int64_t arc, ROW head) const {
-        return {distance(head), out.weight(arc)};
-    }
-
-    __device__ __forceinline__ void take(int64_t row, int64_t arc, ROW, const Loaded& seen, bool active) {
-        bool tight;
-        if (active && is_loose(distance(row), seen.weight, seen.far, &tight)) {
-            note_first(first, num_arcs, arc);
-        }
-    }
-};
 
 /* The first loose arc in the order of the out-arcs. */
 extern "C" __global__ void __launch_bounds__(THREADS)
