@@ -38,7 +38,7 @@ def excused(kernel: str, text: str) -> bool:
 def sums(source: str, weight: np.dtype) -> list[np.dtype]:
     """Types that sums of these weights are made in: searches try integers in 32 bits first."""
     widest = distance_dtype(np.empty(0, weight))
-    return [np.dtype(np.int32), widest] if source.startswith("sssp/") and weight.kind == "i" else [widest]
+    return [np.dtype(np.int32), widest] if "sssp/" in source and weight.kind == "i" else [widest]
 
 
 def cases():

@@ -75,9 +75,18 @@ def paths_of(graph: Graph, source: int, levels: Array) -> Paths:
 
 def has_long_paths(graph: Graph) -> bool:
     """Whether the graph has few arcs a row and no large row, so that paths have many arcs."""
-    degrees = cupy.diff(graph.out.offsets)
-    with_arcs = int(cupy.count_nonzero(degrees))
-    return graph.num_arcs <= _FEW_ARCS * with_arcs and (not with_arcs or int(degrees.max()) <= _SMALL_ROW)
+    return are_long(*degrees_of(graph.out.offsets))
+
+
+def degrees_of(offsets: Array) -> tuple[int, int, int]:
+    """The number of arcs, that of rows with arcs, and the largest row's arcs."""
+    degrees = cupy.diff(offsets)
+    return int(degrees.sum()), int(cupy.count_nonzero(degrees)), int(degrees.max()) if len(degrees) else 0
+
+
+def are_long(arcs: int, with_arcs: int, most: int) -> bool:
+    """Whether paths have many arcs in a graph of such rows."""
+    return arcs <= _FEW_ARCS * with_arcs and most <= _SMALL_ROW
 
 
 def _top_down(graph: Graph) -> Plan:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.answers import Paths
-from kernels.backend import require_numpy
+from kernels.backend import is_cupy, require_numpy
 from kernels.graph import UNREACHED
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.halo import Halo
@@ -38,8 +38,12 @@ def bfs(shard: Shard, communicator: Communicator, source_row: int) -> Part[Paths
     PeerLost
         See `Communicator`.
     """
-    require_numpy(shard.out, "bfs over shards")
     shard.require_row(source_row)
+    if is_cupy(shard.out):
+        from kernels.sharded.cuda.bfs import search
+
+        return search(shard, communicator, source_row)
+    require_numpy(shard.out, "bfs over shards")
     halo = Halo(shard, communicator)
     hops = np.full(len(shard.local_rows), FAR)
     starts = shard.own_numbers(source_row)

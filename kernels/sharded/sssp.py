@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.answers import Paths
-from kernels.backend import require_numpy
+from kernels.backend import is_cupy, require_numpy
 from kernels.graph import UNREACHED, distance_dtype
 from kernels.sharded.bfs import bfs
 from kernels.sharded.communicator import Communicator
@@ -44,8 +44,12 @@ def sssp(shard: Shard, communicator: Communicator, source_row: int) -> Part[Path
     """
     if shard.out.weights is None:
         return bfs(shard, communicator, source_row)
-    require_numpy(shard.out, "sssp over shards")
     shard.require_row(source_row)
+    if is_cupy(shard.out):
+        from kernels.sharded.cuda.sssp import search
+
+        return search(shard, communicator, source_row)
+    require_numpy(shard.out, "sssp over shards")
     halo, out = Halo(shard, communicator), shard.local_out
     kind = distance_dtype(out.weights)
     far = far_of(kind)

@@ -14,24 +14,22 @@ from typing import Any
 import cupy
 import numpy as np
 
+from kernels import cuda
 from kernels.answers import Paths
 from kernels.bfs.cuda import has_long_paths
-from kernels.cuda import load
+from kernels.cuda import cooperative
 from kernels.graph import Array, Csr, Graph, distance_dtype
+from kernels.sssp.lengths import as_length, length_type
+from kernels.sssp.team import Team, quads_of
 
-_TEAM = 16  # blocks of a cluster, from compute capability 9.0 on
-_LIST_BYTES, _LIST_BYTES_ALONE = 4 * 49152, 4 * 24576  # of a block in a cluster, and without one, as in lists.cuh
-_LEAST_WINDOW, _MOST_WINDOW = 4.0, 32.0  # mean weights
-_FEW, _MANY = 2048, 8192  # rows at hand: below, the window widens, above, it narrows
-_CORE, _LIGHT_WIDTH, _WIDTH = 3.0, 0.5, 60.0  # in the length below which a row has two arcs, if weights are spread evenly
-_START_SHARE = 4096  # a queue of this share of all rows ends the start
-_ROWS_ARCS, _PIECE, _PIECE_BYTES = 32, 512, 16  # as in queues.cuh
+_THREADS = 512
+CORE, LIGHT_WIDTH, WIDTH = 3.0, 0.5, 60.0  # in the length below which a row has two arcs, if weights are spread evenly
+START_SHARE = 4096  # a queue of this share of all rows ends the start
+_ROWS_ARCS, _PIECE, PIECE_BYTES = 32, 512, 16  # as in queues.cuh
 _MEDIUM_ROW, _LARGE_ROW = 32, 8192  # as in predecessors.cu
-_WAITS = -2  # as in predecessors.cu
+WAITS = -2  # as in predecessors.cu
 _CONTROL_BYTES = 256
 DIJKSTRA_ROWS = 1 << 20  # where the literal method takes seconds
-_NON_PORTABLE_CLUSTER = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
-_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 
 @dataclass
@@ -96,42 +94,21 @@ def make_plan(graph: Graph, long_paths: bool) -> Plan:
     weights = _weights(graph.out)
     integer, some = weights.dtype.kind == "i", len(weights) > 0
     fits = integer and (not some or int(weights.max()) <= np.iinfo(np.int32).max)
-    row = graph.rows_by_id.dtype
-    in_degrees = cupy.diff(graph.into.offsets)
-    medium = cupy.flatnonzero((in_degrees >= _MEDIUM_ROW) & (in_degrees < _LARGE_ROW)).astype(row)
-    large = cupy.flatnonzero(in_degrees >= _LARGE_ROW).astype(row)
     mean = float(weights.mean(dtype=np.float64)) if some else 1.0
     mean_degree = max(1, graph.num_arcs) / max(1, int(cupy.count_nonzero(cupy.diff(graph.out.offsets))))
     sums = np.dtype(np.int32 if fits else np.int64 if integer else np.float64)
-    pieces = max(_pieces(graph.out.offsets), _pieces(graph.into.offsets))
-    return Plan(sums, mean, mean_degree, medium, large, pieces, _quads(graph) if long_paths else None)
+    pieces = max(pieces_of(graph.out.offsets), pieces_of(graph.into.offsets))
+    return Plan(sums, mean, mean_degree, *rows_by_degree(graph.into), pieces, quads_of(graph.out) if long_paths else None)
 
 
-def _quads(graph: Graph) -> int:
-    degrees = cupy.diff(graph.out.offsets)
-    chained = degrees[degrees > 4]
-    return graph.num_vertices + int(((chained - 2) // 3).sum())
-
-
-def _quad_bytes(row: np.dtype[Any], weight: np.dtype[Any], sums: np.dtype[Any]) -> int:
-    weight_bytes = 4 if sums == np.int32 else weight.itemsize
-    return -(-4 * (row.itemsize + weight_bytes) // 16) * 16
-
-
-def _pieces(offsets: Array) -> int:
+def pieces_of(offsets: Array) -> int:
+    """How many pieces the large rows make (queues.cuh)."""
     degrees = cupy.diff(offsets)
     return int((-(-degrees[degrees >= _ROWS_ARCS] // _PIECE)).sum())
 
 
-def _length_type(plan: Plan) -> Any:
-    return np.uint32 if plan.sums == np.int32 else np.uint64
-
-
-def _as_length(plan: Plan, length: float) -> Any:
-    """A length as the kernels encode it."""
-    if plan.sums == np.float64:
-        return np.float64(length).view(np.uint64)
-    return _length_type(plan)(min(max(1, int(length)), np.iinfo(plan.sums).max))
+def _types(graph: Graph, plan: Plan) -> dict[str, np.dtype[Any]]:
+    return {"ROW": graph.rows_by_id.dtype, "WEIGHT": _weights(graph.out).dtype, "SUM": plan.sums}
 
 
 def _shorten(graph: Graph, source: int, plan: Plan) -> Array:
@@ -140,40 +117,25 @@ def _shorten(graph: Graph, source: int, plan: Plan) -> Array:
 
 def shorten_in_team(graph: Graph, source: int, plan: Plan) -> Array:
     """Lengths from `source`, by `long_paths.cu`, with Quads that are made anew: for a hundredth of a search, none outlives it."""
-    num_rows, row, out = graph.num_vertices, graph.rows_by_id.dtype, graph.out
-    weight = _weights(out).dtype
-    module = load("sssp/long_paths.cu", ROW=row, WEIGHT=weight, SUM=plan.sums)
-    quads = cupy.empty((plan.quads, _quad_bytes(row, weight, plan.sums)), np.uint8)
-    lengths, pile = cupy.empty(num_rows, _length_type(plan)), cupy.empty(num_rows, row)
-    piled, control = cupy.empty(-(-num_rows // 32), np.uint32), cupy.zeros(_CONTROL_BYTES, np.uint8)
-    _launch(module, "prepare", num_rows, out.offsets, out.indices, out.weights, np.int64(num_rows), np.int64(source), quads,
-            lengths, piled, control)  # fmt: skip
-    kernel = module.get_function("shorten")
-    blocks, list_bytes = 1, _LIST_BYTES_ALONE
-    if int(cupy.cuda.Device().compute_capability) >= 90:
-        cupy.cuda.driver.funcSetAttribute(kernel.kernel.ptr, _NON_PORTABLE_CLUSTER, 1)
-        blocks, list_bytes = _TEAM, _LIST_BYTES
-    cupy.cuda.driver.funcSetAttribute(kernel.kernel.ptr, _DYNAMIC_SHARED, list_bytes)
-    windows = (_as_length(plan, factor * plan.mean) for factor in (_LEAST_WINDOW, _MOST_WINDOW))
-    kernel((blocks,), (512,), (
-        quads, lengths, pile, piled, np.int64(source), *windows, np.int64(_FEW), np.int64(_MANY), control,
-    ), shared_mem=list_bytes)  # fmt: skip
-    return lengths
+    assert plan.quads is not None
+    team = Team(graph.out, plan.sums, plan.mean, plan.quads, source)
+    team.shorten()
+    return team.lengths
 
 
 def shorten_in_grid(graph: Graph, source: int, plan: Plan) -> Array:
     """Lengths from `source`, by `short_paths.cu`."""
     num_rows, row, out, into = graph.num_vertices, graph.rows_by_id.dtype, graph.out, graph.into
-    module = load("sssp/short_paths.cu", ROW=row, WEIGHT=_weights(out).dtype, SUM=plan.sums)
-    lengths, rows = cupy.empty(num_rows, _length_type(plan)), cupy.empty(2 * num_rows, row)
-    pieces = cupy.empty(2 * plan.pieces * _PIECE_BYTES, np.uint8)
+    lengths, rows = cupy.empty(num_rows, length_type(plan.sums)), cupy.empty(2 * num_rows, row)
+    pieces = cupy.empty(2 * plan.pieces * PIECE_BYTES, np.uint8)
     queued, control = cupy.empty(-(-num_rows // 32) * 2, np.uint32), cupy.empty(_CONTROL_BYTES, np.uint8)
-    _launch(module, "prepare", num_rows, np.int64(num_rows), np.int64(source), lengths, queued, control)
-    kernel, threads = module.get_function("shorten"), 512
-    enough = 1 + (plan.pieces + num_rows // 16) // _START_SHARE
-    widths = (_as_length(plan, factor * 2 * plan.mean / plan.mean_degree) for factor in (_CORE, _LIGHT_WIDTH, _WIDTH))
-    kernel((_resident_blocks(kernel, threads),), (threads,), (
-        out.offsets, out.indices, out.weights, into.offsets, into.indices, into.weights, np.int64(num_rows), np.int64(source),
+    types, size = _types(graph, plan), np.int64(num_rows)
+    cuda.launch("sssp/short_paths.cu", "prepare", _THREADS, num_rows, size, np.int64(source), lengths, queued, control, **types)
+    kernel, blocks = cooperative("sssp/short_paths.cu", "shorten", _THREADS, cupy.cuda.Device().id, **types)
+    enough = 1 + (plan.pieces + num_rows // 16) // START_SHARE
+    widths = (as_length(plan.sums, factor * 2 * plan.mean / plan.mean_degree) for factor in (CORE, LIGHT_WIDTH, WIDTH))
+    kernel((blocks,), (_THREADS,), (
+        out.offsets, out.indices, out.weights, into.offsets, into.indices, into.weights, size, np.int64(source),
         lengths, rows, pieces, np.int64(plan.pieces), queued, *widths, np.int64(enough), control,
     ))  # fmt: skip
     return lengths
@@ -187,9 +149,9 @@ def _dijkstra(graph: Graph, source: int, plan: Plan) -> Array:
             f" this graph has {num_rows}"
         )
     kernel, blocks = _literal(graph, plan, "dijkstra")
-    lengths, settled = cupy.empty(num_rows, _length_type(plan)), cupy.empty(num_rows, np.uint8)
-    least = cupy.empty(blocks, _length_type(plan)), cupy.empty(blocks, np.int64)
-    kernel((blocks,), (512,), (
+    lengths, settled = cupy.empty(num_rows, length_type(plan.sums)), cupy.empty(num_rows, np.uint8)
+    least = cupy.empty(blocks, length_type(plan.sums)), cupy.empty(blocks, np.int64)
+    kernel((blocks,), (_THREADS,), (
         graph.out.offsets, graph.out.indices, graph.out.weights, np.int64(num_rows), np.int64(source), lengths, settled, *least,
         cupy.zeros(_CONTROL_BYTES, np.uint8),
     ))  # fmt: skip
@@ -198,8 +160,8 @@ def _dijkstra(graph: Graph, source: int, plan: Plan) -> Array:
 
 def _bellman_ford(graph: Graph, source: int, plan: Plan) -> Array:
     kernel, blocks = _literal(graph, plan, "bellman_ford")
-    lengths = cupy.empty(graph.num_vertices, _length_type(plan))
-    kernel((blocks,), (512,), (
+    lengths = cupy.empty(graph.num_vertices, length_type(plan.sums))
+    kernel((blocks,), (_THREADS,), (
         graph.out.offsets, graph.out.indices, graph.out.weights, np.int64(graph.num_vertices), np.int64(source), lengths,
         cupy.zeros(_CONTROL_BYTES, np.uint8),
     ))  # fmt: skip
@@ -207,9 +169,8 @@ def _bellman_ford(graph: Graph, source: int, plan: Plan) -> Array:
 
 
 def _literal(graph: Graph, plan: Plan, name: str) -> tuple[Any, int]:
-    module = load("sssp/literal.cu", ROW=graph.rows_by_id.dtype, WEIGHT=_weights(graph.out).dtype, SUM=plan.sums)
-    kernel = module.get_function(name)
-    return kernel, min(_resident_blocks(kernel, 512), max(1, -(-graph.num_vertices // 512)))
+    kernel, blocks = cooperative("sssp/literal.cu", name, _THREADS, cupy.cuda.Device().id, **_types(graph, plan))
+    return kernel, min(blocks, max(1, -(-graph.num_vertices // _THREADS)))
 
 
 _METHODS = {None: _shorten, "dijkstra": _dijkstra, "bellman-ford": _bellman_ford}
@@ -218,42 +179,55 @@ _METHODS = {None: _shorten, "dijkstra": _dijkstra, "bellman-ford": _bellman_ford
 def complete(graph: Graph, source: int, plan: Plan, lengths: Array) -> Paths | None:
     """Return the answer of final `lengths`; None where a sum did not fit."""
     into, num_rows, row = graph.into, graph.num_vertices, graph.rows_by_id.dtype
-    module = load("sssp/predecessors.cu", ROW=row, WEIGHT=_weights(into).dtype, SUM=plan.sums)
     distance, predecessor = cupy.empty(num_rows, distance_dtype(into.weights)), cupy.empty(num_rows, row)
-    found = cupy.zeros(8, np.uint64)
-    arcs = (into.offsets, into.indices, into.weights, lengths)
-    answer = (np.int64(source), distance, predecessor, found)
-    if len(plan.large):
-        _launch(module, "find_in_blocks", len(plan.large) * 512, *arcs, plan.large, np.int64(len(plan.large)), *answer)
-    if len(plan.medium):
-        _launch(module, "find_in_warps", len(plan.medium) * 32, *arcs, plan.medium, np.int64(len(plan.medium)), *answer)
-    _launch(module, "find_in_lanes", num_rows, *arcs, np.int64(num_rows), *answer)
+    found = nearest_tight(into, source, plan.medium, plan.large, plan.sums, lengths, distance, predecessor)
     waits, beyond = cupy.asnumpy(found[:1]).view(np.uint32)
     if beyond:
         return None
     if waits:
-        waiting = cupy.flatnonzero(predecessor == _WAITS).astype(row)
-        steps = cupy.zeros(num_rows, row)
+        waiting = cupy.flatnonzero(predecessor == WAITS).astype(row)
+        steps, arcs = cupy.zeros(num_rows, row), (into.offsets, into.indices, into.weights)
         steps[waiting] = -1
-        _launch(module, "complete_zero_steps", len(waiting), *arcs, waiting, np.int64(len(waiting)), predecessor, steps, found)
+        cuda.launch("sssp/predecessors.cu", "complete_zero_steps", _THREADS, len(waiting), *arcs, lengths, waiting,
+                    np.int64(len(waiting)), predecessor, steps, found, **_types(graph, plan))  # fmt: skip
     return Paths(source, distance, predecessor)
 
 
-def _launch(module: Any, name: str, size: int, *arguments: Any) -> None:
-    """Run a kernel whose threads stride over `size` elements, on as many threads as the GPU holds at a time."""
-    kernel = module.get_function(name)
-    threads = 512
-    kernel((max(1, min(_resident_blocks(kernel, threads), -(-size // threads))),), (threads,), arguments)
+def nearest_tight(
+    into: Csr, source: int, medium: Array, large: Array, sums: np.dtype[Any], lengths: Array, distance: Array, predecessor: Array
+) -> Array:
+    """Write the distances of the rows, and the predecessors of the first kind; WAITS where a row has none.
+
+    Parameters
+    ----------
+    into : Csr
+        In-arcs of the R rows; `lengths` may go on behind theirs, with what other rows their indices name.
+    medium, large : index width
+        See `rows_by_degree`.
+    distance, predecessor : [R]
+        Written.
+
+    Returns
+    -------
+    uint64 [8]
+        The first one's low half is not 0 if a row waits, the high half if a sum did not fit (predecessors.cu).
+    """
+    found = cupy.zeros(8, np.uint64)
+    arcs = (into.offsets, into.indices, into.weights, lengths)
+    answer = (np.int64(source), distance, predecessor, found)
+    types = {"ROW": predecessor.dtype, "WEIGHT": _weights(into).dtype, "SUM": sums}
+    source_file = "sssp/predecessors.cu"
+    for name, rows, threads in (("find_in_blocks", large, _THREADS), ("find_in_warps", medium, 32)):
+        if len(rows):
+            cuda.launch(source_file, name, _THREADS, len(rows) * threads, *arcs, rows, np.int64(len(rows)), *answer, **types)
+    size = len(predecessor)
+    cuda.launch(source_file, "find_in_lanes", _THREADS, size, *arcs, np.int64(size), *answer, **types)
+    return found
 
 
-_RESIDENT: dict[tuple[int, int, int], int] = {}
-
-
-def _resident_blocks(kernel: Any, threads: int) -> int:
-    """Blocks of `kernel` that the GPU holds at a time."""
-    device = cupy.cuda.Device()
-    key = (device.id, kernel.kernel.ptr, threads)
-    if key not in _RESIDENT:
-        a_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, threads, 0)
-        _RESIDENT[key] = a_processor * device.attributes["MultiProcessorCount"]
-    return _RESIDENT[key]
+def rows_by_degree(into: Csr) -> tuple[Array, Array]:
+    """The rows of many in-arcs, and those of very many, that `nearest_tight` takes by warps and by blocks."""
+    degrees = cupy.diff(into.offsets)
+    medium, large = (degrees >= _MEDIUM_ROW) & (degrees < _LARGE_ROW), degrees >= _LARGE_ROW
+    row = into.indices.dtype
+    return cupy.flatnonzero(medium).astype(row), cupy.flatnonzero(large).astype(row)

@@ -1,4 +1,5 @@
-/* Shortest paths in graphs of few arcs a row and many arcs a path (roads, grids): the lengths from a source.
+/* Shortest paths in graphs of few arcs a row and many arcs a path (roads, grids): the lengths from the rows on the pile, each from
+   its own length on.
 
    A step costs the chain of its dependent loads, and there are thousands, so the chain is short and few blocks take part: one
    launch of one team of blocks (a cluster), whose shared memory holds the rows to relax. A step relaxes at once all rows that are
@@ -16,7 +17,7 @@
 
 #define HOPS 3 /* arcs that a lane follows in a step */
 
-/* The arcs of a row, in fours. */
+/* The arcs of a row, in fours; they weigh 1 where there are no weights. */
 __device__ __forceinline__ void fill_quads(
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t row, int64_t num_rows, Quad* quads, uint64_t* used) {
     int64_t arc = offsets[row];
@@ -28,7 +29,7 @@ __device__ __forceinline__ void fill_quads(
         for (int k = 0; k < SLOTS; ++k) {
             const bool filled = k < (last ? left : SLOTS - 1);
             quad.end[k] = filled ? indices[arc + k] : last ? (ROW)row : (ROW)~next;
-            quad.weight[k] = filled ? (QuadWeight)weights[arc + k] : (QuadWeight)0;
+            quad.weight[k] = !filled ? (QuadWeight)0 : weights ? (QuadWeight)weights[arc + k] : (QuadWeight)1;
         }
         quads[at] = quad;
         arc += SLOTS - 1;
@@ -37,16 +38,31 @@ __device__ __forceinline__ void fill_quads(
     }
 }
 
-/* Everything a search expects before it starts. */
+/* Everything a search expects before it starts; the source, if there is one, is on the pile. */
 extern "C" __global__ void prepare(
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t num_rows, int64_t source, Quad* quads,
-    Length* lengths, uint32_t* piled, Control* control) {
+    Length* lengths, ROW* pile, uint32_t* piled, Control* control) {
     for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
         lengths[row] = row == source ? (Length)0 : FAR;
         fill_quads(offsets, indices, weights, row, num_rows, quads, &control->quads);
     }
     for (int64_t word = global_thread(); word < (num_rows + 31) / 32; word += num_threads()) {
-        piled[word] = 0;
+        piled[word] = word == source >> 5 ? 1u << (source & 31) : 0;
+    }
+    if (global_thread() == 0 && source >= 0) {
+        pile[0] = (ROW)source;
+        control->piled = 1;
+    }
+}
+
+/* Put rows on an empty pile, each once. */
+extern "C" __global__ void pile_up(const ROW* rows, int64_t count, ROW* pile, uint32_t* piled, Control* control) {
+    for (int64_t place = global_thread(); place < count; place += num_threads()) {
+        pile[place] = rows[place];
+        atomicOr(piled + (rows[place] >> 5), 1u << (rows[place] & 31));
+    }
+    if (global_thread() == 0) {
+        control->piled = (uint64_t)count;
     }
 }
 
@@ -142,8 +158,8 @@ __device__ __forceinline__ void refill(const Search& search, int parity, int64_t
 }
 
 extern "C" __global__ void TEAM __launch_bounds__(THREADS, 1) shorten(
-    const Quad* quads, Length* lengths, ROW* pile, uint32_t* piled, int64_t source, Length least_window, Length most_window,
-    int64_t few, int64_t many, Control* control) {
+    const Quad* quads, Length* lengths, ROW* pile, uint32_t* piled, Length least_window, Length most_window, int64_t few, int64_t many,
+    Control* control) {
     extern __shared__ uint4 memory[];
     __shared__ Shared shared;
     const Search search{quads, lengths, pile, piled, control, &shared, (Entry*)memory};
@@ -152,15 +168,10 @@ extern "C" __global__ void TEAM __launch_bounds__(THREADS, 1) shorten(
     const uint32_t owner = warp % TEAM_BLOCKS; /* this warp reads the list of this block, beside others of the team */
     const uint32_t first = team_rank() * (WARPS / TEAM_BLOCKS) + warp / TEAM_BLOCKS;
     Length nearest = FAR, window = most_window;
-    int64_t in_pile = 0;
+    int64_t in_pile = (int64_t)__ldcg(&control->piled);
     if (threadIdx.x == 0) {
         shared.active[0] = shared.active[1] = shared.held[0] = shared.held[1] = shared.spilled = 0;
         shared.nearest = FAR;
-        if (team_rank() == 0) {
-            shared.active[0] = 1;
-            list(search, 0, 0)[0] = Entry{0, (ROW)source};
-            nearest = 0;
-        }
     }
     for (int parity = 0;; parity ^= 1) {
         __syncthreads();

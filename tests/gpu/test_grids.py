@@ -16,12 +16,11 @@ from benchmarks.gpu_contests import ALGORITHMS, Kernel
 from kernels import cuda
 from kernels.bfs import cuda as bfs
 from kernels.cuda import to_device, to_host
-from kernels.sssp import cuda as sssp
 from tests.gpu.inputs import poison, random_edges
 from tests.graphs import EdgeList, graph_of
 
-MODULES = ("bfs.cuda", "cuda", "pagerank.cuda", "scc.cuda", "wcc.cuda")
-COOPERATIVE, RESIDENT_BLOCKS = cuda.cooperative, sssp._resident_blocks
+MODULES = ("bfs.cuda", "cuda", "pagerank.cuda", "scc.cuda", "sssp.cuda", "wcc.cuda")
+COOPERATIVE = cuda.cooperative
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +39,6 @@ def limit(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
 
     for name in MODULES:
         monkeypatch.setattr(importlib.import_module(f"kernels.{name}"), "cooperative", cooperative)
-    monkeypatch.setattr(sssp, "_resident_blocks", lambda *args: min(RESIDENT_BLOCKS(*args), most))
     monkeypatch.setattr(bfs, "_TEAMS", 1)
     bfs._team_kernel.cache_clear()
 

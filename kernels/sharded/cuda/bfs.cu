@@ -1,0 +1,131 @@
+/* Breadth-first search over shards, one level a launch or two: hops, and the unique predecessors by local numbers.
+
+   The frontier is a bitmap of own rows and ghosts, and every rank knows all of it that touches its rows. Where it is large, every
+   unvisited own row looks for its first in-arc from it (kernels/bfs/bottom_up.cuh). Where it is small, `push` first marks the ends
+   of its out-arcs, ghosts among them, of which their owners are told; then the marked rows look for their first in-arc.
+   In-arcs ascend by external id, so that is the unique predecessor.
+
+   Bitmaps have bit (row mod 32) of word row / 32 by local numbers: own rows first, then ghosts. In `visited` the bits behind the
+   last own row are set, and those of rows without in-arcs. ROW is the type of a row number.
+
+   Sources: Beamer, Asanovic, Patterson, Direction-Optimizing Breadth-First Search (SC 2012); Beamer, Buluc, Asanovic, Patterson,
+   Distributed Memory Breadth-First Search Revisited (MTAAP 2013). */
+#include "bfs/bottom_up.cuh"
+
+#define LANE_ROW 32   /* out-arcs that a lane pushes by itself */
+#define WARP_ROW 1024 /* out-arcs that a warp pushes by itself; those of larger rows are dealt to all blocks */
+#define CHUNK 2048    /* of these arcs at a time */
+
+/* Everything a search expects before it starts, where `source` is a local number, or -1. */
+extern "C" __global__ void prepare(
+    int64_t num_own, int64_t num_words, int64_t source, const uint32_t* closed, uint32_t* visited, uint32_t* frontier,
+    int64_t* distance, ROW* predecessor) {
+    for (int64_t row = global_thread(); row < num_own; row += num_threads()) {
+        distance[row] = row == source ? 0 : -1;
+        predecessor[row] = -1;
+    }
+    for (int64_t word = global_thread(); word < num_words; word += num_threads()) {
+        visited[word] = closed[word] | (word == source >> 5 ? 1u << (source & 31) : 0);
+    }
+    if (global_thread() == 0 && source >= 0) {
+        frontier[source >> 5] = 1u << (source & 31);
+    }
+}
+
+struct Push {
+    const int64_t* __restrict__ offsets;
+    const ROW* __restrict__ indices;
+    int64_t num_own;
+    const uint32_t* __restrict__ visited;
+    uint32_t* marks;
+};
+
+__device__ __forceinline__ void mark(const Push& push, int64_t arc) {
+    const ROW row = push.indices[arc];
+    const uint32_t bit = 1u << (row & 31);
+    const bool seen = row < push.num_own && (push.visited[row >> 5] & bit);
+    if (!seen && !(push.marks[row >> 5] & bit)) {
+        atomicOr(push.marks + (row >> 5), bit);
+    }
+}
+
+/* Mark the ends of the arcs of the frontier's own rows. `large` has place for every row of more than `WARP_ROW` arcs. */
+extern "C" __global__ void __launch_bounds__(THREADS, 2) push(
+    const int64_t* offsets, const ROW* indices, int64_t num_own, const uint32_t* visited, const uint32_t* frontier, uint32_t* marks,
+    ROW* large, Control* control) {
+    const Push push{offsets, indices, num_own, visited, marks};
+    const int lane = threadIdx.x & 31;
+    const int64_t words = (num_own + 31) / 32;
+    for (int64_t first = global_thread(); first - lane < words; first += num_threads()) {
+        const uint32_t mine = first < words ? frontier[first] : 0;
+        for (uint32_t open = __ballot_sync(FULL_WARP, mine); open; open &= open - 1) {
+            const int of = __ffs(open) - 1;
+            const int64_t row = (first - lane + of) * 32 + lane;
+            int64_t arc = 0, end = 0;
+            if (__shfl_sync(FULL_WARP, mine, of) >> lane & 1 && row < num_own) {
+                arc = offsets[row];
+                end = offsets[row + 1];
+            }
+            for (int64_t at = arc; end - arc <= LANE_ROW && at < end; ++at) {
+                mark(push, at);
+            }
+            if (end - arc > WARP_ROW) {
+                large[append(&control->queued)] = (ROW)row;
+            }
+            uint32_t medium = __ballot_sync(FULL_WARP, end - arc > LANE_ROW && end - arc <= WARP_ROW);
+            for (; medium; medium &= medium - 1) {
+                const int64_t last = __shfl_sync(FULL_WARP, end, __ffs(medium) - 1);
+                for (int64_t at = __shfl_sync(FULL_WARP, arc, __ffs(medium) - 1) + lane; at < last; at += 32) {
+                    mark(push, at);
+                }
+            }
+        }
+    }
+    grid_barrier(&control->barrier);
+    const int64_t count = (int64_t)__ldcg(&control->queued);
+    for (int64_t place = 0; place < count; ++place) {
+        const ROW row = __ldcg(large + place);
+        const int64_t turn = (blockIdx.x + gridDim.x - place % gridDim.x) % gridDim.x; /* each row begins at another block */
+        for (int64_t first = offsets[row] + turn * CHUNK; first < offsets[row + 1]; first += (int64_t)gridDim.x * CHUNK) {
+            const int64_t end = first + CHUNK < offsets[row + 1] ? first + CHUNK : offsets[row + 1];
+            for (int64_t at = first + threadIdx.x; at < end; at += THREADS) {
+                mark(push, at);
+            }
+        }
+    }
+}
+
+/* Close all rows but those that are marked and not visited. */
+extern "C" __global__ void open_marked(int64_t num_words, const uint32_t* visited, const uint32_t* marks, uint32_t* closed) {
+    for (int64_t word = global_thread(); word < num_words; word += num_threads()) {
+        closed[word] = visited[word] | ~marks[word];
+    }
+}
+
+extern "C" __global__ void add_visited(int64_t num_words, const uint32_t* found, uint32_t* visited) {
+    for (int64_t word = global_thread(); word < num_words; word += num_threads()) {
+        visited[word] |= found[word];
+    }
+}
+
+/* Let the own rows that are not closed look for the frontier; those that find it are `found`, and closed. */
+extern "C" __global__ void __launch_bounds__(THREADS, 2) pull(
+    const int64_t* in_offsets, const ROW* in_indices, const int64_t* out_offsets, int64_t num_own, const uint32_t* frontier,
+    uint32_t* closed, uint32_t* found, int64_t* distance, ROW* predecessor, ROW* for_warps, ROW* for_blocks, int64_t level,
+    Control* control) {
+    __shared__ int64_t best;
+    const Search search{out_offsets, nullptr, in_offsets, in_indices, nullptr, num_own, closed, distance, predecessor, nullptr,
+                        for_warps, for_blocks, &control->barrier};
+    Level* counts = &control->levels[0];
+    search_words(search, frontier, found, level, counts);
+    grid_barrier(&control->barrier);
+    const int64_t waiting = (int64_t)__ldcg(&counts->for_warps);
+    if (waiting > 0) {
+        search_with_warps(search, frontier, found, level, waiting, counts);
+        grid_barrier(&control->barrier);
+        const int64_t still_waiting = (int64_t)__ldcg(&counts->for_blocks);
+        if (still_waiting > 0) {
+            search_with_blocks(search, frontier, found, level, still_waiting, &best, counts);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+"""Breadth-first search over shards on GPUs, in one of two ways that the whole graph's numbers choose.
+
+Graphs of few arcs a row and no large row (roads, grids) have many levels: each rank works to its local fixpoint, and a level
+costs no exchange. Others have few levels and many arcs, and are searched a level at a time, in both directions (bfs.cu).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cupy
+import numpy as np
+
+from kernels import cuda
+from kernels.answers import Paths
+from kernels.cuda import cooperative
+from kernels.graph import NO_ROW, Array, Csr
+from kernels.sharded.communicator import Communicator
+from kernels.sharded.cuda.bits import HaloBits
+from kernels.sharded.cuda.facts import closed, whole_of
+from kernels.sharded.cuda.long_paths import count_hops
+from kernels.sharded.cuda.predecessors import name_rows
+from kernels.sharded.halo import Halo
+from kernels.sharded.shard import Part, Shard
+
+_SOURCE, _THREADS = "sharded/cuda/bfs.cu", 512
+_PUSHED_ARCS = 128  # a frontier of at most 1/128 of all arcs is pushed: a mark costs more than a look
+_LANE_ARCS, _WARP_ARCS = 32, 512  # as in bottom_up.cuh
+_WARP_ROW = 1024  # as in bfs.cu
+_CONTROL_WORDS = 14  # as in bottom_up.cuh ...
+_FOUND = slice(2, 4)  # ... and where the first level's rows and arcs stand
+
+
+def search(shard: Shard, communicator: Communicator, source_row: int) -> Part[Paths]:
+    """Answer `kernels.sharded.bfs.bfs` on CuPy arrays."""
+    halo = Halo(shard, communicator)
+    whole = whole_of(shard, communicator)
+    if whole.long_paths:
+        starts = shard.own_numbers(source_row)
+        distance, predecessor, supersteps = count_hops(halo, shard.local_out, shard.local_into, starts)
+    else:
+        distance, predecessor, supersteps = _search_levels(halo, source_row, whole.arcs)
+    name_rows(shard, predecessor)
+    return Part(Paths(source_row, distance, predecessor), supersteps)
+
+
+def local_number(shard: Shard, row: int) -> int:
+    """The local number of a row; NO_ROW where another rank owns it."""
+    return row - shard.rows.start if row in shard.rows else NO_ROW
+
+
+def _search_levels(halo: Halo, source_row: int, num_arcs: int) -> tuple[Array, Array, int]:
+    """Search a level at a time; return the hops, the predecessors by local numbers, and the number of levels."""
+    levels = _Levels(halo, local_number(halo.shard, source_row))
+    level, arcs, rows = 0, 0, 1
+    while rows:
+        level += 1
+        rows, arcs = levels.advance(level, push=arcs <= num_arcs // _PUSHED_ARCS)
+    return levels.distance, levels.predecessor, level
+
+
+class _Levels:
+    """A search between two levels: every rank knows the frontier among its own rows and its ghosts."""
+
+    def __init__(self, halo: Halo, source: int):
+        shard = halo.shard
+        self._communicator, self._bits = halo.communicator, HaloBits(halo)
+        self._out, self._into, self._row = shard.local_out, shard.local_into, shard.ghosts.dtype
+        self._size, self._words = np.int64(len(shard.ids)), len(closed(shard))
+        self._visited = cupy.empty(self._words, np.uint32)
+        self._frontier, self._found = self._bits.empty(), self._bits.empty()
+        self.distance, self.predecessor = cupy.empty(len(shard.ids), np.int64), cupy.empty(len(shard.ids), self._row)
+        self._launch("prepare", len(shard.ids), self._size, np.int64(self._words), np.int64(source), closed(shard), self._visited,
+                     self._frontier, self.distance, self.predecessor)  # fmt: skip
+        self._bits.refresh(self._frontier)
+        self._lists = _list(self._into, _LANE_ARCS, shard), _list(self._into, _LANE_ARCS + _WARP_ARCS, shard)
+        self._large = _list(self._out, _WARP_ROW, shard)
+
+    def advance(self, level: int, push: bool) -> tuple[int, int]:
+        """Find the rows of `level`, which become the frontier; return how many all ranks have, and their out-arcs."""
+        control = cupy.zeros(_CONTROL_WORDS, np.uint64)
+        closed = self._pushed(control) if push else self._visited
+        self._found.fill(0)
+        self._run("pull", self._into.offsets, self._into.indices, self._out.offsets, self._size, self._frontier, closed,
+                  self._found, self.distance, self.predecessor, *self._lists, np.int64(level), control)  # fmt: skip
+        if push:
+            self._launch("add_visited", self._words, np.int64(self._words), self._found, self._visited)
+        self._bits.refresh(self._found)
+        self._frontier, self._found = self._found, self._frontier
+        rows, arcs = self._communicator.total(cupy.asnumpy(control[_FOUND]).view(np.int64)).tolist()
+        return rows, arcs
+
+    def _pushed(self, control: Array) -> Array:
+        """Bitmap of all own rows but those that the frontier reaches."""
+        marks, closed = self._bits.empty(), cupy.empty_like(self._visited)
+        self._run("push", self._out.offsets, self._out.indices, self._size, self._visited, self._frontier, marks, self._large,
+                  control)  # fmt: skip
+        self._bits.tell(marks)
+        self._launch("open_marked", self._words, np.int64(self._words), self._visited, marks, closed)
+        return closed
+
+    def _launch(self, name: str, size: int, *arguments: Any) -> None:
+        cuda.launch(_SOURCE, name, _THREADS, size, *arguments, ROW=self._row)
+
+    def _run(self, name: str, *arguments: Any) -> None:
+        kernel, blocks = cooperative(_SOURCE, name, _THREADS, cupy.cuda.Device().id, ROW=self._row)
+        kernel((blocks,), (_THREADS,), arguments)
+
+
+def _list(csr: Csr, arcs: int, shard: Shard) -> Array:
+    """Room for all rows of more than so many arcs."""
+    return cupy.empty(min(len(csr.indices) // arcs, len(shard.ids)) + 1, csr.indices.dtype)
