@@ -37,18 +37,19 @@ def between_gpus(between: Introducing, seats: Sequence[str]) -> Iterator[Communi
     ranks = _kept.pop(tuple(seats), None)
     while _kept:
         _kept.popitem()[1].abort()
-    offered = _bytes_of_all(between, ranks.unique_id if ranks else b"")
-    if not offered[0] or len(set(offered)) > 1:
-        if ranks:
-            ranks.abort()
-        made = _bytes_of_all(between, unique_id() if between.rank == 0 else b"")[0]
-        ranks = BetweenGpus(made, between.rank, between.size, look=between.require_all)
-    assert ranks is not None
-    ranks.look = between.require_all
     try:
+        offered = _bytes_of_all(between, ranks.unique_id if ranks else b"")
+        if ranks and len(set(offered)) > 1:
+            ranks.abort()
+            ranks = None
+        if ranks is None:
+            made = _bytes_of_all(between, unique_id() if between.rank == 0 else b"")[0]
+            ranks = BetweenGpus(made, between.rank, between.size, look=between.require_all)
+        ranks.look = between.require_all
         yield ranks
     except BaseException:
-        ranks.abort()
+        if ranks:
+            ranks.abort()
         raise
     _kept[tuple(seats)] = ranks
 
