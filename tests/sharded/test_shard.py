@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kernels.graph import Graph
 from kernels.sharded.halo import Halo
-from kernels.sharded.shard import even_bounds, split
+from kernels.sharded.shard import LocalArcs, even_bounds, split
 from kernels.sharded.threads import run_ranks
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import SIZES, bounds_of
@@ -43,6 +43,9 @@ def test_a_shard_knows_its_rows_its_arcs_and_their_other_ends(edges: EdgeList, s
             np.testing.assert_array_equal(csr.indices, of_all.indices[arcs])
             np.testing.assert_array_equal(np.diff(csr.offsets), np.diff(of_all.offsets)[rows])
             np.testing.assert_array_equal(shard.local_rows[local.indices], csr.indices)
+            kept = LocalArcs(local, shard.rows.start, len(shard.rows), shard.ghosts)
+            np.testing.assert_array_equal(kept.indices, csr.indices)
+            np.testing.assert_array_equal(kept.offsets, csr.offsets)
             assert (csr.weights is None) == (of_all.weights is None)
             assert csr.weights is None or np.array_equal(csr.weights, of_all.weights[arcs])
             ends |= set(csr.indices.tolist())
