@@ -55,7 +55,7 @@ def number(rows: Rows, roots: Array, parent: Array, order: Array, salt: np.uint6
 def extremes(rows: Rows, order: Array, last: Array) -> tuple[Array, Array]:
     """Smallest and largest post-order number of each node and of all it reaches along `rows`."""
     low, post = last.copy(), last.copy()
-    _extremes(*rows, order, low, post)
+    widen(*rows, order, low, post)
     return low, post
 
 
@@ -104,7 +104,8 @@ def _deal(indices, begin, end, node, free, turn, parent, first, last):  # type: 
 
 
 @njit(cache=True, nogil=True)
-def _extremes(offsets, indices, order, low, post):  # type: ignore[no-untyped-def]
+def widen(offsets, indices, order, low, post):  # type: ignore[no-untyped-def]
+    """Give each node the extremes of its row; every row's nodes stand after it in `order`."""
     for place in range(len(order) - 1, -1, -1):
         node = order[place]
         smallest, largest = low[node], post[node]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -13,14 +15,43 @@ from kernels.reachability import NUM_SUPPORTS
 
 def choose(condensation: Condensation, level: Array) -> Array:
     """Choose the supports, as kernels/reachability/__init__.py defines them: index width [64]."""
-    supports = np.full(NUM_SUPPORTS, NO_ROW, condensation.names.dtype)
-    if len(level):
-        num_levels = int(level.max()) + 1
-        bands = min(NUM_SUPPORTS, num_levels)
-        share = NUM_SUPPORTS // bands
-        ends = frozen(condensation.parents.offsets), frozen(condensation.children.offsets)
-        _choose(*ends, level, num_levels, supports[: bands * share].reshape(bands, share))
-    return supports
+    num_levels = int(level.max()) + 1 if len(level) else 0
+    ends = condensation.parents.offsets, condensation.children.offsets
+    best, _ = best_of_bands(*ends, level, num_levels, condensation.names.dtype)
+    return best
+
+
+def best_of_bands(into: Array, out: Array, level: Array, num_levels: int, index: np.dtype[Any]) -> tuple[Array, Array]:
+    """Choose the supports among some nodes.
+
+    Parameters
+    ----------
+    into, out : int64 [C + 1]
+        Offsets of the nodes' rows.
+    level : int32 [C]
+    num_levels : int
+        Of all nodes.
+    index : dtype
+        Of the answer.
+
+    Returns
+    -------
+    supports : [64]
+    scores : int64 [64]
+        What they were chosen by; 0 where there is none.
+    """
+    supports, scores = np.full(NUM_SUPPORTS, NO_ROW, index), np.zeros(NUM_SUPPORTS, np.int64)
+    bands, share = bands_of(num_levels)
+    used = slice(bands * share)
+    table = supports[used].reshape(bands, share), scores[used].reshape(bands, share)
+    _choose(frozen(into), frozen(out), level, num_levels, *table)
+    return supports, scores
+
+
+def bands_of(num_levels: int) -> tuple[int, int]:
+    """Number of bands, and of supports in each."""
+    bands = max(1, min(NUM_SUPPORTS, num_levels))
+    return bands, NUM_SUPPORTS // bands
 
 
 def spread(condensation: Condensation, order: Array, supports: Array) -> tuple[Array, Array]:
@@ -30,16 +61,15 @@ def spread(condensation: Condensation, order: Array, supports: Array) -> tuple[A
     reaches[used] = np.uint64(1) << np.flatnonzero(supports != NO_ROW).astype(np.uint64)
     reached = reaches.copy()
     children = frozen(condensation.children.offsets), frozen(condensation.children.indices)
-    _gather(*children, order[::-1].copy(), reaches)
-    _gather(frozen(condensation.parents.offsets), frozen(condensation.parents.indices), order, reached)
+    gather(*children, order[::-1].copy(), reaches)
+    gather(frozen(condensation.parents.offsets), frozen(condensation.parents.indices), order, reached)
     return reaches, reached
 
 
 @njit(cache=True, nogil=True)
-def _choose(into, out, level, num_levels, best):  # type: ignore[no-untyped-def]
+def _choose(into, out, level, num_levels, best, scores):  # type: ignore[no-untyped-def]
     """Keep the best nodes of each band, `best` [bands, share], sorted; nodes come as they ascend, so ties stay in their order."""
     bands, last = len(best), best.shape[1] - 1
-    scores = np.zeros(best.shape, np.int64)
     for node in range(len(level)):
         band = np.int64(level[node]) * bands // num_levels
         score = (into[node + 1] - into[node] + 1) * (out[node + 1] - out[node] + 1)
@@ -53,7 +83,7 @@ def _choose(into, out, level, num_levels, best):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _gather(offsets, indices, order, bits):  # type: ignore[no-untyped-def]
+def gather(offsets, indices, order, bits):  # type: ignore[no-untyped-def]
     """Give each node the bits of its row; every row's nodes stand before it in `order`."""
     for node in order:
         word = bits[node]

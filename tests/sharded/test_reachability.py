@@ -1,0 +1,190 @@
+"""The reachability index over shards: the one-worker index, to the byte, however the rows are cut."""
+
+from __future__ import annotations
+
+import functools
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.graphs import new_york, random_digraph, wiki_vote
+from kernels.answers import Labels, ReachabilityIndex
+from kernels.certificates import certify_reachability
+from kernels.graph import Array, Csr, Graph
+from kernels.reachability import reachability as one_worker
+from kernels.sharded.reachability import IndexPart, reachability
+from kernels.sharded.shard import Part, Shard, even_bounds, split
+from kernels.sharded.threads import run_ranks
+from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
+from tests.reachability import digraph
+from tests.sharded.ranks import SIZES, bounds_of, evenly, on_shards
+from tests.sharded.test_memory import RANKS, peak
+
+OF_NODES = ("level", "height", "low", "post", "first", "last", "reaches", "reached")
+
+
+def joined(csrs: list[Csr]) -> Csr:
+    degrees = np.concatenate([np.diff(csr.offsets) for csr in csrs])
+    return Csr(np.concatenate([[0], np.cumsum(degrees)]), np.concatenate([csr.indices for csr in csrs]), None)
+
+
+def same(found: Array, expected: Array, name: str) -> None:
+    assert found.dtype == expected.dtype, name
+    np.testing.assert_array_equal(found, expected, name)
+
+
+def assert_index(parts: list[Part[IndexPart]], expected: ReachabilityIndex) -> None:
+    assert len({part.supersteps for part in parts}) == 1
+    answers = [part.answer for part in parts]
+    dags, dag = [part.index.condensation for part in answers], expected.condensation
+    for name in ("node", "names"):
+        same(np.concatenate([getattr(part, name) for part in dags]), getattr(dag, name), name)
+    for name in ("children", "parents"):
+        csr, whole = joined([getattr(part, name) for part in dags]), getattr(dag, name)
+        same(csr.offsets, whole.offsets, name)
+        same(csr.indices, whole.indices, name)
+    labels = expected.labels
+    for name in OF_NODES:
+        same(np.concatenate([getattr(part.index.labels, name) for part in answers], axis=-1), getattr(labels, name), name)
+    for part in answers:
+        same(part.index.labels.supports, labels.supports, "supports")
+        assert [getattr(part.index.labels, name) for name in ("method", "seed", "compared_paths")] == [
+            labels.method, labels.seed, labels.compared_paths,
+        ]  # fmt: skip
+    assert [node for part in answers for node in part.nodes] == list(range(dag.num_nodes))
+    for name, values in of_rows(labels, dag.names, dag.node).items():
+        same(np.concatenate([getattr(part.rows, name) for part in answers], axis=-1), values, name)
+
+
+def of_rows(labels: Labels, names: Array, node: Array) -> dict[str, Array]:
+    return {"labels": names[node], "level": labels.level[node], "low": labels.low[:, node], "post": labels.post[:, node]}
+
+
+@pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
+def test_named_graphs(edges) -> None:
+    graph = graph_of(edges, random.Random(3).sample(edges.ids, len(edges.ids)))
+    expected = one_worker(graph, 5, 2)
+    for size in SIZES:
+        assert_index(evenly(reachability, graph, size, 5, 2), expected)
+
+
+@st.composite
+def edge_lists(draw):
+    vertices = st.integers(0, draw(st.integers(0, 20))).map(lambda place: place * 8 % 21)
+    edges = tuple(draw(st.lists(st.tuples(vertices, vertices), max_size=50)))
+    return EdgeList("random", edges, draw(st.booleans()), tuple(draw(st.lists(vertices, max_size=3))))
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    edge_lists(), st.lists(st.integers(0, 21), max_size=7), st.randoms(use_true_random=False), st.integers(1, 4),
+    st.integers(0, 2**64 - 1),
+)  # fmt: skip
+def test_random_graphs_cut_anywhere(edges, cuts, shuffle, dimensions, seed) -> None:
+    graph = graph_of(edges, shuffle.sample(edges.ids, len(edges.ids)))
+    parts = on_shards(reachability, graph, bounds_of(cuts, graph.num_vertices), dimensions, seed)
+    assert_index(parts, one_worker(graph, dimensions, seed))
+
+
+def layered(layers: int, width: int, degree: int, near: int | None = None) -> Graph:
+    """Arcs from each layer to the next, anywhere, ids shuffled; or to places at most `near` away, ids place by place."""
+    numbers = np.random.default_rng(layers)
+    src = np.repeat(np.arange((layers - 1) * width), degree)
+    place = numbers.integers(0, width, len(src)) if near is None else (src + numbers.integers(-near, near + 1, len(src))) % width
+    dst = (src // width + 1) * width + place
+    ids = numbers.permutation(layers * width)
+    if near is not None:
+        ids = np.arange(layers * width) % width * layers + np.arange(layers * width) // width
+    return digraph(ids[src], ids[dst], layers * width)
+
+
+def sparse_digraph(degree: float) -> Graph:
+    """From degree 1 on with a giant strong component."""
+    src, dst = np.random.default_rng(int(10 * degree)).integers(20_000, size=(2, int(20_000 * degree)))
+    return digraph(src, dst, 20_000)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "load",
+    [
+        functools.partial(layered, 12, 1000, 3),
+        functools.partial(layered, 300, 40, 2),
+        functools.partial(layered, 200, 60, 2, 1),
+        functools.partial(sparse_digraph, 0.8),
+        functools.partial(sparse_digraph, 1.3),
+        functools.partial(random_digraph, 1 << 12),
+        wiki_vote,
+        new_york,
+    ],
+)
+def test_larger_graphs_equal_one_worker(load, size) -> None:
+    graph = load()
+    assert_index(evenly(reachability, graph, size, 4, 7), one_worker(graph, 4, 7))
+
+
+def test_the_index_put_together_is_proved() -> None:
+    graph = sparse_digraph(0.9)
+    expected = one_worker(graph)
+    assert_index(evenly(reachability, graph, 7), expected)
+    assert certify_reachability(graph, expected).holds
+
+
+def test_hubs_and_a_long_path() -> None:
+    rest = np.arange(1, 3001)
+    hub = np.zeros_like(rest)
+    for src, dst in ((hub, rest), (rest, hub), (np.where(rest < 1500, rest, 0), np.where(rest < 1500, 0, rest))):
+        graph = digraph(src, dst, 3001)
+        assert_index(evenly(reachability, graph, 3), one_worker(graph))
+    path = digraph(np.arange(1_000_000 - 1), np.arange(1, 1_000_000), 1_000_000)
+    parts = evenly(reachability, path, 8)
+    assert_index(parts, one_worker(path))
+    assert parts[0].supersteps < 100
+
+
+def test_a_path_that_alternates_between_ranks() -> None:
+    ids = np.random.default_rng(0).permutation(600)
+    path = digraph(ids[:-1], ids[1:], 600)
+    assert_index(evenly(reachability, path, 4), one_worker(path))
+
+
+def test_ten_runs_are_equal_to_the_byte() -> None:
+    graph = layered(30, 200, 3)
+    runs = [evenly(reachability, graph, 4) for _ in range(10)]
+    assert len({b"".join(part.answer.index.labels.low.tobytes() for part in run) for run in runs}) == 1
+
+
+def test_all_ranks_together_take_little_more_memory_than_one() -> None:
+    graph = layered(20, 1600, 2, 1)
+    evenly(reachability, graph, 2)  # compiles
+
+    def run(size: int) -> int:
+        shards = split(graph, even_bounds(graph, size))
+        return peak(lambda: run_ranks(size, lambda ranks: reachability(shards[ranks.rank], ranks)))
+
+    assert run(RANKS) < 2 * run(1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"method": "dfs"}, "method 'dfs' needs one worker"),
+        ({"dimensions": 0}, "0 dimensions, where 1 is the least"),
+        ({"seed": -1}, "seed -1 is not in"),
+    ],
+)
+def test_what_is_refused(asked: dict[str, Any], words: str) -> None:
+    graph = layered(3, 3, 1)
+    with pytest.raises(ValueError, match=f"reachability over shards: {words}"):
+        run_ranks(2, lambda ranks: reachability(split(graph, even_bounds(graph, 2))[ranks.rank], ranks, **asked))
+
+
+def test_arrays_of_another_kind_are_refused() -> None:
+    lists, more = Csr([0], [], None), Csr([0], [], None)
+    shard = Shard(0, np.zeros(2, np.int64), [], [], lists, more, [], [])
+    with pytest.raises(TypeError, match=r"reachability over shards: arrays of type builtins\.list"):
+        run_ranks(1, functools.partial(reachability, shard))
