@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -207,3 +208,27 @@ def test_an_edge_list_that_is_cut_off_ends_all_ranks(tmp_path):
     file.write_bytes(file.read_bytes()[:-20])
     with pytest.raises(Damaged):
         pipeline.layout.lay_out(edges, LayoutConfig(), tmp_path / "many", cluster=Here(3))
+
+
+def test_no_rank_holds_all_arcs():
+    """All ranks together must not take much more memory than one that has them all."""
+    ids = np.arange(400 * 400).reshape(400, 400)
+    ends = [(ids[:, :-1], ids[:, 1:]), (ids[:-1], ids[1:])]
+    edges = Edges(*(np.concatenate([pair[end].ravel() for pair in ends]) for end in (0, 1)), None)
+
+    def peak(size):
+        cuts = [len(edges.src) * rank // size for rank in range(size + 1)]
+
+        def work(communicator):
+            mine = slice(*cuts[communicator.rank : communicator.rank + 2])
+            rows, _ = lay_out(edges.src[mine], edges.dst[mine], None, UNDIRECTED, 4096, communicator)
+            return shard_of(rows, communicator)
+
+        tracemalloc.start()
+        try:
+            run_ranks(size, work, DEADLINE)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert peak(16) < 1.5 * peak(1)

@@ -1,0 +1,46 @@
+"""The layout by ranks on worker processes: the bytes that one worker stores, also if a worker dies of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from functools import partial
+from pathlib import Path
+
+from pipeline.cluster import started
+from pipeline.cluster_config import ClusterConfig
+from pipeline.config import GraphConfig, LayoutConfig
+from pipeline.ingest import ingest
+from pipeline.layout import lay_out
+
+NEW_YORK = Path(__file__).parents[2] / "data" / "USA-road-d.NY.gr.gz"
+
+
+class Dying:
+    """A cluster of which one rank's process dies the first time that it runs."""
+
+    def __init__(self, cluster, note):
+        self.shards, self.cluster, self.note = cluster.shards, cluster, note
+
+    def run_ranks(self, function, items, backend):
+        return self.cluster.run_ranks(partial(die_once, function, self.note), items, backend)
+
+
+def die_once(function, note, communicator, item):
+    result = function(communicator, item)
+    if communicator.rank == 1 and not note.exists():
+        note.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return result
+
+
+def test_new_york_over_three_ranks_of_two_workers(tmp_path):
+    edges = ingest(GraphConfig(source=str(NEW_YORK)), tmp_path)
+    one = lay_out(edges, LayoutConfig(order="windowed", shards=3), tmp_path / "one")
+    with started(ClusterConfig(scheduler="local", workers=2, shards=3), "cpu") as cluster:
+        many = lay_out(edges, LayoutConfig(order="windowed"), tmp_path / "many", cluster=cluster)
+        again = lay_out(edges, LayoutConfig(order="windowed"), tmp_path / "again", cluster=Dying(cluster, tmp_path / "died"))
+    assert (tmp_path / "died").exists()
+    assert many.manifest.files == again.manifest.files == one.manifest.files
+    assert many.facts == again.facts == one.facts
+    assert not [path for path in (tmp_path / "again").iterdir() if path.name != "graph"]
