@@ -103,6 +103,41 @@ def run_reachability(graph: Any) -> int:
     return len(answers)
 
 
+def run_over_shards(graph: Any) -> int:
+    """Let three ranks answer, threads on one GPU, and compare with one worker; return how many answers there are."""
+    import cupy
+
+    from kernels import bfs, pagerank, scc, sssp, wcc
+    from kernels.sharded.bfs import bfs as bfs_over_shards
+    from kernels.sharded.local_graph import local_graph
+    from kernels.sharded.pagerank import pagerank as pagerank_over_shards
+    from kernels.sharded.scc import scc as scc_over_shards
+    from kernels.sharded.shard import even_bounds, split
+    from kernels.sharded.sssp import sssp as sssp_over_shards
+    from kernels.sharded.threads import run_ranks
+    from kernels.sharded.wcc import wcc as wcc_over_shards
+
+    shards = split(graph, even_bounds(graph, 3))
+    for shard in shards:
+        local_graph(shard)
+    source = (0,) if graph.num_vertices else ()
+    solved = [
+        (wcc_over_shards, wcc.wcc, (), ("labels",)),
+        (scc_over_shards, scc.scc, (), ("labels",)),
+        (pagerank_over_shards, pagerank.pagerank, (), ("ranks",)),
+        (bfs_over_shards, bfs.bfs, source, ("distance", "predecessor")),
+        (sssp_over_shards, sssp.sssp, source, ("distance", "predecessor")),
+    ]
+    solved = solved if source else solved[:3]
+    for over_shards, one_worker, inputs, columns in solved:
+        parts = run_ranks(len(shards), lambda ranks, run=over_shards, inputs=inputs: run(shards[ranks.rank], ranks, *inputs))
+        expected = one_worker(graph, *inputs)
+        for column in columns:
+            found = np.concatenate([cupy.asnumpy(getattr(part.answer, column)) for part in parts])
+            np.testing.assert_allclose(found, cupy.asnumpy(getattr(expected, column)), rtol=0, atol=1e-6 * (column == "ranks"))
+    return len(solved)
+
+
 def run_kernels() -> None:
     """Run and certify every kernel and method on every graph."""
     import cupy
