@@ -151,9 +151,9 @@ def _to_owners(
 
 
 def _places(near: Array, far: Array, cuts: Array, rank: int, without_loops: bool) -> Array:
-    chosen = near < cuts[rank] if rank < len(cuts) else np.ones(len(near), np.bool_, like=near)
-    if rank:
-        chosen &= near >= cuts[rank - 1]
+    chosen = near >= (cuts[rank - 1] if rank else 0)
+    if rank < len(cuts):
+        chosen &= near < cuts[rank]
     if without_loops:
         chosen &= near != far
     return np.flatnonzero(chosen)

@@ -120,7 +120,7 @@ def _alike(out: Csr, into: Csr, communicator: Communicator) -> bool:
 
 def _sent(csr: Csr, cuts: list[int], came: Array, communicator: Communicator) -> Csr:
     """Send rows, cut where those of the next rank begin, and put what came into order: row i came at `came[i]`."""
-    at = csr.offsets[np.array(cuts, OFFSET)].tolist() if len(cuts) else []
+    at = csr.offsets[np.asarray(np.array(cuts, OFFSET), like=csr.offsets)].tolist()
     degrees = np.concatenate(communicator.exchange(np.split(np.diff(csr.offsets), cuts)))
     offsets = np.zeros(len(degrees) + 1, OFFSET, like=degrees)
     offsets[1:] = np.cumsum(degrees)

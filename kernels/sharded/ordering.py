@@ -49,7 +49,8 @@ def _groups(degrees: Array, windows: Array) -> tuple[Array, Array]:
     Vertices with one number stand side by side, rank after rank. Windows that lie within one rank are one group.
     """
     numbers = np.where(degrees >= WARP_DEGREE, -degrees, WARP_DEGREE * windows + WARP_DEGREE - 1 - degrees)
-    begins = np.ones(len(numbers), np.bool_, like=numbers)
+    begins = np.empty(len(numbers), np.bool_, like=numbers)
+    begins[:1] = True
     if len(numbers):
         first, last = int(windows.min()), int(windows.max())
         inner = (numbers >= WARP_DEGREE * (first + 1)) & (numbers < WARP_DEGREE * last)
