@@ -46,13 +46,15 @@ def part_of(answer: Answer, rows: range) -> Any:
     return Ranks(answer[own], 0, 0.0)
 
 
-def verdicts(name: str, graph: Graph, bounds: Array, answers: Sequence[Answer]) -> list[Certificate]:
-    """The verdict on each answer, which all ranks have to give."""
+def verdicts(
+    name: str, graph: Graph, bounds: Array, answers: Sequence[Answer], place: Callable[[Any], Any] = lambda of_rank: of_rank
+) -> list[Certificate]:
+    """The verdict on each answer, which all ranks have to give; `place` puts shards and parts where their arrays shall lie."""
     shards = split(graph, bounds)
 
     def run(ranks: Any) -> list[Certificate]:
-        shard = shards[ranks.rank]
-        return [CERTIFY[name](shard, ranks, part_of(answer, shard.rows)) for answer in answers]
+        shard = place(shards[ranks.rank])
+        return [CERTIFY[name](shard, ranks, place(part_of(answer, shard.rows))) for answer in answers]
 
     of_ranks = run_ranks(len(shards), run, DEADLINE)
     assert all(of_rank == of_ranks[0] for of_rank in of_ranks)

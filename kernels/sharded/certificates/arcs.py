@@ -26,4 +26,5 @@ def evidence(shard: Shard, weights: Array | None, arc: int) -> tuple[Array, Arra
     """The rows of an own out-arc's ends and its weight, in arrays of one; of none for -1."""
     arcs = np.array([arc] if arc >= 0 else [], np.int64, like=shard.out.offsets)
     src = np.searchsorted(shard.out.offsets, arcs, side="right") - 1 + shard.rows.start
-    return src, shard.out.indices[arcs], (arcs if weights is None else weights[arcs])
+    dst = shard.local_rows[shard.local_out.indices[arcs]]
+    return src, dst, (arcs if weights is None else weights[arcs])

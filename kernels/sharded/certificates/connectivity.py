@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.graph import OFFSET, Array
-from kernels.sharded.certificates.directory import Directory, lower
+from kernels.sharded.certificates.directory import Directory
 from kernels.sharded.certificates.whole import Whole
+from kernels.sharded.columns import lower_at
 from kernels.sharded.halo import Halo
 
 
@@ -36,7 +37,7 @@ def components(whole: Whole, halo: Halo, root: Array) -> Array:
     touching, tree = np.unique(root[num_own:], return_inverse=True)
     bounds = _bounds(whole, len(touching))
     vertices = Directory(bounds, communicator)
-    number = np.full(len(root), -1, OFFSET, like=root)
+    number = np.full_like(root, -1, OFFSET, shape=len(root))
     number[touching] = vertices.start + np.arange(len(touching), like=root)
     number = number[root[:num_own]]
     edges = np.stack([tree, halo.refresh(number)])
@@ -65,7 +66,7 @@ def join(vertices: Directory, near: Array, far: Array) -> Array:
     while changed:
         (offered,) = vertices.ask(far, above)
         following = np.minimum(top, above)
-        lower(following, near, offered)
+        lower_at(following, near, offered)
         _offer(vertices, top[near], offered, following)
         (above,) = vertices.ask(following, following)
         changed = bool(vertices.communicator.most(np.array([int((following != top).any())]))[0])
@@ -76,7 +77,7 @@ def join(vertices: Directory, near: Array, far: Array) -> Array:
 def _offer(vertices: Directory, parents: Array, offered: Array, following: Array) -> None:
     """Lower the parents', of any rank, to what is offered."""
     told, place = np.unique(parents, return_inverse=True)
-    least = np.full(len(told), np.iinfo(OFFSET).max, OFFSET, like=parents)
-    lower(least, place, offered)
+    least = np.full_like(parents, np.iinfo(OFFSET).max, OFFSET, shape=len(told))
+    lower_at(least, place, offered)
     here, least = vertices.tell(told, least)
-    lower(following, here, least)
+    lower_at(following, here, least)

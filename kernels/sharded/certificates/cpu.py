@@ -116,7 +116,7 @@ def peel(
         How many are not, for the class that an own row names; lowered.
     read : int64 [classes]
         How many were read, for a class whose name another rank has; raised.
-    left : uint8 [n + g]
+    left : uint32 [n + g]
         0 where reached, own rows and ghosts; lowered.
     starts : index width [S]
         Own rows that were reached just now.

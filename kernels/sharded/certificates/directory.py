@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from kernels.backend import is_cupy_array
 from kernels.graph import OFFSET, Array
+from kernels.sharded.columns import exchange_columns
 from kernels.sharded.communicator import Communicator
 
 
@@ -32,37 +32,33 @@ class Directory:
         ----------
         numbers : [E]
             In any order.
-        values : int64 or narrower, of as many entries as the rank owns numbers
+        values : of as many entries as the rank owns numbers
 
         Returns
         -------
         list of arrays [E]
-            As wide as `values`.
         """
         mine = self._is_own(numbers)
         found = [np.empty(len(numbers), of.dtype, like=of) for of in values]
         for column, of in zip(found, values, strict=True):
             column[mine] = of[numbers[mine] - self.start]
         wanted, place = np.unique(numbers[~mine], return_inverse=True)
-        asked = self.communicator.exchange(self._cut(wanted, wanted))
-        replies = [_packed([of[part - self.start] for of in values]) for part in asked]
-        answers = np.concatenate(self.communicator.exchange(replies))
-        for column, told in zip(found, _unpacked(answers, len(values)), strict=True):
-            column[~mine] = told[place]
+        asked = [part - self.start for part in self.communicator.exchange(self._cut(wanted, wanted))]
+        told = exchange_columns(self.communicator, *([of[part] for part in asked] for of in values))
+        for column, of_others in zip(found, told, strict=True):
+            column[~mine] = of_others[place]
         return found
 
     def tell(self, numbers: Array, *columns: Array) -> list[Array]:
-        """Send each number's entries of `columns` (int64 or narrower) to its owner; `numbers` [E] ascend.
+        """Send each number's entries of `columns` to its owner; `numbers` [E] ascend.
 
         Returns
         -------
-        list of int64 arrays [R]
+        list of arrays [R]
             What all ranks told this one, in rank order: places in its range, and the columns.
         """
-        parts = zip(*(self._cut(numbers, column) for column in (numbers, *columns)), strict=True)
-        told = np.concatenate(self.communicator.exchange([_packed(list(part)) for part in parts]))
-        here, *rest = _unpacked(told, 1 + len(columns))
-        return [here - self.start, *rest]
+        here, *told = exchange_columns(self.communicator, *(self._cut(numbers, column) for column in (numbers, *columns)))
+        return [here - self.start, *told]
 
     def distinct(self, numbers: Array) -> tuple[Array, Array]:
         """The numbers, each once, own ones first; and the place of each of `numbers` among them. No collective."""
@@ -82,24 +78,3 @@ class Directory:
     def _cut(self, ascending: Array, column: Array) -> list[Array]:
         cuts = np.searchsorted(ascending, np.asarray(self.bounds.astype(ascending.dtype), like=ascending)).tolist()
         return [column[begin:end] for begin, end in pairwise(cuts)]
-
-
-def _packed(columns: list[Array]) -> Array:
-    """One message of several columns."""
-    return np.stack([column.astype(OFFSET, copy=False) for column in columns], axis=1).ravel()
-
-
-def _unpacked(messages: Array, columns: int) -> list[Array]:
-    return [np.ascontiguousarray(column) for column in messages.reshape(-1, columns).T]
-
-
-def lower(values: Array, places: Array, offered: Array) -> None:
-    """Lower `values` at `places`, which may repeat, to what is `offered` for them; nothing is negative."""
-    unsigned = f"u{values.dtype.itemsize}"  # the GPU has no atomic minimum of int64
-    views = values.view(unsigned), places, offered.astype(values.dtype, copy=False).view(unsigned)
-    if is_cupy_array(values):
-        import cupyx
-
-        cupyx.scatter_min(*views)
-    else:
-        np.minimum.at(*views)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.graph import OFFSET, Array, Csr
-from kernels.sharded.certificates.directory import lower
+from kernels.sharded.columns import lower_at
 from kernels.sharded.halo import Halo
 
 
@@ -39,7 +39,7 @@ def follow_steps(halo: Halo, weights: Array, known: Array, ranks: Array, waiting
     while halo.communicator.most(np.array([len(fresh)]))[0]:
         arcs = ranges(np.searchsorted(tails, fresh), np.searchsorted(tails, fresh, side="right"))
         arcs = arcs[~on_the_way[heads[arcs]]]
-        lower(nearest, heads[arcs], ranks[tails[arcs]])
+        lower_at(nearest, heads[arcs], ranks[tails[arcs]])
         reached = np.zeros(num_own, np.bool_, like=waiting)
         reached[heads[arcs]] = True
         reached = halo.extended(reached)

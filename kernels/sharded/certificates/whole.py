@@ -13,7 +13,7 @@ import numpy as np
 
 from kernels.backend import frozen, is_cupy_array
 from kernels.certificates.rules import Broken, label_astray, label_greater, outside, require_form
-from kernels.graph import NO_ROW, Array, index_dtype
+from kernels.graph import NO_ROW, Array
 from kernels.sharded.certificates.directory import Directory
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.shard import Shard
@@ -110,7 +110,7 @@ class Whole:
 
     def form_of_rows(self, name: str, array: Any, length: int, lowest: int = 0) -> Array:
         """Frozen `array`, or Broken unless it holds rows of the graph, from `lowest` (0, or NO_ROW), on every rank."""
-        rows = self.form(name, array, length, index_dtype(self.num_vertices))
+        rows = self.form(name, array, length, self.shard.ghosts.dtype)
         found = self.first(rows[np.flatnonzero((rows < lowest) | (rows >= self.num_vertices))[:1]])
         if found:
             raise Broken(outside(name, found[0], 0, self.num_vertices, lowest))
