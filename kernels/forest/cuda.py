@@ -236,14 +236,14 @@ def _slab(graph: Graph, begin: int, end: int) -> tuple[Array, Array, Array | Non
         weights.append(None if csr.weights is None else csr.weights[arcs])
     near, far = cupy.concatenate(nears), cupy.concatenate(fars)
     weight = None if graph.out.weights is None else cupy.concatenate(weights)
-    order = _order(far, near) if weight is None else _order(weight, far, near)
+    order = sorted_by(far, near) if weight is None else sorted_by(weight, far, near)
     near, far = near[order], far[order]
     first = cupy.ones(len(near), np.bool_)
     first[1:] = (near[1:] != near[:-1]) | (far[1:] != far[:-1])
     return near[first], graph.rows_by_id[far[first]], None if weight is None else weight[order][first]
 
 
-def _order(*keys: Array) -> Array:
+def sorted_by(*keys: Array) -> Array:
     """The permutation that sorts by the last key, ties by the one before it, and so on; CuPy's sort is stable."""
     order = cupy.argsort(keys[0])
     for key in keys[1:]:

@@ -12,7 +12,7 @@ from numba import njit
 
 from kernels import forest as one_worker
 from kernels.answers import Forest
-from kernels.backend import require_numpy
+from kernels.backend import is_cupy, require_numpy
 from kernels.graph import OFFSET
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.halo import Halo
@@ -48,6 +48,11 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
     PeerLost
         See `Communicator`.
     """
+    gathered = min(gathered, shard.num_vertices // communicator.size)
+    if is_cupy(shard.out):
+        from kernels.sharded.cuda import forest as cuda
+
+        return cuda.span(shard, communicator, gathered)
     require_numpy(shard.out, "minimum_spanning_forest over shards")
     num_own, rows = len(shard.ids), shard.local_rows
     graph = local_graph(shard)
@@ -59,7 +64,7 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
     places = np.flatnonzero(left)
     src, dst = known.src[places], known.dst[places]
     edges = Edges(number[src], number[dst], known.weights[places], graph.ids[src], graph.ids[dst])
-    root, chosen = join(owners, edges, min(gathered, shard.num_vertices // communicator.size))
+    root, chosen = join(owners, edges, gathered)
     taken[places[chosen]] = True
     labels = smallest_ids(owners, root[tree], shard.ranks, rows[:num_own])
     forest = Forest(rows[known.src[taken]], rows[known.dst[taken]], known.weights[taken], labels)

@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from kernels.backend import is_cupy_array
+from kernels.cuda import to_host
 from kernels.graph import OFFSET, Array
 from kernels.sharded.owners import Owners
 from kernels.union_find import flatten, unite
@@ -21,6 +23,8 @@ GATHERED = 1 << 16  # edges, of all ranks together, that every rank may have: 3 
 
 class Edges(NamedTuple):
     """Edges that a rank has, in the order (weight, low, high), which has no ties but between copies of one edge.
+
+    All arrays are NumPy's or all are CuPy's, on all ranks alike.
 
     Attributes
     ----------
@@ -59,11 +63,11 @@ def join(owners: Owners, edges: Edges, gathered: int) -> tuple[Array, Array]:
     chosen : int64
         Places in `edges` of those in the forest, ascending. Of copies of an edge on several ranks, one or more are.
     """
-    place = _order(edges)
+    place = _order(edges.weight, edges.low, edges.high)
     edges, chosen = edges.take(place), [place[:0]]
     root = np.arange(owners.own.start, owners.own.stop, dtype=OFFSET, like=edges.near)
     while True:
-        needed = np.flatnonzero(_span(edges.near, edges.far)[0])
+        needed = np.flatnonzero(_needed(edges))
         edges, place = edges.take(needed), place[needed]
         if int(owners.communicator.total(np.array([len(needed)], OFFSET))[0]) <= gathered:
             break
@@ -74,8 +78,18 @@ def join(owners: Owners, edges: Edges, gathered: int) -> tuple[Array, Array]:
     return root, np.unique(np.concatenate(chosen))
 
 
-def _order(edges: Edges) -> Array:
-    return np.lexsort((edges.high, edges.low, edges.weight))
+def _order(*keys: Array) -> Array:
+    """The permutation that sorts by the first key, ties by the next, and so on, in the order they are in."""
+    if is_cupy_array(keys[0]):
+        from kernels.forest.cuda import sorted_by
+
+        return sorted_by(*keys[::-1])
+    return np.lexsort(keys[::-1])
+
+
+def _needed(edges: Edges) -> Array:
+    """Which edges may be in the forest; a GPU leaves those that close cycles until they are inside a tree."""
+    return edges.near != edges.far if is_cupy_array(edges.near) else _span(edges.near, edges.far)[0]
 
 
 def _round(owners: Owners, edges: Edges, root: Array) -> tuple[Edges, Array, Array]:
@@ -84,7 +98,7 @@ def _round(owners: Owners, edges: Edges, root: Array) -> tuple[Edges, Array, Arr
     trees, first, tree = np.unique(ends, return_index=True, return_inverse=True)
     best = first // 2  # the edges are in order: the first one is a tree's lightest
     rank = owners.communicator.rank
-    winner = _hook(owners, root, trees, ends[first ^ 1], edges.take(best), np.full(len(trees), rank, OFFSET))
+    winner = _hook(owners, root, trees, ends[first ^ 1], edges.take(best), np.full_like(trees, rank, OFFSET, shape=len(trees)))
     _jump(owners, root)
     joined, won = owners.ask(trees, root, winner)
     near, far = joined[tree].reshape(-1, 2).T
@@ -96,11 +110,11 @@ def _hook(owners: Owners, root: Array, trees: Array, others: Array, best: Edges,
     """Let the root of each tree be the tree that its lightest edge leads to; return the rank that has this edge."""
     here, other, *key, source = owners.tell(trees, others, best.weight, best.low, best.high, rank)
     weight, low, high = key
-    order = np.lexsort((high, low, weight, here))
+    order = _order(here, weight, low, high)
     hooked, first = np.unique(here[order], return_index=True)
     lightest = order[first]
     root[hooked] = other[lightest]
-    winner = np.full(len(root), -1, OFFSET, like=root)
+    winner = np.full_like(root, -1, OFFSET, shape=len(root))
     winner[hooked] = source[lightest]
     # Two trees that take the same edge lead to each other: the smaller number is the root of both. No cycle is longer.
     (back,) = owners.ask(root[hooked], root)
@@ -123,15 +137,16 @@ def _finish(owners: Owners, edges: Edges, root: Array) -> Array:
     """Join what the edges of all ranks join; return places of those taken that are this rank's."""
     owners.supersteps += 1
     communicator = owners.communicator
-    parts = [communicator.gather(column) for column in edges]
+    parts = [communicator.gather(to_host(column)) for column in edges]
     everybodys = Edges(*(np.concatenate(part) for part in parts))
-    order = _order(everybodys)
+    order = _order(everybodys.weight, everybodys.low, everybodys.high)
     needed, ends, top = _span(everybodys.near[order], everybodys.far[order])
-    place = np.minimum(np.searchsorted(ends, root), max(len(ends) - 1, 0))
     if len(ends):
+        ends, top = np.asarray(ends, like=root), np.asarray(top, like=root)
+        place = np.minimum(np.searchsorted(ends, root), len(ends) - 1)
         root[:] = np.where(ends[place] == root, top[place], root)
     taken = order[needed] - sum(len(part) for part in parts[0][: communicator.rank])
-    return taken[(taken >= 0) & (taken < len(edges.near))]
+    return np.asarray(taken[(taken >= 0) & (taken < len(edges.near))], like=root)
 
 
 def _span(near: Array, far: Array) -> tuple[Array, Array, Array]:

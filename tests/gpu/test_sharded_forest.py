@@ -1,0 +1,125 @@
+"""The minimum spanning forest over shards on a GPU: edges and labels of one worker on the CPU, to the byte, however it is cut."""
+# ruff: noqa: E402  (the imports below need CuPy)
+
+from __future__ import annotations
+
+import functools
+import random
+
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy")
+
+from benchmarks.graphs import facebook, graph_of_arcs, graph_of_edges, grid, random_digraph, rmat
+from kernels.answers import Forest
+from kernels.forest import minimum_spanning_forest as one_worker
+from kernels.graph import Graph
+from kernels.sharded.cuda.forest import span
+from kernels.sharded.forest import minimum_spanning_forest
+from kernels.sharded.shard import Part, even_bounds
+from tests.answers import uncleaned
+from tests.gpu.shards import on_gpu_shards
+from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
+from tests.sharded.ranks import SIZES, bounds_of, whole
+
+DTYPES = (np.int32, np.int64, np.float32, np.float64)
+
+
+def on_device(shard, communicator, gathered: int) -> Part[Forest]:
+    """Without the hosts, but for `gathered` edges."""
+    return span(shard, communicator, gathered, 0)
+
+
+def check(graph: Graph, bounds) -> list[Part[Forest]]:
+    expected = one_worker(graph)
+    parts = on_gpu_shards(minimum_spanning_forest, graph, bounds)
+    for some in (parts, on_gpu_shards(on_device, graph, bounds, 0), on_gpu_shards(on_device, graph, bounds, 20)):
+        require(graph, some, expected)
+    return parts
+
+
+def require(graph: Graph, parts: list[Part[Forest]], expected: Forest) -> None:
+    """That the parts are the forest, and each rank's are its rows' own, in order."""
+    arrays = {name: whole(parts, name) for name in vars(expected)}
+    order = np.lexsort((graph.ids[arrays["dst"]], graph.ids[arrays["src"]]))
+    for name, array in vars(expected).items():
+        ours = arrays[name] if name == "labels" else arrays[name][order]
+        np.testing.assert_array_equal(ours, array)
+        assert ours.dtype == array.dtype
+    stops = np.cumsum([len(part.answer.labels) for part in parts])
+    for part, stop in zip(parts, stops, strict=True):
+        src, dst = part.answer.src, part.answer.dst
+        assert ((src < stop) & (src >= stop - len(part.answer.labels))).all()
+        assert (np.lexsort((graph.ids[dst], graph.ids[src])) == np.arange(len(src))).all()
+    assert len({part.supersteps for part in parts}) == 1
+
+
+@pytest.mark.parametrize(
+    ("edges", "dtype"),
+    [
+        pytest.param(edges, dtype, id=f"{edges.name}-{dtype.__name__}")
+        for edges in NAMED_GRAPHS
+        for dtype in (DTYPES if edges.weighted else DTYPES[:1])
+        if all(np.array(weight).astype(dtype) == weight for weight in edges.arcs().values())
+    ],
+)
+def test_named_graphs(edges: EdgeList, dtype: type) -> None:
+    few = len(edges.ids) < 200  # in disorder, a long path crosses a border at every row
+    graph = graph_of(edges, random.Random(4).sample(edges.ids, len(edges.ids)) if few else edges.ids, dtype)
+    for size in SIZES if dtype is np.int32 else (3,):
+        check(graph, even_bounds(graph, size))
+    check(graph, bounds_of([0, 2, 2, len(edges.ids)], graph.num_vertices))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_graphs_of_many_equal_weights_cut_anywhere(seed: int) -> None:
+    chance = random.Random(seed)
+    vertices, weighted, most = chance.choice((2, 9, 17, 60)), chance.random() < 0.7, chance.choice((0, 4, 1000))
+    ends = [chance.randrange(vertices) * 8 % 61 for _ in range(2 * chance.randrange(4 * vertices))]
+    pairs = [(*pair, chance.randint(0, most)) if weighted else pair for pair in zip(ends[::2], ends[1::2], strict=True)]
+    edges = EdgeList("random", tuple(pairs), chance.random() < 0.5, tuple(chance.sample(range(61), 3)))
+    bounds = bounds_of([chance.randrange(len(edges.ids) + 1) for _ in range(chance.randrange(8))], len(edges.ids))
+    order = chance.sample(edges.ids, len(edges.ids))
+    for graph in (graph_of(edges, order, chance.choice(DTYPES)), uncleaned(edges, order)):
+        check(graph, bounds)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_dense_graphs(dtype: type, symmetric: bool) -> None:
+    numbers = np.random.default_rng(11)
+    src, dst = numbers.integers(1 << 11, size=(2, 1 << 15))
+    for largest in (1, 5, 10_000):
+        weights = numbers.integers(0, largest, 1 << 15).astype(dtype)
+        graph = graph_of_edges(src, dst, weights, 2_100) if symmetric else graph_of_arcs(src, dst, weights, 2_100, False)
+        for size in (2, 7):
+            check(graph, even_bounds(graph, size))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "load", [functools.partial(grid, 300), facebook, functools.partial(rmat, 14), functools.partial(random_digraph, 1 << 13)]
+)
+def test_larger_graphs_equal_one_worker(load, size: int) -> None:
+    graph = load()
+    check(graph, even_bounds(graph, size))
+
+
+@pytest.mark.parametrize("weight", [lambda places: places, lambda places: places[::-1].copy(), np.ones_like])
+def test_a_long_path(weight) -> None:
+    places = np.arange(99_999)
+    check(graph_of_edges(places, places + 1, weight(places), 100_000), bounds_of([10, 30_000, 70_000], 100_000))
+
+
+def test_a_road_network_takes_few_supersteps() -> None:
+    graph = grid(300)
+    parts = on_gpu_shards(minimum_spanning_forest, graph, even_bounds(graph, 8))
+    require(graph, parts, one_worker(graph))
+    assert parts[0].supersteps == 4
+
+
+def test_twenty_repeats_give_one_answer() -> None:
+    graph = random_digraph(1 << 12, 4)
+    for _ in range(20):
+        check(graph, even_bounds(graph, 4))
