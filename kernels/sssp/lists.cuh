@@ -1,7 +1,8 @@
 /* The lists of long_paths.cu: the rows that a team of blocks relaxes in this step and holds for a later one, in its shared memory.
 
    Each block has two lists for this step and two for the next; every block knows how long all are, and reads in any. Rows that
-   don't fit go to a pile in device memory, each once (`piled` is a bitmap of them), and come back when there is room. */
+   don't fit go to a pile in device memory, each once (`piled` is a bitmap of them), and come back when there is room. Rows at
+   `bound` or beyond are put aside, each once: they are for another launch. */
 #pragma once
 
 #include "cluster.cuh"
@@ -40,6 +41,7 @@ struct alignas(sizeof(Length) == 4 && sizeof(ROW) == 4 ? 8 : 16) Entry {
 struct Control {
     uint64_t piled; /* rows on the pile */
     uint64_t quads; /* Quads beyond the rows' */
+    uint64_t aside; /* rows put aside */
 };
 
 struct Summary {
@@ -60,6 +62,9 @@ struct Search {
     Length* lengths;
     ROW* pile;
     uint32_t* piled;
+    ROW* aside;
+    uint32_t* is_aside;
+    Length bound;
     Control* control;
     Shared* shared;
     Entry* lists; /* active twice, held twice */
@@ -99,6 +104,13 @@ __device__ __noinline__ void spill(ROW row, uint32_t* piled, ROW* pile, uint64_t
     }
 }
 
+__device__ __noinline__ void put_aside(ROW row, uint32_t* is_aside, ROW* aside, uint64_t* length) {
+    const uint32_t bit = 1u << (row & 31);
+    if (!(atomicOr(is_aside + (row >> 5), bit) & bit)) {
+        aside[atomicAdd(length, (uint64_t)1)] = row;
+    }
+}
+
 /* Keep the wanted ones of each lane's entries: one reservation a list and warp, all of whose lanes come here. */
 template <int COUNT>
 __device__ __forceinline__ void keep(
@@ -110,7 +122,10 @@ __device__ __forceinline__ void keep(
     for (int k = 0; k < COUNT; ++k) {
         const bool near = entries[k].length < limit;
         active[k] = __ballot_sync(FULL_WARP, wanted[k] && near);
-        held[k] = __ballot_sync(FULL_WARP, wanted[k] && !near);
+        held[k] = __ballot_sync(FULL_WARP, wanted[k] && !near && entries[k].length < search.bound);
+        if (wanted[k] && entries[k].length >= search.bound) {
+            put_aside(entries[k].row, search.is_aside, search.aside, &search.control->aside);
+        }
         all_active += __popc(active[k]);
         all_held += __popc(held[k]);
     }
@@ -125,7 +140,7 @@ __device__ __forceinline__ void keep(
     int place_active = __shfl_sync(FULL_WARP, first, 0);
     int place_held = __shfl_sync(FULL_WARP, first, 1);
     for (int k = 0; k < COUNT; ++k) {
-        if (wanted[k]) {
+        if (wanted[k] && entries[k].length < search.bound) {
             const bool near = entries[k].length < limit;
             const int place = near ? place_active + __popc(active[k] & before) : place_held + __popc(held[k] & before);
             if (place < CAPACITY) {

@@ -1,5 +1,5 @@
 /* Shortest paths in graphs of few arcs a row and many arcs a path (roads, grids): the lengths from the rows on the pile, each from
-   its own length on.
+   its own length on, up to `bound`.
 
    A step costs the chain of its dependent loads, and there are thousands, so the chain is short and few blocks take part: one
    launch of one team of blocks (a cluster), whose shared memory holds the rows to relax. A step relaxes at once all rows that are
@@ -158,11 +158,11 @@ __device__ __forceinline__ void refill(const Search& search, int parity, int64_t
 }
 
 extern "C" __global__ void TEAM __launch_bounds__(THREADS, 1) shorten(
-    const Quad* quads, Length* lengths, ROW* pile, uint32_t* piled, Length least_window, Length most_window, int64_t few, int64_t many,
-    Control* control) {
+    const Quad* quads, Length* lengths, ROW* pile, uint32_t* piled, ROW* aside, uint32_t* is_aside, Length bound, Length least_window,
+    Length most_window, int64_t few, int64_t many, Control* control) {
     extern __shared__ uint4 memory[];
     __shared__ Shared shared;
-    const Search search{quads, lengths, pile, piled, control, &shared, (Entry*)memory};
+    const Search search{quads, lengths, pile, piled, aside, is_aside, bound, control, &shared, (Entry*)memory};
     const int lane = threadIdx.x & 31;
     const uint32_t warp = threadIdx.x >> 5;
     const uint32_t owner = warp % TEAM_BLOCKS; /* this warp reads the list of this block, beside others of the team */
@@ -190,7 +190,7 @@ extern "C" __global__ void TEAM __launch_bounds__(THREADS, 1) shorten(
             window = Kind<SUM>::part(window, 7);
             window = window < least_window ? least_window : window;
         }
-        const Length limit = beyond(least, window);
+        const Length limit = smaller(beyond(least, window), bound);
         if (in_pile > 0 && active + held < REFILL) {
             refill(search, parity ^ 1, in_pile, limit, nearest);
             in_pile -= in_pile < TEAM_BLOCKS * THREADS ? in_pile : TEAM_BLOCKS * THREADS;

@@ -11,14 +11,15 @@ import numpy as np
 from kernels import cuda
 from kernels.cuda import pointer
 from kernels.graph import NO_ROW, Array, Csr
-from kernels.sssp.lengths import as_length, length_type
+from kernels.sssp.lengths import as_length, far_of, length_type
 
 _TEAM = 16  # blocks of a cluster, from compute capability 9.0 on
 _LIST_BYTES, _LIST_BYTES_ALONE = 4 * 49152, 4 * 24576  # of a block in a cluster, and without one, as in lists.cuh
 _LEAST_WINDOW, _MOST_WINDOW = 4.0, 32.0  # mean weights
 _FEW, _MANY = 2048, 8192  # rows at hand: below, the window widens, above, it narrows
 _THREADS = 512
-_CONTROL_BYTES = 256
+_CONTROL_WORDS = 3
+_ASIDE = 2  # the word of the control that says how many rows are put aside, as in lists.cuh
 _NON_PORTABLE_CLUSTER = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 
 
@@ -47,10 +48,12 @@ class Team:
     def __init__(self, out: Csr, sums: np.dtype[Any], mean: float, quads: int, source: int = NO_ROW):
         row, num_rows = out.indices.dtype, len(out.offsets) - 1
         weight = np.dtype(np.int32) if out.weights is None else out.weights.dtype
-        self._types = {"ROW": row, "WEIGHT": weight, "SUM": sums}
+        self._sums, self._types = sums, {"ROW": row, "WEIGHT": weight, "SUM": sums}
         self._quads = cupy.empty((quads, _quad_bytes(row, weight, sums)), np.uint8)
         self.lengths, self._pile = cupy.empty(num_rows, length_type(sums)), cupy.empty(num_rows, row)
-        self._piled, self._control = cupy.empty(-(-num_rows // 32), np.uint32), cupy.zeros(_CONTROL_BYTES, np.uint8)
+        self._piled, self._control = cupy.empty(-(-num_rows // 32), np.uint32), cupy.zeros(_CONTROL_WORDS, np.uint64)
+        self._aside: Array | None = None
+        self._is_aside: Array | None = None
         self._windows = tuple(as_length(sums, factor * mean) for factor in (_LEAST_WINDOW, _MOST_WINDOW))
         self._launch("prepare", num_rows, out.offsets, out.indices, pointer(out.weights), np.int64(num_rows), np.int64(source),
                      self._quads, self.lengths, self._pile, self._piled, self._control)  # fmt: skip
@@ -59,12 +62,25 @@ class Team:
         """Set the rows, each once, from which `shorten` goes on with their lengths."""
         self._launch("pile_up", len(rows), rows, np.int64(len(rows)), self._pile, self._piled, self._control)
 
-    def shorten(self) -> None:
-        """Lower the lengths to the smallest sums from the rows that were set."""
+    def shorten(self, bound: int | None = None) -> None:
+        """Lower the lengths to the smallest sums from the rows that were set; those at `bound` or beyond are put aside."""
+        if bound is not None and self._aside is None:
+            self._aside, self._is_aside = cupy.empty_like(self._pile), cupy.zeros_like(self._piled)
+        end = length_type(self._sums)(far_of(self._sums) if bound is None else bound)
         kernel, blocks, list_bytes = _kernel(cupy.cuda.Device().id, *self._types.values())
         kernel((blocks,), (_THREADS,), (
-            self._quads, self.lengths, self._pile, self._piled, *self._windows, np.int64(_FEW), np.int64(_MANY), self._control,
+            self._quads, self.lengths, self._pile, self._piled, pointer(self._aside), pointer(self._is_aside), end,
+            *self._windows, np.int64(_FEW), np.int64(_MANY), self._control,
         ), shared_mem=list_bytes)  # fmt: skip
+
+    def take_aside(self) -> Array:
+        """The rows that were put aside, each once; then none is."""
+        if self._aside is None or self._is_aside is None:
+            return self._pile[:0]
+        rows = self._aside[: int(self._control[_ASIDE])].copy()
+        self._control[_ASIDE] = 0
+        self._is_aside.fill(0)
+        return rows
 
     def _launch(self, name: str, size: int, *arguments: Any) -> None:
         cuda.launch("sssp/long_paths.cu", name, _THREADS, size, *arguments, **self._types)

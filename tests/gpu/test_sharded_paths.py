@@ -16,6 +16,7 @@ from kernels import bfs as one_worker_bfs
 from kernels import sssp as one_worker_sssp
 from kernels.graph import Graph
 from kernels.sharded.bfs import bfs
+from kernels.sharded.cuda import long_paths
 from kernels.sharded.cuda.facts import Whole
 from kernels.sharded.shard import even_bounds, split, to_device
 from kernels.sharded.sssp import sssp
@@ -57,7 +58,7 @@ def test_named_graphs(edges: EdgeList) -> None:
     few = len(edges.ids) < 200  # in disorder, a long path crosses a border at every row
     order = random.Random(5).sample(edges.ids, len(edges.ids)) if few else edges.ids
     graph = graph_of(edges, order)
-    for size in SIZES:
+    for size in SIZES if few else (2, 7):
         check(graph, even_bounds(graph, size), graph.num_vertices // 2)
     graph = graph_of(edges, order, np.float64)
     check(graph, even_bounds(graph, 3), graph.num_vertices // 2)
@@ -120,6 +121,14 @@ def test_arcs_of_no_length(length: int) -> None:
     for order in (vertices, vertices[::-1], random.Random(length).sample(vertices[:32], 32) + vertices[32:]):
         graph = zero_chain(length, order)
         check(graph, even_bounds(graph, 4), order.index(length + 1), kernels=("sssp",))
+
+
+@pytest.mark.parametrize("width", [1.0, 7.0])
+def test_windows_of_a_few_arcs(width: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lies beyond a window is put aside, found again, and lowered meanwhile by others."""
+    monkeypatch.setattr(long_paths, "_WIDTH", width)
+    for graph in (grid(60), new_york(), zero_chain(300)):
+        check(graph, even_bounds(graph, 3), graph.num_vertices // 2)
 
 
 def test_roads_take_few_supersteps() -> None:

@@ -1,4 +1,9 @@
-"""Shortest paths over shards where paths have many arcs: each rank works to its local fixpoint, then they exchange."""
+"""Shortest paths over shards where paths have many arcs: each rank works to its local fixpoint, then all exchange.
+
+They do so within a window of lengths that all ranks share, and move it on when nothing in it changes any more: what crosses a
+border late lowers again no more than the window holds. The window is wide, hundreds of arcs, and follows the number of exchanges
+that it takes.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +14,13 @@ import numpy as np
 
 from kernels.bfs.cuda import launch
 from kernels.graph import Array, Csr
-from kernels.sharded.fixpoint import settle
 from kernels.sharded.halo import Halo
+from kernels.sssp.lengths import as_length, beyond, far_of
 from kernels.sssp.team import Team, quads_of
 
 HOPS = np.dtype(np.int32)  # type in which hops are summed
+_WIDTH = 256.0  # of the first window, in mean weights
+_FEW_TURNS, _MANY_TURNS = 2, 5  # exchanges in a window, up to which the next one is wider, and from which on narrower
 
 
 def shorten(halo: Halo, out: Csr, sums: np.dtype[Any], mean: float, rows: Array) -> tuple[Array, int]:
@@ -37,15 +44,35 @@ def shorten(halo: Halo, out: Csr, sums: np.dtype[Any], mean: float, rows: Array)
         As kernels/sssp/lengths.cuh encodes them; ghosts' are what this rank found.
     supersteps : int
     """
-    team = Team(out, sums, mean, quads_of(out))
-    team.lengths[rows] = 0
+    team, communicator, num_own, far = Team(out, sums, mean, quads_of(out)), halo.communicator, len(halo.shard.ids), far_of(sums)
+    lengths = team.lengths
+    lengths[rows] = 0
+    ghosts, told = lengths[num_own:], lengths[num_own:].copy()
+    width, supersteps = _WIDTH * mean, 0
+    while True:
+        nearest = int(lengths[rows].min()) if len(rows) else far
+        nearest = int(communicator.least(np.array([nearest], np.uint64))[0])
+        if nearest == far:
+            return lengths, supersteps
+        bound, turns, near = beyond(sums, nearest, as_length(sums, width)), 0, 1
+        while near:
+            _relax(team, rows, bound)
+            nearer = cupy.flatnonzero(ghosts < told)
+            told[nearer] = ghosts[nearer]
+            rows = halo.lower(lengths, nearer)
+            near = int(communicator.total(np.array([int((lengths[rows] < bound).sum())]))[0])
+            turns += 1
+        _relax(team, rows, bound)
+        rows = team.take_aside()
+        rows = rows[(rows < num_own) & (lengths[rows] >= bound)]
+        supersteps += turns
+        width = width * 2 if turns <= _FEW_TURNS else max(width / 2, mean) if turns > _MANY_TURNS else width
 
-    def relax(rows: Array) -> None:
-        if len(rows):
-            team.start(rows)
-            team.shorten()
 
-    return team.lengths, settle(halo, relax, team.lengths, rows)
+def _relax(team: Team, rows: Array, bound: int) -> None:
+    if len(rows):
+        team.start(rows)
+        team.shorten(bound)
 
 
 def count_hops(halo: Halo, out: Csr, into: Csr, rows: Array) -> tuple[Array, Array, int]:
