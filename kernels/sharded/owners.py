@@ -95,9 +95,9 @@ def smallest_ids(owners: Owners, numbers: Array, ranks: Array, rows: Array) -> A
 
 def _least(group: Array, groups: int, ranks: Array, rows: Array) -> tuple[Array, Array]:
     """The smallest rank of each group, and its row."""
-    least = np.full(groups, np.iinfo(ranks.dtype).max, ranks.dtype, like=ranks)
+    least = np.full_like(ranks, np.iinfo(ranks.dtype).max, ranks.dtype, shape=groups)
     lower_at(least, group, ranks)
     has = np.flatnonzero(ranks == least[group])
-    row = np.full(groups, -1, rows.dtype, like=rows)
+    row = np.full_like(rows, -1, rows.dtype, shape=groups)
     row[group[has]] = rows[has]
     return least, row
