@@ -7,7 +7,7 @@
    Encodings: a row's place in `parent` and `names` goes by the order of the whole graph: lower ranks' ghosts first, then own rows,
    then the other ghosts; before them all, at place 0, stands the giant component of all ranks that meet. `names` holds the
    smallest rank of the own rows of a root's tree. A rank's word of `joined` says whether its giant tree is of the giant
-   component; a ghost's `in_giant`, whether its owner has it in its giant tree. */
+   component; a ghost's `in_giant`, whether its owner has it in its giant tree, and in the end in the giant component. */
 #include "wcc/sampling.cuh"
 #include "wcc/tiles.cuh"
 
@@ -193,14 +193,23 @@ join_rest(SHARD, bool sampled, int rank, const uint8_t* in_giant, const int64_t*
     unite_queued<RowOrder>(out, into, CHUNK, parent, queue, next->queued[1]);
 }
 
-/* Which ghosts may be elsewhere by what their owners know: all but those which both ranks have in the giant component. */
-extern "C" __global__ void find_open_ghosts(
-    ROW num_own, ROW lower, ROW num_ghosts, ROW* parent, const uint8_t* in_giant, const int64_t* bounds, const uint8_t* joined,
-    int size, bool* open) {
+/* Which own rows are in the giant component. */
+extern "C" __global__ void find_members(ROW num_own, ROW lower, ROW num_ghosts, ROW* parent, uint8_t* in_giant) {
     PLACES;
-    const Ghosts ghosts = {in_giant, bounds, joined, size};
+    for (int64_t v = global_thread(); v < num_own; v += num_threads()) {
+        in_giant[v] = find_root(parent, places.own(v)) == (ROW)GIANT;
+    }
+}
+
+/* Put the ghosts that their owners have in the giant component there, too; the others are open. */
+extern "C" __global__ void find_open_ghosts(
+    ROW num_own, ROW lower, ROW num_ghosts, ROW* parent, const uint8_t* in_giant, bool* open) {
+    PLACES;
     for (int64_t ghost = global_thread(); ghost < num_ghosts; ghost += num_threads()) {
-        open[ghost] = find_root(parent, places.ghost(ghost)) != (ROW)GIANT || !ghosts.known(ghost);
+        open[ghost] = !in_giant[ghost];
+        if (in_giant[ghost]) {
+            unite<RowOrder>(parent, places.ghost(ghost), (ROW)GIANT);
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 """Weak components over shards on GPUs: each joins what its arcs join, and the ranks join the few components that they share.
 
 The giant component of a social network has most of all rows and ghosts. Its parts on the ranks are joined at once, when each
-rank knows which of its ghosts are in their owners' giant trees; only what is not in it is told, listed and joined one by one.
+rank knows which of its ghosts are in their owners' giant trees, and again when the rest is read. Only ghosts that are outside
+then are told to their owners, and joined one by one.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def components(shard: Shard, communicator: Communicator, gathered: int) -> Part[
     trees, halo = _Trees(shard), Halo(shard, communicator)
     in_giant = halo.refresh(trees.join_own())
     joined = _largest_cluster(communicator.gather(trees.meetings(in_giant)))
-    listed, roots = trees.join_rest(in_giant, joined)
+    trees.join_rest(in_giant, joined)
+    listed, roots = trees.open_ghosts(halo.refresh(trees.members()))
     told, code = cupy.unique(cupy.concatenate([cupy.full(1, _GIANT, roots.dtype), roots]), return_inverse=True)
     here, far, source = _exchange(shard, communicator, listed, code[1:].astype(shard.ghosts.dtype))
     near = trees.place(here - shard.rows.start)
@@ -46,7 +48,7 @@ def components(shard: Shard, communicator: Communicator, gathered: int) -> Part[
     now += owners.own.start + len(told)
     now = cupy.concatenate([now[: len(told)], now[len(told) :][others]])
     root, _ = join(owners, _edges(owners, ends, now), gathered)
-    return Part(Components(trees.labels(shared, root[len(told) :], owners)), owners.supersteps + 3)
+    return Part(Components(trees.labels(shared, root[len(told) :], owners)), owners.supersteps + 4)
 
 
 def _edges(owners: Owners, ends: Array, now: Array) -> Edges:
@@ -120,20 +122,28 @@ class _Trees:
         launch(_SOURCE, "find_meetings", _THREADS, self._shard.num_ghosts, *given, ROW=self._row)
         return meets
 
-    def join_rest(self, in_giant: Array, joined: Array) -> tuple[Array, Array]:
-        """Join the giant trees of the ranks `joined`, bool [size], and what a sample left.
+    def join_rest(self, in_giant: Array, joined: Array) -> None:
+        """Join the giant trees of the ranks `joined`, bool [size], and what a sample left."""
+        ghosts = (in_giant, self._bounds, cupy.asarray(joined.view(np.uint8)), np.int32(len(joined)))
+        given = (*self._arcs, np.bool_(self._sampled), np.int32(self._shard.rank), *ghosts)
+        self._run("join_rest", SAMPLED_THREADS, *given, self._parent, self._queue, self._control, cupy.zeros(3, np.int64))
+
+    def members(self) -> Array:
+        """Which own rows are in the giant component (uint8 [n])."""
+        in_giant = cupy.empty(len(self._shard.ids), np.uint8)
+        launch(_SOURCE, "find_members", _THREADS, len(in_giant), *self._rows, self._parent, in_giant, ROW=self._row)
+        return in_giant
+
+    def open_ghosts(self, in_giant: Array) -> tuple[Array, Array]:
+        """Put the ghosts that their owners have in the giant component there, too.
 
         Returns
         -------
         int64 [L], index width [L]
-            The ghosts to tell of, ascending, and their roots.
+            The other ghosts, ascending, and their roots.
         """
-        shard, size = self._shard, np.int32(len(joined))
-        ghosts = (in_giant, self._bounds, cupy.asarray(joined.view(np.uint8)), size)
-        given = (*self._arcs, np.bool_(self._sampled), np.int32(shard.rank), *ghosts)
-        self._run("join_rest", SAMPLED_THREADS, *given, self._parent, self._queue, self._control, cupy.zeros(3, np.int64))
-        is_open = cupy.empty(shard.num_ghosts, np.bool_)
-        launch(_SOURCE, "find_open_ghosts", _THREADS, len(is_open), *self._rows, self._parent, *ghosts, is_open, ROW=self._row)
+        is_open = cupy.empty(len(in_giant), np.bool_)
+        launch(_SOURCE, "find_open_ghosts", _THREADS, len(is_open), *self._rows, self._parent, in_giant, is_open, ROW=self._row)
         listed = cupy.flatnonzero(is_open)
         return listed, self.roots(self.place(listed.astype(self._row) + self._rows[0]))
 
