@@ -5,11 +5,18 @@
    its owner knows of. SUM, WEIGHT, ROW: kernels/sssp/lengths.cuh. */
 #include "sssp/buckets.cuh"
 
-/* A length of a row of the whole graph, told to its owner. */
-struct alignas(sizeof(Length) == 4 && sizeof(ROW) == 4 ? 8 : 16) Proposal {
-    Length length;
-    ROW row;
+/* A length of a row of the whole graph, told to its owner: one word or two, without a byte between. */
+template <bool NARROW>
+struct alignas(16) ProposalOf {
+    uint64_t length;
+    int64_t row;
 };
+template <>
+struct alignas(8) ProposalOf<true> {
+    uint32_t length;
+    int32_t row;
+};
+typedef ProposalOf<sizeof(Length) == 4 && sizeof(ROW) == 4> Proposal;
 
 /* Where the next launch goes on. */
 struct Place {
@@ -35,7 +42,7 @@ __device__ __forceinline__ void take_proposals(
         bool wanted = false;
         if (place < count) {
             row = (ROW)(proposals[place].row - first_row);
-            wanted = improve(search, row, proposals[place].length);
+            wanted = improve(search, row, (Length)proposals[place].length);
         }
         enqueue(search, stages, search.out, wanted, row);
     }
