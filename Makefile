@@ -13,11 +13,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # Prefect keeps its database here, not in the home folder.
 export PREFECT_HOME ?= $(CURDIR)/.prefect
 
-.PHONY: help demo test cluster-test gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu lock clean
+.PHONY: help demo test nightly cluster-test gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu lock clean
 
 help:
 	@echo "make demo    the flows over New York's roads and two social networks, then where to look"
 	@echo "make test    lint, types and every test"
+	@echo "make nightly    the tests that take long: workers killed a hundred times"
 	@echo "make lint    lint and types alone"
 	@echo "make cluster-test    stages and proofs on Dask workers, and what happens when they die"
 	@echo "make gpu-test    on a machine with a GPU: the CUDA kernels' tests, then compute-sanitizer"
@@ -31,6 +32,9 @@ demo: $(VENV)/run
 
 test: lint
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+
+nightly: $(VENV)/dev
+	$(BIN)/python -m pytest -m nightly
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

@@ -53,6 +53,7 @@ def run(
     oracle: Annotated[bool | None, Parameter(negative="")] = None,
     backend: str | None = None,
     cluster: str | None = None,
+    shards: int | None = None,
 ) -> None:
     """Run a configuration, or any graph file directly.
 
@@ -90,12 +91,14 @@ def run(
         cpu, gpu, or auto (default): the GPU where there is one. The tables are the same.
     cluster
         none (default); local: Dask workers on this machine; or the address of a Dask scheduler.
+    shards
+        0 (default): each worker has the whole graph. Else over how many ranks it lies, each with a part. The tables are the same.
     """
     config = _config(
         graph,
         {"source": graph, "directed": directed, "format": format, "coordinates": coordinates, "sha256": sha256},
         {"output": out, "stages": _listed(stages), "sources": source, "oracle": oracle, "backend": backend},
-        {"layout": {"order": order}, "cluster": {"scheduler": cluster}},
+        {"layout": {"order": order}, "cluster": {"scheduler": cluster, "shards": shards}},
     )
     from pipeline.run import run as run_all
 

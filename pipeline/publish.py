@@ -220,7 +220,7 @@ def _summary(step: Folder) -> dict[str, Any]:
         "key": step.manifest.key,
         "created": step.manifest.created,
     }
-    return summary | ({"backend": step.facts["backend"]} if "backend" in step.facts else {})
+    return summary | {fact: step.facts[fact] for fact in ("backend", "shards", "supersteps") if fact in step.facts}
 
 
 def _surroundings(backend: Backend) -> dict[str, dict[str, Any]]:

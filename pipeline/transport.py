@@ -124,30 +124,31 @@ def _attempt(
         for address, ranks in ranks_of.items()
     }  # fmt: skip
     try:
-        _await(client, pieces, look)
-        results: dict[int, Result] = {}
-        for address, piece in pieces.items():
-            results |= zip(ranks_of[address], _result(piece, deadline), strict=True)
+        found = _await(pieces, deadline, look)
+        results = {
+            rank: result for address, ranks in ranks_of.items() for rank, result in zip(ranks, found[address], strict=True)
+        }
         return [results[rank] for rank in range(len(items))]
-    except BaseException:
-        if client.status == "running":
+    except BaseException as error:
+        if client.status == "running" and not isinstance(error, ClusterLost):
             client.cancel(list(pieces.values()))
             with suppress(_WorkerLost, ClusterLost):
                 _tell(client, _close, [address for address in look() if address in pieces], _CLOSE, session=session)
         raise
 
 
-def _await(client: Client, pieces: dict[str, Any], look: Look) -> None:
-    """Return when all ended well; raise the error that another did not cause, or _WorkerLost where there is none."""
+def _await(pieces: dict[str, Any], deadline: float, look: Look) -> dict[str, list[Any]]:
+    """What the pieces return; raises the error that another did not cause, or _WorkerLost where there is none."""
     looked, waiting = time.monotonic(), dict(pieces)
+    found: dict[str, list[Any]] = {}
     lost = float("inf")
     while waiting:
         for address, piece in [(address, piece) for address, piece in waiting.items() if piece.done()]:
             del waiting[address]
-            error = _error(piece)
-            if error and not isinstance(error, PeerLost | KilledWorker):
-                raise error
-            if piece.status != "finished":
+            result = _result(piece, deadline)
+            if result is not None:
+                found[address] = result
+            else:
                 lost = min(lost, time.monotonic())
         if time.monotonic() - looked > _LOOK:
             if missing := set(pieces) - set(look()):
@@ -159,21 +160,17 @@ def _await(client: Client, pieces: dict[str, Any], look: Look) -> None:
     if lost < float("inf"):
         look()
         raise _WorkerLost("a rank lost another one")
-
-
-def _error(piece: Any) -> BaseException | None:
-    try:
-        error: BaseException | None = piece.exception(_CLOSE) if piece.status == "error" else None
-    except TimeoutError as lost:
-        return PeerLost(str(lost))
-    return error
+    return found
 
 
 def _result(piece: Any, deadline: float) -> Any:
+    """What a piece returned, None where its worker is gone; raises its own error."""
     try:
         return piece.result(deadline)
-    except Exception as error:  # it ended well, so its worker is gone
-        raise _WorkerLost(f"a result is lost: {error}") from None
+    except Exception as error:
+        if piece.status == "error" and not isinstance(error, KilledWorker):
+            raise
+        return None
 
 
 def _tell(client: Client, function: Callable[..., Any], workers: list[str], deadline: float, **content: Any) -> None:
@@ -195,8 +192,8 @@ def _tell(client: Client, function: Callable[..., Any], workers: list[str], dead
 def _run(
     function: Callable[[Communicator, Item], Result], session: str, seats: Sequence[str], ranks: Sequence[int],
     items: Sequence[Item], backend: Backend, deadline: float, code: str,
-) -> list[Result]:  # fmt: skip
-    """Run the ranks of a worker; raise the error of the first that another did not cause."""
+) -> list[Result] | None:  # fmt: skip
+    """Run the ranks of a worker; None if they lost others. Raises the first error that another did not cause."""
     if code_version() != code:
         raise BadConfig("cluster: a worker has other code than this run; install the same everywhere")
     worker = get_worker()
@@ -213,9 +210,10 @@ def _run(
     with ThreadPoolExecutor(len(ranks)) as threads:
         running = [threads.submit(run, *of_rank) for of_rank in zip(ranks, items, strict=True)]
         errors = [error for error in (piece.exception() for piece in running) if error]
-    for error in sorted(errors, key=lambda error: isinstance(error, PeerLost)):
-        raise error
-    return [piece.result() for piece in running]
+    for error in errors:
+        if not isinstance(error, PeerLost):
+            raise error
+    return None if errors else [piece.result() for piece in running]
 
 
 @contextmanager

@@ -66,7 +66,11 @@ def run_ranks(size: int, function: Callable[[Communicator], Result], deadline: f
 
     with ThreadPoolExecutor(size) as threads:
         ranks = [threads.submit(run, rank) for rank in range(size)]
-        errors = [error for error in (rank.exception() for rank in ranks) if error is not None]
+        try:
+            errors = [error for error in (rank.exception() for rank in ranks) if error is not None]
+        except BaseException:  # this process is told to end
+            everybody.abort()
+            raise
     for error in sorted(errors, key=lambda error: isinstance(error, PeerLost)):
         raise error
     return [rank.result() for rank in ranks]

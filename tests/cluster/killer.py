@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 from contextlib import suppress
@@ -13,11 +14,16 @@ from tests.cluster.processes import local_workers
 
 
 class Killer(threading.Thread):
-    """Kill the worker that writes one of the `files` (a pattern) below `work`, as soon as it has opened it; so many `times`."""
+    """Kill the worker that writes one of the `files` (a pattern) below `work`, so many `times`.
 
-    def __init__(self, work: Path, files: str, times: int):
+    As soon as it has opened the file; with a seed up to half a second later.
+    """
+
+    def __init__(self, work: Path, files: str, times: int, seed: int | None = None):
         super().__init__()
         self.work, self.files, self.times = work, files, times
+        self.wait = 0.0 if seed is None else 0.5
+        self.random = random.Random(seed)
         self.killed, self.seen, self.stop = [], set(), False
 
     def run(self):
@@ -31,6 +37,7 @@ class Killer(threading.Thread):
         for worker in local_workers():
             with suppress(psutil.Error):
                 if path in {file.path for file in worker.open_files()}:
+                    time.sleep(self.random.uniform(0, self.wait))
                     worker.kill()
                     self.killed.append(worker.pid)
                     return

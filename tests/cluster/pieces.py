@@ -5,20 +5,27 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
 
 from kernels.graph import Graph
 from kernels.sharded.bfs import bfs
-from kernels.sharded.communicator import Communicator
+from kernels.sharded.communicator import Communicator, OverExchange
 from kernels.sharded.shard import Part, even_bounds, split
+from pipeline import tables
 from pipeline.cluster import Place
 from pipeline.errors import BadInput
+from pipeline.stages import BY_NAME
+from tests.memory import grown
 
 TURNS = 20
+SMALL = 100_000, 300_000  # rows of a row group and of a file
 
 
 def where(place: Place, item: int) -> tuple[int, int, int]:
@@ -61,6 +68,55 @@ def fail(place: Place, item: int) -> int:
 def search(ranks: Communicator, graph: Graph) -> Part[Any]:
     """Breadth-first search from row 0 over as many shards as there are ranks."""
     return bfs(split(graph, even_bounds(graph, ranks.size))[ranks.rank], ranks, 0)
+
+
+@dataclass(frozen=True)
+class Death:
+    """When a rank's process is to be killed, and the file that says that it was: so many seconds after that exchange."""
+
+    rank: int
+    exchange: int
+    delay: float
+    marker: Path
+
+
+def mortal(function: Any, deaths: list[Death], ranks: Communicator, item: int) -> Any:
+    """Call `function`, and die of the first death that nobody has died of."""
+    due = next((death for death in deaths if not death.marker.exists()), None)
+    return function(Mortal(ranks, due) if due and due.rank == ranks.rank else ranks, item)
+
+
+class Mortal(OverExchange):
+    """A communicator of a rank that is going to die."""
+
+    def __init__(self, ranks: Communicator, death: Death):
+        self.rank, self.size = ranks.rank, ranks.size
+        self._ranks, self._death, self._exchanges = ranks, death, 0
+
+    def exchange(self, parts):
+        self._exchanges += 1
+        if self._exchanges == self._death.exchange:
+            self._death.marker.touch()
+            threading.Timer(self._death.delay, os.kill, (os.getpid(), signal.SIGKILL)).start()
+        return self._ranks.exchange(parts)
+
+
+def measured(function: Any, notes: Path, ranks: Communicator, item: int) -> Any:
+    """Call `function`, with row groups that are small, and note how far this process's memory grew at its peak."""
+    tables.ROWS_PER_GROUP, tables.ROWS_PER_FILE = SMALL
+    with grown() as bytes_grown:
+        result = function(ranks, item)
+    (notes / f"{ranks.rank}").write_text(str(bytes_grown()))
+    return result
+
+
+def measured_alone(stage: str, rows: list[int], place: Place, item: int) -> int:
+    """How far the memory of a process grows that answers a stage from a row for the whole graph, and makes the table of it."""
+    described = BY_NAME[stage]
+    with grown() as bytes_grown:
+        answer = resolve_name(described.kernel)(place.graph, *rows)
+        described.form.batch(place.graph, answer, tables.schema(stage, "int64"))
+    return bytes_grown()
 
 
 def swap(ranks: Communicator, ending: str) -> int:

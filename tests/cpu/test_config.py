@@ -97,6 +97,7 @@ CERTIFICATES = {"tls_ca": "ca.pem", "tls_cert": "host.pem", "tls_key": "host.key
         ({"deadline": 1}, "greater than or equal to 12"),
         ({"memory": "much"}, "cluster.memory"),
         ({"workers": -1}, "cluster.workers"),
+        ({"shards": -1}, "cluster.shards"),
         ({"colour": 1}, "cluster.colour: unknown key"),
     ],
 )

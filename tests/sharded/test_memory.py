@@ -12,6 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.graphs import grid
@@ -21,6 +23,13 @@ from kernels.sharded.pagerank import pagerank
 from kernels.sharded.shard import Part, assemble, even_bounds, split
 from kernels.sharded.sssp import sssp
 from kernels.sharded.threads import run_ranks
+from pipeline import tables
+from pipeline.cluster import Here
+from pipeline.config import GraphConfig, LayoutConfig
+from pipeline.ingest import ingest
+from pipeline.layout import lay_out
+from pipeline.stages import run_stage
+from pipeline.verify import prove
 from tests.sharded.ranks import DEADLINE, evenly
 
 RANKS = 32
@@ -63,6 +72,25 @@ def test_all_ranks_together_take_little_more_than_one(kernel, arguments) -> None
 
 def test_this_would_find_an_array_of_a_number_a_vertex() -> None:
     assert growth(kept_v_long, 7) > 2
+
+
+@pytest.mark.parametrize("stage", ["bfs", "mst", "wcc"])
+def test_all_ranks_together_load_write_and_prove_in_little_more_than_one(stage, tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(tables, "ROWS_PER_GROUP", 500)
+    monkeypatch.setattr(tables, "ROWS_PER_FILE", 2_000)
+    ids = np.arange(160 * 160).reshape(160, 160)
+    ends = [(ids[:, :-1], ids[:, 1:]), (ids[:-1], ids[1:])]
+    src, dst = (np.concatenate([pair[end].ravel() for pair in ends]) for end in (0, 1))
+    pq.write_table(pa.table({"src": src, "dst": dst, "weight": (src * 7 + dst) % 100}), tmp_path / "grid.parquet")
+    edges = ingest(GraphConfig(source=str(tmp_path / "grid.parquet"), directed=False), tmp_path)
+    graph = lay_out(edges, LayoutConfig(order="source"), tmp_path)
+
+    def run(size: int, name: str) -> None:
+        answer = run_stage(graph, stage, [0], tmp_path / name, cluster=Here(size))
+        prove(graph, answer, False, tmp_path / name, cluster=Here(size))
+
+    run(2, "compiles")
+    assert peak(lambda: run(RANKS, "many")) < 2 * peak(lambda: run(1, "one"))
 
 
 def test_a_shard_is_made_without_an_array_of_all_rows(tmp_path) -> None:  # type: ignore[no-untyped-def]
