@@ -17,7 +17,7 @@ import numpy as np
 
 from kernels.backend import is_cupy, is_cupy_array
 from kernels.cuda import to_host
-from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype
+from kernels.graph import OFFSET, Array, Csr, Graph
 from kernels.layout import shards
 
 Answer = TypeVar("Answer")
@@ -213,7 +213,7 @@ def assemble(rank: int, bounds: Array, ids: Array, rows_by_id: Array, out: Csr, 
         return cuda.assemble(rank, bounds, ids, rows_by_id, out, into, gpu or "device")
     start, stop = bounds[rank], bounds[rank + 1]
     ghosts = ghosts_of(range(int(start), int(stop)), (out,) if into is out else (out, into))
-    ranks = np.empty(stop - start, index_dtype(int(bounds[-1])))
+    ranks = np.empty(stop - start, ghosts.dtype)
     ghost_ranks = np.empty_like(ghosts)
     for first in range(0, len(rows_by_id), _PIECE):
         rows = np.asarray(rows_by_id[first : first + _PIECE])

@@ -12,7 +12,7 @@ import cupy
 import numpy as np
 
 from kernels.cuda import launch
-from kernels.graph import OFFSET, Array, Csr, index_dtype
+from kernels.graph import OFFSET, Array, Csr
 from kernels.sharded.cuda.memory import put
 from kernels.sharded.shard import LocalArcs, Place, Shard
 
@@ -23,7 +23,7 @@ _PIECE = 1 << 24  # rows of `rows_by_id` on the device at a time
 def assemble(rank: int, bounds: Array, ids: Array, rows_by_id: Array, out: Csr, into: Csr, place: Place) -> Shard:
     """Answer `kernels.sharded.shard.assemble` with CuPy arrays; those given may be NumPy's, also memory maps, or CuPy's."""
     rows, num_vertices = range(int(bounds[rank]), int(bounds[rank + 1])), int(bounds[-1])
-    numbering = _Numbering(rows, num_vertices, index_dtype(num_vertices))
+    numbering = _Numbering(rows, num_vertices, out.indices.dtype)
     ends = [put(csr.indices, place) for csr in ((out,) if into is out else (out, into))]
     ghosts = numbering.find(ends)
     ranks, ghost_ranks = numbering.places(rows_by_id, len(ghosts))
