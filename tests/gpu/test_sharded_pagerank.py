@@ -36,14 +36,10 @@ def check(graph: Graph, *all_bounds: Array) -> None:
         assert abs(parts[0].answer.iterations - expected.iterations) <= 1
 
 
-def evenly(graph: Graph) -> list[Array]:
-    return [even_bounds(graph, size) for size in SIZES]
-
-
 @pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
 def test_named_graphs(edges: EdgeList) -> None:
     graph = graph_of(edges, random.Random(2).sample(edges.ids, len(edges.ids)))
-    check(graph, *evenly(graph))
+    check(graph, *(even_bounds(graph, size) for size in (1, 2, 7)))
 
 
 @pytest.mark.parametrize("make", [new_york, facebook, wiki_vote])
@@ -55,7 +51,7 @@ def test_real_graphs(make: Any) -> None:
 def test_rows_without_arcs() -> None:
     arcs = tuple((7 * i, 7 * (i % 50) + 3) for i in range(900))
     graph = graph_of(EdgeList("idle", arcs, True, tuple(range(40_000))))
-    check(graph, *evenly(graph))
+    check(graph, even_bounds(graph, 3))
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -65,9 +61,10 @@ def test_rows_of_many_tiles_and_bands(directed: bool, monkeypatch: pytest.Monkey
     check(graph, even_bounds(graph, 3), bounds_of([40_000, 40_000], graph.num_vertices))
 
 
-def test_wide_rows() -> None:
-    graph = with_wide_rows(graph_of(random_edges(5, 2000, 9000, True, 2)))
-    check(graph, *evenly(graph))
+def test_any_number_of_shards_and_wide_rows() -> None:
+    graph = graph_of(random_edges(5, 2000, 9000, True, 2))
+    check(graph, *(even_bounds(graph, size) for size in SIZES))
+    check(with_wide_rows(graph), even_bounds(graph, 3))
 
 
 def test_one_shard_has_the_bits_of_one_worker() -> None:
