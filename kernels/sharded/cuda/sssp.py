@@ -37,11 +37,11 @@ def search(shard: Shard, communicator: Communicator, source_row: int) -> Part[Pa
     """Answer `kernels.sharded.sssp.sssp` on CuPy arrays that have weights."""
     halo = Halo(shard, communicator)
     whole = whole_of(shard, communicator)
-    kind, source = distance_dtype(shard.out.weights), local_number(shard, source_row)
+    kind = distance_dtype(shard.out.weights)
     sums = np.dtype(np.int32) if kind == np.int64 and whole.heaviest <= np.iinfo(np.int32).max else kind
     while True:
-        lengths, supersteps = _shorten(halo, source, sums, whole)
-        answer = complete(halo, source, lengths, sums)
+        lengths, supersteps = _shorten(halo, source_row, sums, whole)
+        answer = complete(halo, local_number(shard, source_row), lengths, sums)
         if answer is not None:
             distance, predecessor, more = answer
             return Part(Paths(source_row, distance, predecessor), supersteps + more)
@@ -51,14 +51,14 @@ def search(shard: Shard, communicator: Communicator, source_row: int) -> Part[Pa
         sums = kind
 
 
-def _shorten(halo: Halo, source: int, sums: np.dtype[Any], whole: Whole) -> tuple[Array, int]:
+def _shorten(halo: Halo, source_row: int, sums: np.dtype[Any], whole: Whole) -> tuple[Array, int]:
     """Final lengths of the own rows [n + g], and the number of supersteps."""
     if whole.long_paths:
-        rows = cupy.arange(max(source, 0), source + 1, dtype=halo.shard.ghosts.dtype)
+        rows = halo.shard.own_numbers(source_row)
         return long_paths.shorten(halo, halo.shard.local_out, sums, whole.mean, rows)
     unit = 2 * whole.mean * whole.with_arcs / max(1, whole.arcs)
     core, light_width, width = (as_length(sums, factor * unit) for factor in (CORE, LIGHT_WIDTH, WIDTH))
-    buckets, far = _Buckets(halo, source, sums), far_of(sums)
+    buckets, far = _Buckets(halo, local_number(halo.shard, source_row), sums), far_of(sums)
     if buckets.settle(far, light_width, buckets.enough):
         cap = beyond(sums, buckets.limit, core)
         buckets.settle(cap, light_width, _ALL)
