@@ -68,7 +68,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, work: Path, backend: Backend = 
             parts = _store_over_ranks(folder, edges, layout, backend, cluster)
         else:
             parts = _store(folder, edges, layout, backend)
-        return _facts(edges, layout, parts) | {"backend": backend}
+        return facts_of(edges, layout, parts) | {"backend": backend}
 
     return make(work / "graph", "graph", {"edges": edges.digest}, layout.model_dump(), write)
 
@@ -119,7 +119,7 @@ def _clean(edges: Folder, rules: Rules, backend: Backend) -> tuple[Array, Csr, i
     return clean(src, dst, _narrow(weights), rules.declared, rules.both, rules.keep_self_loops, rules.keep_parallel)
 
 
-def _facts(edges: Folder, layout: LayoutConfig, parts: list[StoredPart]) -> dict[str, Any]:
+def facts_of(edges: Folder, layout: LayoutConfig, parts: list[StoredPart]) -> dict[str, Any]:
     """Facts of a graph, from what was written of its shards, in their order."""
     found, rules, self_loops = edges.facts["edges"], rules_of(edges, layout), parts[0].self_loops
     arcs = sum(part.directions["out"].sizes["arcs"] for part in parts)

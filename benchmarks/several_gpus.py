@@ -1,0 +1,233 @@
+"""Time the kernels over several GPUs, with proofs, and cuGraph's multi-GPU API: `python -m benchmarks.several_gpus --help`.
+
+Each call runs the parts that it is asked for, one after the other, and writes each row at once; `table` puts all rows together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import several_gpus_ranks as ranks
+from benchmarks.several_gpus_table import OURS, Row, add, collect, write
+from benchmarks.shares import by_name, folder_of
+from kernels.backend import cores
+from kernels.cuda import device_count
+from pipeline.backend import gpu
+from pipeline.cluster import Cluster, Here, started
+from pipeline.cluster_config import ClusterConfig
+from pipeline.config import GraphConfig, LayoutConfig
+from pipeline.ingest import ingest
+from pipeline.layout import facts_of, lay_out
+from pipeline.manifest import Folder, Manifest
+from pipeline.shard_layout import StoredPart, store_part
+from pipeline.sources import rows_of_sources
+from pipeline.stored_graph import open_vertices
+
+NEW_YORK = Path(__file__).parent.parent / "data" / "USA-road-d.NY.gr.gz"
+PIECE = 32  # sources of a piece of work
+PARTS = ("ready", "drawn", "stored", "bfs", "sssp", "wcc", "pagerank", "forest")
+
+
+def main() -> None:
+    """Run parts, or write the table of what was measured."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.several_gpus", description=__doc__)
+    parser.add_argument("command", choices=("shards", "sources", "cugraph", "table"))
+    parser.add_argument("--graph", default="rmat-26", help="rmat-SCALE or grid-SIDE; for sources also new-york")
+    parser.add_argument("--only", default=",".join(PARTS), help=f"of {','.join(PARTS)}")
+    parser.add_argument("--gpus", type=int, default=0, help="how many; 0: all that there are")
+    parser.add_argument("--threads", action="store_true", help="ranks are threads of this process, on one GPU, as a trial")
+    parser.add_argument("--runs", type=int, default=8, help="runs of a kernel, and its sources")
+    parser.add_argument("--sources", type=int, default=4096, help="for sources: searches a GPU")
+    parser.add_argument("--work", type=Path, default=Path("out/several_gpus"), help="edge lists, stored graphs, rows")
+    parser.add_argument("--out", type=Path, default=Path("out/benchmarks/several_gpus.parquet"))
+    asked = parser.parse_args()
+    asked.work.mkdir(parents=True, exist_ok=True)
+    if asked.command == "table":
+        asked.out.parent.mkdir(parents=True, exist_ok=True)
+        write(asked.out, collect(asked.work))
+        print(asked.out.with_suffix(".md").read_text(encoding="utf-8"))
+        return
+    asked.gpus = asked.gpus or device_count()
+    if asked.command == "cugraph":
+        from benchmarks import several_gpus_peers
+
+        several_gpus_peers.run(asked, row_of(asked, several_gpus_peers.PEER))
+        return
+    with _cluster(asked) as cluster:
+        (_sources if asked.command == "sources" else _shards)(asked, cluster)
+
+
+def row_of(asked: Any, library: str, **columns: Any) -> Row:
+    """A row of the graph asked for, on this machine."""
+    where = gpu()
+    title = "New York" if asked.graph == "new-york" else by_name(asked.graph).name
+    return Row(title, "", asked.gpus, library, **where, version=columns.pop("version", ""), cpu_cores=cores(), **columns)
+
+
+def edges_of(asked: Any) -> tuple[Path, Path]:
+    """The folder of a graph's edge list, and the file that says how many edges it has, once it is whole."""
+    folder = asked.work / asked.graph
+    return folder, folder / "edges.json"
+
+
+@contextmanager
+def _cluster(asked: Any) -> Iterator[Cluster]:
+    if asked.threads:
+        yield Here(asked.gpus)
+        return
+    begun = time.perf_counter()
+    with started(ClusterConfig(scheduler="local", workers=asked.gpus, shards=asked.gpus, lost_workers=0), "gpu") as cluster:
+        from distributed import default_client
+
+        default_client().wait_for_workers(asked.gpus, timeout=60)
+        _say(f"{asked.gpus} workers in {time.perf_counter() - begun:.1f} s")
+        yield cluster
+
+
+def _shards(asked: Any, cluster: Cluster) -> None:
+    """One graph over all ranks."""
+    row = row_of(asked, OURS)
+
+    def together(function: Callable[..., Any], item: Any) -> Any:
+        return cluster.run_ranks(function, [item] * asked.gpus, "gpu")[0]
+
+    chosen: list[int] = []
+    for part in asked.only.split(","):
+        begun = time.perf_counter()
+        try:
+            if part in ("ready", "drawn", "stored"):
+                what, made = _made_ready(asked, cluster, part, together)
+                row = replace(row, vertices=made.vertices, arcs=made.arcs)
+                note = f"{made.most_arcs:,} arcs on the fullest rank, {made.ghosts:,} ghosts at most"
+                milliseconds = 1000 * made.seconds
+                add(asked.work, replace(row, what=what, median=milliseconds, runs=1, note=note))
+                _say(f"{what}: {milliseconds:.0f} ms, {note}")
+                chosen, ids = together(ranks.sources, asked.runs)
+                _tell_sources(asked, ids)
+                continue
+            found = together(ranks.measure, (part, chosen, asked.runs))
+            measured = _row_of_kernel(replace(row, what=part), found)
+        except Exception as wrong:
+            measured = replace(row, what=part, failure=" ".join(f"{type(wrong).__name__}: {wrong}".split())[:300])
+        add(asked.work, measured)
+        _say(f"{part}: {measured.failure or measured.median} ms; {time.perf_counter() - begun:.1f} s in all")
+
+
+def _made_ready(
+    asked: Any, cluster: Cluster, part: str, together: Callable[..., Any]
+) -> tuple[str, ranks.Ready]:  # fmt: skip
+    if part == "drawn":
+        return "ready from edges in device memory", together(ranks.draw_edges, asked.graph)
+    edges = _edge_list(asked, together)
+    if part == "ready":
+        return "ready from the edge list", together(ranks.read_edges, (asked.graph, edges.path, edges.facts["edges"]))
+    return "ready from stored shards", together(ranks.load_shards, _stored(asked, cluster, edges))
+
+
+def _edge_list(asked: Any, together: Callable[..., Any]) -> Folder:
+    """The edge list of the graph, written if it is not there."""
+    folder, note = edges_of(asked)
+    if not note.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        begun = time.perf_counter()
+        count = together(ranks.write_edges, (asked.graph, folder))
+        note.write_text(json.dumps(count), encoding="utf-8")
+        size = sum(path.stat().st_size for path in folder.glob("part-*"))
+        _say(f"{count:,} edges, {size / 1e9:.1f} GB, written in {time.perf_counter() - begun:.1f} s")
+    return folder_of(by_name(asked.graph), folder, json.loads(note.read_text(encoding="utf-8")))
+
+
+def _stored(asked: Any, cluster: Cluster, edges: Folder) -> Folder:
+    """The stored graph, without the hashes that a manifest has: they are no part of what is timed."""
+    shares, folder = by_name(asked.graph), asked.work / f"{asked.graph}-stored"
+    layout = LayoutConfig(order=shares.order, shards=asked.gpus)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    begun = time.perf_counter()
+    parts = cluster.run_ranks(partial(_store, edges, layout), [folder] * asked.gpus, "gpu")
+    _say(f"stored in {time.perf_counter() - begun:.1f} s")
+    return Folder(parts[0].folder, Manifest("graph", shares.name, {}, {}, facts_of(edges, layout, parts), {}, "", "", 0.0))
+
+
+def _store(edges: Folder, layout: LayoutConfig, communicator: Any, attempts: Path) -> StoredPart:
+    return store_part(communicator, edges, layout, attempts, "gpu")
+
+
+def _row_of_kernel(row: Row, found: ranks.Measured) -> Row:
+    if found.failure:
+        return replace(row, failure=f"certificate: {found.failure}"[:300])
+    times = np.array(found.seconds)
+    arcs = np.resize(np.array(found.arcs, float), len(times))
+    return replace(
+        row, median=1000 * float(np.median(times)), least=1000 * float(times.min()), most=1000 * float(times.max()),
+        runs=len(times), supersteps=float(np.median(found.supersteps)), teps=len(times) / float((times / arcs).sum()),
+        proof=1000 * float(np.median(found.proofs)), check=found.check,
+    )  # fmt: skip
+
+
+def _tell_sources(asked: Any, ids: list[int]) -> None:
+    """Write the sources' ids for the peer, which may be waiting for them."""
+    path = asked.work / f"{asked.graph}-sources.json"
+    unfinished = path.with_suffix(".new")
+    unfinished.write_text(json.dumps(ids), encoding="utf-8")
+    unfinished.rename(path)
+
+
+def _sources(asked: Any, cluster: Cluster) -> None:
+    """Independent searches over workers that have all of the graph; each worker has as many, whatever their number."""
+    graph = _whole(asked)
+    ids, *_ = open_vertices(graph)
+    drawn = np.random.default_rng(1).choice(len(ids), min(asked.sources * asked.gpus, len(ids)), replace=True)
+    rows = rows_of_sources(graph, ids[drawn].tolist())
+    row = replace(row_of(asked, OURS), vertices=graph.facts["vertices"], arcs=graph.facts["arcs"])
+    for part in asked.only.split(","):
+        pieces = [(part, rows[first : first + PIECE]) for first in range(0, len(rows), PIECE)]
+        try:
+            list(cluster.map(ranks.search_all, graph, "gpu", [(part, rows[:1])] * 4 * asked.gpus))  # places it everywhere
+            begun = time.perf_counter()
+            found = list(cluster.map(ranks.search_all, graph, "gpu", pieces))
+            seconds = time.perf_counter() - begun
+        except Exception as wrong:
+            add(asked.work, replace(row, what=f"{part} from many sources", failure=repr(wrong)[:300]))
+            continue
+        busy = sum(took for _, took in found)
+        note = (
+            f"{len(rows):,} sources, {len(rows) / seconds:,.0f} a second; workers busy {100 * busy / seconds / asked.gpus:.0f} %"
+        )
+        what = f"{part} from {len(rows):,} sources"
+        add(
+            asked.work, replace(row, what=what, median=1000 * seconds, runs=1, note=note, check=float(sum(of for of, _ in found)))
+        )
+        _say(f"{asked.graph} {what} on {asked.gpus} GPUs: {1000 * seconds:.0f} ms; {note}")
+
+
+def _whole(asked: Any) -> Folder:
+    """The stored graph of the searches, of one shard."""
+    work = asked.work / f"{asked.graph}-whole"
+    work.mkdir(exist_ok=True)
+    if asked.graph == "new-york":
+        edges = ingest(GraphConfig(source=str(NEW_YORK)), work)
+        return lay_out(edges, LayoutConfig(order="windowed"), work, "gpu")
+    edges = _edge_list(asked, lambda function, item: Here(1).run_ranks(function, [item], "gpu")[0])
+    return lay_out(edges, LayoutConfig(order=by_name(asked.graph).order), work, "gpu")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,235 @@
+"""What the ranks do in the benchmarks over several GPUs: draw, write, lay out, load, prove, time. A rank keeps its shard."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import cupy as cp
+import numpy as np
+
+from benchmarks.shares import by_name, folder_of, write_share
+from kernels.answers import Certificate
+from kernels.graph import OFFSET
+from kernels.sharded import certificates
+from kernels.sharded.bfs import bfs
+from kernels.sharded.communicator import Communicator
+from kernels.sharded.forest import minimum_spanning_forest
+from kernels.sharded.layout import lay_out, shard_of
+from kernels.sharded.pagerank import pagerank
+from kernels.sharded.shard import Part, Shard
+from kernels.sharded.sssp import sssp
+from kernels.sharded.wcc import wcc
+from pipeline.cluster import Place
+from pipeline.config import LayoutConfig
+from pipeline.manifest import Folder
+from pipeline.shard_layout import lay_out_part, rules_of
+from pipeline.stored_shards import load_shard
+
+ITERATIONS = 20  # of PageRank, as the peer's
+WARM_UP = 2
+_CANDIDATES = 64  # rows looked at for each source
+
+_shards: dict[int, Shard] = {}  # of this process's ranks
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A graph in shards: seconds of the slowest rank, and what the graph is like."""
+
+    seconds: float
+    vertices: int
+    arcs: int
+    most_arcs: int
+    ghosts: int
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A kernel's answers to all sources: seconds of the slowest rank, and the rest as the table's rows have it."""
+
+    seconds: list[float] = field(default_factory=list)
+    arcs: list[int] = field(default_factory=list)
+    supersteps: list[int] = field(default_factory=list)
+    proofs: list[float] = field(default_factory=list)
+    check: float = 0.0
+    failure: str = ""
+
+
+def write_edges(communicator: Communicator, asked: tuple[str, Path]) -> int:
+    """Draw the named graph and write this rank's share of its edge list; the number of all edges."""
+    name, folder = asked
+    written = write_share(by_name(name), folder, communicator.rank, communicator.size)
+    return int(communicator.total(np.array([written], OFFSET))[0])
+
+
+def read_edges(communicator: Communicator, asked: tuple[str, Path, int]) -> Ready:
+    """Make the shards of an edge list on the disk."""
+    name, folder, edges = asked
+    shares = by_name(name)
+
+    def make() -> Shard:
+        part = lay_out_part(communicator, folder_of(shares, folder, edges), LayoutConfig(order=shares.order), "gpu")
+        return shard_of(part.rows, communicator)
+
+    return _ready(communicator, make)
+
+
+def draw_edges(communicator: Communicator, name: str) -> Ready:
+    """Make the shards of a graph whose edges are drawn in device memory."""
+    shares = by_name(name)
+    layout = LayoutConfig(order=shares.order)
+    edges = shares.edges(communicator.rank, communicator.size)
+    rules = rules_of(folder_of(shares, Path(), 0), layout)
+    window = layout.window if layout.order == "windowed" else 2**62
+
+    def make() -> Shard:
+        return shard_of(lay_out(*edges, rules, window, communicator)[0], communicator)
+
+    return _ready(communicator, make)
+
+
+def load_shards(communicator: Communicator, graph: Folder) -> Ready:
+    """Load the shards of a stored graph."""
+    return _ready(communicator, lambda: load_shard(graph, communicator.rank, communicator.size, "gpu"))
+
+
+def sources(communicator: Communicator, count: int) -> tuple[list[int], list[int]]:
+    """Rows with out-arcs, drawn at random, the same for any number of ranks; and their external ids."""
+    shard = _shards[communicator.rank]
+    rows = np.random.default_rng(0).integers(0, shard.num_vertices, _CANDIDATES * count)
+    own = (rows >= shard.rows.start) & (rows < shard.rows.stop)
+    here = cp.asarray(rows[own] - shard.rows.start)
+    columns = np.zeros((2, len(rows)), OFFSET)
+    columns[:, own] = cp.asnumpy(cp.stack([shard.out.offsets[here + 1] - shard.out.offsets[here], shard.ids[here]]))
+    degrees, ids = communicator.total(columns.ravel()).reshape(2, -1)
+    chosen = np.flatnonzero(degrees)[:count]
+    return rows[chosen].tolist(), ids[chosen].tolist()
+
+
+def measure(communicator: Communicator, asked: tuple[str, list[int], int]) -> Measured:
+    """Prove a kernel's answer to every source (one answer where it takes none), then time as many runs."""
+    name, rows, runs = asked
+    kernel, shard = KERNELS[name], _shards[communicator.rank]
+    calls: list[tuple[int, ...]] = [(row,) for row in rows] if kernel.takes_source else [()]
+    found = Measured()
+    check = 0.0
+    for number, call in enumerate(calls):
+        part = kernel.solve(shard, communicator, *call)
+        verdict, seconds = _timed(communicator, lambda part=part: kernel.certify(shard, communicator, part.answer))
+        if not verdict.holds:
+            return Measured(failure=f"{call}: {verdict.reason}")
+        found.proofs.append(seconds)
+        found.supersteps.append(part.supersteps)
+        arcs, value = kernel.look(shard, communicator, part)
+        found.arcs.append(arcs)
+        check = value if number == 0 else check
+        del part, verdict
+    timed = (calls * runs)[: max(runs, len(calls))]
+    for call in timed[:WARM_UP]:
+        kernel.run(shard, communicator, *call)
+    for call in timed:
+        found.seconds.append(_timed(communicator, lambda call=call: kernel.run(shard, communicator, *call))[1])
+    return Measured(found.seconds, found.arcs, found.supersteps, found.proofs, check)
+
+
+def search_all(place: Place, asked: tuple[str, list[int]]) -> tuple[int, float]:
+    """Answer a piece of many sources on a worker that has the whole graph: sum of the distances, and seconds."""
+    from kernels import bfs as bfs_of_one
+    from kernels import sssp as sssp_of_one
+
+    solve = {"bfs": bfs_of_one.bfs, "sssp": sssp_of_one.sssp}[asked[0]]
+    started, total = time.perf_counter(), cp.zeros((), OFFSET)
+    for row in asked[1]:
+        distance = solve(place.graph, row).distance
+        total += cp.where(distance > 0, distance, 0).sum()
+    return int(total), time.perf_counter() - started
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel over shards.
+
+    Attributes
+    ----------
+    solve : callable
+        Whose answer is proved.
+    certify : callable
+    look : callable
+        Arcs of the rows reached, and the number that a peer has to agree on.
+    run : callable
+        What is timed.
+    """
+
+    takes_source: bool
+    solve: Callable[..., Part[Any]]
+    certify: Callable[..., Certificate]
+    look: Callable[[Shard, Communicator, Part[Any]], tuple[int, float]]
+    run: Callable[..., Part[Any]]
+
+
+def _total(communicator: Communicator, *values: Any) -> list[int]:
+    """Sums over the ranks of what each has, whole numbers."""
+    return communicator.total(np.array([int(value) for value in values], OFFSET)).tolist()  # type: ignore[no-any-return]
+
+
+def _of_paths(shard: Shard, communicator: Communicator, part: Part[Any]) -> tuple[int, float]:
+    reached = part.answer.distance >= 0
+    degrees = cp.diff(shard.out.offsets)
+    arcs, total = _total(communicator, degrees[reached].sum(), part.answer.distance[reached].sum())
+    return arcs, float(total)
+
+
+def _of_components(shard: Shard, communicator: Communicator, part: Part[Any]) -> tuple[int, float]:
+    own = cp.arange(shard.rows.start, shard.rows.stop, dtype=part.answer.labels.dtype)
+    arcs, components = _total(communicator, shard.out.offsets[-1], (part.answer.labels == own).sum())
+    return arcs, float(components)
+
+
+def _of_forest(shard: Shard, communicator: Communicator, part: Part[Any]) -> tuple[int, float]:
+    arcs, weight = _total(communicator, shard.out.offsets[-1], part.answer.weights.sum(dtype=OFFSET))
+    return arcs, float(weight)
+
+
+def _of_ranks(shard: Shard, communicator: Communicator, part: Part[Any]) -> tuple[int, float]:
+    (arcs,) = _total(communicator, shard.out.offsets[-1])
+    squares = communicator.total(np.array([float((part.answer.ranks**2).sum())]))
+    return arcs * ITERATIONS, float(squares[0])
+
+
+def _iterate(shard: Shard, communicator: Communicator) -> Part[Any]:
+    return pagerank(shard, communicator, tolerance=0.0, most_iterations=ITERATIONS)
+
+
+KERNELS = {
+    "bfs": Kernel(True, bfs, certificates.certify_bfs, _of_paths, bfs),
+    "sssp": Kernel(True, sssp, certificates.certify_sssp, _of_paths, sssp),
+    "wcc": Kernel(False, wcc, certificates.certify_wcc, _of_components, wcc),
+    "pagerank": Kernel(False, pagerank, certificates.certify_pagerank, _of_ranks, _iterate),
+    "forest": Kernel(False, minimum_spanning_forest, certificates.certify_forest, _of_forest, minimum_spanning_forest),
+}
+
+
+def _ready(communicator: Communicator, make: Callable[[], Shard]) -> Ready:
+    _shards.pop(communicator.rank, None)
+    cp.get_default_memory_pool().free_all_blocks()
+    shard, seconds = _timed(communicator, make)
+    _shards[communicator.rank] = shard
+    cp.get_default_memory_pool().free_all_blocks()
+    arcs = int(shard.out.offsets[-1])
+    most, ghosts = communicator.most(np.array([arcs, shard.num_ghosts], OFFSET)).tolist()
+    return Ready(seconds, shard.num_vertices, _total(communicator, arcs)[0], most, ghosts)
+
+
+def _timed(communicator: Communicator, work: Callable[[], Any]) -> tuple[Any, float]:
+    """What `work` returns, and the seconds of the slowest rank, from where all begin."""
+    cp.cuda.Device().synchronize()
+    communicator.total(np.zeros(1, OFFSET))
+    started = time.perf_counter()
+    result = work()
+    cp.cuda.Device().synchronize()
+    taken = np.array([int(1e9 * (time.perf_counter() - started))], OFFSET)
+    return result, int(communicator.most(taken)[0]) / 1e9
