@@ -175,6 +175,14 @@ def test_a_shard_is_searched_again_and_again() -> None:
             require_same(list(parts), KERNELS[name][1](graph, source))
 
 
+def test_arcs_in_the_hosts_memory() -> None:
+    for graph in (rmat(10), grid(30)):
+        shards = split(graph, even_bounds(graph, 2))
+        for over_shards, one_worker in KERNELS.values():
+            parts = run_ranks(2, lambda ranks: over_shards(to_device(shards[ranks.rank], "host"), ranks, 5), DEADLINE)  # noqa: B023
+            require_same([replace(part, answer=to_host(part.answer)) for part in parts], one_worker(graph, 5))
+
+
 @pytest.mark.parametrize("kernel", [bfs, sssp])
 @pytest.mark.parametrize("row", [-1, 7])
 def test_a_source_that_is_no_row_is_refused(kernel, row: int) -> None:  # type: ignore[no-untyped-def]
