@@ -70,6 +70,14 @@ def search(ranks: Communicator, graph: Graph) -> Part[Any]:
     return bfs(split(graph, even_bounds(graph, ranks.size))[ranks.rank], ranks, 0)
 
 
+def linger(ranks: Communicator, folder: Path) -> int:
+    """Say that the rank has begun, and exchange with the others until there is a file `go`."""
+    (folder / f"begun-{ranks.rank}").write_text(str(os.getpid()))
+    while not ranks.most(np.array([(folder / "go").exists()]))[0]:
+        time.sleep(0.01)
+    return os.getpid()
+
+
 @dataclass(frozen=True)
 class Death:
     """When a rank's process is to be killed, and the file that says that it was: so many seconds after that exchange."""

@@ -1,0 +1,80 @@
+"""Ranks that lose a worker or the scheduler: all begin again on the workers that are left, or there is one error in time."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pipeline.cluster import started
+from pipeline.cluster_config import ClusterConfig
+from pipeline.errors import ClusterLost
+from tests.cluster import pieces
+from tests.cluster.processes import deployed
+from tests.flows.processes import eventually
+
+DEADLINE = 12.0
+MARGIN = 30.0  # for a worker that may come back, and for the closing
+RANKS = 3
+
+
+def begun(folder: Path) -> list[int]:
+    """The processes of ranks 0 and RANKS - 1, as soon as all ranks exchange."""
+    notes = [folder / f"begun-{rank}" for rank in range(RANKS)]
+    assert eventually(lambda: all(note.exists() and note.read_text() for note in notes))
+    time.sleep(0.2)
+    return [int(note.read_text()) for note in (notes[0], notes[-1])]
+
+
+class Meanwhile(threading.Thread):
+    """Do something as soon as the ranks have begun; the time from then on."""
+
+    def __init__(self, folder: Path, act):
+        super().__init__()
+        self.folder, self.act = folder, act
+        self.start()
+
+    def run(self):
+        processes = begun(self.folder)
+        self.since = time.monotonic()
+        self.act(processes)
+
+    def seconds(self) -> float:
+        self.join()
+        return time.monotonic() - self.since
+
+
+def test_a_worker_that_nobody_starts_again_is_done_without(tmp_path):
+    with deployed(tmp_path, workers=2) as dask:
+        config = ClusterConfig(scheduler=dask.address, deadline=DEADLINE, lost_workers=1)
+        with started(config, "cpu") as cluster:
+            lost = Meanwhile(tmp_path, lambda found: (psutil.Process(found[0]).kill(), (tmp_path / "go").touch()))
+            found = cluster.run_ranks(pieces.linger, [tmp_path] * RANKS, "cpu")
+            assert lost.seconds() < DEADLINE + MARGIN
+    assert len(set(found)) == 1
+
+
+def test_a_worker_that_hangs_is_given_up(tmp_path):
+    config = ClusterConfig(scheduler="local", workers=2, deadline=DEADLINE, lost_workers=2)
+    stopped: list[int] = []
+    with started(config, "cpu") as cluster:
+        lost = Meanwhile(tmp_path, lambda found: (psutil.Process(found[0]).suspend(), stopped.append(found[0])))
+        threading.Thread(
+            target=lambda: (lost.join(), (tmp_path / "begun-0").unlink(), begun(tmp_path), (tmp_path / "go").touch())
+        ).start()
+        found = cluster.run_ranks(pieces.linger, [tmp_path] * RANKS, "cpu")
+        assert lost.seconds() < 2 * DEADLINE + MARGIN
+    assert stopped[0] not in found
+
+
+def test_a_scheduler_that_hangs_is_one_error_in_time(tmp_path):
+    with deployed(tmp_path, workers=2) as dask:
+        config = ClusterConfig(scheduler=dask.address, deadline=DEADLINE)
+        lost = Meanwhile(tmp_path, lambda _: dask.scheduler.send_signal(signal.SIGSTOP))
+        with pytest.raises(ClusterLost, match="scheduler"), started(config, "cpu") as cluster:
+            cluster.run_ranks(pieces.linger, [tmp_path] * RANKS, "cpu")
+        assert lost.seconds() < DEADLINE + MARGIN
