@@ -16,6 +16,7 @@ import numpy as np
 
 from kernels.cuda import load
 from kernels.graph import Array, Csr, Graph
+from kernels.layout.radix_sort import KEY, sort
 
 TILE_BITS = 15  # as in tiles.cu
 _CHUNK = 2048  # arcs, as in tiles.cu
@@ -130,7 +131,9 @@ class _Band:
         self._num_arcs = int(offsets[-1] - offsets[0])
         self._keys = cupy.empty(self._num_arcs, np.int64)
         self._run("make_keys", self._num_rows * 32, offsets, into.indices, np.int64(self._num_rows), self._row_bits, self._keys)
-        self._keys.sort()
+        # Rows come in their order, and keep it
+        first_bit, tile_bits = int(self._row_bits) + TILE_BITS, (num_tiles - 1).bit_length()
+        self._keys = sort(self._keys.view(KEY), None, first_bit, first_bit + tile_bits)[0].view(np.int64)
         firsts = cupy.arange(num_tiles + 1) << (int(self._row_bits) + TILE_BITS)
         self._starts = cupy.searchsorted(self._keys, firsts).astype(np.int64)
         self._ends = cupy.empty(self._num_arcs, np.uint8)
@@ -156,7 +159,8 @@ class _Band:
 
     def deal(self, out_offsets: Array) -> tuple[Array, Array, Array]:
         """Return the items, the rows of the slots and the slices, counted from the band's."""
-        self._items.sort()
+        # A row's partials are numbered in their order
+        self._items = sort(self._items.view(KEY), None, 32, 32 + int(self._row_bits))[0].view(np.int64)
         counts = cupy.diff(cupy.searchsorted(self._items, cupy.arange(self._num_rows + 1) << 32))
         rows = cupy.flatnonzero((counts > 0) | (cupy.diff(out_offsets[self._first : self._first + self._num_rows + 1]) > 0))
         rows = rows[cupy.argsort((rows >> _WINDOW_BITS) << 32 | (0xFFFFFFFF - counts[rows]))]
