@@ -21,10 +21,11 @@ from pipeline.backend import Backend, Clock
 from pipeline.cluster import HERE, Cluster, Place, map_in_order
 from pipeline.config import ReachabilityConfig, StageName
 from pipeline.errors import BadInput
+from pipeline.indexing import build_index
 from pipeline.manifest import Folder, make
 from pipeline.shard_stages import Written, write_over_ranks
 from pipeline.sources import default_source, require_sources
-from pipeline.stored_index import build_index, open_index
+from pipeline.stored_index import open_index
 
 
 @dataclass(frozen=True)
@@ -69,12 +70,12 @@ class Stage:
     @property
     def has_sources(self) -> bool:
         """Whether there is an answer for each source, and not one alone."""
-        return self.form is PATHS
+        return self.form == PATHS
 
     @property
     def has_index(self) -> bool:
         """Whether its answer is a stored index, of which its table shows a part."""
-        return self.form is LABELS
+        return self.form == LABELS
 
 
 BY_NAME: dict[StageName, Stage] = {
@@ -117,7 +118,7 @@ def run_stage(
     -------
     Folder
         Facts: `rows`, `seconds` (in the kernel, summed over sources), `backend`, `weight`, `sources` ascending or those of
-        `pipeline.stored_index.build_index`, and over ranks `shards` and `supersteps` (summed over sources).
+        `pipeline.indexing.build_index`, and over ranks `shards` and `supersteps` (summed over sources).
 
     Raises
     ------
@@ -132,7 +133,7 @@ def run_stage(
     """
     described = BY_NAME[stage]
     if described.has_index:
-        return _run_indexed(graph, stage, build_index(graph, reachability or ReachabilityConfig(), work, backend), work)
+        return _run_indexed(graph, stage, build_index(graph, reachability or ReachabilityConfig(), work, backend, cluster), work)
     asked: dict[str, Any] = {"sources": sorted(sources)} if described.has_sources else {}
     over_shards = described.over_shards(graph, cluster)
     if not described.exact:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,6 +29,23 @@ def load_array(path: Path, dtype: np.dtype[Any], *shape: int) -> Array:
     if array.dtype != dtype or array.shape != shape:
         raise Damaged(f"{path}: {array.dtype} {array.shape}, the manifest says {dtype} {shape}")
     return np.asarray(array)
+
+
+def create_array(path: Path, dtype: np.dtype[Any], *shape: int) -> None:
+    """Create an array of zeros as `save_array` would write it, for `write_slice` to fill."""
+    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        file.truncate(file.tell() + dtype.itemsize * math.prod(shape))
+
+
+def write_slice(path: Path, first: int, values: Array) -> None:
+    """Write consecutive entries, the last index running fastest, from the entry `first` on. Processes may write side by side."""
+    with path.open("r+b") as file:
+        np.lib.format.read_magic(file)
+        np.lib.format.read_array_header_1_0(file)
+        file.seek(first * values.itemsize, os.SEEK_CUR)
+        file.write(np.ascontiguousarray(values).tobytes())
 
 
 class InPieces:

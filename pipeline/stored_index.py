@@ -13,16 +13,14 @@ from typing import Any
 import numpy as np
 
 from kernels.answers import Condensation, Labels, ReachabilityIndex
-from kernels.cuda import to_host
-from kernels.graph import ID, OFFSET, Array, Csr, Graph, index_dtype
-from kernels.reachability import NUM_SUPPORTS, memory, reachability
+from kernels.graph import ID, OFFSET, Array, Csr, index_dtype
+from kernels.reachability import NUM_SUPPORTS, memory
 from pipeline import manifest
-from pipeline.backend import Backend, Clock, bring, open_on
-from pipeline.config import ReachabilityConfig
+from pipeline.backend import Backend, bring
 from pipeline.errors import BadConfig, Damaged
 from pipeline.manifest import Folder
 from pipeline.room import require_room
-from pipeline.stored_arrays import load_array, save_array
+from pipeline.stored_arrays import load_array
 
 STEP = "reachability_index"
 CSRS = ("children", "parents")
@@ -41,48 +39,6 @@ class StoredIndex:
     def num_vertices(self) -> int:
         """Number of vertices, isolated ones included."""
         return len(self.ids)
-
-
-def build_index(graph: Folder, asked: ReachabilityConfig, work: Path, backend: Backend = "cpu") -> Folder:
-    """Build the index of a stored graph into `work / "reachability_index"`: the same bytes on either backend.
-
-    Returns
-    -------
-    Folder
-        Read by `open_index`. Facts: `vertices`, `components`, `arcs` between components, `levels`, `dimensions`, `seed`,
-        `method`, `compared_paths` (as `kernels.answers.Labels`), `seconds` (in the kernel), `bytes_needed` (the bound that was
-        held against the free memory), `backend`.
-
-    Raises
-    ------
-    TooLarge
-        The bound on the memory that the build takes is larger than what is free.
-    """
-
-    def write(folder: Path) -> dict[str, Any]:
-        vertices, arcs = graph.facts["vertices"], graph.facts["arcs"]
-        needed = memory(vertices, arcs, asked.dimensions, asked.method, gpu=backend == "gpu").build
-        opened = open_on(graph, backend)
-        what = f"reachability: the index of {vertices:,} vertices and {arcs:,} arcs in {asked.dimensions:,} dimensions"
-        require_room(what, needed, backend)
-        clock = Clock(backend)
-        index = clock.timed(reachability)(opened, asked.dimensions, asked.seed, asked.method)
-        for name, array in _arrays(opened, index):
-            save_array(folder / f"{name}.npy", to_host(array))
-        labels, nodes = index.labels, index.condensation
-        return {
-            "vertices": opened.num_vertices,
-            "components": nodes.num_nodes,
-            "arcs": len(nodes.children.indices),
-            "levels": int(labels.level.max()) + 1 if nodes.num_nodes else 0,
-            **asked.model_dump(),
-            "compared_paths": list(labels.compared_paths),
-            "seconds": round(clock.seconds, 6),
-            "bytes_needed": needed,
-            "backend": backend,
-        }
-
-    return manifest.make(work / STEP, STEP, {"graph": graph.digest}, asked.model_dump(), write)
 
 
 def open_index(folder: Folder, backend: Backend = "cpu") -> StoredIndex:
@@ -169,10 +125,8 @@ def _index_of_run(run: Folder) -> Folder:
     return manifest.read(path)
 
 
-def _arrays(graph: Graph, index: ReachabilityIndex) -> Iterator[tuple[str, Array]]:
-    """Every array of the folder, by name."""
-    yield "ids", graph.ids
-    yield "rows_by_id", graph.rows_by_id
+def arrays_of(index: ReachabilityIndex) -> Iterator[tuple[str, Array]]:
+    """Every array of the folder that is the index's own, by its file's name without the ending."""
     yield "node", index.condensation.node
     yield "names", index.condensation.names
     for name in CSRS:

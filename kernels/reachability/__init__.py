@@ -45,6 +45,7 @@ Hanauer, Schulz, Trummer: O'Reach: Even Faster Reachability in Large Graphs. SEA
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kernels.answers import Condensation, Labels, ReachabilityIndex, Reached
@@ -91,7 +92,9 @@ def condense(graph: Graph) -> Condensation:
     return condense_rows(graph)
 
 
-def label(condensation: Condensation, dimensions: int = 3, seed: int = 0, method: str | None = None) -> Labels:
+def label(
+    condensation: Condensation, dimensions: int = 3, seed: int = 0, method: str | None = None, only: Sequence[int] | None = None
+) -> Labels:
     """Label the nodes of a condensation.
 
     Parameters
@@ -102,6 +105,8 @@ def label(condensation: Condensation, dimensions: int = 3, seed: int = 0, method
         From 0 to 2^64 - 1: the labels of every dimension but 0 depend on it.
     method : {"tree", "dfs"}, or None
         "tree" unless given.
+    only : sequence of int, or None
+        On the CPU: label these of the dimensions alone, for whoever puts the parts together. None labels all.
 
     Raises
     ------
@@ -118,10 +123,12 @@ def label(condensation: Condensation, dimensions: int = 3, seed: int = 0, method
     if is_cupy(condensation.children):
         from kernels.reachability import cuda
 
+        if only is not None:
+            raise ValueError("label: on a GPU all dimensions are labelled together")
         return cuda.label(condensation, dimensions, seed, method)
     from kernels.reachability.labels import label as label_nodes
 
-    return label_nodes(condensation, dimensions, seed, method)
+    return label_nodes(condensation, range(dimensions) if only is None else only, seed, method)
 
 
 def reach(index: ReachabilityIndex, src: Array, dst: Array, search: str | None = None) -> Reached:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,8 +36,8 @@ class Dimension(NamedTuple):
     compared_paths: bool
 
 
-def label(condensation: Condensation, dimensions: int, seed: int, method: str) -> Labels:
-    """Answer `kernels.reachability.label` on NumPy arrays."""
+def label(condensation: Condensation, dimensions: Sequence[int], seed: int, method: str) -> Labels:
+    """Answer `kernels.reachability.label` on NumPy arrays, for some dimensions."""
     level, height, order = sort_by_level(condensation)
     children, parents = _rows(condensation.children), _rows(condensation.parents)
     ways = Acyclic(children, parents, level, order), Acyclic(parents, children, height, order[::-1].copy())
@@ -46,7 +46,7 @@ def label(condensation: Condensation, dimensions: int, seed: int, method: str) -
         "dfs": lambda i: _by_dfs(ways[0], _salt(seed, i)),
     }
     work = len(order) + len(children.indices)
-    labelled = over_items(range(dimensions), label_one[method], parallel=work > WORTH_A_THREAD)
+    labelled = over_items(dimensions, label_one[method], parallel=work > WORTH_A_THREAD)
     chosen = supports.choose(condensation, level)
     return Labels(
         method,

@@ -16,12 +16,12 @@ from pipeline.cluster import HERE, started
 from pipeline.cluster_config import ClusterConfig
 from pipeline.config import GraphConfig, LayoutConfig, ReachabilityConfig, RunConfig
 from pipeline.errors import BadConfig, BadInput
+from pipeline.indexing import build_index
 from pipeline.ingest import ingest
 from pipeline.layout import lay_out
 from pipeline.manifest import Folder, check
 from pipeline.reach import reach, reach_into
 from pipeline.run import run
-from pipeline.stored_index import build_index
 from tests.cluster import pieces
 from tests.cluster.killer import Killer
 from tests.cluster.processes import local_workers

@@ -19,6 +19,7 @@ import pytest
 from pipeline import tables
 from pipeline.config import STAGES, GraphConfig, LayoutConfig, QueriesConfig, ReachabilityConfig, RunConfig, run_config
 from pipeline.errors import BadConfig, BadInput, Damaged, ProofFailed, TooLarge
+from pipeline.indexing import build_index
 from pipeline.ingest import ingest
 from pipeline.layout import lay_out
 from pipeline.manifest import check, make, read
@@ -27,7 +28,7 @@ from pipeline.publish import publish
 from pipeline.reach import reach, reach_into
 from pipeline.run import run
 from pipeline.stages import _run_indexed, run_stage
-from pipeline.stored_index import build_index, find_index
+from pipeline.stored_index import find_index
 from pipeline.verify import prove
 from tests.oracles import paths
 

@@ -23,11 +23,11 @@ from pipeline.answer_tables import rows_of
 from pipeline.backend import choose, gpu, open_on
 from pipeline.config import STAGES, GraphConfig, LayoutConfig, ReachabilityConfig, RunConfig
 from pipeline.errors import BadInput, BadSource, ProofFailed, TooLarge
+from pipeline.indexing import build_index
 from pipeline.ingest import ingest
 from pipeline.layout import lay_out
 from pipeline.manifest import Folder, make
 from pipeline.stages import BY_NAME, run_stage
-from pipeline.stored_index import build_index
 from pipeline.verify import prove
 from tests.gpu.inputs import poison, random_edges
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList
