@@ -1,0 +1,200 @@
+"""The step that builds a reachability index: in this process, a dimension at a time on workers, or over the ranks of one graph.
+
+All three write the same bytes. Each worker condenses the graph for itself, once: to store that and read it back takes longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+
+from kernels.answers import Condensation, Labels, ReachabilityIndex
+from kernels.cuda import to_host
+from kernels.graph import OFFSET, Array, Csr, Graph
+from kernels.reachability import condense, label, memory
+from kernels.sharded.communicator import Communicator
+from kernels.sharded.reachability import IndexPart
+from kernels.sharded.reachability import reachability as reachability_over_shards
+from kernels.sharded.shard import Shard
+from pipeline.backend import Backend, Clock
+from pipeline.cluster import HERE, Cluster, Here, Place
+from pipeline.config import ReachabilityConfig
+from pipeline.manifest import Folder, make
+from pipeline.room import require_room
+from pipeline.stored_arrays import create_array, save_array, write_slice
+from pipeline.stored_graph import rows_by_id_in_pieces
+from pipeline.stored_index import NUMBERS, STEP, arrays_of
+from pipeline.stored_shards import placed
+
+
+def build_index(
+    graph: Folder, asked: ReachabilityConfig, work: Path, backend: Backend = "cpu", cluster: Cluster = HERE
+) -> Folder:
+    """Build the index of a stored graph into `work / "reachability_index"`.
+
+    Parameters
+    ----------
+    graph : Folder
+        The stored graph.
+    asked : ReachabilityConfig
+    backend : {"cpu", "gpu"}
+        Where it is built. The bytes are the same.
+    cluster : Cluster
+        On whose workers. With CPUs each dimension is a piece of work; where a graph lies over ranks, they build the index
+        together by method "tree". GPUs and method "dfs" over ranks leave it to one worker. The bytes are the same.
+
+    Returns
+    -------
+    Folder
+        Read by `open_index`. Facts: `vertices`, `components`, `arcs` between components, `levels`, `dimensions`, `seed`,
+        `method`, `compared_paths` (as `kernels.answers.Labels`), `seconds` (in the kernel, summed over pieces), `bytes_needed`
+        (the bound that was held against the free memory; null over ranks), `backend`, and over ranks `shards` and `supersteps`.
+
+    Raises
+    ------
+    TooLarge
+        The bound on the memory that the build takes is larger than what is free.
+    ClusterLost
+        As `cluster.map`.
+    """
+    over_ranks = cluster.shards > 0 and backend == "cpu" and asked.method == "tree" and graph.facts["vertices"] > 0
+
+    def write(folder: Path) -> dict[str, Any]:
+        with TemporaryDirectory(prefix=f".{STEP}-files-", dir=work, ignore_cleanup_errors=True) as attempts:
+            if over_ranks:
+                build = partial(_build_together, graph, asked, Path(attempts))
+                parts = cluster.run_ranks(build, range(cluster.shards), backend)[:1]
+            else:
+                alone = isinstance(cluster, Here) or backend == "gpu"
+                pieces = [[*range(asked.dimensions)]] if alone else [[number] for number in range(asked.dimensions)]
+                parts = [*cluster.map(partial(_build, graph, asked, Path(attempts)), graph, backend, pieces, one_at_a_time=True)]
+            _put_together([part.path for part in parts], folder)
+        compared = [compared for part in parts for compared in part.compared_paths]
+        seconds = round(sum(part.seconds for part in parts), 6)
+        return {**parts[0].facts, **asked.model_dump(), "compared_paths": compared, "seconds": seconds, "backend": backend}
+
+    work.mkdir(parents=True, exist_ok=True)
+    return make(work / STEP, STEP, {"graph": graph.digest}, asked.model_dump(), write)
+
+
+@dataclass(frozen=True)
+class _Built:
+    """A folder of arrays: of all of an index, or of all but some dimensions."""
+
+    path: Path
+    facts: dict[str, Any]
+    compared_paths: Sequence[bool]
+    seconds: float
+
+
+def _build(graph: Folder, asked: ReachabilityConfig, attempts: Path, place: Place, dimensions: list[int]) -> _Built:
+    """Label some dimensions, and write them, the first ones with all else, to a folder that no other attempt has."""
+    vertices, arcs = graph.facts["vertices"], graph.facts["arcs"]
+    needed = memory(vertices, arcs, len(dimensions), asked.method, gpu=place.backend == "gpu").build
+    what = f"reachability: the index of {vertices:,} vertices and {arcs:,} arcs in {len(dimensions):,} dimensions"
+    require_room(what, needed, place.backend)
+    clock = Clock(place.backend)
+    some = None if len(dimensions) == asked.dimensions else dimensions
+    nodes = clock.timed(_condensed if some else condense)(place.graph)
+    labels: Labels = clock.timed(label)(nodes, asked.dimensions, asked.seed, asked.method, some)
+    path = attempts / uuid4().hex
+    path.mkdir()
+    arrays = {"ids": place.graph.ids, "rows_by_id": place.graph.rows_by_id, **dict(arrays_of(ReachabilityIndex(nodes, labels)))}
+    for name, array in arrays.items():
+        if dimensions[0] == 0 or name in NUMBERS:
+            save_array(path / f"{name}.npy", to_host(array))
+    facts = {
+        "vertices": vertices,
+        "components": nodes.num_nodes,
+        "arcs": len(nodes.children.indices),
+        "levels": int(labels.level.max()) + 1 if nodes.num_nodes else 0,
+        "bytes_needed": needed,
+    }
+    return _Built(path, facts, labels.compared_paths, clock.seconds)
+
+
+def _condensed(graph: Graph) -> Condensation:
+    """The condensation, which a graph that was placed keeps for the next dimension."""
+    found: Condensation | None = vars(graph).get("_condensation")
+    if found is None:
+        found = vars(graph)["_condensation"] = condense(graph)
+    return found
+
+
+def _put_together(parts: Sequence[Path], folder: Path) -> None:
+    """Move the arrays of the first part; where others have dimensions of their own, put these below one another."""
+    for path in sorted(parts[0].iterdir()):
+        if len(parts) == 1 or path.stem not in NUMBERS:
+            path.rename(folder / path.name)
+            continue
+        rows = [np.load(part / path.name, mmap_mode="r")[0] for part in parts]
+        create_array(folder / path.name, rows[0].dtype, len(rows), len(rows[0]))
+        for dimension, row in enumerate(rows):
+            write_slice(folder / path.name, dimension * len(row), row)
+
+
+def _build_together(graph: Folder, asked: ReachabilityConfig, attempts: Path, ranks: Communicator, _: int) -> _Built:
+    """Build one rank's part, and write it into files that all ranks share; every attempt has a folder of its own."""
+    shard = placed(graph, ranks, "cpu")
+    clock = Clock("cpu")
+    found = clock.timed(reachability_over_shards)(shard, ranks, asked.dimensions, asked.seed, asked.method)
+    part: IndexPart = found.answer
+    path = attempts / bytes(ranks.gather(np.frombuffer(uuid4().bytes, np.uint8))[0]).hex()
+    slices = [*_slices(graph, shard, part, ranks)]
+    if ranks.rank == 0:
+        path.mkdir()
+        for own in slices:
+            create_array(path / f"{own.name}.npy", own.values.dtype, *own.values.shape[:-1], own.length)
+    labels, children = part.index.labels, part.index.condensation.children
+    counts = np.array([len(part.nodes), len(children.indices)], OFFSET)
+    components, arcs = ranks.total(counts).tolist()  # from here on, the files are there
+    for own in slices:
+        for row, values in enumerate(np.atleast_2d(own.values)):
+            write_slice(path / f"{own.name}.npy", row * own.length + own.first, values)
+    levels = int(ranks.most(np.array([labels.level.max(initial=-1) + 1]))[0])  # from here on, they are whole
+    facts = {
+        "vertices": shard.num_vertices, "components": components, "arcs": arcs, "levels": levels, "bytes_needed": None,
+        "shards": ranks.size, "supersteps": found.supersteps,
+    }  # fmt: skip
+    return _Built(path, facts, labels.compared_paths, clock.seconds)
+
+
+class _Slice(NamedTuple):
+    """A rank's part of an array: its last axis has `length` entries in all, of which the part has those from `first` on."""
+
+    name: str
+    values: Array
+    first: int
+    length: int
+
+
+def _slices(graph: Folder, shard: Shard, part: IndexPart, ranks: Communicator) -> Iterator[_Slice]:
+    """The rank's part of every array of the index. A collective."""
+    vertices, is_last = shard.num_vertices, ranks.rank == ranks.size - 1
+    components = int(ranks.total(np.array([len(part.nodes)], OFFSET))[0])
+    begin, end = (vertices * number // ranks.size for number in (ranks.rank, ranks.rank + 1))
+    yield _Slice("ids", shard.ids, shard.rows.start, vertices)
+    yield _Slice("rows_by_id", rows_by_id_in_pieces(graph)[begin:end], begin, vertices)
+    for name, values in arrays_of(part.index):
+        direction, _, of = name.partition("-")
+        if of:
+            csr: Csr = getattr(part.index.condensation, direction)
+            arcs = np.concatenate(ranks.gather(csr.offsets[-1:]))
+            first = int(arcs[: ranks.rank].sum())
+            if of == "indices":
+                yield _Slice(name, values, first, int(arcs.sum()))
+            else:
+                yield _Slice(name, first + (values if is_last else values[:-1]), part.nodes.start, components + 1)
+        elif name == "node":
+            yield _Slice(name, values, shard.rows.start, vertices)
+        elif name == "supports":
+            yield _Slice(name, values if ranks.rank == 0 else values[:0], 0, len(values))
+        else:
+            yield _Slice(name, values, part.nodes.start, components)

@@ -1,0 +1,98 @@
+"""The reachability index built on workers, a dimension at a time or a part of the graph each: the bytes of one process."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.cluster import Here, started
+from pipeline.cluster_config import ClusterConfig
+from pipeline.config import GraphConfig, LayoutConfig, ReachabilityConfig
+from pipeline.indexing import build_index
+from pipeline.ingest import ingest
+from pipeline.layout import lay_out
+from pipeline.manifest import Folder, check
+from pipeline.stages import run_stage
+from pipeline.stored_index import NUMBERS
+from pipeline.verify import prove
+
+TIMES = {"seconds", "bytes_needed", "shards", "supersteps"}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with started(ClusterConfig(scheduler="local", workers=2, shards=3), "cpu") as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory) -> Folder:
+    """Cycles, and layers that they lead to; some vertices alone."""
+    work = tmp_path_factory.mktemp("graph")
+    random = np.random.default_rng(7)
+    src, dst = random.integers(0, 4000, (2, 5000))
+    layers = np.repeat(np.arange(4000, 7600), 2)
+    src, dst = np.append(src, layers), np.append(dst, (layers // 400 + 1) * 400 + random.integers(0, 400, len(layers)))
+    pq.write_table(pa.table({"src": src * 5, "dst": dst * 5}), work / "arcs.parquet")
+    edges = ingest(GraphConfig(source=str(work / "arcs.parquet"), directed=True), work)
+    return lay_out(edges, LayoutConfig(), work)
+
+
+def same(found: Folder, expected: Folder) -> None:
+    assert found.manifest.files == expected.manifest.files
+    check(found)
+    facts = [{name: fact for name, fact in folder.facts.items() if name not in TIMES} for folder in (found, expected)]
+    assert facts[0] == facts[1]
+
+
+@pytest.mark.parametrize("method", ["tree", "dfs"])
+@pytest.mark.parametrize("dimensions", [1, 3, 4])
+def test_dimensions_on_workers(method, dimensions, graph, cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "shards", 0)
+    asked = ReachabilityConfig(dimensions=dimensions, seed=5, method=method)
+    found = build_index(graph, asked, tmp_path / "there", cluster=cluster)
+    same(found, build_index(graph, asked, tmp_path / "here"))
+    assert [path.name for path in (tmp_path / "there").iterdir()] == ["reachability_index"]
+    assert (np.load(found.path / "low.npy").shape[0], len(found.facts["compared_paths"])) == (dimensions, dimensions)
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3, 7])
+def test_over_ranks_of_this_process(shards, graph, tmp_path):
+    asked = ReachabilityConfig(dimensions=3, seed=5)
+    found = build_index(graph, asked, tmp_path / "there", cluster=Here(shards))
+    same(found, build_index(graph, asked, tmp_path / "here"))
+    assert (found.facts["shards"], found.facts["bytes_needed"]) == (shards, None)
+
+
+def test_over_ranks_of_workers_to_the_proof(graph, cluster, tmp_path):
+    for name in ("there", "here"):
+        (tmp_path / name).mkdir()
+    found = run_stage(graph, "reachability", (), tmp_path / "there", cluster=cluster)
+    expected = run_stage(graph, "reachability", (), tmp_path / "here")
+    assert found.manifest.files == expected.manifest.files and found.facts["shards"] == 3
+    assert prove(graph, found, True, tmp_path / "there", cluster=cluster).facts["holds"]
+
+
+def test_what_ranks_have_no_kernel_for_is_one_workers(graph, cluster, tmp_path):
+    asked = ReachabilityConfig(method="dfs")
+    found = build_index(graph, asked, tmp_path / "there", cluster=cluster)
+    assert "shards" not in found.facts
+    same(found, build_index(graph, asked, tmp_path / "here"))
+
+
+def test_a_graph_without_arcs_and_one_without_vertices(tmp_path):
+    for name, table in (("none", []), ("loops", [3, 5])):
+        pq.write_table(pa.table({"src": pa.array(table, pa.int64()), "dst": pa.array(table, pa.int64())}), tmp_path / name)
+        work = tmp_path / f"{name}-work"
+        work.mkdir()
+        config = GraphConfig(source=str(tmp_path / name), format="parquet", directed=True)
+        stored = lay_out(ingest(config, work), LayoutConfig(), work)
+        expected = build_index(stored, ReachabilityConfig(), work / "here")
+        same(build_index(stored, ReachabilityConfig(), work / "there", cluster=Here(3)), expected)
+
+
+def test_only_numbers_have_a_row_for_each_dimension(graph, tmp_path):
+    folder = build_index(graph, ReachabilityConfig(dimensions=2), tmp_path).path
+    assert {path.stem for path in folder.glob("*.npy") if np.load(path, mmap_mode="r").ndim == 2} == set(NUMBERS)
