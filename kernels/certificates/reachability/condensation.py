@@ -32,21 +32,23 @@ def check_condensation(graph: Graph, condensation: Condensation) -> tuple[Rows, 
     astray[1:] |= graph.ids[names[1:]] <= graph.ids[names[:-1]]
     if astray.any():
         raise Broken(reasons.misnumbered(graph, condensation, int(astray.argmax())))
-    children = _require_csr("children", condensation.children, num_nodes, num_vertices)
-    parents = _require_csr("parents", condensation.parents, num_nodes, num_vertices)
+    index = index_dtype(num_vertices)
+    children = require_csr("children", condensation.children, num_nodes, num_nodes, index)
+    parents = require_csr("parents", condensation.parents, num_nodes, num_nodes, index)
     _check_arcs(graph, condensation, node, children)
     if (parent := _first_not_transposed(*children, *parents, parents[0][:-1].copy())) >= 0:
         raise Broken(f"{reasons.node_of(graph, condensation, parent)}: its children are not those whose parent it is")
     return children, parents
 
 
-def _require_csr(name: str, csr: Any, num_nodes: int, num_vertices: int) -> Rows:
+def require_csr(name: str, csr: Any, num_rows: int, num_nodes: int, index: np.dtype[Any]) -> Rows:
+    """Frozen offsets and indices of rows of nodes, or Broken."""
     if not isinstance(csr, Csr) or csr.weights is not None:
         raise Broken(f"{name} are no rows without weights")
-    offsets = require_array(f"{name}.offsets", csr.offsets, num_nodes + 1, OFFSET)
+    offsets = require_array(f"{name}.offsets", csr.offsets, num_rows + 1, OFFSET)
     if offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
         raise Broken(f"{name}.offsets descend, or do not start at 0")
-    indices = require_array(f"{name}.indices", csr.indices, int(offsets[-1]), index_dtype(num_vertices))
+    indices = require_array(f"{name}.indices", csr.indices, int(offsets[-1]), index)
     if len(indices) and not (indices.min() >= 0 and indices.max() < num_nodes):
         raise Broken(f"{name}.indices leave 0..{num_nodes - 1}")
     return offsets, indices

@@ -35,7 +35,7 @@ class Subject(NamedTuple):
 def check(graph: Graph, index: ReachabilityIndex) -> None:
     """Raise Broken at the first rule of a reachability index that is broken."""
     children, parents = check_condensation(graph, index.condensation)
-    labels = _require_form(index.labels, len(parents[0]) - 1, parents[1].dtype)
+    labels = require_form_of_labels(index.labels, len(parents[0]) - 1, parents[1].dtype)
     subject = Subject(graph, index.condensation, children, parents, labels)
     subject.require("level", labels.level, passes.first_off_level(*parents, labels.level))
     subject.require("height", labels.height, passes.first_off_level(*children, labels.height))
@@ -44,7 +44,7 @@ def check(graph: Graph, index: ReachabilityIndex) -> None:
     over_items(range(labels.dimensions), lambda i: _check_dimension(subject, i), parallel=work > WORTH_A_THREAD)
 
 
-def _require_form(labels: Any, num_nodes: int, index: np.dtype[Any]) -> Labels:
+def require_form_of_labels(labels: Any, num_nodes: int, index: np.dtype[Any]) -> Labels:
     """The labels with frozen arrays of the right types and shapes, or Broken."""
     if not isinstance(labels, Labels) or not isinstance(labels.method, str) or labels.method not in METHODS:
         raise Broken(f"labels are of no method, {', '.join(METHODS)}")

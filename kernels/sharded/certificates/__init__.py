@@ -9,5 +9,14 @@ from kernels.sharded.certificates.components import certify_scc, certify_wcc
 from kernels.sharded.certificates.forest import certify_forest
 from kernels.sharded.certificates.pagerank import certify_pagerank
 from kernels.sharded.certificates.paths import certify_bfs, certify_sssp
+from kernels.sharded.certificates.reachability import certify_reachability
 
-__all__ = ["certify_bfs", "certify_forest", "certify_pagerank", "certify_scc", "certify_sssp", "certify_wcc"]
+__all__ = [
+    "certify_bfs",
+    "certify_forest",
+    "certify_pagerank",
+    "certify_reachability",
+    "certify_scc",
+    "certify_sssp",
+    "certify_wcc",
+]

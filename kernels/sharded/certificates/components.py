@@ -39,7 +39,7 @@ def certify_wcc(shard: Shard, communicator: Communicator, answer: Components) ->
 
 def certify_scc(shard: Shard, communicator: Communicator, answer: Components) -> Certificate:
     """Prove that the labels are the strong components. As `certify_wcc`."""
-    return verdict(SCC_RULES, _check_strong, shard, communicator, answer)
+    return verdict(SCC_RULES, check_strong, shard, communicator, answer)
 
 
 def _check_weak(shard: Shard, communicator: Communicator, answer: Components) -> None:
@@ -58,7 +58,8 @@ def _check_weak(shard: Shard, communicator: Communicator, answer: Components) ->
         raise Broken(reasons.apart(whole, whole.spread(own), row))
 
 
-def _check_strong(shard: Shard, communicator: Communicator, answer: Components) -> None:
+def check_strong(shard: Shard, communicator: Communicator, answer: Components) -> None:
+    """Raise Broken, on all ranks, at the first rule of strong components that is broken. A collective."""
     whole = Whole(shard, communicator)
     own = whole.form_of_labels(answer.labels)
     halo = Halo(shard, communicator)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -59,6 +60,12 @@ class Directory:
         """
         here, *told = exchange_columns(self.communicator, *(self._cut(numbers, column) for column in (numbers, *columns)))
         return [here - self.start, *told]
+
+    def query(self, numbers: Array, column: Array, answer: Callable[[Array, Array], Array]) -> Array:
+        """Let the owners answer for each number, of ascending ones, with its entry of `column`: `answer(places, entries)`."""
+        here, entries = (self.communicator.exchange(self._cut(numbers, of)) for of in (numbers, column))
+        answers = [answer(part - self.start, of) for part, of in zip(here, entries, strict=True)]
+        return np.concatenate(self.communicator.exchange(answers))
 
     def distinct(self, numbers: Array) -> tuple[Array, Array]:
         """The numbers, each once, own ones first; and the place of each of `numbers` among them. No collective."""
