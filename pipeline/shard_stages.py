@@ -160,7 +160,7 @@ def _prove(task: _Task, answer: Folder, ranks: Communicator, _: int) -> tuple[st
         groups = partial(_groups, answer, files, number, of_each, ranks)
         columns = _own_rows(vertices, groups()) if form.of_vertices else _own_edges(vertices, groups())
         found = form.answer(vertices, columns, task.sources[number] if task.sources else None)
-        if form is RANKS:
+        if form == RANKS:
             found = Ranks(found, 0, np.inf)  # a table does not say how they were found
         verdict = certify(shard, ranks, _brought(found, lambda array: np.asarray(array, like=shard.ghosts)))
         if not verdict.holds:

@@ -22,7 +22,7 @@ from pipeline.cluster_config import ClusterConfig
 from pipeline.config import STAGES
 from pipeline.errors import BadConfig, BadInput, ProofFailed
 from pipeline.manifest import code_version, make
-from pipeline.stages import run_stage
+from pipeline.stages import BY_NAME, run_stage
 from pipeline.verify import prove
 from tests.cluster import pieces
 from tests.cluster.processes import local_workers
@@ -52,6 +52,18 @@ def test_tables_and_proofs_are_the_same_with_and_without(stage, grid, small, clu
     assert [path.name for path in (tmp_path / "there").glob(".*")] == []
     proofs = [prove(graph, found, True, tmp_path, cluster=where).facts for where in (cluster, HERE)]
     assert proofs[0]["holds"] and proofs[0]["rules"] == proofs[1]["rules"]
+
+
+@pytest.mark.parametrize("stage", [name for name, stage in BY_NAME.items() if stage.shardable])
+def test_tables_and_proofs_over_shards_are_the_same(stage, small, cluster, tmp_path, monkeypatch):
+    expected = run_stage(small, stage, [1, 5], tmp_path)
+    (tmp_path / "shards").mkdir()
+    monkeypatch.setattr(cluster, "shards", 2)
+    found = run_stage(small, stage, [1, 5], tmp_path / "shards", cluster=cluster)
+    assert found.facts["shards"] == 2
+    if BY_NAME[stage].exact:
+        assert found.manifest.files == expected.manifest.files
+    assert prove(small, found, False, tmp_path, cluster=cluster).facts["holds"]
 
 
 def test_a_table_of_many_files_is_one_sorted_table(grid, cluster, tmp_path):

@@ -19,7 +19,7 @@ from pipeline.config import GraphConfig, LayoutConfig
 from pipeline.errors import BadConfig, BadInput, ClusterLost
 from pipeline.ingest import ingest
 from pipeline.layout import lay_out
-from pipeline.stages import run_stage
+from pipeline.stages import BY_NAME, run_stage
 from pipeline.stored_graph import open_graph
 from pipeline.verify import prove
 from tests.cluster import pieces
@@ -33,9 +33,16 @@ needs_two = pytest.mark.skipif(GPUS < 2, reason="needs two GPUs")
 
 @pytest.fixture(scope="module")
 def roads(tmp_path_factory):
-    work = tmp_path_factory.mktemp("roads")
-    edges = ingest(GraphConfig(source=str(DATA / "USA-road-d.NY.gr.gz"), directed=False), work)
-    return lay_out(edges, LayoutConfig(), work)
+    return stored("USA-road-d.NY.gr.gz", False, tmp_path_factory.mktemp("roads"))
+
+
+@pytest.fixture(scope="module")
+def votes(tmp_path_factory):
+    return stored("wiki-Vote.txt.gz", True, tmp_path_factory.mktemp("votes"))
+
+
+def stored(source, directed, work):
+    return lay_out(ingest(GraphConfig(source=str(DATA / source), directed=directed), work), LayoutConfig(), work)
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +106,19 @@ def test_more_workers_than_gpus_are_refused():
 
 def test_more_ranks_than_gpus_share_them(cluster):
     assert cluster.run_ranks(swap, ["go on"] * (GPUS + 1), "gpu") == [sum(range(GPUS + 1))] * (GPUS + 1)
+
+
+@pytest.mark.parametrize("more", [0, 1], ids=["a rank a GPU", "two ranks on one"])
+@pytest.mark.parametrize("stage", [name for name, stage in BY_NAME.items() if stage.shardable])
+def test_a_stage_over_shards_is_the_table_of_one_core(stage, more, roads, votes, cluster, tmp_path, monkeypatch):
+    graph = votes if stage in {"scc", "pagerank"} else roads
+    monkeypatch.setattr(cluster, "shards", GPUS + more)
+    found, expected = (
+        run_stage(graph, stage, [3, 1000], tmp_path / name, backend, cluster=where)
+        for name, backend, where in (("there", "gpu", cluster), ("here", "cpu", HERE))
+        for _ in [(tmp_path / name).mkdir()]
+    )
+    assert found.facts["shards"] == GPUS + more
+    if BY_NAME[stage].exact:
+        assert found.manifest.files == expected.manifest.files
+    assert prove(graph, found, False, tmp_path, "gpu", cluster).facts["holds"]
