@@ -35,7 +35,7 @@ class Row:
     proof : float
         Median time of the certificate over all ranks; None where the answer was compared instead.
     check : float
-        What two libraries have to agree on: sums of distances, components, weight of the forest, sum of squared ranks.
+        What two libraries have to agree on: sums of distances, components.
     note, failure : str
     gpu, driver, cuda, cupy, version, cpu_cores
         Where it was measured; `version` is the library's.
@@ -142,6 +142,6 @@ its certificate over the same ranks (`proof`). `supersteps`: how often all ranks
 * `ready from the edge list`: Parquet files to shards in device memory, each rank its own; `ready from stored shards`: the stored
   graph's files to the same. cuGraph's is from the same Parquet files to its distributed graph.
 * cuGraph: `cugraph.dask` on one Dask-CUDA worker a GPU, warm, the same sources; its first answer was compared with ours (sum of
-  distances, number of components, sum of squared ranks).
+  distances, number of components).
 * `sources`: independent searches spread over workers that have all of the graph; `ms` is the time of all of them.
 """
