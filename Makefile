@@ -9,18 +9,19 @@ GPU_PYTHON := $(BIN)/python
 GPU_READY := $(VENV)/gpu
 endif
 HAS_GPU = nvidia-smi -L >/dev/null 2>&1
+HAS_TWO_GPUS = [ "$$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')" -ge 2 ]
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # Prefect keeps its database here, not in the home folder.
 export PREFECT_HOME ?= $(CURDIR)/.prefect
 
-.PHONY: help demo test nightly cluster-test gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu lock clean
+.PHONY: help demo test nightly cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu lock clean
 
 help:
 	@echo "make demo    the flows over New York's roads and two social networks, then where to look"
 	@echo "make test    lint, types and every test"
 	@echo "make nightly    the tests that take long: workers killed a hundred times"
 	@echo "make lint    lint and types alone"
-	@echo "make cluster-test    stages and proofs on Dask workers, and what happens when they die"
+	@echo "make cluster-test    stages and proofs on Dask workers, and what happens when they die; with two GPUs on these, too"
 	@echo "make gpu-test    on a machine with a GPU: the CUDA kernels' tests, then compute-sanitizer"
 	@echo "make bench   our kernels beside others': on a GPU cuGraph, else SciPy, igraph and NetworKit; BENCH=--help"
 	@echo "make bench-reachability    the reachability index beside the thesis's tables; GRAPHS=DIR of the GRAIL authors' .gra.gz files"
@@ -43,7 +44,10 @@ lint: $(VENV)/dev
 
 cluster-test: $(VENV)/dev
 	$(BIN)/python -m pytest tests/cluster
-	@echo "cluster-test: the CPU's part; there is no part for several GPUs yet"
+	@if $(HAS_TWO_GPUS); then $(MAKE) --no-print-directory cluster-test-on-gpus; \
+	else echo "cluster-test: the CPU's part; the GPUs' part needs two, and nvidia-smi finds fewer"; fi
+cluster-test-on-gpus: $(GPU_READY)
+	$(GPU_PYTHON) -m pytest tests/gpu/test_nccl.py tests/gpu/test_cluster.py
 
 gpu-test:
 	@$(HAS_GPU) || { echo "gpu-test needs an NVIDIA GPU and its driver: nvidia-smi finds none" >&2; exit 1; }
