@@ -39,15 +39,15 @@ class Directory:
         -------
         list of arrays [E]
         """
-        mine = self._is_own(numbers)
+        mine, others = self._own_and_others(numbers)
         found = [np.empty(len(numbers), of.dtype, like=of) for of in values]
         for column, of in zip(found, values, strict=True):
             column[mine] = of[numbers[mine] - self.start]
-        wanted, place = np.unique(numbers[~mine], return_inverse=True)
+        wanted, place = np.unique(numbers[others], return_inverse=True)
         asked = [part - self.start for part in self.communicator.exchange(self._cut(wanted, wanted))]
         told = exchange_columns(self.communicator, *([of[part] for part in asked] for of in values))
         for column, of_others in zip(found, told, strict=True):
-            column[~mine] = of_others[place]
+            column[others] = of_others[place]
         return found
 
     def tell(self, numbers: Array, *columns: Array) -> list[Array]:
@@ -69,18 +69,19 @@ class Directory:
 
     def distinct(self, numbers: Array) -> tuple[Array, Array]:
         """The numbers, each once, own ones first; and the place of each of `numbers` among them. No collective."""
-        mine = self._is_own(numbers)
+        mine, others = self._own_and_others(numbers)
         flags = np.zeros(self.stop - self.start, np.bool_, like=numbers)
         flags[numbers[mine] - self.start] = True
         own = np.flatnonzero(flags) + self.start
-        others, place_of_others = np.unique(numbers[~mine], return_inverse=True)
+        named, place_of_others = np.unique(numbers[others], return_inverse=True)
         place = np.empty(len(numbers), OFFSET, like=numbers)
         place[mine] = (np.cumsum(flags) - 1)[numbers[mine] - self.start]
-        place[~mine] = len(own) + place_of_others
-        return np.concatenate([own, others]), place
+        place[others] = len(own) + place_of_others
+        return np.concatenate([own, named]), place
 
-    def _is_own(self, numbers: Array) -> Array:
-        return (numbers >= self.start) & (numbers < self.stop)
+    def _own_and_others(self, numbers: Array) -> tuple[Array, Array]:
+        own = (numbers >= self.start) & (numbers < self.stop)
+        return np.flatnonzero(own), np.flatnonzero(~own)
 
     def _cut(self, ascending: Array, column: Array) -> list[Array]:
         cuts = np.searchsorted(ascending, np.asarray(self.bounds.astype(ascending.dtype), like=ascending)).tolist()

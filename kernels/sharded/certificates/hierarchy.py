@@ -68,7 +68,7 @@ def build(whole: Whole, edges: Edges) -> tuple[Hierarchy, Array]:
         size, ends = len(nodes), (slice(len(nodes), len(nodes) + len(near)), slice(len(nodes) + len(near), None))
         for end in ends:
             needed[place[(low[end] == left.low) & (high[end] == left.high)]] = True
-        moves = low[:size] >= 0
+        moves = np.flatnonzero(low[:size] >= 0)
         parent = np.full_like(nodes, _NONE, OFFSET, shape=size)
         nodes, parent[moves] = rows.distinct(over[:size][moves])
         levels.append((parent, Keys(heavy[:size], low[:size], high[:size])))

@@ -105,8 +105,9 @@ class Whole:
     def form(self, name: str, array: Any, length: int, dtype: np.dtype[Any]) -> Array:
         """Frozen `array`, or Broken unless it is an array of this length and type on every rank."""
         kind = type(self.shard.ghosts) if is_cupy_array(self.shard.ghosts) else np.ndarray
-        whole = np.ascontiguousarray(self.together(lambda: require_form(name, array, length, dtype, kind)))
-        return whole if is_cupy_array(whole) else frozen(whole)
+        own = self.together(lambda: require_form(name, array, length, dtype, kind))
+        own = own if own.flags.c_contiguous else own.copy()
+        return own if is_cupy_array(own) else frozen(own)
 
     def form_of_rows(self, name: str, array: Any, length: int, lowest: int = 0) -> Array:
         """Frozen `array`, or Broken unless it holds rows of the graph, from `lowest` (0, or NO_ROW), on every rank."""
