@@ -64,7 +64,7 @@ class _Task:
 
     @property
     def num_answers(self) -> int:
-        return len(self.sources) if self.stage.has_sources else 1
+        return len(self.sources) or 1
 
 
 def write_over_ranks(

@@ -22,6 +22,7 @@ from tests.cluster.killer import Killer
 from tests.cluster.processes import local_workers
 from tests.flows.processes import ROOT
 
+SOURCES = [1, 2, 3_000]
 AT_ONCE = 3  # kills of a stage, and of its proof, at the most
 SHARDED = [stage for stage in STAGES if BY_NAME[stage].shardable]
 
@@ -59,13 +60,13 @@ def rome(tmp_path_factory) -> Folder:
 @pytest.mark.parametrize(("kills", "seed"), [(5, 1), pytest.param(50, 2, marks=[pytest.mark.nightly, pytest.mark.timeout(3600)])])
 def test_a_worker_may_die_at_any_superstep(kills, seed, rome, tmp_path):
     config = ClusterConfig(scheduler="local", workers=2, shards=3, lost_workers=AT_ONCE, deadline=30)
-    expected = {stage: run_stage(rome, stage, [1], tmp_path / "here", cluster=HERE) for stage in SHARDED}
+    expected = {stage: run_stage(rome, stage, SOURCES, tmp_path / "here", cluster=HERE) for stage in SHARDED}
     expected["pagerank"] = None  # over shards it is rounded otherwise
     with started(config, "cpu") as cluster:
         deadly = Deadly(cluster, tmp_path, seed)
         deadly.due = kills
         for number, stage in enumerate(cycle(SHARDED)):
-            found = run_stage(rome, stage, [1], tmp_path / str(number), cluster=deadly)
+            found = run_stage(rome, stage, SOURCES, tmp_path / str(number), cluster=deadly)
             expected[stage] = expected[stage] or found
             assert found.manifest.files == expected[stage].manifest.files
             assert prove(rome, found, False, tmp_path / str(number), cluster=deadly).facts["holds"]
