@@ -99,7 +99,7 @@ def _least(rows: Directory, near: Array, far: Array, keys: Keys) -> tuple[Keys, 
     lower_at(first, place, np.arange(len(ends), like=near))  # the edges ascend: the first one is the least
     own = int(np.count_nonzero((nodes >= rows.start) & (nodes < rows.stop)))
     here, other, *offered = rows.tell(nodes[own:], ends[first[own:] ^ 1], *(column[first[own:] // 2] for column in keys))
-    order = np.lexsort(np.stack([*offered[::-1], here]))
+    order = _order(here, *offered)
     here, best = np.unique(here[order], return_index=True)
     best = order[best]
     above = np.arange(rows.start, rows.stop, dtype=OFFSET, like=near)
@@ -111,6 +111,11 @@ def _least(rows: Directory, near: Array, far: Array, keys: Keys) -> tuple[Keys, 
     less = (held.low < 0) | _is_less(offers, held)
     _take(above, chosen, here[less], other[best][less], Keys(*(column[less] for column in offers)))
     return chosen, above
+
+
+def _order(*columns: Array) -> Array:
+    """Places in ascending order, by the first column first."""
+    return np.lexsort(np.stack(columns[::-1])) if len(columns[0]) else columns[0]  # CuPy says nothing of sorting nothing
 
 
 def _take(above: Array, chosen: Keys, nodes: Array, others: Array, edges: Keys) -> None:
@@ -140,7 +145,7 @@ def _stacked(levels: list[tuple[Array, Keys]], last: int, like: Array) -> Hierar
     parents = [np.where(parent < 0, _NONE, parent + starts[level + 1]) for level, (parent, _) in enumerate(levels)]
     parent = np.concatenate([*parents, roots])
     columns = [np.concatenate([*(getattr(keys, name) for _, keys in levels), roots]) for name in Keys._fields]
-    order = np.lexsort(np.stack(columns[::-1]))
+    order = _order(*columns)
     time = np.empty_like(order)
     time[order] = np.arange(len(order), like=order)
     root, top = np.arange(starts[-2], starts[-1], like=like), roots
