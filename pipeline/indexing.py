@@ -48,7 +48,7 @@ def build_index(
         Where it is built. The bytes are the same.
     cluster : Cluster
         On whose workers. With CPUs each dimension is a piece of work; where a graph lies over ranks, they build the index
-        together by method "tree". GPUs and method "dfs" over ranks leave it to one worker. The bytes are the same.
+        together by method "tree". Method "dfs" over ranks, and all dimensions on a GPU, are one worker's. The bytes are the same.
 
     Returns
     -------
@@ -64,12 +64,12 @@ def build_index(
     ClusterLost
         As `cluster.map`.
     """
-    over_ranks = cluster.shards > 0 and backend == "cpu" and asked.method == "tree" and graph.facts["vertices"] > 0
+    over_ranks = cluster.shards > 0 and asked.method == "tree" and graph.facts["vertices"] > 0
 
     def write(folder: Path) -> dict[str, Any]:
         with TemporaryDirectory(prefix=f".{STEP}-files-", dir=work, ignore_cleanup_errors=True) as attempts:
             if over_ranks:
-                build = partial(_build_together, graph, asked, Path(attempts))
+                build = partial(_build_together, graph, asked, Path(attempts), backend)
                 parts = cluster.run_ranks(build, range(cluster.shards), backend)[:1]
             else:
                 alone = isinstance(cluster, Here) or backend == "gpu"
@@ -140,10 +140,12 @@ def _put_together(parts: Sequence[Path], folder: Path) -> None:
             write_slice(folder / path.name, dimension * len(row), row)
 
 
-def _build_together(graph: Folder, asked: ReachabilityConfig, attempts: Path, ranks: Communicator, _: int) -> _Built:
+def _build_together(
+    graph: Folder, asked: ReachabilityConfig, attempts: Path, backend: Backend, ranks: Communicator, _: int
+) -> _Built:
     """Build one rank's part, and write it into files that all ranks share; every attempt has a folder of its own."""
-    shard = placed(graph, ranks, "cpu")
-    clock = Clock("cpu")
+    shard = placed(graph, ranks, backend)
+    clock = Clock(backend)
     found = clock.timed(reachability_over_shards)(shard, ranks, asked.dimensions, asked.seed, asked.method)
     part: IndexPart = found.answer
     path = attempts / bytes(ranks.gather(np.frombuffer(uuid4().bytes, np.uint8))[0]).hex()
@@ -180,7 +182,7 @@ def _slices(graph: Folder, shard: Shard, part: IndexPart, ranks: Communicator) -
     vertices, is_last = shard.num_vertices, ranks.rank == ranks.size - 1
     components = int(ranks.total(np.array([len(part.nodes)], OFFSET))[0])
     begin, end = (vertices * number // ranks.size for number in (ranks.rank, ranks.rank + 1))
-    yield _Slice("ids", shard.ids, shard.rows.start, vertices)
+    yield _Slice("ids", to_host(shard.ids), shard.rows.start, vertices)
     yield _Slice("rows_by_id", rows_by_id_in_pieces(graph)[begin:end], begin, vertices)
     for name, values in arrays_of(part.index):
         direction, _, of = name.partition("-")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from kernels.cuda import to_host
 from kernels.graph import ID, NO_ROW, OFFSET, Array, Csr
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.halo import Halo
@@ -24,7 +25,7 @@ _LARGEST = 3_037_000_499  # nodes, so that the number of a pair of them fits int
 
 @dataclass(frozen=True)
 class Nodes:
-    """What a rank knows of the components: see `kernels.answers.Condensation`.
+    """What a rank knows of the components: see `kernels.answers.Condensation`. Arrays are NumPy's.
 
     Attributes
     ----------
@@ -49,14 +50,16 @@ def condense(shard: Shard, communicator: Communicator) -> Part[Nodes]:
 
     Notes
     -----
-    The node of a giant component has its arcs on one rank, each once.
+    Of a shard on a GPU the components are found there, the nodes here. The node of a giant component has its arcs on one
+    rank, each once.
     """
     found = scc(shard, communicator)
-    labels = found.answer.labels
+    labels = to_host(found.answer.labels)
     node, names, owners = _numbered(shard, labels, communicator)
     if owners.bounds[-1] > _LARGEST:
         raise OverflowError(f"{owners.bounds[-1]} components, where {_LARGEST} can be numbered")
-    children, parents = _between(shard, Halo(shard, communicator).extended(node), owners)
+    known = to_host(Halo(shard, communicator).extended(np.asarray(node, like=shard.ghosts)))
+    children, parents = _between(shard, known, owners)
     own = owners.own
     ids = np.arange(own.start, own.stop, dtype=ID)
     ghosts = ghosts_of(own, (children, parents))
@@ -66,12 +69,12 @@ def condense(shard: Shard, communicator: Communicator) -> Part[Nodes]:
 
 def _numbered(shard: Shard, labels: Array, communicator: Communicator) -> tuple[Array, Array, Owners]:
     """Number the components by their smallest ids; return the node of each own row, the own nodes' names, and who owns nodes."""
-    rows = shard.local_rows[: len(labels)]
+    rows, ranks = np.arange(shard.rows.start, shard.rows.stop, dtype=labels.dtype), to_host(shard.ranks)
     names = np.flatnonzero(labels == rows)
-    names = names[np.argsort(shard.ranks[names])]
+    names = names[np.argsort(ranks[names])]
     size = communicator.size
     places = Owners(np.arange(size + 1, dtype=OFFSET) * shard.num_vertices // size, communicator)
-    here, told = places.tell(shard.ranks[names].astype(OFFSET), rows[names])
+    here, told = places.tell(ranks[names].astype(OFFSET), rows[names])
     told = told[np.argsort(here)]
     nodes = Owners.of_counts(len(told), communicator)
     owners_of_rows = Owners(shard.bounds, communicator)
@@ -87,9 +90,9 @@ def _numbered(shard: Shard, labels: Array, communicator: Communicator) -> tuple[
 def _between(shard: Shard, known: Array, owners: Owners) -> tuple[Csr, Csr]:
     """The arcs of the own nodes to children, and from parents, each once; `known` are the nodes of own rows and ghosts."""
     num_nodes, num_own = int(owners.bounds[-1]), len(shard.ids)
-    out, node = shard.local_out, known.astype(OFFSET)
-    tails = np.repeat(node[:num_own], np.diff(out.offsets[: num_own + 1]))
-    heads = node[out.indices]
+    node = known.astype(OFFSET)
+    tails = np.repeat(node[:num_own], np.diff(to_host(shard.local_out.offsets[: num_own + 1])))
+    heads = node[to_host(shard.local_out.indices)]
     between = tails != heads
     tails, heads = _pairs((tails[between], heads[between]), num_nodes)
     tails, heads = _pairs(owners.tell(tails, heads), num_nodes)

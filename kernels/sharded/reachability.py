@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernels.answers import Condensation, Labels, ReachabilityIndex
-from kernels.backend import frozen, require_numpy
+from kernels.backend import frozen, is_cupy, require_numpy
 from kernels.graph import NO_ROW, OFFSET, Array, Csr
 from kernels.reachability import METHODS, NUM_SUPPORTS
 from kernels.reachability.supports import bands_of, best_of_bands, gather
@@ -87,9 +87,11 @@ def reachability(
     Notes
     -----
     A rank takes memory for its rows, its nodes, their arcs and their ghosts. A sweep takes one superstep more than the path that
-    leads from rank to rank most often.
+    leads from rank to rank most often. Of a shard on a GPU only the components are found there: sweeps run on the CPU, and the
+    answer's arrays are NumPy's.
     """
-    require_numpy(shard.out, "reachability over shards")
+    if not is_cupy(shard.out):
+        require_numpy(shard.out, "reachability over shards")
     if (method or METHODS[0]) != "tree":
         raise ValueError(f"reachability over shards: method {method!r} needs one worker; here there is 'tree'")
     if dimensions < 1:
