@@ -45,7 +45,7 @@ def between_gpus(between: Introducing, seats: Sequence[str]) -> Iterator[Communi
         if ranks is None:
             made = _bytes_of_all(between, unique_id() if between.rank == 0 else b"")[0]
             ranks = BetweenGpus(made, between.rank, between.size, look=between.require_all)
-        ranks.look = between.require_all
+        ranks.ask(between.require_all)
         yield ranks
     except BaseException:
         if ranks:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kernels.sharded.communicator import PeerLost
-from kernels.sharded.cuda import nccl
+from kernels.sharded.cuda import connection
 from kernels.sharded.threads import run_ranks
 from pipeline import gpu_transport
 from pipeline.gpu_transport import between_gpus
@@ -52,10 +52,10 @@ def fake_nccl(monkeypatch):
     for name in ("NCCL_SOCKET_IFNAME", "NCCL_NVLS_ENABLE", "NCCL_RUNTIME_CONNECT"):
         monkeypatch.setenv(name, "restored at the end")
         monkeypatch.delenv(name)
-    monkeypatch.setattr(nccl, "_LOOK", 0.1)
-    monkeypatch.setattr(nccl, "_GRACE", 0.1)
+    monkeypatch.setattr(connection, "_LOOK", 0.1)
+    monkeypatch.setattr(connection, "_GRACE", 0.1)
     yield install(monkeypatch)
-    nccl.library.cache_clear()
+    connection.library.cache_clear()
 
 
 def total(ranks):
@@ -90,7 +90,7 @@ def test_who_is_lost_is_asked_for_over_the_other_connection(fake_nccl, monkeypat
         def look():
             raise PeerLost("rank 1 has ended")
 
-        ranks.look = look
+        ranks.ask(look)
         return None if ranks.rank else total(ranks)
 
     with pytest.raises(PeerLost, match=r"^rank 1 has ended$"):

@@ -20,7 +20,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from kernels.sharded.cuda import nccl
+from kernels.sharded.cuda import connection
 
 TYPES = {name: number for number, name in enumerate(("INT8", "UINT8", "INT32", "UINT32", "INT64", "UINT64"))}
 OPERATIONS = {0: np.add, 2: np.maximum, 3: np.minimum}
@@ -181,7 +181,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     cupyx.empty_pinned = np.empty
     for name, module in {"cupy": cupy, "cupyx": cupyx, "cupy.cuda": cupy.cuda, "cupy.cuda.nccl": library}.items():
         monkeypatch.setitem(sys.modules, name, module)
-    monkeypatch.setattr(nccl, "_last_words", lambda: "the cable is cut")
+    monkeypatch.setattr(connection, "_last_words", lambda: "the cable is cut")
     monkeypatch.setattr(NcclCommunicator, "made", [])
-    nccl.library.cache_clear()
+    connection.library.cache_clear()
     return library

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from kernels.sharded.communicator import PeerLost
-from kernels.sharded.cuda import nccl
-from kernels.sharded.cuda.nccl import BetweenGpus
+from kernels.sharded.cuda import connection
+from kernels.sharded.cuda.nccl import BetweenGpus, unique_id
 from tests.sharded.collectives import check_collectives
 from tests.sharded.fake_nccl import NcclError, install
 
@@ -28,10 +28,10 @@ def fake_nccl(monkeypatch):
     for name in ("NCCL_NVLS_ENABLE", "NCCL_RUNTIME_CONNECT"):
         monkeypatch.setenv(name, "restored at the end")
         monkeypatch.delenv(name)
-    monkeypatch.setattr(nccl, "_LOOK", 0.1)
-    monkeypatch.setattr(nccl, "_GRACE", 0.3)
+    monkeypatch.setattr(connection, "_LOOK", 0.1)
+    monkeypatch.setattr(connection, "_GRACE", 0.3)
     yield install(monkeypatch)
-    nccl.library.cache_clear()
+    connection.library.cache_clear()
 
 
 def on_ranks(size, work, **how):
@@ -120,7 +120,7 @@ def test_who_is_late_but_alive_is_waited_for(fake_nccl):
 @pytest.mark.parametrize(("status", "error"), [(5, RuntimeError), (6, PeerLost), (2, PeerLost)])
 def test_what_nccl_says_is_told(status, error, fake_nccl):
     def refuse(ranks):
-        ranks._nccl.fail = NcclError(status)
+        ranks._there.nccl.fail = NcclError(status)
         ranks.total(np.arange(3))
 
     (found,) = on_ranks(1, refuse)
@@ -133,7 +133,7 @@ def test_what_nccl_finds_by_itself_ends_the_wait(error, fake_nccl):
     def break_off(ranks):
         if ranks.rank:
             return None
-        ranks._nccl.fail_later = error
+        ranks._there.nccl.fail_later = error
         return ranks.total(np.arange(3))
 
     found, _ = on_ranks(2, break_off)
@@ -154,6 +154,6 @@ def test_arrays_that_cannot_be_sent(fake_nccl):
 
 def test_no_nccl(fake_nccl):
     fake_nccl.available = False
-    nccl.library.cache_clear()
+    connection.library.cache_clear()
     with pytest.raises(RuntimeError, match="NCCL is not installed"):
-        nccl.unique_id()
+        unique_id()

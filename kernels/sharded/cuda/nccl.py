@@ -1,7 +1,6 @@
 """A communicator between GPUs over NCCL: one rank a process, one GPU a rank.
 
-NCCL's kernels spin on their GPU until the other ranks come, and whoever waits for the GPU meanwhile waits for the others, too.
-So a collective returns only when the GPU has finished it, and waits in a loop that can be given up.
+A collective returns only when the GPU has finished it: whoever waits for the GPU afterwards does not wait for another rank.
 
 Arrays of NumPy lie in pinned memory while they are sent, where the GPU reads and writes them itself: a flag or a count of all
 ranks costs no copy.
@@ -9,48 +8,20 @@ ranks costs no copy.
 
 from __future__ import annotations
 
-import ctypes
-import os
-import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
-from contextlib import contextmanager, suppress
-from functools import cache, reduce
-from threading import Thread
+from collections.abc import Callable, Sequence
+from functools import reduce
 from types import TracebackType
-from typing import Any, NoReturn, TypeVar
+from typing import Any
 
 import numpy as np
 
 from kernels.backend import is_cupy_array
 from kernels.graph import Array
-from kernels.sharded.communicator import PeerLost
+from kernels.sharded.cuda.connection import Connection, library
 from kernels.sharded.threads import DEADLINE
 
-Result = TypeVar("Result")
 _ALIGNED = 16  # bytes that NCCL moves at a time where both ends are aligned; else it is slower by a third and more
-_SPIN = 0.005  # seconds for which a core looks at the GPU all the time: a sleep costs 60 us at the least
-_PAUSE = 0.002  # seconds, the longest sleep
-_LOOK = 1.0  # seconds between two questions whether the others are alive
-_GRACE = 2.0  # seconds that a collective has to end by itself after a peer did: its own part of it may be done
-_CLOSING = 10.0  # seconds that NCCL has to give up; it may hang itself
-_OURS = {1, 4, 5}  # what NCCL blames this process for: CUDA, an argument, its use; the rest comes from the others
 _CODES = "?bBhHiIlLqQefd"  # types of which an array may be, by NumPy's letters
-
-
-@cache
-def library() -> Any:
-    """CuPy's module of NCCL. Raises RuntimeError where NCCL is not installed.
-
-    NVLink's multicast stays off, since not every host has it set up. Rings and trees are connected at the start and not at their
-    first use, where a peer that hangs would keep the caller in NCCL.
-    """
-    os.environ |= {"NCCL_NVLS_ENABLE": "0", "NCCL_RUNTIME_CONNECT": "0"}
-    from cupy.cuda import nccl
-
-    if not nccl.available:
-        raise RuntimeError("NCCL is not installed (pip install 'graphmill[gpu]')")
-    return nccl
 
 
 def unique_id() -> bytes:
@@ -87,20 +58,10 @@ class BetweenGpus:
     def __init__(
         self, unique_id: bytes, rank: int, size: int, deadline: float = DEADLINE, look: Callable[[], None] = lambda: None
     ) -> None:
-        import cupy
-
-        self.rank, self.size, self.unique_id, self.look = rank, size, unique_id, look
-        self._name, self._deadline = f"rank {rank}", deadline
-        self._lib = library()
-        self._nccl: Any = None
-        self._device = cupy.cuda.Device()
-        self._finished = cupy.cuda.Event(disable_timing=True)
-        self._lost: str | None = None
+        self.rank, self.size, self.unique_id = rank, size, unique_id
+        self._there = Connection(unique_id, rank, size, deadline, look)
+        self._bytes = self._there.library.NCCL_UINT8
         self._say, self._heard = _pinned((size, 2), np.int64), _pinned((size, size, 2), np.int64)
-        connected = self._aside(lambda: self._connect(unique_id))
-        with self._calls():
-            self._await(connected.done)
-            connected.result()
 
     def __enter__(self) -> BetweenGpus:
         return self
@@ -111,22 +72,24 @@ class BetweenGpus:
         else:
             self.abort()
 
+    def ask(self, look: Callable[[], None]) -> None:
+        """Ask `look` from now on."""
+        self._there.look = look
+
     def close(self) -> None:
-        """Give back what NCCL holds; all ranks do, when all have ended their last collective."""
-        if self._lost is None:
-            self._lost = f"{self._name}: closed"
-            self._end(self._nccl.destroy)
+        """See `Connection.close`."""
+        self._there.close()
 
     def abort(self) -> None:
-        """End what runs on the GPU, and take part in nothing any more; the other ranks find that out by `look`."""
-        if self._lost is None:
-            self._give_up(f"{self._name}: given up here")
+        """See `Connection.abort`."""
+        self._there.abort()
 
     def exchange(self, parts: Sequence[Array]) -> list[Array]:
         """See `Communicator.exchange`."""
         if len(parts) != self.size:
             raise ValueError(f"{len(parts)} parts for {self.size} ranks")
-        return self._swap([_ready(part) for part in parts], self._announce(parts)[:, self.rank])
+        announced = self._announce(parts)[:, self.rank]
+        return self._swap([part if rank == self.rank else _ready(part) for rank, part in enumerate(parts)], announced)
 
     def gather(self, array: Array) -> list[Array]:
         """See `Communicator.gather`."""
@@ -153,18 +116,20 @@ class BetweenGpus:
         if values.dtype.kind not in "iu" or values.dtype.itemsize == 2:
             folded: Array = reduce(function, self._all_gather(_ready(values)))
             return folded
-        of_type = getattr(self._lib, f"NCCL_{'U' * (values.dtype.kind == 'u')}INT{8 * values.dtype.itemsize}")
+        numbers = self._there.library
+        of_type = getattr(numbers, f"NCCL_{'U' * (values.dtype.kind == 'u')}INT{8 * values.dtype.itemsize}")
         sent = _ready(values)
         received = _empty_like(sent, sent.shape)
-        with self._finishing() as stream:
-            self._nccl.allReduce(_address(sent), _address(received), sent.size, of_type, getattr(self._lib, operation), stream)
+        with self._there.finishing() as stream:
+            pointers = _address(sent), _address(received)
+            self._there.nccl.allReduce(*pointers, sent.size, of_type, getattr(numbers, operation), stream)
         return _own(received)
 
     def _all_gather(self, sent: Array) -> list[Array]:
         """All ranks' arrays of one shape and type, which is `_ready`."""
         received = _empty_like(sent, (self.size, *sent.shape))
-        with self._finishing() as stream:
-            self._nccl.allGather(_address(sent), _address(received), sent.nbytes, self._lib.NCCL_UINT8, stream)
+        with self._there.finishing() as stream:
+            self._there.nccl.allGather(_address(sent), _address(received), sent.nbytes, self._bytes, stream)
         received = _own(received)
         return [received[rank, ...] for rank in range(self.size)]
 
@@ -174,121 +139,26 @@ class BetweenGpus:
             if part.ndim != 1 or part.dtype.char not in _CODES:
                 raise TypeError(f"an array of {part.ndim} dimensions and type {part.dtype}, where one of numbers is sent")
             self._say[rank] = len(part), _CODES.index(part.dtype.char)
-        with self._finishing() as stream:
-            self._nccl.allGather(_address(self._say), _address(self._heard), self._say.nbytes, self._lib.NCCL_UINT8, stream)
+        with self._there.finishing() as stream:
+            self._there.nccl.allGather(_address(self._say), _address(self._heard), self._say.nbytes, self._bytes, stream)
         return self._heard.copy()
 
     def _swap(self, parts: Sequence[Array], announced: Array) -> list[Array]:
-        """Send parts that are `_ready`, and receive what is announced: int64[size, 2], by sender."""
-        received = [_empty_like(parts[self.rank], (length,), np.dtype(_CODES[code])) for length, code in announced.tolist()]
-        received[self.rank][:] = parts[self.rank]
+        """Send parts that are `_ready` but for the own one, and receive what is announced: int64[size, 2], by sender."""
+        own = parts[self.rank]
+        received = [
+            own.copy() if rank == self.rank else _empty_like(own, (length,), np.dtype(_CODES[code]))
+            for rank, (length, code) in enumerate(announced.tolist())
+        ]
         others = [rank for rank in range(self.size) if rank != self.rank]
-        with self._finishing() as stream, self._grouped():
-            for rank in others:
-                if parts[rank].nbytes:
-                    self._nccl.send(_address(parts[rank]), parts[rank].nbytes, self._lib.NCCL_UINT8, rank, stream)
-                if received[rank].nbytes:
-                    self._nccl.recv(_address(received[rank]), received[rank].nbytes, self._lib.NCCL_UINT8, rank, stream)
-        return [_own(part) for part in received]
-
-    def _connect(self, unique_id: bytes) -> None:
-        """Connect all ranks, each with each; a later call then waits for nobody on the host."""
-        import cupy
-
-        self._nccl = self._lib.NcclCommunicator(self.size, unique_id, self.rank)
-        if self._lost is not None:  # too late
-            self._nccl.abort()
-            return
-        with cupy.cuda.Stream(non_blocking=True) as stream:
-            received, sent = _pinned((self.size,), np.uint8), _pinned((1,), np.uint8)
-            with self._grouped():
-                for rank in range(self.size):
-                    self._nccl.send(_address(sent), 1, self._lib.NCCL_UINT8, rank, stream.ptr)
-                    self._nccl.recv(_address(received[rank:]), 1, self._lib.NCCL_UINT8, rank, stream.ptr)
-            stream.synchronize()
-
-    @contextmanager
-    def _grouped(self) -> Iterator[None]:
-        self._lib.groupStart()
-        try:
-            yield
-        finally:
-            self._lib.groupEnd()
-
-    @contextmanager
-    def _finishing(self) -> Iterator[int]:
-        """Lend the current stream for calls of NCCL, and return when the GPU has done what they ask for."""
-        import cupy
-
-        stream = cupy.cuda.get_current_stream()
-        with self._calls():
-            yield stream.ptr
-            self._finished.record(stream)
-            self._await(lambda: self._finished.done)
-
-    @contextmanager
-    def _calls(self) -> Iterator[None]:
-        """Give up what NCCL refuses, with its own words."""
-        if self._lost is not None:
-            raise PeerLost(self._lost)
-        try:
-            yield
-        except (self._lib.NcclError, KeyError) as error:  # a KeyError is a status that CuPy has no name for
-            message = f"{self._name}: {error}: {_last_words()}"
-            if getattr(error, "status", None) in _OURS:
-                self._give_up(message)
-                raise RuntimeError(self._lost) from None
-            self._lose(message)
-
-    def _await(self, done: Callable[[], bool]) -> None:
-        """Return when `done`. Raises PeerLost; NCCL's error, where it found one by itself."""
-        begun = looked = time.monotonic()
-        gone, why = float("inf"), ""
-        while not done():
-            now = time.monotonic()
-            if now - begun < _SPIN:
-                os.sched_yield()
-                continue
-            if self._nccl is not None:
-                self._nccl.check_async_error()
-            if now - gone > _GRACE:
-                self._lose(why)
-            if now - begun > self._deadline:
-                self._lose(f"{self._name}: another rank did not come within {self._deadline:g} s")
-            if now - looked > _LOOK and not why:
-                try:
-                    self.look()
-                except PeerLost as lost:
-                    gone, why = time.monotonic(), str(lost)
-                looked = time.monotonic()
-            time.sleep(min((now - begun) / 10, _PAUSE))
-
-    def _lose(self, why: str) -> NoReturn:
-        self._give_up(why)
-        raise PeerLost(self._lost)
-
-    def _give_up(self, why: str) -> None:
-        self._lost = why
-        if self._nccl is not None:
-            self._end(self._nccl.abort)
-
-    def _end(self, how: Callable[[], None]) -> None:
-        with suppress(TimeoutError):
-            self._aside(how).exception(_CLOSING)
-
-    def _aside(self, work: Callable[[], Result]) -> Future[Result]:
-        """Start work that may never come back, on a thread that nobody waits for at the end of the process."""
-        result: Future[Result] = Future()
-
-        def run() -> None:
-            try:
-                with self._device:
-                    result.set_result(work())
-            except BaseException as error:
-                result.set_exception(error)
-
-        Thread(target=run, daemon=True).start()
-        return result
+        if any(parts[rank].nbytes or received[rank].nbytes for rank in others):
+            with self._there.finishing() as stream, self._there.grouped():
+                for rank in others:
+                    if parts[rank].nbytes:
+                        self._there.nccl.send(_address(parts[rank]), parts[rank].nbytes, self._bytes, rank, stream)
+                    if received[rank].nbytes:
+                        self._there.nccl.recv(_address(received[rank]), received[rank].nbytes, self._bytes, rank, stream)
+        return [part if rank == self.rank else _own(part) for rank, part in enumerate(received)]
 
 
 def _pinned(shape: tuple[int, ...], dtype: Any) -> Array:
@@ -327,10 +197,3 @@ def _own(array: Array) -> Array:
 
 def _address(array: Array) -> int:
     return int(array.data.ptr if is_cupy_array(array) else array.ctypes.data)
-
-
-def _last_words() -> str:
-    """What NCCL last complained of, which CuPy's errors do not say. The library is loaded, so its name finds it."""
-    last_error = ctypes.CDLL("libnccl.so.2").ncclGetLastError
-    last_error.argtypes, last_error.restype = [ctypes.c_void_p], ctypes.c_char_p
-    return (last_error(None) or b"").decode(errors="replace")
