@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,17 +15,23 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import grid, random_digraph, rmat
+from kernels.certificates import certify_reachability
 from kernels.graph import Graph
+from kernels.reachability import reachability
 from kernels.sharded.shard import Shard, even_bounds, to_device
 from tests.answers import true_answers, true_paths, uncleaned
 from tests.cpu.test_certificates_mutants import CERTIFIED, random_graph
 from tests.cpu.test_certificates_pagerank import mutants as rank_mutants
 from tests.cpu.test_certificates_pagerank import true_ranks
+from tests.cpu.test_certificates_reachability import mutants as index_mutants
+from tests.cpu.test_certificates_reachability import random_graph as index_graph
 from tests.gpu.inputs import poison, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.answers import verdicts
 from tests.sharded.ranks import bounds_of
 from tests.sharded.test_certificates import ONE_WORKER, any_bounds, changed, in_order_on_each_rank, one_worker_answers
+from tests.sharded.test_certify_reachability import can_be_cut
+from tests.sharded.test_certify_reachability import verdicts as index_verdicts
 
 MUTANTS = 150  # of each certificate
 
@@ -106,3 +113,14 @@ def test_a_chain_of_steps_of_no_length_from_rank_to_rank() -> None:
     lost = replace(truth, distance=np.where(truth.distance == 5, 4, truth.distance))
     expected = [ONE_WORKER["sssp"](graph, answer) for answer in (truth, lost)]
     assert verdicts("sssp", graph, even_bounds(graph, 4), [truth, lost], on_gpu) == expected
+
+
+def test_reachability_indexes() -> None:
+    rng = np.random.default_rng(20261124)
+    for graph in (random_digraph(1 << 10), *(index_graph(rng) for _ in range(3))):
+        index = reachability(graph, 2, 5, "tree")
+        answers = [index, *islice(filter(can_be_cut, index_mutants(index, rng)), 10)]
+        bounds, of_nodes = even_bounds(graph, 2), bounds_of([index.condensation.num_nodes // 3], index.condensation.num_nodes)
+        ours = index_verdicts(graph, bounds, of_nodes, answers, on_gpu)
+        expected = [certify_reachability(graph, answer) for answer in answers]
+        assert [(verdict.holds, verdict.reason) for verdict in ours] == [(verdict.holds, verdict.reason) for verdict in expected]

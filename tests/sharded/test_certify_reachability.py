@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,10 +42,17 @@ def part_of(index: ReachabilityIndex, rows: range, nodes: range) -> IndexPart:
     return IndexPart(ReachabilityIndex(condensation, of_nodes), nodes, of_rows)
 
 
-def verdicts(graph: Graph, bounds: Array, of_nodes: Array, indexes: Sequence[ReachabilityIndex]) -> list[Certificate]:
-    """The verdict on each index, which all ranks have to give."""
+def verdicts(
+    graph: Graph,
+    bounds: Array,
+    of_nodes: Array,
+    indexes: Sequence[ReachabilityIndex],
+    place: Callable[[Any], Any] = lambda it: it,
+) -> list[Certificate]:
+    """The verdict on each index, which all ranks have to give; `place` puts shards where their arrays shall lie."""
 
     def certify(shard, ranks):
+        shard = place(shard)
         nodes = range(int(of_nodes[ranks.rank]), int(of_nodes[ranks.rank + 1]))
         return [certify_reachability(shard, ranks, part_of(index, shard.rows, nodes)) for index in indexes]
 

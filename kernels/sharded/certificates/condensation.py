@@ -38,12 +38,15 @@ class _Counted:
         return self._spread[one]
 
 
-def check_condensation(whole: Whole, condensation: Any, nodes: Any) -> tuple[Whole, Names]:
+def check_condensation(whole: Whole, on_device: Shard, condensation: Any, nodes: Any) -> tuple[Whole, Names]:
     """Raise Broken at the first broken rule; return the condensation as a graph over shards, and its names.
 
     Parameters
     ----------
     whole : Whole
+        With NumPy arrays.
+    on_device : Shard
+        The same rank's, with arrays of either kind.
     condensation : Condensation
         Of the own rows and nodes.
     nodes : range
@@ -65,7 +68,7 @@ def check_condensation(whole: Whole, condensation: Any, nodes: Any) -> tuple[Who
     none = Csr(np.zeros(len(own) + 1, OFFSET), names[:0], None)
     places = Whole(Shard(shard.rank, bounds, numbers, numbers.astype(node.dtype), none, none, names[:0], names[:0]), communicator)
     (named,) = places.rows.ask(node, names)
-    check_strong(shard, communicator, Components(named))
+    check_strong(on_device, communicator, Components(np.asarray(named, like=on_device.ghosts)))
     shown: Any = Names(places.spread(names), num_nodes)
     _require_numbered(whole, places, names, node, shown)
     children = _rows_of(whole, "children", condensation.children, len(own), num_nodes)

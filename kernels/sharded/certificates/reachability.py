@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from kernels.answers import Certificate, Labels
-from kernels.backend import frozen, require_numpy
+from kernels.backend import frozen, is_cupy_array
 from kernels.certificates.reachability import REACHABILITY_RULES, reasons
 from kernels.certificates.reachability import passes as one_worker
 from kernels.certificates.reachability.cpu import require_form_of_labels
 from kernels.certificates.rules import Broken, name_of, verdict
+from kernels.cuda import to_host
 from kernels.graph import OFFSET, Array, Csr
 from kernels.reachability.keys import key, salt_of
 from kernels.sharded.certificates import blocks
@@ -25,7 +26,7 @@ from kernels.sharded.certificates.condensation import check_condensation
 from kernels.sharded.certificates.whole import Whole
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.halo import Halo
-from kernels.sharded.shard import Shard
+from kernels.sharded.shard import LocalArcs, Shard
 
 RULES = (*REACHABILITY_RULES, "every vertex has its component's labels")
 
@@ -47,22 +48,20 @@ def certify_reachability(shard: Shard, communicator: Communicator, answer: Any) 
 
     Raises
     ------
-    TypeError
-        If the shard's arrays are not NumPy's.
     PeerLost
         See `Communicator`.
 
     Notes
     -----
-    Numbers of pairs of nodes have to fit int64: at most 3 * 10^9 nodes.
+    Numbers of pairs of nodes have to fit int64: at most 3 * 10^9 nodes. An answer has NumPy arrays; of a shard on a GPU the
+    components are proved there, all else on the CPU.
     """
-    require_numpy(shard.out, "certify_reachability over shards")
     return verdict(RULES, _check, shard, communicator, answer)
 
 
 def _check(shard: Shard, communicator: Communicator, answer: Any) -> None:
-    whole = Whole(shard, communicator)
-    nodes, names = check_condensation(whole, answer.index.condensation, answer.nodes)
+    whole = Whole(_on_host(shard), communicator)
+    nodes, names = check_condensation(whole, shard, answer.index.condensation, answer.nodes)
     labels = _require_form(whole, answer.index.labels, len(nodes.shard.ids))
     subject = _Subject(whole, nodes, names, Halo(nodes.shard, communicator), labels)
     subject.require("level", labels.level, one_worker.first_off_level, subject.into, labels.level)
@@ -71,6 +70,20 @@ def _check(shard: Shard, communicator: Communicator, answer: Any) -> None:
     for dimension in range(labels.dimensions):
         subject.require_dimension(dimension)
     _require_rows(whole, nodes, answer, labels)
+
+
+def _on_host(shard: Shard) -> Shard:
+    """The same shard with NumPy arrays."""
+    if not is_cupy_array(shard.ghosts):
+        return shard
+    ids, ranks, ghosts, ghost_ranks = map(to_host, (shard.ids, shard.ranks, shard.ghosts, shard.ghost_ranks))
+
+    def arcs(csr: Csr) -> Csr:
+        return LocalArcs(Csr(to_host(csr.offsets), to_host(csr.indices), None), shard.rows.start, len(ids), ghosts)
+
+    out = arcs(shard.local_out)
+    into = out if shard.symmetric else arcs(shard.local_into)
+    return Shard(shard.rank, shard.bounds, ids, ranks, out, into, ghosts, ghost_ranks)
 
 
 def _require_form(whole: Whole, stated: Any, num_nodes: int) -> Labels:
