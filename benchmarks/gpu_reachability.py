@@ -155,6 +155,26 @@ def width_row(contest: Contest, index: ReachabilityIndex, src: Array, dst: Array
     return f"| {contest.name} | {searched:,} | " + " | ".join(f"{time:.3g}" for time in times) + " |"
 
 
+def measure(contest: Contest, tables: list[list[str]]) -> None:
+    """Check and time one graph; append its rows to the tables."""
+    builds, queries, widths, thesis_labels, thesis_queries = tables
+    poison(POISONED)
+    index = reachability(contest.graph)
+    random = cp.random.default_rng(2)
+    src, dst = (
+        random.integers(0, contest.graph.num_vertices, contest.queries).astype(index.condensation.node.dtype) for _ in "uv"
+    )
+    check(contest, index, src, dst)
+    builds.append(build_row(contest))
+    queries.append(query_row(contest, index, src, dst))
+    if contest.queries == FEW_QUERIES and int((reach(index, src, dst).decided == 3).sum()):
+        widths.append(width_row(contest, index, src, dst))
+    if contest.runs == RUNS:
+        thesis_labels.append(labels_row(contest.name, contest.graph, index.condensation))
+        thesis_queries.append(queries_row(contest.name, contest.graph, src, dst, reach(index, src, dst).reachable))
+    print(contest.name, file=sys.stderr, flush=True)
+
+
 def main() -> None:
     """Print five tables: builds, queries, widths of masks, and the thesis's of labels and of queries, with ours beside."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DATA
@@ -167,26 +187,13 @@ def main() -> None:
         "|---|---|---|---|---|---|---|",
     ]
     widths = ["| graph | searched | warps | " + " | ".join(f"{w} bits" for w in WIDTHS) + " |", "|---|---|---|---|---|---|"]
-    thesis_labels, thesis_queries = [*LABELS_HEAD], [*QUERIES_HEAD]
-    for contest in contests(folder):
-        poison(POISONED)
-        index = reachability(contest.graph)
-        random = cp.random.default_rng(2)
-        src, dst = (
-            random.integers(0, contest.graph.num_vertices, contest.queries).astype(index.condensation.node.dtype) for _ in "uv"
-        )
-        check(contest, index, src, dst)
-        builds.append(build_row(contest))
-        queries.append(query_row(contest, index, src, dst))
-        if contest.queries == FEW_QUERIES and int((reach(index, src, dst).decided == 3).sum()):
-            widths.append(width_row(contest, index, src, dst))
-        if contest.runs == RUNS:
-            thesis_labels.append(labels_row(contest.name, contest.graph, index.condensation))
-            thesis_queries.append(queries_row(contest.name, contest.graph, src, dst, reach(index, src, dst).reachable))
-        print(contest.name, file=sys.stderr, flush=True)
-        del index, src, dst
-        cp.get_default_memory_pool().free_all_blocks()
-    print("\n\n".join("\n".join(table) for table in (builds, queries, widths, thesis_labels, thesis_queries)))
+    tables = [builds, queries, widths, [*LABELS_HEAD], [*QUERIES_HEAD]]
+    try:
+        for contest in contests(folder):
+            measure(contest, tables)
+            cp.get_default_memory_pool().free_all_blocks()
+    finally:  # also of a run that is cut off
+        print("\n\n".join("\n".join(table) for table in tables))
 
 
 if __name__ == "__main__":
