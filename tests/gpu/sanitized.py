@@ -107,8 +107,9 @@ def run_over_shards(graph: Any) -> int:
     """Let three ranks answer, threads on one GPU, and compare with one worker; return how many answers there are."""
     import cupy
 
-    from kernels import bfs, pagerank, scc, sssp, wcc
+    from kernels import bfs, forest, pagerank, scc, sssp, wcc
     from kernels.sharded.bfs import bfs as bfs_over_shards
+    from kernels.sharded.forest import minimum_spanning_forest as forest_over_shards
     from kernels.sharded.local_graph import local_graph
     from kernels.sharded.pagerank import pagerank as pagerank_over_shards
     from kernels.sharded.scc import scc as scc_over_shards
@@ -124,11 +125,12 @@ def run_over_shards(graph: Any) -> int:
     solved = [
         (wcc_over_shards, wcc.wcc, (), ("labels",)),
         (scc_over_shards, scc.scc, (), ("labels",)),
+        (forest_over_shards, forest.minimum_spanning_forest, (), ("labels",)),
         (pagerank_over_shards, pagerank.pagerank, (), ("ranks",)),
         (bfs_over_shards, bfs.bfs, source, ("distance", "predecessor")),
         (sssp_over_shards, sssp.sssp, source, ("distance", "predecessor")),
     ]
-    solved = solved if source else solved[:3]
+    solved = solved if source else solved[:4]
     for over_shards, one_worker, inputs, columns in solved:
         parts = run_ranks(len(shards), lambda ranks, run=over_shards, inputs=inputs: run(shards[ranks.rank], ranks, *inputs))
         expected = one_worker(graph, *inputs)
