@@ -1,8 +1,8 @@
 """Shortest paths over shards where paths have many arcs: each rank works to its local fixpoint, then all exchange.
 
 They do so within a window of lengths that all ranks share, and move it on when nothing in it changes any more: what crosses a
-border late lowers again no more than the window holds. The window is wide, hundreds of arcs, and follows the number of exchanges
-that it takes.
+border late lowers again no more than the window holds. A path along a border crosses it many times, and each time is an exchange,
+however wide the window; a narrow one adds exchanges of its own, so it is wide: about a thousand arcs.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from kernels.sssp.lengths import as_length, beyond, far_of
 from kernels.sssp.team import Team, quads_of
 
 HOPS = np.dtype(np.int32)  # type in which hops are summed
-_WIDTH = 256.0  # of the first window, in mean weights
-_FEW_TURNS, _MANY_TURNS = 2, 5  # exchanges in a window, up to which the next one is wider, and from which on narrower
+_WIDTH = 1024.0  # of a window, in mean weights
 
 
 def shorten(halo: Halo, out: Csr, sums: np.dtype[Any], mean: float, rows: Array) -> tuple[Array, int]:
@@ -48,25 +47,23 @@ def shorten(halo: Halo, out: Csr, sums: np.dtype[Any], mean: float, rows: Array)
     lengths = team.lengths
     lengths[rows] = 0
     ghosts, told = lengths[num_own:], lengths[num_own:].copy()
-    width, supersteps = _WIDTH * mean, 0
+    supersteps = 0
     while True:
         nearest = int(lengths[rows].min()) if len(rows) else far
         nearest = int(communicator.least(np.array([nearest], np.uint64))[0])
         if nearest == far:
             return lengths, supersteps
-        bound, turns, near = beyond(sums, nearest, as_length(sums, width)), 0, 1
+        bound, near = beyond(sums, nearest, as_length(sums, _WIDTH * mean)), 1
         while near:
             _relax(team, rows, bound)
             nearer = cupy.flatnonzero(ghosts < told)
             told[nearer] = ghosts[nearer]
             rows = halo.lower(lengths, nearer)
             near = int(communicator.total(np.array([int((lengths[rows] < bound).sum())]))[0])
-            turns += 1
+            supersteps += 1
         _relax(team, rows, bound)
         rows = team.take_aside()
         rows = rows[(rows < num_own) & (lengths[rows] >= bound)]
-        supersteps += turns
-        width = width * 2 if turns <= _FEW_TURNS else max(width / 2, mean) if turns > _MANY_TURNS else width
 
 
 def _relax(team: Team, rows: Array, bound: int) -> None:
