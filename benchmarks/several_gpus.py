@@ -10,6 +10,7 @@ import json
 import shutil
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -120,6 +121,7 @@ def _shards(asked: Any, cluster: Cluster) -> None:
             found = together(ranks.measure, (part, chosen, asked.runs))
             measured = _row_of_kernel(replace(row, what=part), found)
         except Exception as wrong:
+            traceback.print_exc()
             measured = replace(row, what=part, failure=" ".join(f"{type(wrong).__name__}: {wrong}".split())[:300])
         add(asked.work, measured)
         _say(f"{part}: {measured.failure or measured.median} ms; {time.perf_counter() - begun:.1f} s in all")
@@ -201,6 +203,7 @@ def _sources(asked: Any, cluster: Cluster) -> None:
             found = list(cluster.map(ranks.search_all, graph, "gpu", pieces))
             seconds = time.perf_counter() - begun
         except Exception as wrong:
+            traceback.print_exc()
             add(asked.work, replace(row, what=f"{part} from many sources", failure=repr(wrong)[:300]))
             continue
         busy = sum(took for _, took in found)

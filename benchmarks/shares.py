@@ -52,7 +52,8 @@ class Shares:
 
     def edges(self, rank: int, size: int) -> tuple[Array, Array, Array]:
         """A rank's share in memory: src and dst, int32, and weights."""
-        drawn = [self.piece(number) for number in self.of_rank(rank, size)]
+        drawn = [(cp.empty(0, np.int64), cp.empty(0, np.int64), cp.empty(0, np.int32))]
+        drawn += [self.piece(number) for number in self.of_rank(rank, size)]
         src, dst, weights = (cp.concatenate([piece[place] for piece in drawn]) for place in range(3))
         return src.astype(np.int32), dst.astype(np.int32), weights
 

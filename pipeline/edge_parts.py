@@ -52,6 +52,14 @@ def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int
     return arrays["src"], arrays["dst"], arrays.get("weight")
 
 
+def narrow(weights: Array | None, of_all: Callable[[int], int] = int) -> Array | None:
+    """Integers in 32 bits where all fit; `of_all` tells the largest of all parts, given that of this one."""
+    if weights is None or weights.dtype.kind == "f":
+        return weights
+    fits = of_all(int(weights.max()) if len(weights) else 0) < 2**31
+    return weights.astype(np.int32) if fits else weights
+
+
 Group = tuple[Path, int, int, int]  # file, number in it, and the places of its first row and of that after its last in the part
 Put = Callable[[str, int, int, Array], None]
 

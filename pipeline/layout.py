@@ -22,7 +22,7 @@ from kernels.sharded.communicator import Communicator
 from pipeline.backend import Backend
 from pipeline.cluster import HERE, Cluster
 from pipeline.config import LayoutConfig
-from pipeline.edge_parts import read_edges
+from pipeline.edge_parts import narrow, read_edges
 from pipeline.graph_writing import Direction, save_direction
 from pipeline.manifest import Folder, make
 from pipeline.shard_layout import StoredPart, rules_of, store_part
@@ -116,7 +116,7 @@ def _store(folder: Path, edges: Folder, layout: LayoutConfig, backend: Backend) 
 def _clean(edges: Folder, rules: Rules, backend: Backend) -> tuple[Array, Csr, int]:
     """External ids ascending, the clean arcs by rank, and how many edges are self-loops."""
     src, dst, weights = read_edges(edges, backend)
-    return clean(src, dst, _narrow(weights), rules.declared, rules.both, rules.keep_self_loops, rules.keep_parallel)
+    return clean(src, dst, narrow(weights), rules.declared, rules.both, rules.keep_self_loops, rules.keep_parallel)
 
 
 def facts_of(edges: Folder, layout: LayoutConfig, parts: list[StoredPart]) -> dict[str, Any]:
@@ -155,10 +155,3 @@ def _order(degrees: Array, layout: LayoutConfig) -> Array:
     if layout.order == "degree":
         return by_degree(degrees)
     return by_degree_in_windows(degrees, layout.window)
-
-
-def _narrow(weights: Array | None) -> Array | None:
-    """Integers in 32 bits where all fit."""
-    if weights is None or weights.dtype.kind == "f" or int(weights.max(initial=0)) >= 2**31:
-        return weights
-    return weights.astype(np.int32)

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from kernels.cuda import to_host
-from kernels.graph import OFFSET, Array
+from kernels.graph import OFFSET
 from kernels.sharded.cleaning import Rules
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.layout import Rows, RowsById, lay_out
 from pipeline.backend import Backend
 from pipeline.config import LayoutConfig
-from pipeline.edge_parts import read_edges
+from pipeline.edge_parts import narrow, read_edges
 from pipeline.graph_writing import Direction, allot_vertices, fill_rows_by_id, fill_vertices, save_direction
 from pipeline.manifest import Folder
 
@@ -75,18 +75,9 @@ def lay_out_part(communicator: Communicator, edges: Folder, layout: LayoutConfig
     """Lay out a rank's share of a graph, in memory. A collective; `layout.shards` is not looked at. Raises Damaged."""
     src, dst, weights = read_edges(edges, backend, communicator.rank, communicator.size)
     self_loops = int(communicator.total(np.array([int((src == dst).sum())], OFFSET))[0])
-    weights = _narrow(weights, communicator)
+    weights = narrow(weights, lambda most: int(communicator.most(np.array([most], OFFSET))[0]))
     window = {"source": None, "windowed": layout.window, "degree": np.iinfo(OFFSET).max}[layout.order]
     return Part(*lay_out(src, dst, weights, rules_of(edges, layout), window, communicator), self_loops)
-
-
-def _narrow(weights: Array | None, communicator: Communicator) -> Array | None:
-    """Integers in 32 bits where those of all ranks fit. A collective."""
-    if weights is None or weights.dtype.kind == "f":
-        return weights
-    most = int(weights.max()) if len(weights) else 0
-    fits = int(communicator.most(np.array([most], OFFSET))[0]) < 2**31
-    return weights.astype(np.int32) if fits else weights
 
 
 def store_part(communicator: Communicator, edges: Folder, layout: LayoutConfig, attempts: Path, backend: Backend) -> StoredPart:

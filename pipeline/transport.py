@@ -18,7 +18,8 @@ from uuid import uuid4
 
 import numpy as np
 from distributed import Client, KilledWorker, Worker, get_worker
-from distributed.protocol.serialize import deserialize, serialize, to_serialize
+from distributed.comm.core import Comm
+from distributed.protocol.serialize import to_serialize
 
 from kernels.cuda import to_host
 from kernels.graph import Array
@@ -201,11 +202,14 @@ def _run(
     def run(rank: int, item: Item) -> Result:
         together.set(len(ranks))
         between = BetweenWorkers(worker, session, seats, rank, deadline)
+        well = False
         try:
             with _fastest(between, backend) as communicator:
-                return function(communicator, item)
+                result = function(communicator, item)
+            well = True
+            return result
         finally:
-            between.leave()
+            between.leave(well)
 
     with ThreadPoolExecutor(len(ranks)) as threads:
         running = [threads.submit(run, *of_rank) for of_rank in zip(ranks, items, strict=True)]
@@ -248,8 +252,8 @@ async def _leave(session: str, rank: int) -> None:
             del _sessions[session]
 
 
-async def _take(session: str, rank: int, turn: int, sender: int, header: dict[str, Any], frames: list[Any]) -> bool:
-    return await _put(session, rank, turn, sender, deserialize(header, frames))
+async def _take(session: str, rank: int, turn: int, sender: int, part: Array) -> None:
+    await _put(session, rank, turn, sender, part)
 
 
 async def _put(session: str, rank: int, turn: int, sender: int, array: Array) -> bool:
@@ -283,6 +287,7 @@ class BetweenWorkers(OverExchange):
         self.rank, self.size = rank, len(seats)
         self._worker, self._session, self.seats, self._deadline = worker, session, seats, deadline
         self._turn = 0
+        self._lines: dict[int, Comm] = {}  # to ranks elsewhere; messages go one way
 
     def exchange(self, parts: Sequence[Array]) -> list[Array]:
         """See `Communicator.exchange`."""
@@ -296,9 +301,17 @@ class BetweenWorkers(OverExchange):
         """Raise PeerLost unless all ranks are still at it."""
         self._on_loop(self._ask_all())
 
-    def leave(self) -> None:
-        """Take part in nothing any more: whoever waits for this rank is told."""
-        self._on_loop(_leave(self._session, self.rank))
+    def leave(self, well: bool) -> None:
+        """Take part in nothing any more: whoever waits for this rank is told. `well` says that no message is half-way."""
+        with suppress(PeerLost):  # it is over anyway
+            self._on_loop(_leave(self._session, self.rank))
+        self._worker.loop.add_callback(self._hang_up, well)
+
+    def _hang_up(self, well: bool) -> None:
+        for rank, line in self._lines.items():
+            if not well:
+                line.abort()
+            self._worker.rpc.reuse(self.seats[rank], line)
 
     def _on_loop(self, work: Coroutine[Any, Any, Result]) -> Result:
         try:
@@ -330,14 +343,16 @@ class BetweenWorkers(OverExchange):
         if self._is_here(rank):
             self._require(rank, await _put(self._session, rank, self._turn, self.rank, part.copy()))
             return
-        header, frames = serialize(part)
-        copies = [to_serialize(bytes(frame)) for frame in frames]
-        await self._ask(rank, MAIL, turn=self._turn, sender=self.rank, header=header, frames=copies)
+        async with asyncio.timeout(self._deadline):
+            if rank not in self._lines:
+                self._lines[rank] = await self._worker.rpc.connect(self.seats[rank])
+            mail = {"session": self._session, "rank": rank, "turn": self._turn, "sender": self.rank, "part": to_serialize(part)}
+            await self._lines[rank].write({"op": MAIL, "reply": False, **mail})
 
     async def _receive(self, rank: int) -> Array:
         mail = _sessions[self._session].mail
         key = self.rank, self._turn, rank
-        while not (await asyncio.wait([mail[key]], timeout=_LOOK))[0]:
+        while not mail[key].done() and not (await asyncio.wait([mail[key]], timeout=_LOOK))[0]:
             try:
                 await self._ask(rank, ALIVE)
             except PeerLost:
