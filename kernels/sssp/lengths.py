@@ -27,7 +27,8 @@ def as_length(sums: np.dtype[Any], length: float) -> Any:
 def beyond(sums: np.dtype[Any], start: int, width: Any) -> int:
     """The end of an interval from `start` that holds a length at least, also where the sum is rounded."""
     if sums == np.float64:
-        end = int((np.uint64(start).view(np.float64) + np.uint64(width).view(np.float64)).view(np.uint64))
+        with np.errstate(over="ignore"):  # then it is infinite, as no path is
+            end = int((np.uint64(start).view(np.float64) + np.uint64(width).view(np.float64)).view(np.uint64))
     else:
         end = min(start + int(width), far_of(sums))
     return max(end, start + 1)
