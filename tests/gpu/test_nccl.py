@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures.process import BrokenProcessPool
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ cupy = pytest.importorskip("cupy")
 from kernels.cuda import device_count
 from kernels.sharded.communicator import PeerLost
 from kernels.sharded.cuda.nccl import BetweenGpus, unique_id
-from tests.gpu.ranks import DEADLINE, collectives, killed, on_gpus, stopped
+from tests.gpu.ranks import LOST, collectives, killed, on_gpus, stopped
 from tests.sharded.collectives import check_collectives
 
 GPUS = min(device_count(), 4)
@@ -36,16 +37,14 @@ def test_a_rank_that_never_comes_is_given_up_at_the_deadline():
 @needs_two
 @pytest.mark.parametrize("size", range(2, GPUS + 1))
 def test_collectives(size):
-    found = on_gpus(size, collectives)
-    assert len(set(found)) == 1 and found[0] is not None
-    assert found[0][0] == found[0][1] > 437
+    assert on_gpus(size, collectives) == [({2: 610, 3: 783, 4: 956}[size],) * 2] * size
 
 
 @needs_two
 @pytest.mark.parametrize("lose", [killed, stopped])
 def test_who_loses_a_rank_says_so_in_time(lose):
     *found, last = on_gpus(GPUS, lose)
-    assert (last is None) == (lose is killed)
+    assert isinstance(last, BrokenProcessPool if lose is killed else tuple)
     for message, seconds, again in found:
         assert message.startswith("rank ") and again == message
-        assert seconds < DEADLINE + 3
+        assert seconds < LOST + 3
