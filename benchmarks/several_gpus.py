@@ -45,11 +45,14 @@ def main() -> None:
     """Run parts, or write the table of what was measured."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.several_gpus", description=__doc__)
     parser.add_argument("command", choices=("shards", "sources", "cugraph", "table"))
-    parser.add_argument("--graph", default="rmat-26", help="rmat-SCALE or grid-SIDE; for sources also new-york")
-    parser.add_argument("--only", default=",".join(PARTS), help=f"of {','.join(PARTS)}")
+    parser.add_argument(
+        "--graph", action="append", default=[], metavar="GRAPH:PARTS",
+        help=f"rmat-SCALE or grid-SIDE, for sources also new-york; and of {','.join(PARTS)} what is to be run",
+    )  # fmt: skip
     parser.add_argument("--gpus", type=int, default=0, help="how many; 0: all that there are")
     parser.add_argument("--threads", action="store_true", help="ranks are threads of this process, on one GPU, as a trial")
     parser.add_argument("--runs", type=int, default=8, help="runs of a kernel, and its sources")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of a kernel, after which no source is added")
     parser.add_argument("--sources", type=int, default=4096, help="for sources: searches a GPU")
     parser.add_argument("--work", type=Path, default=Path("out/several_gpus"), help="edge lists, stored graphs, rows")
     parser.add_argument("--out", type=Path, default=Path("out/benchmarks/several_gpus.parquet"))
@@ -61,13 +64,16 @@ def main() -> None:
         print(asked.out.with_suffix(".md").read_text(encoding="utf-8"))
         return
     asked.gpus = asked.gpus or device_count()
+    graphs = [graph.partition(":")[::2] for graph in asked.graph]
     if asked.command == "cugraph":
         from benchmarks import several_gpus_peers
 
-        several_gpus_peers.run(asked, row_of(asked, several_gpus_peers.PEER))
+        for asked.graph, asked.only in graphs:
+            several_gpus_peers.run(asked, row_of(asked, several_gpus_peers.PEER))
         return
     with _cluster(asked) as cluster:
-        (_sources if asked.command == "sources" else _shards)(asked, cluster)
+        for asked.graph, asked.only in graphs:
+            (_sources if asked.command == "sources" else _shards)(asked, cluster)
 
 
 def row_of(asked: Any, library: str, **columns: Any) -> Row:
@@ -118,7 +124,7 @@ def _shards(asked: Any, cluster: Cluster) -> None:
                 chosen, ids = together(ranks.sources, asked.runs)
                 _tell_sources(asked, ids)
                 continue
-            found = together(ranks.measure, (part, chosen, asked.runs))
+            found = together(ranks.measure, ranks.Asked(part, chosen, asked.runs, asked.seconds))
             measured = _row_of_kernel(replace(row, what=part), found)
         except Exception as wrong:
             traceback.print_exc()
@@ -176,7 +182,8 @@ def _row_of_kernel(row: Row, found: ranks.Measured) -> Row:
     return replace(
         row, median=1000 * float(np.median(times)), least=1000 * float(times.min()), most=1000 * float(times.max()),
         runs=len(times), supersteps=float(np.median(found.supersteps)), teps=len(times) / float((times / arcs).sum()),
-        proof=1000 * float(np.median(found.proofs)), check=found.check,
+        proof=1000 * float(np.median(found.proofs)), check=found.checks[0],
+        note=f"{len(found.proofs)} sources" if len(found.proofs) > 1 else "",
     )  # fmt: skip
 
 

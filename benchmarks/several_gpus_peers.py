@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from statistics import median
+from threading import Event, Thread
 from typing import Any
 
 from benchmarks.several_gpus import edges_of
@@ -15,6 +17,7 @@ from benchmarks.several_gpus_table import Row, add
 
 POOL = 0.6  # share of a GPU's memory that cuGraph has for itself
 WAIT = 120.0  # seconds for the edge list and the sources, which another process writes
+PATIENCE = 5.0  # seconds
 _FAR = 1e30  # distances from here on say that a vertex is not reached
 
 
@@ -60,9 +63,29 @@ def run(asked: Any, row: Row) -> None:
             }  # fmt: skip
             for what in asked.only.split(","):
                 if what in calls:
-                    add(asked.work, _time(replace(row, what=what), *calls[what], wait))
+                    with _impatient(asked.work, replace(row, what=what)):
+                        timed = _time(replace(row, what=what), *calls[what], wait)
+                    add(asked.work, timed)
         finally:
             comms.destroy()
+
+
+@contextmanager
+def _impatient(folder: Any, row: Row) -> Iterator[None]:
+    """Note every few seconds that there is no answer yet: it may never come, since whoever waits may end this process."""
+    done, begun = Event(), time.monotonic()
+
+    def note() -> None:
+        while not done.wait(PATIENCE):
+            add(folder, replace(row, failure=f"nothing within {time.monotonic() - begun:.0f} s"))
+
+    noting = Thread(target=note, daemon=True)
+    noting.start()
+    try:
+        yield
+    finally:
+        done.set()
+        noting.join()
 
 
 def _time(

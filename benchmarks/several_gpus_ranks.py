@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ class Measured:
     arcs: list[int] = field(default_factory=list)
     supersteps: list[int] = field(default_factory=list)
     proofs: list[float] = field(default_factory=list)
-    check: float = 0.0
+    checks: list[float] = field(default_factory=list)
     failure: str = ""
 
 
@@ -110,30 +111,42 @@ def sources(communicator: Communicator, count: int) -> tuple[list[int], list[int
     return rows[chosen].tolist(), ids[chosen].tolist()
 
 
-def measure(communicator: Communicator, asked: tuple[str, list[int], int]) -> Measured:
-    """Prove a kernel's answer to every source (one answer where it takes none), then time as many runs."""
-    name, rows, runs = asked
-    kernel, shard = KERNELS[name], _shards[communicator.rank]
-    calls: list[tuple[int, ...]] = [(row,) for row in rows] if kernel.takes_source else [()]
-    found = Measured()
-    check = 0.0
+@dataclass(frozen=True)
+class Asked:
+    """What is to be measured: a kernel, from which rows, how many runs, and after how many seconds no more sources are proved."""
+
+    kernel: str
+    rows: list[int]
+    runs: int
+    seconds: float
+
+
+def measure(communicator: Communicator, asked: Asked) -> Measured:
+    """Prove a kernel's answer to each source (one answer where it takes none), then time runs from those that were proved."""
+    kernel, shard = KERNELS[asked.kernel], _shards[communicator.rank]
+    calls: list[tuple[int, ...]] = [(row,) for row in asked.rows] if kernel.takes_source else [()]
+    found, spent = Measured(), 0.0
     for number, call in enumerate(calls):
-        part = kernel.solve(shard, communicator, *call)
-        verdict, seconds = _timed(communicator, lambda part=part: kernel.certify(shard, communicator, part.answer))
+        if number and spent > asked.seconds:
+            calls = calls[:number]
+            break
+        part, solving = _timed(communicator, partial(kernel.solve, shard, communicator, *call))
+        verdict, proving = _timed(communicator, partial(kernel.certify, shard, communicator, part.answer))
         if not verdict.holds:
             return Measured(failure=f"{call}: {verdict.reason}")
-        found.proofs.append(seconds)
+        spent += solving + proving
+        arcs, check = kernel.look(shard, communicator, part)
+        found.proofs.append(proving)
         found.supersteps.append(part.supersteps)
-        arcs, value = kernel.look(shard, communicator, part)
         found.arcs.append(arcs)
-        check = value if number == 0 else check
-        del part, verdict
-    timed = (calls * runs)[: max(runs, len(calls))]
+        found.checks.append(check)
+        del part
+    timed = (calls * asked.runs)[: max(asked.runs, len(calls))]
     for call in timed[:WARM_UP]:
         kernel.run(shard, communicator, *call)
     for call in timed:
-        found.seconds.append(_timed(communicator, lambda call=call: kernel.run(shard, communicator, *call))[1])
-    return Measured(found.seconds, found.arcs, found.supersteps, found.proofs, check)
+        found.seconds.append(_timed(communicator, partial(kernel.run, shard, communicator, *call))[1])
+    return found
 
 
 def search_all(place: Place, asked: tuple[str, list[int]]) -> tuple[int, float]:
