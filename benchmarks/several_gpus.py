@@ -205,7 +205,10 @@ def _sources(asked: Any, cluster: Cluster) -> None:
     for part in asked.only.split(","):
         pieces = [(part, rows[first : first + PIECE]) for first in range(0, len(rows), PIECE)]
         try:
-            list(cluster.map(ranks.search_all, graph, "gpu", [(part, rows[:1])] * 4 * asked.gpus))  # places it everywhere
+            proofs = [(part, rows[number % len(rows)]) for number in range(4 * asked.gpus)]  # which also place the graph
+            reasons = [reason for reason in cluster.map(ranks.prove_one, graph, "gpu", proofs) if reason]
+            if reasons:
+                raise AssertionError(reasons[0])
             begun = time.perf_counter()
             found = list(cluster.map(ranks.search_all, graph, "gpu", pieces))
             seconds = time.perf_counter() - begun

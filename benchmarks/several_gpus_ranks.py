@@ -12,6 +12,9 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
+import kernels.bfs
+import kernels.certificates
+import kernels.sssp
 from benchmarks.shares import by_name, folder_of, write_share
 from kernels.answers import Certificate
 from kernels.graph import OFFSET
@@ -149,17 +152,26 @@ def measure(communicator: Communicator, asked: Asked) -> Measured:
     return found
 
 
+def prove_one(place: Place, asked: tuple[str, int]) -> str:
+    """Prove the answer to one of many sources on a worker that has the whole graph: why it does not hold, or nothing."""
+    solve, certify = ONE_WORKERS[asked[0]]
+    return certify(place.graph, solve(place.graph, asked[1])).reason
+
+
 def search_all(place: Place, asked: tuple[str, list[int]]) -> tuple[int, float]:
     """Answer a piece of many sources on a worker that has the whole graph: sum of the distances, and seconds."""
-    from kernels import bfs as bfs_of_one
-    from kernels import sssp as sssp_of_one
-
-    solve = {"bfs": bfs_of_one.bfs, "sssp": sssp_of_one.sssp}[asked[0]]
+    solve, _ = ONE_WORKERS[asked[0]]
     started, total = time.perf_counter(), cp.zeros((), OFFSET)
     for row in asked[1]:
         distance = solve(place.graph, row).distance
         total += cp.where(distance > 0, distance, 0).sum()
     return int(total), time.perf_counter() - started
+
+
+ONE_WORKERS: dict[str, tuple[Callable[..., Any], Callable[..., Certificate]]] = {
+    "bfs": (kernels.bfs.bfs, kernels.certificates.certify_bfs),
+    "sssp": (kernels.sssp.sssp, kernels.certificates.certify_sssp),
+}
 
 
 @dataclass(frozen=True)
