@@ -52,6 +52,7 @@ def fake_nccl(monkeypatch):
     for name in ("NCCL_SOCKET_IFNAME", "NCCL_NVLS_ENABLE", "NCCL_RUNTIME_CONNECT"):
         monkeypatch.setenv(name, "restored at the end")
         monkeypatch.delenv(name)
+    monkeypatch.setattr(connection, "_SPIN", 0.001)  # all ranks share few cores
     monkeypatch.setattr(connection, "_LOOK", 0.1)
     monkeypatch.setattr(connection, "_GRACE", 0.1)
     yield install(monkeypatch)

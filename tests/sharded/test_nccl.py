@@ -28,6 +28,7 @@ def fake_nccl(monkeypatch):
     for name in ("NCCL_NVLS_ENABLE", "NCCL_RUNTIME_CONNECT"):
         monkeypatch.setenv(name, "restored at the end")
         monkeypatch.delenv(name)
+    monkeypatch.setattr(connection, "_SPIN", 0.001)  # all ranks share few cores
     monkeypatch.setattr(connection, "_LOOK", 0.1)
     monkeypatch.setattr(connection, "_GRACE", 0.3)
     yield install(monkeypatch)

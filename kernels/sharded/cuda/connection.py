@@ -21,8 +21,8 @@ import numpy as np
 from kernels.sharded.communicator import PeerLost
 
 Result = TypeVar("Result")
-_SPIN = 0.005  # seconds for which a core looks at the GPU all the time: a sleep costs 60 us at the least
-_PAUSE = 0.002  # seconds, the longest sleep
+_SPIN = 0.1  # seconds for which a core looks at the GPU all the time, as CUDA does: a sleep of any length costs 60 us more
+_PAUSE = 0.001  # seconds between two looks after that
 _LOOK = 1.0  # seconds between two questions whether the others are alive
 _GRACE = 2.0  # seconds that a collective has to end by itself after a peer did: its own part of it may be done
 _CLOSING = 10.0  # seconds that NCCL has to give up; it may hang itself
@@ -160,7 +160,7 @@ class Connection:
                 except PeerLost as lost:
                     gone, why = time.monotonic(), str(lost)
                 looked = time.monotonic()
-            time.sleep(min((now - begun) / 10, _PAUSE))
+            time.sleep(_PAUSE)
 
     def _lose(self, why: str) -> NoReturn:
         self._give_up(why)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from math import prod
 from types import TracebackType
 from typing import Any
 
@@ -162,9 +163,12 @@ class BetweenGpus:
 
 
 def _pinned(shape: tuple[int, ...], dtype: Any) -> Array:
+    """An array in pinned memory. CuPy's pool gives a block again for the same size alone, so these are powers of two."""
     import cupyx
 
-    made: Array = cupyx.empty_pinned(shape, dtype) if 0 not in shape else np.empty(shape, dtype)
+    size = prod(shape) * np.dtype(dtype).itemsize
+    block = cupyx.empty_pinned(1 << (size - 1).bit_length(), np.uint8) if size else np.empty(0, np.uint8)
+    made: Array = block[:size].view(dtype).reshape(shape)
     return made
 
 
