@@ -1,4 +1,4 @@
-"""PageRank over shards on GPUs: the one-worker kernel's step for a rank's own rows, then two exchanges (pagerank.cu).
+"""PageRank over shards on GPUs: the one-worker kernel's step for a rank's own rows, then an exchange (pagerank.cu).
 
 An iteration exchanges the ghosts' shares, 4 bytes each, and two words of sums. What a row gets from a tile of rows is summed in
 float, and the tiles are those of the shard; so the last bits of the ranks depend on where the rows are cut.
@@ -7,6 +7,7 @@ float, and the tiles are those of the shard; so the last bits of the ranks depen
 from __future__ import annotations
 
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import cupy
@@ -22,7 +23,9 @@ from kernels.sharded.cuda.memory import place_of, zeros
 from kernels.sharded.halo import Halo
 from kernels.sharded.shard import Part, Shard
 
-_SOURCE, _CHANGE, _DEALT, _WORDS = "sharded/cuda/pagerank.cu", 0, 2, 4  # words of what a step adds to
+_SOURCE = "sharded/cuda/pagerank.cu"
+_CHANGE, _DEALT, _WORDS = 0, 2, 4  # words of what a step adds to: change, lost ranks, jobs
+_HEAD = 4  # words of 32 bits before the shares of a message: the change and the lost ranks
 _UNIT = 2.0**60
 
 
@@ -31,15 +34,43 @@ def ranks(shard: Shard, communicator: Communicator, damping: float, tolerance: f
     if shard.num_vertices == 0 or most_iterations < 1:
         equal = cupy.full(len(shard.ids), 1 / max(shard.num_vertices, 1))
         return Part(Ranks(equal, 0, np.inf if shard.num_vertices else 0.0), 0)
-    own, halo = _Own(shard, damping), Halo(shard, communicator)
-    totals = communicator.total(own.begin())
-    iteration, change = 0, np.inf
-    while change >= tolerance and iteration < most_iterations:
-        own.shares[len(shard.ids) :] = halo.refresh(own.shares[: len(shard.ids)])
-        totals = communicator.total(own.step(totals))
-        change = int(totals[_CHANGE]) / _UNIT
+    own, messages = _Own(shard, damping), _Messages(Halo(shard, communicator))
+    sums, iteration, change = own.begin(), 0, np.inf
+    while True:
+        totals = messages.exchange(own.shares, sums)
+        if iteration:
+            change = int(totals[_CHANGE]) / _UNIT
+        if change < tolerance or iteration == most_iterations:
+            return Part(Ranks(own.end(), iteration, change), iteration)
+        sums = own.step(totals)
         iteration += 1
-    return Part(Ranks(own.end(), iteration, change), iteration)
+
+
+class _Messages:
+    """Shares for those who have the rows as ghosts, behind the sums of the iteration: one exchange does for both.
+
+    Parameters
+    ----------
+    halo : Halo
+    """
+
+    def __init__(self, halo: Halo):
+        self._halo = halo
+        lengths = [_HEAD + len(rows) for rows in halo.asked]
+        starts = [0, *accumulate(-(-length // _HEAD) * _HEAD for length in lengths)]  # messages begin at multiples of 16 bytes
+        room = cupy.empty(starts[-1], np.uint32)
+        self._messages = [room[start : start + length] for start, length in zip(starts, lengths, strict=False)]
+
+    def exchange(self, shares: Array, sums: Array) -> Array:
+        """Refresh the ghosts' part of `shares`, float32 [n + g]; return the sums of all ranks (int64 [2]). A collective."""
+        own, ghosts = cupy.split(shares.view(np.uint32), [len(self._halo.shard.ids)])
+        for message, rows in zip(self._messages, self._halo.asked, strict=True):
+            message[:_HEAD] = sums.view(np.uint32)
+            if len(rows):
+                cupy.take(own, rows, out=message[_HEAD:])
+        received = self._halo.communicator.exchange(self._messages)
+        ghosts[...] = cupy.concatenate([message[_HEAD:] for message in received])
+        return cupy.concatenate([message[:_HEAD] for message in received]).view(np.int64).reshape(-1, _DEALT).sum(axis=0)
 
 
 class _Own:
