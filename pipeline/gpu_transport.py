@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,10 +11,11 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from kernels.sharded.communicator import Communicator
+from kernels.sharded.communicator import Communicator, PeerLost
 from kernels.sharded.cuda.nccl import BetweenGpus, unique_id
 from pipeline.cluster_config import is_loopback
 
+log = logging.getLogger(__name__)
 _kept: dict[tuple[str, ...], BetweenGpus] = {}  # of this worker, by all workers in rank order; the one used last alone
 
 
@@ -47,7 +49,9 @@ def between_gpus(between: Introducing, seats: Sequence[str]) -> Iterator[Communi
             ranks = BetweenGpus(made, between.rank, between.size, look=between.require_all)
         ranks.ask(between.require_all)
         yield ranks
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, PeerLost):
+            log.warning("cluster: %s", error)  # what NCCL said: all ranks begin again, and nobody else tells why
         if ranks:
             ranks.abort()
         raise

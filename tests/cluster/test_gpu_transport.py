@@ -86,7 +86,7 @@ def test_after_an_error_of_one_rank_all_connect_anew(fake_nccl, monkeypatch):
     assert sorted(of_rank.end for of_rank in made) == ["", "", "aborted", "aborted"]
 
 
-def test_who_is_lost_is_asked_for_over_the_other_connection(fake_nccl, monkeypatch):
+def test_who_is_lost_is_asked_for_over_the_other_connection(fake_nccl, monkeypatch, caplog):
     def wait(ranks):
         def look():
             raise PeerLost("rank 1 has ended")
@@ -96,6 +96,7 @@ def test_who_is_lost_is_asked_for_over_the_other_connection(fake_nccl, monkeypat
 
     with pytest.raises(PeerLost, match=r"^rank 1 has ended$"):
         Workers(monkeypatch).run(wait)
+    assert "cluster: rank 1 has ended" in caplog.messages
 
 
 @pytest.mark.parametrize(("seats", "interface"), [(SEATS, "lo"), (["tls://10.0.0.5:1001", SEATS[1]], None)])
