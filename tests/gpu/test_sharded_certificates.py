@@ -27,13 +27,12 @@ from tests.cpu.test_certificates_reachability import mutants as index_mutants
 from tests.cpu.test_certificates_reachability import random_graph as index_graph
 from tests.gpu.inputs import poison, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
-from tests.sharded.answers import verdicts
+from tests.sharded.answers import ONE_WORKER, any_bounds, changed, in_order_on_each_rank, one_worker_answers, verdicts
 from tests.sharded.ranks import bounds_of
-from tests.sharded.test_certificates import ONE_WORKER, any_bounds, changed, in_order_on_each_rank, one_worker_answers
 from tests.sharded.test_certify_reachability import can_be_cut
 from tests.sharded.test_certify_reachability import verdicts as index_verdicts
 
-MUTANTS = 150  # of each certificate
+MUTANTS = 60  # of each certificate
 
 
 def on_gpu(of_rank: Any) -> Any:

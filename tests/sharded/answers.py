@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from kernels import bfs, certificates, forest, pagerank, scc, sssp, wcc
 from kernels.answers import Certificate, Components, Forest, Paths, Ranks
 from kernels.graph import Array, Graph
 from kernels.sharded.certificates import (
@@ -20,7 +21,7 @@ from kernels.sharded.certificates import (
 )
 from kernels.sharded.shard import split
 from kernels.sharded.threads import run_ranks
-from tests.sharded.ranks import DEADLINE
+from tests.sharded.ranks import DEADLINE, SIZES, bounds_of
 
 CERTIFY: dict[str, Callable[..., Certificate]] = {
     "bfs": certify_bfs,
@@ -30,6 +31,15 @@ CERTIFY: dict[str, Callable[..., Certificate]] = {
     "scc": certify_scc,
     "pagerank": certify_pagerank,
 }
+ONE_WORKER = {
+    "bfs": certificates.certify_bfs,
+    "sssp": certificates.certify_sssp,
+    "mst": certificates.certify_forest,
+    "wcc": certificates.certify_wcc,
+    "scc": certificates.certify_scc,
+    "pagerank": certificates.certify_pagerank,
+}
+OUT_OF_ORDER = "so edges repeat or do not ascend"
 Answer = Paths | Forest | Components | Array
 
 
@@ -59,3 +69,36 @@ def verdicts(
     of_ranks = run_ranks(len(shards), run, DEADLINE)
     assert all(of_rank == of_ranks[0] for of_rank in of_ranks)
     return of_ranks[0]
+
+
+def any_bounds(graph: Graph, rng: np.random.Generator) -> Array:
+    cuts = rng.integers(0, graph.num_vertices + 1, rng.choice(SIZES) - 1)
+    return bounds_of(cuts.tolist(), graph.num_vertices)
+
+
+def in_order_on_each_rank(graph: Graph, mutant: Paths | Forest | Components) -> bool:
+    """Whether what the ranks have of a forest, merged, is the mutant: else the order of all edges cannot be what is wrong."""
+    if not isinstance(mutant, Forest):
+        return True
+    return not certificates.certify_forest(graph, mutant).reason.endswith(OUT_OF_ORDER)
+
+
+def one_worker_answers(graph: Graph) -> dict[str, Any]:
+    source = int(np.diff(graph.out.offsets).argmax())
+    return {
+        "bfs": bfs.bfs(graph, source),
+        "sssp": sssp.sssp(graph, source),
+        "mst": forest.minimum_spanning_forest(graph),
+        "wcc": wcc.wcc(graph),
+        "scc": scc.scc(graph),
+        "pagerank": pagerank.pagerank(graph).ranks,
+    }
+
+
+def changed(name: str, truth: Any, rng: np.random.Generator) -> Iterator[Any]:
+    """The answer with one value of one of its arrays changed, but for a forest's ends."""
+    for field, array in {"": truth}.items() if name == "pagerank" else vars(truth).items():
+        if field not in ("source", "src", "dst"):
+            other = array.copy()
+            other[rng.integers(len(array))] += 1
+            yield replace(truth, **{field: other}) if field else other

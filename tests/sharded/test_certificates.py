@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
 from benchmarks.graphs import graph_of_arcs, graph_of_edges, grid, random_digraph, rmat
-from kernels import bfs, certificates, forest, pagerank, scc, sssp, wcc
+from kernels import certificates, forest
 from kernels.answers import Components, Forest, Paths, Ranks
-from kernels.graph import Array, Graph
 from kernels.sharded.certificates import certify_bfs, certify_forest
 from kernels.sharded.shard import even_bounds
 from tests.answers import true_answers, true_forest, true_paths, uncleaned
@@ -21,25 +18,21 @@ from tests.cpu.test_certificates_mutants import CERTIFIED, forest_of, random_gra
 from tests.cpu.test_certificates_pagerank import mutants as rank_mutants
 from tests.cpu.test_certificates_pagerank import true_ranks
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
-from tests.sharded.answers import CERTIFY, part_of, verdicts
-from tests.sharded.ranks import SIZES, bounds_of, on_shards
+from tests.sharded.answers import (
+    CERTIFY,
+    ONE_WORKER,
+    OUT_OF_ORDER,
+    any_bounds,
+    changed,
+    in_order_on_each_rank,
+    one_worker_answers,
+    part_of,
+    verdicts,
+)
+from tests.sharded.ranks import bounds_of, on_shards
 from tests.sharded.test_memory import growth
 
 MUTANTS = 200  # of each certificate; three thousand of each were run once
-ONE_WORKER = {
-    "bfs": certificates.certify_bfs,
-    "sssp": certificates.certify_sssp,
-    "mst": certificates.certify_forest,
-    "wcc": certificates.certify_wcc,
-    "scc": certificates.certify_scc,
-    "pagerank": certificates.certify_pagerank,
-}
-OUT_OF_ORDER = "so edges repeat or do not ascend"
-
-
-def any_bounds(graph: Graph, rng: np.random.Generator) -> Array:
-    cuts = rng.integers(0, graph.num_vertices + 1, rng.choice(SIZES) - 1)
-    return bounds_of(cuts.tolist(), graph.num_vertices)
 
 
 @pytest.mark.parametrize("build", [graph_of, uncleaned])
@@ -68,13 +61,6 @@ def test_thousands_of_mutants_are_refused_for_the_one_worker_certificates_reason
         refused += len(mutants)
 
 
-def in_order_on_each_rank(graph: Graph, mutant: Paths | Forest | Components) -> bool:
-    """Whether what the ranks have of a forest, merged, is the mutant: else the order of all edges cannot be what is wrong."""
-    if not isinstance(mutant, Forest):
-        return True
-    return not certificates.certify_forest(graph, mutant).reason.endswith(OUT_OF_ORDER)
-
-
 def test_edges_out_of_order_on_a_rank_are_refused() -> None:
     graph = graph_of(FIGURE_1)
     truth = true_forest(FIGURE_1, graph)
@@ -98,27 +84,6 @@ def test_of_wrong_ranks_thousands_are_refused() -> None:
         told = [verdict.reason.partition("; most, by ")[0] for verdict in ours]
         assert told == [verdict.reason.partition("; most, by ")[0] for verdict in expected]
         refused += len(answers)
-
-
-def one_worker_answers(graph: Graph) -> dict[str, Any]:
-    source = int(np.diff(graph.out.offsets).argmax())
-    return {
-        "bfs": bfs.bfs(graph, source),
-        "sssp": sssp.sssp(graph, source),
-        "mst": forest.minimum_spanning_forest(graph),
-        "wcc": wcc.wcc(graph),
-        "scc": scc.scc(graph),
-        "pagerank": pagerank.pagerank(graph).ranks,
-    }
-
-
-def changed(name: str, truth: Any, rng: np.random.Generator) -> Iterator[Any]:
-    """The answer with one value of one of its arrays changed, but for a forest's ends."""
-    for field, array in {"": truth}.items() if name == "pagerank" else vars(truth).items():
-        if field not in ("source", "src", "dst"):
-            other = array.copy()
-            other[rng.integers(len(array))] += 1
-            yield replace(truth, **{field: other}) if field else other
 
 
 LARGER = {
