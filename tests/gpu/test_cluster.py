@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 pytest.importorskip("cupy")
@@ -23,6 +24,8 @@ from pipeline.stages import BY_NAME, run_stage
 from pipeline.stored_graph import open_graph
 from pipeline.verify import prove
 from tests.cluster import pieces
+from tests.cluster.processes import local_workers
+from tests.flows.processes import listening
 from tests.gpu.ranks import search, swap
 
 DATA = Path(__file__).parent.parent.parent / "data"
@@ -85,6 +88,11 @@ def test_ranks_that_follow_use_the_same_connection(cluster):
     assert time.perf_counter() - begun < 1
 
 
+def test_everything_listens_on_loopback_nccl_too(cluster):
+    cluster.run_ranks(swap, ["go on"] * GPUS, "gpu")
+    assert listening([psutil.Process(), *local_workers()]) <= {"127.0.0.1", "::1"}
+
+
 @needs_two
 @pytest.mark.parametrize(("ending", "error"), [("fail", BadInput), ("return", ClusterLost), ("kill", ClusterLost)])
 def test_a_rank_that_ends_ends_all_in_time(ending, error, cluster):
@@ -109,7 +117,7 @@ def test_more_ranks_than_gpus_share_them(cluster):
 
 
 @pytest.mark.parametrize("more", [0, 1], ids=["a rank a GPU", "two ranks on one"])
-@pytest.mark.parametrize("stage", [name for name, stage in BY_NAME.items() if stage.shardable])
+@pytest.mark.parametrize("stage", list(BY_NAME))
 def test_a_stage_over_shards_is_the_table_of_one_core(stage, more, roads, votes, cluster, tmp_path, monkeypatch):
     graph = votes if stage in {"scc", "pagerank"} else roads
     monkeypatch.setattr(cluster, "shards", GPUS + more)
