@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ from pipeline.verify import prove
 from tests.cluster import pieces
 from tests.cluster.processes import local_workers
 from tests.flows.processes import listening
-from tests.gpu.ranks import search, swap
+from tests.gpu.ranks import search, swap, swap_at_last
 
 DATA = Path(__file__).parent.parent.parent / "data"
 GPUS = device_count()
@@ -104,6 +105,13 @@ def test_a_rank_that_ends_ends_all_in_time(ending, error, cluster):
     while len(cluster._client.nthreads()) < GPUS and time.monotonic() < eventually:
         time.sleep(0.1)
     assert cluster.run_ranks(swap, ["go on"] * GPUS, "gpu") == [sum(range(GPUS))] * GPUS
+
+
+@needs_two
+def test_after_a_lost_rank_all_begin_again(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "_lost_workers", 1)
+    found = cluster.run_ranks(partial(swap_at_last, tmp_path / "once"), range(GPUS), "gpu")
+    assert found == [sum(range(GPUS))] * GPUS
 
 
 def test_more_workers_than_gpus_are_refused():
