@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from kernels.backend import is_cupy_array
+from kernels.backend import frozen, is_cupy_array
 from kernels.cuda import to_host
 from kernels.graph import OFFSET, Array
 from kernels.sharded.owners import Owners
@@ -153,8 +153,15 @@ def _span(near: Array, far: Array) -> tuple[Array, Array, Array]:
     """Take each edge that joins two trees, in order; return which, the vertices ascending, and the root of each vertex."""
     vertices, ends = np.unique(np.concatenate([near, far]), return_inverse=True)
     parent = np.arange(len(vertices))
-    needed = _unite(parent, ends[: len(near)], ends[len(near) :])
+    needed = _unite(parent, frozen(ends[: len(near)]), frozen(ends[len(near) :]))
     return needed, vertices, vertices[parent]
+
+
+def unite_all(count: int, near: Array, far: Array) -> Array:
+    """Return the smallest number that edges join each of the numbers 0 to `count` - 1 to; NumPy arrays."""
+    parent = np.arange(count, dtype=OFFSET)
+    _unite(parent, frozen(near), frozen(far))
+    return parent
 
 
 @njit(cache=True, nogil=True)

@@ -15,9 +15,10 @@ from kernels.backend import is_cupy, require_numpy
 from kernels.graph import OFFSET, Array
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.halo import Halo
-from kernels.sharded.joining import GATHERED, Edges, join
+from kernels.sharded.joining import GATHERED
 from kernels.sharded.local_graph import local_graph
-from kernels.sharded.owners import Owners, smallest_ids
+from kernels.sharded.naming import join_and_name
+from kernels.sharded.owners import Owners
 from kernels.sharded.shard import Part, Shard
 
 
@@ -29,8 +30,8 @@ def wcc(shard: Shard, communicator: Communicator, gathered: int = GATHERED) -> P
     shard : Shard
     communicator : Communicator
     gathered : int
-        Most edges between local components, of all ranks together, that each rank may hold; never
-        more than it has rows on average.
+        Most components that have ghosts, and edges between them, of all ranks together, that each rank may hold;
+        never more than it has rows on average.
 
     Raises
     ------
@@ -54,15 +55,14 @@ def wcc(shard: Shard, communicator: Communicator, gathered: int = GATHERED) -> P
     number = np.full(len(labels), -1, OFFSET)
     number[shared] = np.arange(owners.own.start, owners.own.stop)
     number = number[labels]
-    root, _ = join(owners, _edges(number[num_own:], Halo(shard, communicator).refresh(number[:num_own])), gathered)
+    near, far = _differing(number[num_own:], Halo(shard, communicator).refresh(number[:num_own]))
     names = shard.local_rows.copy()
-    names[shared] = smallest_ids(owners, root, graph.ids[shared], names[shared])
+    names[shared] = join_and_name(owners, near, far, graph.ids[shared].astype(names.dtype), names[shared], gathered)
     return Part(Components(names[labels[:num_own]]), owners.supersteps + 1)
 
 
-def _edges(near: Array, far: Array) -> Edges:
+def _differing(near: Array, far: Array) -> tuple[Array, Array]:
     """The edges between components: of copies of one in a row, the first."""
     differs = np.ones(len(near), np.bool_)
     differs[1:] = (near[1:] != near[:-1]) | (far[1:] != far[:-1])
-    near, far = near[differs], far[differs]
-    return Edges(near, far, np.zeros(len(near), np.int8), np.minimum(near, far), np.maximum(near, far))
+    return near[differs], far[differs]

@@ -140,7 +140,7 @@ def test_a_chain_that_alternates_between_two_ranks_is_one_component() -> None:
 def test_a_road_network_takes_few_supersteps(load) -> None:
     graph = load()
     parts = check("wcc", graph, even_bounds(graph, 8))
-    assert parts[0].supersteps == 7
+    assert parts[0].supersteps == 5
 
 
 @both_kernels

@@ -135,9 +135,9 @@ def test_many_small_strong_components_in_a_chain_take_few_rounds(order) -> None:
 
 
 @pytest.mark.parametrize("load", [new_york, functools.partial(grid, 300)])
-def test_a_road_network_takes_four_supersteps(load) -> None:
+def test_a_road_network_takes_two_supersteps(load) -> None:
     for kernel in (wcc, scc):
-        assert [part.supersteps for part in evenly(kernel, load(), 8)] == [4] * 8
+        assert [part.supersteps for part in evenly(kernel, load(), 8)] == [2] * 8
 
 
 def test_ten_runs_are_equal_to_the_byte() -> None:

@@ -14,8 +14,8 @@ from kernels.sharded.shard import Shard
 _SOURCE, _THREADS = "sharded/cuda/naming.cu", 512
 
 
-def name_own(shard: Shard, parent: Array, shift: int, names: Array, shared: Array, numbers: Array, owners: Owners) -> Array:
-    """Name the trees of all ranks by their smallest external ids. A collective.
+def find_holders(shard: Shard, parent: Array, shift: int, names: Array) -> Array:
+    """Find the own row of smallest external id in each tree.
 
     Parameters
     ----------
@@ -24,7 +24,36 @@ def name_own(shard: Shard, parent: Array, shift: int, names: Array, shared: Arra
         Union-find; the place of an own row is its local number and `shift`. Every own row gets its root.
     shift : int
     names : index width
-        Of the places: own rows' ranks, and for others the largest number; overwritten.
+        Of the places: own rows' ranks, and for others the largest number. Every root gets the smallest of its own rows.
+
+    Returns
+    -------
+    index width
+        For the roots of own rows, a row of the whole graph.
+    """
+    row, holders = shard.ranks.dtype, cupy.empty_like(names)
+    given = (parent, np.int64(shift), shard.ranks, np.int64(len(shard.ids)), names)
+    launch(_SOURCE, "find_least", _THREADS, len(shard.ids), *given, ROW=row)
+    launch(_SOURCE, "find_holders", _THREADS, len(shard.ids), *given, np.int64(shard.rows.start), holders, ROW=row)
+    return holders
+
+
+def label_own(shard: Shard, parent: Array, shift: int, holders: Array) -> Array:
+    """Label every own row with what `holders` has for its root (index width [n]); `parent` and `shift` as in `find_holders`."""
+    num_own, row = len(shard.ids), shard.ranks.dtype
+    labels = cupy.empty(num_own, row)
+    launch(_SOURCE, "label", _THREADS, num_own, parent, np.int64(shift), np.int64(num_own), holders, labels, ROW=row)
+    return labels
+
+
+def name_own(shard: Shard, parent: Array, names: Array, shared: Array, numbers: Array, owners: Owners) -> Array:
+    """Name the trees of all ranks by their smallest external ids. A collective.
+
+    Parameters
+    ----------
+    shard : Shard
+    parent, names : index width
+        As in `find_holders`; the place of an own row is its local number.
     shared : int64 [T]
         Roots of the trees that other ranks may have parts of; each once.
     numbers : int64 [T]
@@ -36,14 +65,9 @@ def name_own(shard: Shard, parent: Array, shift: int, names: Array, shared: Arra
     index width [n]
         Rows of the whole graph.
     """
-    num_own, row = len(shard.ids), shard.ranks.dtype
-    count, own = np.int64(num_own), (np.int64(shift), shard.ranks, np.int64(num_own))
-    holders, labels = cupy.empty_like(names), cupy.empty(num_own, row)
-    launch(_SOURCE, "find_least", _THREADS, num_own, parent, *own, names, ROW=row)
-    launch(_SOURCE, "find_holders", _THREADS, num_own, parent, *own, names, np.int64(shard.rows.start), holders, ROW=row)
-    least, rows = cupy.stack([names[shared], holders[shared]])
+    holders = find_holders(shard, parent, 0, names)
+    least, rows = names[shared], holders[shared]
     if not is_cupy_array(numbers):
         least, rows = least.get(), rows.get()
     holders[shared] = cupy.asarray(smallest_ids(owners, numbers, least, rows))
-    launch(_SOURCE, "label", _THREADS, num_own, parent, np.int64(shift), count, holders, labels, ROW=row)
-    return labels
+    return label_own(shard, parent, 0, holders)

@@ -75,4 +75,4 @@ def _named(shard: Shard, owners: Owners, component: Array, pivot: int) -> Array:
     names = cupy.concatenate([shard.ranks, cupy.full(len(others), np.iinfo(row).max, row)])
     asked = cupy.unique(owners.tell(cupy.sort(others))[0])
     shared, numbers = cupy.concatenate([asked, behind]), cupy.concatenate([asked + start, others])
-    return name_own(shard, parent, 0, names, shared, numbers, owners)
+    return name_own(shard, parent, names, shared, numbers, owners)

@@ -17,9 +17,9 @@ from kernels.answers import Components
 from kernels.cuda import cooperative, launch
 from kernels.graph import Array
 from kernels.sharded.communicator import Communicator
-from kernels.sharded.cuda.naming import name_own
+from kernels.sharded.cuda.naming import find_holders, label_own
 from kernels.sharded.halo import Halo
-from kernels.sharded.joining import Edges, join
+from kernels.sharded.naming import join_and_name
 from kernels.sharded.owners import Owners
 from kernels.sharded.shard import Part, Shard
 from kernels.wcc.cuda import MANY_ARCS, SAMPLED_THREADS, TILE, TILE_THREADS, WARP_ROW, tile_rows
@@ -42,23 +42,19 @@ def components(shard: Shard, communicator: Communicator, gathered: int) -> Part[
     # What a rank told is a vertex, and so is what it has now, after it was told itself: there it may have joined trees.
     shared, now = cupy.unique(trees.roots(cupy.concatenate([told, near])), return_inverse=True)
     owners = Owners.of_counts(len(told) + len(shared), communicator)
-    others = far != _GIANT
+    others = cupy.flatnonzero(far != _GIANT)
     base = cupy.asarray(owners.bounds)
     ends = cupy.concatenate([cupy.arange(len(told)) + owners.own.start, base[source[others]] + far[others]])
     now += owners.own.start + len(told)
     now = cupy.concatenate([now[: len(told)], now[len(told) :][others]])
-    root, _ = join(owners, _edges(owners, ends, now), gathered)
-    return Part(Components(trees.labels(shared, root[len(told) :], owners)), owners.supersteps + 4)
+    return Part(Components(trees.labels(owners, *_distinct(owners, ends, now), shared, gathered)), owners.supersteps + 4)
 
 
-def _edges(owners: Owners, ends: Array, now: Array) -> Edges:
+def _distinct(owners: Owners, ends: Array, now: Array) -> tuple[Array, Array]:
     """The edges between components, each once, and one from the giant component to rank 0's; NumPy arrays."""
     total = int(owners.bounds[-1])
-    keys = cupy.unique(ends * total + now)
-    near, far = (
-        np.append(part, of_giant) for part, of_giant in zip(np.divmod(keys.get(), total), (owners.own.start, 0), strict=True)
-    )
-    return Edges(near, far, np.zeros(len(near), np.int8), np.minimum(near, far), np.maximum(near, far))
+    near, far = np.divmod(cupy.unique(ends * total + now).get(), total)
+    return np.append(near, owners.own.start), np.append(far, 0)
 
 
 def _exchange(shard: Shard, communicator: Communicator, listed: Array, code: Array) -> tuple[Array, Array, Array]:
@@ -163,9 +159,15 @@ class _Trees:
         launch(_SOURCE, "find_roots", _THREADS, len(places), places, np.int64(len(places)), self._parent, roots, ROW=self._row)
         return roots
 
-    def labels(self, shared: Array, numbers: Array, owners: Owners) -> Array:
-        """Name the own rows; `shared` and `numbers` as in `name_own`."""
-        return name_own(self._shard, self._parent, self._lower + 1, self._names, shared, numbers, owners)
+    def labels(self, owners: Owners, near: Array, far: Array, shared: Array, gathered: int) -> Array:
+        """Name the own rows, when edges have joined trees of all ranks; the roots `shared` have the last of the own numbers."""
+        shard, shift = self._shard, self._lower + 1
+        holders = find_holders(shard, self._parent, shift, self._names)
+        ranks, rows = cupy.stack([self._names[shared], holders[shared]]).get()
+        bare = len(owners.own) - len(shared)
+        ranks, rows = (np.append(np.full(bare, np.iinfo(self._row).max, self._row), part) for part in (ranks, rows))
+        holders[shared] = cupy.asarray(join_and_name(owners, near, far, ranks, rows, gathered)[bare:])
+        return label_own(shard, self._parent, shift, holders)
 
     def _run(self, name: str, threads: int, *arguments: Any) -> None:
         launch(_SOURCE, name, threads, max(len(self._shard.ids), self._shard.num_ghosts), *arguments, ROW=self._row)
