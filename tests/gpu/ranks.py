@@ -107,6 +107,11 @@ def swap(ranks: Communicator, ending: str) -> int:
     return int(ranks.total(np.array([ranks.rank]))[0])
 
 
+def connection(ranks: Communicator, item: int) -> bytes:
+    """What names the connection of all ranks."""
+    return ranks.unique_id
+
+
 def swap_at_last(once: Path, ranks: Communicator, item: int) -> int:
     """As `swap`, but the first time a rank is killed in the middle."""
     if once.exists():
