@@ -106,7 +106,7 @@ DIRECTED = Rules(range(0), both=False, keep_self_loops=False, keep_parallel=Fals
 @pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda graph: graph.name)
 def test_a_named_graph(edges, size):
     rules = DIRECTED if edges.directed else UNDIRECTED
-    for window in (None, 1, 8, 10**6):
+    for window in (None, 8) if size % 2 else (1, 10**6):
         check(edges_of(edges), rules, window, size)
 
 
