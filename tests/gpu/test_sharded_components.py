@@ -136,9 +136,8 @@ def test_a_chain_that_alternates_between_two_ranks_is_one_component() -> None:
         check("wcc", graph, bounds_of([1_500], 3_000), gathered)
 
 
-@pytest.mark.parametrize("load", [functools.partial(grid, 300)])
-def test_a_road_network_takes_few_supersteps(load) -> None:
-    graph = load()
+def test_a_road_network_takes_few_supersteps() -> None:
+    graph = grid(300)
     parts = check("wcc", graph, even_bounds(graph, 8))
     assert parts[0].supersteps == 5
 

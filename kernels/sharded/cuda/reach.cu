@@ -1,5 +1,5 @@
 /* What the strong components of a shard are found by, between two exchanges (kernels/sharded/cuda/reach.py): drop rows that no
-   cycle leads through, spread the least value along arcs, and keep the arcs inside of classes.
+   cycle leads through, mark what the pivot reaches, spread the least value along arcs, and keep the arcs inside of classes.
 
    Encodings: rows are local numbers, own rows first. `classes` are 0 for rows whose component is found, all of whose arcs go. */
 #include "sharded/cuda/levels.cuh"
@@ -10,6 +10,35 @@ __device__ __forceinline__ int32_t add(int32_t* place, int32_t value) {
 
 __device__ __forceinline__ int64_t add(int64_t* place, int64_t value) {
     return (int64_t)atomicAdd((unsigned long long*)place, (unsigned long long)value);
+}
+
+/* Marks what a row's arcs lead to: a bit each, so that most looks at marks stay in the caches. */
+struct Mark {
+    Side arcs;
+    ROW num_own;
+    uint32_t* marks;
+
+    __device__ __forceinline__ Side side(bool) const { return arcs; }
+    __device__ __forceinline__ void open(int64_t) {}
+    __device__ __forceinline__ void visit(ROW far, const Levels& levels) const {
+        const uint32_t bit = 1u << (far & 31);
+        if ((__ldcg(marks + (far >> 5)) & bit) == 0 && (atomicOr(marks + (far >> 5), bit) & bit) == 0 && far < num_own) {
+            levels.push(arcs, far, false, levels.level + 1);
+        }
+    }
+};
+
+/* The starts are marked, and each is given once. */
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+mark(const int64_t* offsets, const ROW* indices, ROW num_own, const ROW* starts, int64_t num_starts, uint32_t* marks,
+     Entry* entries, int64_t capacity, Control* control) {
+    Mark mark = {{offsets, indices}, num_own, marks};
+    Levels levels = {control, entries, capacity, control->level};
+    for (int64_t i = global_thread(); i < num_starts; i += num_threads()) {
+        levels.push(mark.arcs, starts[i], false, levels.level);
+    }
+    grid_barrier(&control->barrier);
+    levels.run(mark);
 }
 
 /* Lowers what a row's arcs lead to. A row is queued once a level: `stamps` has the level it was last queued for. */

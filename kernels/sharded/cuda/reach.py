@@ -12,6 +12,7 @@ from kernels.cuda import cooperative, launch
 from kernels.forest.cuda import chunks
 from kernels.graph import OFFSET, Array, Csr
 from kernels.sharded.columns import exchange_columns
+from kernels.sharded.cuda.bits import HaloBits
 from kernels.sharded.fixpoint import settle
 from kernels.sharded.halo import Halo
 
@@ -89,7 +90,7 @@ def _take_off(halo: Halo, lost_out: Array, lost_in: Array, out: Array, into: Arr
     return cupy.unique(rows)
 
 
-def reach(arcs: Csr, halo: Halo, order: Array, gone: Array) -> tuple[Array, int]:
+def reach(arcs: Csr, halo: Halo, order: Array, asleep: Array) -> tuple[Array, int]:
     """Find the first row, by `order`, that reaches each row; a row reaches itself.
 
     Parameters
@@ -98,8 +99,8 @@ def reach(arcs: Csr, halo: Halo, order: Array, gone: Array) -> tuple[Array, int]
         Out-arcs left; in-arcs, to find the first row that each row reaches.
     halo : Halo
     order : uint64 [n + g]
-        All different, over all ranks. The row of order 0 goes before all others, and what it reaches is not searched again.
-    gone : bool [n + g]
+        All different, over all ranks. What the row of order 0 reaches is found first, and not searched again.
+    asleep : bool [n + g]
         Rows that take no part.
 
     Returns
@@ -110,16 +111,38 @@ def reach(arcs: Csr, halo: Halo, order: Array, gone: Array) -> tuple[Array, int]
         Supersteps.
     """
     row, num_own = arcs.indices.dtype, len(halo.shard.ids)
-    first = cupy.where(gone, np.uint64(0), order)
+    marked, steps = _reach_from_pivot(arcs, halo, cupy.flatnonzero((order[:num_own] == 0) & ~asleep[:num_own]), asleep)
+    first = cupy.where(halo.extended(marked), np.uint64(0), order)
     stamps = cupy.zeros(num_own, np.uint32)
     levels = _Levels("spread", row, num_own + len(arcs.indices) // _CHUNK)
 
     def relax(starts: Array) -> None:
         levels.run(arcs.offsets, arcs.indices, row.type(num_own), starts.astype(row), np.int64(len(starts)), first, stamps)
 
-    supersteps = settle(halo, relax, first, cupy.flatnonzero((order[:num_own] == 0) & ~gone[:num_own]))
-    rest = cupy.flatnonzero((first[:num_own] != 0) & (cupy.diff(arcs.offsets) > 0))
-    return first[:num_own], supersteps + settle(halo, relax, first, rest)
+    rest = cupy.flatnonzero(~marked & (cupy.diff(arcs.offsets) > 0))
+    return first[:num_own], steps + 1 + settle(halo, relax, first, rest)
+
+
+def _reach_from_pivot(arcs: Csr, halo: Halo, rows: Array, asleep: Array) -> tuple[Array, int]:
+    """Return which own rows are asleep or reached by the pivot (bool [n]), and the supersteps; its owner has it in `rows`."""
+    row, num_own, supersteps = arcs.indices.dtype, len(halo.shard.ids), 0
+    bits, levels = HaloBits(halo), _Levels("mark", row, num_own + len(arcs.indices) // _CHUNK)
+    closed = asleep.copy()
+    closed[rows] = True
+    marks = bits.empty()
+    packed = cupy.packbits(closed, bitorder="little")
+    marks.view(np.uint8)[: len(packed)] = packed
+    while int(halo.communicator.total(np.array([len(rows)]))[0]):
+        levels.run(arcs.offsets, arcs.indices, row.type(num_own), rows.astype(row), np.int64(len(rows)), marks)
+        before = marks.copy()
+        bits.tell(marks)
+        rows = cupy.flatnonzero(_unpacked(marks & ~before, num_own))
+        supersteps += 1
+    return _unpacked(marks, num_own), supersteps
+
+
+def _unpacked(marks: Array, count: int) -> Array:
+    return cupy.unpackbits(marks.view(np.uint8), bitorder="little")[:count].view(np.bool_)
 
 
 class _Levels:
