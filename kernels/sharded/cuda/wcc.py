@@ -17,6 +17,7 @@ from kernels.answers import Components
 from kernels.cuda import cooperative, launch
 from kernels.graph import Array
 from kernels.sharded.communicator import Communicator
+from kernels.sharded.cuda.facts import kept
 from kernels.sharded.cuda.naming import find_holders, label_own
 from kernels.sharded.halo import Halo
 from kernels.sharded.naming import join_and_name
@@ -77,6 +78,10 @@ def _largest_cluster(meets: Sequence[Array]) -> Array:
     return cluster
 
 
+def _rows_with_arcs(shard: Shard) -> int:
+    return int(cupy.count_nonzero(cupy.diff(shard.local_out.offsets)))
+
+
 class _Trees:
     """Union-find over a shard's own rows and ghosts; places, names and the giant component are as wcc.cu says."""
 
@@ -90,7 +95,7 @@ class _Trees:
         sides = (shard.local_out, shard.local_into)
         self._arcs = (*(array for csr in sides for array in (csr.offsets, csr.indices)), np.bool_(shard.symmetric), *self._rows)
         arcs = sum(len(csr.indices) for csr in (sides[:1] if shard.symmetric else sides))
-        self._sampled = arcs >= MANY_ARCS * num_own * len({id(csr) for csr in sides})
+        self._sampled = len(sides[0].indices) >= MANY_ARCS * kept(shard, "rows with out-arcs", _rows_with_arcs)
         self._queue = cupy.empty(2 * (arcs // WARP_ROW), np.int64)  # pairs
         self._control = cupy.zeros(3, np.int64)
 
