@@ -48,6 +48,16 @@ def test_a_graph_file_directly(triangle, tmp_path):
     assert "3 arcs" in done.stdout
 
 
+def test_over_shards(triangle, tmp_path):
+    done = graphmill("run", triangle, "--stages", "sssp,wcc", "--source", 1, "--shards", 3, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    latest = tmp_path / "out" / "latest"
+    assert pd.read_parquet(latest / "sssp").distance.dropna().tolist() == [0, 5, 6]
+    steps = json.loads((latest / "manifest.json").read_text())["facts"]["steps"]
+    assert [steps[stage]["shards"] for stage in ("sssp", "wcc")] == [3, 3]
+    assert steps["sssp"]["supersteps"] > 1
+
+
 def test_undirected_and_default_source(triangle, tmp_path):
     done = graphmill("run", triangle, "--undirected", "--stages", "sssp", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
