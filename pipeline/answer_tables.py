@@ -16,6 +16,7 @@ import pyarrow as pa
 from kernels.answers import Components, Forest, Paths, Ranks, ReachabilityIndex
 from kernels.cuda import to_host
 from kernels.graph import ID, NO_ROW, Array, Csr, Graph
+from kernels.sharded.reachability import IndexPart, RowLabels
 from pipeline.errors import ProofFailed
 from pipeline.stored_index import StoredIndex
 
@@ -220,12 +221,29 @@ def _ranks(_: Vertices, columns: Sequence[Array], __: int | None) -> Array:
     return columns[1]
 
 
-def _label_columns(vertices: Vertices, index: ReachabilityIndex) -> list[Array]:
+def _label_columns(vertices: Vertices, answer: ReachabilityIndex | IndexPart) -> list[Array]:
+    rows = answer.rows if isinstance(answer, IndexPart) else _labels_of_rows(answer)
+    intervals = [column for pair in zip(rows.low, rows.post, strict=True) for column in pair]
+    return [vertices.ids, vertices.ids_of(rows.labels), rows.level, *intervals]
+
+
+def _labels_of_rows(index: ReachabilityIndex) -> RowLabels:
     node, labels = index.condensation.node, index.labels
-    columns = [vertices.ids, vertices.ids_of(index.condensation.names)[node], labels.level[node]]
-    for low, post in zip(labels.low, labels.post, strict=True):
-        columns += [low[node], post[node]]
-    return columns
+    return RowLabels(index.condensation.names[node], labels.level[node], labels.low[:, node], labels.post[:, node])
+
+
+def shown_labels(vertices: Vertices, columns: Sequence[Array], index: np.dtype[Any]) -> RowLabels:
+    """What the columns of a table of labels say of the own rows. Raises ProofFailed where a number does not fit `index`."""
+    _, labels, level, *numbers = columns
+    numbers = [_narrowed(column, index) for column in numbers]
+    return RowLabels(vertices.rows_of(labels), _narrowed(level, np.int32), np.stack(numbers[::2]), np.stack(numbers[1::2]))
+
+
+def _narrowed(column: Array, dtype: Any) -> Array:
+    found = column.astype(dtype)
+    if not (found == column).all():
+        raise ProofFailed("reachability: a number in the table is larger than any label")
+    return found
 
 
 def _no_labels(*_: Any) -> ReachabilityIndex:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -33,6 +34,8 @@ from pipeline.stored_graph import rows_by_id_in_pieces
 from pipeline.stored_index import NUMBERS, STEP, arrays_of
 from pipeline.stored_shards import placed
 
+_PIECES = 64  # of dimensions, at most
+
 
 def build_index(
     graph: Folder, asked: ReachabilityConfig, work: Path, backend: Backend = "cpu", cluster: Cluster = HERE
@@ -55,7 +58,8 @@ def build_index(
     Folder
         Read by `open_index`. Facts: `vertices`, `components`, `arcs` between components, `levels`, `dimensions`, `seed`,
         `method`, `compared_paths` (as `kernels.answers.Labels`), `seconds` (in the kernel, summed over pieces), `bytes_needed`
-        (the bound that was held against the free memory; null over ranks), `backend`, and over ranks `shards` and `supersteps`.
+        (what was held against the free memory: a bound, or over ranks what one worker would need for the part of the first),
+        `backend`, and over ranks `shards` and `supersteps`.
 
     Raises
     ------
@@ -73,7 +77,9 @@ def build_index(
                 parts = cluster.run_ranks(build, range(cluster.shards), backend)[:1]
             else:
                 alone = isinstance(cluster, Here) or backend == "gpu"
-                pieces = [[*range(asked.dimensions)]] if alone else [[number] for number in range(asked.dimensions)]
+                count = 1 if alone else min(asked.dimensions, _PIECES)
+                ends = [asked.dimensions * number // count for number in range(count + 1)]
+                pieces = [range(*cut) for cut in pairwise(ends)]
                 parts = [*cluster.map(partial(_build, graph, asked, Path(attempts)), graph, backend, pieces, one_at_a_time=True)]
             _put_together([part.path for part in parts], folder)
         compared = [compared for part in parts for compared in part.compared_paths]
@@ -94,7 +100,7 @@ class _Built:
     seconds: float
 
 
-def _build(graph: Folder, asked: ReachabilityConfig, attempts: Path, place: Place, dimensions: list[int]) -> _Built:
+def _build(graph: Folder, asked: ReachabilityConfig, attempts: Path, place: Place, dimensions: range) -> _Built:
     """Label some dimensions, and write them, the first ones with all else, to a folder that no other attempt has."""
     vertices, arcs = graph.facts["vertices"], graph.facts["arcs"]
     needed = memory(vertices, arcs, len(dimensions), asked.method, gpu=place.backend == "gpu").build
@@ -108,7 +114,7 @@ def _build(graph: Folder, asked: ReachabilityConfig, attempts: Path, place: Plac
     path.mkdir()
     arrays = {"ids": place.graph.ids, "rows_by_id": place.graph.rows_by_id, **dict(arrays_of(ReachabilityIndex(nodes, labels)))}
     for name, array in arrays.items():
-        if dimensions[0] == 0 or name in NUMBERS:
+        if dimensions.start == 0 or name in NUMBERS:
             save_array(path / f"{name}.npy", to_host(array))
     facts = {
         "vertices": vertices,
@@ -134,7 +140,7 @@ def _put_together(parts: Sequence[Path], folder: Path) -> None:
         if len(parts) == 1 or path.stem not in NUMBERS:
             path.rename(folder / path.name)
             continue
-        rows = [np.load(part / path.name, mmap_mode="r")[0] for part in parts]
+        rows = [row for part in parts for row in np.load(part / path.name, mmap_mode="r")]
         create_array(folder / path.name, rows[0].dtype, len(rows), len(rows[0]))
         for dimension, row in enumerate(rows):
             write_slice(folder / path.name, dimension * len(row), row)
@@ -145,6 +151,9 @@ def _build_together(
 ) -> _Built:
     """Build one rank's part, and write it into files that all ranks share; every attempt has a folder of its own."""
     shard = placed(graph, ranks, backend)
+    rows, arcs = len(shard.local_rows), len(shard.local_out.indices)
+    needed = memory(rows, arcs, asked.dimensions, asked.method).build
+    require_room(f"reachability: one of {ranks.size} parts, of {rows:,} rows and {arcs:,} arcs", needed, "cpu")
     clock = Clock(backend)
     found = clock.timed(reachability_over_shards)(shard, ranks, asked.dimensions, asked.seed, asked.method)
     part: IndexPart = found.answer
@@ -162,7 +171,7 @@ def _build_together(
             write_slice(path / f"{own.name}.npy", row * own.length + own.first, values)
     levels = int(ranks.most(np.array([labels.level.max(initial=-1) + 1]))[0])  # from here on, they are whole
     facts = {
-        "vertices": shard.num_vertices, "components": components, "arcs": arcs, "levels": levels, "bytes_needed": None,
+        "vertices": shard.num_vertices, "components": components, "arcs": arcs, "levels": levels, "bytes_needed": needed,
         "shards": ranks.size, "supersteps": found.supersteps,
     }  # fmt: skip
     return _Built(path, facts, labels.compared_paths, clock.seconds)

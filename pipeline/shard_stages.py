@@ -22,15 +22,17 @@ from kernels.answers import Ranks
 from kernels.cuda import to_host
 from kernels.graph import Array
 from kernels.sharded.communicator import Communicator
-from kernels.sharded.shard import Shard
+from kernels.sharded.shard import Part, Shard
 from pipeline import tables
 from pipeline.answer_tables import RANKS, as_arrays, as_batch
 from pipeline.backend import Backend, Clock
 from pipeline.errors import BadInput, ProofFailed
-from pipeline.manifest import Folder
+from pipeline.manifest import Folder, check
+from pipeline.shard_index import proposed_part, read_part
 from pipeline.shard_tables import OfShard, Spread, edge_places, to_owners
 from pipeline.sources import rows_of_sources
 from pipeline.stored_graph import rows_by_id_in_pieces
+from pipeline.stored_index import index_of
 from pipeline.stored_shards import placed
 
 if TYPE_CHECKING:
@@ -50,13 +52,14 @@ class Written:
 
 @dataclass(frozen=True)
 class _Task:
-    """What all ranks are asked: a stage, the name of its table, and its sources; none where there is one answer."""
+    """What all ranks are asked: a stage, the name of its table, its sources, none where there is one answer, and its index."""
 
     graph: Folder
     stage: Stage
     name: str
     backend: Backend
     sources: Sequence[int]
+    index: Folder | None = None
 
     def seat(self, ranks: Communicator) -> tuple[Shard, OfShard]:
         shard = placed(self.graph, ranks, self.backend)
@@ -66,11 +69,24 @@ class _Task:
     def num_answers(self) -> int:
         return len(self.sources) or 1
 
+    @property
+    def dimensions(self) -> int:
+        return self.index.facts["dimensions"] if self.index else 0
+
+    @property
+    def solve(self) -> Callable[..., Part[Any]]:
+        """The kernel over shards, or who reads what the index has."""
+        if self.index:
+            return partial(read_part, self.index)
+        kernel: Callable[..., Part[Any]] = resolve_name(self.stage.sharded_kernel)
+        return kernel
+
 
 def write_over_ranks(
-    cluster: Cluster, graph: Folder, stage: Stage, name: str, sources: Sequence[int], attempts: Path, backend: Backend
-) -> Written:
-    """Answer a stage over `cluster.shards` ranks, and write its files into `attempts`.
+    cluster: Cluster, graph: Folder, stage: Stage, name: str, sources: Sequence[int], attempts: Path, backend: Backend,
+    index: Folder | None = None,
+) -> Written:  # fmt: skip
+    """Answer a stage over `cluster.shards` ranks, or let its `index` answer, and write its files into `attempts`.
 
     Raises
     ------
@@ -79,7 +95,7 @@ def write_over_ranks(
     ClusterLost
         As `cluster.run_ranks`.
     """
-    task = _Task(graph, stage, name, backend, sources)
+    task = _Task(graph, stage, name, backend, sources, index)
     rows = rows_of_sources(graph, sources)
     parts = cluster.run_ranks(partial(_write, task, rows, attempts), range(cluster.shards), backend)
     files = dict(file for part in parts for file in part.files)
@@ -98,7 +114,10 @@ def prove_over_ranks(cluster: Cluster, graph: Folder, stage: Stage, answer: Fold
         As `cluster.run_ranks`.
     """
     started = time.perf_counter()
-    task = _Task(graph, stage, answer.manifest.step, backend, answer.facts.get("sources", ()))
+    index = index_of(answer) if stage.has_index else None
+    if index:
+        check(index)
+    task = _Task(graph, stage, answer.manifest.step, backend, answer.facts.get("sources", ()), index)
     rules = cluster.run_ranks(partial(_prove, task, answer), range(cluster.shards), backend)[0]
     return list(rules), round(time.perf_counter() - started, 6)
 
@@ -114,14 +133,14 @@ class _Part:
 def _write(task: _Task, rows: Sequence[int], attempts: Path, ranks: Communicator, _: int) -> _Part:
     shard, vertices = task.seat(ranks)
     clock = Clock(task.backend)
-    solve = clock.timed(resolve_name(task.stage.sharded_kernel))
+    solve = clock.timed(task.solve)
     form, weight = task.stage.form, task.graph.facts["weight"]
-    schema = tables.schema(task.name, weight)
+    schema = tables.schema(task.name, weight, task.dimensions)
     ascending = Spread(ranks, vertices.ranks)
     numbers: list[int] = []
     supersteps = 0
     try:
-        with tables.Files(attempts, task.name, weight) as files:
+        with tables.Files(attempts, task.name, weight, task.dimensions) as files:
             for answer in range(task.num_answers):
                 part = solve(shard, ranks, *rows[answer : answer + 1])
                 supersteps += part.supersteps
@@ -159,7 +178,11 @@ def _prove(task: _Task, answer: Folder, ranks: Communicator, _: int) -> tuple[st
     for number in range(task.num_answers):
         groups = partial(_groups, answer, files, number, of_each, ranks)
         columns = _own_rows(vertices, groups()) if form.of_vertices else _own_edges(vertices, groups())
-        found = form.answer(vertices, columns, task.sources[number] if task.sources else None)
+        found: Any
+        if task.index:
+            found = proposed_part(task.index, shard, vertices, columns)
+        else:
+            found = form.answer(vertices, columns, task.sources[number] if task.sources else None)
         if form == RANKS:
             found = Ranks(found, 0, np.inf)  # a table does not say how they were found
         verdict = certify(shard, ranks, _brought(found, lambda array: np.asarray(array, like=shard.ghosts)))
@@ -173,7 +196,7 @@ def _groups(
     answer: Folder, files: Sequence[Path], number: int, rows: int, ranks: Communicator
 ) -> Iterator[tuple[range, pa.Table]]:
     """The row groups of an answer that this rank reads, as rows of the answer; as many as any other rank, at least one."""
-    schema = tables.schema(answer.manifest.step, answer.facts["weight"])
+    schema = tables.schema(tables.table_of(answer.manifest.step), answer.facts["weight"], answer.facts.get("dimensions", 0))
     for turn in range(0, max(tables.groups_of(rows), 1), ranks.size):
         group = turn + ranks.rank
         if group >= tables.groups_of(rows):

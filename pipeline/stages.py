@@ -42,8 +42,6 @@ class Stage:
         How its answers lie in its table. Those of form PATHS have sources, that of form LABELS an index beside its table.
     exact : bool
         Whether the table has the same bytes on every backend; where not, they are equal to a stated tolerance.
-    shardable : bool
-        Whether `kernels.sharded` has the kernel and the certificate, too, under the same names.
     """
 
     title: str
@@ -51,11 +49,10 @@ class Stage:
     certificate: str
     form: Form
     exact: bool = True
-    shardable: bool = True
 
     @property
     def sharded_kernel(self) -> str:
-        """Where the kernel over shards is."""
+        """Where the kernel over shards is: every kernel and certificate is there, too, under the same name."""
         return self.kernel.replace("kernels.", "kernels.sharded.", 1)
 
     @property
@@ -65,7 +62,7 @@ class Stage:
 
     def over_shards(self, graph: Folder, cluster: Cluster) -> bool:
         """Whether the stage runs over shards of this graph on this cluster."""
-        return self.shardable and cluster.shards > 0 and graph.facts["vertices"] > 0
+        return cluster.shards > 0 and graph.facts["vertices"] > 0
 
     @property
     def has_sources(self) -> bool:
@@ -88,7 +85,7 @@ BY_NAME: dict[StageName, Stage] = {
     "scc": Stage("Strongly connected components", "kernels.scc:scc", "kernels.certificates:certify_scc", COMPONENTS),
     "pagerank": Stage("PageRank", "kernels.pagerank:pagerank", "kernels.certificates:certify_pagerank", RANKS, exact=False),
     "reachability": Stage(
-        "Reachability", "kernels.reachability:reachability", "kernels.certificates:certify_reachability", LABELS, shardable=False
+        "Reachability", "kernels.reachability:reachability", "kernels.certificates:certify_reachability", LABELS
     ),
 }
 
@@ -133,7 +130,8 @@ def run_stage(
     """
     described = BY_NAME[stage]
     if described.has_index:
-        return _run_indexed(graph, stage, build_index(graph, reachability or ReachabilityConfig(), work, backend, cluster), work)
+        index = build_index(graph, reachability or ReachabilityConfig(), work, backend, cluster)
+        return _run_indexed(graph, stage, index, work, backend, cluster)
     asked: dict[str, Any] = {"sources": sorted(sources)} if described.has_sources else {}
     over_shards = described.over_shards(graph, cluster)
     if not described.exact:
@@ -182,26 +180,31 @@ def _write_files(graph: Folder, stage: StageName, attempts: Path, place: Place, 
         with tables.Files(attempts, stage, weight) as files:
             files.begin()
             for answer in batches:
-                files.write(answer[: tables.ROWS_PER_FILE])
-                for first in range(tables.ROWS_PER_FILE, len(answer), tables.ROWS_PER_FILE):
-                    files.begin()
-                    files.write(answer[first : first + tables.ROWS_PER_FILE])
+                files.write_whole(answer)
     except OverflowError as error:
         raise BadInput(graph.path, f"{stage}: {error}") from error
     return Written(files.paths, files.rows, clock.seconds)
 
 
-def _run_indexed(graph: Folder, stage: StageName, index: Folder, work: Path) -> Folder:
+def _run_indexed(
+    graph: Folder, stage: StageName, index: Folder, work: Path, backend: Backend = "cpu", cluster: Cluster = HERE
+) -> Folder:
     """Write what a stored index says of each vertex as the table of its stage."""
-    table, weight, dimensions = tables.table_of(stage), graph.facts["weight"], index.facts["dimensions"]
+    described, table, weight = BY_NAME[stage], tables.table_of(stage), graph.facts["weight"]
 
     def write(folder: Path) -> dict[str, Any]:
-        opened = open_index(index)
-        batch = BY_NAME[stage].form.batch(opened, opened.index, tables.schema(table, weight, dimensions))
-        return index.facts | {
-            "weight": weight,
-            "rows": tables.write(folder, table, weight, [batch], dimensions),
-        }
+        with TemporaryDirectory(prefix=f".{stage}-files-", dir=work, ignore_cleanup_errors=True) as attempts:
+            if described.over_shards(graph, cluster) and index.facts["method"] == "tree":
+                written = write_over_ranks(cluster, graph, described, table, [], Path(attempts), backend, index)
+            else:
+                opened, dimensions = open_index(index), index.facts["dimensions"]
+                batch = described.form.batch(opened, opened.index, tables.schema(table, weight, dimensions))
+                with tables.Files(Path(attempts), table, weight, dimensions) as files:
+                    files.write_whole(batch)
+                written = Written(files.paths, files.rows, 0.0)
+            for number, path in enumerate(written.paths):
+                path.rename(folder / tables.file_name(number))
+        return index.facts | {"weight": weight, "rows": written.rows}
 
     return make(work / stage, stage, {"graph": graph.digest, "index": index.digest}, {}, write)
 

@@ -145,10 +145,10 @@ class Files:
         Of all of them.
     """
 
-    def __init__(self, folder: Path, table: str, weight: str | None) -> None:
+    def __init__(self, folder: Path, table: str, weight: str | None, dimensions: int = 0) -> None:
         self.paths: list[Path] = []
         self.rows = 0
-        self._folder, self._table, self._weight = folder, table, weight
+        self._folder, self._table, self._weight, self._dimensions = folder, table, weight, dimensions
         self._open: pq.ParquetWriter | None = None
 
     def __enter__(self) -> Files:
@@ -163,7 +163,14 @@ class Files:
         if self._open:
             self._open.close()
         self.paths.append(self._folder / uuid4().hex)
-        self._open = open_file(self.paths[-1], self._table, self._weight)
+        self._open = open_file(self.paths[-1], self._table, self._weight, self._dimensions)
+
+    def write_whole(self, answer: pa.RecordBatch) -> None:
+        """Append an answer to the file begun last, or the first one, and begin others where it does not fit."""
+        for first in range(0, max(1, len(answer)), ROWS_PER_FILE):
+            if first or not self.paths:
+                self.begin()
+            self.write(answer[first : first + ROWS_PER_FILE])
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Append to the file begun last."""

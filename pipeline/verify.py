@@ -62,7 +62,7 @@ def prove(graph: Folder, answer: Folder, oracle: bool, work: Path, backend: Back
     def write(_: Path) -> dict[str, Any]:
         check(answer)
         described = BY_NAME[stage]
-        if described.over_shards(graph, cluster):
+        if described.over_shards(graph, cluster) and answer.facts.get("method") != "dfs":
             rules, seconds = prove_over_ranks(cluster, graph, described, answer, backend)
         else:
             rules, seconds = _require(graph, answer, resolve_name(described.certificate), backend, cluster)

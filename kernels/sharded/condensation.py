@@ -31,16 +31,13 @@ class Nodes:
     ----------
     node : index width [n]
         For each own row, its component's node, of any rank.
-    labels : index width [n]
-        For each own row, the row of smallest external id in its component.
     names : index width [c]
-        For each own node, that row.
+        For each own node, the row of smallest external id in its component.
     dag : Shard
         The own nodes and their arcs, `out` to children and `into` from parents; rows and ids are the nodes' numbers.
     """
 
     node: Array
-    labels: Array
     names: Array
     dag: Shard
 
@@ -64,7 +61,7 @@ def condense(shard: Shard, communicator: Communicator) -> Part[Nodes]:
     ids = np.arange(own.start, own.stop, dtype=ID)
     ghosts = ghosts_of(own, (children, parents))
     dag = Shard(communicator.rank, owners.bounds, ids, ids.astype(node.dtype), children, parents, ghosts, ghosts)
-    return Part(Nodes(node, labels, names, dag), found.supersteps + owners.supersteps + 1)
+    return Part(Nodes(node, names, dag), found.supersteps + owners.supersteps + 1)
 
 
 def _numbered(shard: Shard, labels: Array, communicator: Communicator) -> tuple[Array, Array, Owners]:

@@ -102,11 +102,16 @@ def reachability(
     nodes = condensed.answer
     labels, supersteps = _label(nodes.dag, communicator, dimensions, seed)
     owners = Owners(nodes.dag.bounds, communicator)
-    level, *numbers = owners.ask(nodes.node.astype(OFFSET), labels.level, *labels.low, *labels.post)
-    rows = RowLabels(nodes.labels, level, np.stack(numbers[:dimensions]), np.stack(numbers[dimensions:]))
-    condensation = Condensation(nodes.node, nodes.names, nodes.dag.out, nodes.dag.into)
-    part = IndexPart(ReachabilityIndex(condensation, labels), nodes.dag.rows, rows)
+    index = ReachabilityIndex(Condensation(nodes.node, nodes.names, nodes.dag.out, nodes.dag.into), labels)
+    part = IndexPart(index, nodes.dag.rows, labels_of_rows(owners, index))
     return Part(part, condensed.supersteps + supersteps + owners.supersteps)
+
+
+def labels_of_rows(owners: Owners, index: ReachabilityIndex) -> RowLabels:
+    """The own rows' labels, from the owners of the nodes, each of whom has the part of the index of `IndexPart`. A collective."""
+    dag, labels = index.condensation, index.labels
+    name, level, *numbers = owners.ask(dag.node.astype(OFFSET), dag.names, labels.level, *labels.low, *labels.post)
+    return RowLabels(name, level, np.stack(numbers[: labels.dimensions]), np.stack(numbers[labels.dimensions :]))
 
 
 def _label(dag: Shard, communicator: Communicator, dimensions: int, seed: int) -> tuple[Labels, int]:

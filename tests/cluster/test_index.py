@@ -10,6 +10,7 @@ import pytest
 from pipeline.cluster import Here, started
 from pipeline.cluster_config import ClusterConfig
 from pipeline.config import GraphConfig, LayoutConfig, ReachabilityConfig
+from pipeline.errors import TooLarge
 from pipeline.indexing import build_index
 from pipeline.ingest import ingest
 from pipeline.layout import lay_out
@@ -63,7 +64,9 @@ def test_over_ranks_of_this_process(shards, graph, tmp_path):
     asked = ReachabilityConfig(dimensions=3, seed=5)
     found = build_index(graph, asked, tmp_path / "there", cluster=Here(shards))
     same(found, build_index(graph, asked, tmp_path / "here"))
-    assert (found.facts["shards"], found.facts["bytes_needed"]) == (shards, None)
+    assert found.facts["shards"] == shards
+    with pytest.raises(TooLarge, match=rf"one of {shards} parts, of [\d,]+ rows"):
+        build_index(graph, ReachabilityConfig(dimensions=10**9), tmp_path / "large", cluster=Here(shards))
 
 
 def test_over_ranks_of_workers_to_the_proof(graph, cluster, tmp_path):

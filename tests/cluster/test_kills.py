@@ -24,7 +24,7 @@ from tests.flows.processes import ROOT
 
 SOURCES = [1, 2, 3_000]
 AT_ONCE = 3  # kills of a stage, and of its proof, at the most
-SHARDED = [stage for stage in STAGES if BY_NAME[stage].shardable]
+SHARDED = [stage for stage in STAGES if not BY_NAME[stage].has_index]
 
 
 class Deadly:

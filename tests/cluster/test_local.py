@@ -54,7 +54,7 @@ def test_tables_and_proofs_are_the_same_with_and_without(stage, grid, small, clu
     assert proofs[0]["holds"] and proofs[0]["rules"] == proofs[1]["rules"]
 
 
-@pytest.mark.parametrize("stage", [name for name, stage in BY_NAME.items() if stage.shardable])
+@pytest.mark.parametrize("stage", STAGES)
 def test_tables_and_proofs_over_shards_are_the_same(stage, small, cluster, tmp_path, monkeypatch):
     expected = run_stage(small, stage, [1, 5], tmp_path)
     (tmp_path / "shards").mkdir()
