@@ -8,6 +8,7 @@ The last two tables are the thesis's (gpu_thesis.py).
 from __future__ import annotations
 
 import gzip
+import signal
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -177,6 +178,7 @@ def measure(contest: Contest, tables: list[list[str]]) -> None:
 
 def main() -> None:
     """Print five tables: builds, queries, widths of masks, and the thesis's of labels and of queries, with ours beside."""
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # not without the tables
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DATA
     builds = [
         "| graph | nodes / arcs | levels | condense | label | graph to index | label, dfs |",
