@@ -48,8 +48,7 @@ def same(found: Folder, expected: Folder) -> None:
     assert facts[0] == facts[1]
 
 
-@pytest.mark.parametrize("method", ["tree", "dfs"])
-@pytest.mark.parametrize("dimensions", [1, 3, 4])
+@pytest.mark.parametrize(("method", "dimensions"), [("tree", 1), ("tree", 4), ("dfs", 3)])
 def test_dimensions_on_workers(method, dimensions, graph, cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "shards", 0)
     asked = ReachabilityConfig(dimensions=dimensions, seed=5, method=method)
