@@ -74,7 +74,7 @@ def label(condensation: Condensation, dimensions: int, seed: int, method: str) -
 def topological_order(out: Csr, into: Csr, row: np.dtype[Any]) -> Array | None:
     """Return the nodes so that every arc leads to a later one, or None if there is a cycle."""
     num_nodes = len(out.offsets) - 1
-    order, waiting, control = cupy.empty(num_nodes, row), cupy.empty(num_nodes, row), cupy.zeros(2, np.int64)
+    order, waiting, control = cupy.empty(num_nodes, row), cupy.empty(num_nodes, row), cupy.zeros(_CONTROL, np.int64)
     size = np.int64(num_nodes)
     launch("order", "start_order", num_nodes, row, into.offsets, size, waiting, order)
     launch("order", "queue_roots", num_nodes, row, waiting, size, order, control)
