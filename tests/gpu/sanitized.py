@@ -104,10 +104,11 @@ def run_reachability(graph: Any) -> int:
 
 
 def run_over_shards(graph: Any) -> int:
-    """Let three ranks answer, threads on one GPU, and compare with one worker; return how many answers there are."""
+    """Let three ranks answer and prove it, threads on one GPU; compare with one worker; return how many answers there are."""
     import cupy
 
     from kernels import bfs, forest, pagerank, scc, sssp, wcc
+    from kernels.sharded import certificates
     from kernels.sharded.bfs import bfs as bfs_over_shards
     from kernels.sharded.forest import minimum_spanning_forest as forest_over_shards
     from kernels.sharded.local_graph import local_graph
@@ -123,16 +124,21 @@ def run_over_shards(graph: Any) -> int:
         local_graph(shard)
     source = (0,) if graph.num_vertices else ()
     solved = [
-        (wcc_over_shards, wcc.wcc, (), ("labels",)),
-        (scc_over_shards, scc.scc, (), ("labels",)),
-        (forest_over_shards, forest.minimum_spanning_forest, (), ("labels",)),
-        (pagerank_over_shards, pagerank.pagerank, (), ("ranks",)),
-        (bfs_over_shards, bfs.bfs, source, ("distance", "predecessor")),
-        (sssp_over_shards, sssp.sssp, source, ("distance", "predecessor")),
+        (wcc_over_shards, wcc.wcc, certificates.certify_wcc, (), ("labels",)),
+        (scc_over_shards, scc.scc, certificates.certify_scc, (), ("labels",)),
+        (forest_over_shards, forest.minimum_spanning_forest, certificates.certify_forest, (), ("labels",)),
+        (pagerank_over_shards, pagerank.pagerank, certificates.certify_pagerank, (), ("ranks",)),
+        (bfs_over_shards, bfs.bfs, certificates.certify_bfs, source, ("distance", "predecessor")),
+        (sssp_over_shards, sssp.sssp, certificates.certify_sssp, source, ("distance", "predecessor")),
     ]
     solved = solved if source else solved[:4]
-    for over_shards, one_worker, inputs, columns in solved:
+    for over_shards, one_worker, certify, inputs, columns in solved:
         parts = run_ranks(len(shards), lambda ranks, run=over_shards, inputs=inputs: run(shards[ranks.rank], ranks, *inputs))
+        answers = [part.answer for part in parts]
+        for verdict in run_ranks(
+            len(shards), lambda ranks, run=certify, answers=answers: run(shards[ranks.rank], ranks, answers[ranks.rank])
+        ):
+            assert verdict.holds, verdict.reason
         expected = one_worker(graph, *inputs)
         for column in columns:
             found = np.concatenate([cupy.asnumpy(getattr(part.answer, column)) for part in parts])
