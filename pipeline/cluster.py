@@ -316,6 +316,8 @@ def _settings(config: ClusterConfig) -> dict[str, Any]:
         "distributed.comm.timeouts.connect": silence,
         "distributed.comm.timeouts.tcp": silence,
         "distributed.comm.require-encryption": config.scheduler == "local" or config.scheduler.startswith("tls:"),
+        # A nanny starts its worker again for as long as the run lives, also one that dies again and again, or starts slowly.
+        "distributed.deploy.lost-worker-timeout": "365 days",
         # A worker's memory is a mapped graph and arrays in use: nothing that could be spilled, or that a pause would free.
         "distributed.worker.memory.target": False,
         "distributed.worker.memory.spill": False,

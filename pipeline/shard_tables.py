@@ -47,9 +47,11 @@ class OfShard:
 
     def ids_of(self, rows: Array) -> Array:
         """See `Vertices.ids_of`."""
-        some = rows != NO_ROW
         ids = np.full(len(rows), NO_ID, ID)
-        (ids[some],) = self.owners.ask(rows[some].astype(OFFSET), self.ids)
+        own = (rows >= self.first_row) & (rows < self.first_row + len(self.ids))
+        others = ~own & (rows != NO_ROW)
+        ids[own] = self.ids[rows[own] - self.first_row]
+        (ids[others],) = self.owners.ask(rows[others].astype(OFFSET), self.ids)
         return ids
 
     def rows_of(self, ids: Array) -> Array:
