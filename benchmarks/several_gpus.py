@@ -96,9 +96,6 @@ def _cluster(asked: Any) -> Iterator[Cluster]:
         return
     begun = time.perf_counter()
     with started(ClusterConfig(scheduler="local", workers=asked.gpus, shards=asked.gpus, lost_workers=0), "gpu") as cluster:
-        from distributed import default_client
-
-        default_client().wait_for_workers(asked.gpus, timeout=60)
         _say(f"{asked.gpus} workers in {time.perf_counter() - begun:.1f} s")
         yield cluster
 
