@@ -130,10 +130,22 @@ def _is_less(one: Keys, other: Keys) -> Array:
 
 
 def _jump(rows: Directory, above: Array, moving: Array) -> None:
-    """Let `above` be the end of each chain: pointer jumping."""
+    """Let `above` be the end of each chain: pointer jumping, as far as it goes among own rows before others are asked."""
     while rows.communicator.most(np.array([len(moving)]))[0]:
+        _jump_here(rows, above, moving)
         (further,) = rows.ask(above[moving], above)
-        moving, further = moving[further != above[moving]], further[further != above[moving]]
+        moves = np.flatnonzero(further != above[moving])
+        moving = moving[moves]
+        above[moving] = further[moves]
+
+
+def _jump_here(rows: Directory, above: Array, moving: Array) -> None:
+    changed = True
+    while changed:
+        up = above[moving]
+        own = (up >= rows.start) & (up < rows.stop)
+        further = np.where(own, above[np.where(own, up - rows.start, 0)], up)
+        changed = bool((further != up).any())
         above[moving] = further
 
 
