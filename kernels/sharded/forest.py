@@ -2,7 +2,8 @@
 
 An edge outside the forest of the edges that one rank knows is outside the forest of the graph (the cycle property). Of the
 others, in ascending order, a rank takes an edge if one of the two trees that it joins has met no edge to another rank, for
-then it is the lightest edge that leaves this tree (the cut property). The trees are the vertices of a smaller graph.
+then it is the lightest edge that leaves this tree (the cut property). The trees that other ranks have ghosts of are the vertices
+of a smaller graph; the others are complete, and named where they are.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from kernels.sharded.communicator import Communicator
 from kernels.sharded.halo import Halo
 from kernels.sharded.joining import GATHERED, Edges, join
 from kernels.sharded.local_graph import local_graph
-from kernels.sharded.owners import Owners, smallest_ids
+from kernels.sharded.owners import Owners, least_of_groups, smallest_ids
 from kernels.sharded.shard import Part, Shard
 from kernels.union_find import number_trees
 
@@ -59,14 +60,22 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
     known = one_worker.minimum_spanning_forest(graph)
     order = np.argsort(known.weights, kind="stable")  # the edges ascend by ends already
     taken, left, tree = _take_safe(known.src, known.dst, order, num_own)
-    owners = Owners.of_counts(int(tree.max(initial=-1)) + 1, communicator)
-    number = Halo(shard, communicator).extended(owners.own.start + tree.astype(OFFSET))
+    halo, trees = Halo(shard, communicator), int(tree.max(initial=-1)) + 1
+    is_shared = np.zeros(trees, np.bool_)
+    is_shared[tree[np.concatenate(halo.asked)]] = True
+    shared = np.flatnonzero(is_shared)
+    owners = Owners.of_counts(len(shared), communicator)
+    number = np.full(trees, -1, OFFSET)
+    number[shared] = np.arange(owners.own.start, owners.own.stop)
+    number = halo.extended(number[tree])
     places = np.flatnonzero(left)
     src, dst = known.src[places], known.dst[places]
     edges = Edges(number[src], number[dst], known.weights[places], graph.ids[src], graph.ids[dst])
     root, chosen = join(owners, edges, gathered)
     taken[places[chosen]] = True
-    labels = smallest_ids(owners, root[tree], shard.ranks, rows[:num_own])
+    least, names = least_of_groups(tree, trees, shard.ranks, rows[:num_own])
+    names[shared] = smallest_ids(owners, root, least[shared], names[shared])
+    labels = names[tree]
     forest = Forest(rows[known.src[taken]], rows[known.dst[taken]], known.weights[taken], labels)
     return Part(forest, owners.supersteps + 1)
 

@@ -87,14 +87,14 @@ def smallest_ids(owners: Owners, numbers: Array, ranks: Array, rows: Array) -> A
     index width [E]
     """
     shared, place = np.unique(numbers, return_inverse=True)
-    here, rank, row = owners.tell(shared, *_least(place, len(shared), ranks, rows))
-    _, names = _least(here, len(owners.own), rank, row)
+    here, rank, row = owners.tell(shared, *least_of_groups(place, len(shared), ranks, rows))
+    _, names = least_of_groups(here, len(owners.own), rank, row)
     (name,) = owners.ask(shared, names)
     return name[place]
 
 
-def _least(group: Array, groups: int, ranks: Array, rows: Array) -> tuple[Array, Array]:
-    """The smallest rank of each group, and its row."""
+def least_of_groups(group: Array, groups: int, ranks: Array, rows: Array) -> tuple[Array, Array]:
+    """The smallest rank of each group, the groups' numbers being 0 to `groups` - 1, and its row; -1 for a group of nobody."""
     least = np.full_like(ranks, np.iinfo(ranks.dtype).max, ranks.dtype, shape=groups)
     lower_at(least, group, ranks)
     has = np.flatnonzero(ranks == least[group])

@@ -32,8 +32,7 @@ def span(shard: Shard, communicator: Communicator, gathered: int, few: int = _FE
     order = cupy.argsort(known.weights + known.weights.dtype.type(0))  # the edges ascend by ends already; -0 becomes 0
     near, far, parent, taken = _take_safe(known.src[order], known.dst[order], num_own)
     is_shared = cupy.zeros(num_own, np.bool_)
-    for asked in halo.asked:
-        is_shared[parent[asked]] = True
+    is_shared[parent[cupy.concatenate(halo.asked)]] = True
     shared = cupy.flatnonzero(is_shared)
     owners = Owners.of_counts(len(shared), communicator)
     number = cupy.full(num_own, -1, OFFSET)
