@@ -69,7 +69,7 @@ def records_of(index: ReachabilityIndex) -> Records:
         labels = index.labels
         size, alternating = np.int64(len(labels.level)), np.bool_(labels.method == "tree")
         dimensions = np.int32(labels.dimensions)
-        memory = cupy.empty((int(size), record_bytes(labels.low.itemsize)), np.uint8)
+        memory = cupy.zeros((int(size), record_bytes(labels.low.itemsize)), np.uint8)  # the padding is loaded, too
         arrays = (labels.level, labels.height, labels.low, labels.post, labels.first, labels.last, labels.reaches, labels.reached)
         launch("filter", "pack_records", int(size), labels.low.dtype, *arrays, size, dimensions, alternating, memory)
         records = Records(memory, (memory, size, dimensions, alternating, labels.low, labels.post))

@@ -15,8 +15,8 @@ from kernels.sharded.communicator import Communicator
 from kernels.sharded.reachability import IndexPart, reachability
 from kernels.sharded.shard import Part, Shard, even_bounds, to_device
 from tests.graphs import NAMED_GRAPHS, graph_of
+from tests.sharded.indexes import assert_index, layered, sparse_digraph
 from tests.sharded.ranks import on_shards
-from tests.sharded.test_reachability import assert_index, layered, sparse_digraph
 
 
 def on_gpu(shard: Shard, communicator: Communicator, *arguments: Any) -> Part[IndexPart]:
