@@ -18,6 +18,7 @@ from benchmarks.several_gpus_table import Row, add
 POOL = 0.6  # share of a GPU's memory that cuGraph has for itself
 WAIT = 120.0  # seconds for the edge list and the sources, which another process writes
 PATIENCE = 5.0  # seconds
+SLOW = 5.0  # seconds of a first call, after which there is no other
 _FAR = 1e30  # distances from here on say that a vertex is not reached
 
 
@@ -98,9 +99,14 @@ def _time(
         return frame
 
     try:
+        begun = time.perf_counter()
         found = call(inputs[0])
+        times = [1000 * (time.perf_counter() - begun)]
         check, note = (look(found), "") if look else (None, "cuGraph's follows the weights, so its ranks are others")
-        times = []
+        if times[0] > 1000 * SLOW:
+            inputs, note = [], "cuGraph's first call"
+        else:
+            times = []
         for one in inputs:
             begun = time.perf_counter()
             call(one)
