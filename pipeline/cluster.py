@@ -33,7 +33,7 @@ from pipeline.stored_shards import together
 
 if TYPE_CHECKING:
     import distributed
-    from distributed import Client, Security
+    from distributed import Client, LocalCluster, Security
 
 log = logging.getLogger(__name__)
 Item = TypeVar("Item")
@@ -339,7 +339,7 @@ def _client(config: ClusterConfig, backend: Backend) -> Iterator[Client]:
     with ExitStack() as stack:
         if config.scheduler == "local":
             folder = stack.enter_context(TemporaryDirectory(prefix="graphmill-"))
-            target = stack.enter_context(local_workers(config, backend, security, folder))
+            target: Any = stack.enter_context(_ended(local_workers(config, backend, security, folder)))
         else:
             target = config.scheduler
         try:
@@ -350,6 +350,18 @@ def _client(config: ClusterConfig, backend: Backend) -> Iterator[Client]:
             yield client
         finally:
             client.close(_CLOSE)
+
+
+@contextmanager
+def _ended(workers: LocalCluster) -> Iterator[LocalCluster]:
+    """Close local workers. One that takes too long for it ends with this process, and is no error of the run."""
+    try:
+        yield workers
+    finally:
+        try:
+            workers.close()
+        except TimeoutError:
+            log.warning("cluster: a worker did not end in time")
 
 
 def _security(config: ClusterConfig) -> Security:

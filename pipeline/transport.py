@@ -38,6 +38,7 @@ MAIL, ALIVE = "graphmill_mail", "graphmill_alive"
 _LOOK = 0.5  # seconds between two looks whether those are alive who are waited for
 _PAUSE = 0.005  # seconds between two looks whether a rank has ended
 _RETURN = 10.0  # seconds that a nanny has to start a worker again, before those that are left take its ranks
+_IMPORT = 60.0  # seconds, on a machine that is busy, for a new worker to load this code before it answers
 _CLOSE = 5.0  # seconds for telling workers that it is over
 
 
@@ -116,7 +117,7 @@ def _attempt(
 ) -> list[Result]:  # fmt: skip
     session = uuid4().hex
     ranks_of = {address: [rank for rank, seat in enumerate(seats) if seat == address] for address in seats}
-    _tell(client, _open, [*ranks_of], deadline, session=session, seats=seats)
+    _tell(client, _open, [*ranks_of], deadline + _IMPORT, session=session, seats=seats)
     pieces = {
         address: client.submit(
             _run, function, session, seats, ranks, [items[rank] for rank in ranks], backend, deadline, code_version(),
@@ -141,27 +142,25 @@ def _attempt(
 def _await(pieces: dict[str, Any], deadline: float, look: Look) -> dict[str, list[Any]]:
     """What the pieces return; raises the error that another did not cause, or _WorkerLost where there is none."""
     looked, waiting = time.monotonic(), dict(pieces)
-    found: dict[str, list[Any]] = {}
+    found: dict[str, list[Any] | None] = {}
     lost = float("inf")
     while waiting:
         for address, piece in [(address, piece) for address, piece in waiting.items() if piece.done()]:
             del waiting[address]
-            result = _result(piece, deadline)
-            if result is not None:
-                found[address] = result
-            else:
+            found[address] = _result(piece, deadline)
+            if found[address] is None:
                 lost = min(lost, time.monotonic())
         if time.monotonic() - looked > _LOOK:
             if missing := set(pieces) - set(look()):
                 raise _WorkerLost(f"worker {missing.pop()} is gone")
             looked = time.monotonic()
-        if time.monotonic() - lost > 2 * _LOOK:  # what made a rank end has had its time to be told
+        if time.monotonic() - lost > deadline:  # the others, or the error that made ranks end, have had their time
             break
         time.sleep(_PAUSE)
     if lost < float("inf"):
         look()
         raise _WorkerLost("a rank lost another one")
-    return found
+    return {address: result for address, result in found.items() if result is not None}
 
 
 def _result(piece: Any, deadline: float) -> Any:
@@ -316,7 +315,7 @@ class BetweenWorkers(OverExchange):
     def _on_loop(self, work: Coroutine[Any, Any, Result]) -> Result:
         try:
             return asyncio.run_coroutine_threadsafe(self._noted(work), self._worker.loop.asyncio_loop).result()  # type: ignore[attr-defined]
-        except (OSError, CancelledError) as error:  # a connection broke, the deadline is over, or the session
+        except (OSError, CancelledError, RuntimeError) as error:  # connection, deadline, session or worker: one is at its end
             raise PeerLost(f"rank {self.rank}: another rank is gone: {error}") from None
 
     async def _noted(self, work: Coroutine[Any, Any, Result]) -> Result:
