@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from pathlib import Path
+from threading import Lock
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,8 @@ import numpy as np
 
 from kernels.graph import Array
 from pipeline.errors import Damaged
+
+_parsing = Lock()  # of a header: Python 3.11 counts how deep it parses for all threads together, and fails where two do
 
 
 def save_array(path: Path, array: Array) -> None:
@@ -23,7 +26,8 @@ def save_array(path: Path, array: Array) -> None:
 def load_array(path: Path, dtype: np.dtype[Any], *shape: int) -> Array:
     """Map an array as a plain read-only ndarray, over the map and without a copy. Raises Damaged where it has another form."""
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        with _parsing:
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError) as error:
         raise Damaged(f"{path}: {error}") from None
     if array.dtype != dtype or array.shape != shape:
@@ -43,7 +47,8 @@ def write_slice(path: Path, first: int, values: Array) -> None:
     """Write consecutive entries, the last index running fastest, from the entry `first` on. Processes may write side by side."""
     with path.open("r+b") as file:
         np.lib.format.read_magic(file)
-        np.lib.format.read_array_header_1_0(file)
+        with _parsing:
+            np.lib.format.read_array_header_1_0(file)
         file.seek(first * values.itemsize, os.SEEK_CUR)
         file.write(np.ascontiguousarray(values).tobytes())
 
