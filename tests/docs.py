@@ -41,6 +41,13 @@ def blocks(page: Path) -> Iterator[Block]:
             yield Block(fence[1], fence[3], content.count("\n", 0, fence.start(3)) + 1)
 
 
+def below(page: Path, heading: str, language: str) -> list[str]:
+    """The blocks of a language below a heading of the second level."""
+    content = page.read_text(encoding="utf-8")
+    (section,) = re.findall(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", content, re.MULTILINE | re.DOTALL)
+    return [fence[3] for fence in FENCE.finditer(section) if fence[1] == language]
+
+
 def run_page(page: Path, folder: Path) -> int:
     """Run a page's blocks in `folder`, and return how many; raises what a block raises."""
     names: dict[str, Any] = {"__name__": "__main__"}

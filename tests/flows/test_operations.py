@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import socket
-import subprocess
-import sys
-from dataclasses import dataclass
-from pathlib import Path
 
 import httpx
 import pytest
@@ -18,58 +13,12 @@ from pipeline import tables
 from pipeline.publish import open_run
 from tests.flows.networks import CROSSINGS, road_run, social_run, votes_run
 from tests.flows.processes import ROOT, alive, clean_environment, end, eventually, listening
-
-PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
-DONE = "--done--"
-
-
-def commands(heading: str) -> list[str]:
-    """The bash blocks below a heading."""
-    (section,) = re.findall(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
-    return re.findall(r"^```bash\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
-
-
-@dataclass
-class Terminal:
-    """One shell in the clone, as a person has it, with the page's port replaced by a free one."""
-
-    clone: Path
-    environment: dict[str, str]
-    port: int
-
-    def __post_init__(self):
-        self.shell = subprocess.Popen(
-            ["bash", "--norc", "-e"], cwd=self.clone, env=self.environment, text=True, start_new_session=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
-
-    def run(self, heading: str) -> str:
-        """Run a section; return what it printed. The shell ends at the first command that fails."""
-        blocks = commands(heading)
-        assert blocks, f"no commands below {heading!r}"
-        lines = []
-        for block in blocks:
-            self.shell.stdin.write(block.replace("4200", str(self.port)) + f"echo {DONE}\n")
-            self.shell.stdin.flush()
-            for line in self.shell.stdout:
-                if line.startswith(DONE):
-                    break
-                lines.append(line)
-            else:
-                pytest.fail(f"{block}\n{''.join(lines)}")
-        return "".join(lines)
-
-    def log(self, name: str) -> str:
-        path = self.clone / ".prefect" / name
-        return path.read_text() if path.exists() else ""
+from tests.flows.terminal import Terminal, make_clone
 
 
 @pytest.fixture(scope="module")
 def terminal(tmp_path_factory):
-    clone = tmp_path_factory.mktemp("clone")
-    for name in ("flows", "kernels", "pipeline", "prefect.yaml", "pyproject.toml"):
-        (clone / name).symlink_to(ROOT / name)
-    (clone / ".venv").symlink_to(sys.prefix)
+    clone = make_clone(tmp_path_factory.mktemp("clone"))
     road_run(clone / "conf" / "runs", "new-york")
     social_run(clone / "conf" / "runs", "facebook")
     votes_run(clone / "conf" / "runs", "wiki-vote")

@@ -1,0 +1,113 @@
+"""Three hosts of one machine: network namespaces, each with an address of its own on one switch."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import uuid4
+
+ADDRESSES = ("10.0.0.5", "10.0.0.6", "10.0.0.7")
+# The read ends when the test's process is gone, by whatever signal; so no host outlives it.
+GUARD = """
+read -r _
+for name in "$@"; do
+  for _ in 1 2 3; do ip netns pids "$name" | xargs --no-run-if-empty kill -9; done
+  ip netns delete "$name"
+done
+"""
+
+
+def why_not() -> str:
+    """Why this machine cannot have namespaces; an empty string where it can."""
+    name = f"graphmill-{uuid4().hex[:8]}"
+    try:
+        _ip("netns", "add", name)
+        try:
+            _ip("-n", name, "link", "add", "one", "type", "veth", "peer", "name", "other")
+            _ip("-n", name, "link", "add", "switch", "type", "bridge")
+            _ip("netns", "exec", name, "openssl", "version")
+        finally:
+            _ip("netns", "delete", name)
+    except FileNotFoundError:
+        return "there is no `ip` (Debian's iproute2)"
+    except subprocess.CalledProcessError as error:
+        return f"three hosts take root, `ip netns`, a kernel with veth and bridges, and openssl: {error.stderr.strip()}"
+    return ""
+
+
+@dataclass
+class Host:
+    """A host, and the switch to which its cable goes."""
+
+    address: str
+    name: str
+    switch: str
+    environment: dict[str, str]
+    folder: Path
+    logs: list[Path] = field(default_factory=list)
+
+    def start(self, command: str, cwd: Path) -> subprocess.Popen:
+        """Run a command there, in a session of its own. What it says goes into the last of the `logs`."""
+        self.logs.append(self.folder / f"log-{len(self.logs)}")
+        with self.logs[-1].open("wb") as log:
+            return subprocess.Popen(
+                ["ip", "netns", "exec", self.name, "bash", "-euo", "pipefail", "-c", command], env=self.environment, cwd=cwd,
+                start_new_session=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            )  # fmt: skip
+
+    def log(self) -> str:
+        """What its commands have said."""
+        return "\n".join(log.read_text() for log in self.logs)
+
+    def processes(self) -> list[int]:
+        """Everything that runs there."""
+        return [int(number) for number in _ip("netns", "pids", self.name).split()]
+
+    def listens_on(self) -> set[str]:
+        """The addresses at which it can be reached from elsewhere, or from itself, by TCP."""
+        listed = subprocess.run(["ip", "netns", "exec", self.name, "ss", "-Htln"], text=True, check=True, capture_output=True)
+        return {line.split()[3].rpartition(":")[0] for line in listed.stdout.splitlines()}
+
+    def cut_off(self) -> None:
+        """Pull the cable: packets vanish, and nobody is told."""
+        _ip("-n", self.switch, "link", "set", f"port-{self.address}", "down")
+
+    def put_back(self) -> None:
+        """Put the cable back."""
+        _ip("-n", self.switch, "link", "set", f"port-{self.address}", "up")
+
+
+@contextmanager
+def three_hosts(folder: Path, environment: dict[str, str]) -> Iterator[list[Host]]:
+    """Hosts at `ADDRESSES`, with a folder each; at the end all of it is gone, also if this process is killed."""
+    mark = f"graphmill-{uuid4().hex[:8]}"
+    switch, names = f"{mark}-switch", [f"{mark}-{address}" for address in ADDRESSES]
+    guard = subprocess.Popen(
+        ["bash", "-c", GUARD, "guard", switch, *names], start_new_session=True,
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        for name in (switch, *names):
+            _ip("netns", "add", name)
+        _ip("-n", switch, "link", "add", "switch", "type", "bridge")
+        _ip("-n", switch, "link", "set", "switch", "up")
+        hosts = []
+        for address, name in zip(ADDRESSES, names, strict=True):
+            port = f"port-{address}"
+            _ip("-n", switch, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", name)
+            _ip("-n", switch, "link", "set", port, "master", "switch", "up")
+            _ip("-n", name, "address", "add", f"{address}/24", "dev", "eth0")
+            for device in ("lo", "eth0"):
+                _ip("-n", name, "link", "set", device, "up")
+            hosts.append(Host(address, name, switch, environment | {"HOST": address}, folder / address))
+            hosts[-1].folder.mkdir()
+        yield hosts
+    finally:
+        guard.communicate()
+
+
+def _ip(*arguments: str) -> str:
+    return subprocess.run(["ip", *arguments], text=True, check=True, capture_output=True).stdout

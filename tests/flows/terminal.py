@@ -1,0 +1,61 @@
+"""A clone as an operator has it, and a shell in it that runs docs/operations.md."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.docs import below
+from tests.flows.processes import ROOT
+
+PAGE = ROOT / "docs" / "operations.md"
+DONE = "--done--"
+
+
+def make_clone(clone: Path) -> Path:
+    """The code, the environment and the deployments of this clone in a folder of their own, without `conf` and `data`."""
+    clone.mkdir(exist_ok=True)
+    for name in ("flows", "kernels", "pipeline", "prefect.yaml", "pyproject.toml"):
+        (clone / name).symlink_to(ROOT / name)
+    (clone / ".venv").symlink_to(sys.prefix)
+    return clone
+
+
+@dataclass
+class Terminal:
+    """One shell in the clone, as a person has it, with the page's port replaced by a free one; `within` is what starts it."""
+
+    clone: Path
+    environment: dict[str, str]
+    port: int = 4200
+    within: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        self.shell = subprocess.Popen(
+            [*self.within, "bash", "--norc", "-e"], cwd=self.clone, env=self.environment, text=True, start_new_session=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+
+    def run(self, heading: str, language: str = "bash") -> str:
+        """Run a section; return what it printed. The shell ends at the first command that fails."""
+        blocks = below(PAGE, heading, language)
+        assert blocks, f"no commands below {heading!r}"
+        lines = []
+        for block in blocks:
+            self.shell.stdin.write(block.replace("4200", str(self.port)) + f"echo {DONE}\n")
+            self.shell.stdin.flush()
+            for line in self.shell.stdout:
+                if line.startswith(DONE):
+                    break
+                lines.append(line)
+            else:
+                pytest.fail(f"{block}\n{''.join(lines)}")
+        return "".join(lines)
+
+    def log(self, name: str) -> str:
+        path = self.clone / ".prefect" / name
+        return path.read_text() if path.exists() else ""
