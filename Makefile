@@ -19,7 +19,7 @@ export PREFECT_HOME ?= $(CURDIR)/.prefect
 help:
 	@echo "make demo    the flows over New York's roads and two social networks, then where to look"
 	@echo "make test    lint, types and every test"
-	@echo "make nightly    the tests that take long: workers killed a hundred times"
+	@echo "make nightly    the tests that take long: workers killed a hundred times, hosts cut off"
 	@echo "make lint    lint and types alone"
 	@echo "make cluster-test    stages and proofs on Dask workers, and what happens when they die; with two GPUs on these, too"
 	@echo "make gpu-test    on a machine with a GPU: the CUDA kernels' tests, then compute-sanitizer"
