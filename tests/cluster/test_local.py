@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import subprocess
 import sys
@@ -179,16 +180,37 @@ def test_a_gpu_has_one_piece_at_a_time(small, monkeypatch):
         assert max(most) == at_once
 
 
-@pytest.mark.parametrize("end_by", [signal.SIGTERM, signal.SIGKILL])
-def test_no_worker_outlives_the_run(end_by, tmp_path):
+def test_an_error_is_one_line_and_leaves_no_folder_behind(tmp_path):
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "far.csv").write_text(f"src,dst,weight\n1,2,{2**62}\n2,3,{2**62}\n3,4,{2**62}\n")
+    environment = clean_environment(tmp_path) | {"TMPDIR": str(tmp_path / "tmp")}
+    command = ["run", "far.csv", "--out", "out", "--stages", "sssp", "--source", "1", "--cluster", "local", "--shards", "2"]
+    command = [sys.executable, "-m", "pipeline.cli", *command]
+    run = subprocess.run(command, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert run.returncode == 1
+    *logged, said = run.stderr.splitlines()
+    assert said.startswith("graphmill: ") and "largest int64" in said
+    assert all(line[2] == line[5] == ":" for line in logged), run.stderr  # what this process logs begins with a time of day
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("end_by, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+def test_no_worker_outlives_the_run(end_by, status, tmp_path):
     environment = clean_environment(tmp_path)
     command = ["run", str(ROOT / "data" / "USA-road-d.NY.gr.gz"), "--out", str(tmp_path / "out"), "--cluster", "local"]
-    run = subprocess.Popen([sys.executable, "-m", "pipeline.cli", *command], env=environment, stderr=subprocess.DEVNULL)
+    with (tmp_path / "said").open("wb") as said:
+        run = subprocess.Popen(
+            [sys.executable, "-m", "pipeline.cli", *command], env=environment, stderr=said, start_new_session=True
+        )
     try:
         assert eventually(lambda: len(alive(environment)) >= 3)
         time.sleep(1)
-        run.send_signal(end_by)
-        assert run.wait(30) == (128 + signal.SIGTERM if end_by == signal.SIGTERM else -signal.SIGKILL)
+        if end_by == signal.SIGINT:
+            os.killpg(run.pid, end_by)  # as a terminal does
+        else:
+            run.send_signal(end_by)
+        assert run.wait(30) == status
         assert eventually(lambda: not alive(environment))
+        assert "Traceback" not in (tmp_path / "said").read_text()
     finally:
         end(environment)
