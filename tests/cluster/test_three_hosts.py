@@ -31,6 +31,11 @@ LATE = 15  # seconds after the deadline at which a loss is noticed at the latest
 WORK = 240  # seconds for the work itself, on a machine that has other work to do
 
 
+def nightly(test: Callable[..., None]) -> Callable[..., None]:
+    """Mark a test that takes too long for every change."""
+    return pytest.mark.nightly(pytest.mark.timeout(3600)(test))
+
+
 class Three:
     """The hosts, with a scheduler on the first and a worker on each other one; the page's own commands start them."""
 
@@ -183,7 +188,7 @@ def test_tables_are_right_though_a_host_of_a_shard_is_cut_off(three):
     assert files(found.output) == without_a_cluster(found)
 
 
-@pytest.mark.nightly
+@nightly
 def test_tables_are_right_though_a_host_that_writes_them_is_cut_off(three):
     found = three.begin("many", NEW_YORK, ["bfs"], 30)
     when(lambda: writing(three.third), found)
@@ -194,14 +199,14 @@ def test_tables_are_right_though_a_host_that_writes_them_is_cut_off(three):
     assert files(found.output) == without_a_cluster(found)
 
 
-@pytest.mark.nightly
+@nightly
 def test_a_host_that_was_cut_off_comes_back(three):
     found = three.begin("back", ROME, ["wcc", "mst"], 1, shards=2)
     assert found.ended(WORK) == 0
     assert files(found.output) == without_a_cluster(found)
 
 
-@pytest.mark.nightly
+@nightly
 @pytest.mark.parametrize("shards", [0, 3])
 def test_all_workers_cut_off_are_one_error_in_time(shards, three):
     found = three.begin(f"lost-{shards}", NEW_YORK, ["bfs"], 30, shards)
@@ -213,7 +218,7 @@ def test_all_workers_cut_off_are_one_error_in_time(shards, three):
     assert not (found.output / "latest").exists()
 
 
-@pytest.mark.nightly
+@nightly
 def test_a_deployment_names_the_address(three, tmp_path):
     clone = make_clone(tmp_path / "clone")
     settings = three.cluster(three.first.folder, shards=2)
