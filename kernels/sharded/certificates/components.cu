@@ -50,9 +50,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) grow(const int64_t* off
     walk_arcs(offsets, indices, num_rows, visit);
 }
 
+/* Give every number its root. Nothing is lifted on the way: a late lift would undo what another thread has stored. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2) flatten(int64_t num_numbers, ROW* parent) {
     for (int64_t v = global_thread(); v < num_numbers; v += num_threads()) {
-        parent[v] = top(parent, (ROW)v);
+        ROW root = (ROW)v;
+        for (ROW above = parent[root]; above != root; above = parent[root]) {
+            root = above;
+        }
+        parent[v] = root;
     }
 }
 
