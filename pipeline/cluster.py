@@ -169,6 +169,7 @@ def started(config: ClusterConfig, backend: Backend) -> Iterator[Cluster]:
     import distributed  # noqa: F401
 
     logging.getLogger("distributed").setLevel(logging.ERROR)  # after the import, which sets a level of its own
+    logging.getLogger("distributed.nanny.memory").setLevel(logging.WARNING)  # why a worker is gone
     with ExitStack() as stack:
         stack.enter_context(dask.config.set(_settings(config)))
         client = stack.enter_context(_client(config, backend))

@@ -76,7 +76,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, work: Path, backend: Backend = 
 def _store_over_ranks(
     folder: Path, edges: Folder, layout: LayoutConfig, backend: Backend, cluster: Cluster
 ) -> list[StoredPart]:  # fmt: skip
-    with TemporaryDirectory(prefix=".graph-shards-", dir=folder.parent) as attempts:
+    with TemporaryDirectory(prefix=".graph-shards-", dir=folder.parent, ignore_cleanup_errors=True) as attempts:
         store = partial(_store_part, edges, layout, Path(attempts), backend)
         parts = cluster.run_ranks(store, range(cluster.shards), backend)
         for path in list(parts[0].folder.iterdir()):

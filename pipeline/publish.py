@@ -220,7 +220,9 @@ def _summary(step: Folder) -> dict[str, Any]:
         "key": step.manifest.key,
         "created": step.manifest.created,
     }
-    return summary | {fact: step.facts[fact] for fact in ("backend", "shards", "supersteps") if fact in step.facts}
+    # What a graph calls `shards` is each one's size, which the run's `graph` has
+    told = ("backend",) if step.manifest.step == "graph" else ("backend", "shards", "supersteps")
+    return summary | {fact: step.facts[fact] for fact in told if fact in step.facts}
 
 
 def _surroundings(backend: Backend) -> dict[str, dict[str, Any]]:

@@ -86,12 +86,12 @@ def run_ranks(
         The first error of a rank.
     """
     seats: list[str] = []
-    for _ in range(lost_workers + 1):
+    for left in reversed(range(lost_workers + 1)):
         seats = _seats(len(items), sorted(_those_there(look, len(set(seats)) or 1)))
         try:
             return _attempt(client, function, items, seats, backend, deadline, look)
         except _WorkerLost as lost:
-            log.warning("cluster: %s; all ranks begin again", lost)
+            log.warning("cluster: %s%s", lost, "; all ranks begin again" if left else "")
     raise ClusterLost(f"cluster: {lost_workers + 1} times a worker of those that hold one graph together was lost")
 
 

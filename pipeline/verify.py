@@ -48,7 +48,7 @@ def prove(graph: Folder, answer: Folder, oracle: bool, work: Path, backend: Back
     -------
     Folder
         `work / "proof-STAGE"`, without files. Facts: `stage`, `backend`, `holds`, `rules`, `seconds`, `oracle` (null, or
-        `rules` and `seconds`).
+        `rules` and `seconds`), and over ranks `shards`.
 
     Raises
     ------
@@ -62,11 +62,12 @@ def prove(graph: Folder, answer: Folder, oracle: bool, work: Path, backend: Back
     def write(_: Path) -> dict[str, Any]:
         check(answer)
         described = BY_NAME[stage]
+        facts: dict[str, Any] = {"stage": stage, "backend": backend, "holds": True, "oracle": None}
         if described.over_shards(graph, cluster) and answer.facts.get("method") != "dfs":
+            facts["shards"] = cluster.shards
             rules, seconds = prove_over_ranks(cluster, graph, described, answer, backend)
         else:
             rules, seconds = _require(graph, answer, resolve_name(described.certificate), backend, cluster)
-        facts: dict[str, Any] = {"stage": stage, "backend": backend, "holds": True, "oracle": None}
         facts |= {"rules": [TABLE_RULE, *rules], "seconds": seconds}
         if oracle:
             from kernels.oracle import solves_on_gpu

@@ -46,7 +46,7 @@ def path_steps(
 
     asked = {"vertices": vertices, "weight": weight, "spread": spread, "coordinates": coordinates}
     edges = make(work / "edges", "edges", {}, asked, write_edges)
-    facts = {"vertices": vertices, "arcs": 2 * (vertices - 1), "weight": WEIGHT}
+    facts = {"vertices": vertices, "arcs": 2 * (vertices - 1), "weight": WEIGHT, "shards": [{"rows": [0, vertices]}]}
     graph = make(work / "graph", "graph", {"edges": edges.digest}, {}, lambda _: facts)
     answers = [_answer(work, graph, stage, path_table(stage, ids, weight)) for stage in stages]
     proofs = [_proof(work, graph, answer) for answer in answers]

@@ -64,7 +64,8 @@ def test_tables_and_proofs_over_shards_are_the_same(stage, small, cluster, tmp_p
     assert found.facts["shards"] == 2
     if BY_NAME[stage].exact:
         assert found.manifest.files == expected.manifest.files
-    assert prove(small, found, False, tmp_path, cluster=cluster).facts["holds"]
+    proof = prove(small, found, False, tmp_path, cluster=cluster)
+    assert proof.facts["holds"] and proof.facts["shards"] == 2
 
 
 def test_a_table_of_many_files_is_one_sorted_table(grid, cluster, tmp_path):
@@ -178,6 +179,11 @@ def test_a_gpu_has_one_piece_at_a_time(small, monkeypatch):
         with ThreadPoolExecutor(4) as threads:
             list(threads.map(partial(cluster_module._run, piece, small, backend, code_version()), range(8)))
         assert max(most) == at_once
+
+
+def test_a_worker_that_takes_too_much_memory_is_told_of(caplog):
+    with started(ClusterConfig(scheduler="local", workers=1, memory="50 MB"), "cpu"):
+        assert eventually(lambda: "exceeded 95% memory budget" in caplog.text)
 
 
 def test_an_error_is_one_line_and_leaves_no_folder_behind(tmp_path):

@@ -58,7 +58,8 @@ def test_a_run_id_is_time_and_hash(output):
 def test_the_manifest_says_what_the_run_holds(output):
     run = publish.open_run(path_steps(output / "steps", vertices=9).publish(output).path)
     facts = run.facts
-    assert facts["graph"] == {"name": "path", "vertices": 9, "arcs": 16, "weight": "int32"}
+    assert facts["graph"] == {"name": "path", "vertices": 9, "arcs": 16, "weight": "int32", "shards": [{"rows": [0, 9]}]}
+    assert "shards" not in facts["steps"]["graph"]  # of a step it is the number of ranks
     assert set(facts["tables"]) == {*STAGES, "coordinates"}
     for stage in STAGES:
         (file,) = facts["tables"][stage]["files"]
