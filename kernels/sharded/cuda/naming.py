@@ -7,7 +7,7 @@ import numpy as np
 
 from kernels.backend import is_cupy_array
 from kernels.cuda import launch
-from kernels.graph import Array
+from kernels.graph import NO_ROW, Array
 from kernels.sharded.owners import Owners, smallest_ids
 from kernels.sharded.shard import Shard
 
@@ -29,9 +29,9 @@ def find_holders(shard: Shard, parent: Array, shift: int, names: Array) -> Array
     Returns
     -------
     index width
-        For the roots of own rows, a row of the whole graph.
+        For the roots of own rows, a row of the whole graph; NO_ROW elsewhere.
     """
-    row, holders = shard.ranks.dtype, cupy.empty_like(names)
+    row, holders = shard.ranks.dtype, cupy.full_like(names, NO_ROW)
     given = (parent, np.int64(shift), shard.ranks, np.int64(len(shard.ids)), names)
     launch(_SOURCE, "find_least", _THREADS, len(shard.ids), *given, ROW=row)
     launch(_SOURCE, "find_holders", _THREADS, len(shard.ids), *given, np.int64(shard.rows.start), holders, ROW=row)
