@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import several_gpus_ranks as ranks
-from benchmarks.several_gpus_table import OURS, Row, add, collect, write
+from benchmarks.several_gpus_table import OURS, PEER, Row, add, collect, write
 from benchmarks.shares import by_name, folder_of
 from kernels.backend import cores
 from kernels.cuda import device_count
@@ -69,7 +69,7 @@ def main() -> None:
         from benchmarks import several_gpus_peers
 
         for asked.graph, asked.only in graphs:
-            several_gpus_peers.run(asked, row_of(asked, several_gpus_peers.PEER))
+            several_gpus_peers.run(asked, row_of(asked, PEER))
         return
     with _cluster(asked) as cluster:
         for asked.graph, asked.only in graphs:
