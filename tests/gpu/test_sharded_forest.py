@@ -21,7 +21,7 @@ from kernels.sharded.shard import Part, even_bounds
 from tests.answers import uncleaned
 from tests.gpu.shards import on_gpu_shards
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
-from tests.sharded.ranks import SIZES, bounds_of, whole
+from tests.sharded.ranks import SIZES, assert_forest, bounds_of
 
 DTYPES = (np.int32, np.int64, np.float32, np.float64)
 
@@ -35,24 +35,8 @@ def check(graph: Graph, bounds) -> list[Part[Forest]]:
     expected = one_worker(graph)
     parts = on_gpu_shards(minimum_spanning_forest, graph, bounds)
     for some in (parts, on_gpu_shards(on_device, graph, bounds, 0), on_gpu_shards(on_device, graph, bounds, 20)):
-        require(graph, some, expected)
+        assert_forest(graph, some, expected)
     return parts
-
-
-def require(graph: Graph, parts: list[Part[Forest]], expected: Forest) -> None:
-    """That the parts are the forest, and each rank's are its rows' own, in order."""
-    arrays = {name: whole(parts, name) for name in vars(expected)}
-    order = np.lexsort((graph.ids[arrays["dst"]], graph.ids[arrays["src"]]))
-    for name, array in vars(expected).items():
-        ours = arrays[name] if name == "labels" else arrays[name][order]
-        np.testing.assert_array_equal(ours, array)
-        assert ours.dtype == array.dtype
-    stops = np.cumsum([len(part.answer.labels) for part in parts])
-    for part, stop in zip(parts, stops, strict=True):
-        src, dst = part.answer.src, part.answer.dst
-        assert ((src < stop) & (src >= stop - len(part.answer.labels))).all()
-        assert (np.lexsort((graph.ids[dst], graph.ids[src])) == np.arange(len(src))).all()
-    assert len({part.supersteps for part in parts}) == 1
 
 
 @pytest.mark.parametrize(
@@ -115,7 +99,7 @@ def test_a_long_path(weight) -> None:
 def test_a_road_network_takes_few_supersteps() -> None:
     graph = grid(300)
     parts = on_gpu_shards(minimum_spanning_forest, graph, even_bounds(graph, 8))
-    require(graph, parts, one_worker(graph))
+    assert_forest(graph, parts, one_worker(graph))
     assert parts[0].supersteps == 4
 
 

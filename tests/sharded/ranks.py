@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kernels.answers import Forest
 from kernels.graph import OFFSET, Array, Graph
 from kernels.sharded.shard import Part, even_bounds, split
 from kernels.sharded.threads import run_ranks
@@ -34,3 +35,19 @@ def whole(parts: list[Part[Any]], name: str) -> Array:
 def bounds_of(cuts: list[int], num_vertices: int) -> Array:
     """Bounds from cuts in any order, which may repeat or leave the rows."""
     return np.array([0, *sorted(min(cut, num_vertices) for cut in cuts), num_vertices], OFFSET)
+
+
+def assert_forest(graph: Graph, parts: list[Part[Forest]], expected: Forest) -> None:
+    """That the parts are the forest, and each rank's are its rows' own, in order."""
+    arrays = {name: whole(parts, name) for name in vars(expected)}
+    order = np.lexsort((graph.ids[arrays["dst"]], graph.ids[arrays["src"]]))
+    for name, array in vars(expected).items():
+        ours = arrays[name] if name == "labels" else arrays[name][order]
+        np.testing.assert_array_equal(ours, array)
+        assert ours.dtype == array.dtype
+    stops = np.cumsum([len(part.answer.labels) for part in parts])
+    for part, stop in zip(parts, stops, strict=True):
+        src, dst = part.answer.src, part.answer.dst
+        assert ((src < stop) & (src >= stop - len(part.answer.labels))).all()
+        assert (np.lexsort((graph.ids[dst], graph.ids[src])) == np.arange(len(src))).all()
+    assert len({part.supersteps for part in parts}) == 1

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.graphs import facebook, graph_of_arcs, graph_of_edges, grid, new_york, random_digraph, rmat, wiki_vote
-from kernels.answers import Forest
 from kernels.forest import minimum_spanning_forest as one_worker
 from kernels.graph import Csr, Graph
 from kernels.sharded.forest import minimum_spanning_forest
@@ -19,27 +18,11 @@ from kernels.sharded.shard import Shard
 from kernels.sharded.threads import run_ranks
 from tests.answers import true_forest, uncleaned
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
-from tests.sharded.ranks import SIZES, bounds_of, evenly, on_shards, whole
+from tests.sharded.ranks import SIZES, assert_forest, bounds_of, evenly, on_shards, whole
 from tests.sharded.test_memory import growth
 
 TO_THE_END = 0  # gather no edge: every tree is joined by rounds
 DTYPES = (np.int32, np.int64, np.float32, np.float64)
-
-
-def assert_forest(graph: Graph, parts, expected: Forest) -> None:
-    """That the parts are the forest, and each rank's are its rows' own, in order."""
-    arrays = {name: whole(parts, name) for name in vars(expected)}
-    order = np.lexsort((graph.ids[arrays["dst"]], graph.ids[arrays["src"]]))
-    for name, array in vars(expected).items():
-        ours = arrays[name] if name == "labels" else arrays[name][order]
-        np.testing.assert_array_equal(ours, array)
-        assert ours.dtype == array.dtype
-    stops = np.cumsum([len(part.answer.labels) for part in parts])
-    for part, stop in zip(parts, stops, strict=True):
-        src, dst = part.answer.src, part.answer.dst
-        assert ((src < stop) & (src >= stop - len(part.answer.labels))).all()
-        assert (np.lexsort((graph.ids[dst], graph.ids[src])) == np.arange(len(src))).all()
-    assert len({part.supersteps for part in parts}) == 1
 
 
 @pytest.mark.parametrize(
