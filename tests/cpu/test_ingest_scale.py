@@ -1,4 +1,4 @@
-"""Memory is bounded by a batch, and text takes at most 2.5 times what Arrow alone does: 58 million arcs, as many as the roads of the USA."""
+"""Memory is bounded by a batch, and text takes at most 2.5 times what Arrow alone does; as many arcs as the roads of the USA have."""
 
 from __future__ import annotations
 
