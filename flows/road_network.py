@@ -7,14 +7,16 @@ from prefect import flow
 from flows.tasks import answer_queries, draw, ingest, lay_out, prove_all, publish, read_run, run_name, run_stages, show
 from pipeline.backend import choose
 from pipeline.cluster import started
-from pipeline.config import Choice
+from pipeline.config import Choice, VertexId
 from pipeline.manifest import Folder
 from pipeline.sources import require_sources
 from pipeline.workspace import workspace
 
 
 @flow(name="road-network", flow_run_name=run_name, persist_result=False)
-def road_network(run: str = "conf/runs/new-york.toml", sources: list[int] | None = None, backend: Choice | None = None) -> Folder:
+def road_network(
+    run: str = "conf/runs/new-york.toml", sources: list[VertexId] | None = None, backend: Choice | None = None
+) -> Folder:
     """Ingest the roads with their coordinates, lay them out in windows, measure distances, forest and components, prove, publish.
 
     Parameters

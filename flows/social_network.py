@@ -7,7 +7,7 @@ from prefect import flow
 from flows.tasks import answer_queries, draw, ingest, lay_out, prove_all, publish, read_run, run_name, run_stages, show
 from pipeline.backend import choose
 from pipeline.cluster import started
-from pipeline.config import Choice
+from pipeline.config import Choice, VertexId
 from pipeline.manifest import Folder
 from pipeline.sources import require_sources
 from pipeline.workspace import workspace
@@ -15,7 +15,7 @@ from pipeline.workspace import workspace
 
 @flow(name="social-network", flow_run_name=run_name, persist_result=False)
 def social_network(
-    run: str = "conf/runs/facebook.toml", sources: list[int] | None = None, backend: Choice | None = None
+    run: str = "conf/runs/facebook.toml", sources: list[VertexId] | None = None, backend: Choice | None = None
 ) -> Folder:
     """Ingest the ties, lay people out by degree, name and prove their circles, then handshakes, backbone and ranks, publish.
 

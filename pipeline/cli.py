@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cyclopts import Token
+
     from pipeline.config import RunConfig
     from pipeline.manifest import Folder
 
@@ -37,6 +41,18 @@ Read them with `pandas.read_parquet("DIR/latest/bfs")`, or in DuckDB with `FROM 
 app = App(name="graphmill", help=HELP, help_format="markdown", version=lambda: version("graphmill"))
 
 
+def _whole(_: type[int], tokens: Sequence[Token]) -> int:
+    """Take no fraction for a whole number: left to itself, Cyclopts rounds it."""
+    value = tokens[0].value
+    try:
+        return int(value)
+    except ValueError:
+        raise ValueError(f'"{value}" is no whole number') from None
+
+
+Whole = Annotated[int, Parameter(converter=_whole)]
+
+
 @app.command
 def run(
     graph: str,
@@ -44,7 +60,7 @@ def run(
     *,
     out: Path | None = None,
     stages: str | None = None,
-    source: Annotated[list[int] | None, Parameter(negative="")] = None,
+    source: Annotated[list[Whole] | None, Parameter(negative="")] = None,
     directed: Annotated[bool | None, Parameter(negative="--undirected")] = None,
     format: str | None = None,
     coordinates: str | None = None,
@@ -53,7 +69,7 @@ def run(
     oracle: Annotated[bool | None, Parameter(negative="")] = None,
     backend: str | None = None,
     cluster: str | None = None,
-    shards: int | None = None,
+    shards: Whole | None = None,
 ) -> None:
     """Run a configuration, or any graph file directly.
 

@@ -6,9 +6,9 @@ import ipaddress
 import re
 from pathlib import Path
 
-from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import Field, model_validator
 
-from pipeline.model import Model
+from pipeline.model import Model, Natural, Positive
 
 _ADDRESS = re.compile(r"(?P<scheme>tls|tcp)://(?P<host>\[[0-9a-fA-F:]+\]|[^\s:/@\[\]]+):\d{1,5}")
 
@@ -40,11 +40,11 @@ class ClusterConfig(Model):
     """
 
     scheduler: str = "none"
-    workers: NonNegativeInt = 0
-    threads: PositiveInt = 1
-    shards: NonNegativeInt = 0
+    workers: Natural = 0
+    threads: Positive = 1
+    shards: Natural = 0
     memory: str = Field(default="auto", pattern=r"^(auto|\d+(\.\d+)? ?([kMGT]i?)?B)$")
-    lost_workers: NonNegativeInt = 3
+    lost_workers: Natural = 3
     deadline: float = Field(default=60.0, ge=12, allow_inf_nan=False)
     tls_ca: Path | None = None
     tls_cert: Path | None = None

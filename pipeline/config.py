@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import AfterValidator, Field, NonNegativeInt, PositiveInt, ValidationError, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
 
 from pipeline.cluster_config import ClusterConfig
 from pipeline.errors import BadConfig
-from pipeline.model import Model
+from pipeline.model import Model, Natural, Positive
 
 Format = Literal["auto", "dimacs", "arcs", "snap", "matrix-market", "gra", "pace", "csv", "tsv", "parquet"]
 Choice = Literal["auto", "cpu", "gpu"]
@@ -27,6 +27,7 @@ _URL = re.compile("[a-zA-Z][a-zA-Z0-9+.-]+:/")
 _PASSWORD = re.compile(r"://[^/?#]*:[^/?#]+@")  # in any link of a chained URL, too
 
 M = TypeVar("M", bound=Model)
+VertexId = Annotated[Natural, Field(lt=2**63)]
 
 
 class Limits(Model):
@@ -42,9 +43,9 @@ class Limits(Model):
         Rows of the edge list.
     """
 
-    bytes: PositiveInt = 2**40
+    bytes: Positive = 2**40
     ratio: float = Field(default=200.0, gt=1)
-    edges: PositiveInt = 2**36
+    edges: Positive = 2**36
 
 
 class Columns(Model):
@@ -120,11 +121,11 @@ class LayoutConfig(Model):
     """
 
     order: Literal["degree", "windowed", "source"] = "degree"
-    window: PositiveInt = 4096
+    window: Positive = 4096
     self_loops: Literal["drop", "keep"] = "drop"
     parallel_arcs: Literal["lightest", "keep"] = "lightest"
     symmetrise: bool = False
-    shards: PositiveInt = 1
+    shards: Positive = 1
 
 
 class ReachabilityConfig(Model):
@@ -140,8 +141,8 @@ class ReachabilityConfig(Model):
         `tree`, or the thesis's `dfs`.
     """
 
-    dimensions: PositiveInt = 3
-    seed: Annotated[NonNegativeInt, Field(lt=2**64)] = 0
+    dimensions: Positive = 3
+    seed: Annotated[Natural, Field(lt=2**64)] = 0
     method: Literal["tree", "dfs"] = "tree"
 
 
@@ -208,12 +209,12 @@ class RunConfig(Model):
     output: LocalFolder
     layout: LayoutConfig = LayoutConfig()
     stages: tuple[StageName, ...] = Field(default=STAGES, min_length=1)
-    sources: tuple[Annotated[NonNegativeInt, Field(lt=2**63)], ...] = ()
+    sources: tuple[VertexId, ...] = ()
     reachability: ReachabilityConfig = ReachabilityConfig()
     queries: QueriesConfig | None = None
     oracle: bool = False
     backend: Choice = "auto"
-    keep: NonNegativeInt = 0
+    keep: Natural = 0
     cluster: ClusterConfig = ClusterConfig()
 
     @field_validator("stages", "sources")
@@ -239,8 +240,7 @@ def load_run(path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, 
         content["output"] = Path(os.path.normpath(path.parent / content["output"]))
     graph = content.get("graph")
     if isinstance(graph, str):
-        graph_path = path.parent / graph
-        content["graph"] = _anchored(_read_toml(graph_path), graph_path.parent)
+        content["graph"] = _read_graph(path, path.parent / graph)
     elif isinstance(graph, dict):
         content["graph"] = _anchored(graph, path.parent)
     for name in ("queries", "cluster"):
@@ -283,13 +283,27 @@ def _sentence(problem: Any) -> str:
     return said if "password" in said else f"{said} (got {str(problem['input'])[:80]})"
 
 
+def _read_graph(run: Path, path: Path) -> dict[str, Any]:
+    """Read the file that a run's `graph = "..."` names: a table, not the graph."""
+    try:
+        return _anchored(_read_toml(path), path.parent)
+    except _NoToml as error:
+        raise BadConfig(f"{run}: graph: {error}; the file of a graph itself is `source` below [graph]") from None
+
+
+class _NoToml(BadConfig):
+    """A file with something else in it."""
+
+
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BadConfig(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadConfig(f"{path}: {error}") from None
+    except UnicodeDecodeError as error:
+        raise _NoToml(f"{path}: is no TOML file: byte {error.start} is not of UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise _NoToml(f"{path}: is no TOML file: {error}") from None
 
 
 def _anchored(table: dict[str, Any], folder: Path) -> dict[str, Any]:

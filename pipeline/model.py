@@ -1,8 +1,13 @@
-"""What every table of a configuration is."""
+"""What every table of a configuration is, and its whole numbers: 2.0, "2" and true are none."""
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Natural = Annotated[int, Field(strict=True, ge=0)]
+Positive = Annotated[int, Field(strict=True, gt=0)]
 
 
 class Model(BaseModel):

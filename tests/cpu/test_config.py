@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,11 @@ def test_paths_are_relative_to_their_file_and_urls_stay(tmp_path):
         ({"output": "o", "graph": {"source": "g"}, "sources": [-3]}, "-3"),
         ({"output": "o", "graph": {"source": "g"}, "sources": [2**63]}, "sources.0"),
         ({"output": "o", "graph": {"source": "g"}, "sources": ["x"]}, "sources.0"),
+        ({"output": "o", "graph": {"source": "g"}, "sources": [1, 1.7]}, "sources.1"),
+        ({"output": "o", "graph": {"source": "g"}, "sources": [1.0]}, "sources.0: Input should be a valid integer (got 1.0)"),
         ({"output": "o", "graph": {"source": "g"}, "keep": -1}, "keep"),
+        ({"output": "o", "graph": {"source": "g"}, "keep": "3"}, "keep: Input should be a valid integer (got 3)"),
+        ({"output": "o", "graph": {"source": "g"}, "keep": True}, "keep: Input should be a valid integer (got True)"),
         ({"output": "o", "graph": {"source": "g"}, "layout": {"order": "random"}}, "layout.order"),
         ({"output": "o", "graph": {"source": "g"}, "layout": {"shards": 0}}, "layout.shards"),
         ({"output": "o", "graph": {"source": "g"}, "layout": {"window": 0}}, "layout.window"),
@@ -69,7 +74,18 @@ def test_a_password_in_a_url_is_refused_and_not_repeated(chain):
 @pytest.mark.parametrize("text", ["output = ", 'output = "a"\noutput = "b"', "\xff"])
 def test_a_file_that_is_no_toml(text, tmp_path):
     (tmp_path / "run.toml").write_bytes(text.encode("latin-1"))
-    with pytest.raises(BadConfig, match=r"run\.toml"):
+    with pytest.raises(BadConfig, match=r"run\.toml: is no TOML file: "):
+        load_run(tmp_path / "run.toml")
+
+
+@pytest.mark.parametrize(
+    ("content", "why"), [(gzip.compress(b"a 1 2 3"), "byte 1 is not of UTF-8 text"), (b"a 1 2 3\n", r"Expected '='.*")]
+)
+def test_the_graph_itself_where_its_table_is_due(content, why, tmp_path):
+    (tmp_path / "g.gr.gz").write_bytes(content)
+    (tmp_path / "run.toml").write_text('graph = "g.gr.gz"\noutput = "out"\n')
+    words = rf"run\.toml: graph: .*g\.gr\.gz: is no TOML file: {why}; the file of a graph itself is `source` below \[graph\]$"
+    with pytest.raises(BadConfig, match=words):
         load_run(tmp_path / "run.toml")
 
 
@@ -98,6 +114,8 @@ CERTIFICATES = {"tls_ca": "ca.pem", "tls_cert": "host.pem", "tls_key": "host.key
         ({"memory": "much"}, "cluster.memory"),
         ({"workers": -1}, "cluster.workers"),
         ({"shards": -1}, "cluster.shards"),
+        ({"shards": 1.5}, "cluster.shards"),
+        ({"shards": 2.0}, "cluster.shards"),
         ({"colour": 1}, "cluster.colour: unknown key"),
     ],
 )

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter
+from prefect.exceptions import ParameterTypeError
 from prefect.states import Failed
 
 from flows.artifacts import key
@@ -233,6 +234,8 @@ def test_a_source_that_is_not_there_fails_before_anything_is_published(tmp_path)
 def test_a_bad_configuration_and_a_busy_folder_fail_the_flow(tmp_path):
     with pytest.raises(BadConfig, match=r"missing\.toml"):
         road_network(str(tmp_path / "missing.toml"))
+    with pytest.raises(ParameterTypeError, match=r"sources\.0"):
+        road_network(str(road_run(tmp_path)), sources=[1.0])
     with workspace(tmp_path / "out-roads"), pytest.raises(Busy):
         road_network(str(road_run(tmp_path)))
 
