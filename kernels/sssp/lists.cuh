@@ -1,8 +1,7 @@
 /* The lists of long_paths.cu: the rows that a team of blocks relaxes in this step and holds for a later one, in its shared memory.
 
    Each block has two lists for this step and two for the next; every block knows how long all are, and reads in any. Rows that
-   don't fit go to a pile in device memory, each once (`piled` is a bitmap of them), and come back when there is room. Rows at
-   `bound` or beyond are put aside, each once: they are for another launch. */
+   don't fit go to a pile in device memory, each once (`piled` is a bitmap of them), and come back when there is room. */
 #pragma once
 
 #include "cluster.cuh"
@@ -57,20 +56,48 @@ struct Shared {
     Summary team[2][TEAM_BLOCKS];
 };
 
+__device__ __noinline__ void put_aside(ROW row, uint32_t* is_aside, ROW* aside, uint64_t* length) {
+    const uint32_t bit = 1u << (row & 31);
+    if (!(atomicOr(is_aside + (row >> 5), bit) & bit)) {
+        aside[atomicAdd(length, (uint64_t)1)] = row;
+    }
+}
+
+/* Every row is for this launch. */
+struct Everywhere {
+    static __device__ __forceinline__ bool holds(Length) { return true; }
+    static __device__ __forceinline__ Length cut(Length limit) { return limit; }
+    static __device__ __forceinline__ void put_aside(ROW, Control*) {}
+};
+
+/* Rows at `bound` or beyond are for another launch, and put aside, each once. */
+struct Below {
+    Length bound;
+    ROW* aside;
+    uint32_t* is_aside; /* bitmap */
+
+    __device__ __forceinline__ bool holds(Length length) const { return length < bound; }
+    __device__ __forceinline__ Length cut(Length limit) const { return smaller(limit, bound); }
+    __device__ __forceinline__ void put_aside(ROW row, Control* control) const {
+        ::put_aside(row, is_aside, aside, &control->aside);
+    }
+};
+
+/* `Range` is a type, so that a launch for every row checks none. */
+template <typename Range>
 struct Search {
     const Quad* quads;
     Length* lengths;
     ROW* pile;
     uint32_t* piled;
-    ROW* aside;
-    uint32_t* is_aside;
-    Length bound;
+    Range range;
     Control* control;
     Shared* shared;
     Entry* lists; /* active twice, held twice */
 };
 
-__device__ __forceinline__ Entry* list(const Search& search, int which, int parity) {
+template <typename Range>
+__device__ __forceinline__ Entry* list(const Search<Range>& search, int which, int parity) {
     return search.lists + (2 * which + parity) * PLACES;
 }
 
@@ -104,17 +131,11 @@ __device__ __noinline__ void spill(ROW row, uint32_t* piled, ROW* pile, uint64_t
     }
 }
 
-__device__ __noinline__ void put_aside(ROW row, uint32_t* is_aside, ROW* aside, uint64_t* length) {
-    const uint32_t bit = 1u << (row & 31);
-    if (!(atomicOr(is_aside + (row >> 5), bit) & bit)) {
-        aside[atomicAdd(length, (uint64_t)1)] = row;
-    }
-}
-
 /* Keep the wanted ones of each lane's entries: one reservation a list and warp, all of whose lanes come here. */
-template <int COUNT>
+template <typename Range, int COUNT>
 __device__ __forceinline__ void keep(
-    const Search& search, int parity, const bool (&wanted)[COUNT], const Entry (&entries)[COUNT], Length limit, Length& nearest) {
+    const Search<Range>& search, int parity, const bool (&wanted)[COUNT], const Entry (&entries)[COUNT], Length limit,
+    Length& nearest) {
     const int lane = threadIdx.x & 31;
     const uint32_t before = (1u << lane) - 1;
     uint32_t active[COUNT], held[COUNT];
@@ -122,9 +143,9 @@ __device__ __forceinline__ void keep(
     for (int k = 0; k < COUNT; ++k) {
         const bool near = entries[k].length < limit;
         active[k] = __ballot_sync(FULL_WARP, wanted[k] && near);
-        held[k] = __ballot_sync(FULL_WARP, wanted[k] && !near && entries[k].length < search.bound);
-        if (wanted[k] && entries[k].length >= search.bound) {
-            put_aside(entries[k].row, search.is_aside, search.aside, &search.control->aside);
+        held[k] = __ballot_sync(FULL_WARP, wanted[k] && !near && search.range.holds(entries[k].length));
+        if (wanted[k] && !search.range.holds(entries[k].length)) {
+            search.range.put_aside(entries[k].row, search.control);
         }
         all_active += __popc(active[k]);
         all_held += __popc(held[k]);
@@ -140,7 +161,7 @@ __device__ __forceinline__ void keep(
     int place_active = __shfl_sync(FULL_WARP, first, 0);
     int place_held = __shfl_sync(FULL_WARP, first, 1);
     for (int k = 0; k < COUNT; ++k) {
-        if (wanted[k] && entries[k].length < search.bound) {
+        if (wanted[k] && search.range.holds(entries[k].length)) {
             const bool near = entries[k].length < limit;
             const int place = near ? place_active + __popc(active[k] & before) : place_held + __popc(held[k] & before);
             if (place < CAPACITY) {
@@ -155,7 +176,9 @@ __device__ __forceinline__ void keep(
     }
 }
 
-__device__ __forceinline__ void keep(const Search& search, int parity, bool wanted, Entry entry, Length limit, Length& nearest) {
+template <typename Range>
+__device__ __forceinline__ void keep(
+    const Search<Range>& search, int parity, bool wanted, Entry entry, Length limit, Length& nearest) {
     const bool one[1] = {wanted};
     const Entry of_one[1] = {entry};
     keep(search, parity, one, of_one, limit, nearest);

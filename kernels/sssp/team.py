@@ -11,8 +11,10 @@ import numpy as np
 from kernels import cuda
 from kernels.cuda import pointer
 from kernels.graph import NO_ROW, Array, Csr
-from kernels.sssp.lengths import as_length, far_of, length_type
+from kernels.sssp.lengths import as_length, length_type
 
+_EVERYWHERE = "sssp/long_paths.cu", "shorten"
+_BELOW = "sharded/cuda/long_paths.cu", "shorten_below"
 _TEAM = 16  # blocks of a cluster, from compute capability 9.0 on
 _LIST_BYTES, _LIST_BYTES_ALONE = 4 * 49152, 4 * 24576  # of a block in a cluster, and without one, as in lists.cuh
 _LEAST_WINDOW, _MOST_WINDOW = 4.0, 32.0  # mean weights
@@ -64,14 +66,13 @@ class Team:
 
     def shorten(self, bound: int | None = None) -> None:
         """Lower the lengths to the smallest sums from the rows that were set; those at `bound` or beyond are put aside."""
-        if bound is not None and self._aside is None:
+        there = self._quads, self.lengths, self._pile, self._piled, *self._windows, np.int64(_FEW), np.int64(_MANY), self._control
+        if bound is None:
+            self._take_steps(_EVERYWHERE, *there)
+            return
+        if self._aside is None:
             self._aside, self._is_aside = cupy.empty_like(self._pile), cupy.zeros_like(self._piled)
-        end = length_type(self._sums)(far_of(self._sums) if bound is None else bound)
-        kernel, blocks, list_bytes = _kernel(cupy.cuda.Device().id, *self._types.values())
-        kernel((blocks,), (_THREADS,), (
-            self._quads, self.lengths, self._pile, self._piled, pointer(self._aside), pointer(self._is_aside), end,
-            *self._windows, np.int64(_FEW), np.int64(_MANY), self._control,
-        ), shared_mem=list_bytes)  # fmt: skip
+        self._take_steps(_BELOW, *there, length_type(self._sums)(bound), self._aside, self._is_aside)
 
     def take_aside(self) -> Array:
         """The rows that were put aside, each once; then none is."""
@@ -82,8 +83,12 @@ class Team:
         self._is_aside.fill(0)
         return rows
 
+    def _take_steps(self, of: tuple[str, str], *arguments: Any) -> None:
+        kernel, blocks, list_bytes = _kernel(*of, cupy.cuda.Device().id, *self._types.values())
+        kernel((blocks,), (_THREADS,), arguments, shared_mem=list_bytes)
+
     def _launch(self, name: str, size: int, *arguments: Any) -> None:
-        cuda.launch("sssp/long_paths.cu", name, _THREADS, size, *arguments, **self._types)
+        cuda.launch(_EVERYWHERE[0], name, _THREADS, size, *arguments, **self._types)
 
 
 def quads_of(out: Csr) -> int:
@@ -99,11 +104,13 @@ def _quad_bytes(row: np.dtype[Any], weight: np.dtype[Any], sums: np.dtype[Any]) 
 
 
 @cache
-def _kernel(device: int, row: np.dtype[Any], weight: np.dtype[Any], sums: np.dtype[Any]) -> tuple[Any, int, int]:
+def _kernel(
+    source: str, name: str, device: int, row: np.dtype[Any], weight: np.dtype[Any], sums: np.dtype[Any]
+) -> tuple[Any, int, int]:
     """The kernel, the blocks of its launch, and the bytes of shared memory that each has for its lists."""
     has_teams = int(cupy.cuda.Device(device).compute_capability) >= 90
     list_bytes = _LIST_BYTES if has_teams else _LIST_BYTES_ALONE
-    kernel = cuda.load("sssp/long_paths.cu", ROW=row, WEIGHT=weight, SUM=sums).get_function("shorten")
+    kernel = cuda.load(source, ROW=row, WEIGHT=weight, SUM=sums).get_function(name)
     kernel.max_dynamic_shared_size_bytes = list_bytes
     if has_teams:
         cupy.cuda.driver.funcSetAttribute(kernel.kernel.ptr, _NON_PORTABLE_CLUSTER, 1)
