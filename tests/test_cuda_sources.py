@@ -41,17 +41,27 @@ def sums(source: str, weight: np.dtype) -> list[np.dtype]:
     return [np.dtype(np.int32), widest] if "sssp/" in source and weight.kind == "i" else [widest]
 
 
+def covers(types: dict[str, np.dtype]) -> bool:
+    """Whether the types are among the few combinations that have every type of every macro once, the widest together."""
+    turns = range(max(map(len, TYPES.values())))
+    return any(all(kind == TYPES[macro][turn % len(TYPES[macro])] for macro, kind in types.items()) for turn in turns)
+
+
 def cases():
-    """All types on one architecture, the commonest on the others."""
+    """Every type on one architecture, the commonest on the others; all combinations of types by night."""
     for source in SOURCES:
         text = whole(source)
         macros = [macro for macro in TYPES if re.search(rf"\b{macro}\b", text)]
         combinations = [dict(zip(macros, kinds, strict=True)) for kinds in product(*(TYPES[macro] for macro in macros))]
+        marks = [() if covers(types) else pytest.mark.nightly for types in combinations]
         if re.search(r"\bSUM\b", text):
-            combinations = [types | {"SUM": kind} for types in combinations for kind in sums(source, types["WEIGHT"])]
-        for number, types in enumerate(combinations):
+            summed = [[types | {"SUM": kind} for kind in sums(source, types["WEIGHT"])] for types in combinations]
+            marks = [mark for mark, all_sums in zip(marks, summed, strict=True) for _ in all_sums]
+            combinations = [types for all_sums in summed for types in all_sums]
+        for number, (types, mark) in enumerate(zip(combinations, marks, strict=True)):
             for architecture in ARCHITECTURES if number == 0 else ("sm_90",):
-                yield pytest.param(source, architecture, types, id="-".join([source, architecture, *map(str, types.values())]))
+                name = "-".join([source, architecture, *map(str, types.values())])
+                yield pytest.param(source, architecture, types, id=name, marks=mark)
 
 
 def compile_source(text: str, name: str, arguments: list[str]) -> tuple[bool, str]:
