@@ -11,8 +11,8 @@ import hashlib
 import json
 import logging
 import os
+import secrets
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -154,7 +154,8 @@ def make(
     step, inputs, parameters
         With the code's version they make the key (see Manifest).
     write : callable
-        Writes files into the empty folder it is given and returns the facts. If it raises, nothing is left behind.
+        Writes files into the empty folder it is given and returns the facts. If it raises, or a signal ends it all, nothing is
+        left behind, and what lay there stays.
     """
     key = digest_of([FORMAT, step, dict(inputs), dict(parameters), code_version()])
     if valid := _valid(path, key):
@@ -162,22 +163,31 @@ def make(
         return valid
     path.parent.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
-    fresh = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    fresh, old = hidden(path), hidden(path)
     try:
+        fresh.mkdir(0o700)
         facts = write(fresh)
         manifest = Manifest(
             step, key, dict(inputs), dict(parameters), facts, entries(fresh), code_version(),
             dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), round(time.perf_counter() - started, 6),
         )  # fmt: skip
         seal(fresh, asdict(manifest))
-        _replace(path, fresh)
+        _replace(path, fresh, old)
     except BaseException as error:
-        shutil.rmtree(fresh, ignore_errors=True)
+        if old.exists() and not path.exists():
+            old.replace(path)
+        for half in (fresh, old):
+            shutil.rmtree(half, ignore_errors=True)
         if isinstance(error, OSError) and error.filename is None:
             error.filename = str(path)  # a write that fails, as on a full disk, does not say where
         raise
     log.info("%s: %.2f s", step, manifest.seconds)
     return Folder(path, manifest)
+
+
+def hidden(path: Path) -> Path:
+    """A name beside `path` that nothing has: known before the folder is there, so that no signal comes too early to remove it."""
+    return path.with_name(f".{path.name}-{secrets.token_hex(8)}")
 
 
 def entries(folder: Path) -> dict[str, FileEntry]:
@@ -193,7 +203,7 @@ def seal(folder: Path, manifest: Mapping[str, Any]) -> None:
     content["seal"] = digest_of(content)
     (folder / FILE).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     flush(folder / FILE)
-    folder.chmod(0o755)  # mkdtemp makes it private; readers are other users
+    folder.chmod(0o755)  # it was private while it was half-written; readers are other users
     for inner in (path for path in folder.rglob("*") if path.is_dir()):
         flush(inner)
     flush(folder)
@@ -212,11 +222,10 @@ def _valid(path: Path, key: str) -> Folder | None:
     return Folder(path, folder.manifest, reused=True)
 
 
-def _replace(path: Path, fresh: Path) -> None:
+def _replace(path: Path, fresh: Path, old: Path) -> None:
     if path.is_symlink() or path.is_file():
         path.unlink()
     if path.exists():
-        old = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
         path.replace(old)
         fresh.replace(path)
         shutil.rmtree(old)

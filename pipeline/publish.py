@@ -12,7 +12,6 @@ import os
 import platform
 import re
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -239,8 +238,9 @@ def _surroundings(backend: Backend) -> dict[str, dict[str, Any]]:
 @contextmanager
 def _hidden(runs: Path, run_id: str) -> Iterator[Path]:
     """Give a new hidden folder, and remove it if the run does not appear."""
-    fresh = Path(tempfile.mkdtemp(prefix=f".{run_id}-", dir=runs))
+    fresh = manifest.hidden(runs / run_id)
     try:
+        fresh.mkdir(0o700)
         yield fresh
     except BaseException as error:
         shutil.rmtree(fresh, ignore_errors=True)

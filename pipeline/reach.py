@@ -35,7 +35,6 @@ from pipeline.pairs import Piece, batches, pieces
 from pipeline.stored_index import StoredIndex, find_index, index_of, open_index
 
 STEP = "reached"
-ATTEMPTS = ".files-"
 TABLE = 4  # entries a vertex, at most, of a table from ids to rows
 SAMPLE = 1_000  # pairs of a batch that the oracle looks at
 WORDS = {SAME: "same", FILTER: "filter", POSITIVE_CUT: "positive cut", SEARCH: "search"}
@@ -90,7 +89,7 @@ def reach(
 
     def write(folder: Path) -> dict[str, Any]:
         found = Found()
-        with TemporaryDirectory(prefix=ATTEMPTS, dir=folder) as attempts:
+        with TemporaryDirectory(prefix=f".{out.name}-files-", dir=folder.parent, ignore_cleanup_errors=True) as attempts:
             answer = partial(_write_file, index, path, pairs, unknown, oracle, Path(attempts))
             written = cluster.map(answer, index, backend, pieces(path, pairs, tables.ROWS_PER_FILE), one_at_a_time=True)
             for number, (file, found_there) in enumerate(written):
@@ -160,10 +159,12 @@ def _without_leftovers(out: Path) -> Iterator[None]:
 
 
 def _is_leftover(path: Path, name: str) -> bool:
-    """Whether `path` is a hidden folder as `manifest.make` makes one for the folder `name`, and has nothing but answers."""
-    ours = re.fullmatch(rf"\.{re.escape(name)}-[a-z0-9_]{{8}}", path.name) and path.is_dir() and not path.is_symlink()
-    return bool(ours) and all(
-        file.name == manifest.FILE or file.match(tables.FILES) or file.name.startswith(ATTEMPTS) for file in path.iterdir()
+    """Whether `path` is hidden as what is made for the folder `name` or for attempts at its files, and has only answers."""
+    drawn = "([0-9a-f]{16}|files-[a-z0-9_]{8})"
+    made = re.fullmatch(rf"\.{re.escape(name)}-{drawn}", path.name) and path.is_dir() and not path.is_symlink()
+    return bool(made) and all(
+        file.name == manifest.FILE or file.match(tables.FILES) or re.fullmatch("[0-9a-f]{32}", file.name)
+        for file in path.iterdir()
     )
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
+from itertools import count
 
 import pytest
 
@@ -50,6 +53,44 @@ def test_another_key_makes_it_again(folder, change):
     assert not fresh.reused
     assert manifest.read(folder.path).facts == {"count": 0}
     assert [path.name for path in folder.path.iterdir()] == [manifest.FILE]
+
+
+def interrupting(lines):
+    """A trace that raises KeyboardInterrupt, as Ctrl-C does, before the line of `manifest` after so many."""
+
+    def trace(frame, event, _):
+        nonlocal lines
+        if frame.f_code.co_filename != manifest.__file__:
+            return None
+        lines -= event == "line"
+        if lines < 0:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return trace
+
+    return trace
+
+
+@pytest.mark.parametrize("before", [None, "whole"])
+def test_interrupted_at_any_line_it_leaves_the_old_or_the_new(before, tmp_path):
+    path, found = tmp_path / "numbers", []
+    for lines in count():
+        if before:
+            manifest.make(path, "numbers", {}, {"is": before}, write_numbers)
+        else:
+            shutil.rmtree(path, ignore_errors=True)
+        sys.settrace(interrupting(lines))
+        try:
+            manifest.make(path, "numbers", {}, {"is": "new"}, write_numbers)
+            break
+        except KeyboardInterrupt:
+            found.append(manifest.read(path).manifest.parameters["is"] if path.exists() else None)
+        finally:
+            sys.settrace(None)
+        assert [left.name for left in tmp_path.iterdir() if left != path] == []
+        if path.exists():
+            manifest.check(manifest.read(path))
+    assert found[0] == before and found[-1] == "new" and set(found) == {before, "new"}
 
 
 def harm_content(path):

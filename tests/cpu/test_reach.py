@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 import pandas as pd
@@ -309,18 +310,38 @@ def test_answers_go_to_a_folder_of_this_machine(small, tmp_path, monkeypatch):
 
 def test_what_a_killed_call_left_goes_with_the_next(small, tmp_path):
     pairs = write_pairs(tmp_path / "pairs.parquet", [1], [4])
-    left, mine, other = (tmp_path / name for name in (".out-a1_b2c3d", ".out-projects", ".more-a1_b2c3d"))
-    for folder in (left, mine, other):
+    names = (f".out-{'a1' * 8}", ".out-files-a1_b2c3d", ".out-files-projects", f".more-{'a1' * 8}")
+    left, attempts, mine, other = (tmp_path / name for name in names)
+    for folder in (left, attempts, mine, other):
         folder.mkdir()
-        (folder / "part-00000.parquet").write_text("half")
+        (folder / ("part-00000.parquet" if folder != attempts else uuid4().hex)).write_text("half")
     (mine / "letter").write_text("dear")
     at_work = os.open(tmp_path, os.O_RDONLY)
     fcntl.flock(at_work, fcntl.LOCK_SH)
     reach_into(small[0], pairs, tmp_path / "out")
-    assert left.exists(), "another call, which still works, may have made it"
+    assert left.exists() and attempts.exists(), "another call, which still works, may have made it"
     os.close(at_work)
     assert reach_into(small[0], pairs, tmp_path / "out").reused
     assert sorted(path.name for path in tmp_path.iterdir()) == [other.name, mine.name, "out", "pairs.parquet"]
+
+
+def test_a_file_that_comes_while_attempts_are_removed_fails_nothing(small, tmp_path, monkeypatch):
+    """Of a worker that was thought dead."""
+    remove = os.rmdir
+
+    def remove_too_late(path, **options):
+        if "files-" in str(path):
+            (Path(path) / uuid4().hex).write_text("half")
+        remove(path, **options)
+
+    pairs = write_pairs(tmp_path / "pairs.parquet", [1], [4])
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "rmdir", remove_too_late)
+        answers = reach_into(small[0], pairs, tmp_path / "out")
+    check(answers)
+    assert len(list(tmp_path.glob(".*"))) == 1
+    assert reach_into(small[0], pairs, tmp_path / "out").reused
+    assert not list(tmp_path.glob(".*"))
 
 
 def test_the_index_of_another_graph_does_not_answer_for_a_run(votes, small, tmp_path):
