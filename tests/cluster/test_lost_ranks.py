@@ -25,7 +25,7 @@ RANKS = 3
 def begun(folder: Path) -> list[int]:
     """The processes of ranks 0 and RANKS - 1, as soon as all ranks exchange."""
     notes = [folder / f"begun-{rank}" for rank in range(RANKS)]
-    assert eventually(lambda: all(note.exists() and note.read_text() for note in notes))
+    assert eventually(lambda: all(note.exists() and note.read_text() for note in notes), seconds=120)
     time.sleep(0.2)
     return [int(note.read_text()) for note in (notes[0], notes[-1])]
 

@@ -46,7 +46,8 @@ def test_hundreds_of_thousands_of_arcs():
 
 
 @pytest.mark.timeout(120)
-def test_100_000_mutants_do_not_hold_and_true_ranks_do():
+@pytest.mark.parametrize("number", MUTANTS)
+def test_mutants_do_not_hold_and_true_ranks_do(number):
     rng = np.random.default_rng(12)
     refused = 0
     for _ in count():
@@ -61,7 +62,7 @@ def test_100_000_mutants_do_not_hold_and_true_ranks_do():
             assert not verdict.holds, (mutant, truth, edges)
             assert verdict.reason
             refused += 1
-        if refused >= MUTANTS:
+        if refused >= number:
             return
 
 

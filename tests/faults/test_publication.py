@@ -79,15 +79,16 @@ def publish_for_ever(output, runs):
                 run.publish(output, keep=3)
 
 
+@pytest.mark.parametrize("kills", [20, pytest.param(100, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("way", ["linked", "copied"])
-def test_100_writers_killed_in_mid_publication(output, elsewhere, way):
+def test_writers_killed_in_mid_publication(output, elsewhere, way, kills):
     runs = versions(output.parent if way == "linked" else elsewhere)
     with workspace(output):
         runs[0].publish(output)
     assert sum(entry.bytes for entry in open_run(output / "latest").manifest.files.values()) > 4e6
     chance = random.Random(7)
     torn, seen = 0, [whole_runs(output)]
-    for _ in range(100):
+    for _ in range(kills):
         began = (output / "latest").readlink()
         with working(lambda: publish_for_ever(output, runs)):
             if chance.random() < 0.3:  # the others die in their first publication
@@ -98,8 +99,8 @@ def test_100_writers_killed_in_mid_publication(output, elsewhere, way):
         torn += bool(hidden(output))
         seen.append(whole_runs(output))
     assert seen == sorted(seen)
-    assert len(set(seen)) > 10
-    assert torn > 30, "too few kills hit a publication"
+    assert len(set(seen)) > kills // 10
+    assert torn > 0.3 * kills, "too few kills hit a publication"
     with workspace(output):
         assert not hidden(output)
         runs[1].publish(output)
@@ -183,7 +184,7 @@ def test_a_file_that_cannot_grow_leaves_the_old_run(output, elsewhere, way):
     written = old.publish(output).path.rglob("manifest.json" if way == "linked" else "*.parquet")
     largest = max(path.stat().st_size for path in written)
     before = (output / "latest").readlink()
-    limits = [size * largest // 100 for size in range(100)]
+    limits = [size * largest // 25 for size in range(25)]
     for size in limits:
         error = outcome(limited(size, lambda: new.publish(output)))
         assert isinstance(error, OSError), f"limit {size}: {error}"
