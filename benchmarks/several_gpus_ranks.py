@@ -31,7 +31,7 @@ from pipeline.cluster import Place
 from pipeline.config import LayoutConfig
 from pipeline.manifest import Folder
 from pipeline.shard_layout import lay_out_part, rules_of
-from pipeline.stored_shards import load_shard
+from pipeline.stored_shards import dealing_of, load_shard
 
 ITERATIONS = 20  # of PageRank, as the peer's
 WARM_UP = 2
@@ -76,7 +76,7 @@ def read_edges(communicator: Communicator, asked: tuple[str, Path, int]) -> Read
     shares = by_name(name)
 
     def make() -> Shard:
-        part = lay_out_part(communicator, folder_of(shares, folder, edges), LayoutConfig(order=shares.order), "gpu")
+        part = lay_out_part(communicator, folder_of(shares, folder, edges), LayoutConfig(order=shares.order), "gpu", deals=True)
         return shard_of(part.rows, communicator)
 
     return _ready(communicator, make)
@@ -91,25 +91,28 @@ def draw_edges(communicator: Communicator, name: str) -> Ready:
     window = layout.window if layout.order == "windowed" else 2**62
 
     def make() -> Shard:
-        return shard_of(lay_out(*edges, rules, window, communicator)[0], communicator)
+        return shard_of(lay_out(*edges, rules, window, communicator, deals=True)[0], communicator)
 
     return _ready(communicator, make)
 
 
 def load_shards(communicator: Communicator, graph: Folder) -> Ready:
     """Load the shards of a stored graph."""
-    return _ready(communicator, lambda: load_shard(graph, communicator.rank, communicator.size, "gpu"))
+    rank, size = communicator.rank, communicator.size
+    return _ready(communicator, lambda: load_shard(graph, dealing_of(graph, size), rank, "gpu"))
 
 
 def sources(communicator: Communicator, count: int) -> tuple[list[int], list[int]]:
-    """Rows with out-arcs, drawn at random, the same for any number of ranks; and their external ids."""
+    """Rows with out-arcs, of vertices drawn at random, the same for any number of ranks; and their external ids."""
     shard = _shards[communicator.rank]
-    rows = np.random.default_rng(0).integers(0, shard.num_vertices, _CANDIDATES * count)
-    own = (rows >= shard.rows.start) & (rows < shard.rows.stop)
-    here = cp.asarray(rows[own] - shard.rows.start)
-    columns = np.zeros((2, len(rows)), OFFSET)
-    columns[:, own] = cp.asnumpy(cp.stack([shard.out.offsets[here + 1] - shard.out.offsets[here], shard.ids[here]]))
-    degrees, ids = communicator.total(columns.ravel()).reshape(2, -1)
+    places = np.random.default_rng(0).integers(0, shard.num_vertices, _CANDIDATES * count)
+    drawn, which = np.unique(places, return_inverse=True)
+    here = cp.flatnonzero(cp.isin(shard.ranks, cp.asarray(drawn)))
+    own = np.searchsorted(drawn, cp.asnumpy(shard.ranks[here]))
+    columns = np.zeros((3, len(drawn)), OFFSET)
+    degrees = shard.out.offsets[here + 1] - shard.out.offsets[here]
+    columns[:, own] = cp.asnumpy(cp.stack([degrees, shard.ids[here], shard.rows.start + here]))
+    degrees, ids, rows = communicator.total(columns.ravel()).reshape(3, -1)[:, which]
     chosen = np.flatnonzero(degrees)[:count]
     return rows[chosen].tolist(), ids[chosen].tolist()
 

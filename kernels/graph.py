@@ -7,6 +7,7 @@ how predecessors are made unique (docs/architecture.md, "Answers are unique").
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -66,6 +67,14 @@ class Csr:
             _require(len(self.weights) == len(self.indices), f"{len(self.weights)} weights for {len(self.indices)} arcs")
             # `not >= 0` also catches NaN
             _require(not len(self.weights) or bool((self.weights >= 0).all()), "a weight is negative or NaN")
+
+
+def joined_offsets(parts: Sequence[Csr]) -> Array:
+    """The offsets of all rows of some CSRs, the rows of one after those of the other: int64, NumPy's if there are several."""
+    if len(parts) == 1:
+        return parts[0].offsets
+    ends = np.cumsum([0, *(part.offsets[-1] for part in parts)])
+    return np.concatenate([ends[:1], *(part.offsets[1:] + start for part, start in zip(parts, ends, strict=False))])
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from kernels.cuda import to_host
 from kernels.graph import OFFSET, Array, Csr, Graph
 from kernels.reachability import condense, label, memory
 from kernels.sharded.communicator import Communicator
+from kernels.sharded.dealing import Dealing
 from kernels.sharded.reachability import IndexPart
 from kernels.sharded.reachability import reachability as reachability_over_shards
-from kernels.sharded.shard import Shard
 from pipeline.backend import Backend, Clock
 from pipeline.cluster import HERE, Cluster, Here, Place
 from pipeline.config import ReachabilityConfig
@@ -32,7 +32,7 @@ from pipeline.room import require_room
 from pipeline.stored_arrays import create_array, save_array, write_slice
 from pipeline.stored_graph import rows_by_id_in_pieces
 from pipeline.stored_index import NUMBERS, STEP, arrays_of
-from pipeline.stored_shards import placed
+from pipeline.stored_shards import Seat, placed
 
 _PIECES = 64  # of dimensions, at most
 
@@ -150,7 +150,8 @@ def _build_together(
     graph: Folder, asked: ReachabilityConfig, attempts: Path, backend: Backend, ranks: Communicator, _: int
 ) -> _Built:
     """Build one rank's part, and write it into files that all ranks share; every attempt has a folder of its own."""
-    shard = placed(graph, ranks, backend)
+    seat = placed(graph, ranks, backend)
+    shard = seat.shard
     rows, arcs = len(shard.local_rows), len(shard.local_out.indices)
     needed = memory(rows, arcs, asked.dimensions, asked.method).build
     require_room(f"reachability: one of {ranks.size} parts, of {rows:,} rows and {arcs:,} arcs", needed, "cpu")
@@ -158,10 +159,10 @@ def _build_together(
     found = clock.timed(reachability_over_shards)(shard, ranks, asked.dimensions, asked.seed, asked.method)
     part: IndexPart = found.answer
     path = attempts / bytes(ranks.gather(np.frombuffer(uuid4().bytes, np.uint8))[0]).hex()
-    slices = [*_slices(graph, shard, part, ranks)]
+    slices = [*_slices(graph, seat, part, ranks)]
     if ranks.rank == 0:
         path.mkdir()
-        for own in slices:
+        for own in {own.name: own for own in slices}.values():
             create_array(path / f"{own.name}.npy", own.values.dtype, *own.values.shape[:-1], own.length)
     labels, children = part.index.labels, part.index.condensation.children
     counts = np.array([len(part.nodes), len(children.indices)], OFFSET)
@@ -186,12 +187,13 @@ class _Slice(NamedTuple):
     length: int
 
 
-def _slices(graph: Folder, shard: Shard, part: IndexPart, ranks: Communicator) -> Iterator[_Slice]:
-    """The rank's part of every array of the index. A collective."""
+def _slices(graph: Folder, seat: Seat, part: IndexPart, ranks: Communicator) -> Iterator[_Slice]:
+    """The rank's part of every array of the index, which numbers rows as they are stored. A collective."""
+    shard, dealing = seat.shard, seat.dealing
     vertices, is_last = shard.num_vertices, ranks.rank == ranks.size - 1
     components = int(ranks.total(np.array([len(part.nodes)], OFFSET))[0])
     begin, end = (vertices * number // ranks.size for number in (ranks.rank, ranks.rank + 1))
-    yield _Slice("ids", to_host(shard.ids), shard.rows.start, vertices)
+    yield from _of_rows("ids", to_host(shard.ids), dealing, ranks.rank)
     yield _Slice("rows_by_id", rows_by_id_in_pieces(graph)[begin:end], begin, vertices)
     for name, values in arrays_of(part.index):
         direction, _, of = name.partition("-")
@@ -204,8 +206,18 @@ def _slices(graph: Folder, shard: Shard, part: IndexPart, ranks: Communicator) -
             else:
                 yield _Slice(name, first + (values if is_last else values[:-1]), part.nodes.start, components + 1)
         elif name == "node":
-            yield _Slice(name, values, shard.rows.start, vertices)
+            yield from _of_rows(name, values, dealing, ranks.rank)
+        elif name == "names":
+            yield _Slice(name, dealing.stored(values), part.nodes.start, components)
         elif name == "supports":
             yield _Slice(name, values if ranks.rank == 0 else values[:0], 0, len(values))
         else:
             yield _Slice(name, values, part.nodes.start, components)
+
+
+def _of_rows(name: str, values: Array, dealing: Dealing, rank: int) -> Iterator[_Slice]:
+    """A rank's entries of an array of all stored rows, a slice for each piece of them."""
+    first = 0
+    for rows in dealing.pieces(rank):
+        yield _Slice(name, values[first : first + len(rows)], rows.start, int(dealing.bounds[-1]))
+        first += len(rows)

@@ -1,4 +1,7 @@
-"""A stored reachability index for the ranks that share a graph: each reads its own rows' and an even share of the nodes' part."""
+"""A stored reachability index for the ranks that share a graph: each reads its own rows' and an even share of the nodes' part.
+
+The index numbers rows as they are stored, ranks as they were dealt.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import numpy as np
 from kernels.answers import Condensation, ReachabilityIndex
 from kernels.graph import OFFSET, Array, Csr
 from kernels.sharded.communicator import Communicator
+from kernels.sharded.dealing import Dealing
 from kernels.sharded.owners import Owners
 from kernels.sharded.reachability import IndexPart, labels_of_rows
 from kernels.sharded.shard import Part, Shard
@@ -19,11 +23,12 @@ from pipeline.errors import ProofFailed
 from pipeline.manifest import Folder
 from pipeline.shard_tables import OfShard
 from pipeline.stored_index import BITS, LEVELS, NUMBERS, StoredIndex, open_index
+from pipeline.stored_shards import of_pieces
 
 
-def read_part(index: Folder, shard: Shard, communicator: Communicator) -> Part[IndexPart]:
+def read_part(index: Folder, dealing: Dealing, shard: Shard, communicator: Communicator) -> Part[IndexPart]:
     """What `kernels.sharded.reachability` answers, from the index. A collective."""
-    part, nodes = _own_part(open_index(index), shard)
+    part, nodes = _own_part(open_index(index), dealing, shard.rank)
     owners = Owners.of_counts(len(nodes), communicator)
     return Part(IndexPart(part, nodes, labels_of_rows(owners, part)), owners.supersteps)
 
@@ -33,21 +38,21 @@ def proposed_part(index: Folder, shard: Shard, vertices: OfShard, columns: Seque
 
     Raises ProofFailed where the index has other vertices than the graph, or the table has ids that are none.
     """
-    stored = open_index(index)
+    stored, rows_by_id = open_index(index), vertices.rows_by_id
     size, rank, length = vertices.communicator.size, vertices.communicator.rank, shard.num_vertices
     share = slice(length * rank // size, length * (rank + 1) // size)
-    same = np.array_equal(stored.ids[shard.rows.start : shard.rows.stop], vertices.ids)
-    if not (same and np.array_equal(stored.rows_by_id[share], vertices.rows_by_id[share])):
+    same = np.array_equal(of_pieces(stored.ids, rows_by_id.dealing.pieces(rank)), vertices.ids)
+    if not (same and np.array_equal(stored.rows_by_id[share], rows_by_id.stored[share])):
         raise ProofFailed("reachability: the vertices of the index are not the graph's")
-    return IndexPart(*_own_part(stored, shard), shown_labels(vertices, columns, stored.rows_by_id.dtype))
+    return IndexPart(*_own_part(stored, rows_by_id.dealing, rank), shown_labels(vertices, columns, stored.rows_by_id.dtype))
 
 
-def _own_part(stored: StoredIndex, shard: Shard) -> tuple[ReachabilityIndex, range]:
-    dag, labels, size = stored.index.condensation, stored.index.labels, len(shard.bounds) - 1
-    nodes = range(dag.num_nodes * shard.rank // size, dag.num_nodes * (shard.rank + 1) // size)
+def _own_part(stored: StoredIndex, dealing: Dealing, rank: int) -> tuple[ReachabilityIndex, range]:
+    dag, labels, size = stored.index.condensation, stored.index.labels, len(dealing.bounds) - 1
+    nodes = range(dag.num_nodes * rank // size, dag.num_nodes * (rank + 1) // size)
     own = slice(nodes.start, nodes.stop)
-    node = np.array(dag.node[shard.rows.start : shard.rows.stop])
-    condensation = Condensation(node, np.array(dag.names[own]), _rows(dag.children, own), _rows(dag.parents, own))
+    node, names = np.array(of_pieces(dag.node, dealing.pieces(rank))), dealing.dealt(np.array(dag.names[own]))
+    condensation = Condensation(node, names, _rows(dag.children, own), _rows(dag.parents, own))
     parts: dict[str, Any] = {name: np.array(getattr(labels, name)[own]) for name in (*LEVELS, *BITS)}
     parts |= {name: np.ascontiguousarray(getattr(labels, name)[:, own]) for name in NUMBERS}
     return ReachabilityIndex(condensation, replace(labels, **parts, supports=np.array(labels.supports))), nodes

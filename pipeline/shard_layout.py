@@ -71,13 +71,18 @@ def rules_of(edges: Folder, layout: LayoutConfig) -> Rules:
     )
 
 
-def lay_out_part(communicator: Communicator, edges: Folder, layout: LayoutConfig, backend: Backend = "cpu") -> Part:
-    """Lay out a rank's share of a graph, in memory. A collective; `layout.shards` is not looked at. Raises Damaged."""
+def lay_out_part(
+    communicator: Communicator, edges: Folder, layout: LayoutConfig, backend: Backend = "cpu", deals: bool = False
+) -> Part:
+    """Lay out a rank's share of a graph, in memory. A collective; `layout.shards` is not looked at. Raises Damaged.
+
+    `deals` is that of `kernels.sharded.layout.lay_out`.
+    """
     src, dst, weights = read_edges(edges, backend, communicator.rank, communicator.size)
     self_loops = int(communicator.total(np.array([int((src == dst).sum())], OFFSET))[0])
     weights = narrow(weights, lambda most: int(communicator.most(np.array([most], OFFSET))[0]))
     window = {"source": None, "windowed": layout.window, "degree": np.iinfo(OFFSET).max}[layout.order]
-    return Part(*lay_out(src, dst, weights, rules_of(edges, layout), window, communicator), self_loops)
+    return Part(*lay_out(src, dst, weights, rules_of(edges, layout), window, communicator, deals), self_loops)
 
 
 def store_part(communicator: Communicator, edges: Folder, layout: LayoutConfig, attempts: Path, backend: Backend) -> StoredPart:

@@ -20,8 +20,9 @@ import pyarrow.parquet as pq
 
 from kernels.answers import Ranks
 from kernels.cuda import to_host
-from kernels.graph import Array
+from kernels.graph import OFFSET, Array
 from kernels.sharded.communicator import Communicator
+from kernels.sharded.dealing import Dealing
 from kernels.sharded.shard import Part, Shard
 from pipeline import tables
 from pipeline.answer_tables import RANKS, as_arrays, as_batch
@@ -33,7 +34,7 @@ from pipeline.shard_tables import OfShard, Spread, edge_places, to_owners
 from pipeline.sources import rows_of_sources
 from pipeline.stored_graph import rows_by_id_in_pieces
 from pipeline.stored_index import index_of
-from pipeline.stored_shards import placed
+from pipeline.stored_shards import DealtRows, placed
 
 if TYPE_CHECKING:
     from pipeline.cluster import Cluster
@@ -62,8 +63,8 @@ class _Task:
     index: Folder | None = None
 
     def seat(self, ranks: Communicator) -> tuple[Shard, OfShard]:
-        shard = placed(self.graph, ranks, self.backend)
-        return shard, OfShard(shard, ranks, rows_by_id_in_pieces(self.graph))
+        seat = placed(self.graph, ranks, self.backend)
+        return seat.shard, OfShard(seat.shard, ranks, DealtRows(rows_by_id_in_pieces(self.graph), seat.dealing))
 
     @property
     def num_answers(self) -> int:
@@ -73,11 +74,10 @@ class _Task:
     def dimensions(self) -> int:
         return self.index.facts["dimensions"] if self.index else 0
 
-    @property
-    def solve(self) -> Callable[..., Part[Any]]:
+    def solver(self, dealing: Dealing) -> Callable[..., Part[Any]]:
         """The kernel over shards, or who reads what the index has."""
         if self.index:
-            return partial(read_part, self.index)
+            return partial(read_part, self.index, dealing)
         kernel: Callable[..., Part[Any]] = resolve_name(self.stage.sharded_kernel)
         return kernel
 
@@ -132,8 +132,8 @@ class _Part:
 
 def _write(task: _Task, rows: Sequence[int], attempts: Path, ranks: Communicator, _: int) -> _Part:
     shard, vertices = task.seat(ranks)
-    clock = Clock(task.backend)
-    solve = clock.timed(task.solve)
+    clock, dealing = Clock(task.backend), vertices.rows_by_id.dealing
+    solve, sources = clock.timed(task.solver(dealing)), dealing.dealt(np.array(rows, OFFSET)).tolist()
     form, weight = task.stage.form, task.graph.facts["weight"]
     schema = tables.schema(task.name, weight, task.dimensions)
     ascending = Spread(ranks, vertices.ranks)
@@ -142,7 +142,7 @@ def _write(task: _Task, rows: Sequence[int], attempts: Path, ranks: Communicator
     try:
         with tables.Files(attempts, task.name, weight, task.dimensions) as files:
             for answer in range(task.num_answers):
-                part = solve(shard, ranks, *rows[answer : answer + 1])
+                part = solve(shard, ranks, *sources[answer : answer + 1])
                 supersteps += part.supersteps
                 here = _brought(part.answer, to_host)
                 spread, total = ascending, shard.num_vertices

@@ -18,7 +18,7 @@ from kernels.sharded.owners import Owners
 from kernels.sharded.shard import Shard
 from pipeline import tables
 from pipeline.answer_tables import NO_ID, require_known, require_one_label, weight_type
-from pipeline.stored_arrays import InPieces
+from pipeline.stored_shards import DealtRows
 
 
 class OfShard:
@@ -31,9 +31,10 @@ class OfShard:
         Places of the own rows in the order of external ids.
     owners : Owners
         Of the rows.
+    rows_by_id : DealtRows
     """
 
-    def __init__(self, shard: Shard, communicator: Communicator, rows_by_id: InPieces) -> None:
+    def __init__(self, shard: Shard, communicator: Communicator, rows_by_id: DealtRows) -> None:
         self.ids, self.ranks = to_host(shard.ids), to_host(shard.ranks)
         self.weight, self.first_row = weight_type(shard.out), shard.rows.start
         self.owners = Owners(shard.bounds, communicator)

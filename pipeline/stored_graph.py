@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype
+from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype, joined_offsets
 from kernels.layout import shards
 from kernels.layout.sorting import is_transpose
 from kernels.layout.vect_csr import VectCsr
@@ -96,20 +96,24 @@ def rows_by_id_in_pieces(folder: Folder) -> InPieces:
     return InPieces(folder.path / ROWS_BY_ID, index_dtype(folder.facts["vertices"]), folder.facts["vertices"])
 
 
-def open_rows(folder: Folder, rows: range) -> tuple[Csr, Csr]:
-    """Open the out-arcs and the in-arcs of any range of rows; the same object twice where the graph is symmetric.
+def open_rows(folder: Folder, pieces: Sequence[range]) -> tuple[list[Csr], list[Csr]]:
+    """Open the out-arcs and the in-arcs of ranges of rows; the same object twice where the graph is symmetric.
 
-    Other ends and weights are views of the memory maps if the rows lie in one shard; else they are put together in memory.
+    There is a CSR for the rows of a range that lie in one shard, of views of its memory maps; at least one.
     Raises Damaged as `open_graph`.
     """
-    plan, rows = shard_rows(folder), rows or range(0)
-    among = [number for number, own in enumerate(plan) if own.start < rows.stop and own.stop > rows.start] or [0]
-    opened = [open_shard(folder, number) for number in among]
-    cuts = [range(max(rows.start, shard.rows.start), min(rows.stop, shard.rows.stop)) for shard in opened]
-    out = _joined([_cut(shard.out.csr, cut, shard.rows.start) for shard, cut in zip(opened, cuts, strict=True)])
+    plan = shard_rows(folder)
+    parts = [
+        (number, range(max(rows.start, own.start), min(rows.stop, own.stop)))
+        for rows in pieces
+        for number, own in enumerate(plan)
+        if rows and own.start < rows.stop and own.stop > rows.start
+    ] or [(0, range(0))]
+    opened = {number: open_shard(folder, number) for number, _ in parts}
+    out = [_cut(opened[number].out.csr, rows, plan[number].start) for number, rows in parts]
     if folder.facts["symmetric"]:
         return out, out
-    return out, _joined([_cut(shard.into.csr, cut, shard.rows.start) for shard, cut in zip(opened, cuts, strict=True)])
+    return out, [_cut(opened[number].into.csr, rows, plan[number].start) for number, rows in parts]
 
 
 def arcs_before(folder: Folder) -> Callable[[int], int]:
@@ -199,10 +203,8 @@ def _open_rows(folder: Folder, number: int, direction: str, rows: range) -> Vect
 def _joined(parts: Sequence[Csr]) -> Csr:
     if len(parts) == 1:
         return parts[0]
-    ends = np.cumsum([0, *(part.offsets[-1] for part in parts)])
-    offsets = np.concatenate([ends[:1], *(part.offsets[1:] + start for part, start in zip(parts, ends, strict=False))])
     weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
-    return Csr(offsets, np.concatenate([part.indices for part in parts]), weights)
+    return Csr(joined_offsets(parts), np.concatenate([part.indices for part in parts]), weights)
 
 
 def _cut(csr: Csr, rows: range, first: int) -> Csr:

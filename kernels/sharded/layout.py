@@ -1,7 +1,8 @@
 """From an edge list that lies in parts on the ranks to a graph that lies in shards on them: what `kernels.layout` does, together.
 
 The ranks clean the arcs in ranges of external ids (cleaning.py), agree on the order of the rows and on where they are cut
-(ordering.py), and send every row to its owner. All shards together are, to the byte, the graph that one worker makes.
+(ordering.py), and send every row to its owner. All shards together are, to the byte, the graph that one worker makes; or that
+graph with its rows dealt (dealing.py), for ranks that go on with what they have in memory.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from kernels.graph import OFFSET, Array, Csr, index_dtype
 from kernels.layout.rows import take_rows
 from kernels.sharded.cleaning import Arcs, Owned, Rules, clean_arcs
 from kernels.sharded.communicator import Communicator
+from kernels.sharded.dealing import Dealing, deal
 from kernels.sharded.halo import Halo
-from kernels.sharded.ordering import even_cuts, in_order
+from kernels.sharded.ordering import cut_over_ranks, in_order
 from kernels.sharded.owners import Owners
 from kernels.sharded.shard import Shard, ghosts_of, to_device
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A rank's rows of the graph, as they are stored.
+    """A rank's rows of the graph, numbered as they are stored, or dealt.
 
     Attributes
     ----------
@@ -53,9 +55,10 @@ class RowsById:
 
 
 def lay_out(
-    src: Array, dst: Array, weights: Array | None, rules: Rules, window: int | None, communicator: Communicator
-) -> tuple[Rows, RowsById]:
-    """Make a graph of the edges of all ranks, with a range of rows on every rank.
+    src: Array, dst: Array, weights: Array | None, rules: Rules, window: int | None, communicator: Communicator,
+    deals: bool = False,
+) -> tuple[Rows, RowsById]:  # fmt: skip
+    """Make a graph of the edges of all ranks, with a share of the rows on every rank.
 
     Parameters
     ----------
@@ -68,6 +71,9 @@ def lay_out(
         Vertices in a window of `kernels.layout.orders.by_degree_in_windows`; as many as there can be order all by degree, and
         None keeps the order of the ids.
     communicator : Communicator
+    deals : bool
+        Whether ranks get the rows, and rows the numbers, with which the ranks work on a graph: see `kernels.sharded.dealing`.
+        Else a rank gets the rows that it stores: a range that has its share of the arcs.
 
     Returns
     -------
@@ -84,7 +90,14 @@ def lay_out(
         directions.pop()
     num_vertices = int(owners.bounds[-1])
     degrees = sum(np.diff(csr.offsets) for csr in directions)
-    bounds = even_cuts(rows, degrees, num_vertices, communicator)
+    cut = cut_over_ranks(rows, degrees, num_vertices, communicator)
+    dealing = deal(cut, communicator.size) if deals else Dealing.contiguous(cut(communicator.size, 0)[0])
+    bounds = dealing.bounds
+    if not dealing.keeps:
+        rows, row_of_own = dealing.dealt(rows), dealing.dealt(row_of_own)
+        ascending = np.argsort(rows).astype(order.dtype)
+        rows, order = rows[ascending], order[ascending]
+        directions = [take_rows(Csr(csr.offsets, dealing.dealt(csr.indices), csr.weights), ascending, None) for csr in directions]
     cuts = np.searchsorted(rows, np.asarray(bounds[1:-1].astype(rows.dtype), like=rows)).tolist()
     here = np.concatenate(communicator.exchange(np.split(rows, cuts))) - rows.dtype.type(bounds[communicator.rank])
     came = np.empty(len(here), index_dtype(len(here)), like=here)

@@ -9,6 +9,7 @@ from kernels.graph import OFFSET, Array, index_dtype
 from kernels.layout.orders import by_degree_in_windows
 from kernels.layout.vect_csr import WARP_DEGREE
 from kernels.sharded.communicator import Communicator
+from kernels.sharded.dealing import Cut
 from kernels.sharded.owners import Owners
 
 
@@ -73,8 +74,8 @@ def _first_rows(numbers: Array, counts: Array, communicator: Communicator) -> Ar
     return firsts[before : before + len(numbers)]
 
 
-def even_cuts(rows: Array, degrees: Array, num_vertices: int, communicator: Communicator) -> Array:
-    """Cut the rows of all ranks into as many ranges of about equally many arcs: `kernels.layout.shards.cut`.
+def cut_over_ranks(rows: Array, degrees: Array, num_vertices: int, communicator: Communicator) -> Cut:
+    """How the rows of all ranks are cut: as `kernels.layout.shards.cut` does. Collective, to make it and to use it.
 
     Parameters
     ----------
@@ -83,19 +84,25 @@ def even_cuts(rows: Array, degrees: Array, num_vertices: int, communicator: Comm
     degrees : int64 [n]
         Their stored arcs.
     num_vertices : int
-
-    Returns
-    -------
-    int64 [size + 1]
-        A NumPy array: rank r gets the rows `bounds[r]:bounds[r + 1]`.
     """
     size = communicator.size
     passing = Owners(np.array([num_vertices * rank // size for rank in range(size + 1)], OFFSET), communicator)
+    own = passing.own
     here, found = passing.tell(rows.astype(OFFSET), degrees)
-    up_to = np.zeros(len(passing.own), OFFSET, like=degrees)
-    up_to[here] = found
-    up_to = np.cumsum(up_to)
+    arcs = np.zeros(len(own) + 1, OFFSET, like=degrees)
+    arcs[here + 1] = found
+    arcs = np.cumsum(arcs)
     sums = [int(part[0]) for part in communicator.gather(found.sum(keepdims=True))]
-    shares = np.array([sum(sums) * number // size for number in range(1, size)], OFFSET) - sum(sums[: communicator.rank])
-    stops = communicator.total(np.searchsorted(up_to, np.asarray(shares, like=up_to)))
-    return np.array([0, *stops.tolist(), num_vertices], OFFSET)
+    earlier, all_arcs = sum(sums[: communicator.rank]), sum(sums)
+    places = np.arange(1, len(own) + 1, dtype=OFFSET, like=degrees)
+
+    def cut(parts: int, per_row: int) -> tuple[Array, Array]:
+        costs = arcs[1:] + per_row * places
+        total = all_arcs + per_row * num_vertices
+        shares = np.array([total * part // parts for part in range(1, parts)], OFFSET) - earlier - per_row * own.start
+        stops = communicator.total(np.searchsorted(costs, np.asarray(shares, like=costs)))
+        cuts = np.array([0, *stops.tolist(), num_vertices], OFFSET)
+        before = arcs[np.asarray(np.clip(cuts - own.start, 0, len(own)), like=arcs)]
+        return cuts, to_host(communicator.total(before))
+
+    return cut

@@ -1,7 +1,8 @@
 """What one rank holds: a contiguous range of rows, their arcs, and the little it knows of the rows at their other ends.
 
-Own rows and ghosts have local numbers: the own ones from 0 in the order of the graph, then the ghosts in the order of the
-graph. Ghosts of one owner so stand together. A row's arcs keep their order, ascending by the external id of the other end.
+Rows have the numbers that the ranks were dealt them by (`kernels.sharded.dealing`), which may be others than those that they are
+stored by. Own rows and ghosts have local numbers: the own ones from 0 in the order of the graph, then the ghosts in the order of
+the graph. Ghosts of one owner so stand together. A row's arcs keep their order, ascending by the external id of the other end.
 Nothing here is as long as the graph has vertices: arrays are as long as the shard has rows, arcs or ghosts, or there are ranks.
 A shard of a road network has few ghosts; one of a social network may have a good part of all rows.
 """
@@ -17,8 +18,9 @@ import numpy as np
 
 from kernels.backend import is_cupy, is_cupy_array
 from kernels.cuda import to_host
-from kernels.graph import OFFSET, Array, Csr, Graph
+from kernels.graph import OFFSET, Array, Csr, Graph, joined_offsets
 from kernels.layout import shards
+from kernels.sharded.dealing import Dealing
 
 Answer = TypeVar("Answer")
 Place = Literal["device", "host"]  # of a GPU's arcs: its memory, or the host's, which it reads at the speed of the bus
@@ -190,40 +192,57 @@ def to_device(shard: Shard, arcs: Place = "device") -> Shard:
     return cuda.to_device(shard, arcs)
 
 
-def assemble(rank: int, bounds: Array, ids: Array, rows_by_id: Array, out: Csr, into: Csr, gpu: Place | None = None) -> Shard:
+def assemble(
+    rank: int, dealing: Dealing, ids: Array, rows_by_id: Array, out: Sequence[Csr], into: Sequence[Csr], gpu: Place | None = None
+) -> Shard:
     """Make a shard of what a stored graph has of it, or of a part of a graph on a GPU.
 
     Parameters
     ----------
     rank : int
-    bounds : int64 [size + 1]
+    dealing : Dealing
     ids : int64 [n]
         External ids of the own rows.
     rows_by_id : index width [V]
-        All rows in ascending order of their ids, as a memory map: it is read once, in pieces, and not kept.
-    out, into : Csr
-        Arcs of the own rows to rows of the whole graph; the same object where the graph is symmetric.
+        All stored rows in ascending order of their ids, as a memory map: it is read once, in pieces, and not kept.
+    out, into : sequence of Csr
+        Arcs of the own rows, some rows after the others, to stored rows; the same object where the graph is symmetric.
     gpu : "device", "host" or None
         None for arrays like those given. Else the shard's arrays are CuPy's, on the current GPU, and this is where its arcs lie
         (`to_device`); the given ones may still be NumPy's, memory maps too. This is the way with the smallest peak.
     """
-    if gpu or is_cupy(out):
+    if gpu or is_cupy(out[0]):
         from kernels.sharded.cuda import shard as cuda
 
-        return cuda.assemble(rank, bounds, ids, rows_by_id, out, into, gpu or "device")
-    start, stop = bounds[rank], bounds[rank + 1]
-    ghosts = ghosts_of(range(int(start), int(stop)), (out,) if into is out else (out, into))
+        return cuda.assemble(rank, dealing, ids, rows_by_id, out, into, gpu or "device")
+    start, stop = dealing.bounds[rank], dealing.bounds[rank + 1]
+    directions = [_joined(parts, dealing) for parts in ((out,) if into is out else (out, into))]
+    ghosts = ghosts_of(range(int(start), int(stop)), directions)
     ranks = np.empty(stop - start, ghosts.dtype)
     ghost_ranks = np.empty_like(ghosts)
     for first in range(0, len(rows_by_id), _PIECE):
-        rows = np.asarray(rows_by_id[first : first + _PIECE])
+        rows = dealing.dealt(np.asarray(rows_by_id[first : first + _PIECE]))
         own = np.flatnonzero((rows >= start) & (rows < stop))
         ranks[rows[own] - start] = first + own
         if len(ghosts):
             places = np.minimum(np.searchsorted(ghosts, rows), len(ghosts) - 1)
             known = np.flatnonzero(ghosts[places] == rows)
             ghost_ranks[places[known]] = first + known
-    return Shard(rank, np.asarray(bounds, OFFSET), ids, ranks, out, into, ghosts, ghost_ranks)
+    return Shard(rank, dealing.bounds, ids, ranks, directions[0], directions[-1], ghosts, ghost_ranks)
+
+
+def _joined(parts: Sequence[Csr], dealing: Dealing) -> Csr:
+    """The arcs of all parts, to dealt rows; uncopied where that is what the only part has."""
+    if len(parts) == 1 and dealing.keeps:
+        return parts[0]
+    offsets = joined_offsets(parts)
+    indices = np.empty(offsets[-1], parts[0].indices.dtype)
+    begin = 0
+    for part in parts:
+        dealing.dealt(part.indices, indices[begin : begin + len(part.indices)])
+        begin += len(part.indices)
+    weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
+    return Csr(offsets, indices, weights)
 
 
 def ghosts_of(rows: range, directions: Sequence[Csr]) -> Array:
@@ -243,13 +262,13 @@ def split(graph: Graph, bounds: Array) -> list[Shard]:
 
 def _split_off(graph: Graph, bounds: Array, rank: int) -> Shard:
     start, stop = int(bounds[rank]), int(bounds[rank + 1])
-    out = _cut(graph.out, start, stop)
-    into = out if graph.symmetric else _cut(graph.into, start, stop)
-    return assemble(rank, bounds, graph.ids[start:stop], graph.rows_by_id, out, into)
+    out = [_cut(graph.out, start, stop)]
+    into = out if graph.symmetric else [_cut(graph.into, start, stop)]
+    return assemble(rank, Dealing.contiguous(bounds), graph.ids[start:stop], graph.rows_by_id, out, into)
 
 
 def even_bounds(graph: Graph, size: int) -> Array:
-    """Cut the rows where `size` ranks have about equally many arcs, as the stored graph does: int64 [size + 1]."""
+    """Cut the rows where `size` ranks have about equally many arcs: int64 [size + 1]."""
     directions = (graph.out,) if graph.symmetric else (graph.out, graph.into)
     degrees = to_host(sum(np.diff(csr.offsets) for csr in directions))
     return np.array([0, *(rows.stop for rows in shards.cut(degrees, size))], OFFSET)

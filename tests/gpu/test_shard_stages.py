@@ -34,7 +34,7 @@ def graph(request, tmp_path_factory):
 @pytest.mark.parametrize(("ranks", "beside"), [(1, False), (3, False), (2, True)])
 @pytest.mark.parametrize("stage", SHARDED)
 def test_the_files_are_those_of_ranks_on_the_cpu(stage, ranks, beside, graph, tmp_path, monkeypatch):
-    stored_shards._shards.clear()
+    stored_shards._seats.clear()
     if beside:  # as where a GPU has no room for the arcs
         monkeypatch.setattr(stored_shards, "_ROOM", 2**60)
     first = int(tables.read(run_stage(graph, "wcc", [], tmp_path / "ids").path)["vertex"][0].as_py())

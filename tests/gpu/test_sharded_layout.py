@@ -70,4 +70,4 @@ def test_an_edge_list_is_read_to_the_gpu_in_parts(tmp_path):
 @pytest.mark.parametrize("length", [0, 1, (1 << 22) - 1, (1 << 25) + 3])
 def test_an_array_that_is_staged_by_threads_arrives(length):
     array = np.arange(length, dtype=np.int32)
-    assert np.array_equal(cupy.asnumpy(put(array, "device")), array)
+    assert np.array_equal(cupy.asnumpy(put([array], "device")), array)

@@ -16,7 +16,11 @@ from kernels.backend import is_cupy_array
 from kernels.cuda import to_device as graph_to_device
 from kernels.cuda import to_host
 from kernels.graph import Array, Csr, Graph
+from kernels.layout.orders import by_degree, inverse
+from kernels.layout.rows import take_rows
 from kernels.sharded.communicator import Communicator
+from kernels.sharded.cuda import memory
+from kernels.sharded.dealing import Dealing
 from kernels.sharded.halo import Halo
 from kernels.sharded.local_graph import local_graph
 from kernels.sharded.owners import Owners, smallest_ids
@@ -24,7 +28,7 @@ from kernels.sharded.shard import Shard, assemble, even_bounds, split, to_device
 from kernels.sharded.threads import run_ranks
 from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList
-from tests.sharded.ranks import DEADLINE, SIZES, bounds_of
+from tests.sharded.ranks import DEADLINE, SIZES, bounds_of, dealing_of, dealt
 
 PLACES = ("device", "host")
 
@@ -60,7 +64,9 @@ def check(graph: Graph, bounds: Array) -> None:
     on_device = split(graph_to_device(graph), bounds)
     for shard, of_device_graph in zip(split(graph, bounds), on_device, strict=True):
         require_same_shard(of_device_graph, shard)
-        given = shard.rank, bounds, shard.ids, graph.rows_by_id, shard.out, shard.into
+        out = [shard.out]
+        into = out if shard.symmetric else [shard.into]
+        given = shard.rank, Dealing.contiguous(bounds), shard.ids, graph.rows_by_id, out, into
         for place in PLACES:
             poison(1 << 20)
             for found in (to_device(shard, place), assemble(*given, gpu=place)):
@@ -95,6 +101,36 @@ def test_wide_rows_and_hubs(directed: bool) -> None:
     check(graph, even_bounds(graph, 7))
 
 
+@pytest.mark.parametrize("staged", [1, 1 << 26])
+@pytest.mark.parametrize("directed", [False, True])
+def test_dealt_rows(directed: bool, staged: int, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(memory, "_STAGED", staged)
+    stored = by_degrees(shuffled(random_edges(3, 3000, 40_000, directed, 3)))
+    for size in SIZES[1:]:
+        dealing = dealing_of(stored, size)
+        assert not dealing.keeps
+        for shard in split(dealt(stored, dealing), dealing.bounds):
+            pieces = dealing.pieces(shard.rank)
+            out = [rows_of(stored.out, rows) for rows in pieces]
+            into = out if stored.symmetric else [rows_of(stored.into, rows) for rows in pieces]
+            for place in PLACES:
+                found = assemble(shard.rank, dealing, shard.ids, stored.rows_by_id, out, into, gpu=place)
+                require_same_shard(found, shard)
+
+
+def by_degrees(graph: Graph) -> Graph:
+    order = by_degree(np.diff(graph.out.offsets))
+    out = take_rows(graph.out, order, inverse(order))
+    into = out if graph.symmetric else take_rows(graph.into, order, inverse(order))
+    return Graph(graph.ids[order], inverse(order)[graph.rows_by_id], out, into)
+
+
+def rows_of(csr: Csr, rows: range) -> Csr:
+    begin, end = csr.offsets[[rows.start, rows.stop]]
+    weights = None if csr.weights is None else csr.weights[begin:end]
+    return Csr(csr.offsets[rows.start : rows.stop + 1] - begin, csr.indices[begin:end], weights)
+
+
 def test_arcs_that_name_rows_of_the_whole_graph_get_local_numbers() -> None:
     graph = shuffled(random_edges(4, 300, 2000, True))
     bounds = even_bounds(graph, 3)
@@ -111,7 +147,9 @@ def test_a_shard_takes_little_more_than_its_arcs_while_it_is_made() -> None:
     bounds, rows = np.array([0, num_own, 4 * num_own]), np.arange(4 * num_own, dtype=np.int32)
     pool = cupy.cuda.MemoryPool()
     with cupy.cuda.using_allocator(pool.malloc):
-        shard = assemble(0, bounds, rows[:num_own].astype(np.int64), rows, arcs, arcs, gpu="device")
+        parts = [arcs]
+        dealing = Dealing.contiguous(bounds)
+        shard = assemble(0, dealing, rows[:num_own].astype(np.int64), rows, parts, parts, gpu="device")
         peak, kept = pool.total_bytes(), arcs.indices.nbytes + shard.local_out.offsets.nbytes
         assert peak < 1.5 * kept
         del shard

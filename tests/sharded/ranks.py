@@ -9,6 +9,8 @@ import numpy as np
 
 from kernels.answers import Forest
 from kernels.graph import OFFSET, Array, Graph
+from kernels.layout.rows import take_rows
+from kernels.sharded.dealing import Dealing, cut_of, deal
 from kernels.sharded.shard import Part, even_bounds, split
 from kernels.sharded.threads import run_ranks
 
@@ -25,6 +27,21 @@ def on_shards(kernel: Callable[..., Part[Any]], graph: Graph, bounds: Array, *ar
 def evenly(kernel: Callable[..., Part[Any]], graph: Graph, size: int, *arguments: Any) -> list[Part[Any]]:
     """The parts of `size` ranks that have about equally many arcs."""
     return on_shards(kernel, graph, even_bounds(graph, size), *arguments)
+
+
+def dealing_of(graph: Graph, size: int) -> Dealing:
+    """How the rows of a graph in memory are dealt."""
+    directions = (graph.out,) if graph.symmetric else (graph.out, graph.into)
+    return deal(cut_of(sum(np.diff(csr.offsets) for csr in directions)), size)
+
+
+def dealt(graph: Graph, dealing: Dealing) -> Graph:
+    """The same graph with dealt rows."""
+    rows = np.arange(graph.num_vertices, dtype=graph.rows_by_id.dtype)
+    stored, numbers = dealing.stored(rows), dealing.dealt(rows)
+    out = take_rows(graph.out, stored, numbers)
+    into = out if graph.symmetric else take_rows(graph.into, stored, numbers)
+    return Graph(graph.ids[stored], numbers[graph.rows_by_id], out, into)
 
 
 def whole(parts: list[Part[Any]], name: str) -> Array:

@@ -29,7 +29,7 @@ from pipeline.errors import Damaged
 from pipeline.stored_graph import validate
 from tests.edge_lists import edge_folder, table_folder
 from tests.graphs import NAMED_GRAPHS, EdgeList
-from tests.sharded.ranks import DEADLINE, SIZES
+from tests.sharded.ranks import DEADLINE, SIZES, dealing_of, dealt
 
 
 @dataclass(frozen=True)
@@ -81,17 +81,23 @@ def same_shard(one: Shard, other: Shard) -> bool:
     return alike and one.symmetric == other.symmetric and same_csr(one.out, other.out) and same_csr(one.into, other.into)
 
 
-def check(edges: Edges, rules: Rules, window: int | None, size: int, bring: Callable[[Array], Array] = np.asarray) -> None:
+def check(
+    edges: Edges, rules: Rules, window: int | None, size: int, bring: Callable[[Array], Array] = np.asarray, deals: bool = False
+) -> None:
     expected = by_one(edges, rules, window)
+    bounds = even_bounds(expected, size)
+    if deals:
+        dealing = dealing_of(expected, size)
+        expected, bounds = dealt(expected, dealing), dealing.bounds
 
     def work(communicator):
         src, dst, weights = edges.part(communicator.rank, size)
         arrays = bring(src), bring(dst), None if weights is None else bring(weights)
-        rows, by_id = lay_out(*arrays, rules, window, communicator)
+        rows, by_id = lay_out(*arrays, rules, window, communicator, deals)
         return shard_of(rows, communicator), replace(by_id, rows=to_host(by_id.rows))
 
     found = run_ranks(size, work, DEADLINE)
-    shards = split(expected, even_bounds(expected, size))
+    shards = split(expected, bounds)
     assert np.array_equal(np.concatenate([by_id.rows for _, by_id in found]), expected.rows_by_id)
     assert [by_id.first for _, by_id in found] == np.cumsum([0, *(len(by_id.rows) for _, by_id in found)])[:-1].tolist()
     for (shard, _), other in zip(found, shards, strict=True):
@@ -131,7 +137,8 @@ def random_edges(draw):
     size=st.sampled_from(SIZES),
 )
 def test_random_edges_under_every_rule(edges, declared, rules, window, size):
-    check(edges, Rules(declared, *rules), window, size)
+    for deals in (False, True):
+        check(edges, Rules(declared, *rules), window, size, deals=deals)
 
 
 @pytest.mark.parametrize("size", [2, 3, 8])
@@ -143,6 +150,16 @@ def test_hubs_beside_many_windows(window, size):
     edges = Edges(src, random.integers(0, 9000, count), random.integers(0, 999, count))
     check(edges, UNDIRECTED, window, size)
     check(edges, DIRECTED, window, size)
+
+
+@pytest.mark.parametrize("size", [2, 3, 8])
+@pytest.mark.parametrize("window", [None, 100, 10**6])
+def test_rows_that_are_dealt(window, size):
+    random = np.random.default_rng(size)
+    edges = Edges(*(9000 * random.random((2, 30_000)) ** 5).astype(np.int64), random.integers(0, 999, 30_000))
+    for rules in (UNDIRECTED, DIRECTED):
+        assert not dealing_of(by_one(edges, rules, window), size).keeps
+        check(edges, rules, window, size, deals=True)
 
 
 def test_the_ranks_own_about_equally_many_arcs_whatever_the_ids():

@@ -19,6 +19,7 @@ import pytest
 from benchmarks.graphs import grid
 from kernels.graph import OFFSET, Csr
 from kernels.sharded.bfs import bfs
+from kernels.sharded.dealing import Dealing
 from kernels.sharded.pagerank import pagerank
 from kernels.sharded.shard import Part, assemble, even_bounds, split
 from kernels.sharded.sssp import sssp
@@ -93,16 +94,23 @@ def test_all_ranks_together_load_write_and_prove_in_little_more_than_one(stage, 
     assert peak(lambda: run(RANKS, "many")) < 2 * peak(lambda: run(1, "one"))
 
 
-def test_a_shard_is_made_without_an_array_of_all_rows(tmp_path) -> None:  # type: ignore[no-untyped-def]
+@pytest.mark.parametrize("cuts", [[], [500_000, 900_000, 2_000_000, 3_900_000]], ids=["ranges", "dealt"])
+def test_a_shard_is_made_without_an_array_of_all_rows(cuts, tmp_path) -> None:  # type: ignore[no-untyped-def]
     num_vertices = 4_000_000
     np.save(tmp_path / "rows_by_id.npy", np.arange(num_vertices, dtype=np.int32)[::-1])
     rows_by_id = np.load(tmp_path / "rows_by_id.npy", mmap_mode="r")
-    bounds = np.array([0, 1_000_000, 1_000_100, num_vertices], OFFSET)
+    ours = range(1_000_000, 1_000_100)
+    pieces = np.array(sorted([0, ours.start, ours.stop, num_vertices, *cuts]), OFFSET)
+    others = np.arange(len(pieces) - 1) % 2 * 2 if cuts else [0, 1, 2]
+    dealing = Dealing.of_pieces(pieces, np.where(pieces[:-1] == ours.start, 1, others), 3)
+    assert dealing.keeps == (not cuts)
     path = Csr(np.arange(101, dtype=OFFSET), np.arange(1_000_001, 1_000_101, dtype=np.int32), None)
     back = Csr(np.arange(101, dtype=OFFSET), np.arange(999_999, 1_000_099, dtype=np.int32), None)
     ids = num_vertices - 1 - np.arange(1_000_000, 1_000_100)
     shards = []
-    assert peak(lambda: shards.append(assemble(1, bounds, ids, rows_by_id, path, back))) < num_vertices
-    assert shards[0].ghosts.tolist() == [999_999, 1_000_100]
-    np.testing.assert_array_equal(shards[0].ghost_ranks, [num_vertices - 1_000_000, num_vertices - 1_000_101])
+    assert peak(lambda: shards.append(assemble(1, dealing, ids, rows_by_id, [path], [back]))) < num_vertices
+    before, after = dealing.dealt(np.array([999_999, 1_000_100]))
+    assert shards[0].ghosts.tolist() == sorted([before, after])
+    ghost_ranks = dict(zip(shards[0].ghosts, shards[0].ghost_ranks, strict=True))
+    assert ghost_ranks == {before: num_vertices - 1_000_000, after: num_vertices - 1_000_101}
     np.testing.assert_array_equal(shards[0].ranks, ids)

@@ -12,7 +12,7 @@ import pytest
 
 from kernels.graph import NO_ROW
 from kernels.sharded.certificates.reachability import RULES
-from kernels.sharded.shard import Shard, even_bounds, split
+from kernels.sharded.shard import Shard, split
 from pipeline import tables
 from pipeline.cluster import HERE, Here
 from pipeline.config import STAGES, GraphConfig, LayoutConfig
@@ -23,28 +23,39 @@ from pipeline.manifest import Folder, make
 from pipeline.sources import default_source, rows_of_sources
 from pipeline.stages import run_stage
 from pipeline.stored_graph import open_graph
-from pipeline.stored_shards import bounds_of, load_shard
+from pipeline.stored_shards import dealing_of, load_shard
 from pipeline.verify import prove
+from tests.sharded import ranks
 
 SHARDED = STAGES
 OF_ROWS = RULES[-1]  # of reachability over ranks; one worker makes the table again from the index, and compares
 SIZES = (1, 2, 3, 4, 7, 8)
 
 
-def stored(work: Path, weights: np.ndarray | None = None, *, directed: bool, **layout: object) -> Folder:
-    """A random graph of 40 vertices with gaps between their ids, in several components."""
+def stored(work: Path, weights: np.ndarray | None = None, *, directed: bool, skewed: bool = False, **layout: object) -> Folder:
+    """A random graph of 40 vertices with gaps between their ids, in several components; a skewed one has hubs."""
     random = np.random.default_rng(7)
     ends = 3 * random.integers(1, 40, (2, 45))
+    if skewed:
+        ends[0, 10:] = 3 * random.integers(1, 3, 35)
     columns = {"src": ends[0], "dst": ends[1], "weight": random.integers(0, 4, 45) if weights is None else weights}
     work.mkdir(exist_ok=True)
     pq.write_table(pa.table(columns), work / "graph.parquet")
     return lay_out(ingest(GraphConfig(source=str(work / "graph.parquet"), directed=directed), work), LayoutConfig(**layout), work)
 
 
-@pytest.fixture(params=[(True, 1), (True, 3), (False, 2), (False, 7)], ids=lambda p: f"{'arcs' if p[0] else 'edges'}-{p[1]}")
+STORED = {
+    "arcs-1": {"directed": True, "shards": 1},
+    "arcs-3": {"directed": True, "shards": 3},
+    "edges-2": {"directed": False, "shards": 2},
+    "edges-7": {"directed": False, "shards": 7},
+    "hubs-3": {"directed": True, "shards": 3, "skewed": True, "order": "windowed", "window": 32},
+}
+
+
+@pytest.fixture(params=STORED)
 def graph(request, tmp_path) -> Folder:
-    directed, shards = request.param
-    return stored(tmp_path / "stored", directed=directed, shards=shards)
+    return stored(tmp_path / "stored", **STORED[request.param])
 
 
 @pytest.fixture
@@ -67,10 +78,19 @@ def same_rows(found: Shard, expected: Shard) -> bool:
 @pytest.mark.parametrize("size", [*SIZES, 60])
 def test_each_rank_reads_its_shard_however_the_graph_is_stored(size, graph):
     whole = open_graph(graph)
-    bounds = even_bounds(whole, size)
-    np.testing.assert_array_equal(bounds_of(graph, size), bounds)
-    for rank, expected in enumerate(split(whole, bounds)):
-        assert same_rows(load_shard(graph, rank, size), expected)
+    dealing, expected = dealing_of(graph, size), ranks.dealing_of(whole, size)
+    for name in ("bounds", "cuts", "owners"):
+        np.testing.assert_array_equal(getattr(dealing, name), getattr(expected, name))
+    for rank, shard in enumerate(split(ranks.dealt(whole, expected), expected.bounds)):
+        assert same_rows(load_shard(graph, dealing, rank), shard)
+
+
+def test_the_rows_of_the_one_with_hubs_are_dealt_over_any_number_of_ranks(tmp_path):
+    graph = stored(tmp_path / "stored", **STORED["hubs-3"])
+    for size in SIZES[1:]:
+        dealing = dealing_of(graph, size)
+        assert not dealing.keeps
+        assert len(dealing.owners) > size
 
 
 @pytest.mark.parametrize("stage", SHARDED)

@@ -1,7 +1,8 @@
 """The whole graph, as a certificate over shards speaks of it: any row's entry, and the first row of all that breaks a rule.
 
 The ranks raise Broken together, so that none is left waiting, and with one reason, which names what the one-worker
-certificate names: rows ascend with the ranks, so the first row that a rule refuses is the first rank's that found one.
+certificate names of a graph whose rows have these numbers: they ascend with the ranks, so the first row that a rule refuses is
+the first rank's that found one.
 """
 
 from __future__ import annotations

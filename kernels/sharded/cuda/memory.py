@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate, pairwise
 from threading import local
 from typing import Any
 
@@ -15,7 +17,7 @@ from kernels.graph import Array
 from kernels.sharded.shard import Place
 
 _PIECE = 1 << 24  # bytes that a thread stages at a time
-_STAGED = 1 << 26  # bytes from which on threads stage an array together
+_STAGED = 1 << 26  # bytes from which on threads stage arrays together
 
 
 class Staging(local):
@@ -42,15 +44,22 @@ class Staging(local):
                 self._stream.synchronize()
 
 
-def put(array: Array, place: Place) -> Array:
-    """Copy a NumPy or CuPy array to a CuPy array; for "host", one in pinned memory, which kernels reach without a copy."""
+def put(arrays: Sequence[Array], place: Place) -> Array:
+    """Copy NumPy or CuPy arrays of one type, one after the other, to one CuPy array; for "host", one in pinned memory.
+
+    Kernels reach pinned memory without a copy.
+    """
+    first, ends = arrays[0], [*accumulate(map(len, arrays), initial=0)]
     if place == "device":
-        return array.copy() if is_cupy_array(array) else _staged(array)
-    copy, pinned = _pinned(len(array), array.dtype)
-    if is_cupy_array(array):
-        array.get(out=pinned)
-    else:
-        np.copyto(pinned, array)
+        if is_cupy_array(first):
+            return first.copy() if len(arrays) == 1 else cupy.concatenate(arrays)
+        return _staged(arrays, ends)
+    copy, pinned = _pinned(ends[-1], first.dtype)
+    for array, (begin, end) in zip(arrays, pairwise(ends), strict=True):
+        if is_cupy_array(array):
+            array.get(out=pinned[begin:end])
+        else:
+            np.copyto(pinned[begin:end], array)
     return copy
 
 
@@ -78,16 +87,23 @@ def _pinned(length: int, dtype: np.dtype[Any]) -> tuple[Array, Array]:
     return array, np.frombuffer(cupy.cuda.PinnedMemoryPointer(memory, 0), dtype, length)
 
 
-def _staged(array: Array) -> Array:
-    """Copy an array of this machine's memory, which may be a map of a file, to the current GPU by several threads."""
-    if array.nbytes < _STAGED:
-        return cupy.asarray(array)
-    target, staging = cupy.empty(array.shape, array.dtype), Staging(cupy.cuda.Device())
-    step = _PIECE // array.itemsize
+def _staged(arrays: Sequence[Array], ends: Sequence[int]) -> Array:
+    """Copy arrays of this machine's memory, which may be maps of files, to the current GPU by several threads.
 
-    def copy(begin: int) -> None:
-        staging.copy(array[begin : begin + step], target[begin : begin + step])
+    They come to lie between `ends`.
+    """
+    dtype = arrays[0].dtype
+    if ends[-1] * dtype.itemsize < _STAGED:
+        return cupy.asarray(arrays[0] if len(arrays) == 1 else np.concatenate(arrays))
+    target, staging = cupy.empty(ends[-1], dtype), Staging(cupy.cuda.Device())
+    step = _PIECE // dtype.itemsize
 
+    def copy(piece: tuple[Array, int, int]) -> None:
+        array, first, begin = piece
+        values = array[begin : begin + step]
+        staging.copy(values, target[first + begin : first + begin + len(values)])
+
+    pieces = [(array, first, begin) for array, first in zip(arrays, ends, strict=False) for begin in range(0, len(array), step)]
     with ThreadPoolExecutor(cores()) as threads:
-        list(threads.map(copy, range(0, len(array), step)))
+        list(threads.map(copy, pieces))
     return target

@@ -6,32 +6,40 @@ a byte for each row of the whole graph: twice that from 2^31 rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import cupy
 import numpy as np
 
 from kernels.cuda import launch
-from kernels.graph import OFFSET, Array, Csr
+from kernels.graph import OFFSET, Array, Csr, joined_offsets
 from kernels.sharded.cuda.memory import put
+from kernels.sharded.dealing import Dealing
 from kernels.sharded.shard import LocalArcs, Place, Shard
 
 _THREADS = 256
 _PIECE = 1 << 24  # rows of `rows_by_id` on the device at a time
 
 
-def assemble(rank: int, bounds: Array, ids: Array, rows_by_id: Array, out: Csr, into: Csr, place: Place) -> Shard:
+def assemble(
+    rank: int, dealing: Dealing, ids: Array, rows_by_id: Array, out: Sequence[Csr], into: Sequence[Csr], place: Place
+) -> Shard:
     """Answer `kernels.sharded.shard.assemble` with CuPy arrays; those given may be NumPy's, also memory maps, or CuPy's."""
+    bounds = dealing.bounds
     rows, num_vertices = range(int(bounds[rank]), int(bounds[rank + 1])), int(bounds[-1])
-    numbering = _Numbering(rows, num_vertices, out.indices.dtype)
-    ends = [put(csr.indices, place) for csr in ((out,) if into is out else (out, into))]
+    numbering = _Numbering(rows, num_vertices, out[0].indices.dtype)
+    directions = (out,) if into is out else (out, into)
+    ends = [put([csr.indices for csr in parts], place) for parts in directions]
+    for far in ends:
+        dealing.dealt(far, far)
     ghosts = numbering.find(ends)
-    ranks, ghost_ranks = numbering.places(rows_by_id, len(ghosts))
+    ranks, ghost_ranks = numbering.places(rows_by_id, dealing, len(ghosts))
     arcs = [
-        LocalArcs(numbering.number(csr, far, len(ghosts), place), rows.start, len(rows), ghosts)
-        for csr, far in zip((out, into), ends, strict=False)
+        LocalArcs(numbering.number(parts, far, len(ghosts), place), rows.start, len(rows), ghosts)
+        for parts, far in zip(directions, ends, strict=True)
     ]
-    return Shard(rank, np.asarray(bounds, OFFSET), cupy.asarray(ids), ranks, arcs[0], arcs[-1], ghosts, ghost_ranks)
+    return Shard(rank, bounds, cupy.asarray(ids), ranks, arcs[0], arcs[-1], ghosts, ghost_ranks)
 
 
 def to_device(shard: Shard, place: Place) -> Shard:
@@ -50,7 +58,7 @@ def local_arcs(shard: Shard, csr: Csr, place: Place = "device") -> Csr:
     """The arcs by local numbers, on the device, of a shard whose arrays may be NumPy's or CuPy's."""
     numbering = _Numbering(shard.rows, shard.num_vertices, shard.ghosts.dtype)
     numbering.find([cupy.asarray(shard.ghosts)])
-    return numbering.number(csr, put(csr.indices, place), shard.num_ghosts, place)
+    return numbering.number([csr], put([csr.indices], place), shard.num_ghosts, place)
 
 
 def ghosts_of(rows: range, ends: list[Array]) -> Array:
@@ -79,19 +87,21 @@ class _Numbering:
         self._launch("list_ghosts", self._words, self._marks, self._before, np.int64(self._words), ghosts)
         return ghosts
 
-    def number(self, csr: Csr, ends: Array, num_ghosts: int, place: Place) -> Csr:
-        """The arcs by local numbers, rows of ghosts included; `ends`, the rows at their other ends, are overwritten."""
+    def number(self, parts: Sequence[Csr], ends: Array, num_ghosts: int, place: Place) -> Csr:
+        """The arcs of all parts by local numbers, ghosts' rows included; `ends`, the rows at their ends, are overwritten."""
         self._launch("number_arcs", len(ends), ends, np.int64(len(ends)), *self._own, self._marks, self._before)
-        offsets = cupy.full(len(csr.offsets) + num_ghosts, len(ends), OFFSET)
-        offsets[: len(csr.offsets)] = cupy.asarray(csr.offsets)
-        return Csr(offsets, ends, None if csr.weights is None else put(csr.weights, place))
+        of_own = joined_offsets(parts)
+        offsets = cupy.full(len(of_own) + num_ghosts, len(ends), OFFSET)
+        offsets[: len(of_own)] = cupy.asarray(of_own)
+        weights = None if parts[0].weights is None else put([csr.weights for csr in parts], place)
+        return Csr(offsets, ends, weights)
 
-    def places(self, rows_by_id: Array, num_ghosts: int) -> tuple[Array, Array]:
-        """Places in the order of external ids, of the own rows and of the ghosts."""
+    def places(self, rows_by_id: Array, dealing: Dealing, num_ghosts: int) -> tuple[Array, Array]:
+        """Places in the order of external ids, of the own rows and of the ghosts; `rows_by_id` are stored rows."""
         ranks, ghost_ranks = cupy.empty(len(self._rows), self._row), cupy.empty(num_ghosts, self._row)
         there = self._marks, self._before, ranks, ghost_ranks
         for first in range(0, len(rows_by_id), _PIECE):
-            rows = cupy.asarray(rows_by_id[first : first + _PIECE])
+            rows = dealing.dealt(cupy.asarray(rows_by_id[first : first + _PIECE]))
             self._launch("place_rows", len(rows), rows, np.int64(len(rows)), np.int64(first), *self._own, *there)
         return ranks, ghost_ranks
 
