@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
+
+from pipeline import signals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -172,17 +173,9 @@ def reach(
 def main() -> None:
     """Run the command; what is the user's to mend is one line on standard error and exit code 1, without a traceback."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s  %(message)s", datefmt="%H:%M:%S")
-    ended: list[int] = []
-
-    def end(number: int, _: object) -> None:
-        ended.append(number)
-        sys.exit(128 + number)
-
-    signal.signal(signal.SIGTERM, end)
+    signals.listen()
     try:
         app()
-    except KeyboardInterrupt:
-        sys.exit(128 + signal.SIGINT)
     except Exception as error:
         said = message(error)
         if said is None:
@@ -191,10 +184,8 @@ def main() -> None:
         print(f"graphmill: {said}", file=sys.stderr)
         sys.exit(1)
     finally:
-        # what the signal interrupted may have failed in its turn; and some of Cython's functions drop what is raised in them, so
-        # that the work was done to its end
-        if ended:
-            sys.exit(128 + ended[0])
+        if signals.heard:  # whatever came of it: what they interrupted may have failed in its turn, or gone on to its end
+            sys.exit(128 + signals.heard[0])
 
 
 def _config(target: str, graph: dict[str, Any], top: dict[str, Any], tables: dict[str, dict[str, Any]]) -> RunConfig:

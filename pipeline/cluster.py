@@ -15,7 +15,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -27,6 +26,8 @@ from pipeline.backend import Backend, choose, open_on
 from pipeline.cluster_config import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
 from pipeline.manifest import Folder, code_version
+from pipeline.scratch import scratch
+from pipeline.signals import unbroken
 from pipeline.stored_index import STEP as INDEX
 from pipeline.stored_index import StoredIndex, place_index
 from pipeline.stored_shards import together
@@ -332,25 +333,29 @@ def _settings(config: ClusterConfig) -> dict[str, Any]:
 
 @contextmanager
 def _client(config: ClusterConfig, backend: Backend) -> Iterator[Client]:
-    from distributed import Client
-
-    from pipeline.local_workers import local_workers
-
     security = _security(config)
     with ExitStack() as stack:
-        if config.scheduler == "local":
-            folder = stack.enter_context(TemporaryDirectory(prefix="graphmill-"))
-            target: Any = stack.enter_context(_ended(local_workers(config, backend, security, folder)))
+        if config.scheduler != "local":
+            client = _connected(config.scheduler, config, security)
+            stack.callback(client.close, _CLOSE)
         else:
-            target = config.scheduler
-        try:
-            client = Client(target, security=security, timeout=config.deadline, set_as_default=False)
-        except OSError as error:
-            raise ClusterLost(f"cluster: no scheduler answers at {config.scheduler}: {error}") from None
-        try:
-            yield client
-        finally:
-            client.close(_CLOSE)
+            from pipeline.local_workers import local_workers
+
+            folder = stack.enter_context(scratch())
+            with unbroken():  # Dask does not close what it has half started
+                workers = stack.enter_context(_ended(local_workers(config, backend, security, str(folder))))
+                client = _connected(workers, config, security)
+                stack.callback(client.close, _CLOSE)
+        yield client
+
+
+def _connected(scheduler: str | LocalCluster, config: ClusterConfig, security: Security) -> Client:
+    from distributed import Client
+
+    try:
+        return Client(scheduler, security=security, timeout=config.deadline, set_as_default=False)
+    except OSError as error:
+        raise ClusterLost(f"cluster: no scheduler answers at {config.scheduler}: {error}") from None
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pipeline import signals
 from pipeline.errors import Damaged
 
 log = logging.getLogger(__name__)
@@ -157,6 +158,7 @@ def make(
         Writes files into the empty folder it is given and returns the facts. If it raises, or a signal ends it all, nothing is
         left behind, and what lay there stays.
     """
+    signals.require_none()
     key = digest_of([FORMAT, step, dict(inputs), dict(parameters), code_version()])
     if valid := _valid(path, key):
         log.info("%s: still valid, skipped", step)

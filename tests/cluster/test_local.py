@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -23,6 +24,7 @@ from pipeline.cluster_config import ClusterConfig
 from pipeline.config import STAGES
 from pipeline.errors import BadConfig, BadInput, ProofFailed
 from pipeline.manifest import code_version, make
+from pipeline.scratch import scratch
 from pipeline.stages import BY_NAME, run_stage
 from pipeline.verify import prove
 from tests.cluster import pieces
@@ -200,23 +202,31 @@ def test_an_error_is_one_line_and_leaves_no_folder_behind(tmp_path):
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-@pytest.mark.parametrize("end_by, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
-def test_no_worker_outlives_the_run(end_by, status, tmp_path):
-    environment = clean_environment(tmp_path)
+@pytest.mark.parametrize(
+    ("end_by", "status", "wait"), [(signal.SIGINT, 130, 0), (signal.SIGTERM, 143, 3), (signal.SIGKILL, -9, 1)]
+)
+def test_no_worker_outlives_the_run(end_by, status, wait, tmp_path, monkeypatch):
+    """Nor one that is just starting."""
+    (tmp_path / "tmp").mkdir()
+    environment = clean_environment(tmp_path) | {"TMPDIR": str(tmp_path / "tmp")}
     command = ["run", str(ROOT / "data" / "USA-road-d.NY.gr.gz"), "--out", str(tmp_path / "out"), "--cluster", "local"]
     with (tmp_path / "said").open("wb") as said:
         run = subprocess.Popen(
             [sys.executable, "-m", "pipeline.cli", *command], env=environment, stderr=said, start_new_session=True
         )
     try:
-        assert eventually(lambda: len(alive(environment)) >= 3)
-        time.sleep(1)
+        assert eventually(lambda: len(alive(environment)) >= 3, 120)
+        time.sleep(wait)
         if end_by == signal.SIGINT:
             os.killpg(run.pid, end_by)  # as a terminal does
         else:
             run.send_signal(end_by)
-        assert run.wait(30) == status
+        assert run.wait(60) == status
         assert eventually(lambda: not alive(environment))
         assert "Traceback" not in (tmp_path / "said").read_text()
+        assert len(list((tmp_path / "tmp").iterdir())) == (end_by == signal.SIGKILL)
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+        with scratch() as folder:
+            assert list((tmp_path / "tmp").iterdir()) == [folder]
     finally:
         end(environment)

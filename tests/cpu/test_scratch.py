@@ -1,0 +1,60 @@
+"""The folder of local workers' files: gone with its run, or with the next one where the run was killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+from pipeline.scratch import LOCK, PREFIX, scratch
+
+KILLED = """
+import os, signal
+from pipeline.scratch import scratch
+with scratch() as folder:
+    (folder / "inner").mkdir()
+    (folder / "inner" / "file").write_text("of a worker")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture
+def around(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_it_is_ours_alone_and_goes_with_its_run(around):
+    with pytest.raises(KeyError), scratch() as folder:
+        assert folder.parent == around and folder.stat().st_mode & 0o777 == 0o700
+        (folder / "file").write_text("of a worker")
+        raise KeyError
+    assert not list(around.iterdir())
+
+
+def test_what_a_killed_run_left_goes_with_the_next(around):
+    killed = subprocess.run([sys.executable, "-c", KILLED], env=os.environ | {"TMPDIR": str(around)}, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    (left,) = around.iterdir()
+    assert (left / "inner" / "file").exists()
+    with scratch() as folder:
+        assert list(around.iterdir()) == [folder]
+
+
+def test_what_others_have_stays(around):
+    mine, linked = around / f"{PREFIX}projects", around / f"{PREFIX}link"
+    mine.mkdir()
+    (mine / "letter").write_text("dear")
+    (around / "elsewhere").mkdir()
+    (around / "elsewhere" / LOCK).write_text("")
+    linked.symlink_to(around / "elsewhere")
+    with scratch() as alive:
+        (alive / "file").write_text("of a worker")
+        with scratch():
+            assert (alive / "file").exists()
+    assert sorted(around.iterdir()) == sorted([around / "elsewhere", linked, mine])
+    assert (mine / "letter").exists() and (around / "elsewhere" / LOCK).exists()

@@ -1,0 +1,51 @@
+"""What ends a run: it waits while something starts, and is not forgotten where a library drops it."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+
+import pytest
+
+from pipeline import manifest, signals
+
+
+@pytest.fixture
+def listening(monkeypatch):
+    monkeypatch.setattr(signals, "heard", [])
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    before = {number: signal.getsignal(number) for number in signals.ENDING}
+    signals.listen()
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", signals.ENDING)
+def test_a_signal_waits_until_what_starts_has_started(number, listening):
+    done = []
+    with pytest.raises(KeyboardInterrupt), signals.unbroken():
+        signal.raise_signal(number)
+        done.append("started")
+    assert done == ["started"] and signals.heard == [number]
+
+
+def test_a_signal_that_a_finalizer_dropped_comes_again(listening, capfd):
+    class Falling:
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        Falling()
+        time.sleep(30)
+    assert signals.heard == [signal.SIGINT] * 2
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_signal_that_was_dropped_ends_the_run_at_its_next_step(listening, tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        manifest.make(tmp_path / "step", "step", {}, {}, lambda _: {})
+    assert not list(tmp_path.iterdir())
