@@ -1,14 +1,26 @@
-"""The tests of this folder need CuPy and a GPU; without either they are skipped, and the reason says which is missing."""
+"""The tests of this folder need CuPy and a GPU; without either they are skipped, and the reason says which is missing.
+
+With EMULATED_GPU=1 they run on an emulated one (tests/emulator), but for those marked `real_gpu`.
+"""
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from tests import emulator
+
+EMULATED = os.environ.get("EMULATED_GPU") == "1"
+if EMULATED and not emulator.missing():
+    emulator.install()
+
 
 def _missing() -> str | None:
+    if EMULATED:
+        return emulator.missing()
     if find_spec("cupy") is None:
         return "CuPy is not installed"
     import cupy
@@ -20,8 +32,10 @@ def _missing() -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    reason = _missing()
-    if reason is not None:
-        for item in items:
-            if item.path.is_relative_to(Path(__file__).parent):
+    missing = _missing()
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            real = item.get_closest_marker("real_gpu")
+            reason = missing or (EMULATED and real and f"on a real GPU alone: {real.kwargs['reason']}")
+            if reason:
                 item.add_marker(pytest.mark.skip(reason=reason))

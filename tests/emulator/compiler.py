@@ -1,0 +1,78 @@
+"""CUDA sources as shared libraries of this machine, kept in build/emulator by what they were made of."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import subprocess
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+from tests.emulator.translation import translate
+
+HERE = Path(__file__).parent
+CACHE = HERE.parent.parent / "build" / "emulator"
+# Kernels count on two's complement, and look at memory through pointers of other types; a GPU's compiler lets them.
+_FLAGS = (
+    *("-std=c++17", "-O1", "-fPIC", "-shared", "-w", "-U_FORTIFY_SOURCE"),
+    *("-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off"),
+)
+
+
+def machine() -> Path:
+    """The library that runs kernels."""
+    source = HERE / "machine.cpp"
+    return _made(_digest(), lambda made: _run(["g++", *_FLAGS, "-O2", str(source), "-o", str(made)]))
+
+
+def module(code: str, options: Sequence[str], architecture: int) -> Path:
+    """The library of a CUDA source. Raises ValueError where g++ or the translation refuse it, with their words."""
+    defined = [f"-D__CUDA_ARCH__={architecture}0", "-D__CUDACC__", *options]
+
+    def make(made: Path) -> None:
+        preprocessed = _run(["g++", "-E", "-x", "c++", *defined, "-"], code)
+        _run(["g++", *_FLAGS, "-include", str(HERE / "cuda.h"), "-x", "c++", "-", "-o", str(made)], translate(preprocessed))
+
+    return _made(_digest(code, *defined, *_headers(options)), make)
+
+
+@cache
+def _headers_in(folder: str) -> str:
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(folder).rglob("*.cuh")))).hexdigest()
+
+
+def _headers(options: Sequence[str]) -> list[str]:
+    return [_headers_in(option[2:]) for option in options if option.startswith("-I")]
+
+
+@cache
+def _own() -> str:
+    compiler = _run(["g++", "--version"])
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(HERE.glob("*.*"))) + compiler.encode()).hexdigest()
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join([_own(), *_FLAGS, *parts]).encode()).hexdigest()
+
+
+def _made(digest: str, make: Callable[[Path], object]) -> Path:
+    """The file of this digest, made by one process while the others wait."""
+    made = CACHE / f"{digest}.so"
+    if not made.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with (CACHE / f"{digest}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not made.exists():
+                unfinished = made.with_suffix(f".{os.getpid()}")
+                make(unfinished)
+                unfinished.replace(made)
+    return made
+
+
+def _run(command: list[str], given: str = "") -> str:
+    ended = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    if ended.returncode:
+        raise ValueError(f"{' '.join(command)}: {ended.stderr[:4000]}")
+    return ended.stdout

@@ -1,0 +1,368 @@
+/* CUDA C++ for g++, as far as kernels/ uses it; what `translation.py` makes of PTX and of shared memory, too. */
+#pragma once
+
+#include "machine.h"
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
+#define __align__(bytes) alignas(bytes)
+#define threadIdx (emulated::self->thread)
+#define blockIdx (emulated::self->block)
+#define blockDim (emulated::block_size)
+#define gridDim (emulated::grid_size)
+#define HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+struct alignas(16) ulonglong2 {
+    unsigned long long x, y;
+};
+struct alignas(16) longlong2 {
+    long long x, y;
+};
+
+namespace emulated {
+
+template <typename To, typename From>
+inline To as(const From& from) {
+    static_assert(sizeof(To) >= sizeof(From), "");
+    To to = {};
+    __builtin_memcpy(&to, &from, sizeof(from));
+    return to;
+}
+
+template <typename To>
+inline To back(unsigned long long from) {
+    static_assert(sizeof(To) <= 8, "a value of a warp has 64 bits at most");
+    To to;
+    __builtin_memcpy((void*)&to, &from, sizeof(to));
+    return to;
+}
+
+inline int lane() {
+    return (int)((self->thread.x + block_size.x * (self->thread.y + block_size.y * self->thread.z)) & 31);
+}
+
+/* The static shared variables of a module lie one behind the other, whichever kernel has them. */
+inline unsigned long long& static_shared() {
+    static unsigned long long bytes = 0;
+    return bytes;
+}
+inline unsigned long long reserve(unsigned long long bytes, unsigned long long aligned) {
+    unsigned long long& end = static_shared();
+    const unsigned long long begin = (end + aligned - 1) / aligned * aligned;
+    end = begin + bytes;
+    return begin;
+}
+template <typename Variable>
+struct Shared {
+    static unsigned long long place;
+};
+template <typename Variable>
+unsigned long long Shared<Variable>::place = reserve(sizeof(Variable), alignof(Variable));
+template <typename Variable>
+inline Variable& shared() {
+    return *(Variable*)(self->shared + Shared<Variable>::place);
+}
+template <typename T>
+inline T* dynamic() {
+    return (T*)(self->shared + dynamic_shared);
+}
+
+/* PTX: `Address` is a pointer, or a 32-bit address in shared memory. */
+template <typename T>
+inline T* place_of(const volatile void* address) {
+    return (T*)address;
+}
+template <typename T>
+inline T* place_of(unsigned address) {
+    return (T*)shared_place(address);
+}
+template <typename T, typename Address>
+inline T load(Address address) {
+    look();
+    return *(const volatile T*)place_of<T>(address);
+}
+template <typename T, typename Address>
+inline void store(Address address, T value) {
+    *(volatile T*)place_of<T>(address) = value;
+    touch();
+}
+template <typename T, typename Address>
+inline T atomic_or(Address address, T bits) {
+    touch();
+    T* place = place_of<T>(address);
+    const T before = *place;
+    *place = before | bits;
+    return before;
+}
+template <typename T, typename Address>
+inline T atomic_exch(Address address, T value) {
+    touch();
+    T* place = place_of<T>(address);
+    const T before = *place;
+    *place = value;
+    return before;
+}
+inline unsigned map_to_block(unsigned address, unsigned rank) {
+    return address | (rank + 1) << RANK_SHIFT;
+}
+template <typename T>
+inline T* map_to_block(T* place, unsigned rank) {
+    return (T*)in_block_of_cluster(place, rank);
+}
+
+template <typename T>
+struct KindOf {
+    static const char value = T(-1) < T(0) ? 'i' : 'u';
+};
+template <>
+struct KindOf<bool> {
+    static const char value = 'b';
+};
+template <>
+struct KindOf<float> {
+    static const char value = 'f';
+};
+template <>
+struct KindOf<double> {
+    static const char value = 'f';
+};
+template <typename T>
+struct KindOf<T*> {
+    static const char value = 'p';
+};
+
+template <int... Numbers>
+struct List {};
+template <int Count, int... Numbers>
+struct UpTo : UpTo<Count - 1, Count - 1, Numbers...> {};
+template <int... Numbers>
+struct UpTo<0, Numbers...> {
+    typedef List<Numbers...> Type;
+};
+
+template <typename Function, Function* function>
+struct Entry;
+template <typename... Types, void (*function)(Types...)>
+struct Entry<void(Types...), function> {
+    template <int... Numbers>
+    static void call(void** arguments, List<Numbers...>) {
+        function(*(Types*)arguments[Numbers]...);
+    }
+    static void run(void** arguments) { call(arguments, typename UpTo<sizeof...(Types)>::Type()); }
+    static const Parameter parameters[sizeof...(Types)];
+    static Kernel kernel(int most_threads, int cluster) { return Kernel{run, parameters, sizeof...(Types), most_threads, cluster}; }
+};
+template <typename... Types, void (*function)(Types...)>
+const Parameter Entry<void(Types...), function>::parameters[sizeof...(Types)] = {{sizeof(Types), KindOf<Types>::value}...};
+
+inline int first_of(int number = 0, int = 0) {
+    return number;
+}
+
+}
+
+#define EMULATED_KERNEL(name, bounds, cluster)                                                                         \
+    extern "C" const emulated::Kernel emulated_##name = emulated::Entry<decltype(name), name>::kernel(emulated::first_of bounds, cluster);
+#define EMULATED_MODULE extern "C" unsigned long long emulated_static_shared() { return emulated::static_shared(); }
+
+/* Barriers and fences: memory is sequentially consistent here. */
+inline void __syncthreads(HERE) {
+    emulated::block_barrier(false, file, line);
+}
+inline int __syncthreads_or(int value, HERE) {
+    return emulated::block_barrier(value != 0, file, line) != 0;
+}
+inline int __syncthreads_and(int value, HERE) {
+    return emulated::block_barrier(value == 0, file, line) == 0;
+}
+inline int __syncthreads_count(int value, HERE) {
+    return (int)emulated::block_barrier(value != 0, file, line);
+}
+inline void __syncwarp(unsigned mask = 0xffffffffu, HERE) {
+    emulated::exchange(emulated::SYNC, mask, 0, 0, file, line);
+}
+inline void __threadfence() {}
+inline void __threadfence_block() {}
+inline void __nanosleep(unsigned) {
+    emulated::look();
+}
+
+/* Warps. Converged lanes may be any that this one is among: here it is alone. */
+inline unsigned __activemask() {
+    return 1u << emulated::lane();
+}
+inline unsigned __ballot_sync(unsigned mask, int value, HERE) {
+    return (unsigned)emulated::exchange(emulated::VOTE, mask, value != 0, 0, file, line);
+}
+inline int __any_sync(unsigned mask, int value, HERE) {
+    return __ballot_sync(mask, value, file, line) != 0;
+}
+inline int __all_sync(unsigned mask, int value, HERE) {
+    return __ballot_sync(mask, value == 0, file, line) == 0;
+}
+namespace emulated {
+template <typename T>
+inline T shuffle(unsigned mask, T value, int from, const char* file, int line) {
+    return back<T>(exchange(SHUFFLE, mask, as<unsigned long long>(value), from, file, line));
+}
+}
+template <typename T>
+inline T __shfl_sync(unsigned mask, T value, int from, int width = 32, HERE) {
+    const int first = emulated::lane() & -width;
+    return emulated::shuffle(mask, value, first + (from & (width - 1)), file, line);
+}
+template <typename T>
+inline T __shfl_xor_sync(unsigned mask, T value, int step, int width = 32, HERE) {
+    const int lane = emulated::lane(), from = lane ^ step;
+    return emulated::shuffle(mask, value, from < (lane & -width) + width ? from : lane, file, line);
+}
+template <typename T>
+inline T __shfl_up_sync(unsigned mask, T value, unsigned step, int width = 32, HERE) {
+    const int lane = emulated::lane(), from = lane - (int)step;
+    return emulated::shuffle(mask, value, from < (lane & -width) ? lane : from, file, line);
+}
+template <typename T>
+inline T __shfl_down_sync(unsigned mask, T value, unsigned step, int width = 32, HERE) {
+    const int lane = emulated::lane(), from = lane + (int)step;
+    return emulated::shuffle(mask, value, from >= (lane & -width) + width ? lane : from, file, line);
+}
+template <typename T>
+inline unsigned __match_any_sync(unsigned mask, T value, HERE) {
+    return (unsigned)emulated::exchange(emulated::MATCH, mask, emulated::as<unsigned long long>(value), 0, file, line);
+}
+#define REDUCE(name, T, kind)                                                                                \
+    inline T name(unsigned mask, T value, HERE) {                                                            \
+        return (T)emulated::exchange(emulated::kind, mask, (unsigned long long)(long long)value, 0, file, line); \
+    }
+REDUCE(__reduce_add_sync, unsigned, ADD)
+REDUCE(__reduce_add_sync, int, ADD)
+REDUCE(__reduce_max_sync, unsigned, GREATEST)
+REDUCE(__reduce_max_sync, int, GREATEST_SIGNED)
+REDUCE(__reduce_min_sync, unsigned, LEAST)
+REDUCE(__reduce_min_sync, int, LEAST_SIGNED)
+
+/* Atomics, for the types that CUDA has them for. */
+#define ATOMIC(name, T, left)                          \
+    inline T name(T* address, T value) {               \
+        emulated::touch();                             \
+        const T before = *(volatile T*)address;        \
+        *(volatile T*)address = left;                  \
+        return before;                                 \
+    }
+#define ATOMICS(name, left)                  \
+    ATOMIC(name, int, left)                  \
+    ATOMIC(name, unsigned, left)             \
+    ATOMIC(name, unsigned long long, left)
+ATOMICS(atomicAdd, before + value)
+ATOMIC(atomicAdd, float, before + value)
+ATOMIC(atomicAdd, double, before + value)
+ATOMIC(atomicSub, int, before - value)
+ATOMIC(atomicSub, unsigned, before - value)
+ATOMICS(atomicMin, before < value ? before : value)
+ATOMIC(atomicMin, long long, before < value ? before : value)
+ATOMICS(atomicMax, before > value ? before : value)
+ATOMIC(atomicMax, long long, before > value ? before : value)
+ATOMICS(atomicOr, before | value)
+ATOMICS(atomicAnd, before& value)
+ATOMICS(atomicXor, before ^ value)
+ATOMICS(atomicExch, value)
+ATOMIC(atomicExch, float, value)
+#define ATOMIC_CAS(T)                                           \
+    inline T atomicCAS(T* address, T compare, T value) {        \
+        emulated::touch();                                      \
+        const T before = *(volatile T*)address;                 \
+        *(volatile T*)address = before == compare ? value : before; \
+        return before;                                          \
+    }
+ATOMIC_CAS(unsigned short)
+ATOMIC_CAS(int)
+ATOMIC_CAS(unsigned)
+ATOMIC_CAS(unsigned long long)
+
+/* Loads past the first cache see what others write: another thread may run before. */
+template <typename T>
+inline T __ldcg(const T* address) {
+    emulated::touch();
+    return *address;
+}
+template <typename T>
+inline T __ldcs(const T* address) {
+    return *address;
+}
+template <typename T>
+inline T __ldg(const T* address) {
+    return *address;
+}
+template <typename T>
+inline void __stcg(T* address, T value) {
+    *address = value;
+    emulated::touch();
+}
+
+/* Bits and numbers. */
+inline int __popc(unsigned value) {
+    return __builtin_popcount(value);
+}
+inline int __popcll(unsigned long long value) {
+    return __builtin_popcountll(value);
+}
+inline int __ffs(int value) {
+    return __builtin_ffs(value);
+}
+inline int __ffsll(long long value) {
+    return __builtin_ffsll(value);
+}
+inline int __clz(int value) {
+    return value ? __builtin_clz((unsigned)value) : 32;
+}
+inline int __clzll(long long value) {
+    return value ? __builtin_clzll((unsigned long long)value) : 64;
+}
+inline unsigned long long __brevll(unsigned long long value) {
+    unsigned long long turned = 0;
+    for (int bit = 0; bit < 64; ++bit) {
+        turned |= (value >> bit & 1) << (63 - bit);
+    }
+    return turned;
+}
+inline unsigned __brev(unsigned value) {
+    return (unsigned)(__brevll(value) >> 32);
+}
+inline long long __double_as_longlong(double value) {
+    return emulated::as<long long>(value);
+}
+inline double __longlong_as_double(long long value) {
+    return emulated::as<double>(value);
+}
+inline unsigned __float_as_uint(float value) {
+    return emulated::as<unsigned>(value);
+}
+inline float __uint_as_float(unsigned value) {
+    return emulated::as<float>(value);
+}
+inline double fabs(double value) {
+    return __builtin_fabs(value);
+}
+inline float fabs(float value) {
+    return __builtin_fabsf(value);
+}
+#define LEAST_AND_MOST(T)                                   \
+    inline T min(T a, T b) { return b < a ? b : a; }        \
+    inline T max(T a, T b) { return a < b ? b : a; }
+LEAST_AND_MOST(int)
+LEAST_AND_MOST(unsigned)
+LEAST_AND_MOST(long long)
+LEAST_AND_MOST(unsigned long long)
+inline float min(float a, float b) { return __builtin_fminf(a, b); }
+inline float max(float a, float b) { return __builtin_fmaxf(a, b); }
+inline double min(double a, double b) { return __builtin_fmin(a, b); }
+inline double max(double a, double b) { return __builtin_fmax(a, b); }
+inline unsigned long long __cvta_generic_to_shared(const void* place) {
+    return emulated::shared_address(place);
+}

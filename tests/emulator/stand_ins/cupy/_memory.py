@@ -1,0 +1,156 @@
+"""Memory of the emulated GPU: each piece ends at a page that nothing may touch, and is poisoned before its first use."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import ClassVar
+
+_PAGE = mmap.PAGESIZE
+_ALIGNED = 16
+_POISON = 0xCB
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+_libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+_libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+
+
+class Memory:
+    """`size` bytes at `ptr`; 0 where there are none."""
+
+    def __init__(self, size: int):
+        self.size, self.ptr, self._room = size, 0, 0
+        if not size:
+            return
+        self._room = -(-size // _PAGE) * _PAGE
+        self._pages = _libc.mmap(
+            None, self._room + _PAGE, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0
+        )
+        if self._pages == ctypes.c_void_p(-1).value:
+            self._room = 0
+            raise MemoryError(f"the emulated GPU has no {size} bytes")
+        _libc.mprotect(self._pages + self._room, _PAGE, 0)
+        ctypes.memset(self._pages, _POISON, self._room)
+        self.ptr = self._pages + (self._room - size) // _ALIGNED * _ALIGNED
+
+    def intact(self) -> bool:
+        """Whether nobody wrote right before or behind it."""
+        before, behind = self.ptr - self._pages if self._room else 0, 0
+        if self._room:
+            behind = self._pages + self._room - self.ptr - self.size
+        poison = bytes([_POISON])
+        return not self._room or (
+            ctypes.string_at(self._pages, before) == poison * before
+            and ctypes.string_at(self.ptr + self.size, behind) == poison * behind
+        )
+
+    def __del__(self):
+        if self._room:
+            _libc.munmap(self._pages, self._room + _PAGE)
+
+
+class UnownedMemory:
+    """Memory that `owner` keeps."""
+
+    def __init__(self, ptr: int, size: int, owner: object, device_id: int = -1):
+        self.ptr, self.size, self._owner = ptr, size, owner
+
+    def intact(self) -> bool:
+        return True
+
+
+class PinnedMemory:
+    """Memory of the host that a GPU reaches."""
+
+    places: ClassVar[dict[int, int]] = {}  # sizes by place, of what there is
+
+    def __init__(self, size: int):
+        self._memory = Memory(size)
+        self.ptr, self.size = self._memory.ptr, size
+        self.places[self.ptr] = size
+
+    def __del__(self):
+        del self.places[self.ptr]
+
+
+def pinned_memory_pointer(memory: PinnedMemory, offset: int):
+    """What `cupy.cuda.PinnedMemoryPointer` is used for: a buffer."""
+    buffer = (ctypes.c_char * (memory.size - offset)).from_address(memory.ptr + offset)
+    buffer.memory = memory
+    return buffer
+
+
+class MemoryPointer:
+    """A place in memory, which lives as long."""
+
+    def __init__(self, mem, offset: int):
+        self.mem, self.ptr = mem, mem.ptr + offset
+
+
+class _Pooled(Memory):
+    """Memory of a pool, which is told when it comes back."""
+
+    def __init__(self, size: int, pool: MemoryPool):
+        super().__init__(size)
+        self._pool, self._taken = pool, -(-size // 512) * 512
+        pool._take(self._taken)
+
+    def __del__(self):
+        super().__del__()
+        if hasattr(self, "_taken"):
+            self._pool._take(-self._taken)
+
+
+class MemoryPool:
+    """Counts as CuPy's pool does: what comes back stays in the pool."""
+
+    def __init__(self):
+        self._used = self._total = 0
+        self._lock = threading.RLock()
+
+    def malloc(self, size: int) -> MemoryPointer:
+        return MemoryPointer(_Pooled(size, self), 0)
+
+    def used_bytes(self) -> int:
+        return self._used
+
+    def total_bytes(self) -> int:
+        return self._total
+
+    def free_bytes(self) -> int:
+        return self._total - self._used
+
+    def free_all_blocks(self) -> None:
+        self._total = self._used
+
+    def _take(self, size: int) -> None:
+        with self._lock:
+            self._used += size
+            self._total = max(self._total, self._used)
+
+
+default_pool = MemoryPool()
+_allocator: Callable[[int], MemoryPointer] = default_pool.malloc
+_of_thread = threading.local()
+
+
+def alloc(size: int) -> MemoryPointer:
+    return (getattr(_of_thread, "allocator", None) or _allocator)(size)
+
+
+def set_allocator(allocator: Callable[[int], MemoryPointer] | None = None) -> None:
+    global _allocator  # noqa: PLW0603
+    _allocator = allocator or (lambda size: MemoryPointer(Memory(size), 0))
+
+
+@contextmanager
+def using_allocator(allocator: Callable[[int], MemoryPointer]) -> Iterator[None]:
+    _of_thread.allocator = allocator
+    try:
+        yield
+    finally:
+        _of_thread.allocator = None

@@ -1,0 +1,114 @@
+"""`cupy.RawModule` and its kernels, which the emulated GPU runs."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from cupy._array import ndarray
+from tests.emulator.machine import EmulatedFault, Kernel, Module
+
+_MOST_SHARED = 232_448  # bytes of a block on an H200
+_SHARED = 49_152  # without asking
+
+
+class RawKernel:
+    """A kernel; `kernel.ptr` names it for the driver."""
+
+    of_pointer: ClassVar[dict[int, RawKernel]] = {}
+    _numbers = itertools.count(1)
+
+    def __init__(self, code: str, name: str, options=(), backend="nvrtc", *, enable_cooperative_groups=False):
+        self._start(Module(code, options).kernel(name), enable_cooperative_groups)
+
+    @classmethod
+    def _of(cls, kernel: Kernel, cooperative: bool) -> RawKernel:
+        self = cls.__new__(cls)
+        self._start(kernel, cooperative)
+        return self
+
+    def _start(self, kernel: Kernel, cooperative: bool) -> None:
+        self.emulated, self._cooperative, self._shared = kernel, cooperative, _SHARED
+        self.kernel = SimpleNamespace(ptr=next(self._numbers))
+        self.of_pointer[self.kernel.ptr] = self
+
+    @property
+    def max_dynamic_shared_size_bytes(self) -> int:
+        return self._shared
+
+    @max_dynamic_shared_size_bytes.setter
+    def max_dynamic_shared_size_bytes(self, size: int) -> None:
+        if size > _MOST_SHARED:
+            raise ValueError(f"{size} bytes of shared memory, where a block has {_MOST_SHARED} at most")
+        self._shared = size
+
+    def __call__(self, grid, block, args, *, shared_mem=0, stream=None) -> None:
+        grid, block = ((*(int(size) for size in sizes), 1, 1)[:3] for sizes in (grid, block))
+        if shared_mem > self._shared:
+            raise EmulatedFault(f"{self.emulated.name}: {shared_mem} bytes of shared memory, where {self._shared} are allowed")
+        if self._cooperative and grid[0] > self.emulated.resident:
+            warnings.warn(f"The grid size will be reduced from {grid[0]} to {self.emulated.resident}", stacklevel=2)
+            grid = (self.emulated.resident, 1, 1)
+        arrays = [argument for argument in args if isinstance(argument, ndarray)]
+        self.emulated.launch(grid, block, self._values(args), shared_mem)
+        for array in arrays:
+            if not array.data.mem.intact():
+                place = next(number for number, argument in enumerate(args) if argument is array)
+                raise EmulatedFault(f"{self.emulated.name}: it wrote beside argument {place}, {array.dtype}{list(array.shape)}")
+
+    def _values(self, args) -> list[bytes]:
+        """The arguments' bytes, if they are what the kernel takes; a GPU takes any."""
+        parameters = self.emulated.parameters
+        if len(args) != len(parameters):
+            raise EmulatedFault(f"{self.emulated.name}: {len(args)} arguments, where it has {len(parameters)}")
+        values = []
+        for number, (argument, (size, kind)) in enumerate(zip(args, parameters, strict=True)):
+            value, of_kind = _value(argument)
+            if len(value) != size or (of_kind != kind and not {of_kind, kind} <= set("iu") and (of_kind, kind) != ("u", "p")):
+                of = f"{kind}{size}"
+                raise EmulatedFault(
+                    f"{self.emulated.name}: argument {number} is {of_kind}{len(value)}, where the kernel takes {of}"
+                )
+            values.append(value)
+        return values
+
+
+def _value(argument: Any) -> tuple[bytes, str]:
+    if argument is None:
+        return bytes(8), "p"
+    if isinstance(argument, ndarray):
+        if not argument.flags.c_contiguous:
+            raise EmulatedFault(
+                f"a kernel gets an array with gaps: {argument.dtype}{list(argument.shape)}, strides {argument.strides}"
+            )
+        return (argument.data.ptr if argument.size else 0).to_bytes(8, "little"), "p"
+    if isinstance(argument, np.ndarray) and argument.size != 1:
+        raise TypeError(f"You are trying to pass a numpy.ndarray of shape {argument.shape} as a kernel parameter.")
+    if isinstance(argument, int) and not isinstance(argument, bool):
+        argument = np.int64(argument)
+    number = np.asarray(argument)
+    return number.tobytes(), number.dtype.kind
+
+
+class RawModule:
+    """A CUDA source."""
+
+    def __init__(self, *, code=None, options=(), backend="nvrtc", enable_cooperative_groups=False):
+        self._module, self._cooperative = Module(code, options), enable_cooperative_groups
+
+    def get_function(self, name: str) -> RawKernel:
+        return RawKernel._of(self._module.kernel(name), self._cooperative)
+
+
+class ElementwiseKernel:
+    """Can be made, as modules do that the tests import; its code is CuPy's affair, and does not run here."""
+
+    def __init__(self, in_params, out_params, operation, name="kernel", **how):
+        self._name = name
+
+    def __call__(self, *arguments, **keywords):
+        raise NotImplementedError(f"{self._name}: the emulated GPU runs no ElementwiseKernel")

@@ -1,0 +1,3 @@
+"""NCCL is not installed here."""
+
+available = False

@@ -1,0 +1,16 @@
+"""CuPy's extensions, as far as this project calls them, on an emulated GPU (tests/emulator)."""
+
+from __future__ import annotations
+
+import cupy
+import numpy as np
+from cupy._memory import PinnedMemory, pinned_memory_pointer
+
+
+def scatter_min(a, slices, value):
+    cupy.minimum.at(a, slices, value)
+
+
+def empty_pinned(shape, dtype=float, order="C"):
+    memory = PinnedMemory(max(1, int(np.prod(shape)) * np.dtype(dtype).itemsize))
+    return np.frombuffer(pinned_memory_pointer(memory, 0), dtype, int(np.prod(shape))).reshape(shape)
