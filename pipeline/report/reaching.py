@@ -10,7 +10,7 @@ from kernels.graph import Array
 from kernels.reachability import reach
 from pipeline.answer_tables import rows_of
 from pipeline.manifest import Folder
-from pipeline.reach import WORDS
+from pipeline.queries import WORDS
 from pipeline.report.charts import Chart, bins, histogram
 from pipeline.report.distributions import LEVEL_BARS
 from pipeline.report.reading import Vertices
