@@ -23,8 +23,8 @@ _FLAGS = (
 
 def machine() -> Path:
     """The library that runs kernels."""
-    source = HERE / "machine.cpp"
-    return _made(_digest(), lambda made: _run(["g++", *_FLAGS, "-O2", str(source), "-o", str(made)]))
+    sources = sorted(map(str, HERE.glob("*.cpp")))
+    return _made(_digest(), lambda made: _run(["g++", *_FLAGS, "-O2", *sources, "-o", str(made)]))
 
 
 def module(code: str, options: Sequence[str], architecture: int) -> Path:

@@ -178,12 +178,6 @@ inline void __syncthreads(HERE) {
 inline int __syncthreads_or(int value, HERE) {
     return emulated::block_barrier(value != 0, file, line) != 0;
 }
-inline int __syncthreads_and(int value, HERE) {
-    return emulated::block_barrier(value == 0, file, line) == 0;
-}
-inline int __syncthreads_count(int value, HERE) {
-    return (int)emulated::block_barrier(value != 0, file, line);
-}
 inline void __syncwarp(unsigned mask = 0xffffffffu, HERE) {
     emulated::exchange(emulated::SYNC, mask, 0, 0, file, line);
 }

@@ -26,14 +26,11 @@ unsigned long long exchange(Exchange kind, unsigned mask, unsigned long long val
 
 /* All threads of the block that have not ended wait for each other; how many brought a value that is not zero. */
 unsigned block_barrier(bool value, const char* file, int line);
-unsigned block_alive();
 void cluster_barrier();
 unsigned cluster_rank();
 
 void touch(); /* another thread may run here */
 void look();  /* another thread runs here, for this one may wait for it */
-
-[[noreturn]] void fail(const char* why);
 
 /* The 32-bit address of a place in a block's shared memory, and the place: the upper bits are 1 + the block's rank in its cluster,
    or 0 for the running thread's own. */
