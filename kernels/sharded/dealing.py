@@ -19,12 +19,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from kernels.backend import is_cupy_array
 from kernels.graph import OFFSET, Array
 from kernels.layout import shards
 
 PIECES = 32  # that a rank gets, on average: so it has about 1/32 more rows or arcs than another
 _UNEVEN = 3, 2  # ranges are kept where none has more than 3/2 of the rows that a rank has on average
-_PIECE = 1 << 20  # rows that are mapped at a time
+_AT_A_TIME = 1 << 18, 1 << 24  # rows that are mapped together, here and on a GPU
 
 Cut = Callable[[int, int], tuple[Array, Array]]
 """`cut(parts, per_row)` cuts the rows into ranges of about equal cost, an arc costing 1 and a row `per_row`.
@@ -106,7 +107,7 @@ def deal(cut: Cut, size: int) -> Dealing:
     has = [(0, 0)] * size
     owners = []
     for rows, arcs in zip(np.diff(cuts).tolist(), np.diff(before).tolist(), strict=True):
-        # In whole numbers, which round alike everywhere
+        # Its rows count where ranks have rows, its arcs where they have arcs; in whole numbers, which are the same everywhere
         of_rows, of_arcs = rows * num_arcs**2, arcs * num_vertices**2
         costs = [of_rows * its_rows + of_arcs * its_arcs for its_rows, its_arcs in has]
         owner = costs.index(min(costs))
@@ -134,7 +135,8 @@ def _mapped(rows: Array, inner_cuts: Array, shifts: Array, out: Array | None) ->
         return out
     out = np.empty_like(rows) if out is None else out
     cuts, shifts = (np.asarray(array.astype(rows.dtype), like=rows) for array in (inner_cuts, shifts))
-    for begin, end in pairwise([*range(0, len(rows), _PIECE), len(rows)]):
+    step = _AT_A_TIME[is_cupy_array(rows)]
+    for begin, end in pairwise([*range(0, len(rows), step), len(rows)]):
         part = rows[begin:end]
         out[begin:end] = part + shifts[np.searchsorted(cuts, part, side="right")]
     return out

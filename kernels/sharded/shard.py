@@ -19,8 +19,7 @@ import numpy as np
 from kernels.backend import is_cupy, is_cupy_array
 from kernels.cuda import to_host
 from kernels.graph import OFFSET, Array, Csr, Graph, joined_offsets
-from kernels.layout import shards
-from kernels.sharded.dealing import Dealing
+from kernels.sharded.dealing import Dealing, cut_of
 
 Answer = TypeVar("Answer")
 Place = Literal["device", "host"]  # of a GPU's arcs: its memory, or the host's, which it reads at the speed of the bus
@@ -271,7 +270,7 @@ def even_bounds(graph: Graph, size: int) -> Array:
     """Cut the rows where `size` ranks have about equally many arcs: int64 [size + 1]."""
     directions = (graph.out,) if graph.symmetric else (graph.out, graph.into)
     degrees = to_host(sum(np.diff(csr.offsets) for csr in directions))
-    return np.array([0, *(rows.stop for rows in shards.cut(degrees, size))], OFFSET)
+    return cut_of(degrees)(size, 0)[0]
 
 
 def _cut(csr: Csr, start: int, stop: int) -> Csr:

@@ -44,6 +44,14 @@ def test_random_edges(kind, size):
     check(Edges(src, dst, weights), UNDIRECTED, 1000, size, narrow)
 
 
+@pytest.mark.parametrize("size", [2, 7])
+def test_rows_that_are_dealt(size):
+    random = np.random.default_rng(size)
+    edges = Edges(*(9000 * random.random((2, 30_000)) ** 5).astype(np.int64), random.integers(0, 999, 30_000))
+    for rules, window in ((UNDIRECTED, 10**6), (DIRECTED, 100)):
+        check(edges, rules, window, size, cupy.asarray, deals=True)
+
+
 def test_the_stored_graph_has_the_bytes_of_the_cpu(tmp_path):
     random = np.random.default_rng(3)
     columns = {"src": random.integers(1, 900, 5000), "dst": random.integers(1, 900, 5000), "weight": random.integers(0, 99, 5000)}
