@@ -39,6 +39,9 @@ void wake(std::vector<Fiber*>& waiting) {
 
 void end_barrier_if_all_came(Block* block) {
     if (block->alive && block->waiting.size() == block->alive) {
+        if (block->alive < block_size.x * block_size.y * block_size.z) {
+            leave("threads of a block have ended, and others wait for all of it at " + at(block->file, block->line));
+        }
         for (Fiber* fiber : block->waiting) {
             fiber->found = block->values;
         }

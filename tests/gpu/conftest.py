@@ -5,7 +5,6 @@ With EMULATED_GPU=1 they run on an emulated one (tests/emulator), but for those 
 
 from __future__ import annotations
 
-import os
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,13 +12,12 @@ import pytest
 
 from tests import emulator
 
-EMULATED = os.environ.get("EMULATED_GPU") == "1"
-if EMULATED and not emulator.missing():
+if emulator.wanted() and not emulator.missing():
     emulator.install()
 
 
 def _missing() -> str | None:
-    if EMULATED:
+    if emulator.wanted():
         return emulator.missing()
     if find_spec("cupy") is None:
         return "CuPy is not installed"
@@ -36,6 +34,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             real = item.get_closest_marker("real_gpu")
-            reason = missing or (EMULATED and real and f"on a real GPU alone: {real.kwargs['reason']}")
+            reason = missing or (emulator.wanted() and real and f"on a real GPU alone: {real.kwargs['reason']}")
             if reason:
                 item.add_marker(pytest.mark.skip(reason=reason))

@@ -1,5 +1,7 @@
 """CuPy's NCCL as far as `kernels.sharded.cuda.nccl` calls it, between threads of this process and on this machine's memory.
 
+On the emulated GPU (tests/emulator) its streams, events and NCCL are these.
+
 As there, a call only puts work on a stream, which runs it in order and waits for the other ranks; aborting a communicator ends
 its work, which leaves whatever lies in the receiver's memory.
 """
@@ -169,19 +171,24 @@ def _group_end() -> None:
         call()
 
 
-def install(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """Put this in CuPy's place; its field `available` is where CuPy says whether NCCL is installed."""
-    library = SimpleNamespace(
+def library() -> SimpleNamespace:
+    """What `cupy.cuda.nccl` has."""
+    return SimpleNamespace(
         available=True, get_unique_id=lambda: uuid4().bytes, NcclError=NcclError, NcclCommunicator=NcclCommunicator,
         groupStart=_group_start, groupEnd=_group_end,
         NCCL_SUM=0, NCCL_MAX=2, NCCL_MIN=3, **{f"NCCL_{name}": number for name, number in TYPES.items()},
     )  # fmt: skip
+
+
+def install(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Put this in CuPy's place; its field `available` is where CuPy says whether NCCL is installed."""
+    nccl = library()
     cupy, cupyx = ModuleType("cupy"), ModuleType("cupyx")
-    cupy.cuda = SimpleNamespace(nccl=library, Stream=Stream, Event=Event, Device=nullcontext, get_current_stream=current_stream)
+    cupy.cuda = SimpleNamespace(nccl=nccl, Stream=Stream, Event=Event, Device=nullcontext, get_current_stream=current_stream)
     cupyx.empty_pinned = np.empty
-    for name, module in {"cupy": cupy, "cupyx": cupyx, "cupy.cuda": cupy.cuda, "cupy.cuda.nccl": library}.items():
+    for name, module in {"cupy": cupy, "cupyx": cupyx, "cupy.cuda": cupy.cuda, "cupy.cuda.nccl": nccl}.items():
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(connection, "_last_words", lambda: "the cable is cut")
     monkeypatch.setattr(NcclCommunicator, "made", [])
     connection.library.cache_clear()
-    return library
+    return nccl

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+from itertools import accumulate
+from math import prod
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -20,10 +23,10 @@ class ndarray(NDArrayOperatorsMixin):
     __hash__ = None
 
     def __init__(self, shape, dtype=float, memptr=None, strides=None, order="C"):
-        dtype, shape = np.dtype(dtype), (shape,) if np.ndim(shape) == 0 else tuple(shape)
+        dtype, shape = np.dtype(dtype), tuple(shape) if isinstance(shape, list | tuple) else (int(shape),)
         if dtype.kind not in "biufc" or dtype == np.longdouble:
             raise ValueError(f"Unsupported dtype {dtype}")
-        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        size = prod(shape) * dtype.itemsize
         self.data = _memory.alloc(size) if memptr is None else memptr
         self._host = _seen(self.data, shape, dtype, strides)
 
@@ -212,7 +215,7 @@ def _seen(data: Any, shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int
 
 
 def _strides(shape: tuple[int, ...], dtype: np.dtype) -> tuple[int, ...]:
-    return tuple(dtype.itemsize * int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape)))
+    return tuple(accumulate(shape[:0:-1], mul, initial=dtype.itemsize))[::-1] if shape else ()
 
 
 def _indices(places: Any) -> Any:

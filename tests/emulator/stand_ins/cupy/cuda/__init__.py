@@ -1,9 +1,7 @@
-"""Devices, streams and memory. Whatever a stream is given is done when the call returns."""
+"""Devices, streams and memory. Kernels and copies are done when the call returns; only NCCL works on streams."""
 
 from __future__ import annotations
 
-import itertools
-import threading
 from typing import ClassVar
 
 from cupy._memory import Memory as Memory
@@ -19,10 +17,12 @@ from cupy.cuda import driver as driver
 from cupy.cuda import nccl as nccl
 from cupy.cuda import runtime as runtime
 from tests.emulator.machine import ARCHITECTURE, PROCESSORS
+from tests.sharded.fake_nccl import Event as Event
+from tests.sharded.fake_nccl import Stream as Stream
+from tests.sharded.fake_nccl import current_stream
 
 PinnedMemoryPointer = pinned_memory_pointer
-_of_thread = threading.local()
-_pointers = itertools.count(1)
+get_current_stream = current_stream
 
 
 class Device:
@@ -56,51 +56,6 @@ class Device:
 
     def __hash__(self):
         return self.id
-
-
-class Stream:
-    """A stream; as a context manager it is the thread's current one."""
-
-    null: Stream
-
-    def __init__(self, null=False, non_blocking=False, ptds=False):
-        self.ptr = 0 if null else next(_pointers)
-
-    def synchronize(self):
-        pass
-
-    def use(self):
-        _of_thread.stream = self
-        return self
-
-    def __enter__(self):
-        self._before = get_current_stream()
-        return self.use()
-
-    def __exit__(self, *error):
-        self._before.use()
-
-
-Stream.null = Stream(null=True)
-
-
-def get_current_stream():
-    return getattr(_of_thread, "stream", Stream.null)
-
-
-class Event:
-    """A point of a stream that has been reached."""
-
-    done = True
-
-    def __init__(self, block=False, disable_timing=False, interprocess=False):
-        pass
-
-    def record(self, stream=None):
-        pass
-
-    def synchronize(self):
-        pass
 
 
 def is_available():

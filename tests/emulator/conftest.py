@@ -1,0 +1,19 @@
+"""These tests need EMULATED_GPU=1; without it they are skipped, for tests elsewhere count on there being no CuPy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests import emulator
+
+if emulator.wanted() and not emulator.missing():
+    emulator.install()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    reason = emulator.missing() if emulator.wanted() else "EMULATED_GPU=1 is not set"
+    for item in items:
+        if reason and item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.skip(reason=reason))

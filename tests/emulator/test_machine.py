@@ -1,0 +1,245 @@
+"""The emulated GPU does what CUDA says, and reports what a kernel must not do: each fault here is one that it has to find."""
+
+# ruff: noqa: E402  (the imports below need the emulator)
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy")
+
+from kernels.sharded.cuda.nccl import BetweenGpus, unique_id
+from kernels.sharded.threads import run_ranks
+from tests.emulator import machine
+from tests.emulator.machine import EmulatedFault
+from tests.emulator.translation import translate
+from tests.sharded.collectives import check_collectives
+
+SOURCE = r"""
+#define ALL 0xffffffffu
+#include "cluster.cuh"
+
+extern "C" __global__ void write_at(int* out, long long place) { out[place] = 1; }
+extern "C" __global__ void read_at(const int* in, int* out, long long place) { out[0] = in[place]; }
+extern "C" __global__ void divide(int* out, int by) { out[0] = 7 / by; }
+extern "C" __global__ void write_shared(int* out, int place) {
+    extern __shared__ int dynamic[];
+    dynamic[place] = 1;
+    out[0] = dynamic[place];
+}
+extern "C" __global__ void part_of_a_block_waits() {
+    if (threadIdx.x < 16) {
+        __syncthreads();
+    }
+}
+extern "C" __global__ void wait_in_two_places(int from) {
+    if (threadIdx.x < from) {
+        __syncthreads();
+    } else {
+        __syncthreads();
+    }
+}
+extern "C" __global__ void part_of_a_warp_waits() {
+    if (threadIdx.x < 16) {
+        __shfl_sync(ALL, threadIdx.x, 0);
+    } else {
+        __syncthreads();
+    }
+}
+extern "C" __global__ void vote_for_others() { __ballot_sync(threadIdx.x < 16 ? 0xffff0000u : 0xffffu, 1); }
+extern "C" __global__ void spin(const unsigned* never) {
+    while (load_acquire(never) == 0) {
+    }
+}
+extern "C" __global__ void __launch_bounds__(64) few_threads() {}
+
+extern "C" __global__ void exchange(int* out) {
+    const int lane = threadIdx.x;
+    int* mine = out + 8 * lane;
+    mine[0] = __shfl_sync(ALL, lane * lane, 31 - lane);
+    mine[1] = __shfl_up_sync(ALL, lane, 3);
+    mine[2] = __shfl_xor_sync(ALL, lane, 5, 8);
+    mine[3] = __popc(__ballot_sync(ALL, lane % 3 == 0));
+    mine[4] = (int)__match_any_sync(ALL, lane % 4);
+    mine[5] = __reduce_min_sync(ALL, lane - 5);
+    mine[6] = (int)__reduce_add_sync(ALL, (unsigned)lane);
+    mine[7] = lane % 2 ? __shfl_sync(0xaaaaaaaau, lane, 3) : __shfl_down_sync(0x55555555u, lane, 2);
+}
+/* Every block adds to a count, and all see the sum behind the barrier. */
+extern "C" __global__ void meet(unsigned* barrier, unsigned* count, unsigned* out) {
+    __shared__ unsigned of_block;
+    if (threadIdx.x == 0) {
+        of_block = 0;
+    }
+    __syncthreads();
+    atomicAdd(&of_block, 1u);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        atomicAdd(count, of_block);
+    }
+    grid_barrier(barrier);
+    out[global_thread()] = *count;
+}
+extern "C" __global__ void TEAM write_to_next(int* out) {
+    __shared__ int32_t held;
+    const uint32_t next = team_address(&held, (team_rank() + 1) % TEAM_BLOCKS);
+    team_exchange(next, (int32_t)blockIdx.x);
+    team_barrier();
+    out[blockIdx.x] = held;
+    team_barrier();
+}
+extern "C" __global__ void add_without_atomics(int* sum) {
+    const int before = __ldcg(sum);
+    __nanosleep(1);
+    *sum = before + 1;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    from kernels.cuda import OPTIONS
+
+    return cupy.RawModule(code=SOURCE, options=OPTIONS, enable_cooperative_groups=True).get_function
+
+
+def ints(count=32):
+    return cupy.zeros(count, np.int32)
+
+
+@pytest.mark.parametrize("place", [32, -1, 1 << 40])
+def test_writes_outside_of_an_array(kernel, place):
+    with pytest.raises(EmulatedFault, match="write"):
+        kernel("write_at")((1,), (1,), (ints(), np.int64(place)))
+
+
+def test_an_array_that_ends_in_the_middle_of_an_aligned_word(kernel):
+    with pytest.raises(EmulatedFault, match=r"it wrote beside argument 0, int32\[3\]"):
+        kernel("write_at")((1,), (1,), (ints(3), np.int64(3)))
+
+
+def test_reads_outside_of_an_array(kernel):
+    with pytest.raises(EmulatedFault, match="where nothing is"):
+        kernel("read_at")((1,), (1,), (ints(), ints(), np.int64(32)))
+
+
+def test_new_memory_is_poisoned(kernel):
+    out = ints()
+    kernel("read_at")((1,), (1,), (cupy.empty(5, np.int32), out, np.int64(4)))
+    assert int(out[0]) == int.from_bytes(b"\xcb" * 4, "little", signed=True)
+
+
+def test_shared_memory_ends_where_it_ends(kernel):
+    kernel("write_shared")((1,), (1,), (ints(), np.int32(31)), shared_mem=128)
+    with pytest.raises(EmulatedFault, match="where nothing is"):
+        kernel("write_shared")((1,), (1,), (ints(), np.int32(32)), shared_mem=128)
+    with pytest.raises(EmulatedFault, match="65536 bytes of shared memory, where 49152 are allowed"):
+        kernel("write_shared")((1,), (1,), (ints(), np.int32(0)), shared_mem=65536)
+
+
+@pytest.mark.parametrize(
+    ("name", "threads", "arguments", "what"),
+    [
+        ("divide", 1, (np.int32(0),), "divides by zero"),
+        ("part_of_a_block_waits", 64, (), "have ended, and others wait"),
+        ("wait_in_two_places", 64, (np.int32(16),), "threads of a block wait at .* and at"),
+        ("part_of_a_warp_waits", 32, (), "no thread can go on: 16 of the 32 threads of block 0"),
+        ("vote_for_others", 32, (), "not in its own mask"),
+        ("few_threads", 128, (), "which the source does not allow"),
+        ("write_at", 1, (), "1 arguments, where it has 2"),
+        ("write_at", 1, (np.int32(3),), "argument 1 is i4, where the kernel takes i8"),
+    ],
+)
+def test_faults(kernel, name, threads, arguments, what):
+    arrays = (ints(),) if name in {"divide", "write_at"} else ()
+    with pytest.raises(EmulatedFault, match=what):
+        kernel(name)((1,), (threads,), (*arrays, *arguments))
+
+
+def test_a_kernel_that_does_not_end(kernel, monkeypatch):
+    monkeypatch.setattr(machine, "LIMIT", 0.2)
+    with pytest.raises(EmulatedFault, match="does not end"):
+        kernel("spin")((1,), (32,), (cupy.zeros(1, np.uint32),))
+
+
+def test_kernels_run_after_a_fault(kernel):
+    with pytest.raises(EmulatedFault):
+        kernel("part_of_a_warp_waits")((1,), (32,), ())
+    test_warps(kernel)
+
+
+def test_warps(kernel):
+    out, lane = cupy.zeros((32, 8), np.int32), np.arange(32)
+    kernel("exchange")((1,), (32,), (out,))
+    expected = [
+        (31 - lane) ** 2, np.where(lane < 3, lane, lane - 3), lane ^ 5, np.full(32, 11),
+        np.left_shift(0x11111111, lane % 4).astype(np.int64).astype(np.uint32).view(np.int32), np.full(32, -5), np.full(32, 496),
+        np.where(lane % 2, 3, np.where(lane < 30, lane + 2, lane)),
+    ]  # fmt: skip
+    np.testing.assert_array_equal(out.get(), np.stack(expected, 1))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_grid_meets(kernel, monkeypatch, seed):
+    monkeypatch.setattr(machine, "SEED", seed)
+    out, barrier = cupy.zeros(192, np.uint32), cupy.zeros(1, np.uint32)
+    for _ in range(2):
+        kernel("meet")((3,), (64,), (barrier, cupy.zeros(1, np.uint32), out))
+        assert (out.get() == 192).all()
+
+
+def test_a_cluster_shares_memory(monkeypatch):
+    monkeypatch.setattr(machine, "ARCHITECTURE", 90)
+    from kernels.cuda import OPTIONS
+
+    out, blocks = ints(), np.arange(16)
+    cupy.RawModule(code=SOURCE, options=OPTIONS).get_function("write_to_next")((32,), (64,), (out,))
+    np.testing.assert_array_equal(out.get(), np.concatenate([np.roll(blocks, 1), 16 + np.roll(blocks, 1)]))
+
+
+def test_a_race_shows(kernel):
+    total = ints(1)
+    kernel("add_without_atomics")((1,), (32,), (total,))
+    assert int(total[0]) < 32
+
+
+def test_arrays_of_the_host_are_refused_as_by_cupy(kernel):
+    array = cupy.arange(4)
+    for mixed in (lambda: array + np.arange(4), lambda: np.asarray(array), lambda: cupy.concatenate([array, np.arange(4)])):
+        with pytest.raises(TypeError):
+            mixed()
+    with pytest.raises(TypeError, match="pass a numpy"):
+        kernel("write_at")((1,), (1,), (np.zeros(2, np.int32), np.int64(0)))
+    with pytest.raises(TypeError):
+        np.full(3, 1, like=array)
+    assert isinstance(np.zeros(3, like=array), cupy.ndarray)
+    with pytest.raises(RuntimeError, match="several values at once"):
+        array[cupy.asarray([1, 1])] = cupy.asarray([2, 3])
+
+
+def test_ptx_that_is_not_known_is_refused():
+    with pytest.raises(ValueError, match=r"PTX that the emulator does not know: ld.weird.f16 %0, \[%1\]"):
+        translate('void f() { asm volatile("ld.weird.f16 %0, [%1];" : "=h"(a) : "l"(b)); }')
+
+
+def test_views_share_memory_and_keep_it():
+    array = cupy.arange(10)
+    view = array[2:8:2].view(np.uint64)
+    place = array.data.ptr
+    array[4] = 77
+    del array
+    assert view.data.ptr == place + 16
+    assert view.tolist() == [2, 77, 6]
+    assert ctypes.string_at(place, 1) == b"\0"
+
+
+def test_ranks_swap_arrays_over_nccl():
+    name = unique_id()
+
+    def work(ranks):
+        with BetweenGpus(name, ranks.rank, 2) as gpus:
+            return check_collectives(gpus, cupy.asarray)
+
+    assert run_ranks(2, work) == [610, 610]
