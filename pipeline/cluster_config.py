@@ -14,7 +14,7 @@ _ADDRESS = re.compile(r"(?P<scheme>tls|tcp)://(?P<host>\[[0-9a-fA-F:]+\]|[^\s:/@
 
 
 class ClusterConfig(Model):
-    """Where the pieces of stages and proofs run; `pipeline.cluster` says what Dask is told.
+    """Where the pieces of stages and proofs run; `pipeline.dask_cluster` says what Dask is told.
 
     Attributes
     ----------

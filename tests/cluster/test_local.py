@@ -16,9 +16,9 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline import cluster as cluster_module
 from pipeline import local_workers as local_workers_module
 from pipeline import tables
+from pipeline import workers as workers_module
 from pipeline.cluster import HERE, started
 from pipeline.cluster_config import ClusterConfig
 from pipeline.config import STAGES
@@ -166,8 +166,8 @@ def test_a_worker_without_a_gpu_says_so(small, cluster):
 
 
 def test_a_gpu_has_one_piece_at_a_time(small, monkeypatch):
-    monkeypatch.setattr(cluster_module, "choose", lambda backend: backend)
-    monkeypatch.setattr(cluster_module, "_placed", lambda stored, backend: None)
+    monkeypatch.setattr(workers_module, "choose", lambda backend: backend)
+    monkeypatch.setattr(workers_module, "_placed", lambda stored, backend: None)
     under_way, most = [], []
 
     def piece(place, item):
@@ -179,7 +179,7 @@ def test_a_gpu_has_one_piece_at_a_time(small, monkeypatch):
     for backend, at_once in (("cpu", 4), ("gpu", 1)):
         most.clear()
         with ThreadPoolExecutor(4) as threads:
-            list(threads.map(partial(cluster_module._run, piece, small, backend, code_version()), range(8)))
+            list(threads.map(partial(workers_module._run, piece, small, backend, code_version()), range(8)))
         assert max(most) == at_once
 
 
