@@ -14,12 +14,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # Prefect keeps its database here, not in the home folder.
 export PREFECT_HOME ?= $(CURDIR)/.prefect
 
-.PHONY: help demo test nightly cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu lock clean
+.PHONY: help demo test nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu lock clean
 
 help:
 	@echo "make demo    the flows over New York's roads and two social networks, then where to look"
 	@echo "make test    lint, types and every test"
 	@echo "make nightly    the tests that take long: workers killed a hundred times, hosts cut off"
+	@echo "make emulated-test    the CUDA kernels' tests on an emulated GPU, half an hour and more; EMULATED=tests/gpu/test_wcc.py for one file"
 	@echo "make lint    lint and types alone"
 	@echo "make cluster-test    stages and proofs on Dask workers, and what happens when they die; with two GPUs on these, too"
 	@echo "make gpu-test    on a machine with a GPU: the CUDA kernels' tests, then compute-sanitizer"
@@ -33,6 +34,7 @@ demo: $(VENV)/run
 
 test: lint
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	EMULATED_GPU=1 $(BIN)/python -m pytest tests/emulator
 
 nightly: $(VENV)/dev
 	$(BIN)/python -m pytest -m nightly
@@ -41,6 +43,10 @@ lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
+
+EMULATED ?= tests/gpu tests/emulator
+emulated-test: $(VENV)/dev
+	EMULATED_GPU=1 $(BIN)/python -m pytest $(EMULATED) --numprocesses auto --maxprocesses 4 --timeout 3600
 
 cluster-test: $(VENV)/dev
 	$(BIN)/python -m pytest tests/cluster

@@ -20,6 +20,7 @@ from kernels.scc import scc
 from kernels.sssp import sssp
 from kernels.wcc import wcc
 
+pytestmark = pytest.mark.real_gpu(reason="its graph takes 120 GB")
 SCALE, EDGE_FACTOR, SLABS = 27, 16, 32
 MEMORY = 120 << 30  # bytes that have to be free
 PIECE = 1 << 28  # arcs that CuPy's own functions are given at a time

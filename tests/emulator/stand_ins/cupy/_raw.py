@@ -68,11 +68,10 @@ class RawKernel:
         values = []
         for number, (argument, (size, kind)) in enumerate(zip(args, parameters, strict=True)):
             value, of_kind = _value(argument)
-            if len(value) != size or (of_kind != kind and not {of_kind, kind} <= set("iu") and (of_kind, kind) != ("u", "p")):
-                of = f"{kind}{size}"
-                raise EmulatedFault(
-                    f"{self.emulated.name}: argument {number} is {of_kind}{len(value)}, where the kernel takes {of}"
-                )
+            same = of_kind == kind or {of_kind, kind} <= set("iu") or (kind == "p" and (of_kind == "u" or not any(value)))
+            if len(value) != size or not same:
+                what = f"argument {number} is {of_kind}{len(value)}, where the kernel takes {kind}{size}"
+                raise EmulatedFault(f"{self.emulated.name}: {what}")
             values.append(value)
         return values
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from cupy._memory import Memory as Memory
+from cupy._memory import MemoryHook as MemoryHook
 from cupy._memory import MemoryPointer as MemoryPointer
 from cupy._memory import MemoryPool as MemoryPool
 from cupy._memory import PinnedMemory as PinnedMemory

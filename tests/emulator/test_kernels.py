@@ -1,0 +1,82 @@
+"""Every kernel on the emulated GPU, on a small road network and a small crowd: the CPU's answers, to the byte."""
+
+# ruff: noqa: E402  (the imports below need the emulator)
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy")
+
+from benchmarks.gpu_contests import ALGORITHMS, arcs_of, equal, lay_out
+from kernels.cuda import to_device
+from kernels.graph import Graph
+from kernels.reachability import METHODS, reach, reachability
+from tests.gpu.sanitized import run_over_shards, run_reachability
+from tests.graphs import EdgeList, graph_of
+
+
+def roads() -> Graph:
+    random = np.random.default_rng(1)
+    cells = np.arange(144).reshape(12, 12)
+    ends = np.concatenate(
+        [np.stack([cells[:, :-1], cells[:, 1:]], 2).reshape(-1, 2), np.stack([cells[:-1], cells[1:]], 2).reshape(-1, 2)]
+    )
+    return weighted(ends[random.random(len(ends)) < 0.8], False, random)
+
+
+def crowd() -> Graph:
+    """Directed; a vertex has hundreds of arcs, most have few, and some are in small strong components."""
+    random = np.random.default_rng(2)
+    return weighted((400 * random.random((1500, 2)) ** 3).astype(np.int64), True, random)
+
+
+def weighted(ends: np.ndarray, directed: bool, random: np.random.Generator) -> Graph:
+    weights = random.integers(1, 99, len(ends)).tolist()
+    edges = EdgeList("random", tuple((a, b, weight) for (a, b), weight in zip(ends.tolist(), weights, strict=True)), directed)
+    return graph_of(edges, random.permutation(edges.ids).tolist(), np.int32)
+
+
+@pytest.fixture(scope="module", params=[roads, crowd], ids=["roads", "crowd"])
+def graph(request) -> Graph:
+    return request.param()
+
+
+@pytest.fixture(scope="module")
+def on_device(graph) -> Graph:
+    return to_device(graph)
+
+
+@pytest.mark.parametrize("kernel", ALGORITHMS, ids=lambda kernel: kernel.name)
+def test_algorithms_and_certificates(kernel, graph, on_device):
+    for inputs in kernel.inputs(on_device, 1):
+        expected = kernel.solve(graph, *inputs)
+        for method in kernel.methods(on_device):
+            found = kernel.solve(on_device, *inputs, **method)
+            kernel.require_equal(found, expected)
+            verdict, same = kernel.certify(on_device, found), kernel.certify(graph, expected)
+            assert (verdict.holds, verdict.rules) == (True, same.rules), verdict.reason
+
+
+def test_the_layout(graph, on_device):
+    arcs = arcs_of(on_device)
+    on_host = [array if array is None else array.get() for array in arcs]
+    declared = range(graph.num_vertices)
+    equal(lay_out(on_device, *arcs, declared, False, 64), lay_out(graph, *on_host, declared, False, 64))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_reachability(method, graph, on_device):
+    index, index_there = (reachability(of, 3, 7, method) for of in (graph, on_device))
+    equal(index_there, index)
+    src, dst = np.random.default_rng(3).integers(0, graph.num_vertices, (2, 500))
+    found, expected = reach(index_there, cupy.asarray(src), cupy.asarray(dst)), reach(index, src, dst)
+    np.testing.assert_array_equal(found.reachable.get(), expected.reachable)
+
+
+def test_reachability_in_every_way(on_device):
+    assert run_reachability(on_device) == 4 * len(METHODS)
+
+
+def test_shards(on_device):
+    assert run_over_shards(on_device) == 6
