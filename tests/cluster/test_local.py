@@ -185,7 +185,7 @@ def test_a_gpu_has_one_piece_at_a_time(small, monkeypatch):
 
 
 def test_a_worker_that_takes_too_much_memory_is_told_of(caplog):
-    config = ClusterConfig(scheduler="local", workers=1, memory="50 MB", deadline=5)
+    config = ClusterConfig(scheduler="local", workers=1, memory="50 MB", deadline=12)
     with suppress(ClusterLost), started(config, "cpu"):  # it may be ended before it has said that it is there
         eventually(lambda: "exceeded 95% memory budget" in caplog.text)
     assert "exceeded 95% memory budget" in caplog.text
