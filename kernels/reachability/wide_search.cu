@@ -103,13 +103,16 @@ __device__ void search_batch(
         atomicOr(&batch.alive[i / batch.BITS], bit);
         arrive(team, batch, from, i / batch.BITS, bit);
     }
-    __syncthreads();
-    for (uint64_t head = 0, tail = batch.tail; head < tail;) {
+    for (uint64_t head = 0, tail = 0;;) {
+        __syncthreads();
+        head = tail;
+        tail = batch.tail;
         bool alive = false;
         for (int word = 0; word < WORDS; ++word) {
-            alive |= *(volatile Word*)&batch.alive[word] != 0;
+            alive |= batch.alive[word] != 0;
         }
-        if (!alive) {
+        __syncthreads(); /* all have read the same before anyone changes it */
+        if (!alive || head == tail) {
             break;
         }
         for (uint64_t place = head + (threadIdx.x >> 5); place < tail; place += THREADS / 32) {
@@ -124,12 +127,7 @@ __device__ void search_batch(
                 pass(index, team, batch, arcs.indices[arc], (int)(at % WORDS), mask);
             }
         }
-        __syncthreads();
-        head = tail;
-        tail = *(volatile uint64_t*)&batch.tail;
-        __syncthreads();
     }
-    __syncthreads();
     for (uint64_t place = threadIdx.x; place < batch.num_touched; place += THREADS) {
         const Place at = __ldcg(team.touched + place);
         team.visited[at] = team.waiting[at] = 0;

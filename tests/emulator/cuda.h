@@ -346,13 +346,16 @@ inline double fabs(double value) {
 inline float fabs(float value) {
     return __builtin_fabsf(value);
 }
-#define LEAST_AND_MOST(T)                                   \
-    inline T min(T a, T b) { return b < a ? b : a; }        \
-    inline T max(T a, T b) { return a < b ? b : a; }
-LEAST_AND_MOST(int)
-LEAST_AND_MOST(unsigned)
-LEAST_AND_MOST(long long)
-LEAST_AND_MOST(unsigned long long)
+#define LEAST_AND_MOST(T, A, B)                                                  \
+    inline T min(A a, B b) { return (T)b < (T)a ? (T)b : (T)a; }                 \
+    inline T max(A a, B b) { return (T)a < (T)b ? (T)b : (T)a; }
+#define LEAST_AND_MOST_OF(SIGNED)                                                \
+    LEAST_AND_MOST(SIGNED, SIGNED, SIGNED)                                       \
+    LEAST_AND_MOST(unsigned SIGNED, unsigned SIGNED, unsigned SIGNED)            \
+    LEAST_AND_MOST(unsigned SIGNED, unsigned SIGNED, SIGNED)                     \
+    LEAST_AND_MOST(unsigned SIGNED, SIGNED, unsigned SIGNED)
+LEAST_AND_MOST_OF(int)
+LEAST_AND_MOST_OF(long long)
 inline float min(float a, float b) { return __builtin_fminf(a, b); }
 inline float max(float a, float b) { return __builtin_fmaxf(a, b); }
 inline double min(double a, double b) { return __builtin_fmin(a, b); }

@@ -11,8 +11,8 @@ cupy = pytest.importorskip("cupy")
 from benchmarks.gpu_contests import ALGORITHMS, arcs_of, equal, lay_out
 from kernels.cuda import to_device
 from kernels.graph import Graph
-from kernels.reachability import METHODS, reach, reachability
-from tests.gpu.sanitized import run_over_shards, run_reachability
+from kernels.reachability import METHODS, cuda_queries, reach, reachability
+from tests.gpu.sanitized import layers, run_over_shards, run_reachability
 from tests.graphs import EdgeList, graph_of
 
 
@@ -76,6 +76,17 @@ def test_reachability(method, graph, on_device):
 
 def test_reachability_in_every_way(on_device):
     assert run_reachability(on_device) == 4 * len(METHODS)
+
+
+def test_queries_that_the_labels_leave_to_searches():
+    graph = layers(30)
+    arcs = to_device(graph)
+    index, index_there = reachability(graph, 1), reachability(arcs, 1)
+    src, dst = np.random.default_rng(4).integers(0, graph.num_vertices, (2, 1000))
+    expected = reach(index, src, dst).reachable
+    for way in ({}, *({"width": width, "by_warps": False} for width in (32, 64, 256))):
+        found = cuda_queries.reach(index_there, cupy.asarray(src), cupy.asarray(dst), **way)
+        np.testing.assert_array_equal(found.reachable.get(), expected)
 
 
 def test_shards(on_device):

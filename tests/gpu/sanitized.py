@@ -71,14 +71,14 @@ def graphs() -> Iterator[Any]:
         yield graph_of(edges, random.permutation(edges.ids).tolist(), dtype)
 
 
-def layers() -> Any:
-    """A layered random DAG, of whose queries the labels leave some to every search."""
+def layers(width: int) -> Any:
+    """A random DAG of twelve layers, of whose queries the labels leave some to every search."""
     from benchmarks.graphs import graph_of_arcs
 
     random = np.random.default_rng(9)
-    src = np.repeat(np.arange(11 * 150), 4)
-    ids = random.permutation(12 * 150)
-    dst = (src // 150 + 1) * 150 + random.integers(0, 150, len(src))
+    src = np.repeat(np.arange(11 * width), 4)
+    ids = random.permutation(12 * width)
+    dst = (src // width + 1) * width + random.integers(0, width, len(src))
     return graph_of_arcs(ids[src], ids[dst], None, len(ids), symmetric=False)
 
 
@@ -168,7 +168,7 @@ def run_kernels() -> None:
             lay_out(graph, *arcs_of(graph), range(graph.num_vertices), both, WINDOW)
         count += run_reachability(graph)
         count += run_over_shards(graph)
-    count += run_reachability(to_device(layers()))
+    count += run_reachability(to_device(layers(150)))
     print(f"{count} answers")
 
 
