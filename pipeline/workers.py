@@ -18,7 +18,7 @@ from distributed import Client, KilledWorker
 
 from kernels.graph import Graph
 from kernels.sharded.communicator import Communicator
-from pipeline import transport
+from pipeline import ranks
 from pipeline.backend import Backend, choose
 from pipeline.cluster import Item, Place, Result, open_placed
 from pipeline.cluster_config import ClusterConfig
@@ -67,9 +67,9 @@ class Workers:
     def run_ranks(
         self, function: Callable[[Communicator, Item], Result], items: Sequence[Item], backend: Backend
     ) -> list[Result]:
-        """See `Cluster.run_ranks`, and `pipeline.transport.run_ranks` for what happens when a worker is lost."""
+        """See `Cluster.run_ranks`, and `pipeline.ranks.run_ranks` for what happens when a worker is lost."""
         look = self._watch()
-        return transport.run_ranks(self._client, function, items, backend, self._deadline, self._lost_workers, look)
+        return ranks.run_ranks(self._client, function, items, backend, self._deadline, self._lost_workers, look)
 
     def _result(self, future: distributed.Future[Result]) -> Result:
         look = self._watch()
