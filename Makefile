@@ -47,6 +47,8 @@ lint: $(VENV)/dev
 EMULATED ?= tests/gpu tests/emulator
 emulated-test: $(VENV)/dev
 	EMULATED_GPU=1 $(BIN)/python -m pytest $(EMULATED) --numprocesses auto --maxprocesses 4 --timeout 3600
+	EMULATED_GPU=1 EMULATED_ARCHITECTURE=90 EMULATED_SEED=$(SEED) $(BIN)/python -m pytest tests/emulator
+SEED ?= 1
 
 cluster-test: $(VENV)/dev
 	$(BIN)/python -m pytest tests/cluster

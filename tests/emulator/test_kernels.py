@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-cupy = pytest.importorskip("cupy")
+cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
 from benchmarks.gpu_contests import ALGORITHMS, arcs_of, equal, lay_out
 from kernels.cuda import to_device

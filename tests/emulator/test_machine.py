@@ -8,7 +8,7 @@ import ctypes
 import numpy as np
 import pytest
 
-cupy = pytest.importorskip("cupy")
+cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
 from kernels.sharded.cuda.nccl import BetweenGpus, unique_id
 from kernels.sharded.threads import run_ranks

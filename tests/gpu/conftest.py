@@ -12,7 +12,7 @@ import pytest
 
 from tests import emulator
 
-if emulator.wanted() and not emulator.missing():
+if emulator.wanted():
     emulator.install()
 
 
