@@ -18,6 +18,7 @@ CACHE = HERE.parent.parent / "build" / "emulator"
 _FLAGS = (
     *("-std=c++17", "-O1", "-fPIC", "-shared", "-w", "-U_FORTIFY_SOURCE"),
     *("-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off"),
+    "-fno-gnu-unique",  # two modules' shared variables of one name are not one
 )
 
 

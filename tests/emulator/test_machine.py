@@ -139,6 +139,24 @@ def test_shared_memory_ends_where_it_ends(kernel):
         kernel("write_shared")((1,), (1,), (ints(), np.int32(0)), shared_mem=65536)
 
 
+def test_a_modules_shared_variables_are_its_own():
+    code = """__device__ __forceinline__ void keep_in_block(int* out) {
+        __shared__ NUMBER held[32];
+        __shared__ int beside[32];
+        beside[threadIdx.x] = threadIdx.x;
+        __syncthreads();
+        held[threadIdx.x] = -1;
+        __syncthreads();
+        out[threadIdx.x] = beside[threadIdx.x];
+    }
+    extern "C" __global__ void keep(int* out) { keep_in_block(out); }"""
+    for number, size in (("char", 1), ("long long", 8)):
+        out, keep = ints(), cupy.RawModule(code=code, options=(f"-DNUMBER={number}",)).get_function("keep")
+        keep((1,), (32,), (out,))
+        assert out.tolist() == list(range(32))
+        assert keep.emulated.static == 32 * size + 128
+
+
 @pytest.mark.parametrize(
     ("name", "threads", "arguments", "what"),
     [
