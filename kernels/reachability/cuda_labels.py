@@ -17,7 +17,7 @@ from kernels.reachability.cuda_launch import launch
 from kernels.reachability.keys import salt_of
 
 _CONTROL = 17  # words, as in order.cu
-_FUSED = 2  # dimensions of a pass, as in sweeps.cuh
+FUSED = 2  # dimensions of a pass, as in sweeps.cuh
 _NOTHING = np.uintp(0)
 
 
@@ -123,7 +123,7 @@ def draw_parents(way: Way, numbers: tuple[int, ...], salts: tuple[np.uint64, ...
     trees = Trees(
         numbers, numbers[0] == 0, salts, parents, *(tuple(whole[number] for number in numbers) for whole in (sizes, first))
     )
-    arguments = (way.near.offsets, way.near.indices, way.depth, np.int64(num_nodes), *_head(trees), *_pair(parents))
+    arguments = (way.near.offsets, way.near.indices, way.depth, np.int64(num_nodes), *_head(trees), *pair(parents))
     launch("tree", "choose_parents", num_nodes, row, *arguments)
     return trees
 
@@ -132,7 +132,7 @@ def measure(way: Way, trees: Trees | None = None, bits: Array | None = None) -> 
     """Fill the depth as seen from the far ends, pass on the bits of supports, and size the subtrees."""
     num_nodes, row = len(way.order), way.order.dtype
     marks = cupy.zeros((num_nodes, 2), np.uint64)
-    forests = () if trees is None else (*_pair(trees.parents), *_pair(trees.sizes))
+    forests = () if trees is None else (*pair(trees.parents), *pair(trees.sizes))
     arguments = (
         way.far.offsets, way.far.indices, way.order, np.int64(num_nodes), np.bool_(not way.backward), marks, way.depth,
         _NOTHING if bits is None else bits, np.int32(0 if trees is None else len(trees.numbers)), *(forests or (_NOTHING,) * 4),
@@ -165,7 +165,7 @@ def place(way: Way, trees: Trees) -> None:
 
 def place_below_roots(way: Way, trees: Trees) -> None:
     """Fill the smallest number of each node's subtree, zero before, where the roots have theirs."""
-    arrays = (*_pair(trees.parents), *_pair(trees.sizes), *_pair(trees.firsts))
+    arrays = (*pair(trees.parents), *pair(trees.sizes), *pair(trees.firsts))
     sweep = (way.far.offsets, way.far.indices, way.order, np.int64(len(way.order)), np.bool_(way.backward))
     launch("intervals", "place_subtrees", len(way.order), way.order.dtype, *sweep, *_head(trees), *arrays)
 
@@ -173,16 +173,16 @@ def place_below_roots(way: Way, trees: Trees) -> None:
 def widen(way: Way, trees: Trees, low: Array, post: Array) -> None:
     """Fill the intervals of these dimensions, `low` and `post` [D, C]; the sizes become the nodes' own numbers."""
     num_nodes, row = len(way.order), way.order.dtype
-    spans = cupy.zeros((num_nodes, 2 * _FUSED), row)
+    spans = cupy.zeros((num_nodes, 2 * FUSED), row)
     rows = [tuple(whole[number] for number in trees.numbers) for whole in (low, post)]
-    arrays = (arg for each in (trees.sizes, trees.firsts, *rows) for arg in _pair(each))
+    arrays = (arg for each in (trees.sizes, trees.firsts, *rows) for arg in pair(each))
     sweep = (way.far.offsets, way.far.indices, way.order, np.int64(num_nodes), np.bool_(not way.backward))
     launch("intervals", "widen_intervals", num_nodes, row, *sweep, spans, np.int32(len(trees.numbers)), *arrays)
 
 
 def _groups(way: Way, numbers: range, seed: int) -> list[tuple[tuple[int, ...], tuple[np.uint64, ...]]]:
-    """The dimensions of a way, `_FUSED` at a time, with their salts."""
-    each = [tuple(numbers[at : at + _FUSED]) for at in range(0, len(numbers), _FUSED)]
+    """The dimensions of a way, `FUSED` at a time, with their salts."""
+    each = [tuple(numbers[at : at + FUSED]) for at in range(0, len(numbers), FUSED)]
     return [(group, tuple(np.uint64(salt_of(seed, number)) for number in group)) for group in each]
 
 
@@ -192,9 +192,10 @@ def _head(trees: Trees) -> tuple[Any, ...]:
         np.int32(len(trees.numbers)),
         np.bool_(trees.ascending),
         *trees.salts,
-        *(np.uint64(0),) * (_FUSED - len(trees.salts)),
+        *(np.uint64(0),) * (FUSED - len(trees.salts)),
     )
 
 
-def _pair(arrays: tuple[Array, ...]) -> tuple[Any, ...]:
-    return (*arrays, *(_NOTHING,) * (_FUSED - len(arrays)))
+def pair(arrays: tuple[Array, ...]) -> tuple[Any, ...]:
+    """Arguments of a pass for an array a dimension: null for those that there are not."""
+    return (*arrays, *(_NOTHING,) * (FUSED - len(arrays)))

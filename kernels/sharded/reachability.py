@@ -11,18 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernels.answers import Condensation, Labels, ReachabilityIndex
-from kernels.backend import frozen, is_cupy, require_numpy
-from kernels.graph import NO_ROW, OFFSET, Array, Csr
+from kernels.backend import is_cupy, require_numpy
+from kernels.cuda import to_host
+from kernels.graph import NO_ROW, OFFSET, Array
 from kernels.reachability import METHODS, NUM_SUPPORTS
-from kernels.reachability.supports import bands_of, best_of_bands, gather
+from kernels.reachability.supports import bands_of, best_of_bands
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.condensation import condense
 from kernels.sharded.halo import Halo
 from kernels.sharded.local_graph import local_graph
 from kernels.sharded.owners import Owners
-from kernels.sharded.shard import Part, Shard
-from kernels.sharded.sweeps import Work, plan, sweep
-from kernels.sharded.trees import Forest, Way
+from kernels.sharded.shard import Part, Shard, to_device
+from kernels.sharded.sweeps import Way, plan, sweep
+from kernels.sharded.trees import Forest, measuring, placing, widening
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,9 @@ def reachability(
     Notes
     -----
     A rank takes memory for its rows, its nodes, their arcs and their ghosts. A sweep takes one superstep more than the path that
-    leads from rank to rank most often. Of a shard on a GPU only the components are found there: sweeps run on the CPU, and the
-    answer's arrays are NumPy's.
+    leads from rank to rank most often. Of a shard on a GPU the components are found there, and sweeps run there where all ranks'
+    arcs lie in their GPUs' memory, which then holds the nodes' arcs twice, too. Nodes are numbered and supports are chosen on the
+    CPU, and the answer's arrays are NumPy's.
     """
     if not is_cupy(shard.out):
         require_numpy(shard.out, "reachability over shards")
@@ -100,7 +102,8 @@ def reachability(
         raise ValueError(f"reachability over shards: seed {seed} is not in 0..{2**64 - 1}")
     condensed = condense(shard, communicator)
     nodes = condensed.answer
-    labels, supersteps = _label(nodes.dag, communicator, dimensions, seed)
+    on_gpu = is_cupy(shard.out) and _fits_gpus(shard, communicator)
+    labels, supersteps = _label(nodes.dag, communicator, dimensions, seed, on_gpu=on_gpu)
     owners = Owners(nodes.dag.bounds, communicator)
     index = ReachabilityIndex(Condensation(nodes.node, nodes.names, nodes.dag.out, nodes.dag.into), labels)
     part = IndexPart(index, nodes.dag.rows, labels_of_rows(owners, index))
@@ -114,38 +117,45 @@ def labels_of_rows(owners: Owners, index: ReachabilityIndex) -> RowLabels:
     return RowLabels(name, level, np.stack(numbers[: labels.dimensions]), np.stack(numbers[labels.dimensions :]))
 
 
-def _label(dag: Shard, communicator: Communicator, dimensions: int, seed: int) -> tuple[Labels, int]:
-    """Label the own nodes; return how many supersteps it took, too."""
-    halo, arcs, num_own = Halo(dag, communicator), local_graph(dag), len(dag.ids)
-    along, level = plan(halo, dag.local_into, arcs.out)
-    against, height = plan(halo, dag.local_out, arcs.into)
-    ahead, behind = Way(dag.local_into, dag.local_out, level, along), Way(dag.local_out, dag.local_into, height, against)
-    supports = _supports(dag, communicator, level[:num_own])
-    reaches, reached = _own_bits(dag, supports), _own_bits(dag, supports)
+def _fits_gpus(shard: Shard, communicator: Communicator) -> bool:
+    """Whether the arcs of all ranks lie in the memory of their GPUs. A collective."""
+    from kernels.sharded.cuda.memory import place_of
+
+    is_there = place_of(shard.local_out.indices) == place_of(shard.local_into.indices) == "device"
+    return bool(communicator.least(np.array([is_there], OFFSET))[0])
+
+
+def _label(dag: Shard, communicator: Communicator, dimensions: int, seed: int, *, on_gpu: bool) -> tuple[Labels, int]:
+    """Label the own nodes; return how many supersteps it took, too. Arrays are NumPy's before and after."""
+    swept = to_device(dag) if on_gpu else dag
+    halo, arcs, num_own = Halo(swept, communicator), local_graph(swept), len(dag.ids)
+    along, level = plan(halo, swept.local_into, arcs.out)
+    against, height = plan(halo, swept.local_out, arcs.into)
+    ahead = Way(swept.local_into, swept.local_out, level, along)
+    behind = Way(swept.local_out, swept.local_into, height, against)
+    supports = _supports(dag, communicator, to_host(level[:num_own]))
+    own_bits = _own_bits(dag, supports)
+    reaches, reached = (np.array(own_bits, like=level) for _ in range(2))
     forests = [Forest(halo, behind if dimension % 2 else ahead, seed, dimension) for dimension in range(dimensions)]
     forward, backward = forests[::2], forests[1::2]
     supersteps = along.supersteps + against.supersteps
-    supersteps += sweep(halo, against, _gathering(dag.local_out, reaches), *(forest.sizing() for forest in forward))
-    supersteps += sweep(halo, along, _gathering(dag.local_into, reached), *(forest.sizing() for forest in backward))
-    supersteps += sweep(halo, along, *(forest.placing() for forest in forward))
-    backward_placing, forward_widening = [forest.placing() for forest in backward], [forest.widening() for forest in forward]
-    supersteps += sweep(halo, against, *backward_placing, *forward_widening)
-    supersteps += sweep(halo, along, *(forest.widening() for forest in backward))
+    supersteps += sweep(halo, against, *measuring(behind, reaches, forward))
+    supersteps += sweep(halo, along, *measuring(ahead, reached, backward))
+    supersteps += sweep(halo, along, *placing(forward))
+    supersteps += sweep(halo, against, *placing(backward), *widening(forward))
+    supersteps += sweep(halo, along, *widening(backward))
+
+    def of_own(values: Array) -> Array:
+        return to_host(values[:num_own].copy())
 
     def stacked(name: str) -> Array:
-        return np.stack([getattr(forest, name)[:num_own] for forest in forests])
+        return np.stack([of_own(getattr(forest, name)) for forest in forests])
 
     labels = Labels(
-        "tree", seed, level[:num_own].copy(), height[:num_own].copy(), stacked("low"), stacked("post"), stacked("first"),
-        stacked("last"), supports, reaches[:num_own].copy(), reached[:num_own].copy(), (False,) * dimensions,
+        "tree", seed, of_own(level), of_own(height), stacked("low"), stacked("post"), stacked("first"), stacked("last"),
+        supports, of_own(reaches), of_own(reached), (False,) * dimensions,
     )  # fmt: skip
     return labels, supersteps
-
-
-def _gathering(near: Csr, bits: Array) -> Work:
-    """Each node gets the bits of what it comes after."""
-    rows = frozen(near.offsets), frozen(near.indices)
-    return Work(lambda nodes: gather(*rows, nodes, bits), [bits])
 
 
 def _supports(dag: Shard, communicator: Communicator, level: Array) -> Array:

@@ -8,13 +8,12 @@ once, after the superstep that makes them final, to the ranks that have it as a 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from kernels.backend import frozen
+from kernels.backend import frozen, is_cupy
 from kernels.graph import Array, Csr
 from kernels.sharded.columns import exchange_columns
 from kernels.sharded.halo import Halo
@@ -50,6 +49,15 @@ class Schedule(NamedTuple):
         return len(self.ends) - 1
 
 
+class Way(NamedTuple):
+    """The graph in one direction, by local numbers: where arcs come from and lead to, depths, and how a sweep goes along them."""
+
+    near: Csr
+    far: Csr
+    depth: Array
+    schedule: Schedule
+
+
 class Work(NamedTuple):
     """What a sweep does: `update(nodes)` fills in `values`, each [n + g], of own nodes."""
 
@@ -76,14 +84,15 @@ def plan(halo: Halo, near: Csr, far: Csr) -> tuple[Schedule, Array]:
     """
     shard, num_own = halo.shard, len(halo.shard.ids)
     waiting = np.diff(near.offsets[: num_own + 1]).astype(shard.ghosts.dtype)
-    depth, order = np.zeros(len(shard.local_rows), np.int32), np.empty_like(waiting)
+    depth, order = np.zeros_like(shard.local_rows, np.int32), np.empty_like(waiting)
+    peel = _peeler(far, waiting, depth, order)
     starts: Array = np.flatnonzero(waiting == 0)
     ends, came = [0], [0]
     cuts: list[Array] = []
     sent, received = [order[:0]], [starts[:0]]
     while True:
-        done = _peel(frozen(far.offsets), frozen(far.indices), waiting, depth, frozen(starts), order, ends[-1])
-        is_new = np.zeros(num_own, np.bool_)
+        done = peel(starts)
+        is_new = np.zeros_like(waiting, np.bool_)
         is_new[order[ends[-1] : done]] = True
         told = [asked[is_new[asked]] for asked in halo.asked]
         ends.append(done)
@@ -106,12 +115,29 @@ def sweep(halo: Halo, schedule: Schedule, *works: Work) -> int:
         for work in works:
             work.update(schedule.nodes[schedule.ends[step] : schedule.ends[step + 1]])
         if values and step < len(schedule.cuts):
-            told = [schedule.sent[begin:end] for begin, end in pairwise(schedule.cuts[step].tolist())]
-            came = exchange_columns(halo.communicator, *([value[own] for own in told] for value in values))
+            first, *cuts, end = schedule.cuts[step].tolist()
+            told, parts = schedule.sent[first:end], [cut - first for cut in cuts]
+            came = exchange_columns(halo.communicator, *(np.split(value[told], parts) for value in values))
             places = schedule.received[schedule.came[step] : schedule.came[step + 1]]
             for value, here in zip(values, came, strict=True):
                 value[places] = here
     return schedule.supersteps
+
+
+def _peeler(far: Csr, waiting: Array, depth: Array, order: Array) -> Callable[[Array], int]:
+    """What goes on from nodes that wait for nobody any more, own ones or ghosts, and returns how many are in the order."""
+    if is_cupy(far):
+        from kernels.sharded.cuda.sweeps import Peeler
+
+        return Peeler(far, waiting, depth, order)
+    rows, done = (frozen(far.offsets), frozen(far.indices)), 0
+
+    def peel(starts: Array) -> int:
+        nonlocal done
+        done = int(_peel(*rows, waiting, depth, frozen(starts), order, done))
+        return done
+
+    return peel
 
 
 @njit(cache=True, nogil=True)

@@ -6,99 +6,149 @@ visited earlier take; this second part is known where the parent's row is, befor
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 from numba import njit
 
-from kernels.backend import frozen
-from kernels.graph import NO_ROW, OFFSET, Array, Csr
+from kernels.backend import frozen, is_cupy
+from kernels.graph import NO_ROW, OFFSET, Array
 from kernels.reachability.keys import key, salt_of
 from kernels.reachability.numbering import widen
+from kernels.reachability.supports import gather
 from kernels.sharded.columns import exchange_columns
 from kernels.sharded.halo import Halo
-from kernels.sharded.sweeps import Schedule, Work
-
-
-class Way(NamedTuple):
-    """The DAG in one direction, by local numbers: where arcs come from and lead to, depths, and how a sweep goes along them."""
-
-    near: Csr
-    far: Csr
-    depth: Array
-    schedule: Schedule
+from kernels.sharded.sweeps import Way, Work
 
 
 class Forest:
-    """The forest of one dimension, its own nodes' parts.
+    """The forest of one dimension, its own nodes' parts. To make one is a collective.
 
     Attributes
     ----------
+    way : Way
+    numbers : index width [n + g]
+        Of own nodes and ghosts in the whole graph, of `num_nodes`.
+    ascending, salt
+        Whether rows are visited as they are, as those of dimension 0 are; else what the dimension's keys have in common.
+    parent : index width [n + g]
+        By local numbers; NO_ROW for roots, and for ghosts whose parents others own.
+    size, before : index width [n + g]
+        Of subtrees, and what the siblings that are visited before take.
     first, last, low, post : index width [n + g]
-        As `kernels.answers.Labels` has them, once the works are done in the order in which they stand here.
+        As `kernels.answers.Labels` has them, of the own nodes.
     """
 
+    last: Array
+    low: Array
+    post: Array
+
     def __init__(self, halo: Halo, way: Way, seed: int, dimension: int):
-        self._halo, self._way, self._ascending = halo, way, dimension == 0
-        self._salt = np.uint64(0) if self._ascending else salt_of(seed, dimension)
+        self._halo, self.way, self.ascending = halo, way, dimension == 0
+        self.salt = np.uint64(0) if self.ascending else salt_of(seed, dimension)
         shard = halo.shard
-        self._numbers, num_own = shard.local_rows, len(shard.ids)
-        self._parent = np.full(num_own, NO_ROW, self._numbers.dtype)
-        arcs = frozen(way.near.offsets), frozen(way.near.indices)
-        _draw(*arcs, self._numbers, way.depth, self._salt, self._ascending, self._parent)
-        named = np.where(self._parent == NO_ROW, self._parent, self._numbers[self._parent])
-        self._named_parent = halo.extended(named)
-        self._size, self._before, self.first = (np.zeros_like(self._numbers) for _ in range(3))
+        self.numbers, self.num_nodes, self.num_own = shard.local_rows, shard.num_vertices, len(shard.ids)
+        self.parent = self._drawn_parents()
+        self.size, self.before, self.first = (np.zeros_like(self.numbers) for _ in range(3))
 
-    def sizing(self) -> Work:
-        """Backwards: sizes of subtrees, and what a parent's children get of its numbers."""
-        rows = frozen(self._way.far.offsets), frozen(self._way.far.indices)
-        trees = self._named_parent, self._size, self._before
-        turn = self._salt, self._ascending, self._halo.shard.num_vertices
-        return Work(lambda nodes: _deal(*rows, nodes, self._numbers, *trees, *turn), [self._size])
+    def _drawn_parents(self) -> Array:
+        start, near = self._halo.shard.rows.start, self.way.near
+        parent = np.full_like(self.numbers[: self.num_own], NO_ROW)
+        if is_cupy(near):
+            from kernels.sharded.cuda import sweeps as cuda
 
-    def placing(self) -> Work:
-        """Forwards: the first number of each subtree. Begins with a collective."""
-        self._tell_children()
-        self._place_roots()
-        return Work(lambda nodes: _descend(nodes, self._parent, self._before, self.first), [self.first])
+            cuda.draw(self.way, self, parent)
+        else:
+            turn = self.salt, self.ascending
+            _draw(frozen(near.offsets), frozen(near.indices), self.numbers, self.way.depth, *turn, parent)
+        of_ghosts = self._halo.refresh(np.where(parent == NO_ROW, parent, self.numbers[parent])) - start
+        of_ghosts[(of_ghosts < 0) | (of_ghosts >= self.num_own)] = NO_ROW
+        return np.concatenate([parent, of_ghosts])
 
-    def widening(self) -> Work:
-        """Backwards: the extremes of what each node reaches."""
-        self.last = self.first + self._size - 1
-        self.low, self.post = self.last.copy(), self.last.copy()
-        rows = frozen(self._way.far.offsets), frozen(self._way.far.indices)
-        return Work(lambda nodes: widen(*rows, nodes[::-1].copy(), self.low, self.post), [self.low, self.post])
-
-    def _tell_children(self) -> None:
-        """Send what ghosts get of the numbers of their parents, which are own nodes, to the ghosts' owners."""
+    def tell_children(self) -> None:
+        """Send what ghosts get of the numbers of their parents, which are own nodes, to the ghosts' owners. A collective."""
         shard = self._halo.shard
-        num_own = len(shard.ids)
-        parent = self._named_parent[num_own:]
-        places = np.flatnonzero((parent >= shard.rows.start) & (parent < shard.rows.stop))
-        cuts = np.searchsorted(places, shard.ghost_bounds[1:-1]).tolist()
-        told = np.split(shard.ghosts[places], cuts), np.split(self._before[num_own:][places], cuts)
+        places = np.flatnonzero(self.parent[self.num_own :] != NO_ROW)
+        cuts = np.searchsorted(places, np.asarray(shard.ghost_bounds[1:-1], like=places)).tolist()
+        told = np.split(shard.ghosts[places], cuts), np.split(self.before[self.num_own :][places], cuts)
         nodes, before = exchange_columns(self._halo.communicator, *told)
-        self._before[nodes - shard.rows.start] = before
+        self.before[nodes - shard.rows.start] = before
 
-    def _place_roots(self) -> None:
-        """Fill in the first numbers of the roots' subtrees, which are visited as the heads of a virtual node are."""
-        communicator, num_nodes = self._halo.communicator, self._halo.shard.num_vertices
-        roots = np.flatnonzero(self._parent == NO_ROW)
-        sizes = self._size[roots].astype(OFFSET)
-        counts = np.stack(communicator.gather(np.array([len(roots), sizes.sum()], OFFSET)))
-        (count, total), (first, taken) = counts.sum(axis=0), counts[: communicator.rank].sum(axis=0)
+    def place_roots(self) -> None:
+        """Fill in the first numbers of the roots' subtrees, visited as the heads of a virtual node are. A collective."""
+        communicator = self._halo.communicator
+        roots = np.flatnonzero(self.parent[: self.num_own] == NO_ROW)
+        sizes = self.size[roots].astype(OFFSET)
+        counts = np.stack(communicator.gather(np.array([len(roots), int(sizes.sum())], OFFSET)))
+        (count, total), (first, taken) = counts.sum(axis=0).tolist(), counts[: communicator.rank].sum(axis=0).tolist()
         if not count:
             return
-        drawn = 0 if self._ascending else int(key(self._salt, num_nodes, num_nodes))
-        start, backwards = (drawn >> 1) % int(count), drawn % 2 == 1
+        drawn = 0 if self.ascending else int(key(self.salt, self.num_nodes, self.num_nodes))
+        start, backwards = (drawn >> 1) % count, drawn % 2 == 1
         upto = taken + np.cumsum(sizes)
         # What the roots up to where the visit starts take: where it goes backwards, that root included.
         at = start - first
         mine = at in range(len(roots))
-        zero = int(communicator.total(np.array([(upto[at] - (0 if backwards else sizes[at])) if mine else 0], OFFSET))[0])
+        zero = int(communicator.total(np.array([int(upto[at] - (0 if backwards else sizes[at])) if mine else 0], OFFSET))[0])
         before = (zero - upto if backwards else upto - sizes - zero) % total
         self.first[roots] = 1 + before
+
+
+def measuring(way: Way, bits: Array, forests: Sequence[Forest]) -> list[Work]:
+    """Give each node the `bits` (uint64 [n + g]) of what it comes after; size the subtrees of forests that grow against `way`.
+
+    On the CPU they deal what a parent's children get of its numbers, too.
+    """
+    if is_cupy(way.near):
+        from kernels.sharded.cuda import sweeps as cuda
+
+        return cuda.measuring(way, bits, forests)
+    rows = frozen(way.near.offsets), frozen(way.near.indices)
+    return [Work(lambda nodes: gather(*rows, nodes, bits), [bits]), *(_sizing(forest) for forest in forests)]
+
+
+def placing(forests: Sequence[Forest]) -> list[Work]:
+    """The first number of each subtree, where sizes are known. A collective."""
+    if not forests:
+        return []
+    if is_cupy(forests[0].way.far):
+        from kernels.sharded.cuda import sweeps as cuda
+
+        for forest in forests:
+            cuda.deal(forest)
+        works = [cuda.placing(forest) for forest in forests]
+    else:
+        works = [_placing(forest) for forest in forests]
+    for forest in forests:
+        forest.tell_children()
+        forest.place_roots()
+    return works
+
+
+def widening(forests: Sequence[Forest]) -> list[Work]:
+    """Backwards: the extremes of what each node reaches, where first numbers are known."""
+    if forests and is_cupy(forests[0].way.far):
+        from kernels.sharded.cuda import sweeps as cuda
+
+        return cuda.widening(forests)
+    return [_widening(forest) for forest in forests]
+
+
+def _sizing(forest: Forest) -> Work:
+    rows = frozen(forest.way.far.offsets), frozen(forest.way.far.indices)
+    trees, turn = (forest.parent, forest.size, forest.before), (forest.salt, forest.ascending, forest.num_nodes)
+    return Work(lambda nodes: _deal(*rows, nodes, forest.numbers, *trees, *turn), [forest.size])
+
+
+def _placing(forest: Forest) -> Work:
+    return Work(lambda nodes: _descend(nodes, forest.parent, forest.before, forest.first), [forest.first])
+
+
+def _widening(forest: Forest) -> Work:
+    forest.last = forest.first + forest.size - 1
+    forest.low, forest.post = forest.last.copy(), forest.last.copy()
+    rows = frozen(forest.way.far.offsets), frozen(forest.way.far.indices)
+    return Work(lambda nodes: widen(*rows, nodes[::-1].copy(), forest.low, forest.post), [forest.low, forest.post])
 
 
 @njit(cache=True, nogil=True)
@@ -131,7 +181,7 @@ def _deal(  # type: ignore[no-untyped-def]
         taken = 0
         for _ in range(length):
             child = indices[begin + place]
-            if parent[child] == numbers[node]:
+            if parent[child] == node:
                 before[child] = taken
                 taken += size[child]
             place += step

@@ -1,36 +1,116 @@
-"""The reachability index over shards on a GPU: the components are found there, and the index is one worker's, to the byte."""
+"""The reachability index over shards on a GPU: components and sweeps are its own, and the index is one worker's, to the byte."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
 
+import random
 from typing import Any
 
+import numpy as np
 import pytest
 
 cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import wiki_vote
+from kernels.graph import Graph
 from kernels.reachability import reachability as one_worker
+from kernels.sharded import sweeps, trees
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.reachability import IndexPart, reachability
 from kernels.sharded.shard import Part, Shard, even_bounds, to_device
-from tests.graphs import NAMED_GRAPHS, graph_of
+from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
+from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
+from tests.reachability import digraph
 from tests.sharded.indexes import assert_index, layered, sparse_digraph
-from tests.sharded.ranks import on_shards
+from tests.sharded.ranks import evenly, on_shards
+
+SIZES = (1, 2, 3, 4)
+CPU_SWEEPS = ((sweeps, "_peel"), (trees, "_draw"), (trees, "gather"), (trees, "_deal"), (trees, "_descend"), (trees, "widen"))
+
+
+@pytest.fixture
+def no_cpu_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sweeps of the CPU raise."""
+    for module, name in CPU_SWEEPS:
+        monkeypatch.setattr(module, name, _refuse)
+
+
+def _refuse(*_: Any) -> None:
+    raise AssertionError("a sweep on the CPU")
 
 
 def on_gpu(shard: Shard, communicator: Communicator, *arguments: Any) -> Part[IndexPart]:
-    return reachability(to_device(shard), communicator, *arguments)
+    on_device = to_device(shard)
+    poison(1 << 20)
+    return reachability(on_device, communicator, *arguments)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def assert_equals_one_worker(graph: Graph, size: int, dimensions: int = 3, seed: int = 0) -> None:
+    assert_index(evenly(on_gpu, graph, size, dimensions, seed), one_worker(graph, dimensions, seed))
+
+
+@pytest.mark.usefixtures("no_cpu_sweeps")
+@pytest.mark.parametrize("size", SIZES)
 def test_named_graphs(size) -> None:
-    for edges in NAMED_GRAPHS:
-        graph = graph_of(edges)
-        assert_index(on_shards(on_gpu, graph, even_bounds(graph, size), 3, 2), one_worker(graph, 3, 2))
+    for number, edges in enumerate(NAMED_GRAPHS):
+        graph = graph_of(edges, random.Random(number).sample(edges.ids, len(edges.ids)))
+        assert_equals_one_worker(graph, size, 1 + number % 6, 2)
 
 
-@pytest.mark.parametrize("size", [1, 2, 4, 8])
+@pytest.mark.usefixtures("no_cpu_sweeps")
+@pytest.mark.parametrize("size", SIZES)
+def test_random_graphs(size) -> None:
+    for seed, arcs in enumerate((40, 80, 200)):
+        edges = random_edges(seed, 60, arcs, True, 1 + seed)
+        assert_equals_one_worker(shuffled(edges), size, 3, seed)
+        acyclic = EdgeList("acyclic", tuple((min(arc), max(arc)) for arc in edges.edges), True, edges.vertices)
+        assert_equals_one_worker(shuffled(acyclic), size, 5, seed)
+
+
+@pytest.mark.usefixtures("no_cpu_sweeps")
+@pytest.mark.parametrize("size", [1, 2, 4])
 def test_larger_graphs(size) -> None:
-    for graph in (layered(12, 1000, 3), sparse_digraph(1.3), wiki_vote()):
-        assert_index(on_shards(on_gpu, graph, even_bounds(graph, size)), one_worker(graph))
+    for graph in (layered(12, 300, 3), sparse_digraph(1.3), wiki_vote()):
+        assert_equals_one_worker(graph, size)
+
+
+@pytest.mark.usefixtures("no_cpu_sweeps")
+@pytest.mark.parametrize("size", [1, 3])
+def test_row_numbers_of_64_bits(size) -> None:
+    assert_equals_one_worker(with_wide_rows(layered(12, 60, 3)), size, 5)
+
+
+@pytest.mark.usefixtures("no_cpu_sweeps")
+def test_hubs() -> None:
+    rest = np.arange(1500)
+    hub, first = np.full_like(rest, 1500), rest < 700  # the last rank's, whose numbers are not its local ones
+    for src, dst in ((hub, rest), (rest, hub), (np.where(first, rest, hub), np.where(first, hub, rest))):
+        assert_equals_one_worker(digraph(src, dst, 1501), 3, 5, 4)
+
+
+@pytest.mark.usefixtures("no_cpu_sweeps")
+@pytest.mark.parametrize("size", SIZES)
+def test_a_long_path_within_ranks_and_one_that_alternates_between_them(size) -> None:
+    along = np.arange(800)
+    path = digraph(along[:-1], along[1:], 800)
+    parts = evenly(on_gpu, path, size)
+    assert_index(parts, one_worker(path))
+    assert parts[0].supersteps < 100
+    ids = np.random.default_rng(0).permutation(40)
+    assert_equals_one_worker(digraph(ids[:-1], ids[1:], 40), size)
+
+
+@pytest.mark.usefixtures("no_cpu_sweeps")
+def test_ranks_without_nodes() -> None:
+    graph = layered(4, 5, 2)
+    for cuts in ([0, 0, 20, 20], [0, 7, 7, 20], [0, 20, 20, 20]):
+        assert_index(on_shards(on_gpu, graph, np.array(cuts), 2), one_worker(graph, 2))
+
+
+def test_sweeps_run_on_the_cpu_where_the_arcs_of_one_rank_are_in_the_hosts_memory() -> None:
+    graph = layered(6, 40, 2)
+
+    def beside(shard: Shard, communicator: Communicator) -> Part[IndexPart]:
+        return reachability(to_device(shard, "host" if communicator.rank else "device"), communicator)
+
+    assert_index(on_shards(beside, graph, even_bounds(graph, 2)), one_worker(graph))

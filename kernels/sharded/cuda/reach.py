@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import cupy
 import numpy as np
 
-from kernels.cuda import cooperative, launch
+from kernels.cuda import launch
 from kernels.forest.cuda import chunks
 from kernels.graph import OFFSET, Array, Csr
 from kernels.sharded.columns import exchange_columns
 from kernels.sharded.cuda.bits import HaloBits
+from kernels.sharded.cuda.levels import CHUNK, Levels
 from kernels.sharded.fixpoint import settle
 from kernels.sharded.halo import Halo
 
 _SOURCE, _THREADS = "sharded/cuda/reach.cu", 512
-_LARGE_ROW, _CHUNK = 32, 1024  # arcs, as in levels.cuh
+_LARGE_ROW = 32  # arcs, as in levels.cuh
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def trim(arcs: Arcs, halo: Halo, unfound: Array) -> tuple[Array, int]:
     out, into = (cupy.diff(csr.offsets).astype(row) for csr in (arcs.out, arcs.into))
     lost_out, lost_in = cupy.zeros(num_ghosts, row), cupy.zeros(num_ghosts, row)
     gone = cupy.zeros(num_own, np.uint32)
-    levels = _Levels("peel", row, 2 * num_own + (len(arcs.out.indices) + len(arcs.into.indices)) // _CHUNK)
+    levels = Levels(_SOURCE, "peel", row, 2 * num_own + (len(arcs.out.indices) + len(arcs.into.indices)) // CHUNK)
     sides = (arcs.out.offsets, arcs.out.indices, arcs.into.offsets, arcs.into.indices, row.type(num_own))
     rows, supersteps = cupy.flatnonzero(unfound & ((out == 0) | (into == 0))), 0
     while int(halo.communicator.most(np.array([len(rows)]))[0]):
@@ -114,7 +114,7 @@ def reach(arcs: Csr, halo: Halo, order: Array, asleep: Array) -> tuple[Array, in
     marked, steps = _reach_from_pivot(arcs, halo, cupy.flatnonzero((order[:num_own] == 0) & ~asleep[:num_own]), asleep)
     first = cupy.where(halo.extended(marked), np.uint64(0), order)
     stamps = cupy.zeros(num_own, np.uint32)
-    levels = _Levels("spread", row, num_own + len(arcs.indices) // _CHUNK)
+    levels = Levels(_SOURCE, "spread", row, num_own + len(arcs.indices) // CHUNK)
 
     def relax(starts: Array) -> None:
         levels.run(arcs.offsets, arcs.indices, row.type(num_own), starts.astype(row), np.int64(len(starts)), first, stamps)
@@ -126,7 +126,7 @@ def reach(arcs: Csr, halo: Halo, order: Array, asleep: Array) -> tuple[Array, in
 def _reach_from_pivot(arcs: Csr, halo: Halo, rows: Array, asleep: Array) -> tuple[Array, int]:
     """Return which own rows are asleep or reached by the pivot (bool [n]), and the supersteps; its owner has it in `rows`."""
     row, num_own, supersteps = arcs.indices.dtype, len(halo.shard.ids), 0
-    bits, levels = HaloBits(halo), _Levels("mark", row, num_own + len(arcs.indices) // _CHUNK)
+    bits, levels = HaloBits(halo), Levels(_SOURCE, "mark", row, num_own + len(arcs.indices) // CHUNK)
     closed = asleep.copy()
     closed[rows] = True
     marks = bits.empty()
@@ -143,16 +143,3 @@ def _reach_from_pivot(arcs: Csr, halo: Halo, rows: Array, asleep: Array) -> tupl
 
 def _unpacked(marks: Array, count: int) -> Array:
     return cupy.unpackbits(marks.view(np.uint8), bitorder="little")[:count].view(np.bool_)
-
-
-class _Levels:
-    """Launches of one kernel of reach.cu, one after the other, each with its starts."""
-
-    def __init__(self, name: str, row: np.dtype[Any], capacity: int):
-        self._kernel, self._blocks = cooperative(_SOURCE, name, _THREADS, cupy.cuda.Device().id, ROW=row)
-        self._entries = cupy.empty((2, capacity + 1, 2), np.int64), np.int64(capacity + 1)
-        self._control = cupy.zeros(6, np.uint32)
-        self._control[1] = 1  # the first level
-
-    def run(self, *arguments: Any) -> None:
-        self._kernel((self._blocks,), (_THREADS,), (*arguments, *self._entries, self._control))
