@@ -125,6 +125,7 @@ def test_long_rows(method: str) -> None:
     check(device_graph(size, np.where(rest < half, rest, 0), np.where(rest < half, 0, rest)), method=method)
 
 
+@pytest.mark.real_gpu(reason="every look at a neighbour is a turn of some thread: a long path takes minutes")
 def test_a_long_path() -> None:
     size = 100_000
     ids = np.random.default_rng(0).permutation(size)
