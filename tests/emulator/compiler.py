@@ -1,4 +1,4 @@
-"""CUDA sources as shared libraries of this machine, kept in build/emulator by what they were made of."""
+"""CUDA sources as shared libraries of this machine, kept in build/emulator, or EMULATED_CACHE, by what they were made of."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.emulator.translation import translate
 
 HERE = Path(__file__).parent
-CACHE = HERE.parent.parent / "build" / "emulator"
+CACHE = Path(os.environ.get("EMULATED_CACHE", HERE.parent.parent / "build" / "emulator"))
 # Kernels count on two's complement, and look at memory through pointers of other types; a GPU's compiler lets them.
 _FLAGS = (
     *("-std=c++17", "-O1", "-fPIC", "-shared", "-w", "-U_FORTIFY_SOURCE"),
