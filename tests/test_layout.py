@@ -37,7 +37,7 @@ def test_imports_go_one_way(package):
 
 def test_dask_only_in_the_cluster_its_workers_and_its_transport():
     wrong = [path for path in (ROOT / "pipeline").rglob("*.py") if imports_of(path) & {"dask", "distributed", "dask_cuda"}]
-    assert sorted(path.name for path in wrong) == ["dask_cluster.py", "local_workers.py", "mail.py", "ranks.py", "transport.py", "workers.py"]
+    assert {path.stem for path in wrong} == {"dask_cluster", "local_workers", "mail", "ranks", "transport", "workers"}
 
 
 def test_cuda_source_becomes_code_in_the_loader_alone():
