@@ -25,6 +25,10 @@ from kernels.sharded.shard import Part, Shard, to_device
 from kernels.sharded.sweeps import Way, plan, sweep
 from kernels.sharded.trees import Forest, measuring, placing, widening
 
+# What sweeps hold on a GPU at their peak, by hand: of a node or ghost offsets, order, depths and bits, and numbers of each
+# dimension; of an arc of either direction its end by number and by ghost, and the 32 bytes of `cuda.by_ghost`.
+_NODE_BYTES, _LABELS, _ARC_BYTES = 160, 8, 32
+
 
 @dataclass(frozen=True)
 class RowLabels:
@@ -89,8 +93,8 @@ def reachability(
     -----
     A rank takes memory for its rows, its nodes, their arcs and their ghosts. A sweep takes one superstep more than the path that
     leads from rank to rank most often. Of a shard on a GPU the components are found there, and sweeps run there where all ranks'
-    arcs lie in their GPUs' memory, which then holds the nodes' arcs twice, too. Nodes are numbered and supports are chosen on the
-    CPU, and the answer's arrays are NumPy's.
+    GPUs have room for them, beside arcs that lie in their memory. Nodes are numbered and supports are chosen on the CPU, and the
+    answer's arrays are NumPy's.
     """
     if not is_cupy(shard.out):
         require_numpy(shard.out, "reachability over shards")
@@ -102,7 +106,7 @@ def reachability(
         raise ValueError(f"reachability over shards: seed {seed} is not in 0..{2**64 - 1}")
     condensed = condense(shard, communicator)
     nodes = condensed.answer
-    on_gpu = is_cupy(shard.out) and _fits_gpus(shard, communicator)
+    on_gpu = is_cupy(shard.out) and _fit_gpus(shard, nodes.dag, dimensions, communicator)
     labels, supersteps = _label(nodes.dag, communicator, dimensions, seed, on_gpu=on_gpu)
     owners = Owners(nodes.dag.bounds, communicator)
     index = ReachabilityIndex(Condensation(nodes.node, nodes.names, nodes.dag.out, nodes.dag.into), labels)
@@ -117,12 +121,15 @@ def labels_of_rows(owners: Owners, index: ReachabilityIndex) -> RowLabels:
     return RowLabels(name, level, np.stack(numbers[: labels.dimensions]), np.stack(numbers[labels.dimensions :]))
 
 
-def _fits_gpus(shard: Shard, communicator: Communicator) -> bool:
-    """Whether the arcs of all ranks lie in the memory of their GPUs. A collective."""
-    from kernels.sharded.cuda.memory import place_of
+def _fit_gpus(shard: Shard, dag: Shard, dimensions: int, communicator: Communicator) -> bool:
+    """Whether the arcs of all ranks lie in the memory of their GPUs, and what sweeps take fits in beside them. A collective."""
+    from kernels.sharded.cuda.memory import free_bytes, place_of
 
     is_there = place_of(shard.local_out.indices) == place_of(shard.local_into.indices) == "device"
-    return bool(communicator.least(np.array([is_there], OFFSET))[0])
+    num_arcs, width = len(dag.out.indices) + len(dag.into.indices), dag.ghosts.dtype.itemsize
+    of_nodes = (len(dag.ids) + dag.num_ghosts) * (_NODE_BYTES + _LABELS * width * dimensions)
+    fits = is_there and of_nodes + num_arcs * (_ARC_BYTES + 2 * width) < free_bytes()
+    return bool(communicator.least(np.array([fits], OFFSET))[0])
 
 
 def _label(dag: Shard, communicator: Communicator, dimensions: int, seed: int, *, on_gpu: bool) -> tuple[Labels, int]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from kernels.graph import Graph
 from kernels.reachability import reachability as one_worker
 from kernels.sharded import sweeps, trees
 from kernels.sharded.communicator import Communicator
+from kernels.sharded.cuda import memory
+from kernels.sharded.cuda import sweeps as cuda_sweeps
 from kernels.sharded.reachability import IndexPart, reachability
 from kernels.sharded.shard import Part, Shard, even_bounds, to_device
 from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
@@ -35,8 +38,14 @@ def no_cpu_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, name, _refuse)
 
 
+@pytest.fixture
+def no_gpu_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sweeps of the GPU raise."""
+    monkeypatch.setattr(cuda_sweeps, "Peeler", _refuse)
+
+
 def _refuse(*_: Any) -> None:
-    raise AssertionError("a sweep on the CPU")
+    raise AssertionError("a sweep where none is to be")
 
 
 def on_gpu(shard: Shard, communicator: Communicator, *arguments: Any) -> Part[IndexPart]:
@@ -107,10 +116,24 @@ def test_ranks_without_nodes() -> None:
         assert_index(on_shards(on_gpu, graph, np.array(cuts), 2), one_worker(graph, 2))
 
 
+@pytest.mark.usefixtures("no_gpu_sweeps")
 def test_sweeps_run_on_the_cpu_where_the_arcs_of_one_rank_are_in_the_hosts_memory() -> None:
     graph = layered(6, 40, 2)
 
     def beside(shard: Shard, communicator: Communicator) -> Part[IndexPart]:
         return reachability(to_device(shard, "host" if communicator.rank else "device"), communicator)
 
+    assert_index(on_shards(beside, graph, even_bounds(graph, 2)), one_worker(graph))
+
+
+@pytest.mark.usefixtures("no_gpu_sweeps")
+@pytest.mark.parametrize("crowded", [0, 1])
+def test_sweeps_run_on_the_cpu_where_one_gpu_has_no_room_for_them(crowded, monkeypatch) -> None:
+    graph, here = layered(6, 40, 2), threading.local()
+
+    def beside(shard: Shard, communicator: Communicator) -> Part[IndexPart]:
+        here.rank = communicator.rank
+        return on_gpu(shard, communicator)
+
+    monkeypatch.setattr(memory, "free_bytes", lambda: 1000 if here.rank == crowded else 2**40)
     assert_index(on_shards(beside, graph, even_bounds(graph, 2)), one_worker(graph))
