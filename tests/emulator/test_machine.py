@@ -233,6 +233,7 @@ def test_arrays_of_the_host_are_refused_as_by_cupy(kernel):
     with pytest.raises(TypeError):
         np.full(3, 1, like=array)
     assert isinstance(np.zeros(3, like=array), cupy.ndarray)
+    assert np.searchsorted(array[::-1], array, sorter=array[::-1]).tolist() == [0, 1, 2, 3]
     with pytest.raises(RuntimeError, match="several values at once"):
         array[cupy.asarray([1, 1])] = cupy.asarray([2, 3])
 

@@ -171,6 +171,7 @@ def test_ids_are_looked_up_on_the_gpu(tmp_path):
         run_stage(folder, "bfs", (0, 99), tmp_path, "gpu")
 
 
+@pytest.mark.real_gpu(reason="it names the driver")
 def test_the_gpu_is_chosen_and_named():
     assert (choose("auto"), choose("gpu"), choose("cpu")) == ("gpu", "gpu", "cpu")
     found = gpu()

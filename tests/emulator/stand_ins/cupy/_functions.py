@@ -259,7 +259,7 @@ def lexsort(keys):
 def searchsorted(a, v, side="left", sorter=None):
     if not isinstance(a, ndarray) or not isinstance(v, ndarray | int | float):
         raise NotImplementedError("Only python scalars or ndarrays are supported for v")
-    return on_device(np.searchsorted(host(a), host(v), side))
+    return on_device(np.searchsorted(host(a), host(v), side, host(sorter)))
 
 
 def unique(ar, return_index=False, return_inverse=False, return_counts=False):
