@@ -20,7 +20,7 @@ help:
 	@echo "make demo    the flows over New York's roads and two social networks, then where to look"
 	@echo "make test    lint, types and every test"
 	@echo "make nightly    the tests that take long: workers killed a hundred times, hosts cut off"
-	@echo "make emulated-test    the CUDA kernels' tests on an emulated GPU, half an hour and more; EMULATED=tests/gpu/test_wcc.py for one file"
+	@echo "make emulated-test    the CUDA kernels' tests on an emulated GPU, some hours; EMULATED=tests/gpu/test_wcc.py for one file"
 	@echo "make lint    lint and types alone"
 	@echo "make cluster-test    stages and proofs on Dask workers, and what happens when they die; with two GPUs on these, too"
 	@echo "make gpu-test    on a machine with a GPU: the CUDA kernels' tests, then compute-sanitizer"
