@@ -98,6 +98,14 @@ def test_hubs() -> None:
 
 
 @pytest.mark.usefixtures("no_cpu_sweeps")
+def test_every_arc_of_a_row_that_a_warp_reads_may_be_drawn() -> None:
+    """Of 33 arcs, one more than a lane reads; a hundred such rows draw each of them in some dimension."""
+    few, many = np.repeat(np.arange(33), 100), np.tile(np.arange(33, 133), 33)
+    for src, dst in ((few, many), (many, few)):
+        assert_equals_one_worker(digraph(src, dst, 133), 2, 6)
+
+
+@pytest.mark.usefixtures("no_cpu_sweeps")
 @pytest.mark.parametrize("size", SIZES)
 def test_a_long_path_within_ranks_and_one_that_alternates_between_them(size) -> None:
     along = np.arange(800)
