@@ -38,6 +38,13 @@ def device_count() -> int:
         return 0
 
 
+def free_bytes() -> int:
+    """Bytes of the current GPU that can still be taken: what nobody has, and what CuPy's pool keeps for later."""
+    import cupy
+
+    return int(cupy.cuda.runtime.memGetInfo()[0]) + int(cupy.get_default_memory_pool().free_bytes())
+
+
 def options(**types: np.dtype[Any]) -> tuple[str, ...]:
     """Compiler options that define each macro as the C name of its type."""
     return (*OPTIONS, *(f"-D{macro}={C_NAMES[np.dtype(dtype)]}" for macro, dtype in sorted(types.items())))

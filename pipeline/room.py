@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from kernels.cuda import free_bytes
 from pipeline.backend import Backend
 from pipeline.config import MIB
 from pipeline.errors import TooLarge
@@ -29,9 +30,7 @@ def require_room(what: str, needed: int, backend: Backend) -> None:
 def free_memory(backend: Backend = "cpu") -> int:
     """Bytes that can still be taken: on the machine and in its control groups, or on the current GPU."""
     if backend == "gpu":
-        import cupy
-
-        return int(cupy.cuda.runtime.memGetInfo()[0]) + int(cupy.get_default_memory_pool().free_bytes())
+        return free_bytes()
     return min([_free_on_the_machine(), *(free for folder in _control_groups() if (free := _free_in(folder)) is not None)])
 
 

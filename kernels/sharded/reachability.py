@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernels import cuda
 from kernels.answers import Condensation, Labels, ReachabilityIndex
 from kernels.backend import is_cupy, require_numpy
 from kernels.cuda import to_host
@@ -123,12 +124,12 @@ def labels_of_rows(owners: Owners, index: ReachabilityIndex) -> RowLabels:
 
 def _fit_gpus(shard: Shard, dag: Shard, dimensions: int, communicator: Communicator) -> bool:
     """Whether the arcs of all ranks lie in the memory of their GPUs, and what sweeps take fits in beside them. A collective."""
-    from kernels.sharded.cuda.memory import free_bytes, place_of
+    from kernels.sharded.cuda.memory import place_of
 
     is_there = place_of(shard.local_out.indices) == place_of(shard.local_into.indices) == "device"
     num_arcs, width = len(dag.out.indices) + len(dag.into.indices), dag.ghosts.dtype.itemsize
     of_nodes = (len(dag.ids) + dag.num_ghosts) * (_NODE_BYTES + _LABELS * width * dimensions)
-    fits = is_there and of_nodes + num_arcs * (_ARC_BYTES + 2 * width) < free_bytes()
+    fits = is_there and of_nodes + num_arcs * (_ARC_BYTES + 2 * width) < cuda.free_bytes()
     return bool(communicator.least(np.array([fits], OFFSET))[0])
 
 

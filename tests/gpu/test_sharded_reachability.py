@@ -13,11 +13,11 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import wiki_vote
+from kernels import cuda
 from kernels.graph import Graph
 from kernels.reachability import reachability as one_worker
 from kernels.sharded import sweeps, trees
 from kernels.sharded.communicator import Communicator
-from kernels.sharded.cuda import memory
 from kernels.sharded.cuda import sweeps as cuda_sweeps
 from kernels.sharded.reachability import IndexPart, reachability
 from kernels.sharded.shard import Part, Shard, even_bounds, to_device
@@ -143,5 +143,5 @@ def test_sweeps_run_on_the_cpu_where_one_gpu_has_no_room_for_them(crowded, monke
         here.rank = communicator.rank
         return on_gpu(shard, communicator)
 
-    monkeypatch.setattr(memory, "free_bytes", lambda: 1000 if here.rank == crowded else 2**40)
+    monkeypatch.setattr(cuda, "free_bytes", lambda: 1000 if here.rank == crowded else 2**40)
     assert_index(on_shards(beside, graph, even_bounds(graph, 2)), one_worker(graph))

@@ -78,11 +78,6 @@ def place_of(array: Array) -> Place:
     return "host" if kind == cupy.cuda.runtime.memoryTypeHost else "device"
 
 
-def free_bytes() -> int:
-    """Bytes of the current GPU that can still be taken."""
-    return int(cupy.cuda.runtime.memGetInfo()[0]) + int(cupy.get_default_memory_pool().free_bytes())
-
-
 def _pinned(length: int, dtype: np.dtype[Any]) -> tuple[Array, Array]:
     """Pinned memory as an array of CuPy and as one of NumPy; it lives as long as the first."""
     size = max(length * dtype.itemsize, 1)
