@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -46,6 +47,18 @@ def open_on(graph: Folder, backend: Backend) -> Graph:
         _on_gpu.clear()  # first, so that there is room
         _on_gpu[graph.digest] = to_device(open_graph(graph))
     return _on_gpu[graph.digest]
+
+
+def keep_freed_memory() -> None:
+    """Let CuPy keep the GPU memory that it frees, where it would go back to the driver: every array then waits for the GPU.
+
+    Importing cuDF, as each of Dask-CUDA's workers does, has CuPy ask RMM, and RMM has no pool unless somebody gave it one.
+    """
+    import cupy
+
+    rmm = sys.modules.get("rmm")
+    if rmm and isinstance(rmm.mr.get_current_device_resource(), rmm.mr.CudaMemoryResource):
+        cupy.cuda.set_allocator(cupy.get_default_memory_pool().malloc)
 
 
 def bring(array: Array, backend: Backend) -> Array:

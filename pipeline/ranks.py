@@ -18,7 +18,7 @@ from distributed import Client, KilledWorker, get_worker
 
 from kernels.sharded.communicator import Communicator, PeerLost
 from pipeline import mail
-from pipeline.backend import Backend
+from pipeline.backend import Backend, keep_freed_memory
 from pipeline.errors import BadConfig, ClusterLost
 from pipeline.gpu_transport import between_gpus
 from pipeline.manifest import code_version
@@ -167,6 +167,8 @@ def _run(
     """Run the ranks of a worker; None if they lost others. Raises the first error that another did not cause."""
     if code_version() != code:
         raise BadConfig("cluster: a worker has other code than this run; install the same everywhere")
+    if backend == "gpu":
+        keep_freed_memory()
     worker = get_worker()
 
     def run(rank: int, item: Item) -> Result:

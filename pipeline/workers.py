@@ -19,7 +19,7 @@ from distributed import Client, KilledWorker
 from kernels.graph import Graph
 from kernels.sharded.communicator import Communicator
 from pipeline import ranks
-from pipeline.backend import Backend, choose
+from pipeline.backend import Backend, choose, keep_freed_memory
 from pipeline.cluster import Item, Place, Result, open_placed
 from pipeline.cluster_config import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
@@ -128,6 +128,7 @@ def _run(function: Callable[[Place, Item], Result], stored: Folder, backend: Bac
     if backend == "cpu":
         return function(Place(_placed(stored, backend), backend, 1), item)
     with _on_the_gpu:
+        keep_freed_memory()
         return function(Place(_placed(stored, choose(backend)), backend, 1), item)
 
 

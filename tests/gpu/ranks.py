@@ -112,6 +112,13 @@ def connection(ranks: Communicator, item: int) -> bytes:
     return ranks.unique_id
 
 
+def pool_and_pointers(ranks: Communicator, item: int) -> tuple[int, set[int]]:
+    """Bytes of CuPy's pool, and where arrays lay that were made one after the other."""
+    import cupy
+
+    return cupy.get_default_memory_pool().total_bytes(), {cupy.empty(1 << 20).data.ptr for _ in range(5)}
+
+
 def swap_at_last(once: Path, ranks: Communicator, item: int) -> int:
     """As `swap`, but the first time a rank is killed in the middle."""
     if once.exists():

@@ -27,7 +27,7 @@ from pipeline.verify import prove
 from tests.cluster import pieces
 from tests.cluster.processes import local_workers
 from tests.flows.processes import listening
-from tests.gpu.ranks import connection, search, swap, swap_at_last
+from tests.gpu.ranks import connection, pool_and_pointers, search, swap, swap_at_last
 
 DATA = Path(__file__).parent.parent.parent / "data"
 GPUS = device_count()
@@ -86,6 +86,12 @@ def test_ranks_that_follow_use_the_same_connection(cluster):
     assert cluster.run_ranks(swap, ["go on"] * GPUS, "gpu") == [sum(range(GPUS))] * GPUS
     found = [cluster.run_ranks(connection, range(GPUS), "gpu") for _ in range(2)]
     assert found[0] == found[1] and len(set(found[0])) == 1
+
+
+def test_workers_keep_the_memory_that_they_free(cluster):
+    cluster.run_ranks(pool_and_pointers, range(GPUS), "gpu")
+    for held, pointers in cluster.run_ranks(pool_and_pointers, range(GPUS), "gpu"):
+        assert held and len(pointers) == 1
 
 
 def test_everything_listens_on_loopback_nccl_too(cluster):
