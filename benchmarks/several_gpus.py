@@ -28,17 +28,13 @@ from kernels.cuda import device_count
 from pipeline.backend import gpu
 from pipeline.cluster import Cluster, Here, started
 from pipeline.cluster_config import ClusterConfig
-from pipeline.config import GraphConfig, LayoutConfig
-from pipeline.ingest import ingest
-from pipeline.layout import facts_of, lay_out
+from pipeline.config import LayoutConfig
+from pipeline.layout import facts_of
 from pipeline.manifest import Folder, Manifest
 from pipeline.shard_layout import StoredPart, store_part
-from pipeline.sources import rows_of_sources
-from pipeline.stored_graph import open_vertices
 
-NEW_YORK = Path(__file__).parent.parent / "data" / "USA-road-d.NY.gr.gz"
-PIECE = 32  # sources of a piece of work
 PARTS = ("ready", "drawn", "stored", "bfs", "sssp", "wcc", "pagerank", "forest")
+SPREAD = ("bfs", "sssp", "labels", "queries", "reach")  # the parts of several_gpus_sources.py
 
 
 def main() -> None:
@@ -47,13 +43,16 @@ def main() -> None:
     parser.add_argument("command", choices=("shards", "sources", "cugraph", "table"))
     parser.add_argument(
         "--graph", action="append", default=[], metavar="GRAPH:PARTS",
-        help=f"rmat-SCALE or grid-SIDE, for sources also new-york; and of {','.join(PARTS)} what is to be run",
+        help=f"rmat-SCALE or grid-SIDE, for sources also new-york or dag-LAYERSxWIDTH; and of {','.join(PARTS)}, "
+        f"for sources of {','.join(SPREAD)}, what is to be run",
     )  # fmt: skip
     parser.add_argument("--gpus", type=int, default=0, help="how many; 0: all that there are")
     parser.add_argument("--threads", action="store_true", help="ranks are threads of this process, on one GPU, as a trial")
     parser.add_argument("--runs", type=int, default=8, help="runs of a kernel, and its sources")
     parser.add_argument("--seconds", type=float, default=60.0, help="of a kernel, after which no source is added")
-    parser.add_argument("--sources", type=int, default=4096, help="for sources: searches a GPU")
+    parser.add_argument(
+        "--sources", type=int, default=4096, help="for sources: searches a GPU, and pieces of other work, one for 64"
+    )
     parser.add_argument("--work", type=Path, default=Path("out/several_gpus"), help="edge lists, stored graphs, rows")
     parser.add_argument("--out", type=Path, default=Path("out/benchmarks/several_gpus.parquet"))
     asked = parser.parse_args()
@@ -73,14 +72,26 @@ def main() -> None:
         return
     with _cluster(asked) as cluster:
         for asked.graph, asked.only in graphs:
-            (_sources if asked.command == "sources" else _shards)(asked, cluster)
+            if asked.command == "sources":
+                from benchmarks import several_gpus_sources
+
+                several_gpus_sources.run(asked, cluster, row_of(asked, OURS))
+            else:
+                _shards(asked, cluster)
 
 
 def row_of(asked: Any, library: str, **columns: Any) -> Row:
     """A row of the graph asked for, on this machine."""
     where = gpu()
-    title = "New York" if asked.graph == "new-york" else by_name(asked.graph).name
-    return Row(title, "", asked.gpus, library, **where, version=columns.pop("version", ""), cpu_cores=cores(), **columns)
+    return Row(
+        _title(asked.graph), "", asked.gpus, library, **where, version=columns.pop("version", ""), cpu_cores=cores(), **columns
+    )
+
+
+def _title(graph: str) -> str:
+    kind, _, size = graph.partition("-")
+    titles = {"new": "New York", "dag": f"layered DAG {size.replace('x', ' x ')}"}
+    return titles[kind] if kind in titles else by_name(graph).name
 
 
 def edges_of(asked: Any) -> tuple[Path, Path]:
@@ -135,13 +146,13 @@ def _made_ready(
 ) -> tuple[str, ranks.Ready]:  # fmt: skip
     if part == "drawn":
         return "ready from edges in device memory", together(ranks.draw_edges, asked.graph)
-    edges = _edge_list(asked, together)
+    edges = edge_list(asked, together)
     if part == "ready":
         return "ready from the edge list", together(ranks.read_edges, (asked.graph, edges.path, edges.facts["edges"]))
     return "ready from stored shards", together(ranks.load_shards, _stored(asked, cluster, edges))
 
 
-def _edge_list(asked: Any, together: Callable[..., Any]) -> Folder:
+def edge_list(asked: Any, together: Callable[..., Any]) -> Folder:
     """The edge list of the graph, written if it is not there."""
     folder, note = edges_of(asked)
     if not note.exists():
@@ -190,49 +201,6 @@ def _tell_sources(asked: Any, ids: list[int]) -> None:
     unfinished = path.with_suffix(".new")
     unfinished.write_text(json.dumps(ids), encoding="utf-8")
     unfinished.rename(path)
-
-
-def _sources(asked: Any, cluster: Cluster) -> None:
-    """Independent searches over workers that have all of the graph; each worker has as many, whatever their number."""
-    graph = _whole(asked)
-    ids, *_ = open_vertices(graph)
-    drawn = np.random.default_rng(1).choice(len(ids), min(asked.sources * asked.gpus, len(ids)), replace=True)
-    rows = rows_of_sources(graph, ids[drawn].tolist())
-    row = replace(row_of(asked, OURS), vertices=graph.facts["vertices"], arcs=graph.facts["arcs"])
-    for part in asked.only.split(","):
-        pieces = [(part, rows[first : first + PIECE]) for first in range(0, len(rows), PIECE)]
-        try:
-            proofs = [(part, rows[number % len(rows)]) for number in range(4 * asked.gpus)]  # which also place the graph
-            reasons = [reason for reason in cluster.map(ranks.prove_one, graph, "gpu", proofs) if reason]
-            if reasons:
-                raise AssertionError(reasons[0])
-            begun = time.perf_counter()
-            found = list(cluster.map(ranks.search_all, graph, "gpu", pieces))
-            seconds = time.perf_counter() - begun
-        except Exception as wrong:
-            traceback.print_exc()
-            add(asked.work, replace(row, what=f"{part} from many sources", failure=repr(wrong)[:300]))
-            continue
-        busy = sum(took for _, took in found)
-        note = (
-            f"{len(rows):,} sources, {len(rows) / seconds:,.0f} a second; workers busy {100 * busy / seconds / asked.gpus:.0f} %"
-        )
-        what = f"{part} from {len(rows):,} sources"
-        add(
-            asked.work, replace(row, what=what, median=1000 * seconds, runs=1, note=note, check=float(sum(of for of, _ in found)))
-        )
-        _say(f"{asked.graph} {what} on {asked.gpus} GPUs: {1000 * seconds:.0f} ms; {note}")
-
-
-def _whole(asked: Any) -> Folder:
-    """The stored graph of the searches, of one shard."""
-    work = asked.work / f"{asked.graph}-whole"
-    work.mkdir(exist_ok=True)
-    if asked.graph == "new-york":
-        edges = ingest(GraphConfig(source=str(NEW_YORK)), work)
-        return lay_out(edges, LayoutConfig(order="windowed"), work, "gpu")
-    edges = _edge_list(asked, lambda function, item: Here(1).run_ranks(function, [item], "gpu")[0])
-    return lay_out(edges, LayoutConfig(order=by_name(asked.graph).order), work, "gpu")
 
 
 def _say(line: str) -> None:

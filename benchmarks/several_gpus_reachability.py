@@ -1,0 +1,86 @@
+"""What workers do for the benchmark of GRAIL over several GPUs: labelings of a graph, batches of queries, and their proofs."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import cupy as cp
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kernels.answers import ReachabilityIndex
+from kernels.certificates.reachability import certify_reachability
+from kernels.graph import OFFSET, Array
+from kernels.reachability import condense, label, reach
+from pipeline.cluster import Place
+from pipeline.manifest import Folder
+from pipeline.pairs import BATCH
+from pipeline.stored_index import open_index
+
+LABELINGS = 16  # of a piece
+BATCHES = 64  # of a piece
+SAMPLES = 8  # pairs of each way to decide, that a search answers, too
+_DEGREE = 4
+
+
+def write_dag(layers: int, width: int, path: Path) -> None:
+    """Write a layered random DAG, the same on every machine: four arcs a vertex, each to one drawn from the next layer.
+
+    Ids are a random permutation; a vertex of the last layer is one only if an arc leads to it.
+    """
+    random, count = np.random.default_rng(1), layers * width
+    src = np.repeat(np.arange(count - width), _DEGREE)
+    dst = (src // width + 1) * width + random.integers(0, width, len(src))
+    ids = random.permutation(count)
+    pq.write_table(pa.table({"src": ids[src], "dst": ids[dst]}), path)
+
+
+def prove_labels(place: Place, seed: int) -> str:
+    """Prove a labeling of the placed graph: why it does not hold, or nothing."""
+    nodes = condense(place.graph)
+    return certify_reachability(place.graph, ReachabilityIndex(nodes, label(nodes, seed=seed))).reason
+
+
+def label_all(place: Place, seeds: range) -> tuple[int, float]:
+    """Condense the placed graph once, and label it from each seed: sum of the intervals' lower ends, and seconds."""
+    begun, total = time.perf_counter(), cp.zeros((), OFFSET)
+    nodes = condense(place.graph)
+    for seed in seeds:
+        total += label(nodes, seed=seed).low.sum(dtype=OFFSET)
+    return int(total), time.perf_counter() - begun
+
+
+def prove_index(place: Place, index: Folder) -> str:
+    """Prove a stored index of the placed graph: why it does not hold, or nothing."""
+    return certify_reachability(place.graph, open_index(index, place.backend).index).reason
+
+
+def prove_answers(place: Place, asked: tuple[Folder, int]) -> str:
+    """Answer a batch from the placed index, and some of it by a search without labels: what differs, or nothing."""
+    folder, seed = asked
+    src, dst = _pairs(place, cp.random.default_rng(seed))
+    found = reach(place.index.index, src, dst)
+    ways = [cp.flatnonzero(found.decided == way)[:SAMPLES] for way in range(4)]
+    sample = cp.concatenate(ways)
+    ends = cp.asnumpy(src[sample]), cp.asnumpy(dst[sample])
+    searched = reach(open_index(folder).index, *ends, "dfs").reachable
+    wrong = np.flatnonzero(searched != cp.asnumpy(found.reachable[sample]))
+    return "".join(f"whether row {ends[0][at]} reaches {ends[1][at]} is not what a search says" for at in wrong[:1])
+
+
+def answer_all(place: Place, seed: int) -> tuple[int, float]:
+    """Answer batches of random pairs of the placed index's rows: how many are reachable, and seconds."""
+    begun, total = time.perf_counter(), cp.zeros((), OFFSET)
+    random = cp.random.default_rng(seed)
+    for _ in range(BATCHES):
+        total += reach(place.index.index, *_pairs(place, random)).reachable.sum(dtype=OFFSET)
+    return int(total), time.perf_counter() - begun
+
+
+def _pairs(place: Place, random: cp.random.Generator) -> tuple[Array, Array]:
+    """A batch of pairs of rows, as large as those of the command `reach`, drawn in device memory."""
+    stored = place.index
+    src, dst = random.integers(0, stored.num_vertices, (2, BATCH)).astype(stored.index.condensation.node.dtype)
+    return src, dst
