@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernels.backend import is_cupy_array
 from kernels.graph import OFFSET, Array
-from kernels.sharded.joining import Edges, join, unite_all
+from kernels.sharded.joining import GATHERED, Edges, join, unite_all
 from kernels.sharded.owners import Owners, smallest_ids
 
 
@@ -17,9 +18,9 @@ def join_and_name(owners: Owners, near: Array, far: Array, ranks: Array, rows: A
     owners : Owners
         Of the numbers.
     near, far : int64 [E]
-        The edges of this rank, NumPy arrays.
+        The edges of this rank.
     ranks, rows : index width [N]
-        For each own number its place in the order of external ids, and its row; NumPy arrays.
+        For each own number its place in the order of external ids, and its row. All arrays are NumPy's or all are CuPy's.
     gathered : int
         Most numbers and edges, of all ranks together, that each rank may hold.
 
@@ -30,16 +31,25 @@ def join_and_name(owners: Owners, near: Array, far: Array, ranks: Array, rows: A
     communicator = owners.communicator
     count = int(communicator.total(np.array([len(near)], OFFSET))[0]) + int(owners.bounds[-1])
     if count > gathered:
-        edges = Edges(near, far, np.zeros(len(near), np.int8), np.minimum(near, far), np.maximum(near, far))
-        return smallest_ids(owners, join(owners, edges, gathered)[0], ranks, rows)
+        edges = Edges(near, far, np.zeros_like(near), np.minimum(near, far), np.maximum(near, far))
+        return smallest_ids(owners, join(owners, edges, min(gathered, GATHERED))[0], ranks, rows)
     owners.supersteps += 1
     parts = communicator.gather(np.concatenate([part.astype(OFFSET) for part in (ranks, rows, near, far)]))
     numbers = np.diff(owners.bounds).tolist()
-    of_numbers = [part[: 2 * size].reshape(2, -1) for part, size in zip(parts, numbers, strict=True)]
-    of_edges = [part[2 * size :].reshape(2, -1) for part, size in zip(parts, numbers, strict=True)]
-    tree = unite_all(int(owners.bounds[-1]), *np.concatenate(of_edges, axis=1))
-    rank, row = np.concatenate(of_numbers, axis=1)
-    order = np.argsort(-rank, kind="stable")
-    name = np.empty_like(row)
-    name[tree[order]] = row[order]  # the last one, of the smallest rank, stays
-    return name[tree[owners.own.start : owners.own.stop]].astype(rows.dtype)
+    rank, row = np.concatenate([part[: 2 * size].reshape(2, -1) for part, size in zip(parts, numbers, strict=True)], axis=1)
+    ends = np.concatenate([part[2 * size :].reshape(2, -1) for part, size in zip(parts, numbers, strict=True)], axis=1)
+    first = _first_of_joined(ends[0], ends[1], rank)
+    return row[first[owners.own.start : owners.own.stop]].astype(rows.dtype)
+
+
+def _first_of_joined(near: Array, far: Array, ranks: Array) -> Array:
+    """The number of smallest rank among those that edges join each number to."""
+    if is_cupy_array(near):
+        from kernels.sharded.cuda.naming import first_of_joined
+
+        return first_of_joined(near, far, ranks)
+    tree = unite_all(len(ranks), near, far)
+    order = np.argsort(-ranks, kind="stable")
+    first = np.empty_like(tree)
+    first[tree[order]] = order  # the last one, of the smallest rank, stays
+    return first[tree]

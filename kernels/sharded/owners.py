@@ -94,10 +94,14 @@ def smallest_ids(owners: Owners, numbers: Array, ranks: Array, rows: Array) -> A
 
 
 def least_of_groups(group: Array, groups: int, ranks: Array, rows: Array) -> tuple[Array, Array]:
-    """The smallest rank of each group, the groups' numbers being 0 to `groups` - 1, and its row; -1 for a group of nobody."""
-    least = np.full_like(ranks, np.iinfo(ranks.dtype).max, ranks.dtype, shape=groups)
+    """The smallest rank of each group, the groups' numbers being 0 to `groups` - 1, and its row.
+
+    The largest number is nobody's rank: a group that has nothing else has it, and the row -1.
+    """
+    nobody = np.iinfo(ranks.dtype).max
+    least = np.full_like(ranks, nobody, ranks.dtype, shape=groups)
     lower_at(least, group, ranks)
-    has = np.flatnonzero(ranks == least[group])
+    has = np.flatnonzero((ranks == least[group]) & (ranks < nobody))
     row = np.full_like(rows, -1, rows.dtype, shape=groups)
     row[group[has]] = rows[has]
     return least, row

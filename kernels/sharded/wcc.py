@@ -21,17 +21,19 @@ from kernels.sharded.naming import join_and_name
 from kernels.sharded.owners import Owners
 from kernels.sharded.shard import Part, Shard
 
+GATHERED_BY_GPUS = 1 << 22  # 64 MiB
 
-def wcc(shard: Shard, communicator: Communicator, gathered: int = GATHERED) -> Part[Components]:
+
+def wcc(shard: Shard, communicator: Communicator, gathered: int | None = None) -> Part[Components]:
     """Find the weak components of the own rows, each named by its smallest external id. A collective.
 
     Parameters
     ----------
     shard : Shard
     communicator : Communicator
-    gathered : int
+    gathered : int, or None
         Most components that have ghosts, and edges between them, of all ranks together, that each rank may hold;
-        never more than it has rows on average.
+        never more than it has rows on average. None: as many as are joined faster so.
 
     Raises
     ------
@@ -40,6 +42,8 @@ def wcc(shard: Shard, communicator: Communicator, gathered: int = GATHERED) -> P
     PeerLost
         See `Communicator`.
     """
+    if gathered is None:
+        gathered = GATHERED_BY_GPUS if is_cupy(shard.out) else GATHERED
     gathered = min(gathered, shard.num_vertices // communicator.size)
     if is_cupy(shard.out):
         from kernels.sharded.cuda import wcc as cuda

@@ -22,7 +22,7 @@ from kernels.wcc import wcc as one_worker_wcc
 from tests.answers import uncleaned
 from tests.gpu.shards import on_gpu_shards
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
-from tests.sharded.ranks import SIZES, bounds_of, whole
+from tests.sharded.ranks import SIZES, bounds_of, dealing_of, dealt, whole
 
 TO_THE_END = 0  # gather no edge: every tree is joined by rounds
 KERNELS = {"wcc": (wcc, one_worker_wcc), "scc": (scc, one_worker_scc)}
@@ -140,6 +140,14 @@ def test_a_chain_that_alternates_between_two_ranks_is_one_component() -> None:
     graph = graph_of_arcs(rows[:-1], rows[1:], None, 3_000, symmetric=False)
     for gathered in (TO_THE_END, 100):
         check("wcc", graph, bounds_of([1_500], 3_000), gathered)
+
+
+def test_only_small_components_are_joined_one_by_one() -> None:
+    graph = rmat(15)
+    for size in (2, 8):
+        dealing = dealing_of(graph, size)
+        parts = check("wcc", dealt(graph, dealing), dealing.bounds, 64)
+        assert parts[0].supersteps == 5
 
 
 def test_a_road_network_takes_few_supersteps() -> None:

@@ -1,5 +1,12 @@
-/* The names of a shard's trees. A row's place in `parent` is its local number and `shift`. */
+/* The names of a shard's trees, and of what edges between them join. A row's place in `parent` is its number and `shift`. */
 #include "union_find.cuh"
+
+/* Make one tree of the two trees of each edge. */
+extern "C" __global__ void unite_ends(const ROW* near, const ROW* far, int64_t num_edges, ROW* parent) {
+    for (int64_t edge = global_thread(); edge < num_edges; edge += num_threads()) {
+        unite<RowOrder>(parent, near[edge], far[edge]);
+    }
+}
 
 /* Give every own row its root, and every root the smallest rank of its own rows: `names` comes in as the ranks of these.
    A thread keeps its last root's minimum: one atomic for many rows of a giant tree. */
@@ -26,7 +33,7 @@ extern "C" __global__ void find_least(ROW* parent, int64_t shift, const ROW* ran
     }
 }
 
-/* Give every root the row, of the whole graph, that has its tree's smallest rank. `start` is the first own row. */
+/* Give every root the row that has its tree's smallest rank, counted from `start`. */
 extern "C" __global__ void find_holders(
     const ROW* parent, int64_t shift, const ROW* ranks, int64_t num_own, const ROW* names, int64_t start, ROW* holders) {
     for (int64_t v = global_thread(); v < num_own; v += num_threads()) {

@@ -7,43 +7,59 @@ import numpy as np
 
 from kernels.backend import is_cupy_array
 from kernels.cuda import launch
-from kernels.graph import NO_ROW, Array
+from kernels.graph import NO_ROW, OFFSET, Array
 from kernels.sharded.owners import Owners, smallest_ids
 from kernels.sharded.shard import Shard
 
 _SOURCE, _THREADS = "sharded/cuda/naming.cu", 512
 
 
-def find_holders(shard: Shard, parent: Array, shift: int, names: Array) -> Array:
-    """Find the own row of smallest external id in each tree.
+def find_holders(ranks: Array, start: int, parent: Array, shift: int, names: Array) -> Array:
+    """Find the row of smallest external id in each tree.
 
     Parameters
     ----------
-    shard : Shard
+    ranks : index width [n]
+        Places of the rows in the order of external ids.
+    start : int
+        Number of the first row.
     parent : index width
-        Union-find; the place of an own row is its local number and `shift`. Every own row gets its root.
+        Union-find; the place of row `start + v` is `shift + v`. Every row gets its root.
     shift : int
     names : index width
-        Of the places: own rows' ranks, and for others the largest number. Every root gets the smallest of its own rows.
+        Of the places: those of rows their ranks, and others the largest number. Every root gets the smallest of its rows.
 
     Returns
     -------
     index width
-        For the roots of own rows, a row of the whole graph; NO_ROW elsewhere.
+        For the roots of rows, a row; NO_ROW elsewhere.
     """
-    row, holders = shard.ranks.dtype, cupy.full_like(names, NO_ROW)
-    given = (parent, np.int64(shift), shard.ranks, np.int64(len(shard.ids)), names)
-    launch(_SOURCE, "find_least", _THREADS, len(shard.ids), *given, ROW=row)
-    launch(_SOURCE, "find_holders", _THREADS, len(shard.ids), *given, np.int64(shard.rows.start), holders, ROW=row)
+    holders = cupy.full_like(names, NO_ROW)
+    given = (parent, np.int64(shift), ranks, np.int64(len(ranks)), names)
+    launch(_SOURCE, "find_least", _THREADS, len(ranks), *given, ROW=ranks.dtype)
+    launch(_SOURCE, "find_holders", _THREADS, len(ranks), *given, np.int64(start), holders, ROW=ranks.dtype)
     return holders
 
 
-def label_own(shard: Shard, parent: Array, shift: int, holders: Array) -> Array:
-    """Label every own row with what `holders` has for its root (index width [n]); `parent` and `shift` as in `find_holders`."""
-    num_own, row = len(shard.ids), shard.ranks.dtype
-    labels = cupy.empty(num_own, row)
-    launch(_SOURCE, "label", _THREADS, num_own, parent, np.int64(shift), np.int64(num_own), holders, labels, ROW=row)
+def label(num_rows: int, parent: Array, shift: int, holders: Array) -> Array:
+    """Label every row with what `holders` has for its root (index width [n]); `parent` and `shift` as in `find_holders`."""
+    labels = cupy.empty(num_rows, holders.dtype)
+    given = (parent, np.int64(shift), np.int64(num_rows), holders, labels)
+    launch(_SOURCE, "label", _THREADS, num_rows, *given, ROW=holders.dtype)
     return labels
+
+
+def first_of_joined(near: Array, far: Array, ranks: Array) -> Array:
+    """The number of smallest rank among those that edges join each number to (int64 [N]).
+
+    Parameters
+    ----------
+    near, far : int64 [E]
+    ranks : int64 [N]
+    """
+    parent = cupy.arange(len(ranks), dtype=OFFSET)
+    launch(_SOURCE, "unite_ends", _THREADS, len(near), near, far, np.int64(len(near)), parent, ROW=OFFSET)
+    return label(len(ranks), parent, 0, find_holders(ranks, 0, parent, 0, ranks.copy()))
 
 
 def name_own(shard: Shard, parent: Array, names: Array, shared: Array, numbers: Array, owners: Owners) -> Array:
@@ -65,9 +81,9 @@ def name_own(shard: Shard, parent: Array, names: Array, shared: Array, numbers: 
     index width [n]
         Rows of the whole graph.
     """
-    holders = find_holders(shard, parent, 0, names)
+    holders = find_holders(shard.ranks, shard.rows.start, parent, 0, names)
     least, rows = names[shared], holders[shared]
     if not is_cupy_array(numbers):
         least, rows = least.get(), rows.get()
     holders[shared] = cupy.asarray(smallest_ids(owners, numbers, least, rows))
-    return label_own(shard, parent, 0, holders)
+    return label(len(shard.ids), parent, 0, holders)

@@ -4,10 +4,10 @@
    only the rows outside the giant tree are read whole. An arc that is so left unread leads from a row of one rank's giant tree to
    one of another rank's; these are joined once both ranks know that the two giants meet.
 
-   Encodings: a row's place in `parent` and `names` goes by the order of the whole graph: lower ranks' ghosts first, then own rows,
-   then the other ghosts; before them all, at place 0, stands the giant component of all ranks that meet. `names` holds the
-   smallest rank of the own rows of a root's tree. A rank's word of `joined` says whether its giant tree is of the giant
-   component; a ghost's `in_giant`, whether its owner has it in its giant tree, and in the end in the giant component. */
+   Encodings: at place 0 of `parent` and `names` stands the giant component of all ranks that meet, and behind it the rows by
+   their local numbers, own rows first: after a sample the root of a tree with own rows is one of them, or the giant component.
+   `names` holds the smallest rank of the own rows of a root's tree. A rank's word of `joined` says whether its giant tree is of
+   the giant component; a ghost's `in_giant`, whether its owner has it in its giant tree, and in the end in the giant component. */
 #include "wcc/sampling.cuh"
 #include "wcc/tiles.cuh"
 
@@ -15,24 +15,15 @@
 
 typedef unsigned char uint8_t;
 
-struct Places {
-    ROW num_own, lower, num_ghosts;
-
-    __device__ __forceinline__ ROW own(int64_t row) const { return (ROW)row + lower + 1; }
-    __device__ __forceinline__ ROW ghost(int64_t ghost) const { return (ROW)ghost + 1 + (ghost < lower ? 0 : num_own); }
-};
+__device__ __forceinline__ ROW place_of(int64_t number) { return (ROW)number + 1; }
 
 /* The arcs of own rows. */
 struct OwnArcs {
     const int64_t* __restrict__ offsets;
     const ROW* __restrict__ indices;
-    Places places;
 
-    __device__ __forceinline__ ROW place(int64_t row) const { return places.own(row); }
-    __device__ __forceinline__ ROW far(int64_t arc) const {
-        const ROW end = indices[arc];
-        return end < places.num_own ? places.own(end) : places.ghost(end - places.num_own);
-    }
+    __device__ __forceinline__ ROW place(int64_t row) const { return place_of(row); }
+    __device__ __forceinline__ ROW far(int64_t arc) const { return place_of(indices[arc]); }
 };
 
 struct Ghosts {
@@ -51,20 +42,19 @@ struct Ghosts {
     __device__ __forceinline__ bool known(int64_t ghost) const { return in_giant[ghost] && joined[owner(ghost)]; }
 };
 
-#define PLACES const Places places = {num_own, lower, num_ghosts}
-
-__device__ void start_ghosts(Places places, ROW* parent, ROW* names) {
+/* Let the ghosts, and the giant component, be trees of their own. */
+extern "C" __global__ void start_ghosts(ROW num_own, ROW num_ghosts, ROW* parent, ROW* names) {
     constexpr ROW last = (ROW)(sizeof(ROW) == 4 ? 0x7fffffffll : 0x7fffffffffffffffll);
-    for (int64_t ghost = global_thread() - 1; ghost < places.num_ghosts; ghost += num_threads()) {
-        const ROW place = ghost < 0 ? GIANT : places.ghost(ghost);
+    for (int64_t ghost = global_thread() - 1; ghost < num_ghosts; ghost += num_threads()) {
+        const ROW place = ghost < 0 ? GIANT : place_of(num_own + ghost);
         parent[place] = place;
         names[place] = last;
     }
 }
 
 /* Unite small rows with their ghosts. Large rows go to the queue, but for those which are there. */
-__device__ void unite_ghosts(OwnArcs arcs, bool into, ROW* parent, Chunk* queue, Control* control) {
-    for (int64_t v = global_thread(); v < arcs.places.num_own; v += num_threads()) {
+__device__ void unite_ghosts(OwnArcs arcs, ROW num_own, bool into, ROW* parent, Chunk* queue, Control* control) {
+    for (int64_t v = global_thread(); v < num_own; v += num_threads()) {
         const int64_t first = arcs.offsets[v], end = arcs.offsets[v + 1];
         if (end - first >= WARP_ROW) {
             if (into) {
@@ -73,7 +63,7 @@ __device__ void unite_ghosts(OwnArcs arcs, bool into, ROW* parent, Chunk* queue,
             continue;
         }
         for (int64_t arc = first; arc < end; ++arc) {
-            if (arcs.indices[arc] >= arcs.places.num_own) {
+            if (arcs.indices[arc] >= num_own) {
                 unite<ScrambledOrder>(parent, arcs.place(v), arcs.far(arc));
             }
         }
@@ -82,20 +72,18 @@ __device__ void unite_ghosts(OwnArcs arcs, bool into, ROW* parent, Chunk* queue,
 
 #define SHARD                                                                                                                   \
     const int64_t *out_offsets, const ROW *out_indices, const int64_t *into_offsets, const ROW *into_indices, bool symmetric,   \
-        ROW num_own, ROW lower, ROW num_ghosts
+        ROW num_own, ROW num_ghosts
 
-#define SIDES \
-    PLACES;   \
-    const OwnArcs out = {out_offsets, out_indices, places}, into = {into_offsets, into_indices, places}
+#define SIDES const OwnArcs out = {out_offsets, out_indices}, into = {into_offsets, into_indices}
 
 /* Join by the arcs of small own rows, and put the large ones into the queue. */
-extern "C" __global__ void __launch_bounds__(TILE_THREADS, 2)
-join_whole(SHARD, const ROW* ranks, ROW* parent, ROW* names, Chunk* queue, Control* control, int tile, uint32_t* open) {
+// spills: 4 bytes where rows are of 64 bits, which graphs of more than 2^31 rows alone have
+extern "C" __global__ void __launch_bounds__(TILE_THREADS, 2) join_whole(
+    SHARD, const ROW* ranks, ROW* parent, ROW* names, Chunk* queue, Control* control, int tile, uint32_t* open) {
     extern __shared__ unsigned short local[];
     __shared__ uint32_t slots[2 * TILE_THREADS];
     SIDES;
     const int64_t stride = (int64_t)gridDim.x * tile;
-    start_ghosts(places, parent, names);
     for (int64_t base = (int64_t)blockIdx.x * tile; base < num_own; base += stride) {
         join_tile(out, symmetric, base, (int)min((int64_t)tile, num_own - base), ranks, local, slots + (threadIdx.x & ~31) * 2,
                   parent, names, open);
@@ -110,7 +98,7 @@ join_whole(SHARD, const ROW* ranks, ROW* parent, ROW* names, Chunk* queue, Contr
 extern "C" __global__ void __launch_bounds__(SAMPLED_THREADS, 3)
 join_ghosts(SHARD, ROW* parent, Chunk* queue, Control* control) {
     SIDES;
-    unite_ghosts(into, !symmetric, parent, queue, control);
+    unite_ghosts(into, num_own, !symmetric, parent, queue, control);
     grid_barrier(&control->barrier);
     unite_queued<ScrambledOrder>(out, into, CHUNK, parent, queue, control->queued[1]);
 }
@@ -120,7 +108,6 @@ extern "C" __global__ void __launch_bounds__(SAMPLED_THREADS, 3)
 join_sample(SHARD, const ROW* ranks, ROW* parent, ROW* names, Chunk* queue, Control* control) {
     SIDES;
     (void)into;
-    start_ghosts(places, parent, names);
     link_rows(out, ranks, num_own, parent, names);
     grid_barrier(&control->barrier);
     unite_roots(out, num_own, parent, queue, control);
@@ -130,36 +117,34 @@ join_sample(SHARD, const ROW* ranks, ROW* parent, ROW* names, Chunk* queue, Cont
 
 /* Find the commonest root, and which own rows are in its tree. */
 extern "C" __global__ void __launch_bounds__(SAMPLED_THREADS, 3)
-find_giant(ROW num_own, ROW lower, ROW num_ghosts, ROW* parent, uint8_t* in_giant, Control* control) {
+find_giant(ROW num_own, ROW num_ghosts, ROW* parent, uint8_t* in_giant, Control* control) {
     __shared__ ROW roots[SAMPLED_THREADS];
     __shared__ unsigned long long best;
-    PLACES;
     if (blockIdx.x == 0 && num_own > 0) {
-        const ROW giant = commonest_root(parent, num_own, roots, &best, places.own(0));
+        const ROW giant = commonest_root(parent, num_own, roots, &best, place_of(0));
         control->giant = giant;
     }
     for (int64_t v = global_thread(); v < num_own; v += num_threads()) {
-        find_root(parent, places.own(v));
+        find_root(parent, place_of(v));
     }
     grid_barrier(&control->barrier);
     const ROW giant = (ROW)control->giant;
     for (int64_t v = global_thread(); v < num_own; v += num_threads()) {
-        in_giant[v] = root_of(parent, places.own(v)) == giant;
+        in_giant[v] = root_of(parent, place_of(v)) == giant;
     }
 }
 
 /* Whether the giant tree has ghosts of the other ranks' giant trees: `meets` [size], zeros before. */
 extern "C" __global__ void find_meetings(
-    ROW num_own, ROW lower, ROW num_ghosts, const ROW* parent, const Control* control, const uint8_t* in_giant,
+    ROW num_own, ROW num_ghosts, const ROW* parent, const Control* control, const uint8_t* in_giant,
     const int64_t* bounds, int size, uint8_t* meets) {
-    PLACES;
     const Ghosts ghosts = {in_giant, bounds, nullptr, size};
     for (int64_t ghost = global_thread(); ghost < num_ghosts; ghost += num_threads()) {
         if (!in_giant[ghost]) {
             continue;
         }
         const int owner = ghosts.owner(ghost);
-        if (!((const volatile uint8_t*)meets)[owner] && root_of(parent, places.ghost(ghost)) == (ROW)control->giant) {
+        if (!((const volatile uint8_t*)meets)[owner] && root_of(parent, place_of(num_own + ghost)) == (ROW)control->giant) {
             meets[owner] = 1;
         }
     }
@@ -178,7 +163,7 @@ join_rest(SHARD, bool sampled, int rank, const uint8_t* in_giant, const int64_t*
     grid_barrier(&next->barrier);
     for (int64_t ghost = global_thread(); ghost < num_ghosts; ghost += num_threads()) {
         if (ghosts.known(ghost)) {
-            unite<RowOrder>(parent, places.ghost(ghost), (ROW)GIANT);
+            unite<RowOrder>(parent, place_of(num_own + ghost), (ROW)GIANT);
         }
     }
     if (!sampled) {
@@ -194,21 +179,21 @@ join_rest(SHARD, bool sampled, int rank, const uint8_t* in_giant, const int64_t*
 }
 
 /* Which own rows are in the giant component. */
-extern "C" __global__ void find_members(ROW num_own, ROW lower, ROW num_ghosts, ROW* parent, uint8_t* in_giant) {
-    PLACES;
+extern "C" __global__ void find_members(ROW num_own, ROW num_ghosts, ROW* parent, uint8_t* in_giant) {
     for (int64_t v = global_thread(); v < num_own; v += num_threads()) {
-        in_giant[v] = find_root(parent, places.own(v)) == (ROW)GIANT;
+        in_giant[v] = find_root(parent, place_of(v)) == (ROW)GIANT;
     }
 }
 
-/* Put the ghosts that their owners have in the giant component there, too; the others are open. */
+/* Put the ghosts that their owners have in the giant component there, too; the others are open. But after a sample a root has
+   nothing to tell: all rows here that lead to it are in the giant component, and were not read; its owner reads it from its end. */
 extern "C" __global__ void find_open_ghosts(
-    ROW num_own, ROW lower, ROW num_ghosts, ROW* parent, const uint8_t* in_giant, bool* open) {
-    PLACES;
+    ROW num_own, ROW num_ghosts, bool sampled, ROW* parent, const uint8_t* in_giant, bool* open) {
     for (int64_t ghost = global_thread(); ghost < num_ghosts; ghost += num_threads()) {
-        open[ghost] = !in_giant[ghost];
+        const ROW place = place_of(num_own + ghost);
+        open[ghost] = !in_giant[ghost] && !(sampled && parent[place] == place);
         if (in_giant[ghost]) {
-            unite<RowOrder>(parent, places.ghost(ghost), (ROW)GIANT);
+            unite<RowOrder>(parent, place, (ROW)GIANT);
         }
     }
 }

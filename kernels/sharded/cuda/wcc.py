@@ -18,7 +18,7 @@ from kernels.cuda import cooperative, launch
 from kernels.graph import Array
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.cuda.facts import kept
-from kernels.sharded.cuda.naming import find_holders, label_own
+from kernels.sharded.cuda.naming import find_holders, label
 from kernels.sharded.halo import Halo
 from kernels.sharded.naming import join_and_name
 from kernels.sharded.owners import Owners
@@ -26,7 +26,7 @@ from kernels.sharded.shard import Part, Shard
 from kernels.wcc.cuda import MANY_ARCS, SAMPLED_THREADS, TILE, TILE_THREADS, WARP_ROW, tile_rows
 
 _SOURCE, _THREADS = "sharded/cuda/wcc.cu", 512
-_GIANT = 0  # place, as in wcc.cu
+_GIANT, _FIRST = 0, 1  # places of the giant component and of the first own row, as in wcc.cu
 
 
 def components(shard: Shard, communicator: Communicator, gathered: int) -> Part[Components]:
@@ -38,7 +38,7 @@ def components(shard: Shard, communicator: Communicator, gathered: int) -> Part[
     listed, roots = trees.open_ghosts(halo.refresh(trees.members()))
     told, code = cupy.unique(cupy.concatenate([cupy.full(1, _GIANT, roots.dtype), roots]), return_inverse=True)
     here, far, source = _exchange(shard, communicator, listed, code[1:].astype(shard.ghosts.dtype))
-    near = trees.place(here - shard.rows.start)
+    near = here - shard.rows.start + _FIRST
     trees.put_in_giant(near[far == _GIANT])
     # What a rank told is a vertex, and so is what it has now, after it was told itself: there it may have joined trees.
     shared, now = cupy.unique(trees.roots(cupy.concatenate([told, near])), return_inverse=True)
@@ -52,10 +52,10 @@ def components(shard: Shard, communicator: Communicator, gathered: int) -> Part[
 
 
 def _distinct(owners: Owners, ends: Array, now: Array) -> tuple[Array, Array]:
-    """The edges between components, each once, and one from the giant component to rank 0's; NumPy arrays."""
+    """The edges between components, each once, and one from the giant component to rank 0's."""
     total = int(owners.bounds[-1])
-    near, far = np.divmod(cupy.unique(ends * total + now).get(), total)
-    return np.append(near, owners.own.start), np.append(far, 0)
+    edges = cupy.unique(cupy.append(ends * total + now, owners.own.start * total))
+    return edges // total, edges % total
 
 
 def _exchange(shard: Shard, communicator: Communicator, listed: Array, code: Array) -> tuple[Array, Array, Array]:
@@ -86,12 +86,11 @@ class _Trees:
     """Union-find over a shard's own rows and ghosts; places, names and the giant component are as wcc.cu says."""
 
     def __init__(self, shard: Shard):
-        row, num_own = shard.ghosts.dtype, len(shard.ids)
-        self._shard, self._row, self._size = shard, row, num_own + shard.num_ghosts + 1
-        self._lower = int(shard.ghost_bounds[shard.rank])
-        self._parent, self._names = cupy.empty(self._size, row), cupy.empty(self._size, row)
+        self._shard, row = shard, shard.ghosts.dtype
+        self._row, size = row, _FIRST + len(shard.ids) + shard.num_ghosts
+        self._parent, self._names = cupy.empty(size, row), cupy.empty(size, row)
         self._bounds = cupy.asarray(shard.ghost_bounds)
-        self._rows = (row.type(num_own), row.type(self._lower), row.type(shard.num_ghosts))
+        self._rows = (row.type(len(shard.ids)), row.type(shard.num_ghosts))
         sides = (shard.local_out, shard.local_into)
         self._arcs = (*(array for csr in sides for array in (csr.offsets, csr.indices)), np.bool_(shard.symmetric), *self._rows)
         arcs = sum(len(csr.indices) for csr in (sides[:1] if shard.symmetric else sides))
@@ -103,6 +102,7 @@ class _Trees:
         """Join by the rank's own arcs, or a sample of them; return which own rows are in the giant tree (uint8 [n])."""
         shard = self._shard
         in_giant = cupy.empty(len(shard.ids), np.uint8)
+        self._run("start_ghosts", SAMPLED_THREADS, *self._rows, self._parent, self._names)
         given = (*self._arcs, shard.ranks, self._parent, self._names, self._queue, self._control)
         if self._sampled:
             self._run("join_sample", SAMPLED_THREADS, *given)
@@ -141,18 +141,13 @@ class _Trees:
         Returns
         -------
         int64 [L], index width [L]
-            The other ghosts, ascending, and their roots.
+            The other ghosts that own rows have joined, ascending, and their roots.
         """
         is_open = cupy.empty(len(in_giant), np.bool_)
-        launch(_SOURCE, "find_open_ghosts", _THREADS, len(is_open), *self._rows, self._parent, in_giant, is_open, ROW=self._row)
+        given = (*self._rows, np.bool_(self._sampled), self._parent, in_giant, is_open)
+        launch(_SOURCE, "find_open_ghosts", _THREADS, len(is_open), *given, ROW=self._row)
         listed = cupy.flatnonzero(is_open)
-        return listed, self.roots(self.place(listed.astype(self._row) + self._rows[0]))
-
-    def place(self, numbers: Array) -> Array:
-        """Places of local numbers."""
-        num_own, lower, _ = self._rows
-        of_ghosts = numbers + 1 - cupy.where(numbers < num_own + lower, num_own, 0).astype(self._row)
-        return cupy.where(numbers < num_own, numbers + lower + 1, of_ghosts).astype(self._row)
+        return listed, self.roots((listed + _FIRST + len(self._shard.ids)).astype(self._row))
 
     def put_in_giant(self, places: Array) -> None:
         """Put the trees of these places into the giant component."""
@@ -166,13 +161,12 @@ class _Trees:
 
     def labels(self, owners: Owners, near: Array, far: Array, shared: Array, gathered: int) -> Array:
         """Name the own rows, when edges have joined trees of all ranks; the roots `shared` have the last of the own numbers."""
-        shard, shift = self._shard, self._lower + 1
-        holders = find_holders(shard, self._parent, shift, self._names)
-        ranks, rows = cupy.stack([self._names[shared], holders[shared]]).get()
+        shard, most = self._shard, np.iinfo(self._row).max
+        holders = find_holders(shard.ranks, shard.rows.start, self._parent, _FIRST, self._names)
         bare = len(owners.own) - len(shared)
-        ranks, rows = (np.append(np.full(bare, np.iinfo(self._row).max, self._row), part) for part in (ranks, rows))
-        holders[shared] = cupy.asarray(join_and_name(owners, near, far, ranks, rows, gathered)[bare:])
-        return label_own(shard, self._parent, shift, holders)
+        ranks, rows = (cupy.concatenate([cupy.full(bare, most, self._row), part[shared]]) for part in (self._names, holders))
+        holders[shared] = join_and_name(owners, near, far, ranks, rows, gathered)[bare:]
+        return label(len(shard.ids), self._parent, _FIRST, holders)
 
     def _run(self, name: str, threads: int, *arguments: Any) -> None:
         launch(_SOURCE, name, threads, max(len(self._shard.ids), self._shard.num_ghosts), *arguments, ROW=self._row)
