@@ -57,14 +57,18 @@ cluster-test: $(VENV)/dev
 	@if $(HAS_TWO_GPUS); then $(MAKE) --no-print-directory cluster-test-on-gpus; \
 	else echo "cluster-test: the CPU's part; the GPUs' part needs two, and nvidia-smi finds fewer"; fi
 cluster-test-on-gpus: $(GPU_READY)
-	$(GPU_PYTHON) -m pytest tests/gpu/test_nccl.py tests/gpu/test_cluster.py
+	$(GPU_PYTHON) -m pytest $(ALL_GPUS)
 
 gpu-test:
 	@$(HAS_GPU) || { echo "gpu-test needs an NVIDIA GPU and its driver: nvidia-smi finds none" >&2; exit 1; }
 	@$(MAKE) --no-print-directory gpu-test-here
 gpu-test-here: $(GPU_READY)
-	$(GPU_PYTHON) -m pytest tests/gpu --numprocesses 4 --dist loadfile
+	$(GPU_PYTHON) -m pytest tests/gpu $(ALL_GPUS:%=--ignore %) --numprocesses $(GPU_TEST_PROCESSES) --dist worksteal
+	$(GPU_PYTHON) -m pytest $(ALL_GPUS)
 	$(GPU_PYTHON) -m tests.gpu.sanitized
+# Most of their time is the CPU's, which compiles kernels and answers, too; more than eight on one GPU are slower.
+GPU_TEST_PROCESSES ?= 8
+ALL_GPUS := tests/gpu/test_nccl.py tests/gpu/test_cluster.py
 
 bench:
 	@$(MAKE) --no-print-directory bench-on-$$($(HAS_GPU) && echo gpu || echo cpu)
