@@ -91,9 +91,7 @@ def markdown(rows: Iterable[Row]) -> str:
     ours = [row for row in rows if row.library == OURS]
     peers = {(row.graph, row.what, row.gpus): row for row in rows if row.library == PEER}
     lines = [
-        *sorted(
-            {f"{row.gpu}, driver {row.driver}, CUDA {row.cuda}, CuPy {row.cupy}; {row.cpu_cores} CPU cores." for row in rows}
-        ),
+        *sorted({_where(row) for row in rows}),
         *sorted({f"cuGraph {row.version}." for row in peers.values()}),
         "",
         "| graph | vertices | arcs | GPUs | what | ms | least | most | supersteps | GTEPS | proof | cuGraph | ratio | note |",
