@@ -19,7 +19,7 @@ from distributed.protocol.serialize import to_serialize
 
 from kernels.cuda import to_host
 from kernels.graph import Array
-from kernels.sharded.communicator import OverExchange, PeerLost
+from kernels.sharded.communicator import OverExchange, PeerLost, own_copies
 from pipeline import mail
 
 Result = TypeVar("Result")
@@ -47,13 +47,13 @@ class BetweenWorkers(OverExchange):
         self._turn = 0
         self._lines: dict[int, Comm] = {}  # to ranks elsewhere; messages go one way
 
-    def exchange(self, parts: Sequence[Array]) -> list[Array]:
+    def exchange(self, parts: Sequence[Array], room: Sequence[Array] | None = None) -> list[Array]:
         """See `Communicator.exchange`."""
         if len(parts) != self.size:
             raise ValueError(f"{len(parts)} parts for {self.size} ranks")
         self._turn += 1
         received = self._on_loop(self._exchange([np.ascontiguousarray(to_host(part)) for part in parts]))
-        return [np.array(part, like=parts[0]) for part in received]
+        return own_copies(received, parts[0], room)
 
     def require_all(self) -> None:
         """Raise PeerLost unless all ranks are still at it."""

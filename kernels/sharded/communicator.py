@@ -37,8 +37,13 @@ class Communicator(Protocol):
         """Number of ranks."""
         ...
 
-    def exchange(self, parts: Sequence[Array]) -> list[Array]:
-        """Send `parts[r]` to each rank r; return what came from each, in rank order. Lengths and types may all differ."""
+    def exchange(self, parts: Sequence[Array], room: Sequence[Array] | None = None) -> list[Array]:
+        """Send `parts[r]` to each rank r; return what came from each, in rank order. Lengths and types may all differ.
+
+        Where every rank knows the lengths and types of all that comes to it, all give room: `room[r]` has those of what rank r
+        sends, is filled with it, and is what is returned. So no transport need ask for them. Parts that do not fit are an error
+        of the program: an AssertionError where the transport sees it.
+        """
         ...
 
     def gather(self, array: Array) -> list[Array]:
@@ -65,7 +70,7 @@ class OverExchange(ABC):
     size: int
 
     @abstractmethod
-    def exchange(self, parts: Sequence[Array]) -> list[Array]:
+    def exchange(self, parts: Sequence[Array], room: Sequence[Array] | None = None) -> list[Array]:
         """See `Communicator.exchange`."""
 
     def gather(self, array: Array) -> list[Array]:
@@ -83,3 +88,18 @@ class OverExchange(ABC):
     def most(self, values: Array) -> Array:
         """See `Communicator.most`."""
         return reduce(np.maximum, self.gather(values))
+
+
+def own_copies(parts: Sequence[Array], like: Array, room: Sequence[Array] | None) -> list[Array]:
+    """What a transport returns of an exchange: copies of what came, on the backend of `like`; in the room that there is."""
+    if room is None:
+        return [np.array(part, like=like) for part in parts]
+    for part, place in zip(parts, room, strict=True):
+        put(part, place)
+    return list(room)
+
+
+def put(part: Array, room: Array) -> None:
+    """Copy what came, from any backend, to where its length and type were known."""
+    assert (part.shape, part.dtype) == (room.shape, room.dtype), f"{part.shape} {part.dtype} for {room.shape} {room.dtype}"
+    room[...] = np.asarray(part, like=room)

@@ -36,6 +36,8 @@ class Halo:
     ----------
     asked : list of arrays, one a rank
         The own rows that the rank has as ghosts, by local numbers, ascending.
+    all_asked : index width [sum of their lengths]
+        The same, one rank's after the other's.
     """
 
     def __init__(self, shard: Shard, communicator: Communicator):
@@ -44,12 +46,14 @@ class Halo:
         if known is None or known.communicator() is not communicator:
             asked = [rows - shard.rows.start for rows in communicator.exchange(shard.by_owner(shard.ghosts))]
             known = vars(shard)["_halo"] = _Known(ref(communicator), asked, np.concatenate(asked))
-        self.asked, self._all_asked = known.asked, known.all_asked
+        self.asked, self.all_asked = known.asked, known.all_asked
         self._cuts = list(accumulate(map(len, self.asked)))[:-1]
 
     def refresh(self, own: Array) -> Array:
-        """Return the ghosts' values [g], as their owners have them in `own` [n], of any type."""
-        return np.concatenate(self.communicator.exchange(np.split(own[self._all_asked], self._cuts)))
+        """Return the ghosts' values [g], as their owners have them in `own` [n], of any type that all ranks have."""
+        ghosts = np.empty_like(own, shape=self.shard.num_ghosts)
+        self.communicator.exchange(np.split(own[self.all_asked], self._cuts), self.shard.by_owner(ghosts))
+        return ghosts
 
     def extended(self, own: Array) -> Array:
         """Return the values of the own rows, as they are, and of the ghosts, as their owners have them [n + g]."""

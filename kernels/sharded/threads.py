@@ -8,7 +8,7 @@ from threading import Barrier, BrokenBarrierError
 from typing import TypeVar
 
 from kernels.graph import Array
-from kernels.sharded.communicator import Communicator, OverExchange, PeerLost
+from kernels.sharded.communicator import Communicator, OverExchange, PeerLost, own_copies
 
 Result = TypeVar("Result")
 DEADLINE = 600.0  # seconds between two collectives: a rank may work so long before the others give it up
@@ -19,12 +19,12 @@ class _Thread(OverExchange):
         self.rank, self.size = rank, len(mail)
         self._mail, self._everybody = mail, everybody
 
-    def exchange(self, parts: Sequence[Array]) -> list[Array]:
+    def exchange(self, parts: Sequence[Array], room: Sequence[Array] | None = None) -> list[Array]:
         if len(parts) != self.size:
             raise ValueError(f"{len(parts)} parts for {self.size} ranks")
         self._mail[self.rank] = parts
         self._meet()
-        received = [mail[self.rank].copy() for mail in self._mail]
+        received = own_copies([mail[self.rank] for mail in self._mail], parts[self.rank], room)
         self._meet()  # nobody changes what another still copies
         return received
 

@@ -101,12 +101,12 @@ class Mortal(OverExchange):
         self.rank, self.size = ranks.rank, ranks.size
         self._ranks, self._death, self._exchanges = ranks, death, 0
 
-    def exchange(self, parts):
+    def exchange(self, parts, room=None):
         self._exchanges += 1
         if self._exchanges == self._death.exchange:
             self._death.marker.touch()
             threading.Timer(self._death.delay, os.kill, (os.getpid(), signal.SIGKILL)).start()
-        return self._ranks.exchange(parts)
+        return self._ranks.exchange(parts, room)
 
 
 def measured(function: Any, notes: Path, ranks: Communicator, item: int) -> Any:
@@ -137,7 +137,8 @@ def swap(ranks: Communicator, ending: str) -> int:
                 raise BadInput("graph.csv", "is no graph")
             if ending == "return":
                 return 0
-        received = ranks.exchange([np.full(ranks.rank + to, 10 * ranks.rank + to + turn) for to in range(ranks.size)])
+        room = [np.empty(source + ranks.rank, int) for source in range(ranks.size)] if turn % 2 else None
+        received = ranks.exchange([np.full(ranks.rank + to, 10 * ranks.rank + to + turn) for to in range(ranks.size)], room)
         for source, array in enumerate(received):
             assert array.tolist() == [10 * source + ranks.rank + turn] * (source + ranks.rank)
             array.fill(0)  # its own

@@ -64,6 +64,20 @@ def check_collectives(ranks: Communicator, bring: Callable[[Array], Array]) -> i
             same(found, part(sender, me, turn))
         for to, mine in enumerate(sent):
             same(mine, part(me, to, turn))
+
+    def known(sender: int, receiver: int, dtype: np.dtype) -> Array:
+        """Of a length that both ends know, and that leaves what follows unaligned."""
+        return values(sender, (7 * sender + 5 * receiver) % 4 * 1003 + sender, dtype, receiver)
+
+    for dtype in TYPES:
+        expected = [known(sender, me, dtype) for sender in everybody]
+        cuts = np.cumsum([len(part) for part in expected])
+        for step in (1, 2):
+            room = bring(np.empty(step * cuts[-1], dtype))[::step]
+            places = np.split(room, cuts[:-1].tolist())
+            found = ranks.exchange([bring(known(me, to, dtype)) for to in everybody], places)
+            assert all(part is place for part, place in zip(found, places, strict=True))
+            same(room, np.concatenate(expected))
     odd = bring(np.arange(1_000_003, dtype=np.int64) + me)[1::2][me:]  # neither contiguous nor aligned
     for sender, found in enumerate(ranks.exchange([odd] * ranks.size)):
         same(found, (np.arange(1_000_003) + sender)[1::2][sender:])

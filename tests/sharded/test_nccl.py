@@ -52,9 +52,19 @@ def on_ranks(size, work, **how):
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_collectives(size, fake_nccl):
-    assert on_ranks(size, lambda ranks: check_collectives(ranks, np.copy)) == [437, 610, 783][size - 1 : size] * size
+    assert on_ranks(size, lambda ranks: check_collectives(ranks, np.copy)) == [459, 632, 805][size - 1 : size] * size
     assert [made.end for made in fake_nccl.NcclCommunicator.made] == ["destroyed"] * size
     assert os.environ["NCCL_NVLS_ENABLE"] == "0"
+
+
+def test_where_there_is_room_nobody_asks_for_lengths(fake_nccl, monkeypatch):
+    def swap(ranks):
+        parts = [np.arange(ranks.rank + 2 * to) for to in range(3)]
+        return ranks.exchange(parts, [np.empty(sender + 2 * ranks.rank, int) for sender in range(3)])
+
+    monkeypatch.setattr(fake_nccl.NcclCommunicator, "allGather", None)
+    for rank, received in enumerate(on_ranks(3, swap)):
+        assert [part.tolist() for part in received] == [list(range(sender + 2 * rank)) for sender in range(3)]
 
 
 def test_a_rank_that_never_came_is_given_up_at_the_deadline(fake_nccl):

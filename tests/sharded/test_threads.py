@@ -9,6 +9,7 @@ import pytest
 
 from kernels.sharded.communicator import Communicator, PeerLost
 from kernels.sharded.threads import run_ranks
+from tests.sharded.collectives import check_collectives
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])
@@ -21,6 +22,16 @@ def test_everybody_gets_what_was_sent_to_it(size: int) -> None:
         for source, array in enumerate(received):
             assert array.dtype == np.int32
             np.testing.assert_array_equal(array, np.full(source + to, 10 * source + to))
+
+
+def test_collectives() -> None:
+    assert run_ranks(3, lambda ranks: check_collectives(ranks, np.copy)) == [805] * 3
+
+
+@pytest.mark.parametrize("room", [np.zeros(4), np.zeros(1), np.zeros(3, np.float32)])
+def test_parts_that_do_not_fit_their_room_are_refused(room: np.ndarray) -> None:
+    with pytest.raises(AssertionError, match=r"\(3,\) float64 for"):
+        run_ranks(2, lambda ranks: ranks.exchange([np.zeros(3)] * 2, [room] * 2))
 
 
 def test_types_may_differ_from_rank_to_rank() -> None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from kernels.backend import is_cupy_array
 from kernels.graph import Array
+from kernels.sharded.communicator import put
 from kernels.sharded.cuda.connection import Connection, library
 from kernels.sharded.threads import DEADLINE
 
@@ -85,19 +86,20 @@ class BetweenGpus:
         """See `Connection.abort`."""
         self._there.abort()
 
-    def exchange(self, parts: Sequence[Array]) -> list[Array]:
+    def exchange(self, parts: Sequence[Array], room: Sequence[Array] | None = None) -> list[Array]:
         """See `Communicator.exchange`."""
         if len(parts) != self.size:
             raise ValueError(f"{len(parts)} parts for {self.size} ranks")
-        announced = self._announce(parts)[:, self.rank]
-        return self._swap([part if rank == self.rank else _ready(part) for rank, part in enumerate(parts)], announced)
+        if room is None:
+            room = _room(parts[self.rank], self._announce(parts)[:, self.rank])
+        return self._swap([part if rank == self.rank else _ready(part) for rank, part in enumerate(parts)], room)
 
     def gather(self, array: Array) -> list[Array]:
         """See `Communicator.gather`."""
         announced = self._announce([array] * self.size)[:, self.rank]
         ready = _ready(array)
         if array.nbytes % _ALIGNED or (announced != announced[0]).any():
-            return self._swap([ready] * self.size, announced)
+            return self._swap([ready] * self.size, _room(array, announced))
         return self._all_gather(ready)
 
     def total(self, values: Array) -> Array:
@@ -144,22 +146,25 @@ class BetweenGpus:
             self._there.nccl.allGather(_address(self._say), _address(self._heard), self._say.nbytes, self._bytes, stream)
         return self._heard.copy()
 
-    def _swap(self, parts: Sequence[Array], announced: Array) -> list[Array]:
-        """Send parts that are `_ready` but for the own one, and receive what is announced: int64[size, 2], by sender."""
-        own = parts[self.rank]
-        received = [
-            own.copy() if rank == self.rank else _empty_like(own, (length,), np.dtype(_CODES[code]))
-            for rank, (length, code) in enumerate(announced.tolist())
-        ]
-        others = [rank for rank in range(self.size) if rank != self.rank]
-        if any(parts[rank].nbytes or received[rank].nbytes for rank in others):
+    def _swap(self, parts: Sequence[Array], room: Sequence[Array]) -> list[Array]:
+        """Send parts that are `_ready` but for the own one, and receive what has room."""
+        received = {rank: _landing(place) for rank, place in enumerate(room) if rank != self.rank and place.nbytes}
+        sent = {rank: part for rank, part in enumerate(parts) if rank != self.rank and part.nbytes}
+        if received or sent:
             with self._there.finishing() as stream, self._there.grouped():
-                for rank in others:
-                    if parts[rank].nbytes:
-                        self._there.nccl.send(_address(parts[rank]), parts[rank].nbytes, self._bytes, rank, stream)
-                    if received[rank].nbytes:
-                        self._there.nccl.recv(_address(received[rank]), received[rank].nbytes, self._bytes, rank, stream)
-        return [part if rank == self.rank else _own(part) for rank, part in enumerate(received)]
+                for rank, part in sent.items():
+                    self._there.nccl.send(_address(part), part.nbytes, self._bytes, rank, stream)
+                for rank, place in received.items():
+                    self._there.nccl.recv(_address(place), place.nbytes, self._bytes, rank, stream)
+        for rank, part in (received | {self.rank: parts[self.rank]}).items():
+            if part is not room[rank]:
+                put(part, room[rank])
+        return list(room)
+
+
+def _room(like: Array, announced: Array) -> list[Array]:
+    """Room for what is announced: int64[size, 2], by sender."""
+    return [np.empty(length, _CODES[code], like=like) for length, code in announced.tolist()]
 
 
 def _pinned(shape: tuple[int, ...], dtype: Any) -> Array:
@@ -172,14 +177,20 @@ def _pinned(shape: tuple[int, ...], dtype: Any) -> Array:
     return made
 
 
-def _empty_like(array: Array, shape: tuple[int, ...], dtype: Any = None) -> Array:
-    """An array where the GPU may write, of the kind that `array` is of."""
+def _empty_like(array: Array, shape: tuple[int, ...]) -> Array:
+    """An array where the GPU may write, of the kind and type that `array` is of."""
     if not is_cupy_array(array):
-        return _pinned(shape, dtype or array.dtype)
+        return _pinned(shape, array.dtype)
     import cupy
 
-    made: Array = cupy.empty(shape, dtype or array.dtype)
+    made: Array = cupy.empty(shape, array.dtype)
     return made
+
+
+def _landing(room: Array) -> Array:
+    """Where NCCL writes what has this room, and writes it fast: there, or aside."""
+    fast = is_cupy_array(room) and room.flags.c_contiguous and room.data.ptr % _ALIGNED == 0
+    return room if fast else _empty_like(room, room.shape)
 
 
 def _ready(array: Array) -> Array:

@@ -56,21 +56,28 @@ class _Messages:
 
     def __init__(self, halo: Halo):
         self._halo = halo
-        lengths = [_HEAD + len(rows) for rows in halo.asked]
-        starts = [0, *accumulate(-(-length // _HEAD) * _HEAD for length in lengths)]  # messages begin at multiples of 16 bytes
-        room = cupy.empty(starts[-1], np.uint32)
-        self._messages = [room[start : start + length] for start, length in zip(starts, lengths, strict=False)]
+        self._sent = _room_for([len(rows) for rows in halo.asked])
+        self._received = _room_for(np.diff(halo.shard.ghost_bounds).tolist())
 
     def exchange(self, shares: Array, sums: Array) -> Array:
         """Refresh the ghosts' part of `shares`, float32 [n + g]; return the sums of all ranks (int64 [2]). A collective."""
         own, ghosts = cupy.split(shares.view(np.uint32), [len(self._halo.shard.ids)])
-        for message, rows in zip(self._messages, self._halo.asked, strict=True):
+        for message, rows in zip(self._sent, self._halo.asked, strict=True):
             message[:_HEAD] = sums.view(np.uint32)
             if len(rows):
                 cupy.take(own, rows, out=message[_HEAD:])
-        received = self._halo.communicator.exchange(self._messages)
-        ghosts[...] = cupy.concatenate([message[_HEAD:] for message in received])
+        received = self._halo.communicator.exchange(self._sent, self._received)
+        for message, of_sender in zip(received, self._halo.shard.by_owner(ghosts), strict=True):
+            of_sender[...] = message[_HEAD:]
         return cupy.concatenate([message[:_HEAD] for message in received]).view(np.int64).reshape(-1, _DEALT).sum(axis=0)
+
+
+def _room_for(counts: list[int]) -> list[Array]:
+    """Room for messages of so many shares, beginning at multiples of 16 bytes."""
+    lengths = [_HEAD + count for count in counts]
+    starts = [0, *accumulate(-(-length // _HEAD) * _HEAD for length in lengths)]
+    room = cupy.empty(starts[-1], np.uint32)
+    return [room[start : start + length] for start, length in zip(starts, lengths, strict=False)]
 
 
 class _Own:
