@@ -20,6 +20,7 @@ from kernels.layout.orders import by_degree, inverse
 from kernels.layout.rows import take_rows
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.cuda import memory
+from kernels.sharded.cuda.bits import HaloBits
 from kernels.sharded.dealing import Dealing
 from kernels.sharded.halo import Halo
 from kernels.sharded.local_graph import local_graph
@@ -183,6 +184,43 @@ def test_ghosts_get_what_their_owners_have_and_owners_the_least_of_ghosts(size: 
         return found
 
     on_both(size, swap)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_bits_of_ghosts_and_owners_and_numbers_of_all_ranks(size: int) -> None:
+    """Twice over: the messages before leave nothing behind."""
+    graph = shuffled(random_edges(5, 400, 1500, True))
+    shards = split(graph, even_bounds(graph, size))
+    chance = np.random.default_rng(7)
+    numbers = chance.integers(1 << 60, size=(2, size, 2), dtype=np.uint64)
+    chosen = chance.random((2, graph.num_vertices)) < 0.5
+    told = [chance.random((2, shard.num_ghosts)) < 0.3 for shard in shards]
+
+    def swap(ranks: Communicator) -> None:
+        shard = shards[ranks.rank]
+        bits, num_local = HaloBits(Halo(to_device(shard), ranks)), len(shard.local_rows)
+
+        def bitmap(known: Array) -> Array:
+            marks, packed = bits.empty(), np.packbits(known, bitorder="little")
+            marks.view(np.uint8)[: len(packed)] = cupy.asarray(packed)
+            return marks
+
+        for turn in range(2):
+            marks, sums = bitmap(chosen[turn, shard.local_rows[: len(shard.ids)]]), cupy.asarray(numbers[turn, ranks.rank])
+            bits.refresh(marks, sums)
+            known = np.unpackbits(to_host(marks.view(np.uint8)), bitorder="little").view(bool)
+            np.testing.assert_array_equal(known[:num_local], chosen[turn, shard.local_rows])
+            assert not known[num_local:].any()
+            np.testing.assert_array_equal(to_host(sums), numbers[turn].sum(axis=0))
+            marks = bitmap(np.concatenate([np.zeros(len(shard.ids), bool), told[ranks.rank][turn]]))
+            bits.tell(marks)
+            by_any = np.zeros(graph.num_vertices, bool)
+            for other, of_other in zip(shards, told, strict=True):
+                by_any[other.ghosts[of_other[turn]]] = True
+            known = np.unpackbits(to_host(marks.view(np.uint8)), bitorder="little").view(bool)
+            np.testing.assert_array_equal(known[: len(shard.ids)], by_any[shard.rows.start : shard.rows.stop])
+
+    run_ranks(size, swap, DEADLINE)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -6,7 +6,7 @@
    In-arcs ascend by external id, so that is the unique predecessor.
 
    Bitmaps have bit (row mod 32) of word row / 32 by local numbers: own rows first, then ghosts. In `visited` the bits behind the
-   last own row are set, and those of rows without in-arcs. ROW is the type of a row number.
+   last own row are set, and those of rows without in-arcs; a pull begins by adding the frontier. ROW is the type of a row number.
 
    Sources: Beamer, Asanovic, Patterson, Direction-Optimizing Breadth-First Search (SC 2012); Beamer, Buluc, Asanovic, Patterson,
    Distributed Memory Breadth-First Search Revisited (MTAAP 2013). */
@@ -16,19 +16,38 @@
 #define WARP_ROW 1024 /* out-arcs that a warp pushes by itself; those of larger rows are dealt to all blocks */
 #define CHUNK 2048    /* of these arcs at a time */
 
-/* Everything a search expects before it starts, where `source` is a local number, or -1. */
+/* The place of a row among the ghosts, or -1. */
+__device__ __forceinline__ int64_t find(const ROW* ghosts, int64_t num_ghosts, int64_t row) {
+    int64_t begin = 0, end = num_ghosts;
+    while (begin < end) {
+        const int64_t middle = (begin + end) / 2;
+        if (ghosts[middle] < row) {
+            begin = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    return begin < num_ghosts && ghosts[begin] == row ? begin : -1;
+}
+
+/* Everything a search expects before it starts, where the own rows begin at `first_row`; `frontier` is zero before. */
 extern "C" __global__ void prepare(
-    int64_t num_own, int64_t num_words, int64_t source, const uint32_t* closed, uint32_t* visited, uint32_t* frontier,
-    int64_t* distance, ROW* predecessor) {
+    int64_t num_own, int64_t first_row, const ROW* ghosts, int64_t num_ghosts, int64_t source_row, const uint32_t* closed,
+    uint32_t* visited, uint32_t* frontier, int64_t* distance, ROW* predecessor) {
+    const int64_t source = source_row - first_row;
     for (int64_t row = global_thread(); row < num_own; row += num_threads()) {
         distance[row] = row == source ? 0 : -1;
         predecessor[row] = -1;
     }
-    for (int64_t word = global_thread(); word < num_words; word += num_threads()) {
-        visited[word] = closed[word] | (word == source >> 5 ? 1u << (source & 31) : 0);
+    for (int64_t word = global_thread(); word < (num_own + 31) / 32; word += num_threads()) {
+        visited[word] = closed[word];
     }
-    if (global_thread() == 0 && source >= 0) {
-        frontier[source >> 5] = 1u << (source & 31);
+    if (global_thread() == 0) {
+        const int64_t ghost = find(ghosts, num_ghosts, source_row);
+        const int64_t local = source >= 0 && source < num_own ? source : ghost < 0 ? -1 : num_own + ghost;
+        if (local >= 0) {
+            frontier[local >> 5] = 1u << (local & 31);
+        }
     }
 }
 
@@ -95,25 +114,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) push(
     }
 }
 
-/* Close all rows but those that are marked and not visited. */
-extern "C" __global__ void open_marked(int64_t num_words, const uint32_t* visited, const uint32_t* marks, uint32_t* closed) {
-    for (int64_t word = global_thread(); word < num_words; word += num_threads()) {
-        closed[word] = visited[word] | ~marks[word];
-    }
-}
-
-extern "C" __global__ void add_visited(int64_t num_words, const uint32_t* found, uint32_t* visited) {
-    for (int64_t word = global_thread(); word < num_words; word += num_threads()) {
-        visited[word] |= found[word];
-    }
-}
-
-/* Let the own rows that are not closed look for the frontier; those that find it are `found`, and closed. */
+/* Let the own rows that are not visited look for the frontier, after a push only those that are marked; those that find it are
+   `found`. It clears the marks for the next push. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2) pull(
-    const int64_t* in_offsets, const ROW* in_indices, const int64_t* out_offsets, int64_t num_own, const uint32_t* frontier,
-    uint32_t* closed, uint32_t* found, int64_t* distance, ROW* predecessor, ROW* for_warps, ROW* for_blocks, int64_t level,
-    Control* control) {
+    const int64_t* in_offsets, const ROW* in_indices, const int64_t* out_offsets, int64_t num_own, int64_t num_words, bool pushed,
+    const uint32_t* frontier, uint32_t* visited, uint32_t* marks, uint32_t* closed, uint32_t* found, int64_t* distance,
+    ROW* predecessor, ROW* for_warps, ROW* for_blocks, int64_t level, Control* control) {
     __shared__ int64_t best;
+    for (int64_t word = global_thread(); word < num_words; word += num_threads()) {
+        if (word < (num_own + 31) / 32) {
+            const uint32_t seen = visited[word] | frontier[word];
+            visited[word] = seen;
+            closed[word] = pushed ? seen | ~marks[word] : seen;
+        }
+        marks[word] = 0;
+        found[word] = 0;
+    }
+    grid_barrier(&control->barrier);
     const Search search{out_offsets, nullptr, in_offsets, in_indices, nullptr, num_own, closed, distance, predecessor, nullptr,
                         for_warps, for_blocks, &control->barrier};
     Level* counts = &control->levels[0];

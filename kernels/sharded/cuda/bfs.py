@@ -14,7 +14,7 @@ import numpy as np
 from kernels import cuda
 from kernels.answers import Paths
 from kernels.cuda import cooperative
-from kernels.graph import NO_ROW, Array, Csr
+from kernels.graph import Array, Csr
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.cuda.bits import HaloBits
 from kernels.sharded.cuda.facts import closed, whole_of
@@ -44,14 +44,9 @@ def search(shard: Shard, communicator: Communicator, source_row: int) -> Part[Pa
     return Part(Paths(source_row, distance, predecessor), supersteps)
 
 
-def local_number(shard: Shard, row: int) -> int:
-    """The local number of a row; NO_ROW where another rank owns it."""
-    return row - shard.rows.start if row in shard.rows else NO_ROW
-
-
 def _search_levels(halo: Halo, source_row: int, num_arcs: int) -> tuple[Array, Array, int]:
     """Search a level at a time; return the hops, the predecessors by local numbers, and the number of levels."""
-    levels = _Levels(halo, local_number(halo.shard, source_row))
+    levels = _Levels(halo, source_row)
     level, arcs, rows = 0, 0, 1
     while rows:
         level += 1
@@ -62,45 +57,35 @@ def _search_levels(halo: Halo, source_row: int, num_arcs: int) -> tuple[Array, A
 class _Levels:
     """A search between two levels: every rank knows the frontier among its own rows and its ghosts."""
 
-    def __init__(self, halo: Halo, source: int):
-        shard = halo.shard
-        self._communicator, self._bits = halo.communicator, HaloBits(halo)
-        self._out, self._into, self._row = shard.local_out, shard.local_into, shard.ghosts.dtype
-        self._size, self._words = np.int64(len(shard.ids)), len(closed(shard))
-        self._visited = cupy.empty(self._words, np.uint32)
-        self._frontier, self._found = self._bits.empty(), self._bits.empty()
+    def __init__(self, halo: Halo, source_row: int):
+        shard, own_words = halo.shard, len(closed(halo.shard))
+        self._bits, self._out, self._into, self._row = HaloBits(halo), shard.local_out, shard.local_into, shard.ghosts.dtype
+        self._size, self._control = np.int64(len(shard.ids)), cupy.empty(_CONTROL_WORDS, np.uint64)
+        self._visited, self._closed = cupy.empty(own_words, np.uint32), cupy.empty(own_words, np.uint32)
+        self._frontier, self._found, self._marks = (self._bits.empty() for _ in range(3))
         self.distance, self.predecessor = cupy.empty(len(shard.ids), np.int64), cupy.empty(len(shard.ids), self._row)
-        self._launch("prepare", len(shard.ids), self._size, np.int64(self._words), np.int64(source), closed(shard), self._visited,
-                     self._frontier, self.distance, self.predecessor)  # fmt: skip
-        self._bits.refresh(self._frontier)
+        known = self._size, np.int64(shard.rows.start), shard.ghosts, np.int64(shard.num_ghosts)
+        cuda.launch(_SOURCE, "prepare", _THREADS, len(shard.ids), *known, np.int64(source_row), closed(shard), self._visited,
+                    self._frontier, self.distance, self.predecessor, ROW=self._row)  # fmt: skip
         self._lists = _list(self._into, _LANE_ARCS, shard), _list(self._into, _LANE_ARCS + _WARP_ARCS, shard)
         self._large = _list(self._out, _WARP_ROW, shard)
 
     def advance(self, level: int, push: bool) -> tuple[int, int]:
         """Find the rows of `level`, which become the frontier; return how many all ranks have, and their out-arcs."""
-        control = cupy.zeros(_CONTROL_WORDS, np.uint64)
-        closed = self._pushed(control) if push else self._visited
-        self._found.fill(0)
-        self._run("pull", self._into.offsets, self._into.indices, self._out.offsets, self._size, self._frontier, closed,
-                  self._found, self.distance, self.predecessor, *self._lists, np.int64(level), control)  # fmt: skip
+        self._control.fill(0)
         if push:
-            self._launch("add_visited", self._words, np.int64(self._words), self._found, self._visited)
-        self._bits.refresh(self._found)
+            self._run("push", self._out.offsets, self._out.indices, self._size, self._visited, self._frontier, self._marks,
+                      self._large, self._control)  # fmt: skip
+            self._bits.tell(self._marks)
+        bitmaps = self._frontier, self._visited, self._marks, self._closed, self._found
+        self._run("pull", self._into.offsets, self._into.indices, self._out.offsets, self._size, np.int64(self._bits.words),
+                  np.bool_(push), *bitmaps, self.distance, self.predecessor, *self._lists, np.int64(level),
+                  self._control)  # fmt: skip
         self._frontier, self._found = self._found, self._frontier
-        rows, arcs = self._communicator.total(cupy.asnumpy(control[_FOUND]).view(np.int64)).tolist()
+        found = self._control[_FOUND]
+        self._bits.refresh(self._frontier, found)
+        rows, arcs = cupy.asnumpy(found).tolist()
         return rows, arcs
-
-    def _pushed(self, control: Array) -> Array:
-        """Bitmap of all own rows but those that the frontier reaches."""
-        marks, closed = self._bits.empty(), cupy.empty_like(self._visited)
-        self._run("push", self._out.offsets, self._out.indices, self._size, self._visited, self._frontier, marks, self._large,
-                  control)  # fmt: skip
-        self._bits.tell(marks)
-        self._launch("open_marked", self._words, np.int64(self._words), self._visited, marks, closed)
-        return closed
-
-    def _launch(self, name: str, size: int, *arguments: Any) -> None:
-        cuda.launch(_SOURCE, name, _THREADS, size, *arguments, ROW=self._row)
 
     def _run(self, name: str, *arguments: Any) -> None:
         kernel, blocks = cooperative(_SOURCE, name, _THREADS, cupy.cuda.Device().id, ROW=self._row)

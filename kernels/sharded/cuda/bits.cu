@@ -1,74 +1,92 @@
 /* One bit a row between those who own rows and those who have them as ghosts, packed in words for each peer.
 
-   A message to or from a peer begins with a word of its own. Bit i of word w of all messages, one after the other:
-     asked    the row `asked[32 w + i]` by its local number, -1 behind a peer's last;
-     ghosts   the ghost 32 (w - words[r]) + i of the peer r to whom word w belongs: words[r] <= w < words[r + 1]; its ghosts are
-              bounds[r] to bounds[r + 1].
+   The messages to or from all peers stand one after the other: that of peer p has words[p] <= w < words[p + 1], and its last
+   SUM_WORDS are numbers that all ranks add up. Bit i of an earlier one is for place bounds[p] + 32 (w - words[p]) + i, unless that
+   is bounds[p + 1] or more, of a list of rows, one peer's after the other's:
+     asked    own rows by local numbers, which the peer has as ghosts;
+     ghosts   the ghosts, which the peer owns; they have the local numbers from num_own on.
    In a bitmap by local numbers, bit (row mod 32) of word row / 32 stands for a row; it has a word more than it needs.
    ROW is the type of a row number. */
 #include "device.cuh"
 
-/* Pack the bits of the rows that others asked for. */
-extern "C" __global__ void pack_asked(const ROW* asked, int64_t num_words, const uint32_t* bits, uint32_t* message) {
+#define SUM_WORDS 4 /* as in bits.py */
+
+struct Word {
+    int64_t first; /* place of bit 0 */
+    int64_t count; /* bits that have a place: all where it is 32 or more, none where it is 0 or less */
+    int64_t sum;   /* which word of the numbers it is; negative where it is none */
+};
+
+__device__ __forceinline__ Word word_of(const int64_t* words, const int64_t* bounds, int64_t word) {
+    int peer = 0;
+    while (words[peer + 1] <= word) {
+        peer += 1;
+    }
+    const int64_t first = bounds[peer] + 32 * (word - words[peer]);
+    return Word{first, bounds[peer + 1] - first, word - words[peer + 1] + SUM_WORDS};
+}
+
+/* Pack the bits of the rows that others asked for, and behind them the words of `sums`. */
+extern "C" __global__ void pack_asked(
+    const int64_t* words, const int64_t* bounds, int64_t num_words, const ROW* asked, const uint32_t* bits, const uint32_t* sums,
+    uint32_t* message) {
+    const int lane = threadIdx.x & 31;
     for (int64_t place = global_thread(); place < num_words * 32; place += num_threads()) {
-        const ROW row = asked[place];
-        const uint32_t word = __ballot_sync(FULL_WARP, row >= 0 && (bits[(row < 0 ? 0 : row) >> 5] >> (row & 31) & 1));
-        if ((threadIdx.x & 31) == 0) {
-            message[place >> 5] = word;
+        const Word word = word_of(words, bounds, place >> 5);
+        const ROW row = lane < word.count ? asked[word.first + lane] : 0;
+        const uint32_t packed = __ballot_sync(FULL_WARP, lane < word.count && (bits[row >> 5] >> (row & 31) & 1));
+        if (lane == 0) {
+            message[place >> 5] = word.sum >= 0 ? sums[word.sum] : packed;
         }
     }
 }
 
 /* Set the bits of the rows whose bits others sent. */
-extern "C" __global__ void mark_asked(const ROW* asked, int64_t num_words, const uint32_t* message, uint32_t* bits) {
+extern "C" __global__ void mark_asked(
+    const int64_t* words, const int64_t* bounds, int64_t num_words, const ROW* asked, const uint32_t* message, uint32_t* bits) {
     for (int64_t place = global_thread(); place < num_words * 32; place += num_threads()) {
         if (message[place >> 5] >> (place & 31) & 1) {
-            atomicOr(bits + (asked[place] >> 5), 1u << (asked[place] & 31));
+            const ROW row = asked[word_of(words, bounds, place >> 5).first + (place & 31)];
+            atomicOr(bits + (row >> 5), 1u << (row & 31));
         }
     }
 }
 
-struct Ghosts {
-    int64_t first; /* local number of the ghost of bit 0 */
-    int64_t count; /* bits that stand for ghosts: all where it is 32 or more, none where it is 0 or less */
-};
-
-__device__ __forceinline__ Ghosts ghosts_of(const int64_t* words, const int64_t* bounds, int64_t num_own, int64_t word) {
-    int peer = 0;
-    while (words[peer + 1] <= word) {
-        peer += 1;
-    }
-    const int64_t ghost = bounds[peer] + 32 * (word - words[peer]);
-    return Ghosts{num_own + ghost, bounds[peer + 1] - ghost};
-}
-
-/* Set the bits of the ghosts whose owners' bits are set. */
+/* Set the bits of the ghosts whose owners' bits are set, and add the others' numbers to `sums`. */
 extern "C" __global__ void put_ghosts(
-    const int64_t* words, const int64_t* bounds, int64_t num_own, int64_t num_words, const uint32_t* message, uint32_t* bits) {
-    for (int64_t word = global_thread(); word < num_words; word += num_threads()) {
-        const uint64_t value = message[word];
-        if (value) {
-            const Ghosts ghosts = ghosts_of(words, bounds, num_own, word);
-            const uint64_t shifted = value << (ghosts.first & 31);
-            atomicOr(bits + (ghosts.first >> 5), (uint32_t)shifted);
-            if (shifted >> 32) {
-                atomicOr(bits + (ghosts.first >> 5) + 1, (uint32_t)(shifted >> 32));
-            }
+    const int64_t* words, const int64_t* bounds, int64_t num_words, int64_t num_own, const uint32_t* message, uint32_t* bits,
+    uint64_t* sums) {
+    for (int64_t at = global_thread(); at < num_words; at += num_threads()) {
+        const uint64_t value = message[at];
+        if (!value) {
+            continue;
+        }
+        const Word word = word_of(words, bounds, at);
+        if (word.sum >= 0) {
+            atomicAdd(sums + word.sum / 2, value << 32 * (word.sum & 1)); /* one half of a number */
+            continue;
+        }
+        const int64_t first = num_own + word.first;
+        const uint64_t shifted = value << (first & 31);
+        atomicOr(bits + (first >> 5), (uint32_t)shifted);
+        if (shifted >> 32) {
+            atomicOr(bits + (first >> 5) + 1, (uint32_t)(shifted >> 32));
         }
     }
 }
 
-/* Pack the bits of the ghosts. */
+/* Pack the bits of the ghosts; the numbers are zero. */
 extern "C" __global__ void pack_ghosts(
-    const int64_t* words, const int64_t* bounds, int64_t num_own, int64_t num_words, const uint32_t* bits, uint32_t* message) {
-    for (int64_t word = global_thread(); word < num_words; word += num_threads()) {
-        const Ghosts ghosts = ghosts_of(words, bounds, num_own, word);
+    const int64_t* words, const int64_t* bounds, int64_t num_words, int64_t num_own, const uint32_t* bits, uint32_t* message) {
+    for (int64_t at = global_thread(); at < num_words; at += num_threads()) {
+        const Word word = word_of(words, bounds, at);
         uint32_t value = 0;
-        if (ghosts.count > 0) {
-            const uint32_t* here = bits + (ghosts.first >> 5);
-            value = (uint32_t)(((uint64_t)here[1] << 32 | here[0]) >> (ghosts.first & 31));
-            value &= ghosts.count < 32 ? (1u << ghosts.count) - 1 : FULL_WARP;
+        if (word.count > 0) {
+            const int64_t first = num_own + word.first;
+            const uint32_t* here = bits + (first >> 5);
+            value = (uint32_t)(((uint64_t)here[1] << 32 | here[0]) >> (first & 31));
+            value &= word.count < 32 ? (1u << word.count) - 1 : FULL_WARP;
         }
-        message[word] = value;
+        message[at] = value;
     }
 }

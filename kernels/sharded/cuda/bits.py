@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
 
 from kernels import cuda
-from kernels.graph import NO_ROW, OFFSET, Array
+from kernels.graph import OFFSET, Array
 from kernels.sharded.halo import Halo
 
 _WORD = 32
+_SUM_WORDS = 4  # at the end of a message, as in bits.cu
 _ALIGNED = 4  # words: messages begin where they are sent fastest
 _THREADS = 512
+
+
+class _Messages(NamedTuple):
+    """To or from all ranks, of which this one's is empty."""
+
+    room: Array  # uint32, for one after the other
+    of_each: list[Array]  # its parts
+    layout: tuple[Array, ...]  # `words` and `bounds` of bits.cu
 
 
 class HaloBits:
@@ -28,42 +37,42 @@ class HaloBits:
 
     def __init__(self, halo: Halo):
         shard = halo.shard
-        self._communicator, self._num_own, self._row = halo.communicator, len(shard.ids), shard.ghosts.dtype
-        self.words = words_of(self._num_own + shard.num_ghosts) + 1
-        self._asked_words = _starts([len(rows) for rows in halo.asked])
-        self._ghost_words = _starts(np.diff(shard.ghost_bounds).tolist())
-        self._asked = cupy.full(_WORD * self._asked_words[-1], NO_ROW, self._row)
-        for rows, word in zip(halo.asked, self._asked_words, strict=False):
-            self._asked[_WORD * word : _WORD * word + len(rows)] = rows
-        self._ghosts = cupy.asarray(np.array(self._ghost_words, OFFSET)), cupy.asarray(shard.ghost_bounds)
+        self._halo, self._num_own, self._row = halo, np.int64(len(shard.ids)), shard.ghosts.dtype
+        self.words = words_of(len(shard.ids) + shard.num_ghosts) + 1
+        self._of_asked = _messages([len(rows) for rows in halo.asked], shard.rank)
+        self._of_ghosts = _messages(np.diff(shard.ghost_bounds).tolist(), shard.rank)
 
     def empty(self) -> Array:
         """A bitmap without a bit."""
         return cupy.zeros(self.words, np.uint32)
 
-    def refresh(self, bits: Array) -> None:
-        """Set the bits of the ghosts, of which none is set, that their owners have set. A collective."""
-        message = self._message(self._asked_words)
-        self._launch("pack_asked", _WORD * len(message), self._asked, np.int64(len(message)), bits, message)
-        received = self._exchange(message, self._asked_words)
-        self._launch("put_ghosts", len(received), *self._ghosts, np.int64(self._num_own), np.int64(len(received)), received, bits)
+    def refresh(self, bits: Array, sums: Array) -> None:
+        """Bring what the other ranks know; a collective.
+
+        Parameters
+        ----------
+        bits : uint32 [words]
+            Those of the ghosts, of which none is set, are set where their owners have set them.
+        sums : uint64 [2]
+            Two numbers of this rank, which become those of all ranks together.
+        """
+        asked, ghosts = self._of_asked, self._of_ghosts
+        self._launch("pack_asked", asked, _WORD, self._halo.all_asked, bits, sums, asked.room)
+        self._halo.communicator.exchange(asked.of_each, ghosts.of_each)
+        self._launch("put_ghosts", ghosts, 1, self._num_own, ghosts.room, bits, sums)
 
     def tell(self, bits: Array) -> None:
         """Set the bits of the own rows that others have set for their ghosts. A collective."""
-        message = self._message(self._ghost_words)
-        self._launch("pack_ghosts", len(message), *self._ghosts, np.int64(self._num_own), np.int64(len(message)), bits, message)
-        received = self._exchange(message, self._ghost_words)
-        self._launch("mark_asked", _WORD * len(received), self._asked, np.int64(len(received)), received, bits)
+        asked, ghosts = self._of_asked, self._of_ghosts
+        self._launch("pack_ghosts", ghosts, 1, self._num_own, bits, ghosts.room)
+        self._halo.communicator.exchange(ghosts.of_each, asked.of_each)
+        self._launch("mark_asked", asked, _WORD, self._halo.all_asked, asked.room, bits)
 
-    def _message(self, starts: list[int]) -> Array:
-        return cupy.empty(starts[-1], np.uint32)
-
-    def _exchange(self, message: Array, starts: list[int]) -> Array:
-        return cupy.concatenate(self._communicator.exchange([message[begin:end] for begin, end in pairwise(starts)]))
-
-    def _launch(self, name: str, size: int, *arguments: Any) -> None:
-        if size:
-            cuda.launch("sharded/cuda/bits.cu", name, _THREADS, size, *arguments, ROW=self._row)
+    def _launch(self, name: str, messages: _Messages, threads_a_word: int, *arguments: Any) -> None:
+        words = len(messages.room)
+        if words:
+            layout = *messages.layout, np.int64(words)
+            cuda.launch("sharded/cuda/bits.cu", name, _THREADS, threads_a_word * words, *layout, *arguments, ROW=self._row)
 
 
 def words_of(bits: int) -> int:
@@ -71,7 +80,11 @@ def words_of(bits: int) -> int:
     return -(-bits // _WORD)
 
 
-def _starts(counts: list[int]) -> list[int]:
-    """The first word of each peer's message, and the end of the last."""
-    words = [-(-words_of(count) // _ALIGNED) * _ALIGNED for count in counts]
-    return [0, *accumulate(words)]
+def _messages(counts: list[int], rank: int) -> _Messages:
+    """Of so many bits to or from each rank."""
+    words = [-(-words_of(count) // _ALIGNED) * _ALIGNED + _SUM_WORDS for count in counts]
+    words[rank] = 0
+    begins = [0, *accumulate(words)]
+    room = cupy.empty(begins[-1], np.uint32)
+    layout = cupy.asarray(np.array([begins, [0, *accumulate(counts)]], OFFSET))
+    return _Messages(room, [room[begin:end] for begin, end in pairwise(begins)], tuple(layout))

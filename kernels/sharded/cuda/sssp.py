@@ -16,10 +16,9 @@ import numpy as np
 from kernels import cuda
 from kernels.answers import Paths
 from kernels.cuda import cooperative
-from kernels.graph import Array, distance_dtype
+from kernels.graph import NO_ROW, Array, distance_dtype
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.cuda import long_paths
-from kernels.sharded.cuda.bfs import local_number
 from kernels.sharded.cuda.facts import Whole, kept, note_long_sums, whole_of
 from kernels.sharded.cuda.predecessors import complete
 from kernels.sharded.halo import Halo
@@ -41,7 +40,7 @@ def search(shard: Shard, communicator: Communicator, source_row: int) -> Part[Pa
     sums = np.dtype(np.int32) if kind == np.int64 and whole.heaviest <= np.iinfo(np.int32).max else kind
     while True:
         lengths, supersteps = _shorten(halo, source_row, sums, whole)
-        answer = complete(halo, local_number(shard, source_row), lengths, sums)
+        answer = complete(halo, _local_number(shard, source_row), lengths, sums)
         if answer is not None:
             distance, predecessor, more = answer
             return Part(Paths(source_row, distance, predecessor), supersteps + more)
@@ -58,13 +57,18 @@ def _shorten(halo: Halo, source_row: int, sums: np.dtype[Any], whole: Whole) -> 
         return long_paths.shorten(halo, halo.shard.local_out, sums, whole.mean, rows)
     unit = 2 * whole.mean * whole.with_arcs / max(1, whole.arcs)
     core, light_width, width = (as_length(sums, factor * unit) for factor in (CORE, LIGHT_WIDTH, WIDTH))
-    buckets, far = _Buckets(halo, local_number(halo.shard, source_row), sums), far_of(sums)
+    buckets, far = _Buckets(halo, _local_number(halo.shard, source_row), sums), far_of(sums)
     if buckets.settle(far, light_width, buckets.enough):
         cap = beyond(sums, buckets.limit, core)
         buckets.settle(cap, light_width, _ALL)
         buckets.pull(cap)
         buckets.settle(far, width, _ALL)
     return buckets.lengths, buckets.supersteps
+
+
+def _local_number(shard: Shard, row: int) -> int:
+    """The local number of a row; NO_ROW where another rank owns it."""
+    return row - shard.rows.start if row in shard.rows else NO_ROW
 
 
 class _Buckets:
