@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
+from weakref import ref
 
 import cupy
 import numpy as np
@@ -53,11 +54,16 @@ class Whole:
 
 
 def whole_of(shard: Shard, communicator: Communicator) -> Whole:
-    """Add up the shards of all ranks. A collective."""
+    """Add up the shards of all ranks. A collective, whose result the shard keeps for the same communicator, as all others do."""
+    known: tuple[ref[Communicator], Whole] | None = vars(shard).get("_whole")
+    if known is not None and known[0]() is communicator:
+        return known[1]
     of_ranks = np.stack(communicator.gather(kept(shard, "numbers", _numbers)))
     arcs, with_arcs, _, _, weight = of_ranks.sum(axis=0).tolist()
     _, _, most, heaviest, _ = of_ranks.max(axis=0).tolist()
-    return Whole(int(arcs), int(with_arcs), int(most), heaviest, weight / max(1, arcs))
+    whole = Whole(int(arcs), int(with_arcs), int(most), heaviest, weight / max(1, arcs))
+    vars(shard)["_whole"] = ref(communicator), whole
+    return whole
 
 
 def _numbers(shard: Shard) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
