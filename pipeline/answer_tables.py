@@ -186,7 +186,7 @@ def _paths(vertices: Vertices, columns: Sequence[Array], source: int | None) -> 
     asked, _, distance, predecessor = columns
     if not (asked == source).all():
         raise ProofFailed(f"source {source}: rows of another source among its own")
-    rows = vertices.rows_of(np.concatenate([np.full_like(asked, source, shape=1), predecessor]))
+    rows = vertices.rows_of(np.concatenate([np.full_like(asked, source, shape=(1,)), predecessor]))
     return Paths(int(rows[0]), distance, rows[1:])
 
 

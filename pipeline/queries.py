@@ -134,7 +134,7 @@ def _new_finder(stored: StoredIndex) -> Callable[[Array], Array]:
     low, high = (int(ascending[0]), int(ascending[-1])) if vertices else (0, -1)
     if not 0 < high - low + 1 <= ENTRIES * vertices:
         return partial(rows_of, stored)
-    table = np.full_like(stored.rows_by_id, NO_ROW, shape=high - low + 2)  # the last entry is for every other id
+    table = np.full_like(stored.rows_by_id, NO_ROW, shape=(high - low + 2,))  # the last entry is for every other id
     table[ascending - low] = stored.rows_by_id
     return lambda ids: table[np.where((ids >= low) & (ids <= high), ids - low, high - low + 1)]
 

@@ -51,7 +51,7 @@ class Halo:
 
     def refresh(self, own: Array) -> Array:
         """Return the ghosts' values [g], as their owners have them in `own` [n], of any type that all ranks have."""
-        ghosts = np.empty_like(own, shape=self.shard.num_ghosts)
+        ghosts = np.empty_like(own, shape=(self.shard.num_ghosts,))
         self.communicator.exchange(np.split(own[self.all_asked], self._cuts), self.shard.by_owner(ghosts))
         return ghosts
 

@@ -98,7 +98,7 @@ def _round(owners: Owners, edges: Edges, root: Array) -> tuple[Edges, Array, Arr
     trees, first, tree = np.unique(ends, return_index=True, return_inverse=True)
     best = first // 2  # the edges are in order: the first one is a tree's lightest
     rank = owners.communicator.rank
-    winner = _hook(owners, root, trees, ends[first ^ 1], edges.take(best), np.full_like(trees, rank, OFFSET, shape=len(trees)))
+    winner = _hook(owners, root, trees, ends[first ^ 1], edges.take(best), np.full_like(trees, rank, OFFSET, shape=(len(trees),)))
     _jump(owners, root)
     joined, won = owners.ask(trees, root, winner)
     near, far = joined[tree].reshape(-1, 2).T
@@ -114,7 +114,7 @@ def _hook(owners: Owners, root: Array, trees: Array, others: Array, best: Edges,
     hooked, first = np.unique(here[order], return_index=True)
     lightest = order[first]
     root[hooked] = other[lightest]
-    winner = np.full_like(root, -1, OFFSET, shape=len(root))
+    winner = np.full_like(root, -1, OFFSET, shape=(len(root),))
     winner[hooked] = source[lightest]
     # Two trees that take the same edge lead to each other: the smaller number is the root of both. No cycle is longer.
     (back,) = owners.ask(root[hooked], root)

@@ -99,9 +99,9 @@ def least_of_groups(group: Array, groups: int, ranks: Array, rows: Array) -> tup
     The largest number is nobody's rank: a group that has nothing else has it, and the row -1.
     """
     nobody = np.iinfo(ranks.dtype).max
-    least = np.full_like(ranks, nobody, ranks.dtype, shape=groups)
+    least = np.full_like(ranks, nobody, ranks.dtype, shape=(groups,))
     lower_at(least, group, ranks)
     has = np.flatnonzero((ranks == least[group]) & (ranks < nobody))
-    row = np.full_like(rows, -1, rows.dtype, shape=groups)
+    row = np.full_like(rows, -1, rows.dtype, shape=(groups,))
     row[group[has]] = rows[has]
     return least, row

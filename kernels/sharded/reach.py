@@ -32,7 +32,7 @@ class Arcs:
 
 def _within(csr: Csr, classes: tuple[Array, ...]) -> Csr:
     degrees = np.diff(csr.offsets)
-    same = np.ones_like(csr.indices, np.bool_, shape=len(csr.indices))
+    same = np.ones_like(csr.indices, np.bool_, shape=(len(csr.indices),))
     for of_row in classes:
         same &= np.repeat(of_row, degrees) == of_row[csr.indices]
     kept = np.concatenate([np.zeros(1, OFFSET, like=csr.offsets), np.cumsum(same, dtype=OFFSET)])

@@ -168,7 +168,7 @@ class Shard:
         own = (csr.indices >= rows.start) & (csr.indices < rows.stop)
         places = len(rows) + np.searchsorted(self.ghosts, csr.indices)
         indices = np.where(own, csr.indices - rows.start, places).astype(csr.indices.dtype)
-        no_arcs = np.full_like(csr.offsets, csr.offsets[-1], OFFSET, shape=self.num_ghosts)
+        no_arcs = np.full_like(csr.offsets, csr.offsets[-1], OFFSET, shape=(self.num_ghosts,))
         return Csr(np.concatenate([csr.offsets, no_arcs]), indices, csr.weights)
 
 

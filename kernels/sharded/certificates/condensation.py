@@ -87,7 +87,9 @@ def _rows_of(whole: Whole, name: str, csr: Any, num_own: int, num_nodes: int) ->
 def _require_numbered(whole: Whole, places: Whole, names: Array, node: Array, shown: Any) -> None:
     """Raise Broken unless nodes ascend by the ids of their names, which are in them."""
     node_of_name, rank = whole.rows.ask(names, node, whole.shard.ranks)
-    before = np.concatenate([np.full_like(rank, -1, shape=1), *whole.communicator.gather(rank[-1:])[: whole.communicator.rank]])
+    before = np.concatenate(
+        [np.full_like(rank, -1, shape=(1,)), *whole.communicator.gather(rank[-1:])[: whole.communicator.rank]]
+    )
     astray = (node_of_name != places.shard.ids) | (rank <= np.concatenate([before[-1:], rank])[: len(rank)])
     first = places.first_row(astray)
     if first >= 0:

@@ -37,7 +37,7 @@ def components(whole: Whole, halo: Halo, root: Array) -> Array:
     touching, tree = np.unique(root[num_own:], return_inverse=True)
     bounds = _bounds(whole, len(touching))
     vertices = Directory(bounds, communicator)
-    number = np.full_like(root, -1, OFFSET, shape=len(root))
+    number = np.full_like(root, -1, OFFSET, shape=(len(root),))
     number[touching] = vertices.start + np.arange(len(touching), like=root)
     number = number[root[:num_own]]
     edges = np.stack([tree, halo.refresh(number)])
@@ -77,7 +77,7 @@ def join(vertices: Directory, near: Array, far: Array) -> Array:
 def _offer(vertices: Directory, parents: Array, offered: Array, following: Array) -> None:
     """Lower the parents', of any rank, to what is offered."""
     told, place = np.unique(parents, return_inverse=True)
-    least = np.full_like(parents, np.iinfo(OFFSET).max, OFFSET, shape=len(told))
+    least = np.full_like(parents, np.iinfo(OFFSET).max, OFFSET, shape=(len(told),))
     lower_at(least, place, offered)
     here, least = vertices.tell(told, least)
     lower_at(following, here, least)

@@ -69,7 +69,7 @@ def build(whole: Whole, edges: Edges) -> tuple[Hierarchy, Array]:
         for end in ends:
             needed[place[(low[end] == left.low) & (high[end] == left.high)]] = True
         moves = np.flatnonzero(low[:size] >= 0)
-        parent = np.full_like(nodes, _NONE, OFFSET, shape=size)
+        parent = np.full_like(nodes, _NONE, OFFSET, shape=(size,))
         nodes, parent[moves] = rows.distinct(over[:size][moves])
         levels.append((parent, Keys(heavy[:size], low[:size], high[:size])))
         near, far = over[ends[0]], over[ends[1]]
@@ -95,7 +95,7 @@ def _least(rows: Directory, near: Array, far: Array, keys: Keys) -> tuple[Keys, 
     """The least edge of each own node, of all ranks' edges, and its other end; an own row that is none has low -1, and itself."""
     ends = np.stack([near, far], axis=1).ravel()
     nodes, place = rows.distinct(ends)
-    first = np.full_like(near, len(ends), OFFSET, shape=len(nodes))
+    first = np.full_like(near, len(ends), OFFSET, shape=(len(nodes),))
     lower_at(first, place, np.arange(len(ends), like=near))  # the edges ascend: the first one is the least
     own = int(np.count_nonzero((nodes >= rows.start) & (nodes < rows.stop)))
     here, other, *offered = rows.tell(nodes[own:], ends[first[own:] ^ 1], *(column[first[own:] // 2] for column in keys))
@@ -103,7 +103,7 @@ def _least(rows: Directory, near: Array, far: Array, keys: Keys) -> tuple[Keys, 
     here, best = np.unique(here[order], return_index=True)
     best = order[best]
     above = np.arange(rows.start, rows.stop, dtype=OFFSET, like=near)
-    chosen = Keys(*(np.full_like(near, _NONE, OFFSET, shape=len(above)) for _ in keys))
+    chosen = Keys(*(np.full_like(near, _NONE, OFFSET, shape=(len(above),)) for _ in keys))
     mine, first = nodes[:own] - rows.start, first[:own]
     _take(above, chosen, mine, ends[first ^ 1], Keys(*(column[first // 2] for column in keys)))
     offers = Keys(*(column[best] for column in offered))
@@ -153,7 +153,7 @@ def _stacked(levels: list[tuple[Array, Keys]], last: int, like: Array) -> Hierar
     """Number the nodes of all levels in turn, the edges they took by their order, and find the tops, from above."""
     sizes = [len(parent) for parent, _ in levels] + [last]
     starts = np.concatenate([[0], np.cumsum(sizes)]).tolist()
-    roots = np.full_like(like, _NONE, OFFSET, shape=last)
+    roots = np.full_like(like, _NONE, OFFSET, shape=(last,))
     parents = [np.where(parent < 0, _NONE, parent + starts[level + 1]) for level, (parent, _) in enumerate(levels)]
     parent = np.concatenate([*parents, roots])
     columns = [np.concatenate([*(getattr(keys, name) for _, keys in levels), roots]) for name in Keys._fields]
@@ -166,7 +166,7 @@ def _stacked(levels: list[tuple[Array, Keys]], last: int, like: Array) -> Hierar
         climbs = np.flatnonzero(parents[level] >= 0)
         below = parents[level][climbs] - starts[level + 1]
         root, root_below = own, root
-        top, top_below = np.full_like(like, _NONE, OFFSET, shape=len(own)), top
+        top, top_below = np.full_like(like, _NONE, OFFSET, shape=(len(own),)), top
         root[climbs] = root_below[below]
         top[climbs] = np.maximum(time[starts[level] + climbs], top_below[below])
     return Hierarchy(parent, time, Keys(*(column[order] for column in columns)), root, top)

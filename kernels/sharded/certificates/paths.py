@@ -113,6 +113,6 @@ def _require_predecessors(whole: Whole, predecessor: Array, ranks: Array, neares
     if row == NO_ROW:
         return
     right = np.flatnonzero(ranks == nearest[wrong][:1]) if wrong.any() else np.flatnonzero(wrong)
-    rows = shard.local_rows[right] if len(right) else np.full_like(predecessor, NO_ROW, shape=int(wrong.any()))
+    rows = shard.local_rows[right] if len(right) else np.full_like(predecessor, NO_ROW, shape=(int(wrong.any()),))
     stated_row, right_row = whole.first(predecessor[wrong][:1], rows)
     raise Broken(reasons.wrong_predecessor(whole, row, int(stated_row[0]), int(right_row[0])))

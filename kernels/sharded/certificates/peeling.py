@@ -41,7 +41,7 @@ class Peeling:
         if waits:
             run.count_entering(self.arcs, self.classes, self.num_own, read)
             self._tell(read, waiting, 1)
-        left = np.ones_like(self.classes, np.uint32, shape=len(self.classes))  # 0 where reached
+        left = np.ones_like(self.classes, np.uint32, shape=(len(self.classes),))  # 0 where reached
         starts = home[own_name][waiting[home[own_name]] == 0]
         while self.whole.communicator.most(np.array([len(starts)]))[0]:
             before = left[self.num_own :].copy()
@@ -60,6 +60,6 @@ class Peeling:
         order = np.argsort(here)
         named, first = np.unique(here[order], return_index=True)
         sums = np.concatenate([np.zeros(1, OFFSET, like=count), np.cumsum(count[order])])
-        stops = np.append(first[1:], np.full_like(first, len(here), shape=min(len(first), 1)))
+        stops = np.append(first[1:], np.full_like(first, len(here), shape=(min(len(first), 1),)))
         waiting[named] += sign * (sums[stops] - sums[first])
         return named[waiting[named] == 0]

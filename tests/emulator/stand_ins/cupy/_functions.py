@@ -203,6 +203,8 @@ def _shape(shape: Any) -> Any:
 
 
 def empty_like(prototype, dtype=None, shape=None):
+    if shape is not None and not shape:
+        raise RuntimeError(f"CuPy takes the shape {shape!r} as if none were given")
     return ndarray(prototype.shape if shape is None else shape, dtype or prototype.dtype)
 
 
