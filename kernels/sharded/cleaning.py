@@ -17,6 +17,7 @@ import numpy as np
 from kernels.cuda import to_host
 from kernels.graph import ID, OFFSET, Array, Csr
 from kernels.layout.cleaning import clean
+from kernels.sharded.columns import distinct
 from kernels.sharded.communicator import Communicator
 
 _SAMPLES = 1 << 14  # edges whose ends are looked at to cut the ids: shares differ by about one in a hundred
@@ -106,7 +107,7 @@ def clean_arcs(src: Array, dst: Array, weights: Array | None, rules: Rules, comm
         return Owned(cuts, ids, Arcs(_rows_of(ids, out, out_heads), out_heads), None)
     near, far, received = _to_owners([(dst, src)], weights, cuts, communicator)
     in_heads, into, _ = clean(near, far, received, declared, False, *kept)
-    ids = np.unique(np.concatenate([ids, _within(in_heads, cuts, communicator.rank)]))
+    ids = distinct(np.concatenate([ids, _within(in_heads, cuts, communicator.rank)]))
     return Owned(cuts, ids, Arcs(_rows_of(ids, out, out_heads), out_heads), Arcs(_rows_of(ids, into, in_heads), in_heads))
 
 

@@ -1,4 +1,4 @@
-"""What ranks do with columns of values: send several at once, and keep the least of those that come for a place."""
+"""What ranks do with columns of values: send several at once, and keep each once, or the least of those that come for a place."""
 
 from __future__ import annotations
 
@@ -33,6 +33,14 @@ def exchange_columns(communicator: Communicator, *columns: Sequence[Array]) -> l
 
 def _bytes(array: Array) -> Array:
     return (array if array.flags.c_contiguous else array.copy()).view(np.uint8)
+
+
+def distinct(values: Array) -> Array:
+    """The values ascending, each once. NumPy's `unique` alone hashes since 2.3, and takes up to 70 times as long."""
+    ordered = np.sort(values)
+    differs = np.ones_like(ordered, np.bool_)
+    differs[1:] = ordered[1:] != ordered[:-1]
+    return ordered[differs]
 
 
 def lower_at(values: Array, places: Array, proposed: Array) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from kernels.cuda import to_host
 from kernels.graph import ID, NO_ROW, OFFSET, Array, Csr
+from kernels.sharded.columns import distinct
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.halo import Halo
 from kernels.sharded.owners import Owners
@@ -101,7 +102,7 @@ def _between(shard: Shard, known: Array, owners: Owners) -> tuple[Csr, Csr]:
 
 def _pairs(ends: tuple[Array, ...], num_nodes: int) -> tuple[Array, Array]:
     """Pairs of int64 numbers, ascending, each once."""
-    keys = np.unique(ends[0] * num_nodes + ends[1])
+    keys = distinct(ends[0] * num_nodes + ends[1])
     return keys // max(num_nodes, 1), keys % max(num_nodes, 1)
 
 

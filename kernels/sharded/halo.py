@@ -9,7 +9,7 @@ from weakref import ref
 import numpy as np
 
 from kernels.graph import Array
-from kernels.sharded.columns import exchange_columns, lower_at
+from kernels.sharded.columns import distinct, exchange_columns, lower_at
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.shard import Shard
 
@@ -82,4 +82,4 @@ class Halo:
         less = np.flatnonzero(proposed < values[own])
         own = own[less]
         lower_at(values, own, proposed[less])
-        return np.unique(own)
+        return distinct(own)

@@ -15,6 +15,7 @@ from numba import njit
 from kernels.backend import frozen, is_cupy_array
 from kernels.cuda import to_host
 from kernels.graph import OFFSET, Array
+from kernels.sharded.columns import distinct
 from kernels.sharded.owners import Owners
 from kernels.union_find import flatten, unite
 
@@ -75,7 +76,7 @@ def join(owners: Owners, edges: Edges, gathered: int) -> tuple[Array, Array]:
         chosen.append(place[taken])
         place = place[left]
     chosen.append(place[_finish(owners, edges, root)])
-    return root, np.unique(np.concatenate(chosen))
+    return root, distinct(np.concatenate(chosen))
 
 
 def _order(*keys: Array) -> Array:

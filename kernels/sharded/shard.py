@@ -19,6 +19,7 @@ import numpy as np
 from kernels.backend import is_cupy, is_cupy_array
 from kernels.cuda import to_host
 from kernels.graph import OFFSET, Array, Csr, Graph, joined_offsets
+from kernels.sharded.columns import distinct
 from kernels.sharded.dealing import Dealing, cut_of
 
 Answer = TypeVar("Answer")
@@ -251,7 +252,7 @@ def ghosts_of(rows: range, directions: Sequence[Csr]) -> Array:
 
         return cuda.ghosts_of(rows, [csr.indices for csr in directions])
     foreign = [csr.indices[(csr.indices < rows.start) | (csr.indices >= rows.stop)] for csr in directions]
-    return np.unique(np.concatenate(foreign))
+    return distinct(np.concatenate(foreign))
 
 
 def split(graph: Graph, bounds: Array) -> list[Shard]:
