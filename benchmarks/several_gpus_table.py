@@ -141,6 +141,6 @@ its certificate over the same ranks (`proof`). `supersteps`: how often all ranks
   graph's files to the same. cuGraph's is from the same Parquet files to its distributed graph.
 * cuGraph: `cugraph.dask` on one Dask-CUDA worker a GPU, warm, the same sources; its first answer was compared with ours (sum of
   distances, number of components).
-* Searches from many sources, labelings and queries: independent work spread over workers that have all of the graph, or its index;
-  `ms` is the time of all of it.
+* Searches from many sources, labelings and queries: independent work spread over workers that have all of the graph, or of its
+  index; `ms` is the time of all of it.
 """
