@@ -54,10 +54,10 @@ def keep_freed_memory() -> None:
 
     Importing cuDF, as each of Dask-CUDA's workers does, has CuPy ask RMM, and RMM has no pool unless somebody gave it one.
     """
-    import cupy
-
     rmm = sys.modules.get("rmm")
     if rmm and isinstance(rmm.mr.get_current_device_resource(), rmm.mr.CudaMemoryResource):
+        import cupy
+
         cupy.cuda.set_allocator(cupy.get_default_memory_pool().malloc)
 
 

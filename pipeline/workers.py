@@ -128,8 +128,9 @@ def _run(function: Callable[[Place, Item], Result], stored: Folder, backend: Bac
     if backend == "cpu":
         return function(Place(_placed(stored, backend), backend, 1), item)
     with _on_the_gpu:
+        there = choose(backend)
         keep_freed_memory()
-        return function(Place(_placed(stored, choose(backend)), backend, 1), item)
+        return function(Place(_placed(stored, there), backend, 1), item)
 
 
 _on_the_gpu = Lock()  # one piece at a time, however many threads the worker has
