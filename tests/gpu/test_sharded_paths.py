@@ -17,6 +17,7 @@ from kernels import sssp as one_worker_sssp
 from kernels.graph import Graph
 from kernels.sharded.bfs import bfs
 from kernels.sharded.cuda import long_paths
+from kernels.sharded.cuda import sssp as cuda_sssp
 from kernels.sharded.cuda.facts import Whole
 from kernels.sharded.shard import even_bounds, split, to_device
 from kernels.sharded.sssp import sssp
@@ -173,6 +174,22 @@ def test_a_shard_is_searched_again_and_again() -> None:
 
         for (name, source), parts in zip(asked, zip(*run_ranks(3, search, DEADLINE), strict=True), strict=True):
             require_same(list(parts), KERNELS[name][1](graph, source))
+
+
+def test_sums_that_turned_out_to_be_long_are_not_tried_short_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[np.dtype] = []
+    complete = cuda_sssp.complete
+    monkeypatch.setattr(cuda_sssp, "complete", lambda *given: tried.append(given[-1]) or complete(*given))
+    graph = graph_of(EdgeList("heavy", tuple((i, i + 1, 2**31 - 2) for i in range(9)), False), dtype=np.int32)
+    shards = split(graph, even_bounds(graph, 2))
+
+    def search(ranks):  # type: ignore[no-untyped-def]
+        shard = to_device(shards[ranks.rank])
+        for source in (0, 7, 3):
+            sssp(shard, ranks, source)
+
+    run_ranks(2, search, DEADLINE)
+    assert sorted(map(str, tried)) == 2 * ["int32"] + 6 * ["int64"]
 
 
 def test_arcs_in_the_hosts_memory() -> None:

@@ -76,8 +76,9 @@ def _numbers(shard: Shard) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
 
 
 def note_long_sums(shard: Shard) -> None:
-    """Remember that sums of the weights do not fit 32 bits, as if one weight did not."""
+    """Remember that sums of the weights do not fit 32 bits, as if one weight did not. All ranks do, so all add up anew."""
     kept(shard, "numbers", _numbers)[3] = np.inf
+    vars(shard).pop("_whole", None)
 
 
 def closed(shard: Shard) -> cupy.ndarray:
