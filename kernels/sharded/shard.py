@@ -21,6 +21,7 @@ from kernels.cuda import to_host
 from kernels.graph import OFFSET, Array, Csr, Graph, joined_offsets
 from kernels.sharded.columns import distinct
 from kernels.sharded.dealing import Dealing, cut_of
+from kernels.sharded.searching import places_upto
 
 Answer = TypeVar("Answer")
 Place = Literal["device", "host"]  # of a GPU's arcs: its memory, or the host's, which it reads at the speed of the bus
@@ -167,8 +168,9 @@ class Shard:
             return cuda.local_arcs(self, csr)
         rows = self.rows
         own = (csr.indices >= rows.start) & (csr.indices < rows.stop)
-        places = len(rows) + np.searchsorted(self.ghosts, csr.indices)
-        indices = np.where(own, csr.indices - rows.start, places).astype(csr.indices.dtype)
+        places = places_upto(self.ghosts, csr.indices)
+        places += len(rows) - 1
+        indices = np.where(own, csr.indices - rows.start, places)
         no_arcs = np.full_like(csr.offsets, csr.offsets[-1], OFFSET, shape=(self.num_ghosts,))
         return Csr(np.concatenate([csr.offsets, no_arcs]), indices, csr.weights)
 
@@ -225,7 +227,7 @@ def assemble(
         own = np.flatnonzero((rows >= start) & (rows < stop))
         ranks[rows[own] - start] = first + own
         if len(ghosts):
-            places = np.minimum(np.searchsorted(ghosts, rows), len(ghosts) - 1)
+            places = np.maximum(places_upto(ghosts, rows) - 1, 0)
             known = np.flatnonzero(ghosts[places] == rows)
             ghost_ranks[places[known]] = first + known
     return Shard(rank, dealing.bounds, ids, ranks, directions[0], directions[-1], ghosts, ghost_ranks)

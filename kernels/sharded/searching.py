@@ -1,0 +1,60 @@
+"""Many values among ascending ones: a table says between which places a value's high bits lead, and bisection does the rest.
+
+`np.searchsorted` of values in any order misses the caches at each of its steps: of 4 million among 1 million, for a second. Here
+a value misses them twice.
+
+Source: Bentley, Programming Pearls (2nd edition, 2000), column 9: a table in front of a binary search.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from kernels.backend import frozen
+from kernels.graph import Array
+
+
+def places_upto(ascending: Array, values: Array) -> Array:
+    """How many of `ascending` are no greater than each value: `np.searchsorted(ascending, values, "right")`, sooner.
+
+    Parameters
+    ----------
+    ascending : integer [K]
+        A NumPy array, of the values' type.
+    values : integer [E]
+
+    Returns
+    -------
+    [E]
+        Of the same type. Beside it there is memory for up to eight numbers for each of `ascending`.
+    """
+    if not len(ascending):
+        return np.zeros_like(values)
+    low = int(ascending[0])
+    shift = max((int(ascending[-1]) - low).bit_length() - len(ascending).bit_length(), 0)
+    ends = np.cumsum(np.bincount((ascending - low) >> shift), dtype=values.dtype)
+    places: Array = np.empty_like(values)
+    _search(frozen(ascending), ends, low, shift, frozen(values), places)
+    return places
+
+
+@njit(cache=True, nogil=True)
+def _search(ascending, ends, low, shift, values, places):  # type: ignore[no-untyped-def]
+    """`ends` says how many of `ascending` are in each bucket or before it."""
+    for number in range(len(values)):
+        value = values[number]
+        bucket = (value - low) >> shift
+        if bucket < 0:
+            places[number] = 0
+        elif bucket >= len(ends):
+            places[number] = len(ascending)
+        else:
+            first, end = ends[bucket - 1] if bucket else 0, ends[bucket]
+            while first < end:
+                middle = (first + end) >> 1
+                if ascending[middle] <= value:
+                    first = middle + 1
+                else:
+                    end = middle
+            places[number] = first
