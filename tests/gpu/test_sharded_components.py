@@ -13,6 +13,7 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import graph_of_arcs, grid, random_digraph, rmat
 from kernels.answers import Components
+from kernels.cuda import launch
 from kernels.graph import Graph
 from kernels.scc import scc as one_worker_scc
 from kernels.sharded.scc import scc
@@ -140,6 +141,18 @@ def test_a_chain_that_alternates_between_two_ranks_is_one_component() -> None:
     graph = graph_of_arcs(rows[:-1], rows[1:], None, 3_000, symmetric=False)
     for gathered in (TO_THE_END, 100):
         check("wcc", graph, bounds_of([1_500], 3_000), gathered)
+
+
+def test_trees_stay_low_where_a_chain_of_components_alternates_between_two_ranks() -> None:
+    low, high = np.arange(1 << 13), np.arange(1 << 13, 1 << 14)
+    near, far = (cupy.asarray(np.concatenate(ends)) for ends in ((low, low[1:]), (high, high[:-1])))
+    parent = cupy.arange(1 << 14)
+    launch("sharded/cuda/naming.cu", "unite_ends", 512, len(near), near, far, np.int64(len(near)), parent, ROW=parent.dtype)
+    above, place, most = cupy.asnumpy(parent), np.arange(1 << 14), 0
+    while (above[place] != place).any():
+        place, most = above[place], most + 1
+    assert (place == 0).all()
+    assert most < 30  # e ln V is the expected height of random links that nobody shortens: 26
 
 
 def test_only_small_components_are_joined_one_by_one() -> None:

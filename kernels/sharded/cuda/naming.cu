@@ -4,7 +4,7 @@
 /* Make one tree of the two trees of each edge. */
 extern "C" __global__ void unite_ends(const ROW* near, const ROW* far, int64_t num_edges, ROW* parent) {
     for (int64_t edge = global_thread(); edge < num_edges; edge += num_threads()) {
-        unite<RowOrder>(parent, near[edge], far[edge]);
+        unite<ScrambledOrder>(parent, near[edge], far[edge]);
     }
 }
 
