@@ -14,8 +14,9 @@ cupy = pytest.importorskip("cupy")
 from benchmarks.graphs import graph_of_arcs, grid, random_digraph, rmat
 from kernels.answers import Components
 from kernels.cuda import launch
-from kernels.graph import Graph
+from kernels.graph import Array, Graph
 from kernels.scc import scc as one_worker_scc
+from kernels.sharded.cuda import wcc as cuda_wcc
 from kernels.sharded.scc import scc
 from kernels.sharded.shard import Part, even_bounds
 from kernels.sharded.wcc import wcc
@@ -53,9 +54,8 @@ def test_named_graphs(kernel: str, edges: EdgeList) -> None:
         check(kernel, uncleaned(edges, order), bounds_of(cuts, graph.num_vertices))
 
 
-@both_kernels
-@pytest.mark.parametrize("seed", range(40))
-def test_random_graphs_cut_anywhere(kernel: str, seed: int) -> None:
+def by_chance(seed: int) -> tuple[Graph, Array]:
+    """A small graph, and bounds that may leave ranks without rows."""
     chance = random.Random(seed)
     vertices = chance.choice((2, 9, 21, 60))
     ends = [
@@ -63,10 +63,23 @@ def test_random_graphs_cut_anywhere(kernel: str, seed: int) -> None:
     ]
     edges = EdgeList("random", tuple(ends), chance.random() < 0.5, tuple(chance.sample(range(61), 3)))
     graph = uncleaned(edges, chance.sample(edges.ids, len(edges.ids)))
-    bounds = bounds_of([chance.randrange(len(edges.ids) + 1) for _ in range(chance.randrange(8))], graph.num_vertices)
-    check(kernel, graph, bounds)
+    return graph, bounds_of([chance.randrange(len(edges.ids) + 1) for _ in range(chance.randrange(8))], graph.num_vertices)
+
+
+@both_kernels
+@pytest.mark.parametrize("seed", range(40))
+def test_random_graphs_cut_anywhere(kernel: str, seed: int) -> None:
+    check(kernel, *by_chance(seed))
     if kernel == "wcc":
-        check(kernel, graph, bounds, TO_THE_END)
+        check(kernel, *by_chance(seed), TO_THE_END)
+
+
+@pytest.mark.parametrize("arcs_a_row", [1, 3])
+def test_shards_of_few_arcs_that_sample(arcs_a_row: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them, or some beside others that read all arcs: what one leaves unread, the other end's owner tells."""
+    monkeypatch.setattr(cuda_wcc, "MANY_ARCS", arcs_a_row)
+    for seed in range(16):
+        check("wcc", *by_chance(seed))
 
 
 def sparse(degree: float, symmetric: bool) -> Graph:

@@ -2,7 +2,7 @@
 
 The giant component of a social network has most of all rows and ghosts. Its parts on the ranks are joined at once, when each
 rank knows which of its ghosts are in their owners' giant trees, and again when the rest is read. Only ghosts that are outside
-then are told to their owners, and joined one by one.
+then, and that own rows have joined, are told to their owners, and joined one by one.
 """
 
 from __future__ import annotations
