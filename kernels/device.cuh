@@ -53,3 +53,18 @@ __device__ __forceinline__ Count append(Count* length) {
     first = __shfl_sync(lanes, first, leader);
     return first + __popc(lanes & ((1u << lane) - 1));
 }
+
+/* Place of `value` in an ascending range, or the end. */
+template <typename Value>
+__device__ __forceinline__ int64_t find(const Value* values, int64_t begin, int64_t end, Value value) {
+    const int64_t stop = end;
+    while (begin < end) {
+        const int64_t middle = begin + (end - begin) / 2;
+        if (values[middle] < value) {
+            begin = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    return begin < stop && values[begin] == value ? begin : stop;
+}

@@ -46,20 +46,6 @@ __device__ __forceinline__ void over_rows(
     }
 }
 
-/* Place of `value` in an ascending range, or the end. */
-__device__ __forceinline__ int64_t find(const ROW* values, int64_t begin, int64_t end, ROW value) {
-    const int64_t stop = end;
-    while (begin < end) {
-        const int64_t middle = begin + (end - begin) / 2;
-        if (values[middle] < value) {
-            begin = middle + 1;
-        } else {
-            end = middle;
-        }
-    }
-    return begin < stop && values[begin] == value ? begin : stop;
-}
-
 /* Every arc between two nodes is among the tail's children; those are marked in `found`. */
 extern "C" __global__ void __launch_bounds__(THREADS) find_children(
     const int64_t* offsets, const ROW* indices, int64_t num_rows, const ROW* node, const int64_t* child_offsets, const ROW* children,

@@ -16,20 +16,6 @@
 #define WARP_ROW 1024 /* out-arcs that a warp pushes by itself; those of larger rows are dealt to all blocks */
 #define CHUNK 2048    /* of these arcs at a time */
 
-/* The place of a row among the ghosts, or -1. */
-__device__ __forceinline__ int64_t find(const ROW* ghosts, int64_t num_ghosts, int64_t row) {
-    int64_t begin = 0, end = num_ghosts;
-    while (begin < end) {
-        const int64_t middle = (begin + end) / 2;
-        if (ghosts[middle] < row) {
-            begin = middle + 1;
-        } else {
-            end = middle;
-        }
-    }
-    return begin < num_ghosts && ghosts[begin] == row ? begin : -1;
-}
-
 /* Everything a search expects before it starts, where the own rows begin at `first_row`; `frontier` is zero before. */
 extern "C" __global__ void prepare(
     int64_t num_own, int64_t first_row, const ROW* ghosts, int64_t num_ghosts, int64_t source_row, const uint32_t* closed,
@@ -43,8 +29,8 @@ extern "C" __global__ void prepare(
         visited[word] = closed[word];
     }
     if (global_thread() == 0) {
-        const int64_t ghost = find(ghosts, num_ghosts, source_row);
-        const int64_t local = source >= 0 && source < num_own ? source : ghost < 0 ? -1 : num_own + ghost;
+        const int64_t ghost = find(ghosts, 0, num_ghosts, (ROW)source_row);
+        const int64_t local = source >= 0 && source < num_own ? source : ghost == num_ghosts ? -1 : num_own + ghost;
         if (local >= 0) {
             frontier[local >> 5] = 1u << (local & 31);
         }

@@ -72,7 +72,7 @@ __device__ void unite_ghosts(OwnArcs arcs, ROW num_own, bool into, ROW* parent, 
 
 #define SHARD                                                                                                                   \
     const int64_t *out_offsets, const ROW *out_indices, const int64_t *into_offsets, const ROW *into_indices, bool symmetric,   \
-        ROW num_own, ROW num_ghosts
+        ROW num_own
 
 #define SIDES const OwnArcs out = {out_offsets, out_indices}, into = {into_offsets, into_indices}
 
@@ -117,7 +117,7 @@ join_sample(SHARD, const ROW* ranks, ROW* parent, ROW* names, Chunk* queue, Cont
 
 /* Find the commonest root, and which own rows are in its tree. */
 extern "C" __global__ void __launch_bounds__(SAMPLED_THREADS, 3)
-find_giant(ROW num_own, ROW num_ghosts, ROW* parent, uint8_t* in_giant, Control* control) {
+find_giant(ROW num_own, ROW* parent, uint8_t* in_giant, Control* control) {
     __shared__ ROW roots[SAMPLED_THREADS];
     __shared__ unsigned long long best;
     if (blockIdx.x == 0 && num_own > 0) {
@@ -153,8 +153,8 @@ extern "C" __global__ void find_meetings(
 /* Put the giant tree, where it is of the giant component, and the ghosts of others' into it; then, after a sample, read the arcs of
    the rows that are outside. `control` has had the sample's; `next` is new. */
 extern "C" __global__ void __launch_bounds__(SAMPLED_THREADS, 3)
-join_rest(SHARD, bool sampled, int rank, const uint8_t* in_giant, const int64_t* bounds, const uint8_t* joined, int size,
-          ROW* parent, Chunk* queue, const Control* control, Control* next) {
+join_rest(SHARD, ROW num_ghosts, bool sampled, int rank, const uint8_t* in_giant, const int64_t* bounds, const uint8_t* joined,
+          int size, ROW* parent, Chunk* queue, const Control* control, Control* next) {
     SIDES;
     const Ghosts ghosts = {in_giant, bounds, joined, size};
     if (joined[rank] && num_own > 0 && global_thread() == 0) {
@@ -179,7 +179,7 @@ join_rest(SHARD, bool sampled, int rank, const uint8_t* in_giant, const int64_t*
 }
 
 /* Which own rows are in the giant component. */
-extern "C" __global__ void find_members(ROW num_own, ROW num_ghosts, ROW* parent, uint8_t* in_giant) {
+extern "C" __global__ void find_members(ROW num_own, ROW* parent, uint8_t* in_giant) {
     for (int64_t v = global_thread(); v < num_own; v += num_threads()) {
         in_giant[v] = find_root(parent, place_of(v)) == (ROW)GIANT;
     }

@@ -92,7 +92,7 @@ class _Trees:
         self._bounds = cupy.asarray(shard.ghost_bounds)
         self._rows = (row.type(len(shard.ids)), row.type(shard.num_ghosts))
         sides = (shard.local_out, shard.local_into)
-        self._arcs = (*(array for csr in sides for array in (csr.offsets, csr.indices)), np.bool_(shard.symmetric), *self._rows)
+        self._arcs = (*(array for csr in sides for array in (csr.offsets, csr.indices)), np.bool_(shard.symmetric), self._rows[0])
         arcs = sum(len(csr.indices) for csr in (sides[:1] if shard.symmetric else sides))
         self._sampled = len(sides[0].indices) >= MANY_ARCS * kept(shard, "rows with out-arcs", _rows_with_arcs)
         self._queue = cupy.empty(2 * (arcs // WARP_ROW), np.int64)  # pairs
@@ -113,7 +113,7 @@ class _Trees:
             open_rows = cupy.empty(-(-len(shard.ids) // 32), np.uint32)
             kernel((blocks,), (TILE_THREADS,), (*given, np.int32(tile), open_rows), shared_mem=2 * TILE)
             self._run("join_ghosts", SAMPLED_THREADS, *self._arcs, self._parent, self._queue, self._control)
-        self._run("find_giant", SAMPLED_THREADS, *self._rows, self._parent, in_giant, self._control)
+        self._run("find_giant", SAMPLED_THREADS, self._rows[0], self._parent, in_giant, self._control)
         return in_giant
 
     def meetings(self, in_giant: Array) -> Array:
@@ -126,13 +126,13 @@ class _Trees:
     def join_rest(self, in_giant: Array, joined: Array) -> None:
         """Join the giant trees of the ranks `joined`, bool [size], and what a sample left."""
         ghosts = (in_giant, self._bounds, cupy.asarray(joined.view(np.uint8)), np.int32(len(joined)))
-        given = (*self._arcs, np.bool_(self._sampled), np.int32(self._shard.rank), *ghosts)
+        given = (*self._arcs, self._rows[1], np.bool_(self._sampled), np.int32(self._shard.rank), *ghosts)
         self._run("join_rest", SAMPLED_THREADS, *given, self._parent, self._queue, self._control, cupy.zeros(3, np.int64))
 
     def members(self) -> Array:
         """Which own rows are in the giant component (uint8 [n])."""
         in_giant = cupy.empty(len(self._shard.ids), np.uint8)
-        launch(_SOURCE, "find_members", _THREADS, len(in_giant), *self._rows, self._parent, in_giant, ROW=self._row)
+        launch(_SOURCE, "find_members", _THREADS, len(in_giant), self._rows[0], self._parent, in_giant, ROW=self._row)
         return in_giant
 
     def open_ghosts(self, in_giant: Array) -> tuple[Array, Array]:
