@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from kernels.backend import cores
 from kernels.graph import Graph
@@ -24,9 +24,6 @@ from pipeline.manifest import Folder
 from pipeline.stored_index import STEP as INDEX
 from pipeline.stored_index import StoredIndex, place_index
 from pipeline.stored_shards import together
-
-if TYPE_CHECKING:
-    pass
 
 log = logging.getLogger(__name__)
 Item = TypeVar("Item")

@@ -44,13 +44,15 @@ def reach(index: ReachabilityIndex, src: Array, dst: Array, width: int = WIDTH, 
         ends = _rows(src[part], num_rows, row), _rows(dst[part], num_rows, row)
         part_of = Reached(answers.reachable[part], answers.decided[part])
         left, count = cut(index, *ends, part_of)
-        wrong = int(count[1])
+        undecided, wrong = count.tolist()
         if wrong < len(ends[0]):
             raise_wrong(src[part], dst[part], wrong, num_rows)
-        for name in _BY_WARPS if by_warps else ():
-            if int(count[0]):
+        if undecided and by_warps:
+            left = left[:undecided]
+            for name in _BY_WARPS:
                 left, count = search(index, *ends, left, count, part_of, name)
-        if int(count[0]):
+            undecided = int(count[0])
+        if undecided:
             search_wide(index, *ends, left, count, part_of, width)
     return answers
 
@@ -95,12 +97,15 @@ def cut(index: ReachabilityIndex, src: Array, dst: Array, answers: Reached) -> t
 def search(
     index: ReachabilityIndex, src: Array, dst: Array, left: Array, count: Array, answers: Reached, name: str = "search_in_little"
 ) -> tuple[Array, Array]:
-    """Search for the queries `left`, a warp each; return those that are too large for one, and their number."""
+    """Search for the first `count` of the queries `left`, a warp each; return those that are too large for one, and their number.
+
+    The host does not ask how many there are: the GPU would have nothing to do until the answer is there.
+    """
     dag, row = index.condensation, index.labels.low.dtype
     threads, slots = _BY_WARPS[name]
     shared = threads // 32 * (slots // 4 * 7 * row.itemsize + 16)
     kernel, blocks = cooperative("reachability/search.cu", name, threads, cupy.cuda.Device().id, shared, ROW=row)
-    rest, control = cupy.empty(int(count[0]), np.uint32), cupy.zeros(2, np.uint64)
+    rest, control = cupy.empty_like(left), cupy.zeros(2, np.uint64)
     arcs = (dag.children.offsets, dag.children.indices, dag.parents.offsets, dag.parents.indices, dag.node)
     arguments = (*records_of(index).arguments, *arcs, src, dst, left, count, answers.reachable, rest, control)
     kernel((blocks,), (threads,), arguments, shared_mem=shared)
