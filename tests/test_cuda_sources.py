@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from cuda.bindings import nvrtc
 
 from kernels.cuda import C_NAMES, ROOT, options
 from kernels.graph import distance_dtype
+from tests.kept import kept
 
 SOURCES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.cu"))
 RMAT = Path(__file__).parent / "gpu" / "rmat.cu"
@@ -21,13 +24,14 @@ SPILL = re.compile(
 )
 INTEGERS = [kind for kind in C_NAMES if kind.kind == "i"]
 TYPES = {"EDGE": INTEGERS, "ROW": INTEGERS, "WEIGHT": list(C_NAMES)}
-INCLUDE = re.compile(r'^#include "(.+)"', re.MULTILINE)
+INCLUDE = re.compile(r"""^\s*#\s*include\s*["<](.+)[">]""", re.MULTILINE)
+KEPT = ROOT.parent / "build" / "nvrtc"
 
 
 def whole(source: str) -> str:
-    """The text of a source and of all that it includes."""
+    """The text of a source and of all that it includes; the compiler's own headers are no files."""
     text = (ROOT / source).read_text(encoding="utf-8")
-    return text + "".join(whole(header) for header in INCLUDE.findall(text))
+    return text + "".join(whole(header) for header in INCLUDE.findall(text) if (ROOT / header).exists())
 
 
 def excused(kernel: str, text: str) -> bool:
@@ -75,11 +79,21 @@ def compile_source(text: str, name: str, arguments: list[str]) -> tuple[bool, st
     return result == nvrtc.nvrtcResult.NVRTC_SUCCESS, log.decode(errors="replace").rstrip("\0")
 
 
+def report_of(source: str, arguments: list[str]) -> str:
+    """The compiler's report on a source that it takes; kept in build/nvrtc by all that it is made of, for it takes minutes."""
+
+    def make(report: Path) -> None:
+        compiled, log = compile_source((ROOT / source).read_text(encoding="utf-8"), source, arguments)
+        assert compiled, log
+        report.write_text(log, encoding="utf-8")
+
+    parts = [version("nvidia-cuda-nvrtc"), source, whole(source), *arguments]
+    return kept(KEPT / hashlib.sha256("\0".join(parts).encode()).hexdigest(), make).read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(("source", "architecture", "types"), list(cases()))
 def test_it_compiles_without_spills(source, architecture, types):
-    text = (ROOT / source).read_text(encoding="utf-8")
-    compiled, log = compile_source(text, source, [*options(**types), f"--gpu-architecture={architecture}", "--ptxas-options=-v"])
-    assert compiled, log
+    log = report_of(source, [*options(**types), f"--gpu-architecture={architecture}", "--ptxas-options=-v"])
     found = SPILL.findall(log)
     assert found, f"no kernel in the compiler's report:\n{log}"
     for kernel, stores, loads in found:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from tests.emulator.translation import translate
+from tests.kept import kept
 
 HERE = Path(__file__).parent
 CACHE = Path(os.environ.get("EMULATED_CACHE", HERE.parent.parent / "build" / "emulator"))
@@ -25,7 +25,7 @@ _FLAGS = (
 def machine() -> Path:
     """The library that runs kernels."""
     sources = sorted(map(str, HERE.glob("*.cpp")))
-    return _made(_digest(), lambda made: _run(["g++", *_FLAGS, "-O2", *sources, "-o", str(made)]))
+    return kept(_place(), lambda made: _run(["g++", *_FLAGS, "-O2", *sources, "-o", str(made)]))
 
 
 def module(code: str, options: Sequence[str], architecture: int) -> Path:
@@ -36,7 +36,7 @@ def module(code: str, options: Sequence[str], architecture: int) -> Path:
         preprocessed = _run(["g++", "-E", "-x", "c++", *defined, "-"], code)
         _run(["g++", *_FLAGS, "-include", str(HERE / "cuda.h"), "-x", "c++", "-", "-o", str(made)], translate(preprocessed))
 
-    return _made(_digest(code, *defined, *_headers(options)), make)
+    return kept(_place(code, *defined, *_headers(options)), make)
 
 
 @cache
@@ -54,22 +54,8 @@ def _own() -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(HERE.glob("*.*"))) + compiler.encode()).hexdigest()
 
 
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join([_own(), *_FLAGS, *parts]).encode()).hexdigest()
-
-
-def _made(digest: str, make: Callable[[Path], object]) -> Path:
-    """The file of this digest, made by one process while the others wait."""
-    made = CACHE / f"{digest}.so"
-    if not made.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        with (CACHE / f"{digest}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not made.exists():
-                unfinished = made.with_suffix(f".{os.getpid()}")
-                make(unfinished)
-                unfinished.replace(made)
-    return made
+def _place(*parts: str) -> Path:
+    return CACHE / (hashlib.sha256("\0".join([_own(), *_FLAGS, *parts]).encode()).hexdigest() + ".so")
 
 
 def _run(command: list[str], given: str = "") -> str:

@@ -1,0 +1,21 @@
+"""Files that are made once: their names say what they were made of."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+
+def kept(path: Path, make: Callable[[Path], object]) -> Path:
+    """The file, made by one process while the others wait. What `make` raises leaves none."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists():
+                unfinished = path.with_suffix(f".{os.getpid()}")
+                make(unfinished)
+                unfinished.replace(path)
+    return path
