@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 
 from prefect.server.api.server import SubprocessASGIServer
-from prefect.settings import get_current_settings
 
 # The read ends when the last holder of the pipe's other end is gone: that is the flow's process, by whatever signal.
 GUARD = 'read -r _; kill "$0" && for _ in 1 2 3 4 5; do sleep 1; kill -0 "$0" || exit; done; kill -9 "$0"'
@@ -39,9 +38,3 @@ class GuardedServer(SubprocessASGIServer):
             self.guard.kill()
             self.guard.communicate()
             self.guard = None
-
-
-def guard_embedded_server() -> None:
-    """Have Prefect start a guarded server, if it is going to start one in this process at all."""
-    if not get_current_settings().api.url:
-        GuardedServer()  # Prefect keeps one server object a process: this one, since it is the first

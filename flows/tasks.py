@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 from prefect import runtime, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
+from prefect.settings import get_current_settings
 from prefect.tasks import Task, exponential_backoff
 
 import flows.artifacts
@@ -23,7 +24,6 @@ import pipeline.reach
 import pipeline.report
 import pipeline.stages
 import pipeline.verify
-from flows.embedded import guard_embedded_server
 from pipeline.backend import choose
 from pipeline.cluster import Cluster
 from pipeline.config import GraphConfig, RunConfig, StageName, load_run
@@ -33,7 +33,10 @@ P = ParamSpec("P")
 R = TypeVar("R")
 log = logging.getLogger(__name__)
 
-guard_embedded_server()
+if not get_current_settings().api.url:  # Prefect is going to start a server in this process
+    from flows.embedded import GuardedServer  # imports all of Prefect's server, which takes longer than the rest together
+
+    GuardedServer()  # Prefect keeps one server object a process: this one, since it is the first
 
 
 def can_pass(_task: Task[..., Any], _run: TaskRun, state: State[Any]) -> bool:
