@@ -12,6 +12,7 @@ import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter
 from prefect.exceptions import ParameterTypeError
+from prefect.settings import get_current_settings
 from prefect.states import Failed
 
 from flows.artifacts import key
@@ -28,7 +29,7 @@ from pipeline.publish import open_run
 from pipeline.stored_index import find_index
 from pipeline.workspace import workspace
 from tests.flows.networks import CROSSINGS, road_run, roads, social_run, votes_run
-from tests.flows.processes import eventually
+from tests.flows.processes import alive, clean_environment, eventually, flow_process
 
 pytestmark = pytest.mark.usefixtures("prefect")
 STEPS = {"edges", "graph", "report", "reachability_index", *STAGES, *(f"proof-{table}" for table in STAGES)}
@@ -271,6 +272,18 @@ def test_an_error_that_passes_is_tried_again(tmp_path):
     assert state.is_completed()
     assert task_runs(state)["edges"] == 2
     assert open_run(tmp_path / "out-roads" / "latest").facts["tables"]["wcc"]["rows"] == CROSSINGS
+
+
+def test_what_the_user_can_mend_ends_the_command_with_one_message(tmp_path):
+    run = road_run(tmp_path)
+    (tmp_path / "roads.gr").write_text("p sp 2 1\na 1 3 5\n")
+    environment = clean_environment(tmp_path) | {"PREFECT_API_URL": get_current_settings().api.url}
+    process = flow_process(environment, tmp_path, "road-network", run)
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert output.count(f"\nroad-network: {tmp_path / 'roads.gr'}: line 2: ") == 1
+    assert not (tmp_path / "out-roads" / "latest").exists()
+    assert not alive(environment)
 
 
 @pytest.mark.parametrize(

@@ -151,16 +151,6 @@ def test_a_flow_killed_half_way_resumes(both, environment, tmp_path):
     assert "graph: still valid, skipped" in output
 
 
-def test_what_the_user_can_mend_ends_the_command_with_one_message(both, environment, tmp_path):
-    run = road_run(tmp_path)
-    (tmp_path / "roads.gr").write_text("p sp 2 1\na 1 3 5\n")
-    process = flow_process(environment, tmp_path, "road-network", run)
-    output, _ = process.communicate(timeout=120)
-    assert process.returncode == 1
-    assert output.count(f"\nroad-network: {tmp_path / 'roads.gr'}: line 2: ") == 1
-    assert not (tmp_path / "out-roads" / "latest").exists()
-
-
 @pytest.mark.parametrize("arguments", [[], ["road-network"], ["rail-network", "run.toml"]])
 def test_a_wrong_command_line_shows_the_usage(environment, tmp_path, arguments):
     process = flow_process(environment, tmp_path, *arguments)
