@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.graphs import facebook, graph_of_arcs, graph_of_edges, grid, new_york, random_digraph, rmat, wiki_vote
+from kernels.answers import Forest
 from kernels.forest import minimum_spanning_forest as one_worker
 from kernels.graph import Csr, Graph
 from kernels.sharded.forest import minimum_spanning_forest
@@ -37,7 +38,7 @@ DTYPES = (np.int32, np.int64, np.float32, np.float64)
 def test_named_graphs(edges, dtype) -> None:
     graph = graph_of(edges, random.Random(4).sample(edges.ids, len(edges.ids)), dtype)
     expected = true_forest(edges, graph)
-    for size in SIZES:
+    for size in SIZES if dtype is np.int64 else (2, 7):
         assert_forest(graph, evenly(minimum_spanning_forest, graph, size), expected)
         assert_forest(graph, evenly(minimum_spanning_forest, graph, size, TO_THE_END), expected)
 
@@ -80,6 +81,12 @@ def test_dense_graphs(dtype, symmetric) -> None:
             assert_forest(graph, evenly(minimum_spanning_forest, graph, size, 1_000), one_worker(graph))
 
 
+@functools.cache
+def solved(load) -> tuple[Graph, Forest]:
+    graph = load()
+    return graph, one_worker(graph)
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     "load",
@@ -93,9 +100,9 @@ def test_dense_graphs(dtype, symmetric) -> None:
     ],
 )
 def test_larger_graphs_equal_one_worker(load, size) -> None:
-    graph = load()
+    graph, expected = solved(load)
     for gathered in (TO_THE_END, 1 << 16):
-        assert_forest(graph, evenly(minimum_spanning_forest, graph, size, gathered), one_worker(graph))
+        assert_forest(graph, evenly(minimum_spanning_forest, graph, size, gathered), expected)
 
 
 @pytest.mark.parametrize("weight", [lambda places: places, lambda places: places[::-1], np.ones_like, np.zeros_like])
