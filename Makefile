@@ -12,7 +12,7 @@ HAS_GPU = nvidia-smi -L >/dev/null 2>&1
 HAS_TWO_GPUS = [ "$$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')" -ge 2 ]
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # More than a small machine has cores: many tests wait for servers, workers and deadlines.
-TEST_PROCESSES ?= 3
+TEST_PROCESSES ?= 4
 # Prefect keeps its database here, not in the home folder.
 export PREFECT_HOME ?= $(CURDIR)/.prefect
 
@@ -35,7 +35,7 @@ demo: $(VENV)/run
 	$(BIN)/python -m flows road-network conf/runs/new-york.toml social-network conf/runs/facebook.toml reachability conf/runs/wiki-vote.toml
 
 test: lint
-	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile
+	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 	EMULATED_GPU=1 $(BIN)/python -m pytest tests/emulator
 
 nightly: $(VENV)/dev
