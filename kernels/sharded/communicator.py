@@ -46,8 +46,11 @@ class Communicator(Protocol):
         """
         ...
 
-    def gather(self, array: Array) -> list[Array]:
-        """Return every rank's array, in rank order, to every rank."""
+    def gather(self, array: Array, alike: bool = False) -> list[Array]:
+        """Return every rank's array, in rank order, to every rank.
+
+        `alike` says that all have one length and type, so that no transport need ask for them.
+        """
         ...
 
     def total(self, values: Array) -> Array:
@@ -73,7 +76,7 @@ class OverExchange(ABC):
     def exchange(self, parts: Sequence[Array], room: Sequence[Array] | None = None) -> list[Array]:
         """See `Communicator.exchange`."""
 
-    def gather(self, array: Array) -> list[Array]:
+    def gather(self, array: Array, alike: bool = False) -> list[Array]:
         """See `Communicator.gather`."""
         return self.exchange([array] * self.size)
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.backend import is_cupy_array
 from kernels.graph import OFFSET, Array
 from kernels.sharded.joining import GATHERED, Edges, join, unite_all
 from kernels.sharded.owners import Owners, smallest_ids
 
 
 def join_and_name(owners: Owners, near: Array, far: Array, ranks: Array, rows: Array, gathered: int) -> Array:
-    """Name each own number by the row of smallest external id among the numbers that edges join it to. A collective.
+    """Name each own number by the row of smallest external id among the numbers that edges join it to. A collective, on CPUs.
 
     Parameters
     ----------
@@ -20,7 +19,7 @@ def join_and_name(owners: Owners, near: Array, far: Array, ranks: Array, rows: A
     near, far : int64 [E]
         The edges of this rank.
     ranks, rows : index width [N]
-        For each own number its place in the order of external ids, and its row. All arrays are NumPy's or all are CuPy's.
+        For each own number its place in the order of external ids, and its row.
     gathered : int
         Most numbers and edges, of all ranks together, that each rank may hold.
 
@@ -44,10 +43,6 @@ def join_and_name(owners: Owners, near: Array, far: Array, ranks: Array, rows: A
 
 def _first_of_joined(near: Array, far: Array, ranks: Array) -> Array:
     """The number of smallest rank among those that edges join each number to."""
-    if is_cupy_array(near):
-        from kernels.sharded.cuda.naming import first_of_joined
-
-        return first_of_joined(near, far, ranks)
     tree = unite_all(len(ranks), near, far)
     order = np.argsort(-ranks, kind="stable")
     first = np.empty_like(tree)

@@ -28,7 +28,7 @@ class Owners:
     @classmethod
     def of_counts(cls, count: int, communicator: Communicator) -> Owners:
         """Number what the ranks have: `count` on this one."""
-        counts = np.concatenate(communicator.gather(np.array([count], OFFSET)))
+        counts = np.concatenate(communicator.gather(np.array([count], OFFSET), alike=True))
         return cls(np.concatenate([np.zeros(1, OFFSET), np.cumsum(counts)]), communicator)
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from kernels.answers import Components
 from kernels.cuda import launch
 from kernels.graph import Array, Graph
 from kernels.scc import scc as one_worker_scc
+from kernels.sharded.cuda import shared_trees
 from kernels.sharded.cuda import wcc as cuda_wcc
 from kernels.sharded.scc import scc
 from kernels.sharded.shard import Part, even_bounds
@@ -158,14 +160,33 @@ def test_a_chain_that_alternates_between_two_ranks_is_one_component() -> None:
 
 def test_trees_stay_low_where_a_chain_of_components_alternates_between_two_ranks() -> None:
     low, high = np.arange(1 << 13), np.arange(1 << 13, 1 << 14)
-    near, far = (cupy.asarray(np.concatenate(ends)) for ends in ((low, low[1:]), (high, high[:-1])))
-    parent = cupy.arange(1 << 14)
-    launch("sharded/cuda/naming.cu", "unite_ends", 512, len(near), near, far, np.int64(len(near)), parent, ROW=parent.dtype)
+    near, far = (np.concatenate(ends) for ends in ((low, low[1:]), (high, high[:-1])))
+    trees, edges = cupy.asarray([0, 1 << 14]), cupy.asarray([0, len(near)])
+    message = cupy.asarray(np.concatenate([np.arange(2 << 14), near, far]))
+    given = trees, edges, np.int32(1), np.int32(0), cupy.arange(1 << 14, dtype=np.int32)
+    parent, least, held = cupy.empty((3, 1 << 14), np.int64)
+    holders = cupy.empty(1 << 14, np.int32)
+    arguments = (message, *given, parent, least, held, holders, cupy.zeros(3, np.int64))
+    launch("sharded/cuda/shared_trees.cu", "name_all", 512, len(near), *arguments, ROW=holders.dtype)
+    assert (holders == 1 << 14).all()  # the row of rank 0
     above, place, most = cupy.asnumpy(parent), np.arange(1 << 14), 0
     while (above[place] != place).any():
         place, most = above[place], most + 1
     assert (place == 0).all()
     assert most < 30  # e ln V is the expected height of random links that nobody shortens: 26
+
+
+def test_copies_of_an_edge_are_dropped_where_edges_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_trees, "_MANY", 1)
+    for seed in range(16):
+        check("wcc", *by_chance(seed))
+    ladders = np.cumsum([0, 300, 100])  # a side of each on either rank; the larger one is the giant component
+    left = np.concatenate([np.arange(begin, end) for begin, end in pairwise(ladders)])
+    rails = np.setdiff1d(left, ladders[1:] - 1)
+    src = np.concatenate([rails, 400 + rails, left])
+    dst = np.concatenate([rails + 1, 401 + rails, 400 + left])
+    parts = check("wcc", graph_of_arcs(src, dst, None, 800, symmetric=False), bounds_of([400], 800), 16)
+    assert parts[0].supersteps == 5
 
 
 def test_only_small_components_are_joined_one_by_one() -> None:

@@ -46,8 +46,9 @@ def check_collectives(ranks: Communicator, bring: Callable[[Array], Array]) -> i
             contributions = [values(rank, length, dtype, 0) for rank in everybody]
             for collective, function in ((ranks.total, np.add), (ranks.least, np.minimum), (ranks.most, np.maximum)):
                 same(collective(brought), reduce(function, contributions))
-            for found, expected in zip(ranks.gather(brought), contributions, strict=True):
-                same(found, expected)
+            for alike in (False, True):
+                for found, expected in zip(ranks.gather(brought, alike), contributions, strict=True):
+                    same(found, expected)
             uneven = [values(rank, (length * (rank + 1)) // 2, dtype, 1) for rank in everybody]
             for found, expected in zip(ranks.gather(bring(uneven[me])), uneven, strict=True):
                 same(found, expected)

@@ -52,7 +52,7 @@ def on_ranks(size, work, **how):
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_collectives(size, fake_nccl):
-    assert on_ranks(size, lambda ranks: check_collectives(ranks, np.copy)) == [459, 632, 805][size - 1 : size] * size
+    assert on_ranks(size, lambda ranks: check_collectives(ranks, np.copy)) == [525, 764, 1003][size - 1 : size] * size
     assert [made.end for made in fake_nccl.NcclCommunicator.made] == ["destroyed"] * size
     assert os.environ["NCCL_NVLS_ENABLE"] == "0"
 

@@ -25,7 +25,7 @@ def test_everybody_gets_what_was_sent_to_it(size: int) -> None:
 
 
 def test_collectives() -> None:
-    assert run_ranks(3, lambda ranks: check_collectives(ranks, np.copy)) == [805] * 3
+    assert run_ranks(3, lambda ranks: check_collectives(ranks, np.copy)) == [1003] * 3
 
 
 @pytest.mark.parametrize("room", [np.zeros(4), np.zeros(1), np.zeros(3, np.float32)])

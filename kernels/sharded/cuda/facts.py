@@ -58,7 +58,7 @@ def whole_of(shard: Shard, communicator: Communicator) -> Whole:
     known: tuple[ref[Communicator], Whole] | None = vars(shard).get("_whole")
     if known is not None and known[0]() is communicator:
         return known[1]
-    of_ranks = np.stack(communicator.gather(kept(shard, "numbers", _numbers)))
+    of_ranks = np.stack(communicator.gather(kept(shard, "numbers", _numbers), alike=True))
     arcs, with_arcs, _, _, weight = of_ranks.sum(axis=0).tolist()
     _, _, most, heaviest, _ = of_ranks.max(axis=0).tolist()
     whole = Whole(int(arcs), int(with_arcs), int(most), heaviest, weight / max(1, arcs))

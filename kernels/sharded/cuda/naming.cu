@@ -1,12 +1,5 @@
-/* The names of a shard's trees, and of what edges between them join. A row's place in `parent` is its number and `shift`. */
+/* The names of a shard's trees. A row's place in `parent` is its number and `shift`. */
 #include "union_find.cuh"
-
-/* Make one tree of the two trees of each edge. */
-extern "C" __global__ void unite_ends(const ROW* near, const ROW* far, int64_t num_edges, ROW* parent) {
-    for (int64_t edge = global_thread(); edge < num_edges; edge += num_threads()) {
-        unite<ScrambledOrder>(parent, near[edge], far[edge]);
-    }
-}
 
 /* Give every own row its root, and every root the smallest rank of its own rows: `names` comes in as the ranks of these.
    A thread keeps its last root's minimum: one atomic for many rows of a giant tree. */

@@ -7,7 +7,7 @@ import numpy as np
 
 from kernels.backend import is_cupy_array
 from kernels.cuda import launch
-from kernels.graph import NO_ROW, OFFSET, Array
+from kernels.graph import NO_ROW, Array
 from kernels.sharded.owners import Owners, smallest_ids
 from kernels.sharded.shard import Shard
 
@@ -47,19 +47,6 @@ def label(num_rows: int, parent: Array, shift: int, holders: Array) -> Array:
     given = (parent, np.int64(shift), np.int64(num_rows), holders, labels)
     launch(_SOURCE, "label", _THREADS, num_rows, *given, ROW=holders.dtype)
     return labels
-
-
-def first_of_joined(near: Array, far: Array, ranks: Array) -> Array:
-    """The number of smallest rank among those that edges join each number to (int64 [N]).
-
-    Parameters
-    ----------
-    near, far : int64 [E]
-    ranks : int64 [N]
-    """
-    parent = cupy.arange(len(ranks), dtype=OFFSET)
-    launch(_SOURCE, "unite_ends", _THREADS, len(near), near, far, np.int64(len(near)), parent, ROW=OFFSET)
-    return label(len(ranks), parent, 0, find_holders(ranks, 0, parent, 0, ranks.copy()))
 
 
 def name_own(shard: Shard, parent: Array, names: Array, shared: Array, numbers: Array, owners: Owners) -> Array:

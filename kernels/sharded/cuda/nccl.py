@@ -94,8 +94,10 @@ class BetweenGpus:
             room = _room(parts[self.rank], self._announce(parts)[:, self.rank])
         return self._swap([part if rank == self.rank else _ready(part) for rank, part in enumerate(parts)], room)
 
-    def gather(self, array: Array) -> list[Array]:
+    def gather(self, array: Array, alike: bool = False) -> list[Array]:
         """See `Communicator.gather`."""
+        if alike:
+            return self._all_gather(_ready(array))
         announced = self._announce([array] * self.size)[:, self.rank]
         ready = _ready(array)
         if array.nbytes % _ALIGNED or (announced != announced[0]).any():

@@ -197,15 +197,3 @@ extern "C" __global__ void find_open_ghosts(
         }
     }
 }
-
-extern "C" __global__ void put_in_giant(const ROW* places, int64_t count, ROW* parent) {
-    for (int64_t i = global_thread(); i < count; i += num_threads()) {
-        unite<RowOrder>(parent, places[i], (ROW)GIANT);
-    }
-}
-
-extern "C" __global__ void find_roots(const ROW* places, int64_t count, const ROW* parent, ROW* roots) {
-    for (int64_t i = global_thread(); i < count; i += num_threads()) {
-        roots[i] = root_of(parent, places[i]);
-    }
-}

@@ -1,0 +1,108 @@
+"""Trees of union-find that several ranks may have parts of: told to each other, joined, and named, on GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import cupy
+import numpy as np
+
+from kernels.cuda import launch
+from kernels.forest.cuda import sorted_by
+from kernels.graph import OFFSET, Array
+from kernels.sharded.communicator import Communicator
+from kernels.sharded.joining import GATHERED, Edges, join
+from kernels.sharded.owners import Owners, smallest_ids
+from kernels.sharded.shard import Shard
+
+_SOURCE, _THREADS = "sharded/cuda/shared_trees.cu", 512
+GIANT, FIRST = 0, 1  # places of the giant component and of the first own row, as in shared_trees.cu and wcc.cu
+_MANY = 1 << 16  # edges from which on copies are dropped before all ranks get them
+
+
+class SharedTrees:
+    """The trees of a shard that others have parts of; numbers, entries and messages are as shared_trees.cu says.
+
+    Parameters
+    ----------
+    shard : Shard
+    parent : index width [1 + n + g]
+        Union-find: the giant component, and behind it the rows by their local numbers.
+    """
+
+    def __init__(self, shard: Shard, parent: Array):
+        self._shard, self._parent, self._row = shard, parent, parent.dtype
+        self._numbers, self._control = cupy.full_like(parent, -1), cupy.zeros(3, OFFSET)
+
+    def tell(self, listed: Array, communicator: Communicator) -> list[Array]:
+        """Tell the owners of the listed ghosts (int64 [L], ascending) of which trees they are; return what each rank told."""
+        shard = self._shard
+        self._roots, entries = cupy.empty(1 + len(listed), self._row), cupy.empty(2 * len(listed), self._row)
+        ghosts = listed, np.int64(len(listed)), shard.ghosts, np.int64(FIRST + len(shard.ids))
+        self._run("tell", len(listed), *ghosts, self._parent, self._numbers, self._roots, entries, self._control)
+        cuts = cupy.searchsorted(listed, cupy.asarray(shard.ghost_bounds[1:-1])) * 2
+        return communicator.exchange(cupy.split(entries, cuts.tolist()))
+
+    def hear(self, told: Sequence[Array]) -> None:
+        """Take what the ranks told: what they have in the giant component goes there, and the rest are edges."""
+        shard, entries = self._shard, cupy.concatenate(told)
+        count, most = len(entries) // 2, len(self._roots)
+        before, self._roots = self._roots, cupy.empty(2 * most + count, self._row)
+        self._edges = cupy.empty((most + count + 1, 2), OFFSET)
+        bounds = cupy.asarray([*accumulate((len(part) // 2 for part in told), initial=0)])
+        heard = entries, np.int64(count), bounds, np.int32(len(told)), np.int32(shard.rank), np.int64(shard.rows.start - FIRST)
+        trees = self._parent, self._numbers, before, self._roots, self._edges, self._control
+        self._run("hear", most + count, *heard, *trees)
+
+    def name(self, names: Array, holders: Array, communicator: Communicator, gathered: int) -> int:
+        """Join the trees of all ranks, and let `holders` have for the roots of these the row of smallest rank. A collective.
+
+        Parameters
+        ----------
+        names, holders : index width [1 + n + g]
+            The smallest rank of a root's own rows, and the row that has it; the largest number and NO_ROW where it has none.
+        communicator : Communicator
+        gathered : int
+            Most trees and edges, of all ranks together, that each rank may hold.
+
+        Returns
+        -------
+        int
+            Supersteps.
+        """
+        trees, edges = 1 + int(self._control[1]), self._distinct(int(self._control[2]))
+        of_ranks = np.stack(communicator.gather(np.array([trees, len(edges)], OFFSET), alike=True))
+        bounds = np.zeros((2, communicator.size + 1), OFFSET)
+        np.cumsum(of_ranks, axis=0, out=bounds[:, 1:].T)
+        owners, on_device = Owners(bounds[0], communicator), cupy.asarray(bounds)
+        message, roots = cupy.empty(2 * (trees + len(edges)), OFFSET), self._roots[:trees]
+        described = roots, np.int64(trees), edges, np.int64(len(edges)), on_device[0], np.int32(communicator.rank)
+        self._run("describe", max(trees, len(edges)), *described, self._parent, names, holders, message)
+        if int(bounds[:, -1].sum()) > gathered:
+            ranks, rows = message[: 2 * trees].reshape(2, -1).astype(self._row)
+            near, far = message[2 * trees :].reshape(2, -1)
+            between = Edges(near, far, cupy.zeros_like(near), cupy.minimum(near, far), cupy.maximum(near, far))
+            holders[roots] = smallest_ids(owners, join(owners, between, min(gathered, GATHERED))[0], ranks, rows)
+            return owners.supersteps
+        messages = cupy.empty(2 * int(bounds[:, -1].sum()), OFFSET)
+        room = cupy.split(messages, (2 * bounds.sum(axis=0))[1:-1].tolist())
+        communicator.exchange([message] * communicator.size, room)
+        scratch = cupy.empty((3, int(bounds[0, -1])), OFFSET)
+        given = messages, *on_device, np.int32(communicator.size), np.int32(communicator.rank), roots, *scratch, holders
+        self._run("name_all", int(bounds[:, -1].max()), *given, self._control)
+        return 1
+
+    def _distinct(self, count: int) -> Array:
+        """The edges; where they are many, each once."""
+        edges = self._edges[:count]
+        if count < _MANY:
+            return edges
+        edges = edges[sorted_by(*edges.T)]
+        differs = cupy.ones(count, np.bool_)
+        differs[1:] = (edges[1:] != edges[:-1]).any(axis=1)
+        return edges[differs]
+
+    def _run(self, name: str, items: int, *arguments: Any) -> None:
+        launch(_SOURCE, name, _THREADS, items, *arguments, ROW=self._row)
