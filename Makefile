@@ -12,7 +12,7 @@ HAS_GPU = nvidia-smi -L >/dev/null 2>&1
 HAS_TWO_GPUS = [ "$$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')" -ge 2 ]
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # More than a small machine has cores: many tests wait for servers, workers and deadlines.
-TEST_PROCESSES ?= 4
+TEST_PROCESSES ?= 3
 # Tests start hundreds of processes, which would all compile the same sources.
 test: export PYTHONDONTWRITEBYTECODE =
 # Prefect keeps its database here, not in the home folder.
