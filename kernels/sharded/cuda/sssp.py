@@ -141,17 +141,22 @@ class _Buckets:
             self._state[_PLACE_WORDS:], self._received, np.int64(len(self._received) // self._words), self._length(start),
             self._length(self.limit), self._length(cap), np.int64(enough), self._control, self._state,
         )  # fmt: skip
-        left, *counts = self._state[_PLACE_WORDS - 1 :].get().tolist()
-        told, broken_off = self._halo.communicator.total(np.array([sum(counts), left])).tolist()
-        self._received = self._exchange(counts) if told else self._received[:0]
-        self._pending = told + broken_off > 0
+        of_ranks = np.stack(self._halo.communicator.gather(self._state[_PLACE_WORDS - 1 :].get(), alike=True)).astype(np.int64)
+        broken_off, told = bool(of_ranks[:, 0].any()), of_ranks[:, 1:]
+        self._received = self._exchange(told) if told.any() else self._received[:0]
+        self._pending = broken_off or bool(told.any())
         self.supersteps += 1
-        return bool(broken_off)
+        return broken_off
 
-    def _exchange(self, counts: list[int]) -> Array:
-        begins, words = self._halo.shard.ghost_bounds.tolist(), self._words
-        parts = [self._proposals[words * begin :][: words * count] for begin, count in zip(begins, counts, strict=False)]
-        return cupy.concatenate(self._halo.communicator.exchange(parts))
+    def _exchange(self, counts: Array) -> Array:
+        """Send the proposals and return those for own rows; `counts` [size, size] are of all ranks, by sender and receiver."""
+        shard, rank, words = self._halo.shard, self._halo.communicator.rank, self._words
+        begins, lengths = words * shard.ghost_bounds, words * counts[rank]
+        parts = [self._proposals[begin : begin + length] for begin, length in zip(begins, lengths, strict=False)]
+        *cuts, end = np.cumsum(words * counts[:, rank]).tolist()
+        received = cupy.empty(end, np.uint64)
+        self._halo.communicator.exchange(parts, np.split(received, cuts))
+        return received
 
     def _nearest(self) -> int:
         """The least length, on any rank, that is not settled."""
