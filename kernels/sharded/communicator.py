@@ -49,7 +49,8 @@ class Communicator(Protocol):
     def gather(self, array: Array, alike: bool = False) -> list[Array]:
         """Return every rank's array, in rank order, to every rank.
 
-        `alike` says that all have one length and type, so that no transport need ask for them.
+        `alike` says that all have one length and type, so that no transport need ask for them. Others are then an error of the
+        program: an AssertionError where the transport sees it.
         """
         ...
 
@@ -78,7 +79,10 @@ class OverExchange(ABC):
 
     def gather(self, array: Array, alike: bool = False) -> list[Array]:
         """See `Communicator.gather`."""
-        return self.exchange([array] * self.size)
+        parts = self.exchange([array] * self.size)
+        kinds = {(part.shape, part.dtype) for part in parts}
+        assert not alike or len(kinds) == 1, f"arrays that are to be alike: {kinds}"
+        return parts
 
     def total(self, values: Array) -> Array:
         """See `Communicator.total`."""

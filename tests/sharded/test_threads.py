@@ -34,6 +34,12 @@ def test_parts_that_do_not_fit_their_room_are_refused(room: np.ndarray) -> None:
         run_ranks(2, lambda ranks: ranks.exchange([np.zeros(3)] * 2, [room] * 2))
 
 
+@pytest.mark.parametrize("other", [np.zeros(4), np.zeros(3, np.float32)])
+def test_arrays_that_are_not_alike_are_refused_where_they_should_be(other: np.ndarray) -> None:
+    with pytest.raises(AssertionError, match="alike"):
+        run_ranks(2, lambda ranks: ranks.gather([np.zeros(3), other][ranks.rank], alike=True))
+
+
 def test_types_may_differ_from_rank_to_rank() -> None:
     sent = [np.array([2**63], np.uint64), np.array([0.5]), np.array([], bool)]
     for received in run_ranks(3, lambda ranks: ranks.gather(sent[ranks.rank])):

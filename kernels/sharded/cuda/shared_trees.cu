@@ -1,10 +1,10 @@
 /* Trees of union-find that several ranks may have parts of: their numbers, the edges between them, and their names.
 
-   A rank numbers its trees as its threads meet them. A number stays, where its tree has become part of another one: then an edge
-   leads to the number of that one. The trees of all ranks are joined by these edges at once, on every rank.
+   A rank numbers its trees as its threads meet them. A number stays where its tree has become part of the giant component: then
+   an edge leads there. The trees of all ranks are joined by these edges at once, on every rank.
 
    Encodings: number 0 is that of the tree of place GIANT; `numbers` has NONE at roots that got none yet. An entry that ranks send
-   is a pair, row and number. The far end of an edge is the rank that it is on, shifted by RANK, and its number there. A rank's
+   is a pair, row and number. The far end of an edge is the rank that it is on, shifted by RANK_SHIFT, and its number there. A rank's
    message holds its trees' smallest ranks and their rows, then the near and the far ends of its edges; the numbers of all ranks
    follow upon each other, as the ranks do. */
 #include "union_find.cuh"
@@ -12,7 +12,7 @@
 #define GIANT 0
 #define NONE ((ROW)-1)
 #define TAKEN ((ROW)-2)
-#define RANK 40
+#define RANK_SHIFT 40
 
 /* `trees` and `edges` count what was appended: the giant component is not counted among the trees. */
 struct Control {
@@ -20,40 +20,30 @@ struct Control {
     uint64_t trees, edges;
 };
 
-struct Numbering {
-    const ROW* parent;
-    ROW* numbers;
-    ROW* roots; /* of the numbers */
-    Control* control;
+__device__ __forceinline__ ROW number_of(const ROW* parent, const ROW* numbers, ROW place) {
+    const ROW root = root_of(parent, place);
+    return root == GIANT ? 0 : numbers[root];
+}
 
-    __device__ __forceinline__ void claim(ROW root) const {
+/* Number the trees of the listed ghosts, and write an entry for each. */
+extern "C" __global__ void __launch_bounds__(512) tell(
+    const int64_t* listed, int64_t count, const ROW* ghosts, int64_t first_ghost, const ROW* parent, ROW* numbers, ROW* roots,
+    ROW* entries, Control* control) {
+    if (global_thread() == 0) {
+        roots[0] = GIANT;
+    }
+    for (int64_t i = global_thread(); i < count; i += num_threads()) {
+        const ROW root = root_of(parent, (ROW)(first_ghost + listed[i]));
         if (root != GIANT && numbers[root] == NONE && swap_if(&numbers[root], NONE, TAKEN) == NONE) {
             const ROW number = (ROW)append(&control->trees) + 1;
             roots[number] = root;
             numbers[root] = number;
         }
     }
-    __device__ __forceinline__ ROW number_of(ROW place) const {
-        const ROW root = root_of(parent, place);
-        return root == GIANT ? 0 : numbers[root];
-    }
-};
-
-/* Number the trees of the listed ghosts, and write an entry for each. */
-extern "C" __global__ void __launch_bounds__(512) tell(
-    const int64_t* listed, int64_t count, const ROW* ghosts, int64_t first_ghost, const ROW* parent, ROW* numbers, ROW* roots,
-    ROW* entries, Control* control) {
-    const Numbering trees = {parent, numbers, roots, control};
-    if (global_thread() == 0) {
-        roots[0] = GIANT;
-    }
-    for (int64_t i = global_thread(); i < count; i += num_threads()) {
-        trees.claim(root_of(parent, (ROW)(first_ghost + listed[i])));
-    }
     grid_barrier(&control->barrier);
     for (int64_t i = global_thread(); i < count; i += num_threads()) {
         entries[2 * i] = ghosts[listed[i]];
-        entries[2 * i + 1] = trees.number_of((ROW)(first_ghost + listed[i]));
+        entries[2 * i + 1] = number_of(parent, numbers, (ROW)(first_ghost + listed[i]));
     }
 }
 
@@ -68,41 +58,29 @@ __device__ __forceinline__ int owner_of(const int64_t* bounds, int size, int64_t
 __device__ __forceinline__ void add_edge(int64_t near, int rank, int64_t far, int64_t* edges, Control* control) {
     const uint64_t place = append(&control->edges);
     edges[2 * place] = near;
-    edges[2 * place + 1] = (int64_t)rank << RANK | far;
+    edges[2 * place + 1] = (int64_t)rank << RANK_SHIFT | far;
 }
 
-/* Put what others have in the giant component there, number the trees of the other entries, and of those told before what they are
-   part of now; then list the edges. `bounds` are those of the ranks' entries; the place of row r is r - `shift`; `before` are
-   the roots of the numbers so far, `roots` and `edges` have room for all. */
+/* Put what others have in the giant component there, and list the edges. The tree of an entry's row is there or has a number: all
+   arcs of such a row were read, so the tree has the teller's end of one of them, which was told from here.
+   `bounds` are those of the ranks' entries; the place of row r is r - `shift`; `edges` has room for all. */
 extern "C" __global__ void __launch_bounds__(512) hear(
-    const ROW* entries, int64_t count, const int64_t* bounds, int size, int rank, int64_t shift, ROW* parent, ROW* numbers,
-    const ROW* before, ROW* roots, int64_t* edges, Control* control) {
-    const Numbering trees = {parent, numbers, roots, control};
-    const int64_t known = (int64_t)control->trees + 1;
-    for (int64_t i = global_thread(); i < known; i += num_threads()) {
-        roots[i] = before[i];
-    }
+    const ROW* entries, int64_t count, const int64_t* bounds, int size, int64_t shift, ROW* parent, const ROW* numbers,
+    const ROW* roots, int64_t* edges, Control* control) {
     for (int64_t i = global_thread(); i < count; i += num_threads()) {
         if (entries[2 * i + 1] == 0) {
             unite<RowOrder>(parent, (ROW)(entries[2 * i] - shift), (ROW)GIANT);
         }
     }
     grid_barrier(&control->barrier);
-    for (int64_t i = global_thread(); i < known + count; i += num_threads()) {
-        if (i < known || entries[2 * (i - known) + 1] != 0) {
-            trees.claim(root_of(parent, i < known ? before[i] : (ROW)(entries[2 * (i - known)] - shift)));
-        }
-    }
-    grid_barrier(&control->barrier);
-    for (int64_t i = global_thread(); i < known; i += num_threads()) {
-        const ROW now = trees.number_of(before[i]);
-        if (now != i) {
-            add_edge(i, rank, now, edges, control);
+    for (int64_t i = global_thread() + 1; i <= (int64_t)control->trees; i += num_threads()) {
+        if (root_of(parent, roots[i]) == GIANT) {
+            add_edge(i, 0, 0, edges, control);
         }
     }
     for (int64_t i = global_thread(); i < count; i += num_threads()) {
         if (entries[2 * i + 1] != 0) {
-            const ROW near = trees.number_of((ROW)(entries[2 * i] - shift));
+            const ROW near = number_of(parent, numbers, (ROW)(entries[2 * i] - shift));
             add_edge(near, owner_of(bounds, size, i), entries[2 * i + 1], edges, control);
         }
     }
@@ -111,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(512) hear(
     }
 }
 
-/* This rank's message. A tree that is part of another one by now has no name of its own: the largest rank, and no row.
+/* This rank's message. A tree that is in the giant component by now has no name of its own: the largest rank, and no row.
    `bounds` are those of the ranks' numbers. */
 extern "C" __global__ void __launch_bounds__(512) describe(
     const ROW* roots, int64_t num_trees, const int64_t* edges, int64_t num_edges, const int64_t* bounds, int rank,
@@ -127,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(512) describe(
     for (int64_t i = global_thread(); i < num_edges; i += num_threads()) {
         const int64_t far = edges[2 * i + 1];
         near[i] = bounds[rank] + edges[2 * i];
-        near[num_edges + i] = bounds[far >> RANK] + (far & ((1ll << RANK) - 1));
+        near[num_edges + i] = bounds[far >> RANK_SHIFT] + (far & ((1ll << RANK_SHIFT) - 1));
     }
 }
 

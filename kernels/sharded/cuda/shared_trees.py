@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -18,7 +17,7 @@ from kernels.sharded.owners import Owners, smallest_ids
 from kernels.sharded.shard import Shard
 
 _SOURCE, _THREADS = "sharded/cuda/shared_trees.cu", 512
-GIANT, FIRST = 0, 1  # places of the giant component and of the first own row, as in shared_trees.cu and wcc.cu
+FIRST = 1  # place of the first own row, behind the giant component's
 _MANY = 1 << 16  # edges from which on copies are dropped before all ranks get them
 
 
@@ -34,27 +33,24 @@ class SharedTrees:
 
     def __init__(self, shard: Shard, parent: Array):
         self._shard, self._parent, self._row = shard, parent, parent.dtype
-        self._numbers, self._control = cupy.full_like(parent, -1), cupy.zeros(3, OFFSET)
+        self._control = cupy.zeros(3, OFFSET)
 
-    def tell(self, listed: Array, communicator: Communicator) -> list[Array]:
-        """Tell the owners of the listed ghosts (int64 [L], ascending) of which trees they are; return what each rank told."""
-        shard = self._shard
-        self._roots, entries = cupy.empty(1 + len(listed), self._row), cupy.empty(2 * len(listed), self._row)
+    def meet(self, listed: Array, communicator: Communicator) -> None:
+        """Tell the owners of the listed ghosts of which trees they are, and hear what other ranks tell. A collective.
+
+        What others have in the giant component goes there, and the rest are edges. `listed` is int64 [L], ascending.
+        """
+        shard, numbers = self._shard, cupy.full_like(self._parent, -1)
+        roots, entries = cupy.empty(1 + len(listed), self._row), cupy.empty(2 * len(listed), self._row)
         ghosts = listed, np.int64(len(listed)), shard.ghosts, np.int64(FIRST + len(shard.ids))
-        self._run("tell", len(listed), *ghosts, self._parent, self._numbers, self._roots, entries, self._control)
+        self._run("tell", len(listed), *ghosts, self._parent, numbers, roots, entries, self._control)
         cuts = cupy.searchsorted(listed, cupy.asarray(shard.ghost_bounds[1:-1])) * 2
-        return communicator.exchange(cupy.split(entries, cuts.tolist()))
-
-    def hear(self, told: Sequence[Array]) -> None:
-        """Take what the ranks told: what they have in the giant component goes there, and the rest are edges."""
-        shard, entries = self._shard, cupy.concatenate(told)
-        count, most = len(entries) // 2, len(self._roots)
-        before, self._roots = self._roots, cupy.empty(2 * most + count, self._row)
-        self._edges = cupy.empty((most + count + 1, 2), OFFSET)
-        bounds = cupy.asarray([*accumulate((len(part) // 2 for part in told), initial=0)])
-        heard = entries, np.int64(count), bounds, np.int32(len(told)), np.int32(shard.rank), np.int64(shard.rows.start - FIRST)
-        trees = self._parent, self._numbers, before, self._roots, self._edges, self._control
-        self._run("hear", most + count, *heard, *trees)
+        told = communicator.exchange(cupy.split(entries, cuts.tolist()))
+        bounds, entries = [*accumulate((len(part) // 2 for part in told), initial=0)], cupy.concatenate(told)
+        edges = cupy.empty((len(roots) + bounds[-1], 2), OFFSET)
+        heard = entries, np.int64(bounds[-1]), cupy.asarray(bounds), np.int32(len(told)), np.int64(shard.rows.start - FIRST)
+        self._run("hear", len(edges), *heard, self._parent, numbers, roots, edges, self._control)
+        self._roots, self._edges = roots, edges
 
     def name(self, names: Array, holders: Array, communicator: Communicator, gathered: int) -> int:
         """Join the trees of all ranks, and let `holders` have for the roots of these the row of smallest rank. A collective.
@@ -72,15 +68,18 @@ class SharedTrees:
         int
             Supersteps.
         """
-        trees, edges = 1 + int(self._control[1]), self._distinct(int(self._control[2]))
+        _, others, count = self._control.tolist()
+        trees, roots, edges = 1 + others, self._roots[: 1 + others], self._edges[:count]
+        if count >= _MANY or trees + count > gathered // communicator.size:
+            edges = _distinct(edges)
         of_ranks = np.stack(communicator.gather(np.array([trees, len(edges)], OFFSET), alike=True))
         bounds = np.zeros((2, communicator.size + 1), OFFSET)
         np.cumsum(of_ranks, axis=0, out=bounds[:, 1:].T)
-        owners, on_device = Owners(bounds[0], communicator), cupy.asarray(bounds)
-        message, roots = cupy.empty(2 * (trees + len(edges)), OFFSET), self._roots[:trees]
+        on_device, message = cupy.asarray(bounds), cupy.empty(2 * (trees + len(edges)), OFFSET)
         described = roots, np.int64(trees), edges, np.int64(len(edges)), on_device[0], np.int32(communicator.rank)
         self._run("describe", max(trees, len(edges)), *described, self._parent, names, holders, message)
         if int(bounds[:, -1].sum()) > gathered:
+            owners = Owners(bounds[0], communicator)
             ranks, rows = message[: 2 * trees].reshape(2, -1).astype(self._row)
             near, far = message[2 * trees :].reshape(2, -1)
             between = Edges(near, far, cupy.zeros_like(near), cupy.minimum(near, far), cupy.maximum(near, far))
@@ -94,15 +93,13 @@ class SharedTrees:
         self._run("name_all", int(bounds[:, -1].max()), *given, self._control)
         return 1
 
-    def _distinct(self, count: int) -> Array:
-        """The edges; where they are many, each once."""
-        edges = self._edges[:count]
-        if count < _MANY:
-            return edges
-        edges = edges[sorted_by(*edges.T)]
-        differs = cupy.ones(count, np.bool_)
-        differs[1:] = (edges[1:] != edges[:-1]).any(axis=1)
-        return edges[differs]
-
     def _run(self, name: str, items: int, *arguments: Any) -> None:
         launch(_SOURCE, name, _THREADS, items, *arguments, ROW=self._row)
+
+
+def _distinct(edges: Array) -> Array:
+    """The edges [E, 2], each once."""
+    edges = edges[sorted_by(*edges.T)]
+    differs = cupy.ones(len(edges), np.bool_)
+    differs[1:] = (edges[1:] != edges[:-1]).any(axis=1)
+    return edges[differs]

@@ -34,7 +34,7 @@ def components(shard: Shard, communicator: Communicator, gathered: int) -> Part[
     trees.join_rest(in_giant, _largest_cluster(communicator.gather(trees.meetings(in_giant), alike=True)))
     listed = trees.open_ghosts(halo.refresh(trees.members()))
     shared = SharedTrees(shard, trees.parent)
-    shared.hear(shared.tell(listed, communicator))
+    shared.meet(listed, communicator)
     names, holders = trees.names()
     supersteps = 4 + shared.name(names, holders, communicator, gathered)
     return Part(Components(label(len(shard.ids), trees.parent, FIRST, holders)), supersteps)
