@@ -11,8 +11,8 @@ endif
 HAS_GPU = nvidia-smi -L >/dev/null 2>&1
 HAS_TWO_GPUS = [ "$$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')" -ge 2 ]
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-# More than a small machine has cores: many tests wait for servers, workers and deadlines.
-TEST_PROCESSES ?= 3
+# One more than there are cores: many tests wait for servers, workers and deadlines. There are too few long files for more than eight.
+TEST_PROCESSES ?= $(shell cores=$$(nproc); echo $$((cores < 8 ? cores + 1 : 8)))
 # Tests start hundreds of processes, which would all compile the same sources.
 test: export PYTHONDONTWRITEBYTECODE =
 # Prefect keeps its database here, not in the home folder.
