@@ -30,8 +30,7 @@ def join_and_name(owners: Owners, near: Array, far: Array, ranks: Array, rows: A
     communicator = owners.communicator
     count = int(communicator.total(np.array([len(near)], OFFSET))[0]) + int(owners.bounds[-1])
     if count > gathered:
-        edges = Edges(near, far, np.zeros_like(near), np.minimum(near, far), np.maximum(near, far))
-        return smallest_ids(owners, join(owners, edges, min(gathered, GATHERED))[0], ranks, rows)
+        return name_by_rounds(owners, near, far, ranks, rows, gathered)
     owners.supersteps += 1
     parts = communicator.gather(np.concatenate([part.astype(OFFSET) for part in (ranks, rows, near, far)]))
     numbers = np.diff(owners.bounds).tolist()
@@ -39,6 +38,12 @@ def join_and_name(owners: Owners, near: Array, far: Array, ranks: Array, rows: A
     ends = np.concatenate([part[2 * size :].reshape(2, -1) for part, size in zip(parts, numbers, strict=True)], axis=1)
     first = _first_of_joined(ends[0], ends[1], rank)
     return row[first[owners.own.start : owners.own.stop]].astype(rows.dtype)
+
+
+def name_by_rounds(owners: Owners, near: Array, far: Array, ranks: Array, rows: Array, gathered: int) -> Array:
+    """The same, also on GPUs, without any rank ever having all numbers."""
+    edges = Edges(near, far, np.zeros_like(near), np.minimum(near, far), np.maximum(near, far))
+    return smallest_ids(owners, join(owners, edges, min(gathered, GATHERED))[0], ranks, rows)
 
 
 def _first_of_joined(near: Array, far: Array, ranks: Array) -> Array:

@@ -7,6 +7,7 @@
    is a pair, row and number. The far end of an edge is the rank that it is on, shifted by RANK_SHIFT, and its number there. A rank's
    message holds its trees' smallest ranks and their rows, then the near and the far ends of its edges; the numbers of all ranks
    follow upon each other, as the ranks do. */
+#include "sharded/cuda/owners.cuh"
 #include "union_find.cuh"
 
 #define GIANT 0
@@ -45,14 +46,6 @@ extern "C" __global__ void __launch_bounds__(512) tell(
         entries[2 * i] = ghosts[listed[i]];
         entries[2 * i + 1] = number_of(parent, numbers, (ROW)(first_ghost + listed[i]));
     }
-}
-
-__device__ __forceinline__ int owner_of(const int64_t* bounds, int size, int64_t number) {
-    int rank = 0;
-    while (rank < size - 1 && number >= bounds[rank + 1]) {
-        ++rank;
-    }
-    return rank;
 }
 
 __device__ __forceinline__ void add_edge(int64_t near, int rank, int64_t far, int64_t* edges, Control* control) {

@@ -12,8 +12,8 @@ from kernels.cuda import launch
 from kernels.forest.cuda import sorted_by
 from kernels.graph import OFFSET, Array
 from kernels.sharded.communicator import Communicator
-from kernels.sharded.joining import GATHERED, Edges, join
-from kernels.sharded.owners import Owners, smallest_ids
+from kernels.sharded.naming import name_by_rounds
+from kernels.sharded.owners import Owners
 from kernels.sharded.shard import Shard
 
 _SOURCE, _THREADS = "sharded/cuda/shared_trees.cu", 512
@@ -76,16 +76,15 @@ class SharedTrees:
         bounds = np.zeros((2, communicator.size + 1), OFFSET)
         np.cumsum(of_ranks, axis=0, out=bounds[:, 1:].T)
         on_device, message = cupy.asarray(bounds), cupy.empty(2 * (trees + len(edges)), OFFSET)
-        described = roots, np.int64(trees), edges, np.int64(len(edges)), on_device[0], np.int32(communicator.rank)
-        self._run("describe", max(trees, len(edges)), *described, self._parent, names, holders, message)
-        if int(bounds[:, -1].sum()) > gathered:
-            owners = Owners(bounds[0], communicator)
+        here = roots, np.int64(trees), edges, np.int64(len(edges)), on_device[0], np.int32(communicator.rank)
+        self._run("describe", max(trees, len(edges)), *here, self._parent, names, holders, message)
+        total = int(bounds[:, -1].sum())
+        if total > gathered:
+            owners, (near, far) = Owners(bounds[0], communicator), message[2 * trees :].reshape(2, -1)
             ranks, rows = message[: 2 * trees].reshape(2, -1).astype(self._row)
-            near, far = message[2 * trees :].reshape(2, -1)
-            between = Edges(near, far, cupy.zeros_like(near), cupy.minimum(near, far), cupy.maximum(near, far))
-            holders[roots] = smallest_ids(owners, join(owners, between, min(gathered, GATHERED))[0], ranks, rows)
+            holders[roots] = name_by_rounds(owners, near, far, ranks, rows, gathered)
             return owners.supersteps
-        messages = cupy.empty(2 * int(bounds[:, -1].sum()), OFFSET)
+        messages = cupy.empty(2 * total, OFFSET)
         room = cupy.split(messages, (2 * bounds.sum(axis=0))[1:-1].tolist())
         communicator.exchange([message] * communicator.size, room)
         scratch = cupy.empty((3, int(bounds[0, -1])), OFFSET)

@@ -8,6 +8,7 @@
    their local numbers, own rows first: after a sample the root of a tree with own rows is one of them, or the giant component.
    `names` holds the smallest rank of the own rows of a root's tree. A rank's word of `joined` says whether its giant tree is of
    the giant component; a ghost's `in_giant`, whether its owner has it in its giant tree, and in the end in the giant component. */
+#include "sharded/cuda/owners.cuh"
 #include "wcc/sampling.cuh"
 #include "wcc/tiles.cuh"
 
@@ -32,13 +33,7 @@ struct Ghosts {
     const uint8_t* __restrict__ joined;
     int size;
 
-    __device__ __forceinline__ int owner(int64_t ghost) const {
-        int rank = 0;
-        while (rank < size - 1 && ghost >= bounds[rank + 1]) {
-            ++rank;
-        }
-        return rank;
-    }
+    __device__ __forceinline__ int owner(int64_t ghost) const { return owner_of(bounds, size, ghost); }
     __device__ __forceinline__ bool known(int64_t ghost) const { return in_giant[ghost] && joined[owner(ghost)]; }
 };
 
