@@ -80,8 +80,9 @@ class OverExchange(ABC):
     def gather(self, array: Array, alike: bool = False) -> list[Array]:
         """See `Communicator.gather`."""
         parts = self.exchange([array] * self.size)
-        kinds = {(part.shape, part.dtype) for part in parts}
-        assert not alike or len(kinds) == 1, f"arrays that are to be alike: {kinds}"
+        if alike:
+            kinds = {(part.shape, part.dtype) for part in parts}
+            assert len(kinds) == 1, f"arrays that are to be alike: {kinds}"
         return parts
 
     def total(self, values: Array) -> Array:
