@@ -25,7 +25,7 @@ import numpy as np
 
 ROOT = Path(__file__).parent.parent.parent
 FOUND = 33  # exit status of compute-sanitizer where it has found an error
-SECONDS = 120  # of a tool, at most
+SECONDS = 300  # of a tool, at most
 CANARIES = {
     "memcheck": "out[threadIdx.x + 1] = 1;",
     "initcheck": "out[threadIdx.x] = nothing_wrote[threadIdx.x] + 1;",

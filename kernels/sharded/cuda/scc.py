@@ -34,7 +34,7 @@ def _found(shard: Shard, halo: Halo, order: Array) -> tuple[Array, int]:
     """Return the order of one row of each own row's component, uint64 [n], and the number of supersteps."""
     num_own, supersteps = len(shard.ids), 0
     arcs = Arcs(_of_own_rows(shard.local_out, num_own), _of_own_rows(shard.local_into, num_own))
-    found, unfound = cupy.empty(num_own, np.uint64), cupy.ones(num_own, np.bool_)
+    found, unfound = cupy.zeros(num_own, np.uint64), cupy.ones(num_own, np.bool_)
     while int(halo.communicator.most(np.array([int(cupy.count_nonzero(unfound))]))[0]):
         gone, trims = trim(arcs, halo, unfound)
         asleep = halo.extended(gone | ~unfound)
