@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from weakref import ref
 
 import numpy as np
@@ -13,6 +14,8 @@ from kernels.sharded.columns import distinct, exchange_columns, lower_at
 from kernels.sharded.communicator import Communicator
 from kernels.sharded.shard import Shard
 
+Fact = TypeVar("Fact")
+
 
 class _Known(NamedTuple):
     """What a shard keeps of the last halo: all ranks have it, or none."""
@@ -20,6 +23,7 @@ class _Known(NamedTuple):
     communicator: ref[Communicator]
     asked: list[Array]
     all_asked: Array
+    facts: dict[str, Any]
 
 
 class Halo:
@@ -45,9 +49,16 @@ class Halo:
         known: _Known | None = vars(shard).get("_halo")
         if known is None or known.communicator() is not communicator:
             asked = [rows - shard.rows.start for rows in communicator.exchange(shard.by_owner(shard.ghosts))]
-            known = vars(shard)["_halo"] = _Known(ref(communicator), asked, np.concatenate(asked))
-        self.asked, self.all_asked = known.asked, known.all_asked
+            known = vars(shard)["_halo"] = _Known(ref(communicator), asked, np.concatenate(asked), {})
+        self.asked, self.all_asked, self._facts = known.asked, known.all_asked, known.facts
         self._cuts = list(accumulate(map(len, self.asked)))[:-1]
+
+    def kept(self, name: str, find: Callable[[Halo], Fact]) -> Fact:
+        """What `find` finds of the halo, found on the first call, and kept with what was exchanged."""
+        if name not in self._facts:
+            self._facts[name] = find(self)
+        found: Fact = self._facts[name]
+        return found
 
     def refresh(self, own: Array) -> Array:
         """Return the ghosts' values [g], as their owners have them in `own` [n], of any type that all ranks have."""

@@ -24,7 +24,8 @@ from kernels.sharded.halo import Halo
 from kernels.sharded.shard import Part, Shard
 
 _SOURCE, _THREADS = "sharded/cuda/bfs.cu", 512
-_PUSHED_ARCS = 128  # a frontier of at most 1/128 of all arcs is pushed: a mark costs more than a look
+_PUSHED_ARCS = 128  # a frontier of at most 1/128 of the arcs not seen is pushed: a mark costs more than a look
+_FEW_ARCS = 1 << 24  # not seen, for each rank, are all looked at in less time than a push and its exchange take
 _LANE_ARCS, _WARP_ARCS = 32, 512  # as in bottom_up.cuh
 _WARP_ROW = 1024  # as in bfs.cu
 _CONTROL_WORDS = 14  # as in bottom_up.cuh ...
@@ -45,12 +46,16 @@ def search(shard: Shard, communicator: Communicator, source_row: int) -> Part[Pa
 
 
 def _search_levels(halo: Halo, source_row: int, num_arcs: int) -> tuple[Array, Array, int]:
-    """Search a level at a time; return the hops, the predecessors by local numbers, and the number of levels."""
-    levels = _Levels(halo, source_row)
-    level, arcs, rows = 0, 0, 1
-    while rows:
+    """Search a level at a time; return the hops, the predecessors by local numbers, and the number of levels.
+
+    The last level is one whose rows have no arc but, in a symmetric graph, the one they were found by.
+    """
+    levels, few = _Levels(halo, source_row), _FEW_ARCS * halo.communicator.size
+    level, arcs, unseen, goes_on = 0, 0, num_arcs, True
+    while goes_on:
         level += 1
-        rows, arcs = levels.advance(level, push=arcs <= num_arcs // _PUSHED_ARCS)
+        rows, arcs = levels.advance(level, push=unseen > few and arcs <= unseen // _PUSHED_ARCS)
+        unseen, goes_on = unseen - arcs, arcs > (rows if halo.shard.symmetric else 0)
     return levels.distance, levels.predecessor, level
 
 

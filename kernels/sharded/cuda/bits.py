@@ -18,12 +18,19 @@ _ALIGNED = 4  # words: messages begin where they are sent fastest
 _THREADS = 512
 
 
-class _Messages(NamedTuple):
-    """To or from all ranks, of which this one's is empty."""
+class _Layout(NamedTuple):
+    """Where messages to or from all ranks stand, one after the other; this one's is empty."""
 
-    room: Array  # uint32, for one after the other
-    of_each: list[Array]  # its parts
-    layout: tuple[Array, ...]  # `words` and `bounds` of bits.cu
+    words: list[int]  # bounds
+    on_device: tuple[Array, ...]  # `words` and `bounds` of bits.cu
+
+
+class _Messages:
+    """Room for messages: uint32, and the parts of each rank."""
+
+    def __init__(self, layout: _Layout):
+        self.room, self.layout = cupy.empty(layout.words[-1], np.uint32), layout.on_device
+        self.of_each = [self.room[begin:end] for begin, end in pairwise(layout.words)]
 
 
 class HaloBits:
@@ -39,24 +46,25 @@ class HaloBits:
         shard = halo.shard
         self._halo, self._num_own, self._row = halo, np.int64(len(shard.ids)), shard.ghosts.dtype
         self.words = words_of(len(shard.ids) + shard.num_ghosts) + 1
-        self._of_asked = _messages([len(rows) for rows in halo.asked], shard.rank)
-        self._of_ghosts = _messages(np.diff(shard.ghost_bounds).tolist(), shard.rank)
+        asked, ghosts = halo.kept("messages of bits", _layouts)
+        self._of_asked, self._of_ghosts = _Messages(asked), _Messages(ghosts)
 
     def empty(self) -> Array:
         """A bitmap without a bit."""
         return cupy.zeros(self.words, np.uint32)
 
-    def refresh(self, bits: Array, sums: Array) -> None:
+    def refresh(self, bits: Array, sums: Array | None = None) -> None:
         """Bring what the other ranks know; a collective.
 
         Parameters
         ----------
         bits : uint32 [words]
             Those of the ghosts, of which none is set, are set where their owners have set them.
-        sums : uint64 [2]
+        sums : uint64 [2], optional
             Two numbers of this rank, which become those of all ranks together.
         """
         asked, ghosts = self._of_asked, self._of_ghosts
+        sums = cupy.zeros(_SUM_WORDS // 2, np.uint64) if sums is None else sums
         self._launch("pack_asked", asked, _WORD, self._halo.all_asked, bits, sums, asked.room)
         self._halo.communicator.exchange(asked.of_each, ghosts.of_each)
         self._launch("put_ghosts", ghosts, 1, self._num_own, ghosts.room, bits, sums)
@@ -80,11 +88,15 @@ def words_of(bits: int) -> int:
     return -(-bits // _WORD)
 
 
-def _messages(counts: list[int], rank: int) -> _Messages:
+def _layouts(halo: Halo) -> tuple[_Layout, _Layout]:
+    """Of the bits that others asked for, and of the ghosts'."""
+    rank = halo.shard.rank
+    return _layout([len(rows) for rows in halo.asked], rank), _layout(np.diff(halo.shard.ghost_bounds).tolist(), rank)
+
+
+def _layout(counts: list[int], rank: int) -> _Layout:
     """Of so many bits to or from each rank."""
-    words = [-(-words_of(count) // _ALIGNED) * _ALIGNED + _SUM_WORDS for count in counts]
-    words[rank] = 0
-    begins = [0, *accumulate(words)]
-    room = cupy.empty(begins[-1], np.uint32)
-    layout = cupy.asarray(np.array([begins, [0, *accumulate(counts)]], OFFSET))
-    return _Messages(room, [room[begin:end] for begin, end in pairwise(begins)], tuple(layout))
+    lengths = [-(-words_of(count) // _ALIGNED) * _ALIGNED + _SUM_WORDS for count in counts]
+    lengths[rank] = 0
+    words = [0, *accumulate(lengths)]
+    return _Layout(words, tuple(cupy.asarray(np.array([words, [0, *accumulate(counts)]], OFFSET))))

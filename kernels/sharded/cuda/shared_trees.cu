@@ -28,7 +28,7 @@ __device__ __forceinline__ ROW number_of(const ROW* parent, const ROW* numbers, 
 
 /* Number the trees of the listed ghosts, and write an entry for each. */
 extern "C" __global__ void __launch_bounds__(512) tell(
-    const int64_t* listed, int64_t count, const ROW* ghosts, int64_t first_ghost, const ROW* parent, ROW* numbers, ROW* roots,
+    const ROW* listed, int64_t count, const ROW* ghosts, int64_t first_ghost, const ROW* parent, ROW* numbers, ROW* roots,
     ROW* entries, Control* control) {
     if (global_thread() == 0) {
         roots[0] = GIANT;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -35,17 +36,18 @@ class SharedTrees:
         self._shard, self._parent, self._row = shard, parent, parent.dtype
         self._control = cupy.zeros(3, OFFSET)
 
-    def meet(self, listed: Array, communicator: Communicator) -> None:
-        """Tell the owners of the listed ghosts of which trees they are, and hear what other ranks tell. A collective.
+    def meet(self, of_owners: Sequence[Array], communicator: Communicator) -> None:
+        """Tell the owners of ghosts of which trees they are, and hear what other ranks tell. A collective.
 
-        What others have in the giant component goes there, and the rest are edges. `listed` is int64 [L], ascending.
+        What others have in the giant component goes there, and the rest are edges. `of_owners` are ghosts, of index width, each
+        owner's in any order.
         """
-        shard, numbers = self._shard, cupy.full_like(self._parent, -1)
+        shard, numbers, listed = self._shard, cupy.full_like(self._parent, -1), cupy.concatenate(of_owners)
         roots, entries = cupy.empty(1 + len(listed), self._row), cupy.empty(2 * len(listed), self._row)
         ghosts = listed, np.int64(len(listed)), shard.ghosts, np.int64(FIRST + len(shard.ids))
         self._run("tell", len(listed), *ghosts, self._parent, numbers, roots, entries, self._control)
-        cuts = cupy.searchsorted(listed, cupy.asarray(shard.ghost_bounds[1:-1])) * 2
-        told = communicator.exchange(cupy.split(entries, cuts.tolist()))
+        cuts = list(accumulate(2 * len(part) for part in of_owners))[:-1]
+        told = communicator.exchange(cupy.split(entries, cuts))
         bounds, entries = [*accumulate((len(part) // 2 for part in told), initial=0)], cupy.concatenate(told)
         edges = cupy.empty((len(roots) + bounds[-1], 2), OFFSET)
         heard = entries, np.int64(bounds[-1]), cupy.asarray(bounds), np.int32(len(told)), np.int64(shard.rows.start - FIRST)

@@ -7,8 +7,8 @@
    Encodings: at place 0 of `parent` and `names` stands the giant component of all ranks that meet, and behind it the rows by
    their local numbers, own rows first: after a sample the root of a tree with own rows is one of them, or the giant component.
    `names` holds the smallest rank of the own rows of a root's tree. A rank's word of `joined` says whether its giant tree is of
-   the giant component; a ghost's `in_giant`, whether its owner has it in its giant tree, and in the end in the giant component. */
-#include "sharded/cuda/owners.cuh"
+   the giant component. `in_giant` has bit (number mod 32) of word number / 32 for a row: whether its owner has it in its giant
+   tree, and in the end in the giant component. The ghosts of rank r are those from `bounds[r]` on. */
 #include "wcc/sampling.cuh"
 #include "wcc/tiles.cuh"
 
@@ -27,15 +27,19 @@ struct OwnArcs {
     __device__ __forceinline__ ROW far(int64_t arc) const { return place_of(indices[arc]); }
 };
 
-struct Ghosts {
-    const uint8_t* __restrict__ in_giant;
-    const int64_t* __restrict__ bounds;
-    const uint8_t* __restrict__ joined;
-    int size;
+__device__ __forceinline__ bool is_set(const uint32_t* bits, int64_t number) { return bits[number >> 5] >> (number & 31) & 1; }
 
-    __device__ __forceinline__ int owner(int64_t ghost) const { return owner_of(bounds, size, ghost); }
-    __device__ __forceinline__ bool known(int64_t ghost) const { return in_giant[ghost] && joined[owner(ghost)]; }
-};
+/* Set the bits of the own rows of which `has` says so, and clear the others'. All threads of the grid come here. */
+template <typename Has>
+__device__ __forceinline__ void set_own(uint32_t* bits, ROW num_own, Has has) {
+    const int lane = threadIdx.x & 31;
+    for (int64_t v = global_thread(); v - lane < num_own; v += num_threads()) {
+        const uint32_t word = __ballot_sync(FULL_WARP, v < num_own && has(v));
+        if (lane == 0) {
+            bits[v >> 5] = word;
+        }
+    }
+}
 
 /* Let the ghosts, and the giant component, be trees of their own. */
 extern "C" __global__ void start_ghosts(ROW num_own, ROW num_ghosts, ROW* parent, ROW* names) {
@@ -112,7 +116,7 @@ join_sample(SHARD, const ROW* ranks, ROW* parent, ROW* names, Chunk* queue, Cont
 
 /* Find the commonest root, and which own rows are in its tree. */
 extern "C" __global__ void __launch_bounds__(SAMPLED_THREADS, 3)
-find_giant(ROW num_own, ROW* parent, uint8_t* in_giant, Control* control) {
+find_giant(ROW num_own, ROW* parent, uint32_t* in_giant, Control* control) {
     __shared__ ROW roots[SAMPLED_THREADS];
     __shared__ unsigned long long best;
     if (blockIdx.x == 0 && num_own > 0) {
@@ -124,23 +128,22 @@ find_giant(ROW num_own, ROW* parent, uint8_t* in_giant, Control* control) {
     }
     grid_barrier(&control->barrier);
     const ROW giant = (ROW)control->giant;
-    for (int64_t v = global_thread(); v < num_own; v += num_threads()) {
-        in_giant[v] = root_of(parent, place_of(v)) == giant;
-    }
+    set_own(in_giant, num_own, [=](int64_t v) { return root_of(parent, place_of(v)) == giant; });
 }
 
 /* Whether the giant tree has ghosts of the other ranks' giant trees: `meets` [size], zeros before. */
 extern "C" __global__ void find_meetings(
-    ROW num_own, ROW num_ghosts, const ROW* parent, const Control* control, const uint8_t* in_giant,
-    const int64_t* bounds, int size, uint8_t* meets) {
-    const Ghosts ghosts = {in_giant, bounds, nullptr, size};
-    for (int64_t ghost = global_thread(); ghost < num_ghosts; ghost += num_threads()) {
-        if (!in_giant[ghost]) {
-            continue;
-        }
-        const int owner = ghosts.owner(ghost);
-        if (!((const volatile uint8_t*)meets)[owner] && root_of(parent, place_of(num_own + ghost)) == (ROW)control->giant) {
-            meets[owner] = 1;
+    ROW num_own, const ROW* parent, const Control* control, const uint32_t* in_giant, const int64_t* bounds, int size,
+    uint8_t* meets) {
+    for (int owner = 0; owner < size; ++owner) {
+        const int64_t end = num_own + bounds[owner + 1];
+        for (int64_t number = num_own + bounds[owner] + global_thread(); number < end; number += num_threads()) {
+            if (((const volatile uint8_t*)meets)[owner]) {
+                break;
+            }
+            if (is_set(in_giant, number) && root_of(parent, place_of(number)) == (ROW)control->giant) {
+                meets[owner] = 1;
+            }
         }
     }
 }
@@ -148,17 +151,19 @@ extern "C" __global__ void find_meetings(
 /* Put the giant tree, where it is of the giant component, and the ghosts of others' into it; then, after a sample, read the arcs of
    the rows that are outside. `control` has had the sample's; `next` is new. */
 extern "C" __global__ void __launch_bounds__(SAMPLED_THREADS, 3)
-join_rest(SHARD, ROW num_ghosts, bool sampled, int rank, const uint8_t* in_giant, const int64_t* bounds, const uint8_t* joined,
-          int size, ROW* parent, Chunk* queue, const Control* control, Control* next) {
+join_rest(SHARD, bool sampled, int rank, const uint32_t* in_giant, const int64_t* bounds, const uint8_t* joined, int size,
+          ROW* parent, Chunk* queue, const Control* control, Control* next) {
     SIDES;
-    const Ghosts ghosts = {in_giant, bounds, joined, size};
     if (joined[rank] && num_own > 0 && global_thread() == 0) {
         parent[control->giant] = GIANT;
     }
     grid_barrier(&next->barrier);
-    for (int64_t ghost = global_thread(); ghost < num_ghosts; ghost += num_threads()) {
-        if (ghosts.known(ghost)) {
-            unite<RowOrder>(parent, place_of(num_own + ghost), (ROW)GIANT);
+    for (int owner = 0; owner < size; ++owner) {
+        const int64_t end = joined[owner] ? num_own + bounds[owner + 1] : 0;
+        for (int64_t number = num_own + bounds[owner] + global_thread(); number < end; number += num_threads()) {
+            if (is_set(in_giant, number)) {
+                unite<RowOrder>(parent, place_of(number), (ROW)GIANT);
+            }
         }
     }
     if (!sampled) {
@@ -174,21 +179,24 @@ join_rest(SHARD, ROW num_ghosts, bool sampled, int rank, const uint8_t* in_giant
 }
 
 /* Which own rows are in the giant component. */
-extern "C" __global__ void find_members(ROW num_own, ROW* parent, uint8_t* in_giant) {
-    for (int64_t v = global_thread(); v < num_own; v += num_threads()) {
-        in_giant[v] = find_root(parent, place_of(v)) == (ROW)GIANT;
-    }
+extern "C" __global__ void find_members(ROW num_own, ROW* parent, uint32_t* in_giant) {
+    set_own(in_giant, num_own, [=](int64_t v) { return find_root(parent, place_of(v)) == (ROW)GIANT; });
 }
 
-/* Put the ghosts that their owners have in the giant component there, too; the others are open. But after a sample a root has
-   nothing to tell: all rows here that lead to it are in the giant component, and were not read; its owner reads it from its end. */
-extern "C" __global__ void find_open_ghosts(
-    ROW num_own, ROW num_ghosts, bool sampled, ROW* parent, const uint8_t* in_giant, bool* open) {
-    for (int64_t ghost = global_thread(); ghost < num_ghosts; ghost += num_threads()) {
-        const ROW place = place_of(num_own + ghost);
-        open[ghost] = !in_giant[ghost] && !(sampled && parent[place] == place);
-        if (in_giant[ghost]) {
-            unite<RowOrder>(parent, place, (ROW)GIANT);
+/* Put the ghosts that their owners have in the giant component there, too; the others are open, and listed: those of rank r from
+   `bounds[r]` on, `counts[r]` in no order. But after a sample a root has nothing to tell: all rows here that lead to it are in the
+   giant component, and were not read; its owner reads it from its end. */
+extern "C" __global__ void list_open_ghosts(
+    ROW num_own, bool sampled, ROW* parent, const uint32_t* in_giant, const int64_t* bounds, int size, ROW* listed,
+    uint64_t* counts) {
+    for (int owner = 0; owner < size; ++owner) {
+        for (int64_t ghost = bounds[owner] + global_thread(); ghost < bounds[owner + 1]; ghost += num_threads()) {
+            const ROW place = place_of(num_own + ghost);
+            if (is_set(in_giant, num_own + ghost)) {
+                unite<RowOrder>(parent, place, (ROW)GIANT);
+            } else if (!sampled || parent[place] != place) {
+                listed[bounds[owner] + append(&counts[owner])] = (ROW)ghost;
+            }
         }
     }
 }

@@ -17,6 +17,7 @@ from kernels.answers import Components
 from kernels.cuda import cooperative, launch
 from kernels.graph import Array
 from kernels.sharded.communicator import Communicator
+from kernels.sharded.cuda.bits import HaloBits
 from kernels.sharded.cuda.facts import kept
 from kernels.sharded.cuda.naming import find_holders, label
 from kernels.sharded.cuda.shared_trees import FIRST, SharedTrees
@@ -29,12 +30,16 @@ _SOURCE, _THREADS = "sharded/cuda/wcc.cu", 512
 
 def components(shard: Shard, communicator: Communicator, gathered: int) -> Part[Components]:
     """Answer `kernels.sharded.wcc.wcc` on CuPy arrays."""
-    trees, halo = _Trees(shard), Halo(shard, communicator)
-    in_giant = halo.refresh(trees.join_own())
+    trees, bits = _Trees(shard), HaloBits(Halo(shard, communicator))
+    in_giant = bits.empty()
+    trees.join_own(in_giant)
+    bits.refresh(in_giant)
     trees.join_rest(in_giant, _largest_cluster(communicator.gather(trees.meetings(in_giant), alike=True)))
-    listed = trees.open_ghosts(halo.refresh(trees.members()))
+    in_giant.fill(0)
+    trees.find_members(in_giant)
+    bits.refresh(in_giant)
     shared = SharedTrees(shard, trees.parent)
-    shared.meet(listed, communicator)
+    shared.meet(trees.open_ghosts(in_giant), communicator)
     names, holders = trees.names()
     supersteps = 4 + shared.name(names, holders, communicator, gathered)
     return Part(Components(label(len(shard.ids), trees.parent, FIRST, holders)), supersteps)
@@ -44,7 +49,7 @@ def _largest_cluster(meets: Sequence[Array]) -> Array:
     """Which ranks' giant trees are one component, bool [size]: the most that `meets`, each rank's row [size], connects."""
     linked = np.stack(meets).astype(np.bool_)
     linked |= linked.T | np.eye(len(linked), dtype=np.bool_)
-    for _ in range(len(linked).bit_length()):
+    for _ in range(len(linked).bit_length() * (not linked.all())):
         linked = linked @ linked
     cluster: Array = linked[linked.sum(axis=1).argmax()]
     return cluster
@@ -55,26 +60,26 @@ def _rows_with_arcs(shard: Shard) -> int:
 
 
 class _Trees:
-    """Union-find over a shard's own rows and ghosts; places, names and the giant component are as wcc.cu says."""
+    """Union-find over a shard's own rows and ghosts; places, names, the giant component and `in_giant` are as wcc.cu says."""
 
     def __init__(self, shard: Shard):
         self._shard, row = shard, shard.ghosts.dtype
         self._row, size = row, FIRST + len(shard.ids) + shard.num_ghosts
         self.parent, self._names = cupy.empty(size, row), cupy.empty(size, row)
-        self._bounds = cupy.asarray(shard.ghost_bounds)
-        self._rows = (row.type(len(shard.ids)), row.type(shard.num_ghosts))
+        self._bounds = kept(shard, "bounds of ghosts", lambda shard: cupy.asarray(shard.ghost_bounds))
+        self._owners = self._bounds, np.int32(len(self._bounds) - 1)
+        self._num_own = row.type(len(shard.ids))
         sides = (shard.local_out, shard.local_into)
-        self._arcs = (*(array for csr in sides for array in (csr.offsets, csr.indices)), np.bool_(shard.symmetric), self._rows[0])
+        self._arcs = (*(array for csr in sides for array in (csr.offsets, csr.indices)), np.bool_(shard.symmetric), self._num_own)
         arcs = sum(len(csr.indices) for csr in (sides[:1] if shard.symmetric else sides))
         self._sampled = len(sides[0].indices) >= MANY_ARCS * kept(shard, "rows with out-arcs", _rows_with_arcs)
         self._queue = cupy.empty(2 * (arcs // WARP_ROW), np.int64)  # pairs
         self._control = cupy.zeros(3, np.int64)
 
-    def join_own(self) -> Array:
-        """Join by the rank's own arcs, or a sample of them; return which own rows are in the giant tree (uint8 [n])."""
+    def join_own(self, in_giant: Array) -> None:
+        """Join by the rank's own arcs, or a sample of them; set the bits of the own rows in the giant tree."""
         shard = self._shard
-        in_giant = cupy.empty(len(shard.ids), np.uint8)
-        self._run("start_ghosts", SAMPLED_THREADS, *self._rows, self.parent, self._names)
+        self._run("start_ghosts", SAMPLED_THREADS, self._num_own, self._row.type(shard.num_ghosts), self.parent, self._names)
         given = (*self._arcs, shard.ranks, self.parent, self._names, self._queue, self._control)
         if self._sampled:
             self._run("join_sample", SAMPLED_THREADS, *given)
@@ -85,37 +90,34 @@ class _Trees:
             open_rows = cupy.empty(-(-len(shard.ids) // 32), np.uint32)
             kernel((blocks,), (TILE_THREADS,), (*given, np.int32(tile), open_rows), shared_mem=2 * TILE)
             self._run("join_ghosts", SAMPLED_THREADS, *self._arcs, self.parent, self._queue, self._control)
-        self._run("find_giant", SAMPLED_THREADS, self._rows[0], self.parent, in_giant, self._control)
-        return in_giant
+        self._run("find_giant", SAMPLED_THREADS, self._num_own, self.parent, in_giant, self._control)
 
     def meetings(self, in_giant: Array) -> Array:
-        """Whose giant trees meet this rank's (NumPy's uint8 [size]); `in_giant` is of the ghosts [g], as their owners have it."""
+        """Whose giant trees meet this rank's (NumPy's uint8 [size])."""
         meets = cupy.zeros(len(self._bounds) - 1, np.uint8)
-        given = (*self._rows, self.parent, self._control, in_giant, self._bounds, np.int32(len(meets)), meets)
-        launch(_SOURCE, "find_meetings", _THREADS, self._shard.num_ghosts, *given, ROW=self._row)
+        self._run("find_meetings", _THREADS, self._num_own, self.parent, self._control, in_giant, *self._owners, meets)
         return cupy.asnumpy(meets)
 
     def join_rest(self, in_giant: Array, joined: Array) -> None:
         """Join the giant trees of the ranks `joined`, bool [size], and what a sample left."""
-        ghosts = (in_giant, self._bounds, cupy.asarray(joined.view(np.uint8)), np.int32(len(joined)))
-        given = (*self._arcs, self._rows[1], np.bool_(self._sampled), np.int32(self._shard.rank), *ghosts)
-        self._run("join_rest", SAMPLED_THREADS, *given, self.parent, self._queue, self._control, cupy.zeros(3, np.int64))
+        bounds, size = self._owners
+        ghosts = np.bool_(self._sampled), np.int32(self._shard.rank), in_giant, bounds, cupy.asarray(joined.view(np.uint8)), size
+        last = self.parent, self._queue, self._control, cupy.zeros(3, np.int64)
+        self._run("join_rest", SAMPLED_THREADS, *self._arcs, *ghosts, *last)
 
-    def members(self) -> Array:
-        """Which own rows are in the giant component (uint8 [n])."""
-        in_giant = cupy.empty(len(self._shard.ids), np.uint8)
-        launch(_SOURCE, "find_members", _THREADS, len(in_giant), self._rows[0], self.parent, in_giant, ROW=self._row)
-        return in_giant
+    def find_members(self, in_giant: Array) -> None:
+        """Set the bits of the own rows that are in the giant component."""
+        self._run("find_members", _THREADS, self._num_own, self.parent, in_giant)
 
-    def open_ghosts(self, in_giant: Array) -> Array:
+    def open_ghosts(self, in_giant: Array) -> list[Array]:
         """Put the ghosts that their owners have in the giant component there, too; list the others that own rows have joined.
 
-        They are int64 [L], ascending.
+        They are of index width, each owner's in no order.
         """
-        is_open = cupy.empty(len(in_giant), np.bool_)
-        given = (*self._rows, np.bool_(self._sampled), self.parent, in_giant, is_open)
-        launch(_SOURCE, "find_open_ghosts", _THREADS, len(is_open), *given, ROW=self._row)
-        return cupy.flatnonzero(is_open)
+        listed, counts = cupy.empty(self._shard.num_ghosts, self._row), cupy.zeros(len(self._bounds) - 1, np.uint64)
+        given = self._num_own, np.bool_(self._sampled), self.parent, in_giant, *self._owners, listed, counts
+        self._run("list_open_ghosts", _THREADS, *given)
+        return [part[:count] for part, count in zip(self._shard.by_owner(listed), counts.tolist(), strict=True)]
 
     def names(self) -> tuple[Array, Array]:
         """The smallest rank of each root's own rows, and the row that has it, as `find_holders` says; the trees are finished."""
