@@ -40,7 +40,8 @@ __device__ __forceinline__ int64_t num_threads() {
     return (int64_t)gridDim.x * blockDim.x;
 }
 
-/* Place for one element of each calling lane at the end of a queue: one atomic a group of converged lanes. */
+/* Place for one element of each calling lane at the end of a queue: one atomic a group of converged lanes, all of which give the
+   same queue. Lanes in other turns of a loop may be among them: where turns have queues of their own, use `append_of_warp`. */
 template <typename Count>
 __device__ __forceinline__ Count append(Count* length) {
     const uint32_t lanes = __activemask();
@@ -52,6 +53,17 @@ __device__ __forceinline__ Count append(Count* length) {
     }
     first = __shfl_sync(lanes, first, leader);
     return first + __popc(lanes & ((1u << lane) - 1));
+}
+
+/* Place for one element of each lane that `adds`, where all of the warp come with the same queue. */
+__device__ __forceinline__ uint64_t append_of_warp(uint64_t* length, bool adds) {
+    const uint32_t lanes = __ballot_sync(FULL_WARP, adds);
+    const int lane = threadIdx.x & 31;
+    uint64_t first = 0;
+    if (lane == 0 && lanes) {
+        first = atomicAdd(length, (uint64_t)__popc(lanes));
+    }
+    return __shfl_sync(FULL_WARP, first, 0) + __popc(lanes & ((1u << lane) - 1));
 }
 
 /* Place of `value` in an ascending range, or the end. */

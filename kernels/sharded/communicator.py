@@ -6,13 +6,15 @@ All ranks call the same collectives in the same order. What arrives is the calle
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from kernels.graph import Array
+
+Result = TypeVar("Result")
 
 
 class PeerLost(Exception):
@@ -46,6 +48,14 @@ class Communicator(Protocol):
         """
         ...
 
+    def exchange_then(self, parts: Sequence[Array], room: Sequence[Array], then: Callable[[], Result]) -> Result:
+        """`exchange` on the GPU, and call `then`, which launches what follows; return what it does when all that is done.
+
+        So the host waits once for both. `then` may exchange itself, but not wait for the GPU in any other way: another rank may
+        be lost, and so it neither loads a kernel nor takes memory of the driver's.
+        """
+        ...
+
     def gather(self, array: Array, alike: bool = False) -> list[Array]:
         """Return every rank's array, in rank order, to every rank.
 
@@ -76,6 +86,15 @@ class OverExchange(ABC):
     @abstractmethod
     def exchange(self, parts: Sequence[Array], room: Sequence[Array] | None = None) -> list[Array]:
         """See `Communicator.exchange`."""
+
+    def exchange_then(self, parts: Sequence[Array], room: Sequence[Array], then: Callable[[], Result]) -> Result:
+        """See `Communicator.exchange_then`."""
+        import cupy
+
+        self.exchange(parts, room)
+        result = then()
+        cupy.cuda.get_current_stream().synchronize()
+        return result
 
     def gather(self, array: Array, alike: bool = False) -> list[Array]:
         """See `Communicator.gather`."""

@@ -6,13 +6,14 @@
 #define WARP_ROW 32
 #define CHUNK 1024
 
-/* A row's place is that of its parent in union-find; `far` is the place at an arc's other end. */
+/* A row's place is that of its parent in union-find; `far` is the place at an arc's other end; others are left out. */
 struct Arcs {
     const int64_t* __restrict__ offsets;
     const ROW* __restrict__ indices;
 
     __device__ __forceinline__ ROW place(int64_t row) const { return (ROW)row; }
     __device__ __forceinline__ ROW far(int64_t arc) const { return indices[arc]; }
+    __device__ __forceinline__ bool left_out(int64_t) const { return false; }
 };
 
 /* `queued`: entries of the queue, first of roots, then of all others. */
@@ -44,7 +45,7 @@ __device__ void unite_queued(Side out, Side into, int most, ROW* parent, const C
         const int64_t end = min(chunk.first + most, arcs.offsets[row + 1]);
         ROW root = arcs.place(row);
         for (int64_t arc = chunk.first + (threadIdx.x & 31); arc < end; arc += 32) {
-            root = unite<Order>(parent, root, arcs.far(arc));
+            root = arcs.left_out(arc) ? root : unite<Order>(parent, root, arcs.far(arc));
         }
     }
 }

@@ -22,7 +22,7 @@ __device__ void link_rows(Side arcs, const ROW* __restrict__ ranks, int64_t num_
     }
 }
 
-/* Unite by the arcs of the small rows outside the giant tree; large rows go to the queue. */
+/* Unite by the arcs of the small rows outside the giant tree, one after the other until a row is inside; large rows go to the queue. */
 template <typename Side>
 __device__ void unite_outside(Side arcs, bool into, ROW giant, int64_t num_rows, ROW* parent, Chunk* queue, Control* control) {
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
@@ -35,7 +35,7 @@ __device__ void unite_outside(Side arcs, bool into, ROW giant, int64_t num_rows,
             continue;
         }
         ROW root = arcs.place(v);
-        for (int64_t arc = first; arc < end; ++arc) {
+        for (int64_t arc = first; arc < end && root != giant; ++arc) {
             root = unite<RowOrder>(parent, root, arcs.far(arc));
         }
     }
@@ -55,7 +55,9 @@ __device__ void unite_roots(Side arcs, int64_t num_rows, ROW* parent, Chunk* que
             continue;
         }
         for (int64_t arc = first; arc < min(end, first + SAMPLED_ARCS); ++arc) {
-            unite<RowOrder>(parent, place, arcs.far(arc));
+            if (!arcs.left_out(arc)) {
+                unite<RowOrder>(parent, place, arcs.far(arc));
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ from functools import reduce
 
 import numpy as np
 
+from kernels.backend import is_cupy_array
 from kernels.graph import Array
 from kernels.sharded.communicator import Communicator
 
@@ -82,4 +83,14 @@ def check_collectives(ranks: Communicator, bring: Callable[[Array], Array]) -> i
     odd = bring(np.arange(1_000_003, dtype=np.int64) + me)[1::2][me:]  # neither contiguous nor aligned
     for sender, found in enumerate(ranks.exchange([odd] * ranks.size)):
         same(found, (np.arange(1_000_003) + sender)[1::2][sender:])
+    if is_cupy_array(odd):
+        room, again = ([bring(np.zeros(1000 * (me + 1))) for _ in everybody] for _ in range(2))
+
+        def answer() -> list[Array]:
+            twice = [2 * room[to][0] + np.zeros(1000 * (to + 1), like=room[to]) for to in everybody]
+            return ranks.exchange_then(twice, again, lambda: [1 + part for part in again])
+
+        said = [bring(np.full(1000 * (to + 1), 8.0 * me + to)) for to in everybody]
+        for sender, found in enumerate(ranks.exchange_then(said, room, answer)):
+            same(found, np.full(1000 * (me + 1), 1 + 2 * (8.0 * me + sender)))
     return tried

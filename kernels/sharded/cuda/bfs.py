@@ -6,6 +6,7 @@ costs no exchange. Others have few levels and many arcs, and are searched a leve
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import cupy
@@ -69,6 +70,8 @@ class _Levels:
         self._visited, self._closed = cupy.empty(own_words, np.uint32), cupy.empty(own_words, np.uint32)
         self._frontier, self._found, self._marks = (self._bits.empty() for _ in range(3))
         self.distance, self.predecessor = cupy.empty(len(shard.ids), np.int64), cupy.empty(len(shard.ids), self._row)
+        device = cupy.cuda.Device().id
+        self._kernels = {name: cooperative(_SOURCE, name, _THREADS, device, ROW=self._row) for name in ("push", "pull")}
         known = self._size, np.int64(shard.rows.start), shard.ghosts, np.int64(shard.num_ghosts)
         cuda.launch(_SOURCE, "prepare", _THREADS, len(shard.ids), *known, np.int64(source_row), closed(shard), self._visited,
                     self._frontier, self.distance, self.predecessor, ROW=self._row)  # fmt: skip
@@ -78,22 +81,23 @@ class _Levels:
     def advance(self, level: int, push: bool) -> tuple[int, int]:
         """Find the rows of `level`, which become the frontier; return how many all ranks have, and their out-arcs."""
         self._control.fill(0)
+        pull = partial(self._pull, level, push)
         if push:
             self._run("push", self._out.offsets, self._out.indices, self._size, self._visited, self._frontier, self._marks,
                       self._large, self._control)  # fmt: skip
-            self._bits.tell(self._marks)
-        bitmaps = self._frontier, self._visited, self._marks, self._closed, self._found
-        self._run("pull", self._into.offsets, self._into.indices, self._out.offsets, self._size, np.int64(self._bits.words),
-                  np.bool_(push), *bitmaps, self.distance, self.predecessor, *self._lists, np.int64(level),
-                  self._control)  # fmt: skip
-        self._frontier, self._found = self._found, self._frontier
-        found = self._control[_FOUND]
-        self._bits.refresh(self._frontier, found)
-        rows, arcs = cupy.asnumpy(found).tolist()
+        rows, arcs = self._bits.tell(self._marks, pull) if push else pull()
         return rows, arcs
 
+    def _pull(self, level: int, pushed: bool) -> list[int]:
+        bitmaps = self._frontier, self._visited, self._marks, self._closed, self._found
+        self._run("pull", self._into.offsets, self._into.indices, self._out.offsets, self._size, np.int64(self._bits.words),
+                  np.bool_(pushed), *bitmaps, self.distance, self.predecessor, *self._lists, np.int64(level),
+                  self._control)  # fmt: skip
+        self._frontier, self._found = self._found, self._frontier
+        return self._bits.refresh(self._frontier, self._control[_FOUND])
+
     def _run(self, name: str, *arguments: Any) -> None:
-        kernel, blocks = cooperative(_SOURCE, name, _THREADS, cupy.cuda.Device().id, ROW=self._row)
+        kernel, blocks = self._kernels[name]
         kernel((blocks,), (_THREADS,), arguments)
 
 

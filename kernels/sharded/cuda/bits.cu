@@ -9,7 +9,8 @@
    ROW is the type of a row number. */
 #include "device.cuh"
 
-#define SUM_WORDS 4 /* as in bits.py */
+#define SUM_WORDS 4 /* as in bits.py, ... */
+#define BATCH 8     /* ... words that a warp packs at a time, too */
 
 struct Word {
     int64_t first; /* place of bit 0 */
@@ -26,17 +27,29 @@ __device__ __forceinline__ Word word_of(const int64_t* words, const int64_t* bou
     return Word{first, bounds[peer + 1] - first, word - words[peer + 1] + SUM_WORDS};
 }
 
-/* Pack the bits of the rows that others asked for, and behind them the words of `sums`. */
+/* Pack the bits of the rows that others asked for, and behind them the words of `sums`: a warp packs BATCH words at a time, since
+   each waits for a row, and then for its bit. */
 extern "C" __global__ void pack_asked(
     const int64_t* words, const int64_t* bounds, int64_t num_words, const ROW* asked, const uint32_t* bits, const uint32_t* sums,
     uint32_t* message) {
     const int lane = threadIdx.x & 31;
-    for (int64_t place = global_thread(); place < num_words * 32; place += num_threads()) {
-        const Word word = word_of(words, bounds, place >> 5);
-        const ROW row = lane < word.count ? asked[word.first + lane] : 0;
-        const uint32_t packed = __ballot_sync(FULL_WARP, lane < word.count && (bits[row >> 5] >> (row & 31) & 1));
-        if (lane == 0) {
-            message[place >> 5] = word.sum >= 0 ? sums[word.sum] : packed;
+    for (int64_t at = global_thread() / 32 * BATCH; at < num_words; at += num_threads() / 32 * BATCH) {
+        ROW rows[BATCH];
+        uint32_t near[BATCH], own = 0;
+        for (int k = 0; k < BATCH; ++k) {
+            const Word word = word_of(words, bounds, min(at + k, num_words - 1));
+            rows[k] = lane < word.count ? asked[word.first + lane] : -1;
+        }
+        for (int k = 0; k < BATCH; ++k) {
+            near[k] = rows[k] < 0 ? 0 : bits[rows[k] >> 5];
+        }
+        for (int k = 0; k < BATCH; ++k) {
+            const uint32_t packed = __ballot_sync(FULL_WARP, near[k] >> (rows[k] & 31) & 1);
+            own = lane == k ? packed : own;
+        }
+        if (lane < BATCH && at + lane < num_words) {
+            const Word word = word_of(words, bounds, at + lane);
+            message[at + lane] = word.sum >= 0 ? sums[word.sum] : own;
         }
     }
 }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import accumulate, pairwise
+from math import ceil
 from typing import Any, NamedTuple
 
 import cupy
+import cupyx
 import numpy as np
 
 from kernels import cuda
@@ -13,9 +16,10 @@ from kernels.graph import OFFSET, Array
 from kernels.sharded.halo import Halo
 
 _WORD = 32
-_SUM_WORDS = 4  # at the end of a message, as in bits.cu
+_SUM_WORDS = 4  # at the end of a message, as in bits.cu, ...
+_BATCH = 8  # ... where a warp packs so many words at a time
 _ALIGNED = 4  # words: messages begin where they are sent fastest
-_THREADS = 512
+_SOURCE, _THREADS = "sharded/cuda/bits.cu", 512
 
 
 class _Layout(NamedTuple):
@@ -48,12 +52,13 @@ class HaloBits:
         self.words = words_of(len(shard.ids) + shard.num_ghosts) + 1
         asked, ghosts = halo.kept("messages of bits", _layouts)
         self._of_asked, self._of_ghosts = _Messages(asked), _Messages(ghosts)
+        self._known = cupyx.empty_pinned(_SUM_WORDS // 2, np.uint64)
 
     def empty(self) -> Array:
         """A bitmap without a bit."""
         return cupy.zeros(self.words, np.uint32)
 
-    def refresh(self, bits: Array, sums: Array | None = None) -> None:
+    def refresh(self, bits: Array, sums: Array | None = None) -> list[int]:
         """Bring what the other ranks know; a collective.
 
         Parameters
@@ -62,25 +67,39 @@ class HaloBits:
             Those of the ghosts, of which none is set, are set where their owners have set them.
         sums : uint64 [2], optional
             Two numbers of this rank, which become those of all ranks together.
+
+        Returns
+        -------
+        list of int
+            These.
         """
         asked, ghosts = self._of_asked, self._of_ghosts
         sums = cupy.zeros(_SUM_WORDS // 2, np.uint64) if sums is None else sums
-        self._launch("pack_asked", asked, _WORD, self._halo.all_asked, bits, sums, asked.room)
-        self._halo.communicator.exchange(asked.of_each, ghosts.of_each)
-        self._launch("put_ghosts", ghosts, 1, self._num_own, ghosts.room, bits, sums)
+        self._launch("pack_asked", asked, _WORD / _BATCH, self._halo.all_asked, bits, sums, asked.room)
 
-    def tell(self, bits: Array) -> None:
-        """Set the bits of the own rows that others have set for their ghosts. A collective."""
+        def put() -> None:
+            self._launch("put_ghosts", ghosts, 1, self._num_own, ghosts.room, bits, sums)
+            sums.get(out=self._known, blocking=False)
+
+        self._halo.communicator.exchange_then(asked.of_each, ghosts.of_each, put)
+        return self._known.tolist()  # type: ignore[no-any-return]
+
+    def tell(self, bits: Array, then: Callable[[], Any] = lambda: None) -> Any:
+        """Set the bits of the own rows that others have set for their ghosts; a collective. `then` as `exchange_then` has it."""
         asked, ghosts = self._of_asked, self._of_ghosts
         self._launch("pack_ghosts", ghosts, 1, self._num_own, bits, ghosts.room)
-        self._halo.communicator.exchange(ghosts.of_each, asked.of_each)
-        self._launch("mark_asked", asked, _WORD, self._halo.all_asked, asked.room, bits)
 
-    def _launch(self, name: str, messages: _Messages, threads_a_word: int, *arguments: Any) -> None:
+        def mark() -> Any:
+            self._launch("mark_asked", asked, _WORD, self._halo.all_asked, asked.room, bits)
+            return then()
+
+        return self._halo.communicator.exchange_then(ghosts.of_each, asked.of_each, mark)
+
+    def _launch(self, name: str, messages: _Messages, threads_a_word: float, *arguments: Any) -> None:
         words = len(messages.room)
         if words:
             layout = *messages.layout, np.int64(words)
-            cuda.launch("sharded/cuda/bits.cu", name, _THREADS, threads_a_word * words, *layout, *arguments, ROW=self._row)
+            cuda.launch(_SOURCE, name, _THREADS, ceil(threads_a_word * words), *layout, *arguments, ROW=self._row)
 
 
 def words_of(bits: int) -> int:
@@ -89,7 +108,9 @@ def words_of(bits: int) -> int:
 
 
 def _layouts(halo: Halo) -> tuple[_Layout, _Layout]:
-    """Of the bits that others asked for, and of the ghosts'."""
+    """Of the bits that others asked for, and of the ghosts'. It loads the kernels, too."""
+    for name in ("pack_asked", "put_ghosts", "pack_ghosts", "mark_asked"):
+        cuda.cooperative(_SOURCE, name, _THREADS, cupy.cuda.Device().id, ROW=halo.shard.ghosts.dtype)
     rank = halo.shard.rank
     return _layout([len(rows) for rows in halo.asked], rank), _layout(np.diff(halo.shard.ghost_bounds).tolist(), rank)
 

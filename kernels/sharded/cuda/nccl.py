@@ -18,7 +18,7 @@ import numpy as np
 
 from kernels.backend import is_cupy_array
 from kernels.graph import Array
-from kernels.sharded.communicator import put
+from kernels.sharded.communicator import Result, put
 from kernels.sharded.cuda.connection import Connection, library
 from kernels.sharded.threads import DEADLINE
 
@@ -92,7 +92,14 @@ class BetweenGpus:
             raise ValueError(f"{len(parts)} parts for {self.size} ranks")
         if room is None:
             room = _room(parts[self.rank], self._announce(parts)[:, self.rank])
-        return self._swap([part if rank == self.rank else _ready(part) for rank, part in enumerate(parts)], room)
+        return self._swap(self._ready_for_others(parts), room)
+
+    def exchange_then(self, parts: Sequence[Array], room: Sequence[Array], then: Callable[[], Result]) -> Result:
+        """See `Communicator.exchange_then`."""
+        with self._there.finishing() as stream:
+            received = self._receive(self._ready_for_others(parts), room, stream)
+            self._put(received, room)
+            return then()
 
     def gather(self, array: Array, alike: bool = False) -> list[Array]:
         """See `Communicator.gather`."""
@@ -148,20 +155,35 @@ class BetweenGpus:
             self._there.nccl.allGather(_address(self._say), _address(self._heard), self._say.nbytes, self._bytes, stream)
         return self._heard.copy()
 
+    def _ready_for_others(self, parts: Sequence[Array]) -> list[Array]:
+        return [part if rank == self.rank else _ready(part) for rank, part in enumerate(parts)]
+
     def _swap(self, parts: Sequence[Array], room: Sequence[Array]) -> list[Array]:
         """Send parts that are `_ready` but for the own one, and receive what has room."""
-        received = {rank: _landing(place) for rank, place in enumerate(room) if rank != self.rank and place.nbytes}
-        sent = {rank: part for rank, part in enumerate(parts) if rank != self.rank and part.nbytes}
-        if received or sent:
-            with self._there.finishing() as stream, self._there.grouped():
-                for rank, part in sent.items():
-                    self._there.nccl.send(_address(part), part.nbytes, self._bytes, rank, stream)
-                for rank, place in received.items():
-                    self._there.nccl.recv(_address(place), place.nbytes, self._bytes, rank, stream)
-        for rank, part in (received | {self.rank: parts[self.rank]}).items():
-            if part is not room[rank]:
-                put(part, room[rank])
+        received = [parts[rank] if rank == self.rank else place for rank, place in enumerate(room)]
+        if any(array.nbytes for rank, array in enumerate([*parts, *room]) if rank % self.size != self.rank):
+            with self._there.finishing() as stream:
+                received = self._receive(parts, room, stream)
+        self._put(received, room)
         return list(room)
+
+    def _receive(self, parts: Sequence[Array], room: Sequence[Array], stream: int) -> list[Array]:
+        """Launch the sending and receiving; return what is there when that is done, in rank order: the own part is as it is."""
+        received = [parts[rank] if rank == self.rank else _landing(place) for rank, place in enumerate(room)]
+        others = [rank for rank in range(self.size) if rank != self.rank]
+        with self._there.grouped():
+            for rank in others:
+                if parts[rank].nbytes:
+                    self._there.nccl.send(_address(parts[rank]), parts[rank].nbytes, self._bytes, rank, stream)
+            for rank in others:
+                if room[rank].nbytes:
+                    self._there.nccl.recv(_address(received[rank]), received[rank].nbytes, self._bytes, rank, stream)
+        return received
+
+    def _put(self, received: Sequence[Array], room: Sequence[Array]) -> None:
+        for part, place in zip(received, room, strict=True):
+            if part is not place:
+                put(part, place)
 
 
 def _room(like: Array, announced: Array) -> list[Array]:

@@ -1,14 +1,16 @@
 /* Weak components of a shard: what one rank does between the exchanges of kernels/sharded/cuda/wcc.py.
 
    Method: union-find over own rows and ghosts by the own rows' arcs, as on one GPU (wcc/wcc.cu). Of a shard with many arcs a row
-   only the rows outside the giant tree are read whole. An arc that is so left unread leads from a row of one rank's giant tree to
-   one of another rank's; these are joined once both ranks know that the two giants meet.
+   a sample joins own rows alone, and ghosts when their owners have told which are in their giant trees; then only the rows outside
+   the giant component are read, until they are inside. An arc that is so left unread leads from a row of one rank's giant tree to
+   one of another rank's, which are joined once one of them knows that the two meet, or is read from its other end.
 
    Encodings: at place 0 of `parent` and `names` stands the giant component of all ranks that meet, and behind it the rows by
    their local numbers, own rows first: after a sample the root of a tree with own rows is one of them, or the giant component.
    `names` holds the smallest rank of the own rows of a root's tree. A rank's word of `joined` says whether its giant tree is of
    the giant component. `in_giant` has bit (number mod 32) of word number / 32 for a row: whether its owner has it in its giant
    tree, and in the end in the giant component. The ghosts of rank r are those from `bounds[r]` on. */
+#include "sharded/cuda/owners.cuh"
 #include "wcc/sampling.cuh"
 #include "wcc/tiles.cuh"
 
@@ -25,6 +27,14 @@ struct OwnArcs {
 
     __device__ __forceinline__ ROW place(int64_t row) const { return place_of(row); }
     __device__ __forceinline__ ROW far(int64_t arc) const { return place_of(indices[arc]); }
+    __device__ __forceinline__ bool left_out(int64_t) const { return false; }
+};
+
+/* Of these, the arcs between own rows. */
+struct InnerArcs : OwnArcs {
+    ROW num_own;
+
+    __device__ __forceinline__ bool left_out(int64_t arc) const { return indices[arc] >= num_own; }
 };
 
 __device__ __forceinline__ bool is_set(const uint32_t* bits, int64_t number) { return bits[number >> 5] >> (number & 31) & 1; }
@@ -102,16 +112,15 @@ join_ghosts(SHARD, ROW* parent, Chunk* queue, Control* control) {
     unite_queued<ScrambledOrder>(out, into, CHUNK, parent, queue, control->queued[1]);
 }
 
-/* Join by a few arcs of each row. */
+/* Join own rows by a few arcs of each. */
 extern "C" __global__ void __launch_bounds__(SAMPLED_THREADS, 3)
 join_sample(SHARD, const ROW* ranks, ROW* parent, ROW* names, Chunk* queue, Control* control) {
-    SIDES;
-    (void)into;
-    link_rows(out, ranks, num_own, parent, names);
+    const InnerArcs arcs = {{out_offsets, out_indices}, num_own};
+    link_rows(arcs, ranks, num_own, parent, names); /* a ghost is no neighbour before a row */
     grid_barrier(&control->barrier);
-    unite_roots(out, num_own, parent, queue, control);
+    unite_roots(arcs, num_own, parent, queue, control);
     grid_barrier(&control->barrier);
-    unite_queued<RowOrder>(out, out, WARP_ROW, parent, queue, control->queued[0]);
+    unite_queued<RowOrder>(arcs, arcs, WARP_ROW, parent, queue, control->queued[0]);
 }
 
 /* Find the commonest root, and which own rows are in its tree. */
@@ -131,19 +140,35 @@ find_giant(ROW num_own, ROW* parent, uint32_t* in_giant, Control* control) {
     set_own(in_giant, num_own, [=](int64_t v) { return root_of(parent, place_of(v)) == giant; });
 }
 
-/* Whether the giant tree has ghosts of the other ranks' giant trees: `meets` [size], zeros before. */
-extern "C" __global__ void find_meetings(
-    ROW num_own, const ROW* parent, const Control* control, const uint32_t* in_giant, const int64_t* bounds, int size,
-    uint8_t* meets) {
+__device__ __forceinline__ bool all_meet(const uint8_t* meets, int size, int rank) {
+    bool all = true;
     for (int owner = 0; owner < size; ++owner) {
-        const int64_t end = num_own + bounds[owner + 1];
-        for (int64_t number = num_own + bounds[owner] + global_thread(); number < end; number += num_threads()) {
-            if (((const volatile uint8_t*)meets)[owner]) {
-                break;
+        all = all && (owner == rank || ((const volatile uint8_t*)meets)[owner]);
+    }
+    return all;
+}
+
+/* Which other ranks' giant trees an arc, or the tree of a ghost, joins to this one: `meets` [size], zeros before. */
+extern "C" __global__ void find_meetings(
+    SHARD, bool sampled, int rank, const ROW* parent, const Control* control, const uint32_t* in_giant, const int64_t* bounds,
+    int size, uint8_t* meets) {
+    SIDES;
+    (void)into;
+    if (sampled) {
+        for (int64_t v = global_thread(); v < num_own && !all_meet(meets, size, rank); v += num_threads()) {
+            const int64_t first = out.offsets[v], end = is_set(in_giant, v) ? out.offsets[v + 1] : first;
+            for (int64_t arc = first; arc < min(end, first + SAMPLED_ARCS); ++arc) {
+                const ROW number = out.indices[arc];
+                if (number >= num_own && is_set(in_giant, number)) {
+                    meets[owner_of(bounds, size, number - num_own)] = 1;
+                }
             }
-            if (is_set(in_giant, number) && root_of(parent, place_of(number)) == (ROW)control->giant) {
-                meets[owner] = 1;
-            }
+        }
+        return;
+    }
+    for (int64_t ghost = global_thread(); ghost < bounds[size] && !all_meet(meets, size, rank); ghost += num_threads()) {
+        if (is_set(in_giant, num_own + ghost) && root_of(parent, place_of(num_own + ghost)) == (ROW)control->giant) {
+            meets[owner_of(bounds, size, ghost)] = 1;
         }
     }
 }
@@ -162,7 +187,11 @@ join_rest(SHARD, bool sampled, int rank, const uint32_t* in_giant, const int64_t
         const int64_t end = joined[owner] ? num_own + bounds[owner + 1] : 0;
         for (int64_t number = num_own + bounds[owner] + global_thread(); number < end; number += num_threads()) {
             if (is_set(in_giant, number)) {
-                unite<RowOrder>(parent, place_of(number), (ROW)GIANT);
+                if (sampled) {
+                    parent[place_of(number)] = GIANT; /* a root of none but itself */
+                } else {
+                    unite<RowOrder>(parent, place_of(number), (ROW)GIANT);
+                }
             }
         }
     }
@@ -189,13 +218,19 @@ extern "C" __global__ void find_members(ROW num_own, ROW* parent, uint32_t* in_g
 extern "C" __global__ void list_open_ghosts(
     ROW num_own, bool sampled, ROW* parent, const uint32_t* in_giant, const int64_t* bounds, int size, ROW* listed,
     uint64_t* counts) {
+    const int lane = threadIdx.x & 31;
     for (int owner = 0; owner < size; ++owner) {
-        for (int64_t ghost = bounds[owner] + global_thread(); ghost < bounds[owner + 1]; ghost += num_threads()) {
+        const int64_t begin = bounds[owner], end = bounds[owner + 1];
+        for (int64_t ghost = begin + global_thread(); ghost - lane < end; ghost += num_threads()) {
             const ROW place = place_of(num_own + ghost);
-            if (is_set(in_giant, num_own + ghost)) {
+            const bool known = ghost < end && is_set(in_giant, num_own + ghost);
+            const bool open = ghost < end && !known && !(sampled && parent[place] == place);
+            if (known) {
                 unite<RowOrder>(parent, place, (ROW)GIANT);
-            } else if (!sampled || parent[place] != place) {
-                listed[bounds[owner] + append(&counts[owner])] = (ROW)ghost;
+            }
+            const uint64_t at = append_of_warp(&counts[owner], open);
+            if (open) {
+                listed[begin + at] = (ROW)ghost;
             }
         }
     }

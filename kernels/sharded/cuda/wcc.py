@@ -48,7 +48,8 @@ def components(shard: Shard, communicator: Communicator, gathered: int) -> Part[
 def _largest_cluster(meets: Sequence[Array]) -> Array:
     """Which ranks' giant trees are one component, bool [size]: the most that `meets`, each rank's row [size], connects."""
     linked = np.stack(meets).astype(np.bool_)
-    linked |= linked.T | np.eye(len(linked), dtype=np.bool_)
+    linked |= linked.T
+    np.fill_diagonal(linked, True)
     for _ in range(len(linked).bit_length() * (not linked.all())):
         linked = linked @ linked
     cluster: Array = linked[linked.sum(axis=1).argmax()]
@@ -77,7 +78,7 @@ class _Trees:
         self._control = cupy.zeros(3, np.int64)
 
     def join_own(self, in_giant: Array) -> None:
-        """Join by the rank's own arcs, or a sample of them; set the bits of the own rows in the giant tree."""
+        """Join by the rank's own arcs, or a sample of those between own rows; set the bits of the own rows in the giant tree."""
         shard = self._shard
         self._run("start_ghosts", SAMPLED_THREADS, self._num_own, self._row.type(shard.num_ghosts), self.parent, self._names)
         given = (*self._arcs, shard.ranks, self.parent, self._names, self._queue, self._control)
@@ -93,9 +94,10 @@ class _Trees:
         self._run("find_giant", SAMPLED_THREADS, self._num_own, self.parent, in_giant, self._control)
 
     def meetings(self, in_giant: Array) -> Array:
-        """Whose giant trees meet this rank's (NumPy's uint8 [size])."""
+        """Whose giant trees meet this rank's (NumPy's uint8 [size]); a sample may miss one."""
         meets = cupy.zeros(len(self._bounds) - 1, np.uint8)
-        self._run("find_meetings", _THREADS, self._num_own, self.parent, self._control, in_giant, *self._owners, meets)
+        known = np.bool_(self._sampled), np.int32(self._shard.rank), self.parent, self._control, in_giant
+        self._run("find_meetings", _THREADS, *self._arcs, *known, *self._owners, meets)
         return cupy.asnumpy(meets)
 
     def join_rest(self, in_giant: Array, joined: Array) -> None:

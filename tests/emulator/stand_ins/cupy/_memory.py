@@ -90,6 +90,9 @@ class MemoryPointer:
     def __init__(self, mem, offset: int):
         self.mem, self.ptr = mem, mem.ptr + offset
 
+    def memset_async(self, value: int, size: int) -> None:
+        ctypes.memset(self.ptr, value, size)
+
 
 class _Pooled(Memory):
     """Memory of a pool, which is told when it comes back."""
