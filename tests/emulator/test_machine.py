@@ -261,4 +261,4 @@ def test_ranks_swap_arrays_over_nccl():
         with BetweenGpus(name, ranks.rank, 2) as gpus:
             return check_collectives(gpus, cupy.asarray)
 
-    assert run_ranks(2, work) == [764, 764]
+    assert run_ranks(2, work) == [766, 766]

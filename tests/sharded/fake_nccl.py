@@ -15,6 +15,7 @@ import threading
 from collections import defaultdict
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
+from itertools import count
 from types import ModuleType, SimpleNamespace
 from typing import ClassVar
 from uuid import uuid4
@@ -28,6 +29,7 @@ TYPES = {name: number for number, name in enumerate(("INT8", "UINT8", "INT32", "
 OPERATIONS = {0: np.add, 2: np.maximum, 3: np.minimum}
 _wires: dict[tuple, queue.Queue] = defaultdict(queue.Queue)  # by unique id, sender and receiver
 _streams: dict[int, Stream] = {}
+_numbers = count(1)  # of streams; ranks make theirs at the same time
 _of_thread = threading.local()
 
 
@@ -41,7 +43,7 @@ class Stream:
     """Work in its order, on a thread of its own."""
 
     def __init__(self, non_blocking: bool = False):
-        self.ptr = len(_streams) + 1
+        self.ptr = next(_numbers)
         self._work = ThreadPoolExecutor(1)
         _streams[self.ptr] = self
 

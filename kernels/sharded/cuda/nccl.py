@@ -182,7 +182,7 @@ class BetweenGpus:
 
     def _put(self, received: Sequence[Array], room: Sequence[Array]) -> None:
         for part, place in zip(received, room, strict=True):
-            if part is not place:
+            if part is not place and (part.nbytes or place.nbytes):
                 put(part, place)
 
 
