@@ -111,8 +111,8 @@ def extend(csr: Csr, first_row: int, num_vertices: int) -> VectCsr:
 
 def leading_wide(degrees: Array) -> int:
     """Number of rows before the first of fewer than 32 arcs."""
-    narrow = np.flatnonzero(degrees < WARP_DEGREE)
-    return int(narrow[0]) if len(narrow) else len(degrees)
+    narrow = (degrees < WARP_DEGREE).astype(np.int32)  # CUB's pairs of a number and a byte have padding, which initcheck reports
+    return int(narrow.argmax()) if narrow.any() else len(degrees)
 
 
 def _segments(degrees: Array, first_lane: int) -> Array:

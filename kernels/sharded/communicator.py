@@ -52,7 +52,8 @@ class Communicator(Protocol):
         """`exchange` on the GPU, and call `then`, which launches what follows; return what it does when all that is done.
 
         So the host waits once for both. `then` may exchange itself, but not wait for the GPU in any other way: another rank may
-        be lost, and so it neither loads a kernel nor takes memory of the driver's.
+        be lost, and so it neither loads a kernel nor takes memory of the driver's. What it launches runs even then, whatever lies
+        in the room, and has to stay in its arrays and end.
         """
         ...
 

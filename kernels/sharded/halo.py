@@ -27,7 +27,7 @@ class _Known(NamedTuple):
 
 
 class Halo:
-    """Which own rows every other rank has as ghosts. To make one is a collective, as are its methods.
+    """Which own rows every other rank has as ghosts. To make one is a collective, as are its methods but `kept`.
 
     The shard keeps what was exchanged, so that the next halo of the same communicator exchanges nothing.
 

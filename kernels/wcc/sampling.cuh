@@ -1,4 +1,4 @@
-/* Components from a few arcs of each row, and from all arcs of the rows outside the giant tree. */
+/* Components from a few arcs of each row, and from the arcs of the rows outside the giant tree, until they are inside. */
 #pragma once
 
 #include "wcc/arcs.cuh"

@@ -5,7 +5,7 @@
    A tile has a multiple of 32 rows.
    `join_sampled` is for graphs of many arcs a row, where one component tends to hold nearly all (Afforest: Sutton, Ben-Nun,
    Barak, IPDPS 2018): it links every row, without atomics, to a neighbour before it, finds the commonest root, and then reads
-   the arcs of the rows outside that tree only; an arc into it is read from its outer end. A row of up to 31 arcs is read by a
+   the arcs of the rows outside that tree only, until one leads into it; an arc into it is read from its outer end. A row of up to 31 arcs is read by a
    lane; the arcs of others go through a queue, up to 1024 at a time, to warps.
 
    Encodings: `labels` holds parents until the last phase; `names` is the smallest rank of a root's tree. A row in the queue is

@@ -18,7 +18,7 @@ from kernels.cuda import to_host
 from kernels.graph import Array, Csr, Graph
 from kernels.layout.orders import by_degree, inverse
 from kernels.layout.rows import take_rows
-from kernels.sharded.communicator import Communicator
+from kernels.sharded.communicator import Communicator, OverExchange
 from kernels.sharded.cuda import memory
 from kernels.sharded.cuda.bits import HaloBits
 from kernels.sharded.dealing import Dealing
@@ -207,7 +207,7 @@ def test_bits_of_ghosts_and_owners_and_numbers_of_all_ranks(size: int) -> None:
 
         for turn in range(2):
             marks, sums = bitmap(chosen[turn, shard.local_rows[: len(shard.ids)]]), cupy.asarray(numbers[turn, ranks.rank])
-            bits.refresh(marks, sums)
+            assert bits.refresh(marks, sums) == numbers[turn].sum(axis=0).tolist()
             known = np.unpackbits(to_host(marks.view(np.uint8)), bitorder="little").view(bool)
             np.testing.assert_array_equal(known[:num_local], chosen[turn, shard.local_rows])
             assert not known[num_local:].any()
@@ -221,6 +221,38 @@ def test_bits_of_ghosts_and_owners_and_numbers_of_all_ranks(size: int) -> None:
             np.testing.assert_array_equal(known[: len(shard.ids)], by_any[shard.rows.start : shard.rows.stop])
 
     run_ranks(size, swap, DEADLINE)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_messages_of_a_lost_rank_change_no_more_than_bits_that_have_a_place(size: int) -> None:
+    """What was launched behind an exchange that a lost rank has ended runs on whatever lies in the room."""
+    graph = shuffled(random_edges(5, 400, 1500, True))
+    shards = split(graph, even_bounds(graph, size))
+
+    def swap(ranks: Communicator) -> None:
+        halo = Halo(to_device(shards[ranks.rank]), ranks)
+        num_own, num_local = len(shards[ranks.rank].ids), len(shards[ranks.rank].local_rows)
+        halo.communicator = Lost(ranks)
+        bits = HaloBits(halo)
+        for exchange, changed in ((bits.refresh, np.arange(num_own, num_local)), (bits.tell, to_host(halo.all_asked))):
+            marks = bits.empty()
+            exchange(marks)
+            known = np.flatnonzero(np.unpackbits(to_host(marks.view(np.uint8)), bitorder="little"))
+            np.testing.assert_array_equal(known, np.unique(changed))
+
+    run_ranks(size, swap, DEADLINE)
+
+
+class Lost(OverExchange):
+    """A communicator that leaves ones in the room."""
+
+    def __init__(self, ranks: Communicator):
+        self.rank, self.size = ranks.rank, ranks.size
+
+    def exchange(self, parts: Sequence[Array], room: Sequence[Array] | None = None) -> list[Array]:
+        for place in room or ():
+            place.fill(0xFFFFFFFF)
+        return list(room or ())
 
 
 @pytest.mark.parametrize("size", SIZES)

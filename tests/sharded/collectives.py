@@ -84,13 +84,16 @@ def check_collectives(ranks: Communicator, bring: Callable[[Array], Array]) -> i
     for sender, found in enumerate(ranks.exchange([odd] * ranks.size)):
         same(found, (np.arange(1_000_003) + sender)[1::2][sender:])
     if is_cupy_array(odd):
-        room, again = ([bring(np.zeros(1000 * (me + 1))) for _ in everybody] for _ in range(2))
+        room, twice, again, more = ([bring(np.zeros(1000)) for _ in everybody] for _ in range(4))
+        said = [bring(np.full(1000, 8.0 * me + to)) for to in everybody]
+        np.add(room[0], room[0], out=twice[0])  # loads the kernel
 
         def answer() -> list[Array]:
-            twice = [2 * room[to][0] + np.zeros(1000 * (to + 1), like=room[to]) for to in everybody]
-            return ranks.exchange_then(twice, again, lambda: [1 + part for part in again])
+            for to in everybody:
+                np.add(room[to], room[to], out=twice[to])
+            pairs = zip(again, more, strict=True)
+            return ranks.exchange_then(twice, again, lambda: [np.add(part, part, out=to) for part, to in pairs])
 
-        said = [bring(np.full(1000 * (to + 1), 8.0 * me + to)) for to in everybody]
         for sender, found in enumerate(ranks.exchange_then(said, room, answer)):
-            same(found, np.full(1000 * (me + 1), 1 + 2 * (8.0 * me + sender)))
+            same(found, np.full(1000, 4 * (8.0 * me + sender)))
     return tried

@@ -1,8 +1,9 @@
 /* Breadth-first search over shards, one level a launch or two: hops, and the unique predecessors by local numbers.
 
    The frontier is a bitmap of own rows and ghosts, and every rank knows all of it that touches its rows. Where it is large, every
-   unvisited own row looks for its first in-arc from it (kernels/bfs/bottom_up.cuh). Where it is small, `push` first marks the ends
-   of its out-arcs, ghosts among them, of which their owners are told; then the marked rows look for their first in-arc.
+   unvisited own row looks for its first in-arc from it (kernels/bfs/bottom_up.cuh). Where it is small, and many arcs are
+   unseen, `push` first marks the ends of its out-arcs, ghosts among them, of which their owners are told; then the marked rows
+   look for their first in-arc.
    In-arcs ascend by external id, so that is the unique predecessor.
 
    Bitmaps have bit (row mod 32) of word row / 32 by local numbers: own rows first, then ghosts. In `visited` the bits behind the

@@ -26,7 +26,7 @@ from kernels.sharded.shard import Part, Shard
 
 _SOURCE, _THREADS = "sharded/cuda/bfs.cu", 512
 _PUSHED_ARCS = 128  # a frontier of at most 1/128 of the arcs not seen is pushed: a mark costs more than a look
-_FEW_ARCS = 1 << 24  # not seen, for each rank, are all looked at in less time than a push and its exchange take
+_FEW_ARCS = 1 << 24  # not seen, on average over the ranks, are all looked at in less time than a push and its exchange take
 _LANE_ARCS, _WARP_ARCS = 32, 512  # as in bottom_up.cuh
 _WARP_ROW = 1024  # as in bfs.cu
 _CONTROL_WORDS = 14  # as in bottom_up.cuh ...

@@ -6,6 +6,7 @@
      asked    own rows by local numbers, which the peer has as ghosts;
      ghosts   the ghosts, which the peer owns; they have the local numbers from num_own on.
    In a bitmap by local numbers, bit (row mod 32) of word row / 32 stands for a row; it has a word more than it needs.
+   Where a peer is lost, these kernels still run, on whatever lies in the messages: bits that have no place are never looked at.
    ROW is the type of a row number. */
 #include "device.cuh"
 
@@ -59,8 +60,11 @@ extern "C" __global__ void mark_asked(
     const int64_t* words, const int64_t* bounds, int64_t num_words, const ROW* asked, const uint32_t* message, uint32_t* bits) {
     for (int64_t place = global_thread(); place < num_words * 32; place += num_threads()) {
         if (message[place >> 5] >> (place & 31) & 1) {
-            const ROW row = asked[word_of(words, bounds, place >> 5).first + (place & 31)];
-            atomicOr(bits + (row >> 5), 1u << (row & 31));
+            const Word word = word_of(words, bounds, place >> 5);
+            if ((place & 31) < word.count) {
+                const ROW row = asked[word.first + (place & 31)];
+                atomicOr(bits + (row >> 5), 1u << (row & 31));
+            }
         }
     }
 }
@@ -70,7 +74,7 @@ extern "C" __global__ void put_ghosts(
     const int64_t* words, const int64_t* bounds, int64_t num_words, int64_t num_own, const uint32_t* message, uint32_t* bits,
     uint64_t* sums) {
     for (int64_t at = global_thread(); at < num_words; at += num_threads()) {
-        const uint64_t value = message[at];
+        uint64_t value = message[at];
         if (!value) {
             continue;
         }
@@ -79,6 +83,10 @@ extern "C" __global__ void put_ghosts(
             atomicAdd(sums + word.sum / 2, value << 32 * (word.sum & 1)); /* one half of a number */
             continue;
         }
+        if (word.count <= 0) {
+            continue;
+        }
+        value &= word.count < 32 ? (1u << word.count) - 1 : FULL_WARP;
         const int64_t first = num_own + word.first;
         const uint64_t shifted = value << (first & 31);
         atomicOr(bits + (first >> 5), (uint32_t)shifted);

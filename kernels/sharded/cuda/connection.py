@@ -57,7 +57,7 @@ class Connection:
     library : module
         CuPy's, with the numbers of NCCL's types and operations.
     nccl : cupy.cuda.nccl.NcclCommunicator
-        To be called inside `finishing` alone.
+        To be called inside `finishing` or `calling` alone.
     """
 
     def __init__(self, unique_id: bytes, rank: int, size: int, deadline: float, look: Callable[[], None]) -> None:
@@ -89,12 +89,24 @@ class Connection:
     @contextmanager
     def finishing(self) -> Iterator[int]:
         """Lend the current stream for calls of NCCL, and return when the GPU has done what they ask for."""
+        with self.calling() as stream:
+            yield stream
+        self.finish()
+
+    @contextmanager
+    def calling(self) -> Iterator[int]:
+        """Lend the current stream for calls of NCCL alone: `finish` has to follow."""
         import cupy
 
-        stream = cupy.cuda.get_current_stream()
         with self._calls():
-            yield stream.ptr
-            self._finished.record(stream)
+            yield cupy.cuda.get_current_stream().ptr
+
+    def finish(self) -> None:
+        """Return when the GPU has done what was launched on the current stream."""
+        import cupy
+
+        with self._calls():
+            self._finished.record(cupy.cuda.get_current_stream())
             self._await(lambda: self._finished.done)
 
     @contextmanager

@@ -96,10 +96,12 @@ class BetweenGpus:
 
     def exchange_then(self, parts: Sequence[Array], room: Sequence[Array], then: Callable[[], Result]) -> Result:
         """See `Communicator.exchange_then`."""
-        with self._there.finishing() as stream:
+        with self._there.calling() as stream:
             received = self._receive(self._ready_for_others(parts), room, stream)
-            self._put(received, room)
-            return then()
+        self._put(received, room)
+        result = then()
+        self._there.finish()
+        return result
 
     def gather(self, array: Array, alike: bool = False) -> list[Array]:
         """See `Communicator.gather`."""
