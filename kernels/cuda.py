@@ -98,7 +98,7 @@ def pointer(array: Array | None) -> Any:
     return np.uintp(0) if array is None else array
 
 
-def all_ones(shape: Any, dtype: Any) -> Array:
+def minus_ones(shape: Any, dtype: Any) -> Array:
     """A CuPy array of whole numbers that are all -1: a kernel of CuPy's would take three times as long to set all bits."""
     import cupy
 

@@ -6,7 +6,7 @@ import cupy
 import numpy as np
 
 from kernels.backend import is_cupy_array
-from kernels.cuda import all_ones, launch
+from kernels.cuda import minus_ones, launch
 from kernels.graph import Array
 from kernels.sharded.owners import Owners, smallest_ids
 from kernels.sharded.shard import Shard
@@ -34,7 +34,7 @@ def find_holders(ranks: Array, start: int, parent: Array, shift: int, names: Arr
     index width
         For the roots of rows, a row; NO_ROW elsewhere.
     """
-    holders = all_ones(names.shape, names.dtype)  # NO_ROW
+    holders = minus_ones(names.shape, names.dtype)  # NO_ROW
     given = (parent, np.int64(shift), ranks, np.int64(len(ranks)), names)
     launch(_SOURCE, "find_least", _THREADS, len(ranks), *given, ROW=ranks.dtype)
     launch(_SOURCE, "find_holders", _THREADS, len(ranks), *given, np.int64(start), holders, ROW=ranks.dtype)

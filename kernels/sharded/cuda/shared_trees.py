@@ -9,7 +9,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from kernels.cuda import all_ones, launch
+from kernels.cuda import minus_ones, launch
 from kernels.forest.cuda import sorted_by
 from kernels.graph import OFFSET, Array
 from kernels.sharded.communicator import Communicator
@@ -42,7 +42,7 @@ class SharedTrees:
         What others have in the giant component goes there, and the rest are edges. `of_owners` are ghosts, of index width, each
         owner's in any order.
         """
-        shard, numbers, listed = self._shard, all_ones(self._parent.shape, self._row), cupy.concatenate(of_owners)
+        shard, numbers, listed = self._shard, minus_ones(self._parent.shape, self._row), cupy.concatenate(of_owners)
         roots, entries = cupy.empty(1 + len(listed), self._row), cupy.empty(2 * len(listed), self._row)
         ghosts = listed, np.int64(len(listed)), shard.ghosts, np.int64(FIRST + len(shard.ids))
         self._run("tell", len(listed), *ghosts, self._parent, numbers, roots, entries, self._control)
