@@ -6,7 +6,7 @@ import cupy
 import numpy as np
 
 from kernels.backend import is_cupy_array
-from kernels.cuda import minus_ones, launch
+from kernels.cuda import launch, minus_ones
 from kernels.graph import Array
 from kernels.sharded.owners import Owners, smallest_ids
 from kernels.sharded.shard import Shard

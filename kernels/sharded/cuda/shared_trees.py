@@ -9,7 +9,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from kernels.cuda import minus_ones, launch
+from kernels.cuda import launch, minus_ones
 from kernels.forest.cuda import sorted_by
 from kernels.graph import OFFSET, Array
 from kernels.sharded.communicator import Communicator
