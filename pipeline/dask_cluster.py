@@ -19,6 +19,7 @@ from pipeline.signals import unbroken
 
 log = logging.getLogger(__name__)
 _CLOSE = 10.0  # seconds that workers have to end by themselves
+_END = 30.0  # seconds for a local cluster to close: Dask waits for ever where it starts a worker again in the middle of it
 
 
 @contextmanager
@@ -88,7 +89,7 @@ def _ended(workers: LocalCluster) -> Iterator[LocalCluster]:
         yield workers
     finally:
         try:
-            workers.close()
+            workers.close(_END)
         except TimeoutError:
             log.warning("cluster: a worker did not end in time")
 

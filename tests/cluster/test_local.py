@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import signal
@@ -16,9 +17,10 @@ from functools import partial
 import psutil
 import pyarrow.parquet as pq
 import pytest
+from distributed import LocalCluster
 
+from pipeline import dask_cluster, tables
 from pipeline import local_workers as local_workers_module
-from pipeline import tables
 from pipeline import workers as workers_module
 from pipeline.cluster import HERE, started
 from pipeline.cluster_config import ClusterConfig
@@ -189,6 +191,18 @@ def test_a_worker_that_takes_too_much_memory_is_told_of(caplog):
     with suppress(ClusterLost), started(config, "cpu"):  # it may be ended before it has said that it is there
         eventually(lambda: "exceeded 95% memory budget" in caplog.text)
     assert "exceeded 95% memory budget" in caplog.text
+
+
+def test_a_local_cluster_that_never_closes_is_not_waited_for(monkeypatch, caplog):
+    how = {"protocol": "tls", "security": dask_cluster._security(LOCAL), "dashboard_address": None}
+    with LocalCluster(n_workers=0, processes=False, **how) as workers, monkeypatch.context() as patched:
+        patched.setattr(dask_cluster, "_END", 0.5)
+        patched.setattr(LocalCluster, "_close", lambda cluster: asyncio.sleep(60))
+        begun = time.monotonic()
+        with dask_cluster._ended(workers):
+            pass
+        assert time.monotonic() - begun < 5
+    assert "a worker did not end in time" in caplog.text
 
 
 def test_an_error_is_one_line_and_leaves_no_folder_behind(tmp_path):
