@@ -24,7 +24,7 @@ from benchmarks.gpu_table import Row, merge, read, write
 from benchmarks.gpu_timing import SOURCES, copy_bandwidth, first_call, milliseconds, milliseconds_within, poison
 from kernels.answers import Ranks
 from kernels.backend import cores
-from kernels.cuda import to_host as array_to_host
+from kernels.gpu.loader import to_host as array_to_host
 from kernels.graph import Csr, Graph
 from kernels.sssp import sssp
 

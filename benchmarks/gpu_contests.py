@@ -13,14 +13,17 @@ from benchmarks.gpu_graphs import WINDOW, Edges
 from benchmarks.gpu_timing import random_sources
 from kernels.answers import Certificate, Paths, Ranks
 from kernels.bfs import bfs
-from kernels.certificates import certify_bfs, certify_forest, certify_pagerank, certify_scc, certify_sssp, certify_wcc
+from kernels.components.certificate import certify_scc, certify_wcc
 from kernels.forest import minimum_spanning_forest
+from kernels.forest.certificate import certify_forest
 from kernels.graph import Array, Csr, Graph
 from kernels.layout.cleaning import clean
 from kernels.layout.orders import by_degree_in_windows, inverse
 from kernels.layout.rows import take_rows
 from kernels.layout.vect_csr import VectCsr, extend
 from kernels.pagerank import pagerank
+from kernels.pagerank.certificate import certify_pagerank
+from kernels.paths.certificate import certify_bfs, certify_sssp
 from kernels.scc import scc
 from kernels.sssp import sssp
 from kernels.wcc import wcc

@@ -14,7 +14,7 @@ from kernels.graph import ID, OFFSET, Array, Csr, Graph, index_dtype
 
 DATA = Path(__file__).parent.parent / "data"
 LARGEST_WEIGHT = 999
-WINDOW = 4096  # vertices, as in pipeline/config.py
+WINDOW = 4096  # vertices, as in pipeline/config/run.py
 _WARP_DEGREE = 32  # from here on, rows come first whatever their window
 _RMAT = (0.57, 0.19, 0.19)  # Chakrabarti, Zhan, Faloutsos: R-MAT, SDM 2004; the parameters of Graph500, the fourth 0.05
 
@@ -67,7 +67,7 @@ def graph_of_arcs(
     symmetric : bool
         Add every arc's reverse.
     order : {"degree", "windowed", "source"}
-        The rows' order (pipeline/config.py).
+        The rows' order (pipeline/config/run.py).
     weighted : bool
         Where `weights` is None: draw int32 weights 1..999 that depend on an edge's ends only.
     """

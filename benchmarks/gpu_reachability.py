@@ -23,10 +23,11 @@ from benchmarks.gpu_graphs import DATA, graph_of_arcs, to_host
 from benchmarks.gpu_thesis import LABELS_HEAD, QUERIES_HEAD, labels_row, queries_row
 from benchmarks.gpu_timing import milliseconds, poison
 from kernels.answers import ReachabilityIndex, Reached
-from kernels.certificates.reachability import certify_reachability
 from kernels.graph import Array, Csr, Graph
-from kernels.reachability import condense, cuda_queries, label, reach, reachability
-from kernels.reachability.cuda import on_host
+from kernels.reachability import condense, label, reach, reachability
+from kernels.reachability.certificate import certify_reachability
+from kernels.reachability.gpu import on_host
+from kernels.reachability.gpu import queries as cuda_queries
 
 RUNS = 20
 FEW_QUERIES, MANY_QUERIES = 100_000, 100_000_000

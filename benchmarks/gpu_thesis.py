@@ -15,10 +15,12 @@ import numpy as np
 
 from benchmarks.gpu_timing import milliseconds
 from kernels.answers import Condensation
-from kernels.certificates.reachability import certify_reachability
 from kernels.graph import Array, Graph
-from kernels.reachability import SEARCH, cuda_dfs, cuda_queries, label, reach, reachability
-from kernels.reachability.cuda import on_host
+from kernels.reachability import SEARCH, label, reach, reachability
+from kernels.reachability.certificate import certify_reachability
+from kernels.reachability.gpu import dfs as cuda_dfs
+from kernels.reachability.gpu import on_host
+from kernels.reachability.gpu import queries as cuda_queries
 
 RUNS = 20
 PASSES = ("sizes, DAG", "parents", "edges", "sizes, tree", "post-order", "minimum", "overhead", "total", "CPU")

@@ -21,9 +21,9 @@ import numpy as np
 
 from benchmarks.graphs import graph_of_arcs, wiki_vote
 from kernels.answers import ReachabilityIndex
-from kernels.certificates import certify_reachability
 from kernels.graph import Array, Graph
 from kernels.reachability import METHODS, POSITIVE_CUT, SAME, SEARCH, reach, reachability
+from kernels.reachability.certificate import certify_reachability
 
 QUERIES = 100_000
 RUNS = 9

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kernels.backend import cores
-from pipeline.cluster import map_in_order
+from pipeline.cluster.protocol import map_in_order
 
 EDGES_A_VERTEX = 16
 CHUNK = 1 << 20  # edges, each drawn from a stream of its own

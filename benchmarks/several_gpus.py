@@ -24,14 +24,14 @@ from benchmarks import several_gpus_ranks as ranks
 from benchmarks.several_gpus_table import OURS, PEER, Row, add, collect, write
 from benchmarks.shares import by_name, folder_of
 from kernels.backend import cores
-from kernels.cuda import device_count
-from pipeline.backend import gpu
-from pipeline.cluster import Cluster, Here, started
-from pipeline.cluster_config import ClusterConfig
-from pipeline.config import LayoutConfig
-from pipeline.layout import facts_of
-from pipeline.manifest import Folder, Manifest
-from pipeline.shard_layout import StoredPart, store_part
+from kernels.gpu.loader import device_count
+from pipeline.cluster.protocol import Cluster, Here, started
+from pipeline.config.cluster import ClusterConfig
+from pipeline.config.run import LayoutConfig
+from pipeline.runtime.backend import gpu
+from pipeline.steps.layout import facts_of
+from pipeline.steps.shard_layout import StoredPart, store_part
+from pipeline.store.manifest import Folder, Manifest
 
 PARTS = ("ready", "drawn", "stored", "bfs", "sssp", "wcc", "pagerank", "forest")
 SPREAD = ("bfs", "sssp", "labels", "queries", "reach")  # the parts of several_gpus_sources.py

@@ -13,25 +13,24 @@ import cupy as cp
 import numpy as np
 
 import kernels.bfs
-import kernels.certificates
 import kernels.sssp
 from benchmarks.shares import by_name, folder_of, write_share
 from kernels.answers import Certificate
+from kernels.bfs.sharded import bfs
+from kernels.distributed import certificates
+from kernels.distributed.communicator import Communicator
+from kernels.distributed.shard import Part, Shard
+from kernels.forest.sharded import minimum_spanning_forest
 from kernels.graph import OFFSET
-from kernels.sharded import certificates
-from kernels.sharded.bfs import bfs
-from kernels.sharded.communicator import Communicator
-from kernels.sharded.forest import minimum_spanning_forest
-from kernels.sharded.layout import lay_out, shard_of
-from kernels.sharded.pagerank import pagerank
-from kernels.sharded.shard import Part, Shard
-from kernels.sharded.sssp import sssp
-from kernels.sharded.wcc import wcc
-from pipeline.cluster import Place
-from pipeline.config import LayoutConfig
-from pipeline.manifest import Folder
-from pipeline.shard_layout import lay_out_part, rules_of
-from pipeline.stored_shards import dealing_of, load_shard
+from kernels.layout.sharded import lay_out, shard_of
+from kernels.pagerank.sharded import pagerank
+from kernels.sssp.sharded import sssp
+from kernels.wcc.sharded import wcc
+from pipeline.cluster.protocol import Place
+from pipeline.config.run import LayoutConfig
+from pipeline.steps.shard_layout import lay_out_part, rules_of
+from pipeline.store.manifest import Folder
+from pipeline.store.shards import dealing_of, load_shard
 
 ITERATIONS = 20  # of PageRank, as the peer's
 WARM_UP = 2
@@ -175,8 +174,8 @@ def search_all(place: Place, asked: tuple[str, list[int]]) -> tuple[int, float]:
 
 
 ONE_WORKERS: dict[str, tuple[Callable[..., Any], Callable[..., Certificate]]] = {
-    "bfs": (kernels.bfs.bfs, kernels.certificates.certify_bfs),
-    "sssp": (kernels.sssp.sssp, kernels.certificates.certify_sssp),
+    "bfs": (kernels.bfs.bfs, kernels.paths.certificate.certify_bfs),
+    "sssp": (kernels.sssp.sssp, kernels.paths.certificate.certify_sssp),
 }
 
 

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kernels.answers import ReachabilityIndex
-from kernels.certificates.reachability import certify_reachability
 from kernels.graph import OFFSET, Array
 from kernels.reachability import condense, label, reach
-from pipeline.cluster import Place
-from pipeline.manifest import Folder
-from pipeline.pairs import BATCH
-from pipeline.stored_index import open_index
+from kernels.reachability.certificate import certify_reachability
+from pipeline.cluster.protocol import Place
+from pipeline.steps.pairs import BATCH
+from pipeline.store.index import open_index
+from pipeline.store.manifest import Folder
 
 LABELINGS = 16  # of a piece
 BATCHES = 64  # of a piece

@@ -24,18 +24,18 @@ from benchmarks.several_gpus import edge_list
 from benchmarks.several_gpus_table import Row, add
 from benchmarks.shares import by_name
 from kernels.reachability import reach as reach_rows
-from pipeline import tables
-from pipeline.cluster import Cluster, Here, Place
-from pipeline.config import GraphConfig, LayoutConfig, ReachabilityConfig
-from pipeline.indexing import build_index
+from pipeline.cluster.protocol import Cluster, Here, Place
+from pipeline.config.run import GraphConfig, LayoutConfig, ReachabilityConfig
 from pipeline.ingest import ingest
-from pipeline.layout import lay_out
-from pipeline.manifest import Folder
-from pipeline.pairs import BATCH
-from pipeline.reach import reach
-from pipeline.sources import rows_of_sources
-from pipeline.stored_graph import open_vertices
-from pipeline.stored_index import open_index
+from pipeline.steps.index import build_index
+from pipeline.steps.layout import lay_out
+from pipeline.steps.pairs import BATCH
+from pipeline.steps.reach import reach
+from pipeline.steps.sources import rows_of_sources
+from pipeline.store.graph import open_vertices
+from pipeline.store.index import open_index
+from pipeline.store.manifest import Folder
+from pipeline.tables import files as tables
 
 NEW_YORK = Path(__file__).parent.parent / "data" / "USA-road-d.NY.gr.gz"
 PIECE = 32  # searches of a piece

@@ -16,7 +16,7 @@ from benchmarks.gpu_graphs import descend, weight_of_ends
 from kernels.backend import cores
 from kernels.graph import Array
 from pipeline.ingest.writer import edges_schema, write
-from pipeline.manifest import Folder, Manifest
+from pipeline.store.manifest import Folder, Manifest
 
 EDGES_A_VERTEX = 16
 DROPPED = 0.35  # share of a grid's edges

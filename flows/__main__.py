@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pipeline.manifest import Folder
+    from pipeline.store.manifest import Folder
 
 FLOWS = ("road-network", "social-network", "reachability")
 USAGE = f"usage: python -m flows FLOW RUN.toml [FLOW RUN.toml ...]\n  FLOW is {', '.join(FLOWS[:-1])} or {FLOWS[-1]}"

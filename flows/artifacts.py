@@ -7,8 +7,8 @@ from typing import Any
 
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
-from pipeline import tables
-from pipeline.manifest import Folder
+from pipeline.store.manifest import Folder
+from pipeline.tables import files as tables
 
 ROWS = 10
 

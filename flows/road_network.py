@@ -5,12 +5,12 @@ from __future__ import annotations
 from prefect import flow
 
 from flows.tasks import answer_queries, draw, ingest, lay_out, prove_all, publish, read_run, run_name, run_stages, show
-from pipeline.backend import choose
-from pipeline.cluster import started
-from pipeline.config import Choice, VertexId
-from pipeline.manifest import Folder
-from pipeline.sources import require_sources
-from pipeline.workspace import workspace
+from pipeline.cluster.protocol import started
+from pipeline.config.run import Choice, VertexId
+from pipeline.runtime.backend import choose
+from pipeline.steps.sources import require_sources
+from pipeline.store.manifest import Folder
+from pipeline.store.workspace import workspace
 
 
 @flow(name="road-network", flow_run_name=run_name, persist_result=False)

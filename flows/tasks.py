@@ -1,6 +1,6 @@
 """The steps of the pipeline as Prefect tasks: their names in the terminal, and which failures are tried again.
 
-Prefect neither caches nor keeps a result: a step that is still valid is skipped by its manifest (`pipeline/manifest.py`).
+Prefect neither caches nor keeps a result: a step that is still valid is skipped by its manifest (`pipeline/store/manifest.py`).
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from prefect.tasks import Task, exponential_backoff
 
 import flows.artifacts
 import pipeline.ingest
-import pipeline.layout
-import pipeline.publish
-import pipeline.reach
 import pipeline.report
-import pipeline.stages
-import pipeline.verify
-from pipeline.backend import choose
-from pipeline.cluster import Cluster
-from pipeline.config import GraphConfig, RunConfig, StageName, load_run
-from pipeline.manifest import Folder
+import pipeline.steps.layout
+import pipeline.steps.publish
+import pipeline.steps.reach
+import pipeline.steps.stages
+import pipeline.steps.verify
+from pipeline.cluster.protocol import Cluster
+from pipeline.config.run import GraphConfig, RunConfig, StageName, load_run
+from pipeline.runtime.backend import choose
+from pipeline.store.manifest import Folder
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -69,21 +69,21 @@ def ingest(graph: GraphConfig, work: Path) -> Folder:
 def lay_out(run: RunConfig, edges: Folder, work: Path, cluster: Cluster) -> Folder:
     """Clean the edge list and store the graph."""
     log.info("graph: started, %s order", run.layout.order)
-    return pipeline.layout.lay_out(edges, run.layout, work, choose(run.backend), cluster)
+    return pipeline.steps.layout.lay_out(edges, run.layout, work, choose(run.backend), cluster)
 
 
 @step("stage", run_name="{stage}")
 def run_stage(run: RunConfig, graph: Folder, stage: StageName, work: Path, cluster: Cluster) -> Folder:
     """Run one algorithm and write its table."""
     log.info("%s: started", stage)
-    return pipeline.stages.run_stage(graph, stage, run.sources, work, choose(run.backend), run.reachability, cluster)
+    return pipeline.steps.stages.run_stage(graph, stage, run.sources, work, choose(run.backend), run.reachability, cluster)
 
 
 @step("certificate", run_name="certificate of {answer.manifest.step}")
 def prove(run: RunConfig, graph: Folder, answer: Folder, work: Path, cluster: Cluster) -> Folder:
     """Prove an answer's table, and compare it with the oracle where the run asks for it."""
     log.info("proof-%s: started", answer.manifest.step)
-    return pipeline.verify.prove(graph, answer, run.oracle, work, choose(run.backend), cluster)
+    return pipeline.steps.verify.prove(graph, answer, run.oracle, work, choose(run.backend), cluster)
 
 
 @step("report")
@@ -97,7 +97,7 @@ def draw(run: RunConfig, edges: Folder, graph: Folder, answers: Sequence[Folder]
 def reach(run: RunConfig, answers: Sequence[Folder], work: Path, cluster: Cluster) -> Folder | None:
     """Answer the pairs that the run asks for with the index among its answers."""
     log.info("reached: started")
-    return pipeline.reach.answer_queries(run.queries, answers, run.oracle, work, choose(run.backend), cluster)
+    return pipeline.steps.reach.answer_queries(run.queries, answers, run.oracle, work, choose(run.backend), cluster)
 
 
 @step("publish")
@@ -108,7 +108,7 @@ def publish(
     """Publish the proved tables."""
     log.info("publish: started")
     name, backend = run.graph.title, choose(run.backend)
-    return pipeline.publish.publish(run.output, name, edges, graph, answers, proofs, report, run.keep, backend, reached)
+    return pipeline.steps.publish.publish(run.output, name, edges, graph, answers, proofs, report, run.keep, backend, reached)
 
 
 @step("artifacts")

@@ -9,19 +9,15 @@ from typing import Any
 import numpy as np
 
 from kernels.bfs import bfs
-from kernels.certificates import (
-    certify_bfs,
-    certify_forest,
-    certify_pagerank,
-    certify_reachability,
-    certify_scc,
-    certify_sssp,
-    certify_wcc,
-)
+from kernels.components.certificate import certify_scc, certify_wcc
 from kernels.forest import minimum_spanning_forest
+from kernels.forest.certificate import certify_forest
 from kernels.graph import OFFSET, Csr, Graph
 from kernels.pagerank import pagerank
+from kernels.pagerank.certificate import certify_pagerank
+from kernels.paths.certificate import certify_bfs, certify_sssp
 from kernels.reachability import METHODS, reach, reachability
+from kernels.reachability.certificate import certify_reachability
 from kernels.scc import scc
 from kernels.sssp import sssp
 from kernels.wcc import wcc

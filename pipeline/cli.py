@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from cyclopts import Token
 
-    from pipeline.config import RunConfig
-    from pipeline.manifest import Folder
+    from pipeline.config.run import RunConfig
+    from pipeline.store.manifest import Folder
 
 HELP = """
 Turn a road or social graph into proven Parquet tables.
@@ -160,9 +160,9 @@ def reach(
         none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` with a table
         `[cluster]`.
     """
-    from pipeline import tables
-    from pipeline.config import load_cluster
-    from pipeline.reach import reach_into
+    from pipeline.config.run import load_cluster
+    from pipeline.steps.reach import reach_into
+    from pipeline.tables import files as tables
 
     where = load_cluster(Path(cluster)) if cluster.endswith(".toml") else {"scheduler": cluster}
     answers = reach_into(index, pairs, out, unknown=unknown, oracle=oracle, backend=backend, cluster=where)
@@ -189,7 +189,7 @@ def main() -> None:
 
 
 def _config(target: str, graph: dict[str, Any], top: dict[str, Any], tables: dict[str, dict[str, Any]]) -> RunConfig:
-    from pipeline.config import load_run, run_config
+    from pipeline.config.run import load_run, run_config
     from pipeline.errors import BadConfig
 
     graph, top = _given(graph), _given(top)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from pipeline.backend import choose
-from pipeline.cluster import started
-from pipeline.config import RunConfig
+from pipeline.cluster.protocol import started
+from pipeline.config.run import RunConfig
 from pipeline.ingest import ingest
-from pipeline.layout import lay_out
-from pipeline.manifest import Folder
-from pipeline.publish import publish
-from pipeline.reach import answer_queries
 from pipeline.report import draw
-from pipeline.sources import require_sources
-from pipeline.stages import run_stage
-from pipeline.verify import prove
-from pipeline.workspace import workspace
+from pipeline.runtime.backend import choose
+from pipeline.steps.layout import lay_out
+from pipeline.steps.publish import publish
+from pipeline.steps.reach import answer_queries
+from pipeline.steps.sources import require_sources
+from pipeline.steps.stages import run_stage
+from pipeline.steps.verify import prove
+from pipeline.store.manifest import Folder
+from pipeline.store.workspace import workspace
 
 
 def run(config: RunConfig) -> Folder:

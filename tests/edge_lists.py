@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.manifest import Folder, digest_of, make
+from pipeline.store.manifest import Folder, digest_of, make
 from tests.graphs import EdgeList
 
 

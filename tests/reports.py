@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 
-from pipeline.config import STAGES, GraphConfig, LayoutConfig
+from pipeline.config.run import STAGES, GraphConfig, LayoutConfig
 from pipeline.ingest import ingest
-from pipeline.layout import lay_out
-from pipeline.manifest import Folder
 from pipeline.report import draw
-from pipeline.stages import run_stage
-from pipeline.verify import prove
+from pipeline.steps.layout import lay_out
+from pipeline.steps.stages import run_stage
+from pipeline.steps.verify import prove
+from pipeline.store.manifest import Folder
 from tests.graphs import EdgeList
 
 

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline import config, tables
-from pipeline.manifest import Folder, make
-from pipeline.publish import publish
+from pipeline.config import run as config
+from pipeline.steps.publish import publish
+from pipeline.store.manifest import Folder, make
+from pipeline.tables import files as tables
 
 WEIGHT = "int32"
 STAGES = tuple(stage for stage in config.STAGES if stage != "reachability")  # whose table needs its index beside it

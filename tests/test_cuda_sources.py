@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from cuda.bindings import nvrtc
 
-from kernels.cuda import C_NAMES, ROOT, options
+from kernels.gpu.loader import C_NAMES, ROOT, options
 from kernels.graph import distance_dtype
 from tests.kept import kept
 

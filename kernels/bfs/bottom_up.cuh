@@ -2,7 +2,7 @@
    a row's first arcs, then a warp the next ones, then a block the rest; so no thread is left with a long row. */
 #pragma once
 
-#include "device.cuh"
+#include "gpu/device.cuh"
 
 #define THREADS 512
 #define LANE_ARCS 32             /* arcs that a lane tries before the row waits for a warp */

@@ -13,9 +13,9 @@ from typing import Any
 import cupy
 import numpy as np
 
-from kernels import cuda
 from kernels.answers import Paths
-from kernels.cuda import cooperative
+from kernels.gpu import loader as cuda
+from kernels.gpu.loader import cooperative
 from kernels.graph import Array, Graph, distance_dtype
 
 _FEW_ARCS = 8  # mean out-degree of a row that has arcs; up to here paths are taken to be long ...

@@ -7,7 +7,7 @@
    Bit (row mod 32) of word row / 32 of the bitmap says that a row is found. */
 #pragma once
 
-#include "cluster.cuh"
+#include "gpu/cluster.cuh"
 
 #define SLOTS 4
 #define CHAINED_ARCS 10

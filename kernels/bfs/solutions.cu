@@ -6,7 +6,7 @@
 
    Encodings. frontier, visited, marked: bytes, 0 or 1, a row each. levels: hops, -1 where not reached. ROW is the type of a row
    number. Several threads may store the same value in one place. */
-#include "device.cuh"
+#include "gpu/device.cuh"
 
 #define THREADS 256
 #define TILE 2048 /* arcs staged at a time */

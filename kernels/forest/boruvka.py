@@ -8,8 +8,8 @@ import cupy
 import numpy as np
 
 from kernels.answers import Forest
-from kernels.cuda import launch
 from kernels.forest.cuda import Plan, no_edges, plan_of
+from kernels.gpu.loader import launch
 from kernels.graph import OFFSET, Array, Graph
 
 _THREADS = 256

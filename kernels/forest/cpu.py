@@ -17,9 +17,9 @@ from numba import njit
 
 from kernels.answers import Forest
 from kernels.backend import frozen
+from kernels.cpu.naming import smallest_ids
+from kernels.cpu.union_find import flatten, number_trees, unite
 from kernels.graph import Array, Csr, Graph, index_dtype
-from kernels.labels import smallest_ids
-from kernels.union_find import flatten, number_trees, unite
 
 _DENSE = 6  # edges a vertex, from which the filter pays
 _LIGHT = 2  # light edges a vertex then

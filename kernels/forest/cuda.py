@@ -14,7 +14,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Forest
-from kernels.cuda import launch, pointer
+from kernels.gpu.loader import launch, pointer
 from kernels.graph import OFFSET, Array, Csr, Graph
 
 _THREADS = 512  # as in forest.cu

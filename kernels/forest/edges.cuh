@@ -1,7 +1,7 @@
 /* The graph as the forest's kernels read it: its edges' numbers and keys, and each tree's lightest key. */
 #pragma once
 
-#include "union_find.cuh"
+#include "gpu/union_find.cuh"
 
 #define WIDE (sizeof(EDGE) == 8)
 

@@ -11,7 +11,7 @@
    unpack_arcs  keys to heads, of equal keys one if they are to be `distinct`, and the number of each tail's arcs
 
    Weights are never negative, so that they are least where their bits, read as an unsigned number, are. */
-#include "layout/look_back.cuh"
+#include "gpu/look_back.cuh"
 #include "layout/rows.cuh"
 
 #define THREADS 256

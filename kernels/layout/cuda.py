@@ -13,10 +13,10 @@ from typing import Any
 import cupy
 import numpy as np
 
-from kernels.cuda import load, pointer
+from kernels.gpu.loader import load, pointer
+from kernels.gpu.radix_sort import KEY, sort
 from kernels.graph import ID, OFFSET, Array, Csr, index_dtype
 from kernels.layout.numbering import pays_as_table
-from kernels.layout.radix_sort import KEY, sort
 from kernels.layout.shards import cut
 from kernels.layout.vect_csr import LANES, WARP_DEGREE, VectCsr
 

@@ -1,7 +1,7 @@
 /* Arcs shared out evenly, whatever their rows' degrees: a warp takes WARP_ARCS consecutive arcs and finds their rows. */
 #pragma once
 
-#include "device.cuh"
+#include "gpu/device.cuh"
 
 #define WARP_ARCS 1024
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from kernels.answers import Certificate
 from kernels.backend import is_cupy
-from kernels.certificates.rules import verdict
-from kernels.cuda import device_count, to_host
+from kernels.certificate.rules import verdict
+from kernels.gpu.loader import device_count, to_host
 from kernels.graph import Graph
 
 

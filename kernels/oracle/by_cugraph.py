@@ -16,11 +16,11 @@ import numpy as np
 import pylibcugraph
 
 from kernels.answers import Components, Forest, Paths
-from kernels.certificates.pagerank import DAMPING, FARTHEST
-from kernels.certificates.rules import Broken, require_source
-from kernels.cuda import to_host
+from kernels.certificate.rules import Broken, require_source
+from kernels.gpu.loader import to_host
 from kernels.graph import UNREACHED, Array, Graph
 from kernels.oracle.compare import DOUBLES, require_classes, require_distances, require_ranks
+from kernels.pagerank.certificate import DAMPING, FARTHEST
 
 CUGRAPH = "cuGraph"
 STEPS = 200

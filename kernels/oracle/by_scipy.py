@@ -17,10 +17,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components, dijkstra, minimum_spanning_tree
 
 from kernels.answers import Components, Forest, Paths
-from kernels.certificates.pagerank import DAMPING, FARTHEST
-from kernels.certificates.rules import Broken, name_of, require_array, require_source
+from kernels.certificate.rules import Broken, name_of, require_array, require_source
 from kernels.graph import UNREACHED, Array, Graph
 from kernels.oracle.compare import require_classes, require_distances, require_ranks
+from kernels.pagerank.certificate import DAMPING, FARTHEST
 from kernels.reachability import reach
 
 SCIPY = "SciPy"

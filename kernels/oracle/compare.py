@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from kernels.answers import Paths
-from kernels.certificates.pagerank import FARTHEST
-from kernels.certificates.rules import Broken, name_of, require_array, require_rows
-from kernels.cuda import to_host
+from kernels.certificate.rules import Broken, name_of, require_array, require_rows
+from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph, distance_dtype
+from kernels.pagerank.certificate import FARTHEST
 
 DOUBLES = 2.0**53  # all integers up to here are doubles
 

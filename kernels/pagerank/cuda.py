@@ -6,7 +6,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Ranks
-from kernels.cuda import cooperative
+from kernels.gpu.loader import cooperative
 from kernels.graph import Graph
 from kernels.pagerank.tiles import TILE_BITS, plan_of
 

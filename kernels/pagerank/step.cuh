@@ -9,7 +9,7 @@
    Sources: Beamer, Asanovic, Patterson, Reducing Pagerank Communication via Propagation Blocking, IPDPS 2017. Kreutzer, Hager,
    Wellein, Fehske, Bishop, A Unified Sparse Matrix Data Format for Efficient General Sparse Matrix-Vector Multiplication, SISC 2014. */
 #pragma once
-#include "device.cuh"
+#include "gpu/device.cuh"
 
 #define THREADS 1024
 #define TILE 32768 /* rows */

@@ -3,7 +3,7 @@
    A band's arcs become keys, `tile << (row_bits + 15) | row of the band << 15 | source in its tile`; sorted by tile, they lie tile
    by tile and in each tile row by row. The arcs of a row in a tile are a segment; none crosses a chunk, the work of a warp. An arc is
    written as its source's place in the tile, 15 bits, and a bit that marks the last of its segment. */
-#include "device.cuh"
+#include "gpu/device.cuh"
 
 #define TILE_BITS 15
 #define CHUNK 2048 /* arcs */

@@ -14,9 +14,9 @@ from typing import Any
 import cupy
 import numpy as np
 
-from kernels.cuda import load
+from kernels.gpu.loader import load
+from kernels.gpu.radix_sort import KEY, sort
 from kernels.graph import Array, Csr, Graph
-from kernels.layout.radix_sort import KEY, sort
 
 TILE_BITS = 15  # as in tiles.cu
 _CHUNK = 2048  # arcs, as in tiles.cu

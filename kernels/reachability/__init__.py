@@ -83,7 +83,7 @@ def condense(graph: Graph) -> Condensation:
         If the graph's arrays belong to a backend without this kernel.
     """
     if is_cupy(graph):
-        from kernels.reachability import cuda
+        from kernels.reachability import gpu as cuda
 
         return cuda.condense(graph)
     require_numpy(graph, "condense")
@@ -121,7 +121,7 @@ def label(
     if not 0 <= seed < 2**64:
         raise ValueError(f"label: seed {seed} is not in 0..{2**64 - 1}")
     if is_cupy(condensation.children):
-        from kernels.reachability import cuda
+        from kernels.reachability import gpu as cuda
 
         if only is not None:
             raise ValueError("label: on a GPU all dimensions are labelled together")
@@ -150,7 +150,7 @@ def reach(index: ReachabilityIndex, src: Array, dst: Array, search: str | None =
         If the lengths differ, if there is no such search for the index's arrays, or as `exceptions` does.
     """
     if is_cupy(index.condensation.children):
-        from kernels.reachability import cuda
+        from kernels.reachability import gpu as cuda
 
         return cuda.reach(index, src, dst, search)
     from kernels.reachability.queries import reach as answer
@@ -185,7 +185,7 @@ def memory(num_vertices: int, num_arcs: int, dimensions: int = 3, method: str | 
     On a GPU it is device memory, beside the graph's arrays.
     """
     if gpu:
-        from kernels.reachability import cuda_memory
+        from kernels.reachability.gpu import footprint as cuda_memory
 
         return cuda_memory.memory(num_vertices, num_arcs, dimensions, method or METHODS[0])
     from kernels.reachability.footprint import memory as bound

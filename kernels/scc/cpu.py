@@ -11,8 +11,8 @@ from numba import njit
 
 from kernels.answers import Components
 from kernels.backend import frozen
+from kernels.cpu.naming import smallest_ids
 from kernels.graph import Graph
-from kernels.labels import smallest_ids
 from kernels.wcc.cpu import components as weak_components
 
 

@@ -6,7 +6,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Components
-from kernels.cuda import cooperative
+from kernels.gpu.loader import cooperative
 from kernels.graph import Graph
 from kernels.wcc import cuda as weak
 

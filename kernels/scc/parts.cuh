@@ -1,7 +1,7 @@
 /* What the phases of scc.cu share: the graph and the searches' bitmaps, the listed arcs, and barriers that sum. */
 #pragma once
 
-#include "device.cuh"
+#include "gpu/device.cuh"
 
 #define THREADS 512
 #define LANE_ARCS 32 /* of a row, before its warp helps a lane */

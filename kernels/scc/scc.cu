@@ -16,7 +16,7 @@
 #include "scc/listing.cuh"
 #include "scc/search.cuh"
 #include "scc/signatures.cuh"
-#include "union_find.cuh"
+#include "gpu/union_find.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) == 4 ? 2 : 1) find_components(
     const int64_t* out_offsets, const ROW* out_indices, const int64_t* in_offsets, const ROW* in_indices, const ROW* ranks,

@@ -20,7 +20,7 @@ from numba import njit
 from kernels.answers import Paths
 from kernels.backend import frozen, unsigned
 from kernels.graph import UNREACHED, Array, Csr, Graph, distance_dtype
-from kernels.predecessors import predecessors
+from kernels.paths.predecessors import predecessors
 
 _BITS = 6
 _PLACES = 1 << _BITS

@@ -14,13 +14,13 @@ from typing import Any
 import cupy
 import numpy as np
 
-from kernels import cuda
 from kernels.answers import Paths
 from kernels.bfs.cuda import has_long_paths
-from kernels.cuda import cooperative
+from kernels.gpu import loader as cuda
+from kernels.gpu.loader import cooperative
 from kernels.graph import Array, Csr, Graph, distance_dtype
-from kernels.sssp.lengths import as_length, length_type
-from kernels.sssp.team import Team, quads_of
+from kernels.paths.lengths import as_length, length_type
+from kernels.paths.team import Team, quads_of
 
 _THREADS = 512
 CORE, LIGHT_WIDTH, WIDTH = 3.0, 0.5, 60.0  # in the length below which a row has two arcs, if weights are spread evenly
@@ -188,7 +188,7 @@ def complete(graph: Graph, source: int, plan: Plan, lengths: Array) -> Paths | N
         waiting = cupy.flatnonzero(predecessor == WAITS).astype(row)
         steps, arcs = cupy.zeros(num_rows, row), (into.offsets, into.indices, into.weights)
         steps[waiting] = -1
-        cuda.launch("sssp/predecessors.cu", "complete_zero_steps", _THREADS, len(waiting), *arcs, lengths, waiting,
+        cuda.launch("paths/predecessors.cu", "complete_zero_steps", _THREADS, len(waiting), *arcs, lengths, waiting,
                     np.int64(len(waiting)), predecessor, steps, found, **_types(graph, plan))  # fmt: skip
     return Paths(source, distance, predecessor)
 
@@ -216,7 +216,7 @@ def nearest_tight(
     arcs = (into.offsets, into.indices, into.weights, lengths)
     answer = (np.int64(source), distance, predecessor, found)
     types = {"ROW": predecessor.dtype, "WEIGHT": _weights(into).dtype, "SUM": sums}
-    source_file = "sssp/predecessors.cu"
+    source_file = "paths/predecessors.cu"
     for name, rows, threads in (("find_in_blocks", large, _THREADS), ("find_in_warps", medium, 32)):
         if len(rows):
             cuda.launch(source_file, name, _THREADS, len(rows) * threads, *arcs, rows, np.int64(len(rows)), *answer, **types)

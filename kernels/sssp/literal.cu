@@ -8,7 +8,7 @@
    Afanasyev, VGL (2020).
 
    One cooperative launch each. SUM, WEIGHT, ROW: lengths.cuh. */
-#include "sssp/lengths.cuh"
+#include "paths/lengths.cuh"
 
 #define THREADS 512
 #define WARPS (THREADS / 32)

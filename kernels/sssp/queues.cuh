@@ -5,7 +5,7 @@
    bitmap in `queued`, so that it holds a row once. A warp gathers what it appends in shared memory. */
 #pragma once
 
-#include "sssp/lengths.cuh"
+#include "paths/lengths.cuh"
 
 #define THREADS 512
 #define SMALL_ROW 32

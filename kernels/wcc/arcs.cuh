@@ -1,7 +1,7 @@
 /* The arcs of rows, and the queue of large rows' arcs. */
 #pragma once
 
-#include "union_find.cuh"
+#include "gpu/union_find.cuh"
 
 #define WARP_ROW 32
 #define CHUNK 1024

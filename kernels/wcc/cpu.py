@@ -11,9 +11,9 @@ from numba import njit
 
 from kernels.answers import Components
 from kernels.backend import frozen
+from kernels.cpu.naming import smallest_ids
+from kernels.cpu.union_find import flatten, unite
 from kernels.graph import Graph
-from kernels.labels import smallest_ids
-from kernels.union_find import flatten, unite
 
 _NEIGHBOURS = 2  # arcs of each row that are united before the giant component is known
 _SAMPLE = 1 << 10  # rows that are looked at to know it

@@ -8,7 +8,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Components
-from kernels.cuda import cooperative
+from kernels.gpu.loader import cooperative
 from kernels.graph import Array, Graph
 
 TILE_THREADS = 1024  # as in tiles.cuh

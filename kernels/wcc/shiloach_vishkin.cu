@@ -8,7 +8,7 @@
 
    Encodings. component[v]: the rank (place by external id) of a row of v's component, never greater than v's own, so the last one
    is the smallest. In the end it becomes that row. One cooperative launch. ROW is the type of a row number. */
-#include "device.cuh"
+#include "gpu/device.cuh"
 
 #define THREADS 512
 #define SMALL_ROW 32

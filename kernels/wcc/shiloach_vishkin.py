@@ -6,7 +6,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Components
-from kernels.cuda import launch
+from kernels.gpu.loader import launch
 from kernels.graph import Graph
 
 _THREADS = 512  # as in shiloach_vishkin.cu

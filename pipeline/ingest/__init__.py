@@ -17,8 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline import tables
-from pipeline.config import GraphConfig, Limits
+from pipeline.config.run import GraphConfig, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest import delimited, dimacs, gra, matrix_market, pace, parquet, snap
 from pipeline.ingest.decompress import RATIO_FROM, chunks, is_plain
@@ -28,7 +27,8 @@ from pipeline.ingest.rows import Decimals
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
 from pipeline.ingest.text import Text
 from pipeline.ingest.writer import COORDINATES_SCHEMA, check_each_once, edges_schema, write
-from pipeline.manifest import Folder, make
+from pipeline.store.manifest import Folder, make
+from pipeline.tables import files as tables
 
 log = logging.getLogger(__name__)
 LOG_EVERY = 5.0  # seconds

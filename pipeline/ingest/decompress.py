@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO, Any, cast
 
-from pipeline.config import MIB, Limits
+from pipeline.config.run import MIB, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest.source import Stored
 

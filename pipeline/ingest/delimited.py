@@ -6,7 +6,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from pipeline.config import Columns, GraphConfig
+from pipeline.config.run import Columns, GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.edge_list import EdgeList
 from pipeline.ingest.rows import Field, Rows, split_quoted, tables

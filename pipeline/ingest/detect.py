@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import get_args
 
-from pipeline.config import Columns, Format
+from pipeline.config.run import Columns, Format
 from pipeline.errors import BadInput
 from pipeline.ingest.delimited import header_names
 from pipeline.ingest.text import BOM, shown

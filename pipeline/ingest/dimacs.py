@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.config import GraphConfig
+from pipeline.config.run import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.edge_list import EdgeList
 from pipeline.ingest.rows import LARGEST, Declared, Field, Rows, tables

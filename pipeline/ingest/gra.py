@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from pipeline.config import GraphConfig
+from pipeline.config.run import GraphConfig
 from pipeline.ingest.edge_list import EdgeList
 from pipeline.ingest.rows import Declared, check_count, too_many
 from pipeline.ingest.text import Text, line_of, parse, problem, shown, tidied

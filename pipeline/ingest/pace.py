@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from pipeline.config import GraphConfig
+from pipeline.config.run import GraphConfig
 from pipeline.ingest.edge_list import EdgeList
 from pipeline.ingest.rows import Declared, Field, Rows, tables
 from pipeline.ingest.text import Text, problem

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.config import GraphConfig
+from pipeline.config.run import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import RATIO_FROM
 from pipeline.ingest.delimited import check_names

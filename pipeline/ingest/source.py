@@ -18,7 +18,7 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from pipeline.errors import BadInput
-from pipeline.manifest import digest_of, sha256_of
+from pipeline.store.manifest import digest_of, sha256_of
 
 READ = 2**20  # bytes asked of a file system at a time
 _VALIDATORS = ("ETag", "Content-MD5", "Digest", "Last-Modified")

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.errors import BadInput
-from pipeline.tables import ROWS_PER_GROUP
+from pipeline.tables.files import ROWS_PER_GROUP
 
 
 def edges_schema(weight: pa.DataType | None) -> pa.Schema:

@@ -10,8 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pipeline.backend import Backend
-from pipeline.manifest import Folder, digest_of, make, sha256_of
+from pipeline.runtime.backend import Backend
+from pipeline.store.manifest import Folder, digest_of, make, sha256_of
 
 
 def draw(

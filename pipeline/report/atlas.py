@@ -12,11 +12,11 @@ from matplotlib.colors import to_hex
 from matplotlib.ticker import MaxNLocator
 
 from kernels.graph import Array
-from pipeline import tables
-from pipeline.manifest import Folder
 from pipeline.report import maps
 from pipeline.report.reading import Places, edge_batches
 from pipeline.report.wording import counted, number
+from pipeline.store.manifest import Folder
+from pipeline.tables import files as tables
 
 THEMES = ("light", "dark")
 FAINT_WIDTH, WIDTH = 1, 2  # fine pixels

@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.graph import Array
-from pipeline import tables
-from pipeline.manifest import Folder
 from pipeline.report.charts import Chart, bins, histogram, log_log
 from pipeline.report.reading import Vertices
 from pipeline.report.wording import counted, number
+from pipeline.store.manifest import Folder
+from pipeline.tables import files as tables
 
 LEVEL_BARS = 170  # two units of the chart each
 DISTANCE_BARS = 60

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from kernels.backend import cores
-from pipeline.backend import Backend, gpu
+from pipeline.runtime.backend import Backend, gpu
 
 LIBRARIES = ("numpy", "scipy", "numba", "pyarrow", "matplotlib")
 

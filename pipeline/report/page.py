@@ -10,17 +10,17 @@ import jinja2
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline import tables
-from pipeline.answer_tables import COMPONENTS, FOREST, LABELS, PATHS, RANKS
-from pipeline.config import STAGES, StageName
-from pipeline.manifest import Folder
+from pipeline.config.run import STAGES, StageName
 from pipeline.report import charts, reading
 from pipeline.report.atlas import Atlas, Map
 from pipeline.report.charts import Chart
 from pipeline.report.distributions import component_chart, component_sizes, degree_chart, distance_chart, level_chart
 from pipeline.report.reaching import Reaching, reaching
 from pipeline.report.wording import counted, number, utc
-from pipeline.stages import BY_NAME
+from pipeline.steps.stages import BY_NAME
+from pipeline.store.manifest import Folder
+from pipeline.tables import files as tables
+from pipeline.tables.forms import COMPONENTS, FOREST, LABELS, PATHS, RANKS
 
 HEAD_ROWS = 6
 FIRST_RANKS = 10

@@ -8,14 +8,14 @@ import numpy as np
 
 from kernels.graph import Array
 from kernels.reachability import reach
-from pipeline.answer_tables import rows_of
-from pipeline.manifest import Folder
-from pipeline.queries import WORDS
 from pipeline.report.charts import Chart, bins, histogram
 from pipeline.report.distributions import LEVEL_BARS
 from pipeline.report.reading import Vertices
 from pipeline.report.wording import counted
-from pipeline.stored_index import StoredIndex, index_of, open_index
+from pipeline.steps.queries import WORDS
+from pipeline.store.index import StoredIndex, index_of, open_index
+from pipeline.store.manifest import Folder
+from pipeline.tables.forms import rows_of
 
 PAIRS = 100_000
 

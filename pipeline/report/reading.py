@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
-from pipeline import tables
-from pipeline.manifest import Folder
-from pipeline.stored_graph import VERTICES
+from pipeline.store.graph import VERTICES
+from pipeline.store.manifest import Folder
+from pipeline.tables import files as tables
 
 BATCH = 4_000_000  # rows of the edge list in memory at a time
 

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline import tables
-from pipeline.config import GraphConfig, LayoutConfig
+from pipeline.config.run import GraphConfig, LayoutConfig
 from pipeline.ingest import ingest
-from pipeline.layout import lay_out
-from pipeline.manifest import Folder
+from pipeline.steps.layout import lay_out
+from pipeline.store.manifest import Folder
+from pipeline.tables import files as tables
 
 WIDTH, HEIGHT = 1500, 1400
 

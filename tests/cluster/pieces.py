@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from kernels.bfs.sharded import bfs
+from kernels.distributed.communicator import Communicator, OverExchange
+from kernels.distributed.shard import Part, even_bounds, split
 from kernels.graph import Graph
-from kernels.sharded.bfs import bfs
-from kernels.sharded.communicator import Communicator, OverExchange
-from kernels.sharded.shard import Part, even_bounds, split
-from pipeline import tables
-from pipeline.cluster import Place
+from pipeline.cluster.protocol import Place
 from pipeline.errors import BadInput
-from pipeline.stages import BY_NAME
+from pipeline.steps.stages import BY_NAME
+from pipeline.tables import files as tables
 from tests.memory import grown
 
 TURNS = 20

@@ -7,17 +7,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.cluster import Here, started
-from pipeline.cluster_config import ClusterConfig
-from pipeline.config import GraphConfig, LayoutConfig, ReachabilityConfig
+from pipeline.cluster.protocol import Here, started
+from pipeline.config.cluster import ClusterConfig
+from pipeline.config.run import GraphConfig, LayoutConfig, ReachabilityConfig
 from pipeline.errors import TooLarge
-from pipeline.indexing import build_index
 from pipeline.ingest import ingest
-from pipeline.layout import lay_out
-from pipeline.manifest import Folder, check
-from pipeline.stages import run_stage
-from pipeline.stored_index import NUMBERS
-from pipeline.verify import prove
+from pipeline.steps.index import build_index
+from pipeline.steps.layout import lay_out
+from pipeline.steps.stages import run_stage
+from pipeline.steps.verify import prove
+from pipeline.store.index import NUMBERS
+from pipeline.store.manifest import Folder, check
 
 TIMES = {"seconds", "bytes_needed", "shards", "supersteps"}
 

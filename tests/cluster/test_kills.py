@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cluster import HERE, Cluster, started
-from pipeline.cluster_config import ClusterConfig
-from pipeline.config import STAGES, GraphConfig, LayoutConfig
+from pipeline.cluster.protocol import HERE, Cluster, started
+from pipeline.config.cluster import ClusterConfig
+from pipeline.config.run import STAGES, GraphConfig, LayoutConfig
 from pipeline.ingest import ingest
-from pipeline.layout import lay_out
-from pipeline.manifest import Folder
-from pipeline.stages import BY_NAME, run_stage
-from pipeline.verify import prove
+from pipeline.steps.layout import lay_out
+from pipeline.steps.stages import BY_NAME, run_stage
+from pipeline.steps.verify import prove
+from pipeline.store.manifest import Folder
 from tests.cluster import pieces
 from tests.cluster.killer import Killer
 from tests.cluster.processes import local_workers

@@ -7,11 +7,11 @@ import signal
 from functools import partial
 from pathlib import Path
 
-from pipeline.cluster import started
-from pipeline.cluster_config import ClusterConfig
-from pipeline.config import GraphConfig, LayoutConfig
+from pipeline.cluster.protocol import started
+from pipeline.config.cluster import ClusterConfig
+from pipeline.config.run import GraphConfig, LayoutConfig
 from pipeline.ingest import ingest
-from pipeline.layout import lay_out
+from pipeline.steps.layout import lay_out
 
 NEW_YORK = Path(__file__).parents[2] / "data" / "USA-road-d.NY.gr.gz"
 

@@ -19,17 +19,18 @@ import pyarrow.parquet as pq
 import pytest
 from distributed import LocalCluster
 
-from pipeline import dask_cluster, tables
-from pipeline import local_workers as local_workers_module
-from pipeline import workers as workers_module
-from pipeline.cluster import HERE, started
-from pipeline.cluster_config import ClusterConfig
-from pipeline.config import STAGES
+from pipeline.cluster import client as dask_cluster
+from pipeline.cluster import workers as workers_module
+from pipeline.cluster.protocol import HERE, started
+from pipeline.cluster.protocol import local_workers as local_workers_module
+from pipeline.cluster.scratch import scratch
+from pipeline.config.cluster import ClusterConfig
+from pipeline.config.run import STAGES
 from pipeline.errors import BadConfig, BadInput, ClusterLost, ProofFailed
-from pipeline.manifest import code_version, make
-from pipeline.scratch import scratch
-from pipeline.stages import BY_NAME, run_stage
-from pipeline.verify import prove
+from pipeline.steps.stages import BY_NAME, run_stage
+from pipeline.steps.verify import prove
+from pipeline.store.manifest import code_version, make
+from pipeline.tables import files as tables
 from tests.cluster import pieces
 from tests.cluster.processes import local_workers
 from tests.flows.processes import ROOT, alive, clean_environment, end, eventually, listening

@@ -11,12 +11,12 @@ import psutil
 import pytest
 from distributed import Security
 
-from pipeline import tables
-from pipeline.cluster import started
-from pipeline.cluster_config import ClusterConfig
+from pipeline.cluster.protocol import started
+from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
-from pipeline.stages import run_stage
-from pipeline.verify import prove
+from pipeline.steps.stages import run_stage
+from pipeline.steps.verify import prove
+from pipeline.tables import files as tables
 from tests.cluster import pieces
 from tests.cluster.killer import Killer
 from tests.cluster.processes import deployed, local_workers

@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipeline.cluster import started
-from pipeline.cluster_config import ClusterConfig
+from pipeline.cluster.protocol import started
+from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import ClusterLost
 from tests.cluster import pieces
 from tests.cluster.processes import deployed

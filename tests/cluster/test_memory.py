@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from pipeline import tables
-from pipeline.cluster import started
-from pipeline.cluster_config import ClusterConfig
-from pipeline.sources import rows_of_sources
-from pipeline.stages import run_stage
-from pipeline.verify import prove
+from pipeline.cluster.protocol import started
+from pipeline.config.cluster import ClusterConfig
+from pipeline.steps.sources import rows_of_sources
+from pipeline.steps.stages import run_stage
+from pipeline.steps.verify import prove
+from pipeline.tables import files as tables
 from tests.cluster import pieces
 from tests.memory import grown
 

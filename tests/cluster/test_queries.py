@@ -11,17 +11,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline import tables
-from pipeline.cluster import HERE, started
-from pipeline.cluster_config import ClusterConfig
-from pipeline.config import GraphConfig, LayoutConfig, ReachabilityConfig, RunConfig
+from pipeline.cluster.protocol import HERE, started
+from pipeline.config.cluster import ClusterConfig
+from pipeline.config.run import GraphConfig, LayoutConfig, ReachabilityConfig, RunConfig
 from pipeline.errors import BadConfig, BadInput
-from pipeline.indexing import build_index
 from pipeline.ingest import ingest
-from pipeline.layout import lay_out
-from pipeline.manifest import Folder, check
-from pipeline.reach import reach, reach_into
 from pipeline.run import run
+from pipeline.steps.index import build_index
+from pipeline.steps.layout import lay_out
+from pipeline.steps.reach import reach, reach_into
+from pipeline.store.manifest import Folder, check
+from pipeline.tables import files as tables
 from tests.cluster import pieces
 from tests.cluster.killer import Killer
 from tests.cluster.processes import local_workers

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from kernels.bfs import bfs
-from pipeline.cluster import started
-from pipeline.cluster_config import ClusterConfig
+from pipeline.cluster.protocol import started
+from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadInput, ClusterLost
-from pipeline.stored_graph import open_graph
+from pipeline.store.graph import open_graph
 from tests.cluster import pieces
 
 THREE = ClusterConfig(scheduler="local", workers=3, lost_workers=0, deadline=12)

@@ -12,10 +12,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipeline import tables
-from pipeline.config import load_run
-from pipeline.publish import open_run
+from pipeline.config.run import load_run
 from pipeline.run import run
+from pipeline.steps.publish import open_run
+from pipeline.tables import files as tables
 from tests.cluster.hosts import Host, three_hosts, why_not
 from tests.docs import below
 from tests.flows.networks import CROSSINGS, road_run

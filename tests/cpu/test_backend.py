@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.cuda import device_count
-from pipeline import manifest
-from pipeline.backend import choose, open_on, wait_for
-from pipeline.cluster import map_in_order
+from kernels.gpu.loader import device_count
+from pipeline.cluster.protocol import map_in_order
 from pipeline.config import run_config
 from pipeline.errors import BadConfig
 from pipeline.report.machine import machine
 from pipeline.run import run
+from pipeline.runtime.backend import choose, open_on, wait_for
+from pipeline.store import manifest
 from tests.graphs import FIGURE_1
 from tests.reports import csv_of
 

@@ -8,10 +8,9 @@ from itertools import count
 import numpy as np
 import pytest
 
-from kernels.certificates import certify_pagerank
-from kernels.certificates.pagerank import DAMPING, FARTHEST, MOST_CHANGE
 from kernels.graph import Array, Graph
 from kernels.pagerank import pagerank
+from kernels.pagerank.certificate import DAMPING, FARTHEST, MOST_CHANGE, certify_pagerank
 from tests.answers import true_ranks, uncleaned
 from tests.cpu.test_certificates_mutants import MUTANTS, random_graph
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of

@@ -13,9 +13,9 @@ import pytest
 
 from benchmarks.graphs import wiki_vote
 from kernels.answers import Condensation, Csr, Labels, ReachabilityIndex
-from kernels.certificates import certify_reachability
 from kernels.graph import Array, Graph
 from kernels.reachability import METHODS, reach, reachability
+from kernels.reachability.certificate import certify_reachability
 from tests.answers import uncleaned
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.reachability import closure, digraph

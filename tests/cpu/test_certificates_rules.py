@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from kernels.answers import Components, Forest, Paths
-from kernels.certificates import certify_forest, certify_scc, certify_sssp, certify_wcc
-from kernels.certificates.components import SCC_RULES, WCC_RULES
-from kernels.certificates.forest import RULES as FOREST_RULES
-from kernels.certificates.paths import RULES as PATH_RULES
+from kernels.components.certificate import SCC_RULES, WCC_RULES, certify_scc, certify_wcc
+from kernels.forest.certificate import RULES as FOREST_RULES
+from kernels.forest.certificate import certify_forest
+from kernels.paths.certificate import RULES as PATH_RULES
+from kernels.paths.certificate import certify_sssp
 from tests.graphs import Edge, EdgeList, graph_of
 
 # Ids here are rows: vertices are numbered from 0 without a gap.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config import load_run, run_config
+from pipeline.config.run import load_run, run_config
 from pipeline.errors import BadConfig
 
 ROOT = Path(__file__).parent.parent.parent

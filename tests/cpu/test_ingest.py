@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.config import Columns, GraphConfig
+from pipeline.config.run import Columns, GraphConfig
 from pipeline.ingest import ingest
-from pipeline.manifest import check
+from pipeline.store.manifest import check
 
 DATA = Path(__file__).parents[2] / "data"
 

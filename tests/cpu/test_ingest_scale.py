@@ -21,7 +21,7 @@ CHILD = """
 import json, sys
 from pathlib import Path
 from time import process_time
-from pipeline.config import GraphConfig
+from pipeline.config.run import GraphConfig
 from pipeline.ingest import ingest
 from tests.memory import peak_bytes
 graph = GraphConfig(source=sys.argv[1])

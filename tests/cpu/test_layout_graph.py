@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from kernels.graph import Csr
-from pipeline.config import LayoutConfig
-from pipeline.layout import lay_out
-from pipeline.stored_graph import open_graph, open_shard, shard_rows, validate
+from pipeline.config.run import LayoutConfig
+from pipeline.steps.layout import lay_out
+from pipeline.store.graph import open_graph, open_shard, shard_rows, validate
 from tests.edge_lists import edge_folder, table_folder
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 

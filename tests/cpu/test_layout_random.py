@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from kernels.graph import Csr, Graph
 from kernels.layout import shards
 from kernels.layout.vect_csr import VectCsr
-from pipeline.config import LayoutConfig
-from pipeline.layout import lay_out
-from pipeline.stored_graph import open_graph, open_shard, shard_rows, validate
+from pipeline.config.run import LayoutConfig
+from pipeline.steps.layout import lay_out
+from pipeline.store.graph import open_graph, open_shard, shard_rows, validate
 from tests.edge_lists import edge_folder, table_folder
 from tests.graphs import NAMED_GRAPHS
 

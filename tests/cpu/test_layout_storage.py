@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 from kernels.layout import shards
-from pipeline.config import LayoutConfig
+from pipeline.config.run import LayoutConfig
 from pipeline.errors import Damaged
-from pipeline.layout import lay_out
-from pipeline.stored_graph import open_graph, open_shard, shard_rows, validate
+from pipeline.steps.layout import lay_out
+from pipeline.store.graph import open_graph, open_shard, shard_rows, validate
 from tests.edge_lists import edge_folder
 from tests.graphs import EdgeList
 

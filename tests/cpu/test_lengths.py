@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.sssp.lengths import as_length, beyond, far_of, length_type
+from kernels.paths.lengths import as_length, beyond, far_of, length_type
 
 INT32, INT64, FLOAT64 = (np.dtype(kind) for kind in (np.int32, np.int64, np.float64))
 

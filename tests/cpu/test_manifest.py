@@ -9,8 +9,8 @@ from itertools import count
 
 import pytest
 
-from pipeline import manifest
 from pipeline.errors import Damaged
+from pipeline.store import manifest
 
 
 def write_numbers(folder):

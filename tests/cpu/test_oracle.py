@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from kernels.answers import Components, Forest, Paths
-from kernels.certificates.pagerank import FARTHEST
 from kernels.graph import Csr, Graph
 from kernels.oracle import oracle
+from kernels.pagerank.certificate import FARTHEST
 from tests.answers import true_answers, true_forest, true_paths, uncleaned
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kernels.certificates.pagerank import FARTHEST
-from pipeline import tables
-from pipeline.config import STAGES, GraphConfig, LayoutConfig
+from kernels.pagerank.certificate import FARTHEST
+from pipeline.config.run import STAGES, GraphConfig, LayoutConfig
 from pipeline.errors import BadInput, BadSource, ProofFailed
 from pipeline.ingest import ingest
-from pipeline.layout import lay_out
-from pipeline.manifest import Folder, make
-from pipeline.stages import run_stage
-from pipeline.verify import prove
+from pipeline.steps.layout import lay_out
+from pipeline.steps.stages import run_stage
+from pipeline.steps.verify import prove
+from pipeline.store.manifest import Folder, make
+from pipeline.tables import files as tables
 from tests import oracles
 from tests.graphs import NAMED_GRAPHS, EdgeList
 from tests.reachability import condensed, labels_of

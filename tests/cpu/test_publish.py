@@ -15,9 +15,10 @@ import pandas
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline import publish, tables
 from pipeline.errors import BadConfig, Damaged, ProofFailed
-from pipeline.workspace import workspace
+from pipeline.steps import publish
+from pipeline.store.workspace import workspace
+from pipeline.tables import files as tables
 from tests.steps import STAGES, path_ids, path_steps, path_table
 
 

@@ -17,20 +17,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline import tables
-from pipeline.config import STAGES, GraphConfig, LayoutConfig, QueriesConfig, ReachabilityConfig, RunConfig, run_config
+from pipeline.config.run import STAGES, GraphConfig, LayoutConfig, QueriesConfig, ReachabilityConfig, RunConfig, run_config
 from pipeline.errors import BadConfig, BadInput, Damaged, ProofFailed, TooLarge
-from pipeline.indexing import build_index
 from pipeline.ingest import ingest
-from pipeline.layout import lay_out
-from pipeline.manifest import check, make, read
-from pipeline.pairs import BATCH
-from pipeline.publish import publish
-from pipeline.reach import reach, reach_into
 from pipeline.run import run
-from pipeline.stages import _run_indexed, run_stage
-from pipeline.stored_index import find_index
-from pipeline.verify import prove
+from pipeline.steps.index import build_index
+from pipeline.steps.layout import lay_out
+from pipeline.steps.pairs import BATCH
+from pipeline.steps.publish import publish
+from pipeline.steps.reach import reach, reach_into
+from pipeline.steps.stages import _run_indexed, run_stage
+from pipeline.steps.verify import prove
+from pipeline.store.index import find_index
+from pipeline.store.manifest import check, make, read
+from pipeline.tables import files as tables
 from tests.oracles import paths
 
 ROOT = Path(__file__).parent.parent.parent
@@ -383,7 +383,7 @@ def test_a_damaged_index_answers_nothing(votes, file, harm, tmp_path):
 def test_an_index_of_other_code_is_refused(votes, tmp_path):
     from dataclasses import asdict
 
-    from pipeline import manifest
+    from pipeline.store import manifest
 
     index = copied(votes, tmp_path / "index")
     manifest.seal(index, asdict(manifest.read(index).manifest) | {"code": "0" * 64})
@@ -407,7 +407,7 @@ def test_the_oracle_finds_a_false_answer(votes, tmp_path):
     """Labels that were changed after the proof, and sealed again by who changed them."""
     from dataclasses import asdict
 
-    from pipeline import manifest
+    from pipeline.store import manifest
 
     index = copied(votes, tmp_path / "index")
     level = np.load(index / "level.npy")
@@ -461,8 +461,8 @@ def test_the_command(votes, tmp_path):
 CHILD = """
 import json, sys
 from pathlib import Path
-from pipeline.reach import reach
-from pipeline.stored_index import find_index
+from pipeline.steps.reach import reach
+from pipeline.store.index import find_index
 from tests.memory import peak_bytes
 index = find_index(Path(sys.argv[1]))
 reach(index, sys.argv[2], Path(sys.argv[3]) / "small")

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pipeline import tables
-from pipeline.config import STAGES, load_run
+from pipeline.config.run import STAGES, load_run
 from pipeline.ingest import ingest
-from pipeline.layout import lay_out
 from pipeline.report import charts, maps
 from pipeline.report.charts import bins
 from pipeline.report.reading import Places
-from pipeline.stages import run_stage
-from pipeline.verify import prove
+from pipeline.steps.layout import lay_out
+from pipeline.steps.stages import run_stage
+from pipeline.steps.verify import prove
+from pipeline.tables import files as tables
 from tests.graphs import NAMED_GRAPHS
 from tests.reports import Page, Steps, csv_of, grid, run
 

@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from pipeline import manifest, signals
+from pipeline import signals
+from pipeline.store import manifest
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from pipeline.stored_arrays import create_array, load_array, write_slice
+from pipeline.store.arrays import create_array, load_array, write_slice
 
 
 class Waits:

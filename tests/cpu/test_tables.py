@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline import tables
-from pipeline.config import STAGES
+from pipeline.config.run import STAGES
+from pipeline.tables import files as tables
 from tests.steps import STAGES as UNINDEXED
 from tests.steps import path_ids, path_table
 

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from pipeline.errors import BadConfig, Busy
-from pipeline.workspace import workspace
+from pipeline.store.workspace import workspace
 
 
 def test_the_second_run_is_refused_and_told_who_is_there(tmp_path):

@@ -9,9 +9,10 @@ import pytest
 cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
 from benchmarks.gpu_contests import ALGORITHMS, arcs_of, equal, lay_out
-from kernels.cuda import to_device
+from kernels.gpu.loader import to_device
 from kernels.graph import Graph
-from kernels.reachability import METHODS, cuda_queries, reach, reachability
+from kernels.reachability import METHODS, reach, reachability
+from kernels.reachability.gpu import queries as cuda_queries
 from tests.gpu.sanitized import layers, run_over_shards, run_reachability
 from tests.graphs import EdgeList, graph_of
 

@@ -10,8 +10,8 @@ import pytest
 
 cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
-from kernels.sharded.cuda.nccl import BetweenGpus, unique_id
-from kernels.sharded.threads import run_ranks
+from kernels.distributed.gpu.nccl import BetweenGpus, unique_id
+from kernels.distributed.threads import run_ranks
 from tests.emulator import machine
 from tests.emulator.machine import EmulatedFault
 from tests.emulator.translation import translate
@@ -19,7 +19,7 @@ from tests.sharded.collectives import check_collectives
 
 SOURCE = r"""
 #define ALL 0xffffffffu
-#include "cluster.cuh"
+#include "gpu/cluster.cuh"
 
 extern "C" __global__ void write_at(int* out, long long place) { out[place] = 1; }
 extern "C" __global__ void read_at(const int* in, int* out, long long place) { out[0] = in[place]; }
@@ -100,7 +100,7 @@ extern "C" __global__ void add_without_atomics(int* sum) {
 
 @pytest.fixture(scope="module")
 def kernel():
-    from kernels.cuda import OPTIONS
+    from kernels.gpu.loader import OPTIONS
 
     return cupy.RawModule(code=SOURCE, options=OPTIONS, enable_cooperative_groups=True).get_function
 
@@ -210,7 +210,7 @@ def test_a_grid_meets(kernel, monkeypatch, seed):
 
 def test_a_cluster_shares_memory(monkeypatch):
     monkeypatch.setattr(machine, "ARCHITECTURE", 90)
-    from kernels.cuda import OPTIONS
+    from kernels.gpu.loader import OPTIONS
 
     out, blocks = ints(), np.arange(16)
     cupy.RawModule(code=SOURCE, options=OPTIONS).get_function("write_to_next")((32,), (64,), (out,))

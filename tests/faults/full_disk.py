@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from pipeline.publish import open_run
+from pipeline.steps.publish import open_run
 from tests.steps import Steps, path_steps
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.config import MIB, GraphConfig, Limits
+from pipeline.config.run import MIB, GraphConfig, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest import ingest
 
@@ -119,7 +119,7 @@ def test_xz_that_asks_for_a_gibibyte(tmp_path):
 CHILD = """
 import json, sys
 from pathlib import Path
-from pipeline.config import GraphConfig
+from pipeline.config.run import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest import ingest
 from tests.memory import peak_bytes

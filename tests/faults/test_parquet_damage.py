@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline import manifest, tables
 from pipeline.errors import Damaged
+from pipeline.store import manifest
+from pipeline.tables import files as tables
 from tests.faults.children import outcome
 
 VERTICES = 400

@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.errors import BadConfig
-from pipeline.publish import open_run
-from pipeline.workspace import workspace
+from pipeline.steps.publish import open_run
+from pipeline.store.workspace import workspace
 from tests.faults.children import outcome, wait_for, working
 from tests.steps import STAGES, path_steps
 

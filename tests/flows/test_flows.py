@@ -20,14 +20,14 @@ from flows.reachability import reachability
 from flows.road_network import road_network
 from flows.social_network import social_network
 from flows.tasks import can_pass, read_run
-from kernels.cuda import device_count
-from pipeline import tables
-from pipeline.backend import choose
-from pipeline.config import STAGES
+from kernels.gpu.loader import device_count
+from pipeline.config.run import STAGES
 from pipeline.errors import BadConfig, BadInput, BadSource, Busy, ProofFailed
-from pipeline.publish import open_run
-from pipeline.stored_index import find_index
-from pipeline.workspace import workspace
+from pipeline.runtime.backend import choose
+from pipeline.steps.publish import open_run
+from pipeline.store.index import find_index
+from pipeline.store.workspace import workspace
+from pipeline.tables import files as tables
 from tests.flows.networks import CROSSINGS, road_run, roads, social_run, votes_run
 from tests.flows.processes import alive, clean_environment, eventually, flow_process
 

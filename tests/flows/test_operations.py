@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 import flows
-from pipeline import tables
-from pipeline.publish import open_run
+from pipeline.steps.publish import open_run
+from pipeline.tables import files as tables
 from tests.flows.networks import CROSSINGS, road_run, social_run, votes_run
 from tests.flows.processes import ROOT, alive, clean_environment, end, eventually, listening
 from tests.flows.terminal import Terminal, make_clone

@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from pipeline.config import STAGES
-from pipeline.publish import open_run
+from pipeline.config.run import STAGES
+from pipeline.steps.publish import open_run
 from tests.flows.networks import road_run, social_run
 from tests.flows.processes import alive, clean_environment, end, eventually, flow_process, listening
 
@@ -91,7 +91,7 @@ def test_the_terminal_shows_when_a_step_starts_and_how_long_it_took(both):
     _, output, _, _ = both
     for step in ("edges", "graph", "bfs", "proof-bfs", "report"):
         assert output.count(f" - {step}: started") == 2
-        assert output.count(f"| pipeline.manifest - {step}: ") == 2
+        assert output.count(f"| pipeline.store.manifest - {step}: ") == 2
     assert "Finished in state Completed()" in output and "Traceback" not in output and "ERROR" not in output
 
 

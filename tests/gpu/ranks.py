@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from kernels.bfs.sharded import bfs
+from kernels.distributed.communicator import Communicator, PeerLost
+from kernels.distributed.shard import Part, even_bounds, split
 from kernels.graph import Graph
-from kernels.sharded.bfs import bfs
-from kernels.sharded.communicator import Communicator, PeerLost
-from kernels.sharded.shard import Part, even_bounds, split
 from pipeline.errors import BadInput
 from tests.gpu.shards import on_gpu
 from tests.sharded.collectives import check_collectives
@@ -43,7 +43,7 @@ def on_gpus(size: int, work: Callable[[Communicator], Any]) -> list[Any]:
 def _be_rank(rank: int, size: int, ids: SyncManager.Queue, work: Callable[[Communicator], Any]) -> Any:
     import cupy
 
-    from kernels.sharded.cuda.nccl import BetweenGpus, unique_id
+    from kernels.distributed.gpu.nccl import BetweenGpus, unique_id
 
     cupy.cuda.Device(rank).use()
     if rank == 0:

@@ -86,8 +86,9 @@ def run_reachability(graph: Any) -> int:
     """Build and certify the index by each method, and search for some pairs in every way; return how many answers there are."""
     import cupy
 
-    from kernels.certificates import certify_reachability
-    from kernels.reachability import METHODS, cuda_queries, reachability
+    from kernels.reachability import METHODS, reachability
+    from kernels.reachability.certificate import certify_reachability
+    from kernels.reachability.gpu import queries as cuda_queries
 
     ways = [{}, *({"width": width, "by_warps": False} for width in (32, 64, 256))]
     count = 500 if graph.num_vertices else 0
@@ -108,28 +109,31 @@ def run_over_shards(graph: Any) -> int:
     import cupy
 
     from kernels import bfs, forest, pagerank, scc, sssp, wcc
-    from kernels.sharded import certificates
-    from kernels.sharded.bfs import bfs as bfs_over_shards
-    from kernels.sharded.forest import minimum_spanning_forest as forest_over_shards
-    from kernels.sharded.local_graph import local_graph
-    from kernels.sharded.pagerank import pagerank as pagerank_over_shards
-    from kernels.sharded.scc import scc as scc_over_shards
-    from kernels.sharded.shard import even_bounds, split
-    from kernels.sharded.sssp import sssp as sssp_over_shards
-    from kernels.sharded.threads import run_ranks
-    from kernels.sharded.wcc import wcc as wcc_over_shards
+    from kernels.bfs.sharded import bfs as bfs_over_shards
+    from kernels.components.certificate.sharded import certify_scc, certify_wcc
+    from kernels.distributed.local_graph import local_graph
+    from kernels.distributed.shard import even_bounds, split
+    from kernels.distributed.threads import run_ranks
+    from kernels.forest.certificate.sharded import certify_forest
+    from kernels.forest.sharded import minimum_spanning_forest as forest_over_shards
+    from kernels.pagerank.certificate.sharded import certify_pagerank
+    from kernels.pagerank.sharded import pagerank as pagerank_over_shards
+    from kernels.paths.certificate.sharded import certify_bfs, certify_sssp
+    from kernels.scc.sharded import scc as scc_over_shards
+    from kernels.sssp.sharded import sssp as sssp_over_shards
+    from kernels.wcc.sharded import wcc as wcc_over_shards
 
     shards = split(graph, even_bounds(graph, 3))
     for shard in shards:
         local_graph(shard)
     source = (0,) if graph.num_vertices else ()
     solved = [
-        (wcc_over_shards, wcc.wcc, certificates.certify_wcc, (), ("labels",)),
-        (scc_over_shards, scc.scc, certificates.certify_scc, (), ("labels",)),
-        (forest_over_shards, forest.minimum_spanning_forest, certificates.certify_forest, (), ("labels",)),
-        (pagerank_over_shards, pagerank.pagerank, certificates.certify_pagerank, (), ("ranks",)),
-        (bfs_over_shards, bfs.bfs, certificates.certify_bfs, source, ("distance", "predecessor")),
-        (sssp_over_shards, sssp.sssp, certificates.certify_sssp, source, ("distance", "predecessor")),
+        (wcc_over_shards, wcc.wcc, certify_wcc, (), ("labels",)),
+        (scc_over_shards, scc.scc, certify_scc, (), ("labels",)),
+        (forest_over_shards, forest.minimum_spanning_forest, certify_forest, (), ("labels",)),
+        (pagerank_over_shards, pagerank.pagerank, certify_pagerank, (), ("ranks",)),
+        (bfs_over_shards, bfs.bfs, certify_bfs, source, ("distance", "predecessor")),
+        (sssp_over_shards, sssp.sssp, certify_sssp, source, ("distance", "predecessor")),
     ]
     solved = solved if source else solved[:4]
     for over_shards, one_worker, certify, inputs, columns in solved:
@@ -152,7 +156,7 @@ def run_kernels() -> None:
 
     from benchmarks.gpu_contests import ALGORITHMS, arcs_of, lay_out
     from benchmarks.gpu_graphs import WINDOW
-    from kernels.cuda import to_device
+    from kernels.gpu.loader import to_device
 
     cupy.cuda.set_allocator(None)
     count = 0

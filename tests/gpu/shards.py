@@ -13,9 +13,9 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from kernels.backend import is_cupy_array
+from kernels.distributed.communicator import Communicator
+from kernels.distributed.shard import Part, Shard, to_device
 from kernels.graph import Array, Graph
-from kernels.sharded.communicator import Communicator
-from kernels.sharded.shard import Part, Shard, to_device
 from tests.gpu.inputs import poison
 from tests.sharded.ranks import on_shards
 

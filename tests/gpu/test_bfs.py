@@ -12,9 +12,9 @@ cupy = pytest.importorskip("cupy")
 
 from kernels.bfs import bfs, cuda, solutions
 from kernels.bfs.cpu import search as search_on_cpu
-from kernels.certificates.paths import certify_bfs
-from kernels.cuda import to_device
+from kernels.gpu.loader import to_device
 from kernels.graph import Graph, index_dtype
+from kernels.paths.certificate import certify_bfs
 from tests.gpu.inputs import poison, with_wide_rows
 from tests.gpu.paths import assert_equal, to_host
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of

@@ -14,10 +14,12 @@ cupy = pytest.importorskip("cupy")
 
 from kernels.answers import Certificate, Components, Forest, Paths
 from kernels.bfs import bfs
-from kernels.certificates import certify_bfs, certify_forest, certify_scc, certify_sssp, certify_wcc
-from kernels.cuda import to_device
+from kernels.components.certificate import certify_scc, certify_wcc
 from kernels.forest import minimum_spanning_forest
+from kernels.forest.certificate import certify_forest
+from kernels.gpu.loader import to_device
 from kernels.graph import NO_ROW, UNREACHED, WEIGHTS, Array, Graph
+from kernels.paths.certificate import certify_bfs, certify_sssp
 from kernels.scc import scc
 from kernels.sssp import sssp
 from kernels.wcc import wcc

@@ -14,16 +14,16 @@ pytest.importorskip("cupy")
 pytest.importorskip("dask_cuda")
 
 from kernels.bfs import bfs
-from kernels.cuda import device_count
-from pipeline.cluster import HERE, started
-from pipeline.cluster_config import ClusterConfig
-from pipeline.config import GraphConfig, LayoutConfig
+from kernels.gpu.loader import device_count
+from pipeline.cluster.protocol import HERE, started
+from pipeline.config.cluster import ClusterConfig
+from pipeline.config.run import GraphConfig, LayoutConfig
 from pipeline.errors import BadConfig, BadInput, ClusterLost
 from pipeline.ingest import ingest
-from pipeline.layout import lay_out
-from pipeline.stages import BY_NAME, run_stage
-from pipeline.stored_graph import open_graph
-from pipeline.verify import prove
+from pipeline.steps.layout import lay_out
+from pipeline.steps.stages import BY_NAME, run_stage
+from pipeline.steps.verify import prove
+from pipeline.store.graph import open_graph
 from tests.cluster import pieces
 from tests.cluster.processes import local_workers
 from tests.flows.processes import listening

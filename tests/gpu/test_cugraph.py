@@ -12,7 +12,7 @@ pytest.importorskip("cugraph")
 from benchmarks import gpu_peers
 from benchmarks.gpu_contests import ALGORITHMS, Kernel
 from kernels.answers import Ranks
-from kernels.cuda import to_device
+from kernels.gpu.loader import to_device
 from tests.gpu.inputs import random_edges
 from tests.graphs import EdgeList, graph_of
 

@@ -11,9 +11,9 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from kernels.answers import Forest
-from kernels.certificates.forest import certify_forest
-from kernels.cuda import to_device
 from kernels.forest import METHODS, boruvka, cuda, minimum_spanning_forest
+from kernels.forest.certificate import certify_forest
+from kernels.gpu.loader import to_device
 from kernels.graph import WEIGHTS, Graph
 from tests.gpu.inputs import poison, shuffled, with_wide_rows
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of

@@ -13,9 +13,9 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from benchmarks.gpu_contests import ALGORITHMS, Kernel
-from kernels import cuda
 from kernels.bfs import cuda as bfs
-from kernels.cuda import to_device, to_host
+from kernels.gpu import loader as cuda
+from kernels.gpu.loader import to_device, to_host
 from tests.gpu.inputs import poison, random_edges
 from tests.graphs import EdgeList, graph_of
 

@@ -13,11 +13,11 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from benchmarks.gpu_timing import Memory
+from kernels.gpu.radix_sort import TILE, sort
 from kernels.graph import Array, Csr, index_dtype
 from kernels.layout import cuda, shards
 from kernels.layout.cleaning import clean
 from kernels.layout.orders import by_degree, by_degree_in_windows, inverse
-from kernels.layout.radix_sort import TILE, sort
 from kernels.layout.rows import take_rows
 from kernels.layout.sorting import in_rows, transpose
 from kernels.layout.vect_csr import extend

@@ -11,9 +11,9 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
-from kernels.cuda import device_count
-from kernels.sharded.communicator import PeerLost
-from kernels.sharded.cuda.nccl import BetweenGpus, unique_id
+from kernels.distributed.communicator import PeerLost
+from kernels.distributed.gpu.nccl import BetweenGpus, unique_id
+from kernels.gpu.loader import device_count
 from tests.gpu.ranks import LOST, collectives, killed, on_gpus, stopped
 from tests.sharded.collectives import check_collectives
 

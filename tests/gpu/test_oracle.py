@@ -12,10 +12,10 @@ cupy = pytest.importorskip("cupy")
 pytest.importorskip("pylibcugraph")
 
 from kernels.answers import Components, Paths
-from kernels.certificates.pagerank import FARTHEST
-from kernels.cuda import to_device
+from kernels.gpu.loader import to_device
 from kernels.graph import Graph
 from kernels.oracle import oracle, solves_on_gpu
+from kernels.pagerank.certificate import FARTHEST
 from tests.answers import true_answers, true_forest, true_paths, true_ranks
 from tests.gpu.inputs import random_edges, shuffled
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of

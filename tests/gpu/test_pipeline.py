@@ -17,18 +17,18 @@ for module in ("fsspec", "pyarrow", "pydantic"):
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kernels.certificates.pagerank import FARTHEST
-from pipeline import tables
-from pipeline.answer_tables import rows_of
-from pipeline.backend import choose, gpu, open_on
-from pipeline.config import STAGES, GraphConfig, LayoutConfig, ReachabilityConfig, RunConfig
+from kernels.pagerank.certificate import FARTHEST
+from pipeline.config.run import STAGES, GraphConfig, LayoutConfig, ReachabilityConfig, RunConfig
 from pipeline.errors import BadInput, BadSource, ProofFailed, TooLarge
-from pipeline.indexing import build_index
 from pipeline.ingest import ingest
-from pipeline.layout import lay_out
-from pipeline.manifest import Folder, make
-from pipeline.stages import BY_NAME, run_stage
-from pipeline.verify import prove
+from pipeline.runtime.backend import choose, gpu, open_on
+from pipeline.steps.index import build_index
+from pipeline.steps.layout import lay_out
+from pipeline.steps.stages import BY_NAME, run_stage
+from pipeline.steps.verify import prove
+from pipeline.store.manifest import Folder, make
+from pipeline.tables import files as tables
+from pipeline.tables.forms import rows_of
 from tests.gpu.inputs import poison, random_edges
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList
 
@@ -133,7 +133,7 @@ def forged(true: Folder, table: object, name: str, folder: Path) -> Folder:
 
 
 def test_pairs_are_answered_alike(tmp_path):
-    from pipeline.reach import reach
+    from pipeline.steps.reach import reach
 
     source = GraphConfig(source=str(DATA / "wiki-Vote.txt.gz"), directed=True)
     graph = lay_out(ingest(source, tmp_path), LayoutConfig(), tmp_path, "gpu")

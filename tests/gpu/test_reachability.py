@@ -13,10 +13,11 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.gpu_graphs import graph_of_arcs, to_host
 from kernels.answers import Condensation, ReachabilityIndex
-from kernels.certificates.reachability import certify_reachability
-from kernels.cuda import to_device
+from kernels.gpu.loader import to_device
 from kernels.graph import Array, Csr, Graph
-from kernels.reachability import SEARCH, condense, cuda_queries, label, reach, reachability
+from kernels.reachability import SEARCH, condense, label, reach, reachability
+from kernels.reachability.certificate import certify_reachability
+from kernels.reachability.gpu import queries as cuda_queries
 from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 

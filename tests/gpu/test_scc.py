@@ -9,8 +9,8 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from benchmarks.gpu_graphs import graph_of_arcs, to_host
-from kernels.certificates.components import certify_scc
-from kernels.cuda import to_device
+from kernels.components.certificate import certify_scc
+from kernels.gpu.loader import to_device
 from kernels.graph import Graph
 from kernels.scc import scc
 from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows

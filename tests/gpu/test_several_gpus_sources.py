@@ -16,8 +16,8 @@ from benchmarks import several_gpus_reachability, several_gpus_sources
 from benchmarks.several_gpus import SPREAD
 from benchmarks.several_gpus_table import OURS, Row, collect
 from kernels.answers import Reached
-from pipeline import tables
-from pipeline.cluster import Here
+from pipeline.cluster.protocol import Here
+from pipeline.tables import files as tables
 
 LAYERS, WIDTH = 6, 20
 ROW = Row("layered", "", 1, OURS, "a GPU", "", "", "", "", 2)

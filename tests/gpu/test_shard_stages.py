@@ -9,15 +9,16 @@ import pytest
 
 pytest.importorskip("cupy")
 
-from pipeline import stored_shards, tables
-from pipeline.cluster import Here
-from pipeline.config import GraphConfig, LayoutConfig
+from pipeline.cluster.protocol import Here
+from pipeline.config.run import GraphConfig, LayoutConfig
 from pipeline.errors import ProofFailed
 from pipeline.ingest import ingest
-from pipeline.layout import lay_out
-from pipeline.manifest import make
-from pipeline.stages import BY_NAME, run_stage
-from pipeline.verify import prove
+from pipeline.steps.layout import lay_out
+from pipeline.steps.stages import BY_NAME, run_stage
+from pipeline.steps.verify import prove
+from pipeline.store import shards as stored_shards
+from pipeline.store.manifest import make
+from pipeline.tables import files as tables
 
 DATA = Path(__file__).parent.parent.parent / "data"
 GRAPHS = {"rome99.gr.gz": True, "wiki-Vote.txt.gz": True, "facebook_combined.txt.gz": False}

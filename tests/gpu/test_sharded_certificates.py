@@ -15,10 +15,10 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import grid, random_digraph, rmat
-from kernels.certificates import certify_reachability
+from kernels.distributed.shard import Shard, even_bounds, to_device
 from kernels.graph import Graph
 from kernels.reachability import reachability
-from kernels.sharded.shard import Shard, even_bounds, to_device
+from kernels.reachability.certificate import certify_reachability
 from tests.answers import true_answers, true_paths, uncleaned
 from tests.cpu.test_certificates_mutants import CERTIFIED, random_graph
 from tests.cpu.test_certificates_pagerank import mutants as rank_mutants

@@ -14,15 +14,14 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import graph_of_arcs, grid, random_digraph, rmat
 from kernels.answers import Components
-from kernels.cuda import launch
+from kernels.distributed.shard import Part, even_bounds
+from kernels.gpu.loader import launch
 from kernels.graph import Array, Graph
 from kernels.scc import scc as one_worker_scc
-from kernels.sharded.cuda import shared_trees
-from kernels.sharded.cuda import wcc as cuda_wcc
-from kernels.sharded.scc import scc
-from kernels.sharded.shard import Part, even_bounds
-from kernels.sharded.wcc import wcc
+from kernels.scc.sharded import scc
 from kernels.wcc import wcc as one_worker_wcc
+from kernels.wcc.sharded import cuda as cuda_wcc
+from kernels.wcc.sharded import shared_trees, wcc
 from tests.answers import uncleaned
 from tests.gpu.shards import on_gpu_shards
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
@@ -167,7 +166,7 @@ def test_trees_stay_low_where_a_chain_of_components_alternates_between_two_ranks
     parent, least, held = cupy.empty((3, 1 << 14), np.int64)
     holders = cupy.empty(1 << 14, np.int32)
     arguments = (message, *given, parent, least, held, holders, cupy.zeros(3, np.int64))
-    launch("sharded/cuda/shared_trees.cu", "name_all", 512, len(near), *arguments, ROW=holders.dtype)
+    launch("wcc/sharded/shared_trees.cu", "name_all", 512, len(near), *arguments, ROW=holders.dtype)
     assert (holders == 1 << 14).all()  # the row of rank 0
     above, place, most = cupy.asnumpy(parent), np.arange(1 << 14), 0
     while (above[place] != place).any():

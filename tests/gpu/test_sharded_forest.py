@@ -13,11 +13,11 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import facebook, graph_of_arcs, graph_of_edges, grid, random_digraph, rmat
 from kernels.answers import Forest
+from kernels.distributed.shard import Part, even_bounds
 from kernels.forest import minimum_spanning_forest as one_worker
+from kernels.forest.sharded import minimum_spanning_forest
+from kernels.forest.sharded.cuda import span
 from kernels.graph import Graph
-from kernels.sharded.cuda.forest import span
-from kernels.sharded.forest import minimum_spanning_forest
-from kernels.sharded.shard import Part, even_bounds
 from tests.answers import uncleaned
 from tests.gpu.shards import on_gpu_shards
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of

@@ -9,13 +9,13 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
-import pipeline.layout
-from kernels.sharded.cleaning import Rules
-from kernels.sharded.cuda.memory import put
-from pipeline.cluster import Here
-from pipeline.config import LayoutConfig
-from pipeline.edge_parts import read_edges
-from pipeline.stored_graph import validate
+import pipeline.steps.layout
+from kernels.distributed.gpu.memory import put
+from kernels.layout.sharded.cleaning import Rules
+from pipeline.cluster.protocol import Here
+from pipeline.config.run import LayoutConfig
+from pipeline.store.edges import read_edges
+from pipeline.store.graph import validate
 from tests.edge_lists import table_folder
 from tests.graphs import NAMED_GRAPHS
 from tests.sharded.test_layout import DIRECTED, UNDIRECTED, Edges, check, content, edges_of
@@ -57,8 +57,8 @@ def test_the_stored_graph_has_the_bytes_of_the_cpu(tmp_path):
     columns = {"src": random.integers(1, 900, 5000), "dst": random.integers(1, 900, 5000), "weight": random.integers(0, 99, 5000)}
     edges = table_folder(tmp_path, pa.table(columns), directed=False)
     layout = LayoutConfig(shards=3)
-    one = pipeline.layout.lay_out(edges, layout, tmp_path / "one")
-    many = pipeline.layout.lay_out(edges, layout, tmp_path / "many", "gpu", Here(3))
+    one = pipeline.steps.layout.lay_out(edges, layout, tmp_path / "one")
+    many = pipeline.steps.layout.lay_out(edges, layout, tmp_path / "many", "gpu", Here(3))
     assert content(many) == content(one)
     validate(many)
 

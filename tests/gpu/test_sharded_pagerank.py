@@ -13,12 +13,12 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import facebook, new_york, wiki_vote
 from kernels import pagerank as one_worker
-from kernels.cuda import to_device as graph_to_device
+from kernels.distributed.shard import Part, even_bounds, split, to_device
+from kernels.distributed.threads import run_ranks
+from kernels.gpu.loader import to_device as graph_to_device
 from kernels.graph import Array, Graph
 from kernels.pagerank import tiles
-from kernels.sharded.pagerank import pagerank
-from kernels.sharded.shard import Part, even_bounds, split, to_device
-from kernels.sharded.threads import run_ranks
+from kernels.pagerank.sharded import pagerank
 from tests.gpu.inputs import poison, random_edges, with_wide_rows
 from tests.gpu.shards import on_gpu_shards
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of

@@ -14,15 +14,15 @@ cupy = pytest.importorskip("cupy")
 from benchmarks.graphs import facebook, grid, new_york, random_digraph, rmat, wiki_vote
 from kernels import bfs as one_worker_bfs
 from kernels import sssp as one_worker_sssp
+from kernels.bfs.sharded import bfs
+from kernels.bfs.sharded import cuda as cuda_bfs
+from kernels.distributed.shard import even_bounds, split, to_device
+from kernels.distributed.threads import run_ranks
 from kernels.graph import Graph
-from kernels.sharded.bfs import bfs
-from kernels.sharded.cuda import bfs as cuda_bfs
-from kernels.sharded.cuda import long_paths
-from kernels.sharded.cuda import sssp as cuda_sssp
-from kernels.sharded.cuda.facts import Whole
-from kernels.sharded.shard import even_bounds, split, to_device
-from kernels.sharded.sssp import sssp
-from kernels.sharded.threads import run_ranks
+from kernels.paths.sharded import cuda_long_paths as long_paths
+from kernels.paths.sharded.cuda_facts import Whole
+from kernels.sssp.sharded import cuda as cuda_sssp
+from kernels.sssp.sharded import sssp
 from tests.answers import uncleaned
 from tests.gpu.inputs import with_wide_rows
 from tests.gpu.paths import to_host

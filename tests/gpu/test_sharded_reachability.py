@@ -13,14 +13,12 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import wiki_vote
-from kernels import cuda
+from kernels.distributed.communicator import Communicator
+from kernels.distributed.shard import Part, Shard, even_bounds, to_device
+from kernels.gpu import loader as cuda
 from kernels.graph import Graph
 from kernels.reachability import reachability as one_worker
-from kernels.sharded import sweeps, trees
-from kernels.sharded.communicator import Communicator
-from kernels.sharded.cuda import sweeps as cuda_sweeps
-from kernels.sharded.reachability import IndexPart, reachability
-from kernels.sharded.shard import Part, Shard, even_bounds, to_device
+from kernels.reachability.sharded import IndexPart, cuda_sweeps, reachability, sweeps, trees
 from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.reachability import digraph

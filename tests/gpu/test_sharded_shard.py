@@ -13,20 +13,20 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import facebook, new_york, wiki_vote
 from kernels.backend import is_cupy_array
-from kernels.cuda import to_device as graph_to_device
-from kernels.cuda import to_host
+from kernels.distributed.communicator import Communicator, OverExchange
+from kernels.distributed.dealing import Dealing
+from kernels.distributed.gpu import memory
+from kernels.distributed.gpu.bits import HaloBits
+from kernels.distributed.halo import Halo
+from kernels.distributed.local_graph import local_graph
+from kernels.distributed.owners import Owners, smallest_ids
+from kernels.distributed.shard import Shard, assemble, even_bounds, split, to_device
+from kernels.distributed.threads import run_ranks
+from kernels.gpu.loader import to_device as graph_to_device
+from kernels.gpu.loader import to_host
 from kernels.graph import Array, Csr, Graph
 from kernels.layout.orders import by_degree, inverse
 from kernels.layout.rows import take_rows
-from kernels.sharded.communicator import Communicator, OverExchange
-from kernels.sharded.cuda import memory
-from kernels.sharded.cuda.bits import HaloBits
-from kernels.sharded.dealing import Dealing
-from kernels.sharded.halo import Halo
-from kernels.sharded.local_graph import local_graph
-from kernels.sharded.owners import Owners, smallest_ids
-from kernels.sharded.shard import Shard, assemble, even_bounds, split, to_device
-from kernels.sharded.threads import run_ranks
 from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList
 from tests.sharded.ranks import DEADLINE, SIZES, bounds_of, dealing_of, dealt

@@ -10,9 +10,9 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
-from kernels.certificates.paths import certify_sssp
-from kernels.cuda import to_device
+from kernels.gpu.loader import to_device
 from kernels.graph import Graph, index_dtype
+from kernels.paths.certificate import certify_sssp
 from kernels.sssp import cuda, sssp
 from kernels.sssp.cpu import search as search_on_cpu
 from tests.gpu.inputs import poison, with_wide_rows

@@ -9,9 +9,9 @@ import pytest
 pytest.importorskip("cupy")
 pytest.importorskip("pydantic")
 
-from pipeline.config import LayoutConfig
-from pipeline.layout import lay_out
-from pipeline.stored_graph import validate
+from pipeline.config.run import LayoutConfig
+from pipeline.steps.layout import lay_out
+from pipeline.store.graph import validate
 from tests.edge_lists import edge_folder, table_folder
 from tests.gpu.inputs import poison, random_edges
 from tests.graphs import NAMED_GRAPHS, EdgeList

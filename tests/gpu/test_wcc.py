@@ -11,8 +11,8 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from kernels.answers import Components
-from kernels.certificates.components import certify_wcc
-from kernels.cuda import to_device
+from kernels.components.certificate import certify_wcc
+from kernels.gpu.loader import to_device
 from kernels.graph import Graph
 from kernels.wcc import cuda, wcc
 from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows

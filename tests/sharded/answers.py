@@ -10,17 +10,13 @@ import numpy as np
 
 from kernels import bfs, certificates, forest, pagerank, scc, sssp, wcc
 from kernels.answers import Certificate, Components, Forest, Paths, Ranks
+from kernels.components.certificate.sharded import certify_scc, certify_wcc
+from kernels.distributed.shard import split
+from kernels.distributed.threads import run_ranks
+from kernels.forest.certificate.sharded import certify_forest
 from kernels.graph import Array, Graph
-from kernels.sharded.certificates import (
-    certify_bfs,
-    certify_forest,
-    certify_pagerank,
-    certify_scc,
-    certify_sssp,
-    certify_wcc,
-)
-from kernels.sharded.shard import split
-from kernels.sharded.threads import run_ranks
+from kernels.pagerank.certificate.sharded import certify_pagerank
+from kernels.paths.certificate.sharded import certify_bfs, certify_sssp
 from tests.sharded.ranks import DEADLINE, SIZES, bounds_of
 
 CERTIFY: dict[str, Callable[..., Certificate]] = {

@@ -8,8 +8,8 @@ from functools import reduce
 import numpy as np
 
 from kernels.backend import is_cupy_array
+from kernels.distributed.communicator import Communicator
 from kernels.graph import Array
-from kernels.sharded.communicator import Communicator
 
 TYPES = [np.dtype(name) for name in ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")]
 LENGTHS = [0, 1, 2, 16, 1000, 65_536]

@@ -1,4 +1,4 @@
-"""CuPy's NCCL as far as `kernels.sharded.cuda.nccl` calls it, between threads of this process and on this machine's memory.
+"""CuPy's NCCL as far as `kernels.distributed.gpu.nccl` calls it, between threads of this process and on this machine's memory.
 
 On the emulated GPU (tests/emulator) its streams, events and NCCL are these.
 
@@ -23,7 +23,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from kernels.sharded.cuda import connection
+from kernels.distributed.gpu import connection
 
 TYPES = {name: number for number, name in enumerate(("INT8", "UINT8", "INT32", "UINT32", "INT64", "UINT64"))}
 OPERATIONS = {0: np.add, 2: np.maximum, 3: np.minimum}

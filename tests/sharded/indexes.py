@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.answers import Labels, ReachabilityIndex
+from kernels.distributed.shard import Part
 from kernels.graph import Array, Csr, Graph
-from kernels.sharded.reachability import IndexPart
-from kernels.sharded.shard import Part
+from kernels.reachability.sharded import IndexPart
 from tests.reachability import digraph
 
 OF_NODES = ("level", "height", "low", "post", "first", "last", "reaches", "reached")

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from kernels.answers import Forest
+from kernels.distributed.dealing import Dealing, cut_of, deal
+from kernels.distributed.shard import Part, even_bounds, split
+from kernels.distributed.threads import run_ranks
 from kernels.graph import OFFSET, Array, Graph
 from kernels.layout.rows import take_rows
-from kernels.sharded.dealing import Dealing, cut_of, deal
-from kernels.sharded.shard import Part, even_bounds, split
-from kernels.sharded.threads import run_ranks
 
 SIZES = (1, 2, 3, 4, 7, 8)
 DEADLINE = 60.0

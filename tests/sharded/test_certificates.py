@@ -11,8 +11,9 @@ import pytest
 from benchmarks.graphs import graph_of_arcs, graph_of_edges, grid, random_digraph, rmat
 from kernels import certificates, forest
 from kernels.answers import Components, Forest, Paths, Ranks
-from kernels.sharded.certificates import certify_bfs, certify_forest
-from kernels.sharded.shard import even_bounds
+from kernels.distributed.shard import even_bounds
+from kernels.forest.certificate.sharded import certify_forest
+from kernels.paths.certificate.sharded import certify_bfs
 from tests.answers import true_answers, true_forest, true_paths, uncleaned
 from tests.cpu.test_certificates_mutants import CERTIFIED, forest_of, random_graph
 from tests.cpu.test_certificates_pagerank import mutants as rank_mutants

@@ -11,13 +11,12 @@ import pytest
 
 from benchmarks.graphs import wiki_vote
 from kernels.answers import Certificate, Condensation, Csr, ReachabilityIndex
-from kernels.certificates import certify_reachability as one_worker
 from kernels.graph import Array, Graph
 from kernels.reachability import reachability
-from kernels.sharded import reachability as over_shards
-from kernels.sharded.certificates import certify_reachability
-from kernels.sharded.certificates.reachability import RULES
-from kernels.sharded.reachability import IndexPart, RowLabels
+from kernels.reachability import sharded as over_shards
+from kernels.reachability.certificate import certify_reachability as one_worker
+from kernels.reachability.certificate.sharded import RULES, certify_reachability
+from kernels.reachability.sharded import IndexPart, RowLabels
 from tests.cpu.test_certificates_reachability import mutants, random_graph
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import SIZES, bounds_of, evenly, on_shards

@@ -7,7 +7,7 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-from kernels.sharded.columns import distinct
+from kernels.distributed.columns import distinct
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from benchmarks.graphs import graph_of_arcs, grid, new_york, random_digraph, rmat, wiki_vote
 from kernels.answers import Components
+from kernels.distributed.shard import Shard, even_bounds, split
+from kernels.distributed.threads import run_ranks
 from kernels.graph import Csr, Graph
 from kernels.scc import scc as one_worker_scc
-from kernels.sharded.scc import scc
-from kernels.sharded.shard import Shard, even_bounds, split
-from kernels.sharded.threads import run_ranks
-from kernels.sharded.wcc import wcc
+from kernels.scc.sharded import scc
 from kernels.wcc import wcc as one_worker_wcc
+from kernels.wcc.sharded import wcc
 from tests.answers import true_strong, true_weak, uncleaned
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import SIZES, bounds_of, evenly, on_shards, whole

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 
 from benchmarks.graphs import DATA, graph_of_arcs, grid, random_digraph, rmat
 from kernels.answers import Components, Forest, Paths, ReachabilityIndex
+from kernels.bfs.sharded import bfs
+from kernels.distributed.dealing import PIECES, Dealing, cut_of, deal
+from kernels.forest.sharded import minimum_spanning_forest
 from kernels.graph import NO_ROW, OFFSET, Array, Graph
 from kernels.layout.orders import by_degree, by_degree_in_windows
 from kernels.layout.rows import take_rows
+from kernels.pagerank.sharded import pagerank
 from kernels.reachability import reachability
-from kernels.sharded.bfs import bfs
-from kernels.sharded.dealing import PIECES, Dealing, cut_of, deal
-from kernels.sharded.forest import minimum_spanning_forest
-from kernels.sharded.pagerank import pagerank
-from kernels.sharded.reachability import reachability as reachability_over_shards
-from kernels.sharded.scc import scc
-from kernels.sharded.sssp import sssp
-from kernels.sharded.wcc import wcc
+from kernels.reachability.sharded import reachability as reachability_over_shards
+from kernels.scc.sharded import scc
+from kernels.sssp.sharded import sssp
+from kernels.wcc.sharded import wcc
 from tests.sharded.answers import changed, one_worker_answers, verdicts
 from tests.sharded.indexes import assert_index
 from tests.sharded.ranks import SIZES, assert_forest, dealing_of, dealt, evenly, on_shards, whole

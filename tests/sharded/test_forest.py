@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from benchmarks.graphs import facebook, graph_of_arcs, graph_of_edges, grid, new_york, random_digraph, rmat, wiki_vote
 from kernels.answers import Forest
+from kernels.distributed.shard import Shard
+from kernels.distributed.threads import run_ranks
 from kernels.forest import minimum_spanning_forest as one_worker
+from kernels.forest.sharded import minimum_spanning_forest
 from kernels.graph import Csr, Graph
-from kernels.sharded.forest import minimum_spanning_forest
-from kernels.sharded.shard import Shard
-from kernels.sharded.threads import run_ranks
 from tests.answers import true_forest, uncleaned
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import SIZES, assert_forest, bounds_of, evenly, on_shards, whole

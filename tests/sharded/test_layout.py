@@ -12,21 +12,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import pipeline.layout
-from kernels.cuda import to_host
+import pipeline.steps.layout
+from kernels.distributed.shard import Shard, even_bounds, split
+from kernels.distributed.threads import run_ranks
+from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph
 from kernels.layout.cleaning import clean
 from kernels.layout.orders import by_degree, by_degree_in_windows, inverse
 from kernels.layout.rows import take_rows
+from kernels.layout.sharded import lay_out, shard_of
+from kernels.layout.sharded.cleaning import Rules, clean_arcs
 from kernels.layout.sorting import in_rows
-from kernels.sharded.cleaning import Rules, clean_arcs
-from kernels.sharded.layout import lay_out, shard_of
-from kernels.sharded.shard import Shard, even_bounds, split
-from kernels.sharded.threads import run_ranks
-from pipeline.cluster import Here
-from pipeline.config import LayoutConfig
+from pipeline.cluster.protocol import Here
+from pipeline.config.run import LayoutConfig
 from pipeline.errors import Damaged
-from pipeline.stored_graph import validate
+from pipeline.store.graph import validate
 from tests.edge_lists import edge_folder, table_folder
 from tests.graphs import NAMED_GRAPHS, EdgeList
 from tests.sharded.ranks import DEADLINE, SIZES, dealing_of, dealt
@@ -199,8 +199,8 @@ def content(folder) -> tuple:
 def test_the_stored_graph_has_the_bytes_of_one_workers(name, layout, size, tmp_path):
     edges = edge_folder(tmp_path, next(graph for graph in NAMED_GRAPHS if graph.name == name))
     layout = LayoutConfig(**layout, shards=size)
-    one = pipeline.layout.lay_out(edges, layout, tmp_path / "one")
-    many = pipeline.layout.lay_out(edges, layout, tmp_path / "many", cluster=Here(size))
+    one = pipeline.steps.layout.lay_out(edges, layout, tmp_path / "one")
+    many = pipeline.steps.layout.lay_out(edges, layout, tmp_path / "many", cluster=Here(size))
     assert content(many) == content(one)
 
 
@@ -213,8 +213,8 @@ def test_new_york_like_edges_of_every_weight(weight, directed, tmp_path):
     edges = table_folder(tmp_path, table, directed=directed, first_id=1, declared_vertices=400)
     for number in (2, 5):
         layout = LayoutConfig(shards=number, order="windowed", window=64)
-        one = pipeline.layout.lay_out(edges, layout, tmp_path / f"one {number}")
-        many = pipeline.layout.lay_out(edges, layout, tmp_path / f"many {number}", cluster=Here(number))
+        one = pipeline.steps.layout.lay_out(edges, layout, tmp_path / f"one {number}")
+        many = pipeline.steps.layout.lay_out(edges, layout, tmp_path / f"many {number}", cluster=Here(number))
         assert content(many) == content(one)
         validate(many)
 
@@ -224,7 +224,7 @@ def test_an_edge_list_that_is_cut_off_ends_all_ranks(tmp_path):
     (file,) = edges.path.glob("part-*")
     file.write_bytes(file.read_bytes()[:-20])
     with pytest.raises(Damaged):
-        pipeline.layout.lay_out(edges, LayoutConfig(), tmp_path / "many", cluster=Here(3))
+        pipeline.steps.layout.lay_out(edges, LayoutConfig(), tmp_path / "many", cluster=Here(3))
 
 
 def test_no_rank_holds_all_arcs():

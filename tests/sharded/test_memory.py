@@ -2,7 +2,7 @@
 
 With 32 ranks, one array of a number a vertex on each would be 32 such arrays. So all ranks together, whose own rows are the
 graph's, must not take much more than a single rank that has the whole graph. NumPy tells tracemalloc of every array; what the
-compiled loops allocate by themselves it does not see (the queue of `kernels.sharded.hops`, one entry an own row).
+compiled loops allocate themselves is not seen (the queue of `kernels.paths.sharded.multi_source_bfs`, one entry an own row).
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.graphs import grid
+from kernels.bfs.sharded import bfs
+from kernels.distributed.dealing import Dealing
+from kernels.distributed.shard import Part, assemble, even_bounds, split
+from kernels.distributed.threads import run_ranks
 from kernels.graph import OFFSET, Csr
-from kernels.sharded.bfs import bfs
-from kernels.sharded.dealing import Dealing
-from kernels.sharded.pagerank import pagerank
-from kernels.sharded.shard import Part, assemble, even_bounds, split
-from kernels.sharded.sssp import sssp
-from kernels.sharded.threads import run_ranks
-from pipeline import tables
-from pipeline.cluster import Here
-from pipeline.config import GraphConfig, LayoutConfig
+from kernels.pagerank.sharded import pagerank
+from kernels.sssp.sharded import sssp
+from pipeline.cluster.protocol import Here
+from pipeline.config.run import GraphConfig, LayoutConfig
 from pipeline.ingest import ingest
-from pipeline.layout import lay_out
-from pipeline.stages import run_stage
-from pipeline.verify import prove
+from pipeline.steps.layout import lay_out
+from pipeline.steps.stages import run_stage
+from pipeline.steps.verify import prove
+from pipeline.tables import files as tables
 from tests.sharded.ranks import DEADLINE, evenly
 
 RANKS = 32

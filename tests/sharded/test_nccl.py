@@ -14,9 +14,9 @@ from itertools import count
 import numpy as np
 import pytest
 
-from kernels.sharded.communicator import PeerLost
-from kernels.sharded.cuda import connection
-from kernels.sharded.cuda.nccl import BetweenGpus, unique_id
+from kernels.distributed.communicator import PeerLost
+from kernels.distributed.gpu import connection
+from kernels.distributed.gpu.nccl import BetweenGpus, unique_id
 from tests.sharded.collectives import check_collectives
 from tests.sharded.fake_nccl import NcclError, install
 

@@ -10,8 +10,8 @@ import pytest
 
 from benchmarks.graphs import facebook, new_york, wiki_vote
 from kernels import pagerank as one_worker
-from kernels.sharded.pagerank import _total, pagerank
-from kernels.sharded.threads import run_ranks
+from kernels.distributed.threads import run_ranks
+from kernels.pagerank.sharded import _total, pagerank
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import SIZES, bounds_of, evenly, on_shards, whole
 

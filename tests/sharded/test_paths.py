@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from benchmarks.graphs import facebook, grid, new_york, random_digraph, wiki_vote
 from kernels import bfs as one_worker_bfs
 from kernels import sssp as one_worker_sssp
+from kernels.bfs.sharded import bfs
+from kernels.distributed.shard import Part, split
+from kernels.distributed.threads import run_ranks
 from kernels.graph import Graph
-from kernels.sharded.bfs import bfs
-from kernels.sharded.shard import Part, split
-from kernels.sharded.sssp import sssp
-from kernels.sharded.threads import run_ranks
+from kernels.sssp.sharded import sssp
 from tests.answers import uncleaned
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import DEADLINE, SIZES, bounds_of, evenly, on_shards, whole

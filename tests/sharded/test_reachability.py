@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.graphs import new_york, random_digraph, wiki_vote
-from kernels.certificates import certify_reachability
+from kernels.distributed.shard import Shard, even_bounds, split
+from kernels.distributed.threads import run_ranks
 from kernels.graph import Csr, Graph
 from kernels.reachability import ReachabilityIndex
 from kernels.reachability import reachability as one_worker
-from kernels.sharded.reachability import reachability
-from kernels.sharded.shard import Shard, even_bounds, split
-from kernels.sharded.threads import run_ranks
+from kernels.reachability.certificate import certify_reachability
+from kernels.reachability.sharded import reachability
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.reachability import digraph
 from tests.sharded.indexes import assert_index, layered, sparse_digraph

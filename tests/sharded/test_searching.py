@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.sharded.searching import places_upto
+from kernels.distributed.searching import places_upto
 
 VALUES = {
     "none": [],

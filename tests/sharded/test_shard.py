@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kernels.distributed.halo import Halo
+from kernels.distributed.shard import LocalArcs, even_bounds, split
+from kernels.distributed.threads import run_ranks
 from kernels.graph import Graph
-from kernels.sharded.halo import Halo
-from kernels.sharded.shard import LocalArcs, even_bounds, split
-from kernels.sharded.threads import run_ranks
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import SIZES, bounds_of
 

@@ -10,21 +10,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kernels.distributed.shard import Shard, split
 from kernels.graph import NO_ROW
-from kernels.sharded.certificates.reachability import RULES
-from kernels.sharded.shard import Shard, split
-from pipeline import tables
-from pipeline.cluster import HERE, Here
-from pipeline.config import STAGES, GraphConfig, LayoutConfig
+from kernels.reachability.certificate.sharded import RULES
+from pipeline.cluster.protocol import HERE, Here
+from pipeline.config.run import STAGES, GraphConfig, LayoutConfig
 from pipeline.errors import BadConfig, BadInput, BadSource, Damaged, ProofFailed
 from pipeline.ingest import ingest
-from pipeline.layout import lay_out
-from pipeline.manifest import Folder, make
-from pipeline.sources import default_source, rows_of_sources
-from pipeline.stages import run_stage
-from pipeline.stored_graph import open_graph
-from pipeline.stored_shards import dealing_of, load_shard
-from pipeline.verify import prove
+from pipeline.steps.layout import lay_out
+from pipeline.steps.sources import default_source, rows_of_sources
+from pipeline.steps.stages import run_stage
+from pipeline.steps.verify import prove
+from pipeline.store.graph import open_graph
+from pipeline.store.manifest import Folder, make
+from pipeline.store.shards import dealing_of, load_shard
+from pipeline.tables import files as tables
 from tests.sharded import ranks
 
 SHARDED = STAGES

@@ -7,8 +7,8 @@ import time
 import numpy as np
 import pytest
 
-from kernels.sharded.communicator import Communicator, PeerLost
-from kernels.sharded.threads import run_ranks
+from kernels.distributed.communicator import Communicator, PeerLost
+from kernels.distributed.threads import run_ranks
 from tests.sharded.collectives import check_collectives
 
 

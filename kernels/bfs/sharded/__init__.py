@@ -1,0 +1,56 @@
+"""Breadth-first search over shards."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels.answers import Paths
+from kernels.backend import is_cupy, require_numpy
+from kernels.distributed.communicator import Communicator
+from kernels.distributed.halo import Halo
+from kernels.distributed.shard import Part, Shard
+from kernels.graph import UNREACHED
+from kernels.paths.sharded.multi_source_bfs import FAR, count_hops
+from kernels.paths.sharded.predecessors import predecessors
+
+
+def bfs(shard: Shard, communicator: Communicator, source_row: int) -> Part[Paths]:
+    """Count the hops from `source_row` to every own row; weights are not read. A collective.
+
+    Parameters
+    ----------
+    shard : Shard
+    communicator : Communicator
+    source_row : int
+        Row of the whole graph.
+
+    Returns
+    -------
+    Part[Paths]
+        `distance` is int64.
+
+    Raises
+    ------
+    IndexError
+        If `source_row` is no row of the graph.
+    TypeError
+        If the shard's arrays belong to a backend without this kernel.
+    PeerLost
+        See `Communicator`.
+    """
+    shard.require_row(source_row)
+    if is_cupy(shard.out):
+        from kernels.bfs.sharded.cuda import search
+
+        return search(shard, communicator, source_row)
+    require_numpy(shard.out, "bfs over shards")
+    halo = Halo(shard, communicator)
+    hops = np.full(len(shard.local_rows), FAR)
+    starts = shard.own_numbers(source_row)
+    hops[starts] = 0
+    supersteps = count_hops(halo, shard.local_out, hops, starts)
+    distance = hops[: len(shard.ids)]
+    distance[distance == FAR] = UNREACHED
+    ones = np.broadcast_to(np.int64(1), shard.out.indices.shape), np.broadcast_to(np.int64(1), shard.into.indices.shape)
+    predecessor, _ = predecessors(halo, source_row, distance, ones)
+    return Part(Paths(source_row, distance, predecessor), supersteps)

@@ -1,0 +1,127 @@
+"""What every certificate checks first, and how a broken rule becomes a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from kernels.answers import Certificate
+from kernels.backend import frozen
+from kernels.gpu.loader import to_host
+from kernels.graph import NO_ROW, Array, Graph, index_dtype
+
+NAMED = "a label is the smallest external id of the class it names, and in it"
+
+
+class Ids(Protocol):
+    """What names rows: a graph, or what stands for one that no rank has whole."""
+
+    @property
+    def ids(self) -> Array:
+        """External id of each row; one is read by a slice."""
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of rows."""
+
+
+class Broken(Exception):
+    """A rule that the answer breaks; the message is the certificate's reason."""
+
+
+def verdict(rules: tuple[str, ...], check: Callable[..., None], *args: Any) -> Certificate:
+    """Certificate of `check(*args)`, which raises Broken at the first broken one of `rules`."""
+    try:
+        check(*args)
+    except Broken as broken:
+        return Certificate(False, str(broken), rules)
+    return Certificate(True, "", rules)
+
+
+def require_form(name: str, array: Any, length: int, dtype: np.dtype[Any], kind: Any = np.ndarray) -> Array:
+    """Return `array`, or raise Broken unless it is an array of this kind (NumPy's or CuPy's), length and type."""
+    if not isinstance(array, kind) or array.ndim != 1:
+        raise Broken(f"{name} is no array of one dimension")
+    if array.dtype != dtype:
+        raise Broken(f"{name} is {array.dtype}, not {dtype}")
+    if len(array) != length:
+        raise Broken(f"{name} has {len(array)} entries, not {length}")
+    return array
+
+
+def require_array(name: str, array: Any, length: int, dtype: np.dtype[Any]) -> Array:
+    """Frozen `array`, or Broken unless it is a NumPy array of this length and type."""
+    return frozen(np.ascontiguousarray(require_form(name, array, length, dtype)))
+
+
+def require_rows(name: str, array: Any, length: int, num_vertices: int, lowest: int = 0) -> Array:
+    """Frozen `array`, or Broken unless it holds `length` rows from `lowest` (0, or NO_ROW) to the last vertex."""
+    rows = require_array(name, array, length, index_dtype(num_vertices))
+    if length and not (lowest <= rows.min() and rows.max() < num_vertices):
+        place = int(((rows < lowest) | (rows >= num_vertices)).argmax())
+        raise Broken(outside(name, rows, place, num_vertices, lowest))
+    return rows
+
+
+def outside(name: str, rows: Array, place: int, num_vertices: int, lowest: int = 0) -> str:
+    """Reason where `rows[place]` is no row."""
+    return f"{name} has row {at(rows, place)}, outside {lowest}..{num_vertices - 1}"
+
+
+def require_source(graph: Ids, source: Any) -> int:
+    """`source`, or Broken unless it is a row."""
+    if not isinstance(source, int | np.integer) or not 0 <= source < graph.num_vertices:
+        raise Broken(f"source is row {source!r}, outside 0..{graph.num_vertices - 1}")
+    return int(source)
+
+
+def require_labels(graph: Graph, labels: Any) -> Array:
+    """Frozen `labels`, or Broken unless each names a row that names itself and has no greater id than those it names."""
+    labels = require_rows("labels", labels, graph.num_vertices, graph.num_vertices)
+    astray = labels[labels] != labels
+    if astray.any():
+        raise Broken(label_astray(graph, labels, int(astray.argmax())))
+    greater = graph.ids[labels] > graph.ids
+    if greater.any():
+        raise Broken(label_greater(graph, labels, int(greater.argmax())))
+    return labels
+
+
+def label_astray(graph: Ids, labels: Array, row: int) -> str:
+    """Reason where a label does not name itself."""
+    return f"vertex {name_of(graph, row)}: its label {name_of(graph, at(labels, row))} is not labelled with itself"
+
+
+def label_greater(graph: Ids, labels: Array, row: int) -> str:
+    """Reason where a label is greater than what it names."""
+    return f"vertex {name_of(graph, row)}: its label {name_of(graph, at(labels, row))} is greater"
+
+
+def at(array: Array, place: Any) -> Any:
+    """One entry as NumPy's scalar, wherever the array lies."""
+    return to_host(array[place : place + 1])[0]
+
+
+def name_of(graph: Ids, row: Any) -> str:
+    """External id of a row; "none" for NO_ROW."""
+    return "none" if row == NO_ROW else str(at(graph.ids, row))
+
+
+def arc_ends(graph: Graph, arc: int) -> tuple[int, int]:
+    """Rows of both ends of the out-arc stored at `arc`."""
+    place = np.full_like(graph.out.offsets[:1], arc)
+    src = np.searchsorted(graph.out.offsets, place, side="right")
+    return int(src[0]) - 1, int(at(graph.out.indices, arc))
+
+
+def arc_weight(weights: Array | None, arc: int) -> Any:
+    """The weight of the arc stored at `arc`; 1 where there are none."""
+    return 1 if weights is None else at(weights, arc)
+
+
+def arc_name(graph: Ids, ends: tuple[int, int]) -> str:
+    """An arc, by its rows, as the reasons write it: "arc 12 -> 15"."""
+    src, dst = ends
+    return f"arc {name_of(graph, src)} -> {name_of(graph, dst)}"

@@ -1,0 +1,1 @@
+"""What weak and strong components share: their certificate."""

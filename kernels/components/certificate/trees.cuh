@@ -1,0 +1,77 @@
+/* A union-find over arcs, and a visit of `walk_arcs` for those between two classes.
+
+   `parent[v]` is v itself at a root. Path halving (Tarjan, van Leeuwen, JACM 31(2), 1984); links by compare-and-swap from the
+   greater root to the smaller one. */
+#pragma once
+
+#include "certificate/arcs.cuh"
+
+#define FIRST_ARCS 2
+
+__device__ __forceinline__ int32_t swap(int32_t* place, int32_t held, int32_t next) {
+    return atomicCAS(place, held, next);
+}
+
+__device__ __forceinline__ int64_t swap(int64_t* place, int64_t held, int64_t next) {
+    return (int64_t)atomicCAS((unsigned long long*)place, (unsigned long long)held, (unsigned long long)next);
+}
+
+__device__ __forceinline__ ROW top(ROW* parent, ROW v) {
+    while (true) {
+        const ROW up = parent[v], above = parent[up];
+        if (up == above) {
+            return up;
+        }
+        parent[v] = above;
+        v = above;
+    }
+}
+
+__device__ __forceinline__ void join(ROW* parent, ROW one, ROW other) {
+    while (true) {
+        one = top(parent, one);
+        other = top(parent, other);
+        if (one == other) {
+            return;
+        }
+        const ROW low = min(one, other), high = max(one, other);
+        if (swap(&parent[high], high, low) == high) {
+            return;
+        }
+    }
+}
+
+__device__ void join_first_arcs(const int64_t* __restrict__ offsets, const ROW* __restrict__ indices, int64_t num_rows,
+                                ROW* parent) {
+    for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
+        const int64_t first = offsets[v], end = min(offsets[v + 1], first + FIRST_ARCS);
+        for (int64_t arc = first; arc < end; ++arc) {
+            join(parent, (ROW)v, indices[arc]);
+        }
+    }
+}
+
+/* Out-arcs between two classes. */
+struct Crossing {
+    const ROW* __restrict__ labels;
+    int64_t num_arcs;
+    unsigned long long* first;
+
+    struct Loaded {
+        ROW far_label;
+    };
+
+    __device__ __forceinline__ bool skips(int64_t) const {
+        return false;
+    }
+
+    __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW far) const {
+        return {labels[far]};
+    }
+
+    __device__ __forceinline__ void take(int64_t row, int64_t arc, ROW, const Loaded& seen, bool active) {
+        if (active && labels[row] != seen.far_label) {
+            note_first(first, num_arcs, arc);
+        }
+    }
+};

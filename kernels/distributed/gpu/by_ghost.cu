@@ -1,0 +1,60 @@
+/* The arcs of own rows that lead to ghosts, as keys: the ghost above the arc, in the order of the own rows' external ids.
+   A warp a row; `num_own` is also the first ghost's local number.
+
+   count_arcs  such arcs of each row, in the order of ids
+   list_arcs   their keys, from the row's first place on
+   find_rows   arcs of sorted keys, and the own rows that they belong to */
+#include "gpu/device.cuh"
+
+extern "C" __global__ void count_arcs(
+    const int64_t* offsets, const ROW* ends, const ROW* own_by_id, int64_t num_own, int64_t* counts) {
+    for (int64_t place = global_thread() >> 5; place < num_own; place += num_threads() >> 5) {
+        const int64_t row = own_by_id[place];
+        int64_t count = 0;
+        for (int64_t arc = offsets[row] + (threadIdx.x & 31); arc < offsets[row + 1]; arc += 32) {
+            count += ends[arc] >= num_own;
+        }
+        for (int step = 16; step > 0; step >>= 1) {
+            count += __shfl_xor_sync(FULL_WARP, count, step);
+        }
+        if ((threadIdx.x & 31) == 0) {
+            counts[place] = count;
+        }
+    }
+}
+
+extern "C" __global__ void list_arcs(
+    const int64_t* offsets, const ROW* ends, const ROW* own_by_id, int64_t num_own, const int64_t* first_places, int32_t arc_bits,
+    uint64_t* keys) {
+    const int lane = threadIdx.x & 31;
+    for (int64_t place = global_thread() >> 5; place < num_own; place += num_threads() >> 5) {
+        const int64_t row = own_by_id[place], end = offsets[row + 1];
+        uint64_t* next = keys + first_places[place];
+        for (int64_t first = offsets[row]; first < end; first += 32) {
+            const int64_t arc = first + lane, ghost = arc < end ? (int64_t)ends[arc] - num_own : -1;
+            const uint32_t lanes = __ballot_sync(FULL_WARP, ghost >= 0);
+            if (ghost >= 0) {
+                next[__popc(lanes & ((1u << lane) - 1))] = (uint64_t)ghost << arc_bits | (uint64_t)arc;
+            }
+            next += __popc(lanes);
+        }
+    }
+}
+
+extern "C" __global__ void find_rows(
+    const int64_t* offsets, int64_t num_own, const uint64_t* keys, int64_t count, int32_t arc_bits, int64_t* arcs, ROW* rows) {
+    for (int64_t place = global_thread(); place < count; place += num_threads()) {
+        const int64_t arc = (int64_t)(keys[place] & (((uint64_t)1 << arc_bits) - 1));
+        int64_t low = 0, high = num_own; /* offsets[low] <= arc < offsets[high] */
+        while (high - low > 1) {
+            const int64_t middle = (low + high) / 2;
+            if (offsets[middle] <= arc) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        arcs[place] = arc;
+        rows[place] = (ROW)low;
+    }
+}

@@ -1,0 +1,74 @@
+"""A shard as a graph of its own: what the one-worker kernels take to work to the local fixpoint."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from kernels.backend import frozen, is_cupy
+from kernels.distributed.shard import Shard
+from kernels.graph import ID, Array, Csr, Graph
+
+
+def local_graph(shard: Shard) -> Graph:
+    """Return the own rows, the ghosts, and all arcs that the rank knows, by local numbers.
+
+    Unlike in `shard.local_out`, ghosts have their arcs to and from own rows, so that `into` is the transpose of `out`.
+    The external ids are the places in the order of all external ids: they compare as those do.
+
+    Notes
+    -----
+    The arcs are copied: memory for the shard's arcs once more.
+    """
+    ranks = np.concatenate([shard.ranks, shard.ghost_ranks])
+    rows_by_id = np.argsort(ranks).astype(shard.ghosts.dtype)
+    own_by_id = rows_by_id[rows_by_id < len(shard.ids)]
+    out = _with_ghosts(shard.local_out, shard.local_into, own_by_id)
+    into = out if shard.symmetric else _with_ghosts(shard.local_into, shard.local_out, own_by_id)
+    return Graph(ranks.astype(ID), rows_by_id, out, into)
+
+
+def _with_ghosts(csr: Csr, back: Csr, own_by_id: Array) -> Csr:
+    """Append the ghosts' rows: the arcs of the other direction, `back`, that lead to ghosts, from their other ends."""
+    num_own = len(own_by_id)
+    num_arcs, arcs, own = _by_ghost(back, own_by_id)
+    stops = csr.offsets[num_own] + np.cumsum(num_arcs)
+    weights = None if csr.weights is None or back.weights is None else np.concatenate([csr.weights, back.weights[arcs]])
+    offsets = np.concatenate([csr.offsets[: num_own + 1], stops])
+    return Csr(offsets, np.concatenate([csr.indices, own]), weights)
+
+
+def _by_ghost(back: Csr, own_by_id: Array) -> tuple[Array, Array, Array]:
+    """List the arcs to ghosts, and their own rows, by ghost, then by the own row's external id; parallel arcs keep their order.
+
+    Returns
+    -------
+    num_arcs : int64 [g]
+        Of each ghost.
+    arcs : int64 [L]
+        Places in `back`.
+    own : index width [L]
+        Own rows.
+    """
+    if is_cupy(back):
+        from kernels.distributed.gpu import by_ghost as cuda
+
+        return cuda.by_ghost(back, own_by_id)
+    num_own = len(own_by_id)
+    num_arcs = np.bincount(back.indices[back.indices >= num_own] - num_own, minlength=len(back.offsets) - 1 - num_own)
+    places = np.cumsum(num_arcs) - num_arcs
+    return num_arcs, *_list(frozen(back.offsets), frozen(back.indices), frozen(own_by_id), places, num_arcs.sum())
+
+
+@njit(cache=True, nogil=True)
+def _list(offsets, indices, own_by_id, places, num_arcs):  # type: ignore[no-untyped-def]
+    """Fill the lists; `places` [g] are where the ghosts' arcs begin."""
+    num_own = len(own_by_id)
+    arcs, own = np.empty(num_arcs, offsets.dtype), np.empty(num_arcs, indices.dtype)
+    for row in own_by_id:
+        for arc in range(offsets[row], offsets[row + 1]):
+            ghost = indices[arc] - num_own
+            if ghost >= 0:
+                arcs[places[ghost]], own[places[ghost]] = arc, row
+                places[ghost] += 1
+    return arcs, own

@@ -1,0 +1,98 @@
+"""A forest's edges as the ranks state them, in the order (weight, smaller id, larger id), which has no ties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kernels.answers import Forest
+from kernels.certificate.global_view import Whole
+from kernels.certificate.rules import Broken, outside
+from kernels.forest.certificate import reasons
+from kernels.graph import OFFSET, Array
+
+
+class Edges(NamedTuple):
+    """Own edges in ascending order.
+
+    Attributes
+    ----------
+    src, dst : index width [E]
+        Rows of the whole graph; `src` are own rows.
+    weights : [E]
+    heavy : int64 [E]
+        The order of the weights (`places_of`).
+    low, high : int64 [E]
+        Places of the ends in the order of external ids.
+    """
+
+    src: Array
+    dst: Array
+    weights: Array
+    heavy: Array
+    low: Array
+    high: Array
+
+    def take(self, places: Array) -> Edges:
+        """The edges at these places."""
+        return Edges(*(column[places] for column in self))
+
+
+def require_edges(whole: Whole, forest: Forest) -> Edges:
+    """Return the own edges in order, or raise Broken unless they are rows of the right ends that ascend without repeating."""
+    shard, weights = whole.shard, whole.shard.out.weights
+    length = len(forest.src) if isinstance(forest.src, type(shard.ghosts)) and forest.src.ndim else 0
+    src = whole.form_of_rows("src", forest.src, length)
+    dst = whole.form_of_rows("dst", forest.dst, length)
+    stated = whole.form("weights", forest.weights, length, np.dtype(np.int64) if weights is None else weights.dtype)
+    strange = np.flatnonzero((src < shard.rows.start) | (src >= shard.rows.stop))[:1]
+    whole.require(outside("src", src[strange], 0, shard.rows.stop, shard.rows.start) if len(strange) else "")
+    low = shard.ranks[src - shard.rows.start].astype(OFFSET)
+    (rank,) = whole.rows.ask(dst, shard.ranks)
+    edges = Edges(src, dst, stated, places_of(stated), low, rank.astype(OFFSET))
+    _require(whole, edges, edges.low >= edges.high, 1, reasons.wrong_end)
+    _require(whole, edges, _falls(edges), 2, reasons.not_ascending)
+    return edges.take(np.argsort(edges.heavy, kind="stable"))  # by ends they ascend already
+
+
+def require_none(whole: Whole, edges: Edges, wrong: Array, reason: Callable[..., str], *more: Any) -> None:
+    """Raise Broken for the first edge of all ranks for which `wrong`, bool [E], says so: `reason(whole, src, dst, *more, 0)`."""
+    first = edges.take(np.flatnonzero(wrong)[:1])
+    found = whole.first(first.src, first.dst, first.weights, key=np.concatenate([first.heavy, first.low, first.high]))
+    if found:
+        src, dst, weights = found
+        raise Broken(reason(whole, src, dst, *(more or (weights,)), 0))
+
+
+def _require(whole: Whole, edges: Edges, wrong: Array, shown: int, reason: Callable[..., str]) -> None:
+    """Raise Broken for the first wrong edge of a rank, of all ranks the least by its ends; the reason shows so many edges."""
+    place = np.flatnonzero(wrong)[:1]
+    places = np.concatenate([place + step for step in range(shown)])
+    ends = whole.first(edges.src[places], edges.dst[places], key=np.concatenate([edges.low[place], edges.high[place]]))
+    if ends:
+        raise Broken(reason(whole, *ends, 0))
+
+
+def _falls(edges: Edges) -> Array:
+    low, high = edges.low, edges.high
+    return (low[1:] < low[:-1]) | ((low[1:] == low[:-1]) & (high[1:] <= high[:-1]))
+
+
+def places_of(weights: Array) -> Array:
+    """Whole numbers, int64, that ascend with the weights; -0 equals 0, and what is no number is greatest."""
+    if weights.dtype.kind == "i":
+        return weights.astype(OFFSET)
+    doubles = weights.astype(np.float64)
+    doubles[doubles == 0] = 0
+    bits = doubles.view(OFFSET)
+    bits = np.where(bits < 0, bits ^ np.iinfo(OFFSET).max, bits)
+    return np.where(np.isnan(doubles), np.iinfo(OFFSET).max, bits)
+
+
+def weights_of(places: Array, dtype: np.dtype[Any]) -> Array:
+    """The weights that have these places."""
+    if dtype.kind == "i":
+        return places.astype(dtype)
+    return np.where(places < 0, places ^ np.iinfo(OFFSET).max, places).view(np.float64).astype(dtype)

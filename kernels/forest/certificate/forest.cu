@@ -1,0 +1,240 @@
+/* The certificate of a minimum spanning forest (forest/__init__.py says what it proves). Returns, in `control`, the first place that
+   breaks each rule.
+
+   Method: `check_edges` looks at each edge beside the next and gives the numbers by which edges are then sorted; `join_forest`
+   builds their hierarchy (hierarchy.cuh); `ask_arcs` asks it about every arc, a symmetric one from its later row, but not about
+   arcs that are greater than all edges on the ways of both ends to the root: of the tree that took most rounds, a row knows these
+   edges' greatest in 16 bits; `check_rest` reads what was found, and the labels. None is read back by the host before the last;
+   `find_contradiction`, which only a refused answer needs, finds the first arc in the order of the out-arcs.
+
+   Encodings: an edge's time is its place in the order (weight, ends); `order` is the place in the answer by time, `times` the
+   other way. Edges are read as the answer has them, as their ends are then near each other. `found` marks, by time, those that
+   are arcs. */
+#include "forest/certificate/order.cuh"
+#include "forest/certificate/hierarchy.cuh"
+#include "certificate/labels.cuh"
+
+#define THREADS 512
+
+/* First places as note_first has them. */
+struct Control {
+    uint32_t barrier, padding;
+    unsigned long long nodes, src_outside, dst_outside, wrong_end, not_ascending, closing, contradicted, missing;
+    Labels labels;
+    unsigned long long labels_differ, classes, first_contradiction;
+
+    /* Whether the ends of an edge are no rows in order, so that nothing can be read by them. */
+    __device__ __forceinline__ bool no_forest() const {
+        return (src_outside | dst_outside | wrong_end | not_ascending) != 0;
+    }
+};
+
+struct Edges {
+    const ROW* __restrict__ src;
+    const ROW* __restrict__ dst;
+    const WEIGHT* __restrict__ weights;
+    const int64_t* __restrict__ order;
+};
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+check_edges(const ROW* src, const ROW* dst, const WEIGHT* weights, int64_t num_edges, const ROW* ranks, int64_t num_rows, Bits* places,
+            Control* control) {
+    for (int64_t e = global_thread(); e < num_edges; e += num_threads()) {
+        places[e] = place_of(weights[e]);
+        const bool src_row = src[e] >= 0 && src[e] < num_rows, dst_row = dst[e] >= 0 && dst[e] < num_rows;
+        if (!src_row) {
+            note_first(&control->src_outside, num_edges, e);
+        }
+        if (!dst_row) {
+            note_first(&control->dst_outside, num_edges, e);
+        }
+        if (!src_row || !dst_row) {
+            continue;
+        }
+        const ROW low = ranks[src[e]], high = ranks[dst[e]];
+        if (low >= high) {
+            note_first(&control->wrong_end, num_edges, e);
+        }
+        if (e + 1 == num_edges || src[e + 1] < 0 || src[e + 1] >= num_rows || dst[e + 1] < 0 || dst[e + 1] >= num_rows) {
+            continue;
+        }
+        const ROW next_low = ranks[src[e + 1]];
+        if (next_low < low || (next_low == low && ranks[dst[e + 1]] <= high)) {
+            note_first(&control->not_ascending, num_edges, e);
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+join_forest(const ROW* src, const ROW* dst, const Node* times, int64_t num_edges, int64_t num_rows, Node* parent, Node* time,
+            Node* hook, Item* items, Control* control) {
+    if (control->no_forest()) {
+        return;
+    }
+    join_edges(src, dst, times, num_edges, num_rows, {parent, time, hook, &control->nodes}, items, &control->barrier,
+               &control->closing);
+}
+
+/* What a row knows of its way to the root: the greatest weight, shortened, in the tree of the last node; NOT_SHORT in others. */
+extern "C" __global__ void __launch_bounds__(THREADS)
+climb(const WEIGHT* weights, const int64_t* order, int64_t num_edges, int64_t num_rows, const Node* parent, const Node* time,
+      unsigned short* tops, Control* control) {
+    if (control->no_forest()) {
+        return;
+    }
+    const Node root = (Node)(control->nodes - 1);
+    const int shift = num_edges == 0 ? 0 : shift_of(weights[order[num_edges - 1]]);
+    for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
+        Node node = (Node)v, greatest = 0;
+        while (time[node] != NEVER) {
+            greatest = max(greatest, time[node]);
+            node = parent[node];
+        }
+        tops[v] = node == root && node != (Node)v ? (unsigned short)short_of(weights[order[greatest]], shift) : NOT_SHORT;
+    }
+}
+
+/* Whether an arc contradicts the greatest edge between its ends; that edge is found if it is this arc. */
+__device__ __forceinline__ bool contradicts(const Edges& edges, const ROW* __restrict__ ranks, ROW one, ROW other, WEIGHT weight,
+                                            Node time, unsigned char* found) {
+    if (time == NEVER) {
+        return true;
+    }
+    const int64_t edge = edges.order[time];
+    const WEIGHT greatest = edges.weights[edge];
+    if (weight < greatest) {
+        return true;
+    }
+    if (!(weight == greatest)) {
+        return false;
+    }
+    const ROW src = edges.src[edge], dst = edges.dst[edge];
+    if ((src == one && dst == other) || (src == other && dst == one)) {
+        if (found != nullptr && (bits_of(weight) & SIGN_BIT) == (bits_of(greatest) & SIGN_BIT)) {
+            found[time] = 1;
+        }
+        return false;
+    }
+    const ROW low = min(ranks[one], ranks[other]), high = max(ranks[one], ranks[other]);
+    const ROW src_rank = ranks[src];
+    return low < src_rank || (low == src_rank && high < ranks[dst]);
+}
+
+struct Asking {
+    const WEIGHT* __restrict__ arc_weights;
+    const ROW* __restrict__ ranks;
+    Edges edges;
+    const Node* __restrict__ parent;
+    const Node* __restrict__ time;
+    const unsigned short* __restrict__ tops;
+    unsigned char* found;
+    bool symmetric;
+    int shift;
+    bool broken;
+
+    struct Loaded {
+        WEIGHT weight;
+        unsigned short far_top;
+    };
+
+    __device__ __forceinline__ bool skips(int64_t) const {
+        return false;
+    }
+
+    __device__ __forceinline__ Loaded load(int64_t row, int64_t arc, ROW far) const {
+        return {arc_weights == nullptr ? (WEIGHT)1 : arc_weights[arc], asks(row, far) ? tops[far] : (unsigned short)0};
+    }
+
+    __device__ __forceinline__ bool asks(int64_t row, ROW far) const {
+        return symmetric ? far < row : far != row;
+    }
+
+    __device__ __forceinline__ void take(int64_t row, int64_t, ROW far, const Loaded& seen, bool active) {
+        if (active && asks(row, far) && short_of(seen.weight, shift) <= max((uint32_t)tops[row], (uint32_t)seen.far_top)) {
+            const Node edge = greatest_between(parent, time, (Node)row, (Node)far);
+            broken |= contradicts(edges, ranks, (ROW)row, far, seen.weight, edge, found);
+        }
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+ask_arcs(const int64_t* offsets, const ROW* indices, const WEIGHT* arc_weights, bool symmetric, const ROW* ranks, int64_t num_rows,
+         const ROW* src, const ROW* dst, const WEIGHT* weights, const int64_t* order, int64_t num_edges, const Node* parent,
+         const Node* time, const unsigned short* tops, unsigned char* found, Control* control) {
+    if (control->no_forest()) {
+        return;
+    }
+    const int shift = num_edges == 0 ? 0 : shift_of(weights[order[num_edges - 1]]);
+    Asking visit = {arc_weights, ranks, {src, dst, weights, order}, parent, time, tops, found, symmetric, shift, false};
+    walk_arcs(offsets, indices, num_rows, visit);
+    if (visit.broken) {
+        control->contradicted = 1;
+    }
+}
+
+/* Arcs in the order of the out-arcs, of a symmetric pair the one that leaves the smaller id. */
+struct Contradicting {
+    const WEIGHT* __restrict__ arc_weights;
+    const ROW* __restrict__ ranks;
+    Edges edges;
+    const Node* __restrict__ parent;
+    const Node* __restrict__ time;
+    bool symmetric;
+    int64_t num_arcs;
+    unsigned long long* first;
+
+    struct Loaded {
+        WEIGHT weight;
+    };
+
+    __device__ __forceinline__ bool skips(int64_t) const {
+        return false;
+    }
+
+    __device__ __forceinline__ Loaded load(int64_t, int64_t arc, ROW) const {
+        return {arc_weights == nullptr ? (WEIGHT)1 : arc_weights[arc]};
+    }
+
+    __device__ __forceinline__ void take(int64_t row, int64_t arc, ROW far, const Loaded& seen, bool active) {
+        if (!active || far == row || (symmetric && ranks[row] > ranks[far])) {
+            return;
+        }
+        const Node edge = greatest_between(parent, time, (Node)row, (Node)far);
+        if (contradicts(edges, ranks, (ROW)row, far, seen.weight, edge, nullptr)) {
+            note_first(first, num_arcs, arc);
+        }
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+find_contradiction(const int64_t* offsets, const ROW* indices, const WEIGHT* arc_weights, bool symmetric, const ROW* ranks,
+                   int64_t num_rows, int64_t num_arcs, const ROW* src, const ROW* dst, const WEIGHT* weights, const int64_t* order,
+                   const Node* parent, const Node* time, Control* control) {
+    Contradicting visit = {arc_weights, ranks, {src, dst, weights, order}, parent, time, symmetric, num_arcs,
+                           &control->first_contradiction};
+    walk_arcs(offsets, indices, num_rows, visit);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+check_rest(const ROW* src, const ROW* dst, const Node* times, int64_t num_edges, const unsigned char* found, const ROW* labels,
+           const ROW* ranks, int64_t num_rows, Control* control) {
+    if (control->no_forest()) {
+        return;
+    }
+    uint32_t classes = 0;
+    for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
+        check_label(labels, ranks, num_rows, v, &control->labels);
+        classes += labels[v] == v;
+    }
+    if (classes > 0) {
+        atomicAdd(&control->classes, (unsigned long long)classes);
+    }
+    for (int64_t e = global_thread(); e < num_edges; e += num_threads()) {
+        if (found[times[e]] == 0) {
+            note_first(&control->missing, num_edges, (int64_t)times[e]);
+        }
+        if (labels[src[e]] != labels[dst[e]]) {
+            note_first(&control->labels_differ, num_edges, (int64_t)times[e]);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+"""The hierarchy of a forest's edges over all ranks, in which the greatest edge between two vertices stands on their ways up.
+
+Borůvka's rounds on the edges alone (King: A simpler minimum spanning tree verification algorithm, Algorithmica 18, 1997): in a
+round every node takes its least edge, chains of nodes that do are shortened by pointer jumping (Wyllie, 1979) to their end,
+and what hangs together is one node of the next level. So there are at most log2 V levels. A node is named by one of its rows
+and belongs to that row's owner; edges stay where they are. A rank keeps only the nodes above its own rows and ghosts: at a
+level no more than these, and at the k-th no more than V / 2^k.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.certificate.directory import Directory
+from kernels.certificate.global_view import Whole
+from kernels.distributed.columns import lower_at
+from kernels.forest.certificate.edges import Edges
+from kernels.graph import OFFSET, Array
+
+_NONE = -1  # the parent of a root
+
+
+class Keys(NamedTuple):
+    """Edges by their order: int64 columns as of `Edges`."""
+
+    heavy: Array
+    low: Array
+    high: Array
+
+
+class Hierarchy(NamedTuple):
+    """The ways up of a rank's local numbers.
+
+    Attributes
+    ----------
+    parent : int64 [N]
+        What a node became; the first n + g nodes are the local numbers. -1 for a root.
+    time : int64 [N]
+        By which edge: its place in `edges`. Without meaning for a root.
+    edges : Keys
+        Ascending.
+    root, top : int64 [n + g]
+        The root above a local number, and the greatest time on the way there; -1 where that has no steps.
+    """
+
+    parent: Array
+    time: Array
+    edges: Keys
+    root: Array
+    top: Array
+
+
+def build(whole: Whole, edges: Edges) -> tuple[Hierarchy, Array]:
+    """Join the edges of all ranks; return the hierarchy, and which own edges were needed, bool [E].
+
+    An edge that was not is the greatest on a cycle of edges.
+    """
+    rows, nodes = whole.rows, whole.shard.local_rows.astype(OFFSET)
+    near, far, place = edges.src.astype(OFFSET), edges.dst.astype(OFFSET), np.arange(len(edges.src), like=edges.src)
+    needed = np.zeros(len(edges.src), np.bool_, like=edges.src)
+    levels: list[tuple[Array, Keys]] = []
+    while whole.any(len(place) > 0):
+        left = edges.take(place)
+        above, chosen = _round(rows, near, far, Keys(left.heavy, left.low, left.high))
+        over, heavy, low, high = rows.ask(np.concatenate([nodes, near, far]), above, *chosen)
+        size, ends = len(nodes), (slice(len(nodes), len(nodes) + len(near)), slice(len(nodes) + len(near), None))
+        for end in ends:
+            needed[place[(low[end] == left.low) & (high[end] == left.high)]] = True
+        moves = np.flatnonzero(low[:size] >= 0)
+        parent = np.full_like(nodes, _NONE, OFFSET, shape=(size,))
+        nodes, parent[moves] = rows.distinct(over[:size][moves])
+        levels.append((parent, Keys(heavy[:size], low[:size], high[:size])))
+        near, far = over[ends[0]], over[ends[1]]
+        apart = near != far
+        near, far, place = near[apart], far[apart], place[apart]
+    return _stacked(levels, len(nodes), nodes), needed
+
+
+def _round(rows: Directory, near: Array, far: Array, keys: Keys) -> tuple[Array, Keys]:
+    """Let each node take its least edge; return, for own rows that are nodes, what they become and the edge, low -1 if none."""
+    chosen, above = _least(rows, near, far, keys)
+    taking = np.flatnonzero(chosen.low >= 0)
+    # Two nodes that take one edge lead to each other: the smaller is the end of both. No cycle is longer.
+    (back,) = rows.ask(above[taking], above)
+    number = taking + rows.start
+    ends_here = (back == number) & (number < above[taking])
+    above[taking[ends_here]] = number[ends_here]
+    _jump(rows, above, taking)
+    return above, chosen
+
+
+def _least(rows: Directory, near: Array, far: Array, keys: Keys) -> tuple[Keys, Array]:
+    """The least edge of each own node, of all ranks' edges, and its other end; an own row that is none has low -1, and itself."""
+    ends = np.stack([near, far], axis=1).ravel()
+    nodes, place = rows.distinct(ends)
+    first = np.full_like(near, len(ends), OFFSET, shape=(len(nodes),))
+    lower_at(first, place, np.arange(len(ends), like=near))  # the edges ascend: the first one is the least
+    own = int(np.count_nonzero((nodes >= rows.start) & (nodes < rows.stop)))
+    here, other, *offered = rows.tell(nodes[own:], ends[first[own:] ^ 1], *(column[first[own:] // 2] for column in keys))
+    order = _order(here, *offered)
+    here, best = np.unique(here[order], return_index=True)
+    best = order[best]
+    above = np.arange(rows.start, rows.stop, dtype=OFFSET, like=near)
+    chosen = Keys(*(np.full_like(near, _NONE, OFFSET, shape=(len(above),)) for _ in keys))
+    mine, first = nodes[:own] - rows.start, first[:own]
+    _take(above, chosen, mine, ends[first ^ 1], Keys(*(column[first // 2] for column in keys)))
+    offers = Keys(*(column[best] for column in offered))
+    held = Keys(*(column[here] for column in chosen))
+    less = (held.low < 0) | _is_less(offers, held)
+    _take(above, chosen, here[less], other[best][less], Keys(*(column[less] for column in offers)))
+    return chosen, above
+
+
+def _order(*columns: Array) -> Array:
+    """Places in ascending order, by the first column first."""
+    return np.lexsort(np.stack(columns[::-1])) if len(columns[0]) else columns[0]  # CuPy says nothing of sorting nothing
+
+
+def _take(above: Array, chosen: Keys, nodes: Array, others: Array, edges: Keys) -> None:
+    above[nodes] = others
+    for column, of_edge in zip(chosen, edges, strict=True):
+        column[nodes] = of_edge
+
+
+def _is_less(one: Keys, other: Keys) -> Array:
+    ends = (one.low < other.low) | ((one.low == other.low) & (one.high < other.high))
+    return (one.heavy < other.heavy) | ((one.heavy == other.heavy) & ends)
+
+
+def _jump(rows: Directory, above: Array, moving: Array) -> None:
+    """Let `above` be the end of each chain: pointer jumping, as far as it goes among own rows before others are asked."""
+    while rows.communicator.most(np.array([len(moving)]))[0]:
+        _jump_here(rows, above, moving)
+        (further,) = rows.ask(above[moving], above)
+        moves = np.flatnonzero(further != above[moving])
+        moving = moving[moves]
+        above[moving] = further[moves]
+
+
+def _jump_here(rows: Directory, above: Array, moving: Array) -> None:
+    changed = True
+    while changed:
+        up = above[moving]
+        own = (up >= rows.start) & (up < rows.stop)
+        further = np.where(own, above[np.where(own, up - rows.start, 0)], up)
+        changed = bool((further != up).any())
+        above[moving] = further
+
+
+def _stacked(levels: list[tuple[Array, Keys]], last: int, like: Array) -> Hierarchy:
+    """Number the nodes of all levels in turn, the edges they took by their order, and find the tops, from above."""
+    sizes = [len(parent) for parent, _ in levels] + [last]
+    starts = np.concatenate([[0], np.cumsum(sizes)]).tolist()
+    roots = np.full_like(like, _NONE, OFFSET, shape=(last,))
+    parents = [np.where(parent < 0, _NONE, parent + starts[level + 1]) for level, (parent, _) in enumerate(levels)]
+    parent = np.concatenate([*parents, roots])
+    columns = [np.concatenate([*(getattr(keys, name) for _, keys in levels), roots]) for name in Keys._fields]
+    order = _order(*columns)
+    time = np.empty_like(order)
+    time[order] = np.arange(len(order), like=order)
+    root, top = np.arange(starts[-2], starts[-1], like=like), roots
+    for level in range(len(levels) - 1, -1, -1):
+        own = np.arange(starts[level], starts[level + 1], like=like)
+        climbs = np.flatnonzero(parents[level] >= 0)
+        below = parents[level][climbs] - starts[level + 1]
+        root, root_below = own, root
+        top, top_below = np.full_like(like, _NONE, OFFSET, shape=(len(own),)), top
+        root[climbs] = root_below[below]
+        top[climbs] = np.maximum(time[starts[level] + climbs], top_below[below])
+    return Hierarchy(parent, time, Keys(*(column[order] for column in columns)), root, top)

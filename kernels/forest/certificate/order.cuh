@@ -1,0 +1,58 @@
+/* The order of weights, as unsigned numbers: of an answer's, which may be anything, and of the graph's, never negative. */
+#pragma once
+
+#include "gpu/device.cuh"
+
+template <int BYTES>
+struct UnsignedOf;
+template <>
+struct UnsignedOf<4> {
+    typedef uint32_t Type;
+};
+template <>
+struct UnsignedOf<8> {
+    typedef uint64_t Type;
+};
+
+typedef UnsignedOf<sizeof(WEIGHT)>::Type Bits;
+
+#define SIGN_BIT ((Bits)1 << (8 * sizeof(Bits) - 1))
+#define NOT_SHORT 0xffffu
+
+__device__ constexpr bool whole_weights() {
+    return (WEIGHT)0.5 == (WEIGHT)0;
+}
+
+__device__ __forceinline__ Bits bits_of(WEIGHT weight) {
+    union {
+        WEIGHT weight;
+        Bits bits;
+    } both;
+    both.weight = weight;
+    return both.bits;
+}
+
+/* A number that ascends with the weight; -0 equals 0, what is no number is greatest. */
+__device__ __forceinline__ Bits place_of(WEIGHT weight) {
+    if (weight != weight) {
+        return ~(Bits)0;
+    }
+    const Bits bits = weight == (WEIGHT)0 ? 0 : bits_of(weight);
+    return !whole_weights() && (bits & SIGN_BIT) != 0 ? ~bits : bits ^ SIGN_BIT;
+}
+
+/* 16 bits that never fall as the weight grows: of two weights with unlike ones the greater is known. NOT_SHORT: not comparable. */
+__device__ __forceinline__ uint32_t short_of(WEIGHT weight, int shift) {
+    if (weight != weight) {
+        return NOT_SHORT;
+    }
+    const Bits bits = weight > (WEIGHT)0 ? bits_of(weight) >> shift : 0;
+    return bits < NOT_SHORT ? (uint32_t)bits : NOT_SHORT;
+}
+
+/* How far bits are shifted so that those of the greatest weight are short. */
+__device__ __forceinline__ int shift_of(WEIGHT greatest) {
+    const Bits bits = greatest > (WEIGHT)0 ? bits_of(greatest) : 0;
+    const int length = 64 - __clzll((long long)bits);
+    return length < 16 ? 0 : length - 15;
+}

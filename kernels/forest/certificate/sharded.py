@@ -1,0 +1,115 @@
+"""Proof of the minimum spanning forest over shards: `kernels.forest.certificate` says why the rules prove it.
+
+The edges of all ranks are joined into King's hierarchy, of which each rank keeps the ways up of its rows and ghosts; then each
+own arc is asked which edge joined its ends. That an edge is an arc is found among its own end's arcs. Nothing is gathered.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels.answers import Certificate, Forest
+from kernels.certificate.global_view import Whole, local_numbers
+from kernels.certificate.local_arcs import evidence, passes
+from kernels.certificate.rules import Broken, at, verdict
+from kernels.distributed.communicator import Communicator
+from kernels.distributed.halo import Halo
+from kernels.distributed.shard import Shard
+from kernels.forest.certificate import RULES, reasons
+from kernels.forest.certificate.edges import Edges, require_edges, require_none, weights_of
+from kernels.forest.certificate.hierarchy import Hierarchy, build
+from kernels.graph import Array, Csr
+
+
+def certify_forest(shard: Shard, communicator: Communicator, answer: Forest) -> Certificate:
+    """Prove that the edges of all ranks are the minimum spanning forest, and that the labels name its trees. A collective.
+
+    Parameters
+    ----------
+    shard : Shard
+    communicator : Communicator
+    answer : Forest
+        The labels of the own rows, and the edges whose `src` is one of them, in order.
+
+    Returns
+    -------
+    Certificate
+        The same on all ranks, and the one-worker certificate's of the edges of all ranks, merged in order. Where edges are
+        out of order, it names the first such place of a rank. Malformed answers do not hold.
+
+    Raises
+    ------
+    PeerLost
+        See `Communicator`.
+    """
+    return verdict(RULES, _check, shard, communicator, answer)
+
+
+def _check(shard: Shard, communicator: Communicator, answer: Forest) -> None:
+    whole = Whole(shard, communicator)
+    edges = require_edges(whole, answer)
+    tree, needed = build(whole, edges)
+    require_none(whole, edges, ~needed, lambda graph, src, dst, _, edge: reasons.cycle(graph, src, dst, edge))
+    ranks = np.concatenate([shard.ranks, shard.ghost_ranks])
+    _require_least(whole, edges, tree, ranks)
+    near, far = (local_numbers(shard, rows) for rows in (edges.src, edges.dst))
+    require_none(whole, edges, ~_are_arcs(shard, edges, ranks, near, far), reasons.no_arc)
+    own = whole.form_of_labels(answer.labels)
+    labels = Halo(shard, communicator).extended(own)
+    require_none(whole, edges, labels[near] != labels[far], reasons.labels_differ, whole.spread(own))
+    rows = shard.local_rows[: len(own)]
+    classes, trees = whole.sum(int(np.count_nonzero(own == rows))), whole.num_vertices - whole.sum(len(edges.src))
+    if classes != trees:
+        raise Broken(reasons.too_few_labels(classes, trees))
+
+
+def _require_least(whole: Whole, edges: Edges, tree: Hierarchy, ranks: Array) -> None:
+    shard = whole.shard
+    weights = shard.out.weights
+    greatest = weights_of(tree.edges.heavy, edges.weights.dtype)
+    arc, time = passes(shard).first_contradiction(shard, ranks, tree, greatest)
+    joining = np.array([time] if arc >= 0 and time >= 0 else [], np.int64, like=tree.time)
+    found = whole.first(*evidence(shard, weights, arc), tree.edges.low[joining], tree.edges.high[joining])
+    if not found:
+        return
+    src, dst, weight, low, high = found
+    ends = int(src[0]), int(dst[0])
+    if not len(low):
+        raise Broken(reasons.two_trees(whole, ends))
+    place = np.flatnonzero((edges.low == low) & (edges.high == high))
+    edge_src, edge_dst, edge_weight = whole.first(edges.src[place], edges.dst[place], edges.weights[place])
+    lightest = 1 if weights is None else at(weight, 0)
+    raise Broken(reasons.lighter(whole, ends, lightest, edge_src, edge_dst, edge_weight, 0))
+
+
+def _are_arcs(shard: Shard, edges: Edges, ranks: Array, near: Array, far: Array) -> Array:
+    """Whether each own edge is an own arc, out or in, to the bit of its weight: bool [E]."""
+    found = _among(shard.local_out, shard.out.weights, edges, ranks, near, far)
+    return found if shard.symmetric else found | _among(shard.local_into, shard.into.weights, edges, ranks, near, far)
+
+
+def _among(csr: Csr, weights: Array | None, edges: Edges, ranks: Array, near: Array, far: Array) -> Array:
+    """Whether a row's arcs have the other end with the weight: by bisection, since they ascend by the other end's id."""
+    place, end = csr.offsets[near], csr.offsets[near + 1]
+    stop = end.copy()
+    while (place < stop).any():
+        open_ = place < stop
+        middle = np.where(open_, (place + stop) // 2, 0)
+        before = open_ & (ranks[csr.indices[middle]] < edges.high)
+        place, stop = np.where(before, middle + 1, place), np.where(open_ & ~before, middle, stop)
+    found = np.zeros(len(near), np.bool_, like=near)
+    asked = np.flatnonzero(place < end)
+    while len(asked):  # parallel arcs stand side by side
+        at_arc = place[asked]
+        equal = csr.indices[at_arc] == far[asked]
+        found[asked] |= equal & _same(1 if weights is None else weights[at_arc], edges.weights[asked])
+        place[asked] += 1
+        asked = asked[equal & (place[asked] < end[asked])]
+    return found
+
+
+def _same(weights: Array | int, stated: Array) -> Array:
+    """Whether weights are equal to the bit."""
+    return (weights == stated) & (
+        np.signbit(np.asarray(weights, np.float64, like=stated)) == np.signbit(stated.astype(np.float64))
+    )

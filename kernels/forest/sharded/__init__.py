@@ -1,0 +1,118 @@
+"""The minimum spanning forest over shards: each rank drops and takes what it can by itself, then the ranks join what is left.
+
+An edge outside the forest of the edges that one rank knows is outside the forest of the graph (the cycle property). Of the
+others, in ascending order, a rank takes an edge if one of the two trees that it joins has met no edge to another rank, for
+then it is the lightest edge that leaves this tree (the cut property). The trees that other ranks have ghosts of are the vertices
+of a smaller graph; the others are complete, and named where they are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from kernels import forest as one_worker
+from kernels.answers import Forest
+from kernels.backend import is_cupy, require_numpy
+from kernels.cpu.union_find import number_trees
+from kernels.distributed.communicator import Communicator
+from kernels.distributed.halo import Halo
+from kernels.distributed.joining import GATHERED, Edges, join
+from kernels.distributed.local_graph import local_graph
+from kernels.distributed.owners import Owners, least_of_groups, smallest_ids
+from kernels.distributed.shard import Part, Shard
+from kernels.graph import OFFSET
+
+
+def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: int = GATHERED) -> Part[Forest]:
+    """Find the forest of least weight: the labels of the own rows, and the edges whose `src` is one of them. A collective.
+
+    What counts as an edge, and their order, are those of `kernels.forest.minimum_spanning_forest`.
+
+    Parameters
+    ----------
+    shard : Shard
+    communicator : Communicator
+    gathered : int
+        Most edges between trees that are left to be joined, of all ranks together, that each rank may hold; never
+        more than it has rows on average.
+
+    Returns
+    -------
+    Part of Forest
+        Edges ascend by external (src, dst) within a rank; those of all ranks together are the forest.
+
+    Raises
+    ------
+    TypeError
+        If the shard's arrays belong to a backend without this kernel.
+    PeerLost
+        See `Communicator`.
+    """
+    gathered = min(gathered, shard.num_vertices // communicator.size)
+    if is_cupy(shard.out):
+        from kernels.forest.sharded import cuda
+
+        return cuda.span(shard, communicator, gathered)
+    require_numpy(shard.out, "minimum_spanning_forest over shards")
+    num_own, rows = len(shard.ids), shard.local_rows
+    graph = local_graph(shard)
+    known = one_worker.minimum_spanning_forest(graph)
+    order = np.argsort(known.weights, kind="stable")  # the edges ascend by ends already
+    taken, left, tree = _take_safe(known.src, known.dst, order, num_own)
+    halo, trees = Halo(shard, communicator), int(tree.max(initial=-1)) + 1
+    is_shared = np.zeros(trees, np.bool_)
+    is_shared[tree[np.concatenate(halo.asked)]] = True
+    shared = np.flatnonzero(is_shared)
+    owners = Owners.of_counts(len(shared), communicator)
+    number = np.full(trees, -1, OFFSET)
+    number[shared] = np.arange(owners.own.start, owners.own.stop)
+    number = halo.extended(number[tree])
+    places = np.flatnonzero(left)
+    src, dst = known.src[places], known.dst[places]
+    edges = Edges(number[src], number[dst], known.weights[places], graph.ids[src], graph.ids[dst])
+    root, chosen = join(owners, edges, gathered)
+    taken[places[chosen]] = True
+    least, names = least_of_groups(tree, trees, shard.ranks, rows[:num_own])
+    names[shared] = smallest_ids(owners, root, least[shared], names[shared])
+    labels = names[tree]
+    forest = Forest(rows[known.src[taken]], rows[known.dst[taken]], known.weights[taken], labels)
+    return Part(forest, owners.supersteps + 1)
+
+
+@njit(cache=True, nogil=True)
+def _take_safe(src, dst, order, num_own):  # type: ignore[no-untyped-def]
+    """Go through a forest's edges in order.
+
+    Returns which are in the forest of the whole graph for sure, which may be and are this rank's (those to ghosts belong to
+    the owner of the smaller external id), and the tree of each own row by the sure ones: 0, 1, ...
+    """
+    parent = np.arange(num_own).astype(src.dtype)
+    met_others = np.zeros(num_own, np.bool_)
+    taken, left = np.zeros(len(src), np.bool_), np.zeros(len(src), np.bool_)
+    for edge in order:
+        near, far = src[edge], dst[edge]
+        if near >= num_own:
+            met_others[_root(parent, far)] = True
+        elif far >= num_own:
+            met_others[_root(parent, near)] = True
+            left[edge] = True
+        else:
+            near, far = _root(parent, near), _root(parent, far)
+            if met_others[near] and met_others[far]:
+                left[edge] = True
+            else:
+                taken[edge] = True
+                parent[max(near, far)] = min(near, far)
+                met_others[min(near, far)] = met_others[near] or met_others[far]
+    number_trees(parent)
+    return taken, left, parent
+
+
+@njit(cache=True, nogil=True)
+def _root(parent, row):  # type: ignore[no-untyped-def]
+    """The root of a row's tree; the path to it gets half as long."""
+    while parent[row] != row:
+        parent[row] = parent[parent[row]]
+        row = parent[row]
+    return row

@@ -1,0 +1,76 @@
+"""The minimum spanning forest over shards on GPUs, by the steps of `kernels.forest.sharded`."""
+
+from __future__ import annotations
+
+import cupy
+import numpy as np
+
+from kernels.answers import Forest
+from kernels.distributed.communicator import Communicator
+from kernels.distributed.gpu.naming import name_own
+from kernels.distributed.halo import Halo
+from kernels.distributed.joining import Edges, join
+from kernels.distributed.local_graph import local_graph
+from kernels.distributed.owners import Owners
+from kernels.distributed.shard import Part, Shard
+from kernels.forest import cuda as one_worker
+from kernels.gpu.loader import launch, to_host
+from kernels.graph import OFFSET, Array
+
+_THREADS = 512
+_FEW = 1 << 18  # edges of all ranks together, which cores join sooner than GPUs
+
+
+def span(shard: Shard, communicator: Communicator, gathered: int, few: int = _FEW) -> Part[Forest]:
+    """Answer `kernels.forest.sharded.minimum_spanning_forest` on CuPy arrays.
+
+    At most `few` edges that are left to be joined, of all ranks together, are joined by the hosts.
+    """
+    num_own, halo = len(shard.ids), Halo(shard, communicator)
+    graph = local_graph(shard)
+    known = one_worker.span(graph)
+    order = cupy.argsort(known.weights + known.weights.dtype.type(0))  # the edges ascend by ends already; -0 becomes 0
+    near, far, parent, taken = _take_safe(known.src[order], known.dst[order], num_own)
+    is_shared = cupy.zeros(num_own, np.bool_)
+    is_shared[parent[cupy.concatenate(halo.asked)]] = True
+    shared = cupy.flatnonzero(is_shared)
+    owners = Owners.of_counts(len(shared), communicator)
+    number = cupy.full(num_own, -1, OFFSET)
+    number[shared] = cupy.arange(owners.own.start, owners.own.stop)
+    number = halo.extended(number[parent])
+    places = cupy.flatnonzero((near != far) & (near < num_own))
+    edges = _edges(known, order[places], number, graph.ids)
+    if int(communicator.total(np.array([len(places)]))[0]) <= few:
+        edges = Edges(*map(to_host, edges))
+    root, chosen = join(owners, edges, gathered)
+    taken[places[cupy.asarray(chosen)]] = True
+    labels = name_own(shard, parent, shard.ranks.copy(), shared, root, owners)
+    chosen = cupy.sort(order[cupy.flatnonzero(taken)])
+    rows = shard.local_rows
+    forest = Forest(rows[known.src[chosen]], rows[known.dst[chosen]], known.weights[chosen], labels)
+    return Part(forest, owners.supersteps + 1)
+
+
+def _take_safe(src: Array, dst: Array, num_own: int) -> tuple[Array, Array, Array, Array]:
+    """Take the edges of a forest, by local numbers and in their order, that are in the forest of the whole graph for sure.
+
+    Returns
+    -------
+    index width [E], index width [E]
+        The trees or ghosts at the edges' ends; alike where an edge is taken. They overwrite `src` and `dst`.
+    index width [n]
+        The root of each own row's tree.
+    bool [E]
+        Which edges are taken.
+    """
+    row, parent, best = src.dtype, cupy.empty(num_own, src.dtype), cupy.empty(num_own, src.dtype)
+    taken, control = cupy.empty(len(src), np.bool_), cupy.zeros(4, np.uint32)
+    given = (row.type(num_own), np.int64(len(src)), src, dst, parent, best, taken, control)
+    launch("forest/sharded/forest.cu", "take_safe", _THREADS, max(num_own, len(src)), *given, ROW=row)
+    launch("forest/sharded/forest.cu", "flatten", _THREADS, num_own, parent, np.int64(num_own), ROW=row)
+    return src, dst, parent, taken
+
+
+def _edges(known: Forest, places: Array, number: Array, ids: Array) -> Edges:
+    src, dst = known.src[places], known.dst[places]
+    return Edges(number[src], number[dst], known.weights[places], ids[src], ids[dst])

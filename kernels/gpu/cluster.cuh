@@ -1,0 +1,99 @@
+/* A team of blocks that share their shared memory: a thread-block cluster of sm_90 and later, or a single block before. */
+#pragma once
+
+#include "gpu/device.cuh"
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define TEAM_BLOCKS 16 /* not portable: the launcher has to allow it; every H100, H200 and B200 has it */
+#define TEAM __cluster_dims__(TEAM_BLOCKS, 1, 1)
+#else
+#define TEAM_BLOCKS 1
+#define TEAM
+#endif
+
+#if TEAM_BLOCKS > 1
+#define TEAM_SPACE "shared::cluster"
+#define TEAM_SCOPE "cluster."
+#else
+#define TEAM_SPACE "shared"
+#define TEAM_SCOPE "cta."
+#endif
+
+/* This block's place in its team. */
+__device__ __forceinline__ uint32_t team_rank() {
+    uint32_t rank = 0;
+#if TEAM_BLOCKS > 1
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+#endif
+    return rank;
+}
+
+/* What is at the address `here` of this block's shared memory, in the shared memory of block `rank` of the team. */
+__device__ __forceinline__ uint32_t team_address_of(uint32_t here, uint32_t rank) {
+    uint32_t address = here;
+#if TEAM_BLOCKS > 1
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(here), "r"(rank));
+#endif
+    return address;
+}
+
+__device__ __forceinline__ uint32_t team_address(const void* here, uint32_t rank) {
+    return team_address_of((uint32_t)__cvta_generic_to_shared(here), rank);
+}
+
+/* Set bits at a team address if `wanted`; returns what was there before, or all bits. */
+__device__ __forceinline__ uint32_t team_or(uint32_t address, uint32_t bits, bool wanted) {
+    uint32_t before;
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %3, 0; mov.b32 %0, 0xffffffff; @p atom.relaxed." TEAM_SCOPE TEAM_SPACE
+                 ".or.b32 %0, [%1], %2;}"
+                 : "=&r"(before)
+                 : "r"(address), "r"(bits), "r"((uint32_t)wanted)
+                 : "memory");
+    return before;
+}
+
+/* Take the value at a team address and leave `left` there, in one step. */
+__device__ __forceinline__ int32_t team_exchange(uint32_t address, int32_t left) {
+    int32_t value;
+    asm volatile("atom.relaxed." TEAM_SCOPE TEAM_SPACE ".exch.b32 %0, [%1], %2;" : "=r"(value) : "r"(address), "r"(left) : "memory");
+    return value;
+}
+
+__device__ __forceinline__ int64_t team_exchange(uint32_t address, int64_t left) {
+    int64_t value;
+    asm volatile("atom.relaxed." TEAM_SCOPE TEAM_SPACE ".exch.b64 %0, [%1], %2;" : "=l"(value) : "r"(address), "l"(left) : "memory");
+    return value;
+}
+
+/* Put `value` at an address of this block's shared memory if `wanted`. */
+__device__ __forceinline__ void team_put(uint32_t address, int32_t value, bool wanted) {
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed." TEAM_SCOPE "shared.b32 [%0], %1;}" ::"r"(address), "r"(value),
+                 "r"((uint32_t)wanted)
+                 : "memory");
+}
+
+__device__ __forceinline__ void team_put(uint32_t address, int64_t value, bool wanted) {
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed." TEAM_SCOPE "shared.b64 [%0], %1;}" ::"r"(address), "l"(value),
+                 "r"((uint32_t)wanted)
+                 : "memory");
+}
+
+__device__ __forceinline__ void team_store(uint32_t address, uint64_t value) {
+    asm volatile("st.relaxed." TEAM_SCOPE TEAM_SPACE ".u64 [%0], %1;" ::"r"(address), "l"(value) : "memory");
+}
+
+/* What another block of the team may have stored here, in this block's shared memory. */
+__device__ __forceinline__ uint64_t team_look(const uint64_t* here) {
+    uint64_t value;
+    asm volatile("ld.relaxed." TEAM_SCOPE "shared.u64 %0, [%1];" : "=l"(value) : "r"((uint32_t)__cvta_generic_to_shared(here)) : "memory");
+    return value;
+}
+
+/* All threads of the team wait for each other; writes before it are visible after it. */
+__device__ __forceinline__ void team_barrier() {
+#if TEAM_BLOCKS > 1
+    asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+#else
+    __syncthreads();
+#endif
+}

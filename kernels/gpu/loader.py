@@ -1,0 +1,124 @@
+"""The CUDA loader: the one place where a `.cu` file becomes code.
+
+A source is compiled by NVRTC once for its types, which arrive as macros from a fixed table, never as text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernels.graph import Array, Csr, Graph
+
+ROOT = Path(__file__).parent.parent
+OPTIONS = ("--std=c++17", f"-I{ROOT}")
+C_NAMES = {
+    np.dtype(np.int32): "int",
+    np.dtype(np.int64): "int64_t",
+    np.dtype(np.float32): "float",
+    np.dtype(np.float64): "double",
+}
+
+
+@cache
+def device_count() -> int:
+    """How many GPUs CuPy finds; 0 where it is not installed, or there is no driver."""
+    if find_spec("cupy") is None:
+        return 0
+    import cupy
+
+    try:
+        return int(cupy.cuda.runtime.getDeviceCount())
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return 0
+
+
+def free_bytes() -> int:
+    """Bytes of the current GPU that can still be taken: what nobody has, and what CuPy's pool keeps for later."""
+    import cupy
+
+    return int(cupy.cuda.runtime.memGetInfo()[0]) + int(cupy.get_default_memory_pool().free_bytes())
+
+
+def options(**types: np.dtype[Any]) -> tuple[str, ...]:
+    """Compiler options that define each macro as the C name of its type."""
+    return (*OPTIONS, *(f"-D{macro}={C_NAMES[np.dtype(dtype)]}" for macro, dtype in sorted(types.items())))
+
+
+@cache
+def load(source: str, cooperative: bool = True, **types: np.dtype[Any]) -> Any:
+    """The module of `kernels/SOURCE` for these types: a `cupy.RawModule`.
+
+    A cooperative launch holds no more blocks than run at a time; CuPy cuts a larger grid down.
+    """
+    import cupy
+
+    code = f"// headers {_headers()}\n" + (ROOT / source).read_text(encoding="utf-8")
+    return cupy.RawModule(code=code, options=options(**types), backend="nvrtc", enable_cooperative_groups=cooperative)
+
+
+@cache
+def _headers() -> str:
+    """SHA-256 of all headers: CuPy keeps compiled code by the text of its source, into which it does not read."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(ROOT.rglob("*.cuh")))).hexdigest()
+
+
+@cache
+def cooperative(source: str, name: str, threads: int, device: int, shared: int = 0, **types: np.dtype[Any]) -> tuple[Any, int]:
+    """Kernel `name` of `kernels/SOURCE` for these types, and how many of its blocks `device` holds at a time.
+
+    A block has `threads` threads and, beside what the source says, `shared` bytes of shared memory.
+    """
+    import cupy
+
+    kernel = load(source, **types).get_function(name)
+    kernel.max_dynamic_shared_size_bytes = max(kernel.max_dynamic_shared_size_bytes, shared)
+    a_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, threads, shared)
+    return kernel, a_processor * cupy.cuda.Device(device).attributes["MultiProcessorCount"]
+
+
+def launch(source: str, name: str, threads: int, items: int, *arguments: Any, **types: np.dtype[Any]) -> None:
+    """Run kernel `name` of `kernels/SOURCE`, whose threads stride over `items`.
+
+    It gets a thread for each item, in blocks of `threads`, one at least and no more than the GPU holds at a time.
+    """
+    import cupy
+
+    kernel, blocks = cooperative(source, name, threads, cupy.cuda.Device().id, **types)
+    kernel((max(1, min(blocks, -(-items // threads))),), (threads,), arguments)
+
+
+def pointer(array: Array | None) -> Any:
+    """The argument of a launch for an array that may be missing: null for None."""
+    return np.uintp(0) if array is None else array
+
+
+def minus_ones(shape: Any, dtype: Any) -> Array:
+    """A CuPy array of whole numbers that are all -1: a kernel of CuPy's would take three times as long to set all bits."""
+    import cupy
+
+    made: Array = cupy.empty(shape, dtype)
+    made.data.memset_async(0xFF, made.nbytes)
+    return made
+
+
+def to_host(array: Array) -> Array:
+    """The same array as NumPy's; what is NumPy's already stays."""
+    return array.get() if hasattr(array, "get") else array
+
+
+def to_device(graph: Graph) -> Graph:
+    """The same graph with CuPy arrays: kernels called with it run on the current GPU."""
+    import cupy
+
+    def csr(side: Csr) -> Csr:
+        return Csr(*(None if array is None else cupy.asarray(array) for array in (side.offsets, side.indices, side.weights)))
+
+    out = csr(graph.out)
+    into = out if graph.symmetric else csr(graph.into)
+    return Graph(cupy.asarray(graph.ids), cupy.asarray(graph.rows_by_id), out, into)

@@ -1,0 +1,68 @@
+"""Stable radix sort on the GPU, by no more bits than the keys have (radix_sort.cu)."""
+
+from __future__ import annotations
+
+import cupy
+import numpy as np
+
+from kernels.gpu.loader import load, pointer
+from kernels.graph import Array
+
+KEY = np.dtype(np.uint64)
+_THREADS = 512  # as in radix_sort.cu
+TILE = 14 * _THREADS
+_DIGITS = 256
+_PLACE_BYTES = 2  # of a key in its tile
+_PART = (1 << 30) // TILE * TILE - TILE  # keys of a launch: their sums have 30 bits
+
+
+def sort(keys: Array, values: Array | None, first_bit: int, end_bit: int, part: int = _PART) -> tuple[Array, Array | None]:
+    """Sort keys by their bits `first_bit..end_bit-1`, and the values beside them; equal keys keep their order.
+
+    Parameters
+    ----------
+    keys : uint64 [N]
+        Overwritten, as are the values. No bit above `end_bit` is looked at.
+    values : [N] of 4 or 8 bytes each, or None
+    part : int
+        Keys of a launch, a multiple of 7168 below 2^30.
+
+    Returns
+    -------
+    keys, values
+        In these arrays or in new ones of their size.
+    """
+    length, passes = len(keys), -(-(end_bit - first_bit) // 8)
+    if length < 2 or passes < 1:
+        return keys, values
+    bits = np.int32(first_bit), np.int32(end_bit)
+    places = _first_places(keys, passes, *bits)
+    firsts = range(0, length, part)
+    after = cupy.empty((len(firsts), _DIGITS), np.int64)
+    status = cupy.empty(-(-min(part, length) // TILE) * _DIGITS + 1, np.uint32)
+    spare, spare_values = cupy.empty_like(keys), None if values is None else cupy.empty_like(values)
+    value_bytes = np.int32(0 if values is None else values.itemsize)
+    kernel = load("gpu/radix_sort.cu", cooperative=False).get_function("sort_by_digit")
+    shared = TILE * (KEY.itemsize + (0 if values is None else _PLACE_BYTES))
+    kernel.max_dynamic_shared_size_bytes = shared
+    for number in range(passes):
+        here = places[number]
+        for first, following in zip(firsts, after, strict=True):
+            end = min(first + part, length)
+            status.fill(0)
+            arguments = (keys, pointer(values), value_bytes, np.int64(first), np.int64(end), *bits, np.int32(number))
+            results = (here, following, status, status[-1:], spare, pointer(spare_values))
+            kernel((-(-(end - first) // TILE),), (_THREADS,), (*arguments, *results), shared_mem=shared)
+            here = following
+        keys, spare = spare, keys
+        values, spare_values = spare_values, values
+    return keys, values
+
+
+def _first_places(keys: Array, passes: int, first_bit: np.int32, end_bit: np.int32) -> Array:
+    """Where the first key of each digit goes, int64 [passes, 256]."""
+    counts = cupy.zeros((passes, _DIGITS), np.int64)
+    kernel = load("gpu/radix_sort.cu", cooperative=False).get_function("count_digits")
+    blocks = min(-(-len(keys) // _THREADS), 4 * cupy.cuda.Device().attributes["MultiProcessorCount"])
+    kernel((blocks,), (_THREADS,), (keys, np.int64(len(keys)), first_bit, end_bit, counts))
+    return cupy.cumsum(counts, axis=1) - counts

@@ -1,0 +1,144 @@
+/* Union-find whose trees many threads grow at once (Jaiganesh and Burtscher, A High-Performance Connected Components
+   Implementation for GPUs, HPDC 2018), and the naming of the finished trees.
+
+   `parent[v]` is v itself at a root. Links follow a strict order of the rows, so there are no cycles; a root once linked never
+   becomes one again. So an outdated parent, from a line of L1, is an ancestor all the same: plain loads are enough, and only the
+   link of a root needs to be atomic. */
+#pragma once
+
+#include "gpu/device.cuh"
+
+__device__ __forceinline__ int32_t swap_if(int32_t* place, int32_t expected, int32_t value) {
+    return atomicCAS(place, expected, value);
+}
+
+__device__ __forceinline__ int64_t swap_if(int64_t* place, int64_t expected, int64_t value) {
+    return (int64_t)atomicCAS((unsigned long long*)place, (unsigned long long)expected, (unsigned long long)value);
+}
+
+__device__ __forceinline__ unsigned short swap_if(unsigned short* place, unsigned short expected, unsigned short value) {
+    return atomicCAS(place, expected, value);
+}
+
+/* Root of v's tree; every row on the way is lifted to its grandparent. */
+template <typename Row>
+__device__ __forceinline__ Row find_root(Row* parent, Row v) {
+    Row root = parent[v];
+    if (root != v) {
+        Row below = v, above;
+        while (root != (above = parent[root])) {
+            parent[below] = above;
+            below = root;
+            root = above;
+        }
+    }
+    return root;
+}
+
+/* The same without a change to the tree. Where all rows are to be given their roots, a late lift would undo it. */
+template <typename Row>
+__device__ __forceinline__ Row root_of(const Row* parent, Row v) {
+    Row above;
+    while (v != (above = parent[v])) {
+        v = above;
+    }
+    return v;
+}
+
+/* A random order of the rows keeps trees low whatever the graph: the expected depth of random links is logarithmic. */
+struct ScrambledOrder {
+    static __device__ __forceinline__ bool before(int32_t a, int32_t b) {
+        return __brev(0x9e3779b1u * (uint32_t)a) < __brev(0x9e3779b1u * (uint32_t)b);
+    }
+    static __device__ __forceinline__ bool before(int64_t a, int64_t b) {
+        return __brevll(0x9e3779b97f4a7c15ull * (uint64_t)a) < __brevll(0x9e3779b97f4a7c15ull * (uint64_t)b);
+    }
+};
+
+/* Rows of many arcs come first: the tree of a giant component has its root among them from the start. */
+struct RowOrder {
+    template <typename Row>
+    static __device__ __forceinline__ bool before(Row a, Row b) {
+        return a < b;
+    }
+};
+
+/* Make one tree of the trees of `near` and `far`; return a row near its root. */
+template <typename Order, typename Row>
+__device__ __forceinline__ Row unite(Row* parent, Row near, Row far) {
+    near = find_root(parent, near);
+    far = find_root(parent, far);
+    while (near != far) {
+        if (Order::before(near, far)) {
+            const Row swapped = near;
+            near = far;
+            far = swapped;
+        }
+        const Row held = swap_if(&parent[near], near, far);
+        if (held == near) {
+            return far;
+        }
+        near = held;
+    }
+    return near;
+}
+
+/* Give every row its root, and every root the smallest rank of its tree. `names` comes in as the ranks.
+   A thread keeps its last root's minimum: one atomic for many rows of a giant tree. */
+template <typename Row>
+__device__ void name_trees(Row* parent, Row* names, const Row* __restrict__ ranks, int64_t num_rows) {
+    Row root = 0, least = 0;
+    bool any = false;
+    for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
+        const Row own = root_of(parent, (Row)v);
+        if (own == (Row)v) {
+            continue;
+        }
+        parent[v] = own;
+        const Row rank = ranks[v];
+        if (any && own == root) {
+            least = min(least, rank);
+            continue;
+        }
+        if (any && least < names[root]) {
+            atomicMin(&names[root], least);
+        }
+        any = true;
+        root = own;
+        least = rank;
+    }
+    if (any && least < names[root]) {
+        atomicMin(&names[root], least);
+    }
+}
+
+/* Turn roots into labels: the tree's row of smallest external id. */
+template <typename Row>
+__device__ void label_rows(Row* parent, const Row* __restrict__ names, const Row* __restrict__ ranks,
+                           const Row* __restrict__ rows_by_id, int64_t num_rows) {
+    for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
+        const Row root = parent[v];
+        const Row name = names[root];
+        if (root != (Row)v || name != ranks[v]) {
+            parent[v] = rows_by_id[name];
+        }
+    }
+}
+
+/* The commonest of the roots of `blockDim.x` of the rows from `first` on, in all threads of the block. `roots` and `best` are shared. */
+template <typename Row>
+__device__ Row commonest_root(const Row* parent, int64_t num_rows, Row* roots, unsigned long long* best, int64_t first = 0) {
+    const int me = threadIdx.x;
+    roots[me] = root_of(parent, (Row)(first + (int64_t)((double)num_rows * me / blockDim.x)));
+    if (me == 0) {
+        *best = 0;
+    }
+    __syncthreads();
+    uint32_t equal = 0;
+    for (int other = 0; other < blockDim.x; ++other) {
+        equal += roots[other] == roots[me];
+    }
+    atomicMax(best, (unsigned long long)equal << 32 | (uint32_t)me);
+    __syncthreads();
+    return roots[(uint32_t)*best];
+}

@@ -1,0 +1,1 @@
+"""What breadth-first search and shortest paths share: lengths, predecessors and the certificate."""

@@ -1,0 +1,90 @@
+"""The certificate of paths on CuPy arrays: one launch (paths.cu), and what it noted."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import cupy
+import numpy as np
+
+from kernels.answers import Paths
+from kernels.certificate.launches import launch, require_device_form
+from kernels.certificate.rules import Broken, arc_ends, arc_weight, at, outside, require_source
+from kernels.gpu.loader import pointer
+from kernels.graph import NO_ROW, Array, Graph, distance_dtype
+from kernels.paths.certificate import reasons
+
+
+class _Noted(NamedTuple):
+    """The words of Control in paths.cu: first places, counted back from the number of rows or arcs; 0 where none."""
+
+    barrier: int
+    loose: int
+    greatest: int
+    no_distance: int
+    no_row: int
+    without: int
+    without_after: int
+    wrong: int
+    wrong_after: int
+    first_loose: int
+    queued: int
+    searched: int
+
+
+def check(graph: Graph, paths: Paths, weights: Array | None) -> None:
+    """Raise Broken at the first rule that `paths` breaks."""
+    num_rows, row = graph.num_vertices, graph.rows_by_id.dtype
+    source = require_source(graph, paths.source)
+    distance = require_device_form("distance", paths.distance, num_rows, distance_dtype(weights))
+    malformed = None
+    try:
+        predecessor = require_device_form("predecessor", paths.predecessor, num_rows, row)
+    except Broken as broken:
+        malformed, predecessor = broken, cupy.full(num_rows, NO_ROW, row)
+    nearest, control = cupy.empty(num_rows, row), cupy.zeros(len(_Noted._fields), np.uint64)
+    _launch_check(graph, weights, source, distance, predecessor, nearest, control)
+    noted = _Noted(*control.get().tolist())
+    if noted.no_distance:
+        raise Broken(reasons.no_distance(graph, distance, num_rows - noted.no_distance))
+    if malformed:
+        raise malformed
+    if noted.no_row:
+        raise Broken(outside("predecessor", predecessor, num_rows - noted.no_row, num_rows, NO_ROW))
+    if at(distance, source) != 0:
+        raise Broken(reasons.not_at_source(graph, distance, source))
+    if noted.loose:
+        arc = _first_loose(graph, weights, distance, control)
+        raise Broken(reasons.loose(graph, distance, arc_ends(graph, arc), arc_weight(weights, arc)))
+    without, wrong = (noted.without_after, noted.wrong_after) if noted.searched else (noted.without, noted.wrong)
+    if without:
+        raise Broken(reasons.no_path(graph, distance, num_rows - without))
+    if wrong:
+        first = num_rows - wrong
+        rank = int(at(nearest, first))
+        right = NO_ROW if rank == num_rows else int(at(graph.rows_by_id, rank))
+        raise Broken(reasons.wrong_predecessor(graph, first, int(at(predecessor, first)), right))
+
+
+def _launch_check(
+    graph: Graph, weights: Array | None, source: int, distance: Array, predecessor: Array, nearest: Array, control: Array
+) -> None:
+    num_rows, row = graph.num_vertices, graph.rows_by_id.dtype
+    narrow = cupy.empty(num_rows if distance.dtype.kind == "i" else 0, np.uint16)
+    step, queue = (cupy.empty(0 if weights is None else num_rows, row) for _ in range(2))
+    out, into = ((csr.offsets, csr.indices, pointer(None if weights is None else csr.weights)) for csr in (graph.out, graph.into))
+    answer = (np.int64(source), np.int64(num_rows), distance, predecessor)
+    arguments = (*out, *into, graph.ranks, *answer, nearest, narrow, step, queue, control)
+    launch("paths/certificate/paths.cu", "check_paths", num_rows + graph.num_arcs, arguments, **_types(graph, weights))
+
+
+def _first_loose(graph: Graph, weights: Array | None, distance: Array, control: Array) -> int:
+    sizes = np.int64(graph.num_vertices), np.int64(graph.num_arcs)
+    arguments = (graph.out.offsets, graph.out.indices, pointer(weights), *sizes, distance, control)
+    launch("paths/certificate/paths.cu", "find_loose", graph.num_arcs, arguments, **_types(graph, weights))
+    return graph.num_arcs - _Noted(*control.get().tolist()).first_loose
+
+
+def _types(graph: Graph, weights: Array | None) -> dict[str, np.dtype[Any]]:
+    weight = np.dtype(np.int32) if weights is None else weights.dtype
+    return {"ROW": graph.rows_by_id.dtype, "WEIGHT": weight, "SUM": distance_dtype(weights)}

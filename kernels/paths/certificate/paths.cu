@@ -1,0 +1,175 @@
+/* The certificate of paths (paths/__init__.py says what it proves). Returns, in `control`, the first row or arc that breaks each
+   rule.
+
+   Method: rows are checked alone; then every in-arc is read once, by walks of as many arcs a warp: whether it is relaxed, and
+   whether it is the first tight arc of its row from a strictly nearer one, which in the order of a row is of the smallest
+   external id. Rows without such an arc are searched breadth-first over tight arcs of no length. One launch; a second one, which
+   only a refused answer needs, finds the first arc in the order of the out-arcs.
+
+   Encodings: `nearest` is the rank of the unique predecessor, V where none. `narrow` repeats the distances in 16 bits, 0xffff
+   where unreached, and is read in their place where all fit: it stays in the cache. `step` is -1 for a row to be searched. */
+#include "paths/certificate/relaxing.cuh"
+
+#define THREADS 512
+
+/* First places as note_first has them. `without` and `wrong` are told before and after the search of steps of no length. */
+struct Control {
+    uint32_t barrier, padding;
+    unsigned long long loose, greatest, no_distance, no_row, without[2], wrong[2], first_loose, queued, searched;
+};
+
+__device__ void check_rows(const SUM* __restrict__ distance, const ROW* __restrict__ predecessor, int64_t num_rows, ROW* nearest,
+                           Code* narrow, Control* control) {
+    uint32_t greatest = 0;
+    for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
+        const SUM far = distance[v];
+        nearest[v] = (ROW)num_rows;
+        if (!is_distance(far)) {
+            note_first(&control->no_distance, num_rows, v);
+        }
+        if (predecessor[v] < -1 || predecessor[v] >= num_rows) {
+            note_first(&control->no_row, num_rows, v);
+        }
+        if (whole_numbers()) {
+            const bool fits = far < (SUM)UNREACHED_CODE;
+            narrow[v] = far < 0 || !fits ? (Code)UNREACHED_CODE : (Code)far;
+            greatest = fits ? greatest : 1;
+        } else {
+            greatest = 1;
+        }
+    }
+    if (greatest != 0) {
+        control->greatest = 1;
+    }
+}
+
+/* Out-arcs of rows that have a path, to rows that have none: tight arcs of no length. */
+struct Spreading {
+    const SUM* __restrict__ distance;
+    Sides out;
+    const ROW* __restrict__ ranks;
+    ROW *nearest, *step, *queue;
+    unsigned long long* queued;
+
+    struct Loaded {};
+
+    __device__ __forceinline__ bool skips(int64_t row) const {
+        return step[row] != 0;
+    }
+
+    __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW) const {
+        return {};
+    }
+
+    __device__ __forceinline__ void take(int64_t row, int64_t arc, ROW head, const Loaded&, bool active) {
+        if (active && step[row] == 0) {
+            reach(row, arc, head, 1);
+        }
+    }
+
+    __device__ __forceinline__ void reach(int64_t row, int64_t arc, ROW head, ROW next) {
+        const SUM near = distance[row];
+        if (distance[head] != near || near + (SUM)out.weight(arc) != near) {
+            return;
+        }
+        const ROW held = claim(&step[head], next);
+        if (held == -1) {
+            queue[append(queued)] = head;
+        }
+        if (held == -1 || held == next) {
+            atomicMin(&nearest[head], ranks[row]);
+        }
+    }
+
+    static __device__ __forceinline__ int32_t claim(int32_t* place, int32_t next) {
+        return atomicCAS(place, -1, next);
+    }
+
+    static __device__ __forceinline__ int64_t claim(int64_t* place, int64_t next) {
+        return (int64_t)atomicCAS((unsigned long long*)place, ~0ull, (unsigned long long)next);
+    }
+};
+
+/* Breadth-first from the rows that have a path; a warp reads a row of the queue. */
+__device__ void spread(Spreading search, int64_t source, int64_t num_rows, Control* control) {
+    for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
+        search.step[v] = v == source || search.nearest[v] < num_rows ? 0 : -1;
+    }
+    grid_barrier(&control->barrier);
+    walk_arcs(search.out.offsets, search.out.indices, num_rows, search);
+    unsigned long long head = 0;
+    for (ROW next = 2;; ++next) {
+        grid_barrier(&control->barrier);
+        const unsigned long long tail = *(volatile unsigned long long*)&control->queued;
+        grid_barrier(&control->barrier);
+        if (head == tail) {
+            return;
+        }
+        for (unsigned long long place = head + global_thread() / 32; place < tail; place += num_threads() / 32) {
+            const ROW row = search.queue[place];
+            for (int64_t arc = search.out.offsets[row] + (threadIdx.x & 31); arc < search.out.offsets[row + 1]; arc += 32) {
+                search.reach(row, arc, search.out.indices[arc], next);
+            }
+        }
+        head = tail;
+    }
+}
+
+/* Compare the predecessors with `nearest`. */
+__device__ void compare(const SUM* __restrict__ distance, const ROW* __restrict__ predecessor, const ROW* __restrict__ ranks,
+                        const ROW* __restrict__ nearest, int64_t source, int64_t num_rows, unsigned long long* without,
+                        unsigned long long* wrong) {
+    for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
+        const ROW stated = predecessor[v], least = nearest[v];
+        if (least == num_rows && v != source && distance[v] >= 0) {
+            note_first(without, num_rows, v);
+        }
+        const bool is_row = stated >= 0 && stated < num_rows;
+        if (least == num_rows ? stated != -1 : !is_row || ranks[stated] != least) {
+            note_first(wrong, num_rows, v);
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) + sizeof(WEIGHT) == 8 ? 2 : 1) check_paths(
+    const int64_t* out_offsets, const ROW* out_indices, const WEIGHT* out_weights, const int64_t* in_offsets,
+    const ROW* in_indices, const WEIGHT* in_weights, const ROW* ranks, int64_t source, int64_t num_rows, const SUM* distance,
+    const ROW* predecessor, ROW* nearest, Code* narrow, ROW* step, ROW* queue, Control* control) {
+    const Sides into = {in_offsets, in_indices, in_weights};
+    check_rows(distance, predecessor, num_rows, nearest, narrow, control);
+    grid_barrier(&control->barrier);
+    bool loose;
+    if (*(volatile unsigned long long*)&control->greatest == 0) {
+        Relaxing<Narrow> visit = {{narrow}, into, ranks, nearest, false, -1};
+        walk_arcs(in_offsets, in_indices, num_rows, visit);
+        loose = visit.loose;
+    } else {
+        Relaxing<Wide> visit = {{distance}, into, ranks, nearest, false, -1};
+        walk_arcs(in_offsets, in_indices, num_rows, visit);
+        loose = visit.loose;
+    }
+    if (loose) {
+        control->loose = 1;
+    }
+    grid_barrier(&control->barrier);
+    compare(distance, predecessor, ranks, nearest, source, num_rows, &control->without[0], &control->wrong[0]);
+    if (out_weights == nullptr) {
+        return;
+    }
+    grid_barrier(&control->barrier);
+    if (*(volatile unsigned long long*)&control->without[0] == 0 || *(volatile unsigned long long*)&control->loose != 0) {
+        return;
+    }
+    spread({distance, {out_offsets, out_indices, out_weights}, ranks, nearest, step, queue, &control->queued}, source, num_rows,
+           control);
+    compare(distance, predecessor, ranks, nearest, source, num_rows, &control->without[1], &control->wrong[1]);
+    control->searched = 1;
+}
+
+/* The first loose arc in the order of the out-arcs. */
+extern "C" __global__ void __launch_bounds__(THREADS)
+find_loose(const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t num_rows, int64_t num_arcs,
+           const SUM* distance, Control* control) {
+    Loosening visit = {{distance}, {offsets, indices, weights}, num_arcs, &control->first_loose};
+    walk_arcs(offsets, indices, num_rows, visit);
+}

@@ -1,0 +1,34 @@
+"""What a certificate of paths says of the first rule that does not hold."""
+
+from __future__ import annotations
+
+from kernels.certificate.rules import Ids, arc_name, at, name_of
+from kernels.graph import UNREACHED, Array
+
+
+def no_distance(graph: Ids, distance: Array, row: int) -> str:
+    """Reason where a distance is no sum of weights."""
+    return f"vertex {name_of(graph, row)}: distance {at(distance, row)} is neither -1 nor a finite number from 0"
+
+
+def not_at_source(graph: Ids, distance: Array, source: int) -> str:
+    """Reason where the source is not at distance 0."""
+    return f"source {name_of(graph, source)}: distance {at(distance, source)} is not 0"
+
+
+def loose(graph: Ids, distance: Array, ends: tuple[int, int], weight: object) -> str:
+    """Reason where an arc shortens a path, or leads to the unreached."""
+    near, far = (at(distance, end) for end in ends)
+    if far == UNREACHED:
+        return f"{arc_name(graph, ends)}: leads from distance {near} to an unreached vertex"
+    return f"{arc_name(graph, ends)}: distance {far} is over {near} + {weight}"
+
+
+def no_path(graph: Ids, distance: Array, row: int) -> str:
+    """Reason where no tight arcs lead to a reached vertex."""
+    return f"vertex {name_of(graph, row)}: no path of tight arcs from the source gives distance {at(distance, row)}"
+
+
+def wrong_predecessor(graph: Ids, row: int, stated: int, right: int) -> str:
+    """Reason where a predecessor is not the unique one."""
+    return f"vertex {name_of(graph, row)}: predecessor {name_of(graph, stated)} is not {name_of(graph, right)}"

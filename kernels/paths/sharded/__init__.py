@@ -1,0 +1,1 @@
+"""Path searches over ranks: multi-source BFS, predecessors and long paths."""

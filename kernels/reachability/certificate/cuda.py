@@ -1,0 +1,175 @@
+"""The certificate of a reachability index on CuPy arrays: whether it holds is found here, what breaks it is named on the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cupy
+import numpy as np
+
+from kernels.answers import Components, Condensation, Labels, ReachabilityIndex
+from kernels.certificate.launches import launch
+from kernels.certificate.rules import Broken
+from kernels.components.certificate.cuda import check_strong
+from kernels.graph import OFFSET, Array, Csr, Graph
+from kernels.reachability import METHODS, NUM_SUPPORTS
+from kernels.reachability.certificate import cpu
+from kernels.reachability.gpu import on_host
+from kernels.reachability.gpu.dfs import sort_roots, sort_rows
+from kernels.reachability.keys import key, salt_of
+
+_SOURCE = "reachability/certificate/rules.cu"
+
+
+def check(graph: Graph, index: ReachabilityIndex) -> None:
+    """Raise Broken at the first rule of a reachability index that is broken."""
+    if not holds(graph, index):
+        cpu.check(on_host(graph), on_host(index))
+        raise Broken("the GPU finds a broken rule that the CPU does not find")
+
+
+def holds(graph: Graph, index: ReachabilityIndex) -> bool:
+    """Whether every rule holds."""
+    condensation, labels = index.condensation, index.labels
+    if not (_is_condensation(graph, condensation) and _is_labels(labels, condensation)):
+        return False
+    if not _holds_condensation(graph, condensation):
+        return False
+    row, broken = graph.rows_by_id.dtype, cupy.zeros(1, np.uint32)
+    children, parents = condensation.children, condensation.parents
+    for csr, level in ((parents, labels.level), (children, labels.height)):
+        _run("check_levels", row, *_rows(csr), level, broken)
+    if int(broken[0]):
+        return False
+    if condensation.num_nodes == 0:
+        return bool((labels.supports == -1).all())
+    if not _hold_supports(condensation, labels):
+        return False
+    for dimension in range(labels.dimensions):
+        _check_dimension(condensation, labels, dimension, broken)
+    return not int(broken[0])
+
+
+def _is_array(array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
+    return isinstance(array, cupy.ndarray) and array.shape == shape and array.dtype == dtype and array.flags.c_contiguous
+
+
+def _is_csr(csr: Any, num_nodes: int, row: np.dtype[Any]) -> bool:
+    if not isinstance(csr, Csr) or csr.weights is not None or not _is_array(csr.offsets, (num_nodes + 1,), OFFSET):
+        return False
+    if int(csr.offsets[0]) or bool((csr.offsets[1:] < csr.offsets[:-1]).any()):
+        return False
+    if not _is_array(csr.indices, (int(csr.offsets[-1]),), row):
+        return False
+    return not len(csr.indices) or bool((csr.indices.min() >= 0) & (csr.indices.max() < num_nodes))
+
+
+def _is_condensation(graph: Graph, condensation: Condensation) -> bool:
+    row, names = graph.rows_by_id.dtype, condensation.names
+    num_nodes = names.shape[0] if isinstance(names, cupy.ndarray) and names.ndim == 1 else -1
+    if not (_is_array(names, (num_nodes,), row) and _is_array(condensation.node, (graph.num_vertices,), row)):
+        return False
+    for array, end in ((names, graph.num_vertices), (condensation.node, num_nodes)):
+        if len(array) and not bool((array.min() >= 0) & (array.max() < end)):
+            return False
+    return _is_csr(condensation.children, num_nodes, row) and _is_csr(condensation.parents, num_nodes, row)
+
+
+def _is_labels(labels: Any, condensation: Condensation) -> bool:
+    if not isinstance(labels, Labels) or labels.method not in METHODS:
+        return False
+    if not isinstance(labels.seed, int) or not 0 <= labels.seed < 2**64:
+        return False
+    nodes, row = (condensation.num_nodes,), condensation.names.dtype
+    if not isinstance(labels.low, cupy.ndarray) or labels.low.ndim != 2 or not len(labels.low):
+        return False
+    if (
+        not isinstance(labels.compared_paths, tuple)
+        or [type(flag) for flag in labels.compared_paths] != [bool] * labels.dimensions
+    ):
+        return False
+    if labels.method == "tree" and any(labels.compared_paths):
+        return False
+    table, word, level = (labels.dimensions, *nodes), np.dtype(np.uint64), np.dtype(np.int32)
+    return (
+        all(_is_array(array, table, row) for array in (labels.low, labels.post, labels.first, labels.last))
+        and all(_is_array(array, nodes, level) for array in (labels.level, labels.height))
+        and all(_is_array(array, nodes, word) for array in (labels.reaches, labels.reached))
+        and _is_array(labels.supports, (NUM_SUPPORTS,), row)
+    )
+
+
+def _holds_condensation(graph: Graph, condensation: Condensation) -> bool:
+    row, names, node = graph.rows_by_id.dtype, condensation.names, condensation.node
+    try:
+        check_strong(graph, Components(names[node]))
+    except Broken:
+        return False
+    if bool((node[names] != cupy.arange(len(names))).any()) or bool((graph.ids[names[1:]] <= graph.ids[names[:-1]]).any()):
+        return False
+    children, parents = condensation.children, condensation.parents
+    broken = cupy.zeros(1, np.uint32)
+    found, transposed = (cupy.zeros(len(csr.indices), np.bool_) for csr in (children, parents))
+    arcs = (graph.out.offsets, graph.out.indices, np.int64(graph.num_vertices), node)
+    _run("find_children", row, *arcs, children.offsets, children.indices, found, broken)
+    _run("find_parents", row, *_rows(children), parents.offsets, parents.indices, transposed, broken)
+    return not int(broken[0]) and bool(found.all()) and bool(transposed.all())
+
+
+def _hold_supports(condensation: Condensation, labels: Labels) -> bool:
+    row, broken, supports = condensation.names.dtype, cupy.zeros(1, np.uint32), labels.supports
+    children, parents = condensation.children, condensation.parents
+    standing, size = cupy.zeros(NUM_SUPPORTS, np.bool_), np.int64(condensation.num_nodes)
+    arguments = (children.offsets, parents.offsets, size, labels.level, labels.level.max(), supports, standing, broken)
+    _run("check_supports", row, *arguments)
+    if int(broken[0]) or not bool((standing == (supports != -1)).all()):
+        return False
+    own, used = cupy.zeros(condensation.num_nodes, np.uint64), cupy.flatnonzero(supports >= 0)
+    own[supports[used]] = cupy.uint64(1) << used.astype(np.uint64)
+    for csr, bits in ((children, labels.reaches), (parents, labels.reached)):
+        _run("check_bits", row, *_rows(csr), own, bits, broken)
+    return not int(broken[0])
+
+
+def _check_dimension(condensation: Condensation, labels: Labels, dimension: int, broken: Array) -> None:
+    row = condensation.names.dtype
+    out, into, level = condensation.children, condensation.parents, labels.level
+    if labels.backward(dimension):
+        out, into, level = into, out, labels.height
+    first, last, low, post = (array[dimension] for array in (labels.first, labels.last, labels.low, labels.post))
+    salt, random, parent = salt_of(labels.seed, dimension), dimension > 0, None
+    roots, visits = cupy.flatnonzero(level == 0), out
+    if labels.method == "tree":
+        parent = cupy.empty_like(first)
+        _run("draw_parents", row, *_rows(into), level, np.bool_(random), salt, parent)
+        starts = _turned_roots(roots, salt, condensation.num_nodes) if random else roots
+    elif random:
+        starts, visits = sort_roots(roots, salt, condensation.num_nodes), sort_rows(out, salt)
+        _run("check_order", row, *_rows(visits), np.int64(0), salt, broken)
+        as_row = Csr(cupy.asarray([0, len(starts)], OFFSET), starts.astype(row), None)
+        _run("check_order", row, *_rows(as_row), np.int64(condensation.num_nodes), salt, broken)
+    else:
+        starts = roots
+    ends = last[starts].astype(np.int64)
+    begins = cupy.concatenate([cupy.zeros(1, np.int64), ends])
+    if bool((first[starts] != begins[:-1] + 1).any()) or bool((begins[1:] <= begins[:-1]).any()) or int(begins[-1]) != len(last):
+        broken[0] = 1
+    turned = np.bool_(random and labels.method == "tree")
+    _run("check_blocks", row, *_rows(visits), turned, salt, np.intp(0) if parent is None else parent, first, last, broken)
+    _run("check_intervals", row, *_rows(out), last, low, post, broken)
+
+
+def _turned_roots(roots: Array, salt: np.uint64, num_nodes: int) -> Array:
+    """Roots in the order of their visits: rotated, and the rest reversed, by the virtual node's key."""
+    drawn = int(key(salt, num_nodes, num_nodes))
+    places = cupy.arange(len(roots))
+    start = (drawn >> 1) % len(roots)
+    return roots[(start - places if drawn & 1 else start + places) % len(roots)]
+
+
+def _rows(csr: Csr) -> tuple[Any, ...]:
+    return csr.offsets, csr.indices, np.int64(len(csr.offsets) - 1)
+
+
+def _run(name: str, row: np.dtype[Any], *arguments: Any) -> None:
+    launch(_SOURCE, name, int(arguments[2]), arguments, ROW=row)

@@ -1,0 +1,72 @@
+"""Strong components over shards: rows that the same row reaches first, and that reach the same row first.
+
+In a round every row gets the first row, by a pseudo-random order, that reaches it, and the first one that it reaches. Where
+these are one row, it is in the same strong component. Rows for which one of the two differs are in different components, so
+the arcs between them are dropped, and the next round goes on inside of what is left. A pivot with many arcs both ways is the
+first of all, so that a giant component is found in the first round; the order lets few rounds do, whatever the ids are.
+
+After Fleischer, Hendrickson and Pinar, On Identifying Strongly Connected Components in Parallel (2000: forward, backward), Orzan,
+On Distributed Verification and Verified Distribution (2004: colouring), and McLendon et al., Finding Strongly Connected
+Components in Distributed Graphs, Journal of Parallel and Distributed Computing 65 (2005: trimming).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels.answers import Components
+from kernels.backend import is_cupy, require_numpy
+from kernels.distributed.communicator import Communicator
+from kernels.distributed.halo import Halo
+from kernels.distributed.local_graph import local_graph
+from kernels.distributed.owners import Owners, smallest_ids
+from kernels.distributed.shard import Part, Shard
+from kernels.graph import Array
+from kernels.scc.sharded.pivot_first import PivotFirst
+from kernels.scc.sharded.reach import Arcs, reach, trim
+from kernels.wcc.sharded import wcc
+
+
+def scc(shard: Shard, communicator: Communicator) -> Part[Components]:
+    """Find the strong components of the own rows, each named by its smallest external id. A collective.
+
+    Raises
+    ------
+    TypeError
+        If the shard's arrays belong to a backend without this kernel.
+    PeerLost
+        See `Communicator`.
+    """
+    if shard.symmetric:
+        return wcc(shard, communicator)
+    if is_cupy(shard.out):
+        from kernels.scc.sharded import cuda
+
+        return cuda.components(shard, communicator)
+    require_numpy(shard.out, "scc over shards")
+    halo, owners = Halo(shard, communicator), Owners(shard.bounds, communicator)
+    rows, num_own = shard.local_rows, len(shard.ids)
+    order = PivotFirst(shard, communicator)
+    found, supersteps = _found(shard, halo, order.of(rows))
+    labels = smallest_ids(owners, order.rows(found), shard.ranks, rows[:num_own])
+    return Part(Components(labels), supersteps + owners.supersteps)
+
+
+def _found(shard: Shard, halo: Halo, order: Array) -> tuple[Array, int]:
+    """Return the order of one row of each own row's component, uint64 [n], and the number of supersteps."""
+    num_own, supersteps = len(shard.ids), 0
+    graph = local_graph(shard)
+    arcs = Arcs(graph.out, graph.into)
+    reaches, reached = np.zeros_like(order), np.ones_like(order)  # different: nothing is found yet
+    while True:
+        unfound = reaches != reached
+        if not halo.communicator.most(np.array([np.count_nonzero(unfound[:num_own])]))[0]:
+            return reached[:num_own], supersteps
+        gone, trims = trim(arcs, halo)
+        arcs = arcs.among(unfound & ~gone)
+        (onto, forward), (back, backward) = reach(arcs.out, halo, order), reach(arcs.into, halo, order)
+        reached, reaches = (
+            halo.extended(np.where(unfound, new, old)[:num_own]) for new, old in ((onto, reached), (back, reaches))
+        )
+        arcs = arcs.within(reached, reaches)
+        supersteps += trims + forward + backward + 1

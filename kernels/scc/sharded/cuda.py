@@ -1,0 +1,78 @@
+"""Strong components over shards on GPUs, by the rounds of `kernels.scc.sharded`.
+
+Rows whose component is found lose their arcs, so that a round costs what is left; the first one finds the giant component.
+"""
+
+from __future__ import annotations
+
+import cupy
+import numpy as np
+
+from kernels.answers import Components
+from kernels.distributed.communicator import Communicator
+from kernels.distributed.gpu.naming import name_own
+from kernels.distributed.halo import Halo
+from kernels.distributed.owners import Owners
+from kernels.distributed.shard import Part, Shard
+from kernels.graph import Array, Csr
+from kernels.scc.sharded.cuda_reach import Arcs, reach, trim
+from kernels.scc.sharded.pivot_first import PivotFirst
+
+_FOUND = np.uint32(0)
+
+
+def components(shard: Shard, communicator: Communicator) -> Part[Components]:
+    """Answer `kernels.scc.sharded.scc` on CuPy arrays of a directed graph."""
+    halo, owners = Halo(shard, communicator), Owners(shard.bounds, communicator)
+    order = PivotFirst(shard, communicator)
+    found, supersteps = _found(shard, halo, order.of(shard.local_rows))
+    labels = _named(shard, owners, order.rows(found), order.pivot)
+    return Part(Components(labels), supersteps + owners.supersteps)
+
+
+def _found(shard: Shard, halo: Halo, order: Array) -> tuple[Array, int]:
+    """Return the order of one row of each own row's component, uint64 [n], and the number of supersteps."""
+    num_own, supersteps = len(shard.ids), 0
+    arcs = Arcs(_of_own_rows(shard.local_out, num_own), _of_own_rows(shard.local_into, num_own))
+    found, unfound = cupy.zeros(num_own, np.uint64), cupy.ones(num_own, np.bool_)
+    while int(halo.communicator.most(np.array([int(cupy.count_nonzero(unfound))]))[0]):
+        gone, trims = trim(arcs, halo, unfound)
+        asleep = halo.extended(gone | ~unfound)
+        (reached, forward), (reaches, backward) = reach(arcs.out, halo, order, asleep), reach(arcs.into, halo, order, asleep)
+        news = unfound & (gone | (reached == reaches))
+        found = cupy.where(news, cupy.where(gone, order[:num_own], reached), found)
+        unfound &= ~news
+        arcs = arcs.within(halo.extended(cupy.where(unfound, _class(reached, reaches), _FOUND)))
+        supersteps += trims + forward + backward + 2
+    return found, supersteps
+
+
+def _of_own_rows(csr: Csr, num_own: int) -> Csr:
+    return Csr(csr.offsets[: num_own + 1], csr.indices, None)
+
+
+def _class(reached: Array, reaches: Array) -> Array:
+    """Mix two orders to a number, uint32 and not 0. Unlike pairs that get one number leave an arc too many, and that is right."""
+    mixed = (reached ^ (reaches * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(0xFF51AFD7ED558CCD)
+    return (mixed >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
+
+
+def _named(shard: Shard, owners: Owners, component: Array, pivot: int) -> Array:
+    """Name components that are given by one of their rows, int64 [n].
+
+    A tree's root is this row, by its local number; or, where another rank owns it, a place behind the own rows.
+    """
+    row, num_own, start = shard.ghosts.dtype, len(shard.ids), shard.rows.start
+    here = component - start
+    foreign = (here < 0) | (here >= num_own)
+    few = cupy.flatnonzero(foreign & (component != pivot))  # the giant component, of which most rows may be, is not sorted
+    others, place = cupy.unique(component[few], return_inverse=True)
+    here[foreign] = num_own + len(others)
+    here[few] = num_own + place
+    others = cupy.append(others, cupy.arange(pivot, min(pivot + 1, shard.num_vertices)))
+    behind = num_own + cupy.arange(len(others))
+    parent = cupy.concatenate([here, behind]).astype(row)
+    names = cupy.concatenate([shard.ranks, cupy.full(len(others), np.iinfo(row).max, row)])
+    asked = cupy.unique(owners.tell(cupy.sort(others))[0])
+    shared, numbers = cupy.concatenate([asked, behind]), cupy.concatenate([asked + start, others])
+    return name_own(shard, parent, names, shared, numbers, owners)

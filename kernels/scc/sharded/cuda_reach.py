@@ -1,0 +1,145 @@
+"""What the rounds of strong components do to arcs that are left: drop rows without arcs one way, find who reaches a row first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cupy
+import numpy as np
+
+from kernels.distributed.columns import exchange_columns
+from kernels.distributed.fixpoint import settle
+from kernels.distributed.gpu.bits import HaloBits
+from kernels.distributed.gpu.levels import CHUNK, Levels
+from kernels.distributed.halo import Halo
+from kernels.forest.cuda import chunks
+from kernels.gpu.loader import launch
+from kernels.graph import OFFSET, Array, Csr
+
+_SOURCE, _THREADS = "scc/sharded/reach.cu", 512
+_LARGE_ROW = 32  # arcs, as in levels.cuh
+
+
+@dataclass(frozen=True)
+class Arcs:
+    """The arcs left of the own rows, by local numbers."""
+
+    out: Csr
+    into: Csr
+
+    def within(self, classes: Array) -> Arcs:
+        """The arcs whose ends are in the same class; `classes` (uint32 [n + g]) are 0 for rows that lose all arcs."""
+        return Arcs(_within(self.out, classes), _within(self.into, classes))
+
+
+def _within(csr: Csr, classes: Array) -> Csr:
+    offsets, row = csr.offsets, csr.indices.dtype
+    num_own = len(offsets) - 1
+    chunk_rows, chunk_firsts = chunks(offsets, cupy.flatnonzero(cupy.diff(offsets) >= _LARGE_ROW).astype(row))
+    given = (offsets, csr.indices, row.type(num_own), classes, chunk_rows, chunk_firsts, np.int64(len(chunk_rows)))
+    kept = cupy.zeros(num_own + 1, OFFSET)
+    launch(_SOURCE, "count_kept", _THREADS, max(num_own, 32 * len(chunk_rows)), *given, kept[1:], ROW=row)
+    kept = cupy.cumsum(kept)
+    indices = cupy.empty(int(kept[-1]), row)
+    launch(_SOURCE, "keep", _THREADS, max(num_own, 32 * len(chunk_rows)), *given, kept.copy(), indices, ROW=row)
+    return Csr(kept, indices, None)
+
+
+def trim(arcs: Arcs, halo: Halo, unfound: Array) -> tuple[Array, int]:
+    """Find the rows that no cycle leads through, as far as peeling off rows without arcs in, or without arcs out, shows.
+
+    Parameters
+    ----------
+    arcs : Arcs
+    halo : Halo
+    unfound : bool [n]
+        Own rows that are looked at; the others have no arcs.
+
+    Returns
+    -------
+    bool [n]
+    int
+        Supersteps.
+    """
+    row, num_own, num_ghosts = arcs.out.indices.dtype, len(unfound), halo.shard.num_ghosts
+    out, into = (cupy.diff(csr.offsets).astype(row) for csr in (arcs.out, arcs.into))
+    lost_out, lost_in = cupy.zeros(num_ghosts, row), cupy.zeros(num_ghosts, row)
+    gone = cupy.zeros(num_own, np.uint32)
+    levels = Levels(_SOURCE, "peel", row, 2 * num_own + (len(arcs.out.indices) + len(arcs.into.indices)) // CHUNK)
+    sides = (arcs.out.offsets, arcs.out.indices, arcs.into.offsets, arcs.into.indices, row.type(num_own))
+    rows, supersteps = cupy.flatnonzero(unfound & ((out == 0) | (into == 0))), 0
+    while int(halo.communicator.most(np.array([len(rows)]))[0]):
+        levels.run(*sides, rows.astype(row), np.int64(len(rows)), out, into, lost_out, lost_in, gone)
+        rows = _take_off(halo, lost_out, lost_in, out, into)
+        rows = rows[(gone[rows] == 0) & ((out[rows] == 0) | (into[rows] == 0))]
+        supersteps += 1
+    return gone != 0, supersteps
+
+
+def _take_off(halo: Halo, lost_out: Array, lost_in: Array, out: Array, into: Array) -> Array:
+    """Take off the owners' degrees what their rows lost elsewhere, and is then none there; return the own rows that lost."""
+    shard = halo.shard
+    ghosts = cupy.flatnonzero(lost_out | lost_in)
+    cuts = cupy.searchsorted(ghosts, cupy.asarray(shard.ghost_bounds[1:-1])).tolist()
+    columns = (np.split(column[ghosts], cuts) for column in (shard.ghosts, lost_out, lost_in))
+    rows, less_out, less_in = exchange_columns(halo.communicator, *columns)
+    lost_out[ghosts], lost_in[ghosts] = 0, 0
+    rows = rows - shard.rows.start
+    for degrees, less in ((out, less_out), (into, less_in)):
+        launch(_SOURCE, "take_off", _THREADS, len(rows), rows, less, np.int64(len(rows)), degrees, ROW=rows.dtype)
+    return cupy.unique(rows)
+
+
+def reach(arcs: Csr, halo: Halo, order: Array, asleep: Array) -> tuple[Array, int]:
+    """Find the first row, by `order`, that reaches each row; a row reaches itself.
+
+    Parameters
+    ----------
+    arcs : Csr
+        Out-arcs left; in-arcs, to find the first row that each row reaches.
+    halo : Halo
+    order : uint64 [n + g]
+        All different, over all ranks. What the row of order 0 reaches is found first, and not searched again.
+    asleep : bool [n + g]
+        Rows that take no part.
+
+    Returns
+    -------
+    uint64 [n]
+        The order of that row.
+    int
+        Supersteps.
+    """
+    row, num_own = arcs.indices.dtype, len(halo.shard.ids)
+    marked, steps = _reach_from_pivot(arcs, halo, cupy.flatnonzero((order[:num_own] == 0) & ~asleep[:num_own]), asleep)
+    first = cupy.where(halo.extended(marked), np.uint64(0), order)
+    stamps = cupy.zeros(num_own, np.uint32)
+    levels = Levels(_SOURCE, "spread", row, num_own + len(arcs.indices) // CHUNK)
+
+    def relax(starts: Array) -> None:
+        levels.run(arcs.offsets, arcs.indices, row.type(num_own), starts.astype(row), np.int64(len(starts)), first, stamps)
+
+    rest = cupy.flatnonzero(~marked & (cupy.diff(arcs.offsets) > 0))
+    return first[:num_own], steps + 1 + settle(halo, relax, first, rest)
+
+
+def _reach_from_pivot(arcs: Csr, halo: Halo, rows: Array, asleep: Array) -> tuple[Array, int]:
+    """Return which own rows are asleep or reached by the pivot (bool [n]), and the supersteps; its owner has it in `rows`."""
+    row, num_own, supersteps = arcs.indices.dtype, len(halo.shard.ids), 0
+    bits, levels = HaloBits(halo), Levels(_SOURCE, "mark", row, num_own + len(arcs.indices) // CHUNK)
+    closed = asleep.copy()
+    closed[rows] = True
+    marks = bits.empty()
+    packed = cupy.packbits(closed, bitorder="little")
+    marks.view(np.uint8)[: len(packed)] = packed
+    while int(halo.communicator.total(np.array([len(rows)]))[0]):
+        levels.run(arcs.offsets, arcs.indices, row.type(num_own), rows.astype(row), np.int64(len(rows)), marks)
+        before = marks.copy()
+        bits.tell(marks)
+        rows = cupy.flatnonzero(_unpacked(marks & ~before, num_own))
+        supersteps += 1
+    return _unpacked(marks, num_own), supersteps
+
+
+def _unpacked(marks: Array, count: int) -> Array:
+    return cupy.unpackbits(marks.view(np.uint8), bitorder="little")[:count].view(np.bool_)

@@ -1,0 +1,44 @@
+"""A pseudo-random order of all rows, the same on every rank, of which a row with many arcs is the first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels.distributed.communicator import Communicator
+from kernels.distributed.shard import Shard
+from kernels.graph import OFFSET, Array
+
+_SHIFT = np.uint64(33)
+_FACTORS = (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53)  # of MurmurHash3's finalizer, which maps 64 bits one to one, and 0 to 0
+_INVERSE = tuple(pow(factor, -1, 2**64) for factor in reversed(_FACTORS))
+
+
+class PivotFirst:
+    """The order; to make it is a collective.
+
+    Attributes
+    ----------
+    pivot : int
+        The first row: the one of all that has most arcs of the direction it has fewer of; 0 in an empty graph.
+    """
+
+    def __init__(self, shard: Shard, communicator: Communicator):
+        arcs = np.minimum(np.diff(shard.out.offsets), np.diff(shard.into.offsets))
+        most = int(arcs.argmax()) if len(arcs) else 0
+        best = np.array([int(arcs[most]) if len(arcs) else -1, shard.rows.start + most], OFFSET)
+        self.pivot = int(max(communicator.gather(best), key=lambda of_rank: int(of_rank[0]))[1])
+
+    def of(self, rows: Array) -> Array:
+        """The places of rows in the order, uint64, 0 for the pivot."""
+        return _mixed(rows.astype(np.uint64) ^ np.uint64(self.pivot), _FACTORS)
+
+    def rows(self, places: Array) -> Array:
+        """The rows, int64, at these places."""
+        return (_mixed(places, _INVERSE) ^ np.uint64(self.pivot)).astype(OFFSET)
+
+
+def _mixed(numbers: Array, factors: tuple[int, ...]) -> Array:
+    """Map numbers, uint64, one to one onto numbers that look random; by the inverse factors, map them back."""
+    for factor in factors:
+        numbers = (numbers ^ (numbers >> _SHIFT)) * np.uint64(factor)
+    return numbers ^ (numbers >> _SHIFT)

@@ -1,0 +1,181 @@
+/* What the strong components of a shard are found by, between two exchanges (kernels/scc/sharded/cuda_reach.py): drop rows that no
+   cycle leads through, mark what the pivot reaches, spread the least value along arcs, and keep the arcs inside of classes.
+
+   Encodings: rows are local numbers, own rows first. `classes` are 0 for rows whose component is found, all of whose arcs go. */
+#include "distributed/gpu/levels.cuh"
+
+__device__ __forceinline__ int32_t add(int32_t* place, int32_t value) {
+    return atomicAdd(place, value);
+}
+
+__device__ __forceinline__ int64_t add(int64_t* place, int64_t value) {
+    return (int64_t)atomicAdd((unsigned long long*)place, (unsigned long long)value);
+}
+
+/* Marks what a row's arcs lead to: a bit each, so that most looks at marks stay in the caches. */
+struct Mark {
+    Side arcs;
+    ROW num_own;
+    uint32_t* marks;
+
+    __device__ __forceinline__ Side side(bool) const { return arcs; }
+    __device__ __forceinline__ void open(int64_t) {}
+    __device__ __forceinline__ void visit(ROW far, const Levels& levels) const {
+        const uint32_t bit = 1u << (far & 31);
+        if ((__ldcg(marks + (far >> 5)) & bit) == 0 && (atomicOr(marks + (far >> 5), bit) & bit) == 0 && far < num_own) {
+            levels.push(arcs, far, false, levels.level + 1);
+        }
+    }
+};
+
+/* The starts are marked, and each is given once. */
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+mark(const int64_t* offsets, const ROW* indices, ROW num_own, const ROW* starts, int64_t num_starts, uint32_t* marks,
+     Entry* entries, int64_t capacity, Control* control) {
+    Mark mark = {{offsets, indices}, num_own, marks};
+    Levels levels = {control, entries, capacity, control->level};
+    for (int64_t i = global_thread(); i < num_starts; i += num_threads()) {
+        levels.push(mark.arcs, starts[i], false, levels.level);
+    }
+    grid_barrier(&control->barrier);
+    levels.run(mark);
+}
+
+/* Lowers what a row's arcs lead to. A row is queued once a level: `stamps` has the level it was last queued for. */
+struct Spread {
+    Side arcs;
+    ROW num_own;
+    uint64_t* values;
+    uint32_t* stamps;
+    uint64_t value;
+
+    __device__ __forceinline__ Side side(bool) const { return arcs; }
+    __device__ __forceinline__ void open(int64_t row) { value = __ldcg(values + row); }
+    __device__ __forceinline__ void visit(ROW far, const Levels& levels) const {
+        if (value < __ldcg(values + far) && value < atomicMin((unsigned long long*)values + far, value) && far < num_own) {
+            queue(far, levels, levels.level + 1);
+        }
+    }
+    __device__ __forceinline__ void queue(ROW row, const Levels& levels, uint32_t level) const {
+        if (atomicExch(stamps + row, level) != level) {
+            levels.push(arcs, row, false, level);
+        }
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+spread(const int64_t* offsets, const ROW* indices, ROW num_own, const ROW* starts, int64_t num_starts, uint64_t* values,
+       uint32_t* stamps, Entry* entries, int64_t capacity, Control* control) {
+    Spread spread = {{offsets, indices}, num_own, values, stamps, 0};
+    Levels levels = {control, entries, capacity, control->level};
+    for (int64_t i = global_thread(); i < num_starts; i += num_threads()) {
+        spread.queue(starts[i], levels, levels.level);
+    }
+    grid_barrier(&control->barrier);
+    levels.run(spread);
+}
+
+/* Takes rows away. A row's out-arc is an in-arc of its other end, of which that has one less then; of a ghost it is counted. */
+struct Peel {
+    Side out, into;
+    ROW num_own;
+    ROW *degrees_out, *degrees_in;
+    ROW *lost_out, *lost_in;
+    uint32_t* gone;
+    bool of_into;
+
+    __device__ __forceinline__ Side side(bool into_side) const { return into_side ? into : out; }
+    __device__ __forceinline__ void open(int64_t row) { of_into = row < 0; }
+    __device__ __forceinline__ void visit(ROW far, const Levels& levels) const {
+        if (far >= num_own) {
+            add((of_into ? lost_out : lost_in) + (far - num_own), (ROW)1);
+        } else if (add((of_into ? degrees_out : degrees_in) + far, (ROW)-1) == 1) {
+            queue(far, levels, levels.level + 1);
+        }
+    }
+    __device__ __forceinline__ void queue(ROW row, const Levels& levels, uint32_t level) const {
+        if (atomicExch(gone + row, 1u) == 0) {
+            levels.push(out, row, false, level);
+            levels.push(into, row, true, level);
+        }
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+peel(const int64_t* out_offsets, const ROW* out_indices, const int64_t* into_offsets, const ROW* into_indices, ROW num_own,
+     const ROW* starts, int64_t num_starts, ROW* degrees_out, ROW* degrees_in, ROW* lost_out, ROW* lost_in, uint32_t* gone,
+     Entry* entries, int64_t capacity, Control* control) {
+    Peel peel = {{out_offsets, out_indices}, {into_offsets, into_indices}, num_own, degrees_out, degrees_in, lost_out, lost_in,
+                 gone, false};
+    Levels levels = {control, entries, capacity, control->level};
+    for (int64_t i = global_thread(); i < num_starts; i += num_threads()) {
+        peel.queue(starts[i], levels, levels.level);
+    }
+    grid_barrier(&control->barrier);
+    levels.run(peel);
+}
+
+extern "C" __global__ void take_off(const ROW* rows, const ROW* less, int64_t count, ROW* degrees) {
+    for (int64_t i = global_thread(); i < count; i += num_threads()) {
+        if (less[i] > 0) {
+            add(degrees + rows[i], -less[i]);
+        }
+    }
+}
+
+/* Count, or with `kept` write, the arcs whose ends are of one class. `counts` [num_own] are zeros; in the second call they come in
+   as the new rows' starts. The rows of 32 arcs and more are read by chunks. */
+template <bool WRITE>
+__device__ void keep_arcs(Side arcs, ROW num_own, const uint32_t* __restrict__ classes, const ROW* chunk_rows,
+                          const int64_t* chunk_firsts, int64_t num_chunks, int64_t* counts, ROW* kept) {
+    const int lane = threadIdx.x & 31;
+    for (int64_t v = global_thread(); v < num_own; v += num_threads()) {
+        const int64_t first = arcs.offsets[v], end = arcs.offsets[v + 1];
+        const uint32_t own = classes[v];
+        if (own == 0 || end - first >= LANE_ARCS) {
+            continue;
+        }
+        int64_t place = WRITE ? counts[v] : 0;
+        for (int64_t arc = first; arc < end; ++arc) {
+            const ROW far = arcs.indices[arc];
+            if (classes[far] == own) {
+                if (WRITE) {
+                    kept[place] = far;
+                }
+                ++place;
+            }
+        }
+        if (!WRITE) {
+            counts[v] = place;
+        }
+    }
+    for (int64_t chunk = global_thread() / 32; chunk < num_chunks; chunk += num_threads() / 32) {
+        const ROW row = chunk_rows[chunk];
+        const uint32_t own = classes[row];
+        const int64_t first = chunk_firsts[chunk], end = own == 0 ? first : min(first + CHUNK, arcs.offsets[row + 1]);
+        for (int64_t tile = first; tile < end; tile += 32) {
+            const ROW far = tile + lane < end ? arcs.indices[tile + lane] : 0;
+            const uint32_t same = __ballot_sync(FULL_WARP, tile + lane < end && classes[far] == own);
+            int64_t place = 0;
+            if (lane == 0 && same) {
+                place = (int64_t)atomicAdd((unsigned long long*)counts + row, (unsigned long long)__popc(same));
+            }
+            place = __shfl_sync(FULL_WARP, place, 0);
+            if (WRITE && same >> lane & 1) {
+                kept[place + __popc(same & ((1u << lane) - 1))] = far;
+            }
+        }
+    }
+}
+
+extern "C" __global__ void count_kept(
+    const int64_t* offsets, const ROW* indices, ROW num_own, const uint32_t* classes, const ROW* chunk_rows,
+    const int64_t* chunk_firsts, int64_t num_chunks, int64_t* counts) {
+    keep_arcs<false>({offsets, indices}, num_own, classes, chunk_rows, chunk_firsts, num_chunks, counts, nullptr);
+}
+
+extern "C" __global__ void keep(
+    const int64_t* offsets, const ROW* indices, ROW num_own, const uint32_t* classes, const ROW* chunk_rows,
+    const int64_t* chunk_firsts, int64_t num_chunks, int64_t* starts, ROW* kept) {
+    keep_arcs<true>({offsets, indices}, num_own, classes, chunk_rows, chunk_firsts, num_chunks, starts, kept);
+}

@@ -1,0 +1,136 @@
+"""What `kernels.scc.sharded` does to the arcs that are left: drop rows without arcs one way, and find who reaches a row first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from kernels.backend import frozen
+from kernels.distributed.fixpoint import settle
+from kernels.distributed.halo import Halo
+from kernels.graph import OFFSET, Array, Csr
+
+
+@dataclass(frozen=True)
+class Arcs:
+    """The arcs left of a shard, by local numbers, ghosts' included; `into` is the transpose of `out`."""
+
+    out: Csr
+    into: Csr
+
+    def within(self, *classes: Array) -> Arcs:
+        """The arcs whose ends are in the same class by each of `classes` [n + g]."""
+        return Arcs(_within(self.out, classes), _within(self.into, classes))
+
+    def among(self, rows: Array) -> Arcs:
+        """The arcs both ends of which are among `rows`, bool [n + g]."""
+        # Every other row is a class of its own, of which only self-loops stay, and they make no difference.
+        return self.within(np.where(rows, -1, np.arange(len(rows), like=rows)))
+
+
+def _within(csr: Csr, classes: tuple[Array, ...]) -> Csr:
+    degrees = np.diff(csr.offsets)
+    same = np.ones_like(csr.indices, np.bool_, shape=(len(csr.indices),))
+    for of_row in classes:
+        same &= np.repeat(of_row, degrees) == of_row[csr.indices]
+    kept = np.concatenate([np.zeros(1, OFFSET, like=csr.offsets), np.cumsum(same, dtype=OFFSET)])
+    return Csr(kept[csr.offsets], csr.indices[same], None)
+
+
+def trim(arcs: Arcs, halo: Halo) -> tuple[Array, int]:
+    """Find the rows that no cycle leads through, as far as peeling off rows without arcs in, or without arcs out, shows.
+
+    Returns
+    -------
+    bool [n + g]
+        Of the own rows and the ghosts.
+    int
+        Supersteps.
+    """
+    num_own = len(halo.shard.ids)
+    degrees = np.stack([_degrees(arcs.out), _degrees(arcs.into)])
+    gone = np.zeros(degrees.shape[1], np.bool_)
+    ends = _ends(arcs)
+    rows, supersteps = np.flatnonzero((degrees[:, :num_own] == 0).any(axis=0)), 0
+    while halo.communicator.most(np.array([len(rows)]))[0]:
+        _peel(*ends, degrees, gone, num_own, rows)
+        news = halo.refresh(gone[:num_own])
+        rows = num_own + np.flatnonzero(news & ~gone[num_own:])
+        supersteps += 1
+    return gone, supersteps
+
+
+def reach(arcs: Csr, halo: Halo, order: Array) -> tuple[Array, int]:
+    """Find the first row, by `order`, that reaches each row; a row reaches itself.
+
+    Parameters
+    ----------
+    arcs : Csr
+        Out-arcs left; in-arcs, to find the first row that each row reaches.
+    halo : Halo
+    order : uint64 [n + g]
+        All different, over all ranks.
+
+    Returns
+    -------
+    uint64 [n + g]
+        The order of that row; only the own rows' are final.
+    int
+        Supersteps.
+    """
+    first = order.copy()
+    offsets, indices = frozen(arcs.offsets), frozen(arcs.indices)
+
+    def relax(starts: Array) -> None:
+        _expand(offsets, indices, first, starts[np.argsort(first[starts])])
+
+    own = np.arange(len(halo.shard.ids), dtype=arcs.indices.dtype)
+    starts = own[_degrees(arcs)[: len(own)] > 0]
+    return first, settle(halo, relax, first, starts)
+
+
+def _degrees(csr: Csr) -> Array:
+    return np.diff(csr.offsets)
+
+
+def _ends(arcs: Arcs) -> tuple[Array, ...]:
+    return tuple(frozen(array) for csr in (arcs.out, arcs.into) for array in (csr.offsets, csr.indices))
+
+
+@njit(cache=True, nogil=True)
+def _expand(offsets, indices, first, starts):  # type: ignore[no-untyped-def]
+    """Lower `first` along all paths from `starts`, which ascend by it: so no row is lowered twice."""
+    stack = np.empty(len(first) + 1, starts.dtype)
+    for start in starts:
+        stack[0], size = start, 1
+        while size:
+            size -= 1
+            row = stack[size]
+            for far in indices[offsets[row] : offsets[row + 1]]:
+                if first[row] < first[far]:
+                    first[far] = first[row]
+                    stack[size] = far
+                    size += 1
+
+
+@njit(cache=True, nogil=True)
+def _peel(out_offsets, out_indices, into_offsets, into_indices, degrees, gone, num_own, rows):  # type: ignore[no-untyped-def]
+    """Let `rows`, and then every own row left without arcs one way, be gone; `degrees` counts arcs out and in."""
+    stack = np.empty(len(gone) + 1, np.int64)
+    for start in rows:
+        if gone[start]:
+            continue
+        stack[0], size = start, 1
+        gone[start] = True
+        while size:
+            size -= 1
+            row = stack[size]
+            for way, offsets, indices in ((1, out_offsets, out_indices), (0, into_offsets, into_indices)):
+                for far in indices[offsets[row] : offsets[row + 1]]:
+                    degrees[way, far] -= 1
+                    if far < num_own and degrees[way, far] == 0 and not gone[far]:
+                        gone[far] = True
+                        stack[size] = far
+                        size += 1

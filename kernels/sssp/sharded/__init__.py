@@ -1,0 +1,64 @@
+"""Single-source shortest paths over shards: a rank's local work is the one-worker kernel's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels.answers import Paths
+from kernels.backend import is_cupy, require_numpy
+from kernels.bfs.sharded import bfs
+from kernels.distributed.communicator import Communicator
+from kernels.distributed.fixpoint import settle
+from kernels.distributed.halo import Halo
+from kernels.distributed.shard import Part, Shard
+from kernels.graph import UNREACHED, distance_dtype
+from kernels.paths.sharded.predecessors import predecessors
+from kernels.sssp.cpu import far_of, shorten, slot_width
+
+
+def sssp(shard: Shard, communicator: Communicator, source_row: int) -> Part[Paths]:
+    """Find the smallest sum of weights from `source_row` to every own row; without weights every arc weighs 1. A collective.
+
+    Parameters
+    ----------
+    shard : Shard
+    communicator : Communicator
+    source_row : int
+        Row of the whole graph.
+
+    Returns
+    -------
+    Part[Paths]
+        `distance` is int64 for integer weights, float64 for floats: rounded once an arc, from the source outwards.
+
+    Raises
+    ------
+    IndexError
+        If `source_row` is no row of the graph.
+    OverflowError
+        On all ranks, if a distance exceeds int64, or is not finite.
+    TypeError
+        If the shard's arrays belong to a backend without this kernel.
+    PeerLost
+        See `Communicator`.
+    """
+    if shard.out.weights is None:
+        return bfs(shard, communicator, source_row)
+    shard.require_row(source_row)
+    if is_cupy(shard.out):
+        from kernels.sssp.sharded.cuda import search
+
+        return search(shard, communicator, source_row)
+    require_numpy(shard.out, "sssp over shards")
+    halo, out = Halo(shard, communicator), shard.local_out
+    kind = distance_dtype(out.weights)
+    far = far_of(kind)
+    lengths = np.full(len(shard.local_rows), far)
+    starts = shard.own_numbers(source_row)
+    lengths[starts] = 0
+    width = slot_width(out.weights)
+    supersteps = settle(halo, lambda rows: shorten(out, width, rows, lengths), lengths, starts)
+    distance = lengths[: len(shard.ids)].view(kind)
+    distance[lengths[: len(shard.ids)] == far] = UNREACHED
+    predecessor, more = predecessors(halo, source_row, distance, (shard.out.weights, shard.into.weights))
+    return Part(Paths(source_row, distance, predecessor), supersteps + more)

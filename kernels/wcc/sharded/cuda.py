@@ -1,0 +1,130 @@
+"""Weak components over shards on GPUs: each joins what its arcs join, and the ranks join the few components that they share.
+
+The giant component of a social network has most of all rows and ghosts. Its parts on the ranks are joined at once, when each
+rank knows which of its ghosts are in their owners' giant trees, and again when the rest is read. Only ghosts that are outside
+then, and that own rows have joined, are told to their owners, and joined one by one (shared_trees.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import cupy
+import numpy as np
+
+from kernels.answers import Components
+from kernels.distributed.communicator import Communicator
+from kernels.distributed.gpu.bits import HaloBits
+from kernels.distributed.gpu.naming import find_holders, label
+from kernels.distributed.halo import Halo
+from kernels.distributed.shard import Part, Shard
+from kernels.gpu.loader import cooperative, launch
+from kernels.graph import Array
+from kernels.paths.sharded.cuda_facts import kept
+from kernels.wcc.cuda import MANY_ARCS, SAMPLED_THREADS, TILE, TILE_THREADS, WARP_ROW, tile_rows
+from kernels.wcc.sharded.shared_trees import FIRST, SharedTrees
+
+_SOURCE, _THREADS = "wcc/sharded/wcc.cu", 512
+
+
+def components(shard: Shard, communicator: Communicator, gathered: int) -> Part[Components]:
+    """Answer `kernels.wcc.sharded.wcc` on CuPy arrays."""
+    trees, bits = _Trees(shard), HaloBits(Halo(shard, communicator))
+    in_giant = bits.empty()
+    trees.join_own(in_giant)
+    bits.refresh(in_giant)
+    trees.join_rest(in_giant, _largest_cluster(communicator.gather(trees.meetings(in_giant), alike=True)))
+    in_giant.fill(0)
+    trees.find_members(in_giant)
+    bits.refresh(in_giant)
+    shared = SharedTrees(shard, trees.parent)
+    shared.meet(trees.open_ghosts(in_giant), communicator)
+    names, holders = trees.names()
+    supersteps = 4 + shared.name(names, holders, communicator, gathered)
+    return Part(Components(label(len(shard.ids), trees.parent, FIRST, holders)), supersteps)
+
+
+def _largest_cluster(meets: Sequence[Array]) -> Array:
+    """Which ranks' giant trees are one component, bool [size]: the most that `meets`, each rank's row [size], connects."""
+    linked = np.stack(meets).astype(np.bool_)
+    linked |= linked.T
+    np.fill_diagonal(linked, True)
+    for _ in range(len(linked).bit_length() * (not linked.all())):
+        linked = linked @ linked
+    cluster: Array = linked[linked.sum(axis=1).argmax()]
+    return cluster
+
+
+def _rows_with_arcs(shard: Shard) -> int:
+    return int(cupy.count_nonzero(cupy.diff(shard.local_out.offsets)))
+
+
+class _Trees:
+    """Union-find over a shard's own rows and ghosts; places, names, the giant component and `in_giant` are as wcc.cu says."""
+
+    def __init__(self, shard: Shard):
+        self._shard, row = shard, shard.ghosts.dtype
+        self._row, size = row, FIRST + len(shard.ids) + shard.num_ghosts
+        self.parent, self._names = cupy.empty(size, row), cupy.empty(size, row)
+        self._bounds = kept(shard, "bounds of ghosts", lambda shard: cupy.asarray(shard.ghost_bounds))
+        self._owners = self._bounds, np.int32(len(self._bounds) - 1)
+        self._num_own = row.type(len(shard.ids))
+        sides = (shard.local_out, shard.local_into)
+        self._arcs = (*(array for csr in sides for array in (csr.offsets, csr.indices)), np.bool_(shard.symmetric), self._num_own)
+        arcs = sum(len(csr.indices) for csr in (sides[:1] if shard.symmetric else sides))
+        self._sampled = len(sides[0].indices) >= MANY_ARCS * kept(shard, "rows with out-arcs", _rows_with_arcs)
+        self._queue = cupy.empty(2 * (arcs // WARP_ROW), np.int64)  # pairs
+        self._control = cupy.zeros(3, np.int64)
+
+    def join_own(self, in_giant: Array) -> None:
+        """Join by the rank's own arcs, or a sample of those between own rows; set the bits of the own rows in the giant tree."""
+        shard = self._shard
+        self._run("start_ghosts", SAMPLED_THREADS, self._num_own, self._row.type(shard.num_ghosts), self.parent, self._names)
+        given = (*self._arcs, shard.ranks, self.parent, self._names, self._queue, self._control)
+        if self._sampled:
+            self._run("join_sample", SAMPLED_THREADS, *given)
+        else:
+            kernel, blocks = cooperative(_SOURCE, "join_whole", TILE_THREADS, cupy.cuda.Device().id, 2 * TILE, ROW=self._row)
+            tile = tile_rows(len(shard.ids), blocks, TILE)
+            blocks = max(1, min(blocks, -(-len(shard.ids) // tile)))
+            open_rows = cupy.empty(-(-len(shard.ids) // 32), np.uint32)
+            kernel((blocks,), (TILE_THREADS,), (*given, np.int32(tile), open_rows), shared_mem=2 * TILE)
+            self._run("join_ghosts", SAMPLED_THREADS, *self._arcs, self.parent, self._queue, self._control)
+        self._run("find_giant", SAMPLED_THREADS, self._num_own, self.parent, in_giant, self._control)
+
+    def meetings(self, in_giant: Array) -> Array:
+        """Whose giant trees meet this rank's (NumPy's uint8 [size]); a sample may miss one."""
+        meets = cupy.zeros(len(self._bounds) - 1, np.uint8)
+        known = np.bool_(self._sampled), np.int32(self._shard.rank), self.parent, self._control, in_giant
+        self._run("find_meetings", _THREADS, *self._arcs, *known, *self._owners, meets)
+        return cupy.asnumpy(meets)
+
+    def join_rest(self, in_giant: Array, joined: Array) -> None:
+        """Join the giant trees of the ranks `joined`, bool [size], and what a sample left."""
+        bounds, size = self._owners
+        ghosts = np.bool_(self._sampled), np.int32(self._shard.rank), in_giant, bounds, cupy.asarray(joined.view(np.uint8)), size
+        last = self.parent, self._queue, self._control, cupy.zeros(3, np.int64)
+        self._run("join_rest", SAMPLED_THREADS, *self._arcs, *ghosts, *last)
+
+    def find_members(self, in_giant: Array) -> None:
+        """Set the bits of the own rows that are in the giant component."""
+        self._run("find_members", _THREADS, self._num_own, self.parent, in_giant)
+
+    def open_ghosts(self, in_giant: Array) -> list[Array]:
+        """Put the ghosts that their owners have in the giant component there, too; list the others that own rows have joined.
+
+        They are of index width, each owner's in no order.
+        """
+        listed, counts = cupy.empty(self._shard.num_ghosts, self._row), cupy.zeros(len(self._bounds) - 1, np.uint64)
+        given = self._num_own, np.bool_(self._sampled), self.parent, in_giant, *self._owners, listed, counts
+        self._run("list_open_ghosts", _THREADS, *given)
+        return [part[:count] for part, count in zip(self._shard.by_owner(listed), counts.tolist(), strict=True)]
+
+    def names(self) -> tuple[Array, Array]:
+        """The smallest rank of each root's own rows, and the row that has it, as `find_holders` says; the trees are finished."""
+        holders = find_holders(self._shard.ranks, self._shard.rows.start, self.parent, FIRST, self._names)
+        return self._names, holders
+
+    def _run(self, name: str, threads: int, *arguments: Any) -> None:
+        launch(_SOURCE, name, threads, max(len(self._shard.ids), self._shard.num_ghosts), *arguments, ROW=self._row)

@@ -1,0 +1,1 @@
+"""Who does the work: this process, or Dask workers; how ranks are placed and exchange messages."""

@@ -1,0 +1,115 @@
+"""The connection to Dask's scheduler, one of this machine's own or one at an address, and all that Dask is told about faults."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import dask
+from distributed import Client, LocalCluster, Security
+
+from pipeline.cluster.local_workers import local_workers
+from pipeline.cluster.scratch import scratch
+from pipeline.config.cluster import ClusterConfig
+from pipeline.errors import BadConfig, ClusterLost
+from pipeline.runtime.backend import Backend
+from pipeline.signals import unbroken
+
+log = logging.getLogger(__name__)
+_CLOSE = 10.0  # seconds that workers have to end by themselves
+_END = 30.0  # seconds for a local cluster to close: Dask waits for ever where it starts a worker again in the middle of it
+
+
+@contextmanager
+def connected(config: ClusterConfig, backend: Backend) -> Iterator[Client]:
+    """Give a client of a scheduler that has a worker, closed however the run ends. Raises as `started`."""
+    logging.getLogger("distributed").setLevel(logging.ERROR)  # after the import, which sets a level of its own
+    logging.getLogger("distributed.nanny.memory").setLevel(logging.WARNING)  # why a worker is gone
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set(_settings(config)))
+        client = stack.enter_context(_client(config, backend))
+        _await_workers(client, config)
+        threads: dict[str, int] = client.nthreads()
+        log.info("cluster: %d workers, %d threads; dashboard %s", len(threads), sum(threads.values()), client.dashboard_link)
+        yield client
+
+
+def _settings(config: ClusterConfig) -> dict[str, Any]:
+    """What Dask is told, here and in local workers. A scheduler elsewhere has its own: docs/operations.md."""
+    silence = f"{config.deadline:g}s"
+    return {
+        "distributed.scheduler.allowed-failures": config.lost_workers,
+        "distributed.scheduler.no-workers-timeout": silence,
+        "distributed.scheduler.worker-ttl": silence,
+        "distributed.comm.timeouts.connect": silence,
+        "distributed.comm.timeouts.tcp": silence,
+        "distributed.comm.require-encryption": config.scheduler == "local" or config.scheduler.startswith("tls:"),
+        # A nanny starts its worker again for as long as the run lives, also one that dies again and again, or starts slowly.
+        "distributed.deploy.lost-worker-timeout": "365 days",
+        # A worker's memory is a mapped graph and arrays in use: nothing that could be spilled, or that a pause would free.
+        "distributed.worker.memory.target": False,
+        "distributed.worker.memory.spill": False,
+        "distributed.worker.memory.pause": False,
+        "distributed.worker.memory.terminate": 0.95,
+        "distributed.scheduler.preload": [],  # no code that somebody's files in the home folder name
+        "distributed.worker.preload": [],
+        "distributed.nanny.preload": [],
+    }
+
+
+@contextmanager
+def _client(config: ClusterConfig, backend: Backend) -> Iterator[Client]:
+    security = _security(config)
+    with ExitStack() as stack:
+        if config.scheduler != "local":
+            client = _connected(config.scheduler, config, security)
+            stack.callback(client.close, _CLOSE)
+        else:
+            folder = stack.enter_context(scratch())
+            with unbroken():  # Dask does not close what it has half started
+                workers = stack.enter_context(_ended(local_workers(config, backend, security, str(folder))))
+                client = _connected(workers, config, security)
+                stack.callback(client.close, _CLOSE)
+        yield client
+
+
+def _connected(scheduler: str | LocalCluster, config: ClusterConfig, security: Security) -> Client:
+    try:
+        return Client(scheduler, security=security, timeout=config.deadline, set_as_default=False)
+    except OSError as error:
+        raise ClusterLost(f"cluster: no scheduler answers at {config.scheduler}: {error}") from None
+
+
+@contextmanager
+def _ended(workers: LocalCluster) -> Iterator[LocalCluster]:
+    """Close local workers. One that takes too long for it ends with this process, and is no error of the run."""
+    try:
+        yield workers
+    finally:
+        try:
+            workers.close(_END)
+        except TimeoutError:
+            log.warning("cluster: a worker did not end in time")
+
+
+def _security(config: ClusterConfig) -> Security:
+    """Both sides show a certificate. A local cluster makes its own: other users of the machine reach loopback, too."""
+    if config.scheduler == "local":
+        made: Security = Security.temporary()
+        return made
+    if config.scheduler.startswith("tcp:"):
+        return Security()
+    files = {"tls_ca_file": config.tls_ca, "tls_client_cert": config.tls_cert, "tls_client_key": config.tls_key}
+    for path in files.values():
+        if path is None or not path.is_file():
+            raise BadConfig(f"cluster: {path}: no such file")
+    return Security(require_encryption=True, **{name: str(path) for name, path in files.items()})
+
+
+def _await_workers(client: Client, config: ClusterConfig) -> None:
+    try:
+        client.wait_for_workers(1, timeout=config.deadline)
+    except TimeoutError:
+        raise ClusterLost(f"cluster: {config.scheduler} has no worker for {config.deadline:g} s") from None

@@ -1,0 +1,63 @@
+"""Worker processes on this machine, over loopback and TLS: one a core, or under Dask-CUDA one a GPU."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from multiprocessing import resource_tracker
+from typing import Any
+
+from distributed import LocalCluster, Security
+
+from kernels.backend import cores
+from kernels.gpu.loader import device_count
+from pipeline.config.cluster import ClusterConfig
+from pipeline.errors import BadConfig
+from pipeline.runtime.backend import Backend
+
+
+def local_workers(config: ClusterConfig, backend: Backend, security: Security, folder: str) -> LocalCluster:
+    """Start a scheduler and its workers; closing it ends them. The files of all lie in `folder`.
+
+    A worker of a GPU has it to itself: one thread, its own GPU the first that it sees, and CuPy's memory pool.
+
+    Raises
+    ------
+    BadConfig
+        Dask-CUDA is not installed, or there are fewer GPUs than workers.
+    """
+    common: dict[str, Any] = {
+        "memory_limit": config.memory, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0",
+        "worker_dashboard_address": "127.0.0.1:0", "protocol": "tls://", "security": security, "local_directory": folder,
+        # Not in a folder that other users may have made: Dask puts it into the module search path of this process.
+        "scheduler_kwargs": {"local_directory": folder},
+        "silence_logs": logging.CRITICAL,  # an error of a piece is raised here, too
+    }  # fmt: skip
+    if backend == "cpu":
+        with _deaf_to_the_terminal():
+            return LocalCluster(n_workers=config.workers or cores(), threads_per_worker=config.threads, **common)
+    if find_spec("dask_cuda") is None:
+        raise BadConfig("cluster: local workers on GPUs need Dask-CUDA (pip install 'graphmill[gpu]')")
+    gpus = device_count()
+    if config.workers > gpus:
+        raise BadConfig(f"cluster: {config.workers} local workers, but {gpus} GPUs, of which each has one")
+    from dask_cuda import LocalCUDACluster
+
+    # `data`: results stay where they are, as on the CPU; Dask-CUDA would move them to disk, and look at each for its device.
+    with _deaf_to_the_terminal():
+        started: LocalCluster = LocalCUDACluster(n_workers=config.workers or gpus, threads_per_worker=1, data=dict, **common)
+    return started
+
+
+@contextmanager
+def _deaf_to_the_terminal() -> Iterator[None]:
+    """Keep Ctrl-C, which a terminal sends to all processes, from those started here or by threads of here: this one ends them."""
+    resource_tracker.ensure_running()  # later, its start would end the blocking
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

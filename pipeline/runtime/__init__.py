@@ -1,0 +1,1 @@
+"""The backend in use and the memory that is free on it."""

@@ -1,0 +1,69 @@
+"""How much memory is free, where a step is about to take a lot of it: it is refused with both numbers before it begins."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from kernels.gpu.loader import free_bytes
+from pipeline.config.run import MIB
+from pipeline.errors import TooLarge
+from pipeline.runtime.backend import Backend
+
+MEMINFO = Path("/proc/meminfo")
+CGROUPS = Path("/sys/fs/cgroup")
+# The limit, what is in use, and the name in `memory.stat` of what files that nobody reads just now take of it: versions 2 and 1.
+_NAMES = (
+    ("memory.max", "memory.current", "inactive_file"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
+
+
+def require_room(what: str, needed: int, backend: Backend) -> None:
+    """Raise TooLarge unless `needed` bytes are free for `what`."""
+    free = free_memory(backend)
+    if needed > free:
+        where = "the GPU" if backend == "gpu" else "this machine"
+        raise TooLarge(f"{what} takes up to {needed / MIB:,.0f} MiB of memory, and {free / MIB:,.0f} MiB are free on {where}")
+
+
+def free_memory(backend: Backend = "cpu") -> int:
+    """Bytes that can still be taken: on the machine and in its control groups, or on the current GPU."""
+    if backend == "gpu":
+        return free_bytes()
+    return min([_free_on_the_machine(), *(free for folder in _control_groups() if (free := _free_in(folder)) is not None)])
+
+
+def _free_on_the_machine() -> int:
+    try:
+        lines = dict(line.split(":", 1) for line in MEMINFO.read_text(encoding="ascii").splitlines())
+        return int(lines["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):  # no Linux
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _control_groups() -> list[Path]:
+    """The control groups that bound this process's memory, and those around them."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+    found = []
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers in ("", "memory"):
+            group = Path(path.lstrip("/"))
+            found += [CGROUPS / controllers / inner for inner in (group, *group.parents)]
+    return found
+
+
+def _free_in(folder: Path) -> int | None:
+    """Bytes left below the limit of a control group; None where it has none."""
+    for limit, usage, idle in _NAMES:
+        try:
+            left = int((folder / limit).read_text()) - int((folder / usage).read_text())
+            stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        except (OSError, ValueError):  # not there, or "max"
+            continue
+        return left + int(stat.get(idle, 0))
+    return None

@@ -1,0 +1,1 @@
+"""The steps between ingest and report: layout, stages, index, proofs, queries and publication."""

@@ -1,0 +1,276 @@
+"""Publication: the tables, the report and the manifest of a run appear by one rename, then `latest` names them.
+
+A reader sees a whole run or none. The answers of a run are the very files that the steps wrote and the certificates read,
+linked, not written a second time; their hashes are taken where they will be read.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import os
+import platform
+import re
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from pipeline.errors import BadConfig, Damaged, ProofFailed
+from pipeline.runtime.backend import Backend, gpu
+from pipeline.store import manifest
+from pipeline.store.index import index_of
+from pipeline.store.manifest import FileEntry, Folder, Manifest
+from pipeline.tables import files as tables
+
+log = logging.getLogger(__name__)
+LIBRARIES = ("graphmill", "numpy", "scipy", "numba", "pyarrow")
+STAMP = "%Y%m%dT%H%M%SZ"
+RUN_ID = re.compile(r"(\d{8}T\d{6}Z)-[0-9a-f]{8}")
+
+
+def publish(
+    output: Path,
+    name: str,
+    edges: Folder,
+    graph: Folder,
+    answers: Sequence[Folder],
+    proofs: Sequence[Folder],
+    report: Folder | None,
+    keep: int = 0,
+    backend: Backend = "cpu",
+    reached: Folder | None = None,
+) -> Folder:
+    """Publish the proved answers of one graph as a run.
+
+    Parameters
+    ----------
+    output : Path
+        The output folder, held by `workspace`. The run becomes `output/runs/ID`, and `output/latest` a link to it.
+    name : str
+        What the graph is called.
+    edges, graph, answers, proofs, report : Folder
+        What the steps wrote. Every answer needs a proof of exactly its content; coordinates become a table too.
+    keep : int
+        How many runs stay, the newest ones; 0 keeps all.
+    backend : {"cpu", "gpu"}
+        Where this run computed; a step says of itself where it was computed, which may have been in a run before.
+    reached : Folder or None
+        Answers to queries, by the index of one of `answers`.
+
+    Returns
+    -------
+    Folder
+        `output/runs/ID`. Ids ascend with time and are made of letters, digits and hyphens.
+
+    Raises
+    ------
+    ProofFailed
+        An answer has no proof that holds, or queries were answered by another index than the proved one.
+    Damaged
+        A file is no longer what its step wrote.
+    BadConfig
+        `latest` is something that no run made.
+    OSError
+        The disk is full or read-only. `latest` still is the run before.
+    """
+    started = time.perf_counter()
+    _require_proofs(graph, answers, proofs)
+    _require_ours(output / "latest")
+    indexes = [index_of(answer) for answer in answers if "index" in answer.manifest.inputs]
+    if reached:
+        _require_proved_index(reached, indexes)
+    tabled = [*answers, *([reached] if reached else [])]
+    steps = [edges, graph, *indexes, *tabled, *proofs, *([report] if report else [])]
+    inputs = {step.manifest.step: step.digest for step in steps}
+    key = manifest.digest_of([manifest.FORMAT, "run", name, inputs, manifest.code_version()])
+    runs = output / "runs"
+    runs.mkdir(parents=True, exist_ok=True)
+    run_id = f"{_next_stamp(runs)}-{key[:8]}"
+    with _hidden(runs, run_id) as fresh:
+        files = _collect(fresh, edges, indexes, tabled, report)
+        facts = {
+            "run": run_id,
+            "graph": {"name": name, **graph.facts},
+            "tables": _tables(fresh, edges.facts["weight"], max((index.facts["dimensions"] for index in indexes), default=0)),
+            "proofs": {proof.facts["stage"]: proof.facts for proof in proofs},
+            "steps": {step.manifest.step: _summary(step) for step in steps},
+            "reached": reached.facts if reached else None,
+            "backend": backend,
+            **_surroundings(backend),
+        }
+        content = Manifest(
+            "run", key, inputs, {"name": name}, facts, files, manifest.code_version(),
+            dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), round(time.perf_counter() - started, 6),
+        )  # fmt: skip
+        manifest.seal(fresh, asdict(content))
+        _appear(fresh, output, run_id)
+    _retire(runs, keep)
+    log.info("run: published as %s", runs / run_id)
+    return Folder(runs / run_id, content)
+
+
+def open_run(path: Path) -> Folder:
+    """Open a published run, `latest` or `runs/ID`, and check every file against the manifest. Raises Damaged."""
+    folder = manifest.read(path.resolve())  # `latest` may move on meanwhile
+    manifest.check(folder)
+    return folder
+
+
+def _require_proofs(graph: Folder, answers: Sequence[Folder], proofs: Sequence[Folder]) -> None:
+    proved = {
+        (proof.manifest.inputs["graph"], proof.manifest.inputs["answer"]) for proof in proofs if proof.facts["holds"] is True
+    }
+    for answer in answers:
+        if (graph.digest, answer.digest) not in proved:
+            raise ProofFailed(f"{answer.path}: no proof of this answer holds; nothing is published")
+
+
+def _require_proved_index(reached: Folder, indexes: Sequence[Folder]) -> None:
+    if reached.manifest.inputs["index"] not in {index.digest for index in indexes}:
+        raise ProofFailed(f"{reached.path}: was answered by another index than this run's; nothing is published")
+
+
+def _require_ours(latest: Path) -> None:
+    """Refuse to replace what no run made. A link to a run that somebody removed is ours, and is mended."""
+    if latest.is_symlink():
+        target = latest.readlink()
+        if target.parent != Path("runs") or not RUN_ID.fullmatch(target.name):
+            raise BadConfig(f"{latest}: is a link to {target}, which no run made; remove it")
+    elif latest.exists():
+        raise BadConfig(f"{latest}: is not a link that a run made; move it away")
+
+
+def _next_stamp(runs: Path) -> str:
+    """The time in UTC, but later than every run's: order of ids is order of publication, also where a clock steps back."""
+    now = dt.datetime.now(dt.UTC).replace(tzinfo=None, microsecond=0)
+    found = [RUN_ID.fullmatch(path.name) for path in runs.iterdir()]
+    stamps = [dt.datetime.strptime(match[1], STAMP) for match in found if match]
+    return max([now, *(stamp + dt.timedelta(seconds=1) for stamp in stamps)]).strftime(STAMP)
+
+
+def _collect(
+    fresh: Path, edges: Folder, indexes: Sequence[Folder], tabled: Sequence[Folder], report: Folder | None
+) -> dict[str, FileEntry]:
+    """Put the files of a run into `fresh`, flush and hash them. Raises Damaged where one is not what its step wrote."""
+    origins = {f"{tables.table_of(step.manifest.step)}/{file}": (step, file) for step in tabled for file in step.manifest.files}
+    origins |= {f"{index.manifest.step}/{file}": (index, file) for index in indexes for file in index.manifest.files}
+    if report:
+        origins["report.html"] = (report, "report.html")
+    for place, (step, file) in origins.items():
+        (fresh / place).parent.mkdir(exist_ok=True)
+        _link(step.path / file, fresh / place)
+    for index in indexes:
+        _link(index.path / manifest.FILE, fresh / index.manifest.step / manifest.FILE)
+        manifest.read(fresh / index.manifest.step)
+    if tables.COORDINATES in edges.manifest.files:
+        _sort_coordinates(edges, fresh / "coordinates")
+    files = manifest.entries(fresh)
+    for place, (step, file) in origins.items():
+        _require_same(step, file, files[place].sha256)
+    return files
+
+
+def _sort_coordinates(edges: Folder, folder: Path) -> None:
+    """Write the edge list's coordinates, which lie as the source has them, as a table like the others."""
+    source = edges.path / tables.COORDINATES
+    _require_same(edges, tables.COORDINATES, manifest.sha256_of(source) if source.exists() else "none")
+    table = pq.ParquetFile(source, page_checksum_verification=True).read().sort_by("vertex")
+    folder.mkdir()
+    tables.write(folder, "coordinates", None, table.cast(tables.schema("coordinates", None)).to_batches())
+
+
+def _require_same(step: Folder, file: str, sha256: str) -> None:
+    if step.manifest.files[file].sha256 != sha256:
+        raise Damaged(f"{step.path / file}: its SHA-256 differs from its manifest's")
+
+
+def _link(source: Path, target: Path) -> None:
+    """Hard-link; copy where links cannot be: across file systems, or on one without links."""
+    if not source.exists():
+        raise Damaged(f"{source}: missing")
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _tables(fresh: Path, weight: str | None, dimensions: int) -> dict[str, Any]:
+    return {
+        folder.name: {
+            "rows": sum(pq.read_metadata(file).num_rows for file in tables.files(folder)),
+            "columns": tables.describe(folder.name, weight, dimensions),
+            "files": [file.relative_to(fresh).as_posix() for file in tables.files(folder)],
+        }
+        for folder in sorted(fresh.iterdir())
+        if folder.name in tables.TABLES
+    }
+
+
+def _summary(step: Folder) -> dict[str, Any]:
+    summary = {
+        "seconds": step.manifest.seconds,
+        "reused": step.reused,
+        "key": step.manifest.key,
+        "created": step.manifest.created,
+    }
+    # What a graph calls `shards` is each one's size, which the run's `graph` has
+    told = ("backend",) if step.manifest.step == "graph" else ("backend", "shards", "supersteps")
+    return summary | {fact: step.facts[fact] for fact in told if fact in step.facts}
+
+
+def _surroundings(backend: Backend) -> dict[str, dict[str, Any]]:
+    """The machine and the versions of what computes."""
+    versions = {"python": platform.python_version(), **{library: version(library) for library in LIBRARIES}}
+    machine = {"system": platform.system(), "architecture": platform.machine(), "cpus": os.cpu_count()}
+    if backend == "gpu":
+        found = gpu()
+        machine["gpu"] = found.pop("gpu")
+        versions |= found
+    return {"versions": versions, "machine": machine}
+
+
+@contextmanager
+def _hidden(runs: Path, run_id: str) -> Iterator[Path]:
+    """Give a new hidden folder, and remove it if the run does not appear."""
+    fresh = manifest.hidden(runs / run_id)
+    try:
+        fresh.mkdir(0o700)
+        yield fresh
+    except BaseException as error:
+        shutil.rmtree(fresh, ignore_errors=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(fresh)  # a failed write does not say where
+        raise
+
+
+def _appear(fresh: Path, output: Path, run_id: str) -> None:
+    """Rename the whole run into place, then the link to it."""
+    link = fresh.with_name(f"{fresh.name}-latest")
+    try:
+        link.symlink_to(Path("runs", run_id))  # first, because it may fail: the disk may be full
+        fresh.rename(output / "runs" / run_id)
+        manifest.flush(output / "runs")
+        link.replace(output / "latest")
+        manifest.flush(output)
+    except BaseException:
+        link.unlink(missing_ok=True)
+        raise
+
+
+def _retire(runs: Path, keep: int) -> None:
+    """Remove all but the newest `keep` runs, each by a rename first, so that no reader finds half of one."""
+    found = sorted(path for path in runs.iterdir() if RUN_ID.fullmatch(path.name))
+    for old in found[:-keep] if keep else []:
+        hidden = old.with_name(f".{old.name}")
+        try:
+            old.rename(hidden)
+            shutil.rmtree(hidden)
+        except OSError as error:  # the new run is out; the next one tries again
+            log.warning("%s: cannot be removed: %s", old, error.strerror)

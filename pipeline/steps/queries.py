@@ -1,0 +1,152 @@
+"""Batches of queries: pairs of vertices in, the same rows with their answers out, from an index that is placed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from kernels.gpu.loader import to_host
+from kernels.graph import NO_ROW, Array
+from kernels.reachability import FILTER, POSITIVE_CUT, SAME, SEARCH
+from kernels.reachability import reach as reach_rows
+from pipeline.cluster.protocol import Place
+from pipeline.errors import BadInput, ProofFailed
+from pipeline.runtime.backend import Clock, bring
+from pipeline.store.index import StoredIndex
+from pipeline.tables import files as tables
+from pipeline.tables.forms import rows_of
+
+STEP = "reached"  # and the table
+ENTRIES = 4  # a vertex, at most, of an array from ids to rows
+SAMPLE = 1_000  # pairs of a batch that the oracle looks at
+WORDS = {SAME: "same", FILTER: "filter", POSITIVE_CUT: "positive cut", SEARCH: "search"}
+Unknown = Literal["error", "null"]
+
+
+@dataclass
+class Found:
+    """What was found of some pairs: counts of rows, by what decided them, and of pairs compared; seconds in the kernel."""
+
+    rows: int = 0
+    reachable: int = 0
+    unknown: int = 0
+    decided: list[int] = field(default_factory=lambda: [0] * len(WORDS))
+    compared: int = 0
+    seconds: float = 0.0
+
+    def add(self, other: Found) -> None:
+        """Count what was found of other pairs, too."""
+        self.rows += other.rows
+        self.reachable += other.reachable
+        self.unknown += other.unknown
+        self.decided = [one + more for one, more in zip(self.decided, other.decided, strict=True)]
+        self.compared += other.compared
+        self.seconds += other.seconds
+
+    def facts(self, oracle: bool) -> dict[str, Any]:
+        """What `reach` says of them."""
+        return {
+            "rows": self.rows,
+            "reachable": self.reachable,
+            "unknown": self.unknown,
+            "decided": {word: self.decided[decided] for decided, word in WORDS.items()},
+            "seconds": round(self.seconds, 6),
+            "oracle": self.compared if oracle else None,
+        }
+
+
+class Queries:
+    """Batches of pairs, answered one after the other from row `first` of a file; `found` counts."""
+
+    def __init__(self, place: Place, file: str, first: int, unknown: Unknown, plain: StoredIndex | None) -> None:
+        self._stored = place.index
+        self._find = _finder(place.index)
+        self._file = file
+        self._first = first
+        self._unknown = unknown
+        self._plain = plain
+        self._backend = place.backend
+        self._clock = Clock(place.backend)
+        self._found = Found()
+
+    @property
+    def found(self) -> Found:
+        """Of all batches so far."""
+        return replace(self._found, seconds=self._clock.seconds)
+
+    def answer(self, pairs: pa.RecordBatch) -> pa.RecordBatch:
+        """The same rows with `reachable` and `decided`. Raises as `reach`."""
+        src, dst = (self._rows_of(pairs, name) for name in ("src", "dst"))
+        known = (src != NO_ROW) & (dst != NO_ROW)
+        if self._unknown == "error" and not known.all():
+            self._refuse_unknown(pairs, src, known)
+        src, dst = src[known], dst[known]
+        answers = self._clock.timed(reach_rows)(self._stored.index, src, dst)
+        reachable, decided = to_host(answers.reachable), to_host(answers.decided)
+        compared = self._compare(to_host(src), to_host(dst), reachable) if self._plain else 0
+        counts = np.bincount(decided, minlength=len(WORDS)).tolist()
+        self._found.add(Found(len(pairs), int(reachable.sum()), len(pairs) - len(reachable), counts, compared))
+        columns = [pairs["src"], pairs["dst"], *_spread(reachable, decided, to_host(known))]
+        return pa.RecordBatch.from_arrays(columns, schema=tables.schema(STEP, None))
+
+    def _rows_of(self, pairs: pa.RecordBatch, name: str) -> Array:
+        return self._find(bring(pairs[name].to_numpy(), self._backend))
+
+    def _refuse_unknown(self, pairs: pa.RecordBatch, src: Array, known: Array) -> None:
+        """Raise BadInput for the first row that has an unknown vertex."""
+        place = int(known.argmin())
+        name = "src" if int(src[place]) == NO_ROW else "dst"
+        row = self._first + self._found.rows + place
+        vertices = f"{self._stored.num_vertices:,} vertices"
+        raise BadInput(self._file, f"row {row}: {name} {pairs[name][place]} is not in the graph ({vertices})")
+
+    def _compare(self, src: Array, dst: Array, reachable: Array) -> int:
+        """Number of a sample's pairs. Raises ProofFailed where a depth-first search that no label helps says otherwise of one."""
+        assert self._plain is not None
+        sample = np.linspace(0, len(src) - 1, min(len(src), SAMPLE)).astype(np.int64)
+        searched = reach_rows(self._plain.index, src[sample], dst[sample], "dfs").reachable
+        if (wrong := searched != reachable[sample]).any():
+            place = sample[wrong.argmax()]
+            ends = [int(self._plain.ids[rows[place]]) for rows in (src, dst)]
+            raise ProofFailed(f"reach: whether {ends[0]} reaches {ends[1]} is not what a search says")
+        return len(sample)
+
+
+def _finder(stored: StoredIndex) -> Callable[[Array], Array]:
+    """`rows_of` for many ids: by a table of all numbers between the least and the largest id, where it stays small.
+
+    Made once an index and kept with it.
+    """
+    find: Callable[[Array], Array] | None = vars(stored).get("_finder")
+    if find is None:
+        find = vars(stored)["_finder"] = _new_finder(stored)
+    return find
+
+
+def _new_finder(stored: StoredIndex) -> Callable[[Array], Array]:
+    vertices = stored.num_vertices
+    ascending = stored.ids[stored.rows_by_id]
+    low, high = (int(ascending[0]), int(ascending[-1])) if vertices else (0, -1)
+    if not 0 < high - low + 1 <= ENTRIES * vertices:
+        return partial(rows_of, stored)
+    table = np.full_like(stored.rows_by_id, NO_ROW, shape=(high - low + 2,))  # the last entry is for every other id
+    table[ascending - low] = stored.rows_by_id
+    return lambda ids: table[np.where((ids >= low) & (ids <= high), ids - low, high - low + 1)]
+
+
+def _spread(reachable: Array, decided: Array, known: Array) -> list[pa.Array]:
+    """Answers to the `known` rows as columns for all rows, null elsewhere."""
+    if known.all():
+        places = pa.array(decided, pa.int8())
+        answers = pa.array(reachable)
+    else:
+        all_answers, all_decided = np.zeros(len(known), np.bool_), np.zeros(len(known), np.int8)
+        all_answers[known], all_decided[known] = reachable, decided
+        answers, places = pa.array(all_answers, mask=~known), pa.array(all_decided, mask=~known)
+    words = pa.array([WORDS[number] for number in range(len(WORDS))])
+    return [answers, words.take(places)]

@@ -1,0 +1,179 @@
+"""Queries: a Parquet file of pairs in, the same rows with their answers out, from a stored index and in bounded memory."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from uuid import uuid4
+
+from pipeline.cluster.protocol import HERE, Cluster, Place, started
+from pipeline.config.run import QueriesConfig, QueryOptions, checked
+from pipeline.errors import BadConfig, BadInput, Damaged
+from pipeline.ingest.source import identify, locate
+from pipeline.runtime.backend import Backend, choose
+from pipeline.steps.pairs import Piece, batches, pieces
+from pipeline.steps.queries import STEP, Found, Queries, Unknown
+from pipeline.store import manifest
+from pipeline.store.index import find_index, index_of, open_index
+from pipeline.store.manifest import Folder, make
+from pipeline.tables import files as tables
+
+
+def reach(
+    index: Folder, pairs: str, out: Path, unknown: Unknown = "error", oracle: bool = False, backend: Backend = "cpu",
+    cluster: Cluster = HERE,
+) -> Folder:  # fmt: skip
+    """Answer whether a path leads from `src` to `dst`, for every row of a Parquet file.
+
+    Parameters
+    ----------
+    index : Folder
+        From `find_index` or `build_index`.
+    pairs : str
+        Path of a Parquet file with integer columns `src` and `dst`, external ids; others are not read.
+    out : Path
+        The folder to write, or to keep if it has these very answers.
+    unknown : {"error", "null"}
+        What to make of a vertex that the graph does not have: an error, or null in `reachable` and `decided`.
+    oracle : bool
+        Also search for 1,000 pairs of every 2^20 without the help of a label, and compare.
+    backend : {"cpu", "gpu"}
+        Where queries are answered. The table is the same.
+    cluster : Cluster
+        Who writes the files of the table, each a piece of work. The table is the same.
+
+    Returns
+    -------
+    Folder
+        Table `reached`, in the order of `pairs`; a file has the row groups of `pairs` that have no more than 4 million rows
+        together, one at the least. Facts: `rows`, `reachable`, `unknown`, `decided` (word to rows), `seconds` (in the kernel,
+        summed over files), `oracle` (null, or the number of pairs compared), `backend`.
+
+    Raises
+    ------
+    BadInput
+        The file is not there, is no such Parquet file, or has a null or an unknown vertex: the message has the row, from 0.
+    ProofFailed
+        The oracle contradicts an answer.
+    TooLarge
+        The index may take more memory than is free.
+    ClusterLost
+        As `cluster.map`.
+    """
+    source = locate(pairs)
+    if source.local is None:
+        raise BadInput(pairs, "is a URL, where a file of this machine is due")
+    path = source.local
+
+    def write(folder: Path) -> dict[str, Any]:
+        found = Found()
+        with TemporaryDirectory(prefix=f".{out.name}-files-", dir=folder.parent, ignore_cleanup_errors=True) as attempts:
+            answer = partial(_write_file, index, path, pairs, unknown, oracle, Path(attempts))
+            written = cluster.map(answer, index, backend, pieces(path, pairs, tables.ROWS_PER_FILE), one_at_a_time=True)
+            for number, (file, found_there) in enumerate(written):
+                file.rename(folder / tables.file_name(number))
+                found.add(found_there)
+        return found.facts(oracle) | {"backend": backend}
+
+    asked = {"unknown": unknown, "oracle": oracle}
+    return make(out, STEP, {"index": index.digest, "pairs": identify(source, None)}, asked, write)
+
+
+def reach_into(index: Path, pairs: str, out: Path, **asked: Any) -> Folder:
+    """What the command does: `reach` from the index of a run into any folder, as `QueryOptions` asks.
+
+    Raises
+    ------
+    BadConfig
+        An option is none of its values; there is no index; `out` is a URL, or holds what no earlier call wrote, and would be
+        lost; or it is inside a run or a step, which would not be what its manifest says any more.
+    """
+    options = checked(QueryOptions, "options", pairs=pairs, output=out, **asked)
+    out = options.output
+    _require_ours(out)
+    _require_outside(out)
+    found, backend = find_index(index), choose(options.backend)
+    with _without_leftovers(out), started(options.cluster, backend) as cluster:
+        return reach(found, pairs, out, options.unknown, options.oracle, backend, cluster)
+
+
+def _require_ours(out: Path) -> None:
+    """Refuse to replace a folder that holds anything but answers."""
+    if not os.path.lexists(out):
+        return
+    try:
+        if not out.is_symlink() and (not any(out.iterdir()) or manifest.read(out).manifest.step == STEP):
+            return
+    except (NotADirectoryError, Damaged):
+        pass
+    raise BadConfig(f"{out}: holds what graphmill reach did not write, and would be replaced; name another folder")
+
+
+def _require_outside(out: Path) -> None:
+    """Refuse a place inside a folder that has a manifest."""
+    for folder in out.resolve().parents:
+        with contextlib.suppress(Damaged):
+            step = manifest.read(folder).manifest.step
+            raise BadConfig(
+                f"{out}: is inside {folder}, the folder of a {step}, which nothing may be added to; name another folder"
+            )
+
+
+@contextmanager
+def _without_leftovers(out: Path) -> Iterator[None]:
+    """Remove what a killed call left half-written beside `out`, unless another call works in the folder around it."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    around = os.open(out.parent, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # another call is at work, or a file system has no locks
+            fcntl.flock(around, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for leftover in [path for path in out.parent.iterdir() if _is_leftover(path, out.name)]:
+                shutil.rmtree(leftover)
+        with contextlib.suppress(OSError):
+            fcntl.flock(around, fcntl.LOCK_SH)  # the kernel drops it when the holder dies, however it dies
+        yield
+    finally:
+        os.close(around)
+
+
+def _is_leftover(path: Path, name: str) -> bool:
+    """Whether `path` is hidden as what is made for the folder `name` or for attempts at its files, and has only answers."""
+    drawn = "([0-9a-f]{16}|files-[a-z0-9_]{8})"
+    made = re.fullmatch(rf"\.{re.escape(name)}-{drawn}", path.name) and path.is_dir() and not path.is_symlink()
+    return bool(made) and all(
+        file.name == manifest.FILE or file.match(tables.FILES) or re.fullmatch("[0-9a-f]{32}", file.name)
+        for file in path.iterdir()
+    )
+
+
+def answer_queries(
+    queries: QueriesConfig | None, answers: Sequence[Folder], oracle: bool, work: Path, backend: Backend = "cpu",
+    cluster: Cluster = HERE,
+) -> Folder | None:  # fmt: skip
+    """Answer the queries that a run asks, if any, into `work / "reached"`; `answers` has that of stage reachability."""
+    if queries is None:
+        return None
+    (index,) = (index_of(answer) for answer in answers if "index" in answer.manifest.inputs)
+    return reach(index, queries.pairs, work / STEP, queries.unknown, oracle, backend, cluster)
+
+
+def _write_file(
+    index: Folder, path: Path, file: str, unknown: Unknown, oracle: bool, attempts: Path, place: Place, piece: Piece
+) -> tuple[Path, Found]:
+    """Write one file of answers under a name that no other attempt has: one thought dead may still be writing."""
+    if not path.exists():
+        raise BadConfig(f"cluster: a worker does not see {path}; pairs must lie on a file system that all hosts share")
+    plain = (place.index if place.backend == "cpu" else open_index(index)) if oracle else None
+    queries = Queries(place, file, piece.first, unknown, plain)
+    attempt = attempts / uuid4().hex
+    tables.write_file(attempt, STEP, None, map(queries.answer, batches(path, file, piece)))
+    return attempt, queries.found

@@ -1,0 +1,1 @@
+"""Folders on the disk: manifests, the edge list, the stored graph and the reachability index."""

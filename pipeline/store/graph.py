@@ -1,0 +1,221 @@
+"""The stored graph on the disk: `vertices.arrow`, `rows_by_id.npy`, and a VectCSR of each direction for each shard of rows.
+
+Arrays are opened as read-only memory maps, without a copy. What is cheap to check is checked when they are opened, against
+the facts of the manifest; `validate` checks everything.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype, joined_offsets
+from kernels.layout import shards
+from kernels.layout.sorting import is_transpose
+from kernels.layout.vect_csr import VectCsr
+from pipeline.errors import Damaged
+from pipeline.store.arrays import InPieces, load_array, save_array
+from pipeline.store.manifest import Folder
+
+VERTICES = "vertices.arrow"
+ROWS_BY_ID = "rows_by_id.npy"
+_SCHEMA = pa.schema([pa.field(name, pa.int64(), nullable=False) for name in ("vertex", "out_degree", "in_degree")])
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A contiguous range of rows with its arcs.
+
+    Attributes
+    ----------
+    rows : range
+        Of the whole graph.
+    out, into : VectCsr
+        Arcs of these rows. The same object where the graph is symmetric.
+    """
+
+    rows: range
+    out: VectCsr
+    into: VectCsr
+
+
+def save_vertices(folder: Path, ids: Array, rows_by_id: Array, out_degrees: Array, in_degrees: Array) -> None:
+    """Write the vertices in the order of their rows, int64 [V] each, and the rows in the order of their ids."""
+    batch = pa.RecordBatch.from_arrays([pa.array(column) for column in (ids, out_degrees, in_degrees)], schema=_SCHEMA)
+    with pa.OSFile(str(folder / VERTICES), "wb") as file, pa.ipc.new_file(file, _SCHEMA) as writer:
+        writer.write_batch(batch)
+    save_array(folder / ROWS_BY_ID, rows_by_id)
+
+
+def save_rows(folder: Path, number: int, direction: str, rows: VectCsr) -> dict[str, int]:
+    """Write one direction, `out` or `in`, of a shard; return its sizes, with which it is opened."""
+    shard = shard_path(folder, number)
+    shard.mkdir(exist_ok=True)
+    for name, array in _arrays_of(rows).items():
+        if array is not None:
+            save_array(shard / f"{direction}-{name}.npy", array)
+    return {"arcs": len(rows.csr.indices), "segments": len(rows.segments) - 1, "slots": len(rows.segment_indices)}
+
+
+def open_graph(folder: Folder) -> Graph:
+    """Open a stored graph. With one shard its arrays are the memory maps themselves; several are put together in memory.
+
+    Raises
+    ------
+    Damaged
+        A file is missing, or has another type or length than the manifest says.
+    """
+    ids, rows_by_id, _, _ = open_vertices(folder)
+    opened = [open_shard(folder, number) for number in range(len(shard_rows(folder)))]
+    out = _joined([shard.out.csr for shard in opened])
+    into = out if folder.facts["symmetric"] else _joined([shard.into.csr for shard in opened])
+    return Graph(ids, rows_by_id, out, into)
+
+
+def open_vertices(folder: Folder) -> tuple[Array, Array, Array, Array]:
+    """Open ids, rows by id, out-degrees and in-degrees by memory map. Raises Damaged as `open_graph`."""
+    path, num_vertices = folder.path / VERTICES, folder.facts["vertices"]
+    try:
+        batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
+        if batch.schema != _SCHEMA or batch.num_rows != num_vertices:
+            raise Damaged(f"{path}: {batch.num_rows} rows of {batch.schema.names}, the manifest says {num_vertices}")
+        ids, out_degrees, in_degrees = (column.to_numpy(zero_copy_only=True) for column in batch.columns)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise Damaged(f"{path}: {error}") from None
+    return ids, load_array(folder.path / ROWS_BY_ID, index_dtype(num_vertices), num_vertices), out_degrees, in_degrees
+
+
+def rows_by_id_in_pieces(folder: Folder) -> InPieces:
+    """The rows in the order of their ids, to be read slice by slice. Raises Damaged as `open_graph`."""
+    return InPieces(folder.path / ROWS_BY_ID, index_dtype(folder.facts["vertices"]), folder.facts["vertices"])
+
+
+def open_rows(folder: Folder, pieces: Sequence[range]) -> tuple[list[Csr], list[Csr]]:
+    """Open the out-arcs and the in-arcs of ranges of rows; the same object twice where the graph is symmetric.
+
+    There is a CSR for the rows of a range that lie in one shard, of views of its memory maps; at least one.
+    Raises Damaged as `open_graph`.
+    """
+    plan = shard_rows(folder)
+    parts = [
+        (number, range(max(rows.start, own.start), min(rows.stop, own.stop)))
+        for rows in pieces
+        for number, own in enumerate(plan)
+        if rows and own.start < rows.stop and own.stop > rows.start
+    ] or [(0, range(0))]
+    opened = {number: open_shard(folder, number) for number, _ in parts}
+    out = [_cut(opened[number].out.csr, rows, plan[number].start) for number, rows in parts]
+    if folder.facts["symmetric"]:
+        return out, out
+    return out, [_cut(opened[number].into.csr, rows, plan[number].start) for number, rows in parts]
+
+
+def arcs_before(folder: Folder) -> Callable[[int], int]:
+    """How many stored arcs all rows before a given one have; a look into the memory maps each."""
+    plan = shard_rows(folder)
+    offsets = []
+    for number in range(len(plan)):
+        shard = open_shard(folder, number)
+        directions = (shard.out,) if folder.facts["symmetric"] else (shard.out, shard.into)
+        offsets.append([rows.csr.offsets for rows in directions])
+    ends = np.cumsum([0, *(sum(int(of[-1]) for of in directions) for directions in offsets)])
+    starts = [rows.start for rows in plan]
+
+    def before(row: int) -> int:
+        number = bisect_right(starts, row) - 1
+        return int(ends[number]) + sum(int(of[row - starts[number]]) for of in offsets[number])
+
+    return before
+
+
+def open_shard(folder: Folder, number: int) -> Shard:
+    """Open one shard by memory map. Raises Damaged as `open_graph`, IndexError where there is no such shard."""
+    rows = shard_rows(folder)[number]
+    out = _open_rows(folder, number, "out", rows)
+    return Shard(rows, out, out if folder.facts["symmetric"] else _open_rows(folder, number, "in", rows))
+
+
+def shard_rows(folder: Folder) -> list[range]:
+    """Rows of each shard. Raises Damaged unless they cover all rows of the graph."""
+    rows = [range(*shard["rows"]) for shard in folder.facts["shards"]]
+    _or_damaged(folder.path, shards.validate, rows, folder.facts["vertices"])
+    return rows
+
+
+def shard_path(folder: Path, number: int) -> Path:
+    """Folder of a shard."""
+    return folder / f"shard-{number:05d}"
+
+
+def validate(folder: Folder) -> None:
+    """Check the whole stored graph: ids, order, both directions against each other, degrees, and every vector extension.
+
+    Raises
+    ------
+    Damaged
+        The first broken rule.
+    """
+    graph = open_graph(folder)
+    _or_damaged(folder.path, graph.validate)
+    if not is_transpose(graph.out, graph.into, graph.rows_by_id):
+        raise Damaged(f"{folder.path}: the in-arcs are not the out-arcs from their other ends")
+    for degrees, csr in zip(open_vertices(folder)[2:], (graph.out, graph.into), strict=True):
+        if not np.array_equal(degrees, np.diff(csr.offsets)):
+            raise Damaged(f"{folder.path / VERTICES}: a degree differs from its row's arcs")
+    for number in range(len(shard_rows(folder))):
+        shard = open_shard(folder, number)
+        for rows in (shard.out,) if graph.symmetric else (shard.out, shard.into):
+            _or_damaged(shard_path(folder.path, number), rows.validate, graph.num_vertices)
+
+
+def _arrays_of(rows: VectCsr) -> dict[str, Array | None]:
+    return {
+        "offsets": rows.csr.offsets,
+        "indices": rows.csr.indices,
+        "weights": rows.csr.weights,
+        "segments": rows.segments,
+        "segment-indices": rows.segment_indices,
+        "segment-weights": rows.segment_weights,
+    }
+
+
+def _open_rows(folder: Folder, number: int, direction: str, rows: range) -> VectCsr:
+    facts = folder.facts
+    sizes = facts["shards"][number][direction]
+    index, weight = index_dtype(facts["vertices"]), facts["stored_weight"] and np.dtype(facts["stored_weight"])
+
+    def load(name: str, dtype: np.dtype[Any] | None, length: int) -> Array | None:
+        return dtype and load_array(shard_path(folder.path, number) / f"{direction}-{name}.npy", dtype, length)
+
+    offsets = load("offsets", OFFSET, len(rows) + 1)
+    csr = Csr(offsets, load("indices", index, sizes["arcs"]), load("weights", weight, sizes["arcs"]))
+    segments = load("segments", OFFSET, sizes["segments"] + 1)
+    lanes = load("segment-indices", index, sizes["slots"]), load("segment-weights", weight, sizes["slots"])
+    return VectCsr(csr, rows.start, segments, *lanes)
+
+
+def _joined(parts: Sequence[Csr]) -> Csr:
+    if len(parts) == 1:
+        return parts[0]
+    weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
+    return Csr(joined_offsets(parts), np.concatenate([part.indices for part in parts]), weights)
+
+
+def _cut(csr: Csr, rows: range, first: int) -> Csr:
+    """The arcs of `rows`, of a CSR whose first row is `first`."""
+    begin, end = int(csr.offsets[rows.start - first]), int(csr.offsets[rows.stop - first])
+    weights = None if csr.weights is None else csr.weights[begin:end]
+    return Csr(csr.offsets[rows.start - first : rows.stop - first + 1] - begin, csr.indices[begin:end], weights)
+
+
+def _or_damaged(path: Path, check: Callable[..., None], *arguments: Any) -> None:
+    try:
+        check(*arguments)
+    except ValueError as error:
+        raise Damaged(f"{path}: {error}") from None

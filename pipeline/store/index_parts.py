@@ -1,0 +1,63 @@
+"""A stored reachability index for the ranks that share a graph: each reads its own rows' and an even share of the nodes' part.
+
+The index numbers rows as they are stored, ranks as they were dealt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernels.answers import Condensation, ReachabilityIndex
+from kernels.distributed.communicator import Communicator
+from kernels.distributed.dealing import Dealing
+from kernels.distributed.owners import Owners
+from kernels.distributed.shard import Part, Shard
+from kernels.graph import OFFSET, Array, Csr
+from kernels.reachability.sharded import IndexPart, labels_of_rows
+from pipeline.errors import ProofFailed
+from pipeline.store.index import BITS, LEVELS, NUMBERS, StoredIndex, open_index
+from pipeline.store.manifest import Folder
+from pipeline.store.shards import of_pieces
+from pipeline.tables.forms import shown_labels
+from pipeline.tables.sharded import OfShard
+
+
+def read_part(index: Folder, dealing: Dealing, shard: Shard, communicator: Communicator) -> Part[IndexPart]:
+    """What `kernels.reachability.sharded` answers, from the index. A collective."""
+    part, nodes = _own_part(open_index(index), dealing, shard.rank)
+    owners = Owners.of_counts(len(nodes), communicator)
+    return Part(IndexPart(part, nodes, labels_of_rows(owners, part)), owners.supersteps)
+
+
+def proposed_part(index: Folder, shard: Shard, vertices: OfShard, columns: Sequence[Array]) -> IndexPart:
+    """The rank's part of an index, and the labels of its rows as the columns of a table have them. A collective.
+
+    Raises ProofFailed where the index has other vertices than the graph, or the table has ids that are none.
+    """
+    stored, rows_by_id = open_index(index), vertices.rows_by_id
+    size, rank, length = vertices.communicator.size, vertices.communicator.rank, shard.num_vertices
+    share = slice(length * rank // size, length * (rank + 1) // size)
+    same = np.array_equal(of_pieces(stored.ids, rows_by_id.dealing.pieces(rank)), vertices.ids)
+    if not (same and np.array_equal(stored.rows_by_id[share], rows_by_id.stored[share])):
+        raise ProofFailed("reachability: the vertices of the index are not the graph's")
+    return IndexPart(*_own_part(stored, rows_by_id.dealing, rank), shown_labels(vertices, columns, stored.rows_by_id.dtype))
+
+
+def _own_part(stored: StoredIndex, dealing: Dealing, rank: int) -> tuple[ReachabilityIndex, range]:
+    dag, labels, size = stored.index.condensation, stored.index.labels, len(dealing.bounds) - 1
+    nodes = range(dag.num_nodes * rank // size, dag.num_nodes * (rank + 1) // size)
+    own = slice(nodes.start, nodes.stop)
+    node, names = np.array(of_pieces(dag.node, dealing.pieces(rank))), dealing.dealt(np.array(dag.names[own]))
+    condensation = Condensation(node, names, _rows(dag.children, own), _rows(dag.parents, own))
+    parts: dict[str, Any] = {name: np.array(getattr(labels, name)[own]) for name in (*LEVELS, *BITS)}
+    parts |= {name: np.ascontiguousarray(getattr(labels, name)[:, own]) for name in NUMBERS}
+    return ReachabilityIndex(condensation, replace(labels, **parts, supports=np.array(labels.supports))), nodes
+
+
+def _rows(csr: Csr, own: slice) -> Csr:
+    offsets = csr.offsets[own.start : own.stop + 1].astype(OFFSET)
+    return Csr(offsets - offsets[0], np.array(csr.indices[offsets[0] : offsets[-1]]), None)

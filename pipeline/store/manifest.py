@@ -1,0 +1,249 @@
+"""A folder and the manifest that says what is in it, what it was made from, and whether it still is what it was.
+
+Every step writes a new folder beside its target and renames it into place as the last act, so a folder with a manifest
+is whole, and one without is nobody's. `make` is the only way to write one.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+import logging
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pipeline import signals
+from pipeline.errors import Damaged
+
+log = logging.getLogger(__name__)
+FILE = "manifest.json"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """Size in bytes and SHA-256 of one file of a folder."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a folder holds.
+
+    Attributes
+    ----------
+    step : str
+        The step that wrote it: "edges", "graph", "bfs", ...
+    key : str
+        SHA-256 of step, inputs, parameters and code: equal keys mean equal content.
+    inputs : dict
+        Name to digest of each folder or source file that it was made from.
+    parameters : dict
+        What the step was asked for (JSON).
+    facts : dict
+        What the step found: counts, types, timings of its parts (JSON).
+    files : dict
+        Relative path to FileEntry, for every file but the manifest.
+    code : str
+        Version of the code that wrote it.
+    created : str
+        UTC, ISO 8601.
+    seconds : float
+        Wall time of the step.
+    """
+
+    step: str
+    key: str
+    inputs: dict[str, str]
+    parameters: dict[str, Any]
+    facts: dict[str, Any]
+    files: dict[str, FileEntry]
+    code: str
+    created: str
+    seconds: float
+    format: int = FORMAT
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder on disk with its manifest; what steps and tasks pass to each other. `reused`: this run did not write it."""
+
+    path: Path
+    manifest: Manifest
+    reused: bool = False
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the step found."""
+        return self.manifest.facts
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the content: what a later step names as its input."""
+        files = {name: entry.sha256 for name, entry in sorted(self.manifest.files.items())}
+        return digest_of([self.manifest.key, files])
+
+
+def digest_of(value: object) -> str:
+    """SHA-256 of the canonical JSON of `value`."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":"), default=str).encode()).hexdigest()
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@cache
+def code_version() -> str:
+    """SHA-256 of every source file of kernels/ and pipeline/: a change of code makes every step run again."""
+    root = Path(__file__).parents[2]
+    sources = [
+        path
+        for package in ("kernels", "pipeline")
+        for path in (root / package).rglob("*")
+        if path.suffix in {".py", ".cu", ".cuh"}
+    ]
+    return digest_of({path.relative_to(root).as_posix(): sha256_of(path) for path in sorted(sources)})
+
+
+def read(path: Path) -> Folder:
+    """Open a folder by its manifest, without a look at the other files. Raises Damaged where there is no whole manifest."""
+    try:
+        content = json.loads((path / FILE).read_text(encoding="utf-8"))
+        if content.pop("seal") != digest_of(content):
+            raise ValueError("its seal differs from its content")
+        files = {name: FileEntry(**entry) for name, entry in content.pop("files").items()}
+        return Folder(path, Manifest(**content, files=files))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise Damaged(f"{path / FILE}: no readable manifest ({error})") from error
+
+
+def check(folder: Folder) -> None:
+    """Compare every file with its manifest: names, sizes, SHA-256. Raises Damaged with the first difference."""
+    found = {name for name in _names(folder.path) if name != FILE}
+    for name in sorted(found ^ set(folder.manifest.files)):
+        raise Damaged(f"{folder.path / name}: {'not in the manifest' if name in found else 'missing'}")
+    for name, entry in folder.manifest.files.items():
+        path = folder.path / name
+        if path.stat().st_size != entry.bytes:
+            raise Damaged(f"{path}: {path.stat().st_size} bytes, the manifest says {entry.bytes}")
+        if sha256_of(path) != entry.sha256:
+            raise Damaged(f"{path}: its SHA-256 differs from the manifest's")
+
+
+def make(
+    path: Path, step: str, inputs: Mapping[str, str], parameters: Mapping[str, Any], write: Callable[[Path], dict[str, Any]]
+) -> Folder:
+    """Return the folder at `path`, written by `write` unless what lies there is still valid.
+
+    Parameters
+    ----------
+    path : Path
+        The folder; replaced as a whole if it is not valid for this key.
+    step, inputs, parameters
+        With the code's version they make the key (see Manifest).
+    write : callable
+        Writes files into the empty folder it is given and returns the facts. If it raises, or a signal ends it all, nothing is
+        left behind, and what lay there stays.
+    """
+    signals.require_none()
+    key = digest_of([FORMAT, step, dict(inputs), dict(parameters), code_version()])
+    if valid := _valid(path, key):
+        log.info("%s: still valid, skipped", step)
+        return valid
+    path.parent.mkdir(parents=True, exist_ok=True)
+    started = time.perf_counter()
+    fresh, old = hidden(path), hidden(path)
+    try:
+        fresh.mkdir(0o700)
+        facts = write(fresh)
+        manifest = Manifest(
+            step, key, dict(inputs), dict(parameters), facts, entries(fresh), code_version(),
+            dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), round(time.perf_counter() - started, 6),
+        )  # fmt: skip
+        seal(fresh, asdict(manifest))
+        _replace(path, fresh, old)
+    except BaseException as error:
+        if old.exists() and not path.exists():
+            old.replace(path)
+        for half in (fresh, old):
+            shutil.rmtree(half, ignore_errors=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(path)  # a write that fails, as on a full disk, does not say where
+        raise
+    log.info("%s: %.2f s", step, manifest.seconds)
+    return Folder(path, manifest)
+
+
+def hidden(path: Path) -> Path:
+    """A name beside `path` that nothing has: known before the folder is there, so that no signal comes too early to remove it."""
+    return path.with_name(f".{path.name}-{secrets.token_hex(8)}")
+
+
+def entries(folder: Path) -> dict[str, FileEntry]:
+    """Sizes and hashes of all files below `folder`, each flushed to the disk first."""
+    for name in _names(folder):
+        flush(folder / name)
+    return {name: FileEntry((folder / name).stat().st_size, sha256_of(folder / name)) for name in _names(folder)}
+
+
+def seal(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Write the manifest, sealed by its own SHA-256, as the last file of `folder`, and flush all names to the disk."""
+    content = json.loads(json.dumps(manifest, allow_nan=False))  # as it will be read: text keys, lists
+    content["seal"] = digest_of(content)
+    (folder / FILE).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    flush(folder / FILE)
+    folder.chmod(0o755)  # it was private while it was half-written; readers are other users
+    for inner in (path for path in folder.rglob("*") if path.is_dir()):
+        flush(inner)
+    flush(folder)
+
+
+def _valid(path: Path, key: str) -> Folder | None:
+    try:
+        folder = read(path)
+        if folder.manifest.key != key:
+            return None
+        check(folder)
+    except Damaged as damage:
+        if path.exists():
+            log.warning("%s; made again", damage)
+        return None
+    return Folder(path, folder.manifest, reused=True)
+
+
+def _replace(path: Path, fresh: Path, old: Path) -> None:
+    if path.is_symlink() or path.is_file():
+        path.unlink()
+    if path.exists():
+        path.replace(old)
+        fresh.replace(path)
+        shutil.rmtree(old)
+    else:
+        fresh.replace(path)
+    flush(path.parent)
+
+
+def _names(folder: Path) -> Iterable[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
+
+
+def flush(path: Path) -> None:
+    """Wait until a file, or a folder's list of names, is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,1 @@
+"""Tables: their schema and files, and the conversion between answers and tables."""

@@ -1,0 +1,279 @@
+"""From an answer, whose arrays speak of rows, to its table, which speaks of external ids, and back, for each form of answer.
+
+What a column holds is said once, whoever has the answer: one worker, or ranks that each have their own rows' part of it
+(`pipeline.tables.sharded`). Rows and ids are translated where the graph's arrays are; a table is in this machine's memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from kernels.answers import Components, Forest, Paths, Ranks, ReachabilityIndex
+from kernels.gpu.loader import to_host
+from kernels.graph import ID, NO_ROW, Array, Csr, Graph
+from kernels.reachability.sharded import IndexPart, RowLabels
+from pipeline.errors import ProofFailed
+from pipeline.store.index import StoredIndex
+
+NO_ID = -1  # in a column of external ids, or of distances: null
+
+
+class Ids(Protocol):
+    """The vertices of a graph or of a stored index: `ids` and `rows_by_id` as `Graph` has them."""
+
+    @property
+    def ids(self) -> Array:
+        """External id of each row."""
+
+    @property
+    def rows_by_id(self) -> Array:
+        """The rows in ascending order of their ids."""
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of vertices."""
+
+
+class Vertices(Protocol):
+    """Own rows, n of the graph's V, whose part of an answer is at hand. Over ranks all methods are collective."""
+
+    @property
+    def ids(self) -> Array:
+        """External id of each own row, int64 [n]."""
+
+    @property
+    def first_row(self) -> int:
+        """The first own row."""
+
+    @property
+    def weight(self) -> np.dtype[Any]:
+        """Type of the weights; int64 where there are none."""
+
+    def ids_of(self, rows: Array) -> Array:
+        """External ids of rows of the whole graph; NO_ID for NO_ROW."""
+
+    def rows_of(self, ids: Array) -> Array:
+        """Rows of external ids, NO_ROW for NO_ID. Raises ProofFailed for one that the graph does not have."""
+
+    def labelled(self, rows: Array, labels: Array) -> Array:
+        """Labels of the own rows, index width [n]: those given to them, by whomever; a row that nobody labels is its own."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the answers of some stages lie in a table.
+
+    Attributes
+    ----------
+    columns : callable
+        `columns(vertices, answer)`: the columns of the table, negative where there is a null.
+    answer : callable
+        `answer(vertices, columns, source)`: the answer, from an external id or None, that such columns hold. Raises ProofFailed
+        where they hold none. Form LABELS has another: `read_labels`.
+    of_vertices : bool
+        Whether a row of the table is a vertex; columns then are in the order of the rows. Else they are in the table's order.
+    """
+
+    columns: Callable[[Vertices, Any], list[Array]]
+    answer: Callable[[Vertices, Sequence[Array], int | None], Any]
+    of_vertices: bool = True
+
+    def batch(self, graph: Ids, answer: Any, schema: pa.Schema) -> pa.RecordBatch:
+        """The answer of a whole graph as the rows of its table, sorted."""
+        columns = self.columns(Whole(graph), answer)
+        if self.of_vertices:
+            columns = [column[graph.rows_by_id] for column in columns]
+        return as_batch(columns, schema)
+
+    def read(self, graph: Graph, table: pa.Table, source: int | None = None) -> Any:
+        """The answer of a whole graph that the rows of a table hold, as `answer`."""
+        columns = [np.asarray(column, like=graph.ids) for column in as_arrays(table)]
+        if self.of_vertices:
+            if not np.array_equal(columns[table.schema.get_field_index("vertex")], graph.ids[graph.rows_by_id]):
+                raise ProofFailed("the vertex column is not the graph's vertices, each once, ascending")
+            columns = [_by_row(graph, column) for column in columns]
+        return self.answer(Whole(graph, weight_type(graph.out)), columns, source)
+
+
+def as_batch(columns: Sequence[Array], schema: pa.Schema) -> pa.RecordBatch:
+    """Columns as the rows of a table; where nulls may be, a negative value is one."""
+    arrays = []
+    for field, column in zip(schema, map(to_host, columns), strict=True):
+        mask = column < 0 if field.nullable else None
+        arrays.append(pa.array(column.astype(field.type.to_pandas_dtype(), copy=False), field.type, mask=mask))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def as_arrays(table: pa.Table) -> list[Array]:
+    """Columns of a table, -1 where there is a null. Raises ProofFailed where one that may have nulls has a negative value."""
+    arrays = []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        array = column.fill_null(pa.scalar(NO_ID, field.type)).to_numpy() if field.nullable else column.to_numpy()
+        if field.nullable and int(np.count_nonzero(array < 0)) != column.null_count:
+            raise ProofFailed(f"column {field.name} has a negative value")
+        arrays.append(array)
+    return arrays
+
+
+def rows_of(graph: Ids, ids: Array) -> Array:
+    """Rows of external ids (int64), where the graph's arrays are; NO_ROW for one that the graph does not have."""
+    ids = np.asarray(ids, like=graph.ids)
+    if not graph.num_vertices:
+        return np.full_like(ids, NO_ROW, graph.rows_by_id.dtype)
+    order = np.argsort(ids)  # neighbours in a search share its path: four times as fast as in any order
+    ascending = ids[order]
+    places = np.searchsorted(graph.ids, ascending, sorter=graph.rows_by_id)
+    found = graph.rows_by_id[np.minimum(places, graph.num_vertices - 1)]
+    found[graph.ids[found] != ascending] = NO_ROW
+    rows = np.empty_like(found)
+    rows[order] = found
+    return rows
+
+
+def require_known(ids: Array, rows: Array) -> None:
+    """Raise ProofFailed where a row is NO_ROW though its id is not NO_ID."""
+    for wrong in ids[(rows == NO_ROW) & (ids != NO_ID)][:1]:
+        raise ProofFailed(f"vertex {wrong} is not in the graph")
+
+
+class Whole:
+    """All vertices, on one worker; see `Vertices`."""
+
+    first_row = 0
+
+    def __init__(self, graph: Ids, weight: np.dtype[Any] = ID) -> None:
+        self._graph = graph
+        self.ids, self.weight = graph.ids, weight
+
+    def ids_of(self, rows: Array) -> Array:
+        """See `Vertices.ids_of`."""
+        return np.where(rows == NO_ROW, NO_ID, self.ids[rows])
+
+    def rows_of(self, ids: Array) -> Array:
+        """See `Vertices.rows_of`."""
+        rows = rows_of(self._graph, ids)
+        require_known(ids, rows)
+        return rows
+
+    def labelled(self, rows: Array, labels: Array) -> Array:
+        """See `Vertices.labelled`."""
+        rows_by_id = self._graph.rows_by_id
+        own = np.arange(len(rows_by_id), dtype=rows_by_id.dtype, like=rows_by_id)
+        own[rows] = labels
+        require_one_label(own[rows], labels)
+        return own
+
+
+def weight_type(csr: Csr) -> np.dtype[Any]:
+    """Type of the weights of arcs; int64 where there are none."""
+    stored: np.dtype[Any] = ID if csr.weights is None else csr.weights.dtype
+    return stored
+
+
+def require_one_label(found: Array, given: Array) -> None:
+    """Raise ProofFailed unless everybody gave a row the same label."""
+    if not (found == given).all():
+        raise ProofFailed("mst: the edges of a tree have different labels")
+
+
+def _path_columns(vertices: Vertices, paths: Paths) -> list[Array]:
+    (source,) = vertices.ids_of(np.array([paths.source], like=vertices.ids)).tolist()
+    return [np.full_like(vertices.ids, source), vertices.ids, paths.distance, vertices.ids_of(paths.predecessor)]
+
+
+def _paths(vertices: Vertices, columns: Sequence[Array], source: int | None) -> Paths:
+    asked, _, distance, predecessor = columns
+    if not (asked == source).all():
+        raise ProofFailed(f"source {source}: rows of another source among its own")
+    rows = vertices.rows_of(np.concatenate([np.full_like(asked, source, shape=(1,)), predecessor]))
+    return Paths(int(rows[0]), distance, rows[1:])
+
+
+def _forest_columns(vertices: Vertices, forest: Forest) -> list[Array]:
+    labels = forest.labels[forest.src - vertices.first_row]
+    return [vertices.ids_of(forest.src), vertices.ids_of(forest.dst), forest.weights, vertices.ids_of(labels)]
+
+
+def _forest(vertices: Vertices, columns: Sequence[Array], _: int | None) -> Forest:
+    src, dst, given, tree = columns
+    weights = given.astype(vertices.weight)
+    if not (weights == given).all():
+        raise ProofFailed("mst: a weight is not the graph's")
+    src, dst, tree = (vertices.rows_of(ends) for ends in (src, dst, tree))
+    return Forest(src, dst, weights, vertices.labelled(np.concatenate([src, dst]), np.concatenate([tree, tree])))
+
+
+def _component_columns(vertices: Vertices, components: Components) -> list[Array]:
+    return [vertices.ids, vertices.ids_of(components.labels)]
+
+
+def _components(vertices: Vertices, columns: Sequence[Array], _: int | None) -> Components:
+    return Components(vertices.rows_of(columns[1]))
+
+
+def _rank_columns(vertices: Vertices, ranks: Ranks) -> list[Array]:
+    return [vertices.ids, ranks.ranks]
+
+
+def _ranks(_: Vertices, columns: Sequence[Array], __: int | None) -> Array:
+    """The ranks alone, float64 [n]: a table does not say how they were found."""
+    return columns[1]
+
+
+def _label_columns(vertices: Vertices, answer: ReachabilityIndex | IndexPart) -> list[Array]:
+    rows = answer.rows if isinstance(answer, IndexPart) else _labels_of_rows(answer)
+    intervals = [column for pair in zip(rows.low, rows.post, strict=True) for column in pair]
+    return [vertices.ids, vertices.ids_of(rows.labels), rows.level, *intervals]
+
+
+def _labels_of_rows(index: ReachabilityIndex) -> RowLabels:
+    node, labels = index.condensation.node, index.labels
+    return RowLabels(index.condensation.names[node], labels.level[node], labels.low[:, node], labels.post[:, node])
+
+
+def shown_labels(vertices: Vertices, columns: Sequence[Array], index: np.dtype[Any]) -> RowLabels:
+    """What the columns of a table of labels say of the own rows. Raises ProofFailed where a number does not fit `index`."""
+    _, labels, level, *numbers = columns
+    numbers = [_narrowed(column, index) for column in numbers]
+    return RowLabels(vertices.rows_of(labels), _narrowed(level, np.int32), np.stack(numbers[::2]), np.stack(numbers[1::2]))
+
+
+def _narrowed(column: Array, dtype: Any) -> Array:
+    found = column.astype(dtype)
+    if not (found == column).all():
+        raise ProofFailed("reachability: a number in the table is larger than any label")
+    return found
+
+
+def _no_labels(*_: Any) -> ReachabilityIndex:
+    raise NotImplementedError("a table of labels has a part of its answer alone: read_labels")
+
+
+def read_labels(graph: Graph, table: pa.Table, stored: StoredIndex) -> ReachabilityIndex:
+    """The index that a table of form LABELS shows a part of. Raises ProofFailed where it shows another."""
+    if not (np.array_equal(stored.ids, graph.ids) and np.array_equal(stored.rows_by_id, graph.rows_by_id)):
+        raise ProofFailed("reachability: the vertices of the index are not the graph's")
+    shown = pa.Table.from_batches([LABELS.batch(graph, stored.index, table.schema)])
+    for column in table.schema.names:
+        if not shown[column].equals(table[column]):
+            raise ProofFailed(f"reachability: column {column} is not what the index has")
+    return stored.index
+
+
+PATHS = Form(_path_columns, _paths)
+FOREST = Form(_forest_columns, _forest, of_vertices=False)
+COMPONENTS = Form(_component_columns, _components)
+RANKS = Form(_rank_columns, _ranks)
+LABELS = Form(_label_columns, _no_labels)
+
+
+def _by_row(graph: Ids, ascending: Array) -> Array:
+    """Put values that stand in the order of external ids into row order."""
+    values = np.empty_like(ascending)
+    values[graph.rows_by_id] = ascending
+    return values

@@ -1,0 +1,192 @@
+"""The table of an answer that lies over ranks: written and read by all of them, each some files or row groups.
+
+A table is in the order of external ids, an answer in that of rows: so ranks exchange what each has of a row group. A rank holds
+its own rows' part of the answer and a row group of the table, never a column of V entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from kernels.distributed.communicator import Communicator
+from kernels.distributed.owners import Owners
+from kernels.distributed.shard import Shard
+from kernels.gpu.loader import to_host
+from kernels.graph import ID, NO_ROW, OFFSET, Array
+from pipeline.store.shards import DealtRows
+from pipeline.tables import files as tables
+from pipeline.tables.forms import NO_ID, require_known, require_one_label, weight_type
+
+
+class OfShard:
+    """The own rows of a rank, in this machine's memory; see `pipeline.tables.forms.Vertices`.
+
+    Attributes
+    ----------
+    ids : int64 [n]
+    ranks : index width [n]
+        Places of the own rows in the order of external ids.
+    owners : Owners
+        Of the rows.
+    rows_by_id : DealtRows
+    """
+
+    def __init__(self, shard: Shard, communicator: Communicator, rows_by_id: DealtRows) -> None:
+        self.ids, self.ranks = to_host(shard.ids), to_host(shard.ranks)
+        self.weight, self.first_row = weight_type(shard.out), shard.rows.start
+        self.owners = Owners(shard.bounds, communicator)
+        self.rows_by_id = rows_by_id
+        self._known: tuple[Array, Array, Array] | None = None
+
+    @property
+    def communicator(self) -> Communicator:
+        """The rank's end."""
+        return self.owners.communicator
+
+    def ids_of(self, rows: Array) -> Array:
+        """See `Vertices.ids_of`."""
+        ids = np.full(len(rows), NO_ID, ID)
+        own = (rows >= self.first_row) & (rows < self.first_row + len(self.ids))
+        others = ~own & (rows != NO_ROW)
+        ids[own] = self.ids[rows[own] - self.first_row]
+        (ids[others],) = self.owners.ask(rows[others].astype(OFFSET), self.ids)
+        return ids
+
+    def rows_of(self, ids: Array) -> Array:
+        """See `Vertices.rows_of`. Every rank knows the ids of an even range of places in the order of external ids."""
+        first, own_ids, own_rows = self._directory()
+        wanted, place = np.unique(ids, return_inverse=True)
+        parts = np.split(wanted, np.searchsorted(wanted, first[1:]))
+        answers = []
+        for asked in self.communicator.exchange(parts):
+            places: Array = np.searchsorted(own_ids, asked)
+            inside: Array = places < len(own_ids)
+            inside[inside] = own_ids[places[inside]] == asked[inside]
+            rows = np.full(len(asked), NO_ROW, self.ranks.dtype)
+            rows[inside] = own_rows[places[inside]]
+            answers.append(rows)
+        rows = np.concatenate(self.communicator.exchange(answers))
+        require_known(wanted, rows)
+        found: Array = rows[place]
+        return found
+
+    def labelled(self, rows: Array, labels: Array) -> Array:
+        """See `Vertices.labelled`."""
+        order = np.argsort(rows, kind="stable")
+        here, given = self.owners.tell(rows[order].astype(OFFSET), labels[order])
+        own = np.arange(self.first_row, self.first_row + len(self.ids), dtype=self.ranks.dtype)
+        own[here] = given
+        require_one_label(own[here], given)
+        return own
+
+    def _directory(self) -> tuple[Array, Array, Array]:
+        """The first id of each rank's range of places, and this rank's ids, ascending, and their rows."""
+        if self._known is None:
+            size, rank = self.communicator.size, self.communicator.rank
+            cuts = [len(self.rows_by_id) * number // size for number in range(size + 1)]
+            rows = self.rows_by_id[cuts[rank] : cuts[rank + 1]]
+            ids = self.ids_of(rows)
+            first = [int(of[0]) if len(of) else None for of in self.communicator.gather(ids[:1])]
+            for number in reversed(range(size)):  # a rank without places has none of the ids up to the next one's
+                following = first[number + 1] if number + 1 < size else np.iinfo(ID).max
+                first[number] = following if first[number] is None else first[number]
+            self._known = np.array(first, ID), ids, rows
+        return self._known
+
+
+def edge_places(vertices: OfShard, src: Array) -> tuple[Array, int]:
+    """Places of the own edges in the table of all ranks' edges, int64, and their number. A collective.
+
+    Parameters
+    ----------
+    vertices : OfShard
+    src : index width [E]
+        Own rows, the smaller ends; ascending by external id, and with them the edges of a row.
+    """
+    communicator = vertices.communicator
+    size, num_vertices = communicator.size, len(vertices.rows_by_id)
+    places = Owners(np.array([num_vertices * rank // size for rank in range(size + 1)], OFFSET), communicator)
+    ranks = vertices.ranks[src - vertices.first_row].astype(OFFSET)
+    numbers, first, count = np.unique(ranks, return_index=True, return_counts=True)
+    here, of_row = places.tell(numbers, count)
+    edges = np.zeros(len(places.own), OFFSET)
+    edges[here] = of_row
+    totals = np.concatenate(communicator.gather(edges.sum(keepdims=True)))
+    (start,) = places.ask(numbers, np.cumsum(edges) - edges + totals[: communicator.rank].sum())
+    return np.repeat(start - first, count) + np.arange(len(src)), int(totals.sum())
+
+
+class Spread:
+    """The rows of a table that this rank has, for the ranks that write them.
+
+    Parameters
+    ----------
+    communicator : Communicator
+    places : integer [k]
+        Of the table's rows that this rank has, from 0.
+    """
+
+    def __init__(self, communicator: Communicator, places: Array) -> None:
+        self._communicator = communicator
+        self._order = np.argsort(places)
+        self._places = places[self._order]
+
+    def groups(self, columns: Sequence[Array], total: int, first_file: int) -> Iterator[tuple[int, list[Array]]]:
+        """Yield the row groups that this rank is to write, each with its file's number. A collective.
+
+        A file is one rank's, as its number says; all ranks write at the same time.
+
+        Parameters
+        ----------
+        columns : arrays [k]
+        total : int
+            Rows of all ranks.
+        first_file : int
+            Number of the file in which the answer's rows begin.
+        """
+        size, rank, files = self._communicator.size, self._communicator.rank, tables.files_of(total)
+        for turn in range(0, files, size):
+            of_rank = [turn + (number - first_file - turn) % size for number in range(size)]
+            for within in range(0, max(1, min(total, tables.ROWS_PER_FILE)), tables.ROWS_PER_GROUP):
+                groups = [_group(file, within, total) if file < files else range(0) for file in of_rank]
+                taken = self._exchange(groups, columns)
+                if of_rank[rank] < files and (groups[rank] or not within):
+                    yield first_file + of_rank[rank], taken
+
+    def _exchange(self, groups: Sequence[range], columns: Sequence[Array]) -> list[Array]:
+        """Give each rank what this one has of the rank's row group; return the columns of this rank's."""
+        cuts = [slice(*np.searchsorted(self._places, [group.start, group.stop])) for group in groups]
+        parts = [self._places[cut] - group.start for cut, group in zip(cuts, groups, strict=True)]
+        here = np.concatenate(self._communicator.exchange(parts))
+        taken = []
+        for column in columns:
+            values = np.concatenate(self._communicator.exchange([column[self._order[cut]] for cut in cuts]))
+            taken.append(np.zeros(len(groups[self._communicator.rank]), values.dtype))
+            taken[-1][here] = values
+        return taken
+
+
+def _group(file: int, within: int, total: int) -> range:
+    """Rows of a row group of an answer, of which a file of its own holds the rows from a place on."""
+    begin, end = file * tables.ROWS_PER_FILE, min((file + 1) * tables.ROWS_PER_FILE, total)
+    return range(min(begin + within, end), min(begin + within + tables.ROWS_PER_GROUP, end))
+
+
+def to_owners(bounds: Array, communicator: Communicator, rows: Array, columns: Sequence[Array]) -> tuple[Array, list[Array]]:
+    """Send each row's entry of the columns to the row's owner; rows of one sender keep their order. A collective.
+
+    Returns
+    -------
+    here : integer
+        What came, by its place among the own rows, in rank order.
+    columns : list of arrays
+    """
+    owner: Array = np.searchsorted(bounds, rows, side="right") - 1
+    order = np.argsort(owner, kind="stable")
+    ends = np.searchsorted(owner[order], np.arange(communicator.size + 1))
+    cuts = [order[begin:end] for begin, end in pairwise(ends.tolist())]
+    first, *received = (np.concatenate(communicator.exchange([column[cut] for cut in cuts])) for column in (rows, *columns))
+    return first - bounds[communicator.rank], received
