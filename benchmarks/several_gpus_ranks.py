@@ -17,13 +17,16 @@ import kernels.sssp
 from benchmarks.shares import by_name, folder_of, write_share
 from kernels.answers import Certificate
 from kernels.bfs.sharded import bfs
-from kernels.distributed import certificates
+from kernels.components.certificate import sharded as components_certificate
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.shard import Part, Shard
+from kernels.forest.certificate import sharded as forest_certificate
 from kernels.forest.sharded import minimum_spanning_forest
 from kernels.graph import OFFSET
 from kernels.layout.sharded import lay_out, shard_of
+from kernels.pagerank.certificate import sharded as pagerank_certificate
 from kernels.pagerank.sharded import pagerank
+from kernels.paths.certificate import sharded as paths_certificate
 from kernels.sssp.sharded import sssp
 from kernels.wcc.sharded import wcc
 from pipeline.cluster.protocol import Place
@@ -235,11 +238,11 @@ def _iterate(shard: Shard, communicator: Communicator) -> Part[Any]:
 
 
 KERNELS = {
-    "bfs": Kernel(True, bfs, certificates.certify_bfs, _of_paths, bfs),
-    "sssp": Kernel(True, sssp, certificates.certify_sssp, _of_paths, sssp),
-    "wcc": Kernel(False, wcc, certificates.certify_wcc, _of_components, wcc),
-    "pagerank": Kernel(False, pagerank, certificates.certify_pagerank, _of_ranks, _iterate),
-    "forest": Kernel(False, minimum_spanning_forest, certificates.certify_forest, _of_forest, minimum_spanning_forest),
+    "bfs": Kernel(True, bfs, paths_certificate.certify_bfs, _of_paths, bfs),
+    "sssp": Kernel(True, sssp, paths_certificate.certify_sssp, _of_paths, sssp),
+    "wcc": Kernel(False, wcc, components_certificate.certify_wcc, _of_components, wcc),
+    "pagerank": Kernel(False, pagerank, pagerank_certificate.certify_pagerank, _of_ranks, _iterate),
+    "forest": Kernel(False, minimum_spanning_forest, forest_certificate.certify_forest, _of_forest, minimum_spanning_forest),
 }
 
 

@@ -8,14 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from kernels import bfs, certificates, forest, pagerank, scc, sssp, wcc
+from kernels import bfs, forest, pagerank, scc, sssp, wcc
 from kernels.answers import Certificate, Components, Forest, Paths, Ranks
+from kernels.components import certificate as components_certificate
 from kernels.components.certificate.sharded import certify_scc, certify_wcc
 from kernels.distributed.shard import split
 from kernels.distributed.threads import run_ranks
+from kernels.forest import certificate as forest_certificate
 from kernels.forest.certificate.sharded import certify_forest
 from kernels.graph import Array, Graph
+from kernels.pagerank import certificate as pagerank_certificate
 from kernels.pagerank.certificate.sharded import certify_pagerank
+from kernels.paths import certificate as paths_certificate
 from kernels.paths.certificate.sharded import certify_bfs, certify_sssp
 from tests.sharded.ranks import DEADLINE, SIZES, bounds_of
 
@@ -28,12 +32,12 @@ CERTIFY: dict[str, Callable[..., Certificate]] = {
     "pagerank": certify_pagerank,
 }
 ONE_WORKER = {
-    "bfs": certificates.certify_bfs,
-    "sssp": certificates.certify_sssp,
-    "mst": certificates.certify_forest,
-    "wcc": certificates.certify_wcc,
-    "scc": certificates.certify_scc,
-    "pagerank": certificates.certify_pagerank,
+    "bfs": paths_certificate.certify_bfs,
+    "sssp": paths_certificate.certify_sssp,
+    "mst": forest_certificate.certify_forest,
+    "wcc": components_certificate.certify_wcc,
+    "scc": components_certificate.certify_scc,
+    "pagerank": pagerank_certificate.certify_pagerank,
 }
 OUT_OF_ORDER = "so edges repeat or do not ascend"
 Answer = Paths | Forest | Components | Array
@@ -76,7 +80,7 @@ def in_order_on_each_rank(graph: Graph, mutant: Paths | Forest | Components) -> 
     """Whether what the ranks have of a forest, merged, is the mutant: else the order of all edges cannot be what is wrong."""
     if not isinstance(mutant, Forest):
         return True
-    return not certificates.certify_forest(graph, mutant).reason.endswith(OUT_OF_ORDER)
+    return not forest_certificate.certify_forest(graph, mutant).reason.endswith(OUT_OF_ORDER)
 
 
 def one_worker_answers(graph: Graph) -> dict[str, Any]:

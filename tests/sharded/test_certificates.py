@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 from benchmarks.graphs import graph_of_arcs, graph_of_edges, grid, random_digraph, rmat
-from kernels import certificates, forest
+from kernels import forest
 from kernels.answers import Components, Forest, Paths, Ranks
 from kernels.distributed.shard import even_bounds
+from kernels.forest import certificate as forest_certificate
 from kernels.forest.certificate.sharded import certify_forest
+from kernels.pagerank import certificate as pagerank_certificate
+from kernels.paths import certificate as paths_certificate
 from kernels.paths.certificate.sharded import certify_bfs
 from tests.answers import true_answers, true_forest, true_paths, uncleaned
 from tests.cpu.test_certificates_mutants import CERTIFIED, forest_of, random_graph
@@ -67,7 +70,7 @@ def test_edges_out_of_order_on_a_rank_are_refused() -> None:
     truth = true_forest(FIGURE_1, graph)
     for order in ([1, 0, 2, 3, 4, 5], [0, 1, 2, 3, 4, 4], [0, 0, 1, 2, 3, 4]):
         mutant = replace(truth, src=truth.src[order], dst=truth.dst[order], weights=truth.weights[order])
-        expected = certificates.certify_forest(graph, mutant)
+        expected = forest_certificate.certify_forest(graph, mutant)
         assert expected.reason.endswith(OUT_OF_ORDER)
         assert verdicts("mst", graph, bounds_of([6], 7), [mutant]) == [expected]
 
@@ -78,7 +81,7 @@ def test_of_wrong_ranks_thousands_are_refused() -> None:
     while refused < MUTANTS:
         _, graph = random_graph(rng)
         answers = [true_ranks(graph), *rank_mutants(graph, true_ranks(graph), rng)]
-        expected = [certificates.certify_pagerank(graph, answer) for answer in answers]
+        expected = [pagerank_certificate.certify_pagerank(graph, answer) for answer in answers]
         ours = verdicts("pagerank", graph, any_bounds(graph, rng), answers)
         assert [verdict.holds for verdict in ours] == [verdict.holds for verdict in expected]
         # Sums are rounded in another order, so that of two rows that move alike either may move most.
@@ -121,7 +124,7 @@ class TestBetweenRanks:
         lost = replace(truth, distance=np.where(truth.distance == 5, 4, truth.distance))
         for bounds in (even_bounds(graph, 7), bounds_of([30], length + 1)):
             ours = verdicts("sssp", graph, bounds, [truth, lost])
-            assert ours == [certificates.certify_sssp(graph, answer) for answer in (truth, lost)]
+            assert ours == [paths_certificate.certify_sssp(graph, answer) for answer in (truth, lost)]
             assert [verdict.holds for verdict in ours] == [True, False]
 
     def test_a_chain_that_alternates_between_two_ranks(self) -> None:
@@ -140,7 +143,7 @@ class TestBetweenRanks:
         pairs[0, 1] = 400
         closed = forest_of(edges, pairs, truth.weights.dtype, truth.labels)
         ours = verdicts("mst", edges, bounds, [truth, closed])
-        assert ours == [certificates.certify_forest(edges, answer) for answer in (truth, closed)]
+        assert ours == [forest_certificate.certify_forest(edges, answer) for answer in (truth, closed)]
         assert ours[1].reason == "edge 0 - 1: closes a cycle"
 
     def test_an_edge_belongs_to_the_rank_of_its_first_end(self) -> None:
