@@ -24,7 +24,7 @@ help:
 	@echo "make demo    the flows over New York's roads and two social networks, then where to look"
 	@echo "make test    lint, types and every test"
 	@echo "make nightly    the tests that take long: workers killed a hundred times, hosts cut off"
-	@echo "make emulated-test    the CUDA kernels' tests on an emulated GPU, some hours; EMULATED=tests/gpu/test_wcc.py for one file"
+	@echo "make emulated-test    the CUDA kernels' tests on an emulated GPU, some hours; EMULATED=tests/gpu/one/test_wcc.py for one file"
 	@echo "make lint    lint and types alone"
 	@echo "make cluster-test    stages and proofs on Dask workers, and what happens when they die; with two GPUs on these, too"
 	@echo "make gpu-test    on a machine with a GPU: the CUDA kernels' tests, then compute-sanitizer"
@@ -70,7 +70,7 @@ gpu-test-here: $(GPU_READY)
 	$(GPU_PYTHON) -m tests.gpu.sanitized
 # Most of their time is the CPU's, which compiles kernels and answers, too; more than eight on one GPU are slower.
 GPU_TEST_PROCESSES ?= 8
-ALL_GPUS := tests/gpu/test_nccl.py tests/gpu/test_cluster.py
+ALL_GPUS := tests/gpu/several/test_nccl.py tests/gpu/several/test_cluster.py
 
 bench:
 	@$(MAKE) --no-print-directory bench-on-$$($(HAS_GPU) && echo gpu || echo cpu)
@@ -83,9 +83,9 @@ GRAPHS ?= data
 bench-reachability:
 	@$(MAKE) --no-print-directory bench-reachability-on-$$($(HAS_GPU) && echo gpu || echo cpu)
 bench-reachability-on-gpu: $(GPU_READY)
-	$(GPU_PYTHON) -m benchmarks.gpu_reachability $(GRAPHS)
+	$(GPU_PYTHON) -m benchmarks.one_gpu.reachability $(GRAPHS)
 bench-reachability-on-cpu: $(VENV)/dev
-	$(BIN)/python -m benchmarks.reachability --graphs $(GRAPHS)
+	$(BIN)/python -m benchmarks.cpu.reachability --graphs $(GRAPHS)
 
 lock: $(VENV)/dev
 	$(PIP) uv

@@ -22,11 +22,11 @@ def main() -> None:
     gpu.add_argument("--seconds", type=float, default=float("inf"), help="start nothing after so many seconds")
     options = parser.parse_args()
     if options.cpu or not device_count():
-        from benchmarks import cpu
+        from benchmarks.cpu import bench as cpu
 
         cpu.run(options.out)
     else:
-        from benchmarks import gpu
+        from benchmarks.one_gpu import bench as gpu
 
         sys.exit(not gpu.run(options.out, options.graphs, options.only, options.seconds))
 

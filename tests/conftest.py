@@ -11,7 +11,7 @@ import pytest
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-FIRST = ("flows", "cluster", "test_cuda_sources.py", "faults", "sharded")
+FIRST = ("flows", "cluster", "project", "faults", "sharded")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -12,8 +12,8 @@ import pytest
 from kernels.distributed.communicator import PeerLost
 from kernels.distributed.gpu import connection
 from kernels.distributed.threads import run_ranks
-from pipeline.cluster.nccl_bootstrap import between_gpus
 from pipeline.cluster import nccl_bootstrap as gpu_transport
+from pipeline.cluster.nccl_bootstrap import between_gpus
 from tests.sharded.fake_nccl import install
 
 SEATS = ["tls://127.0.0.1:1001", "tls://127.0.0.1:1002"]

@@ -20,9 +20,9 @@ import pytest
 from distributed import LocalCluster
 
 from pipeline.cluster import client as dask_cluster
+from pipeline.cluster import local_workers as local_workers_module
 from pipeline.cluster import workers as workers_module
 from pipeline.cluster.protocol import HERE, started
-from pipeline.cluster.protocol import local_workers as local_workers_module
 from pipeline.cluster.scratch import scratch
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.run import STAGES

@@ -23,7 +23,7 @@ from pipeline.steps.reach import reach, reach_into
 from pipeline.store.manifest import Folder, check
 from pipeline.tables import files as tables
 from tests.cluster import pieces
-from tests.cluster.killer import Killer
+from tests.cluster.faults.killer import Killer
 from tests.cluster.processes import local_workers
 from tests.flows.processes import ROOT
 

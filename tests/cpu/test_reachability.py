@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.cpu.reachability import read_gra
 from benchmarks.graphs import DATA, wiki_vote
-from benchmarks.reachability import read_gra
 from kernels.answers import ReachabilityIndex, Reached
 from kernels.bfs import bfs
 from kernels.graph import UNREACHED, Array, Graph

@@ -8,7 +8,7 @@ import pytest
 
 cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
-from benchmarks.gpu_contests import ALGORITHMS, arcs_of, equal, lay_out
+from benchmarks.one_gpu.contests import ALGORITHMS, arcs_of, equal, lay_out
 from kernels.gpu.loader import to_device
 from kernels.graph import Graph
 from kernels.reachability import METHODS, reach, reachability

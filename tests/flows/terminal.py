@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs import below
 from tests.flows.processes import ROOT
+from tests.project.docs import below
 
 PAGE = ROOT / "docs" / "operations.md"
 DONE = "--done--"

@@ -154,8 +154,8 @@ def run_kernels() -> None:
     """Run and certify every kernel and method on every graph."""
     import cupy
 
-    from benchmarks.gpu_contests import ALGORITHMS, arcs_of, lay_out
-    from benchmarks.gpu_graphs import WINDOW
+    from benchmarks.one_gpu.contests import ALGORITHMS, arcs_of, lay_out
+    from benchmarks.one_gpu.graphs import WINDOW
     from kernels.gpu.loader import to_device
 
     cupy.cuda.set_allocator(None)

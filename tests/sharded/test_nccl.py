@@ -1,6 +1,6 @@
 """The communicator between GPUs, over a stand-in for NCCL: what it sends, and how it ends when another rank does not come.
 
-The same collectives over NCCL itself are tried in `tests/gpu/test_nccl.py`.
+The same collectives over NCCL itself are tried in `tests/gpu/several/test_nccl.py`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Our CPU kernels beside SciPy, igraph and NetworKit."""

@@ -1,0 +1,177 @@
+"""Reachability on the CPU beside the thesis's tables: `python -m benchmarks.cpu.reachability --graphs DIR`.
+
+Graphs are the GRAIL authors' (`.gra.gz` in DIR), which the thesis takes, each with 100,000 random pairs of vertices and two
+dimensions. Nothing is timed before the index is proved and all searches give the same answers.
+
+Caiazza: Data-parallel implementation of the GRAIL index on many-core architectures. Politecnico di Torino, 2019, tables 2.4-2.6.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.graphs import graph_of_arcs, wiki_vote
+from kernels.answers import ReachabilityIndex
+from kernels.graph import Array, Graph
+from kernels.reachability import METHODS, POSITIVE_CUT, SAME, SEARCH, reach, reachability
+from kernels.reachability.certificate import certify_reachability
+
+QUERIES = 100_000
+RUNS = 9
+SLOW = 1.0  # seconds; what takes longer runs once
+# Positives of 100,000, then milliseconds: depth-first search alone, construction, and the queries by pruned searches.
+COLUMNS = ("positives", "DFS alone", "build", "DFS, 1 thread", "DFS, parallel", "BFS, 1 thread", "BFS, parallel")
+THESIS = {
+    "agrocyc": (122, 28.19, 0.30, 6.10, 2.37, 5.96, 2.73),
+    "amaze": (17309, 172.7, 0.17, 26.02, 5.76, 33.96, 7.64),
+    "anthra": (98, 23, 0.30, 6.26, 2.29, 6.30, 2.80),
+    "ecoo": (115, 31.1, 0.28, 6.37, 2.38, 6.51, 2.63),
+    "human": (19, 15.54, 0.74, 6.54, 2.39, 6.71, 2.33),
+    "kegg": (20214, 209.85, 0.16, 28.08, 7.24, 59.90, 17.20),
+    "mtbrv": (163, 34.17, 0.22, 5.99, 2.43, 6.13, 2.50),
+    "nasa": (547, 71.33, 0.26, 6.47, 2.46, 7.45, 2.76),
+    "vchocyc": (162, 35.33, 0.22, 5.97, 2.29, 6.02, 2.41),
+    "xmark": (1478, 163.87, 0.25, 10.21, 3.49, 33.13, 12.02),
+    "citeseer_sub_10720": (370, 14290.22, 1.22, 20.1, 4.27, 28.72, 11.94),
+    "go_sub_6793": (249, 46.67, 0.51, 13.11, 2.83, 15.13, 3.52),
+    "yago_sub_6642": (175, 30.23, 0.77, 7.51, 2.49, 8.96, 2.96),
+    "citeseer.scc": (0.40, 18.64, 42.3, 13.24, 3.50, 12.96, 3.64),
+}
+
+
+def read_gra(path: Path) -> Graph:
+    """A title, the number of vertices, then a line `V: C1 C2 ... #` for each."""
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        next(lines)
+        size = int(next(lines))
+        rows = [line.rstrip(" #\n").split(":") for line in lines]
+    heads = [np.array(children.split(), np.int64) for _, children in rows]
+    src = np.repeat(np.array([int(vertex) for vertex, _ in rows]), [len(row) for row in heads])
+    return graph_of_arcs(src, np.concatenate(heads), None, size, symmetric=False)
+
+
+def layered(layers: int, width: int, degree: int = 4) -> Graph:
+    """Every vertex but the last layer's has `degree` arcs to random vertices of the next layer; ids are shuffled."""
+    random = np.random.default_rng(layers)
+    size = layers * width
+    src = np.repeat(np.arange(size - width), degree)
+    dst = (src // width + 1) * width + random.integers(width, size=len(src))
+    ids = random.permutation(size)
+    return graph_of_arcs(ids[src], ids[dst], None, size, symmetric=False)
+
+
+def pairs(graph: Graph, num_pairs: int = QUERIES) -> tuple[Array, Array]:
+    """Random pairs of rows."""
+    src, dst = np.random.default_rng(num_pairs).integers(graph.num_vertices, size=(2, num_pairs))
+    return src, dst
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Leave this process one core, by which the kernels count."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def milliseconds(call: Callable[[], Any]) -> float:
+    """Median of some runs after one that is not counted; one run alone where it is slow.
+
+    On one core it is the time that this process had it, which others on the machine do not change.
+    """
+    clock = time.process_time if len(os.sched_getaffinity(0)) == 1 else time.perf_counter
+    seconds = [_seconds(call, clock)]
+    if seconds[0] < SLOW:
+        seconds = [_seconds(call, clock) for _ in range(RUNS)]
+    return 1000 * float(np.median(seconds))
+
+
+def _seconds(call: Callable[[], Any], clock: Callable[[], float]) -> float:
+    start = clock()
+    call()
+    return clock() - start
+
+
+def proved(graph: Graph, dimensions: int, method: str) -> ReachabilityIndex:
+    """An index that its certificate holds for."""
+    index = reachability(graph, dimensions, 0, method)
+    certificate = certify_reachability(graph, index)
+    assert certificate.holds, certificate.reason
+    return index
+
+
+def thesis_row(name: str, graph: Graph) -> str:
+    """The thesis's columns, "thesis / ours" where it has the graph, then the default's build, queries on one core and on all."""
+    indexes = {method: proved(graph, 2, method) for method in METHODS}
+    src, dst = pairs(graph)
+    expected = reach(indexes["tree"], src, dst).reachable
+    for search in ("dfs", "pruned-dfs", "pruned-bfs"):
+        np.testing.assert_array_equal(reach(indexes["dfs"], src, dst, search).reachable, expected)
+
+    def queries(method: str, search: str | None) -> float:
+        return milliseconds(lambda: reach(indexes[method], src, dst, search))
+
+    def build(method: str) -> float:
+        return milliseconds(lambda: reachability(graph, 2, 0, method))
+
+    ours = [float(expected.sum())]
+    with one_core():
+        ours += [queries("dfs", "dfs"), build("dfs"), queries("dfs", "pruned-dfs"), 0, queries("dfs", "pruned-bfs"), 0]
+        default = [build("tree"), queries("tree", None)]
+    ours[4], ours[6] = queries("dfs", "pruned-dfs"), queries("dfs", "pruned-bfs")
+    default.append(queries("tree", None))
+    theirs = THESIS.get(name, ("",) * len(ours))
+    cells = [f"{_cell(their)} / {_cell(our)}" if their != "" else _cell(our) for their, our in zip(theirs, ours, strict=True)]
+    return f"| {name} | {graph.num_vertices:,} | {graph.num_arcs:,} | {' | '.join([*cells, *map(_cell, default)])} |"
+
+
+def _cell(value: Any) -> str:
+    return f"{value:,.0f}" if value == int(value) or value >= 100 else f"{value:.3g}"
+
+
+def shares_row(name: str, graph: Graph) -> str:
+    """Percent of the pairs that are reachable, decided by a positive cut, and left to search by method and dimensions."""
+    src, dst = pairs(graph)
+    left = []
+    for method in METHODS:
+        for dimensions in (1, 2, 3, 5):
+            answer = reach(reachability(graph, dimensions, 0, method), src, dst)
+            left.append(100 * np.count_nonzero(answer.decided == SEARCH) / QUERIES)
+    sure = np.count_nonzero((answer.decided == POSITIVE_CUT) | (answer.decided == SAME)) / QUERIES
+    shares = [100 * np.count_nonzero(answer.reachable) / QUERIES, 100 * sure, *left]
+    return f"| {name} | {' | '.join(f'{share:.3f}' for share in shares)} |"
+
+
+LAYERED = ((10, 20_000), (100, 2_000), (1_000, 200))
+
+
+def main() -> None:
+    """Print two tables in Markdown: times beside the thesis's, and what each method leaves to the search."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cpu.reachability", description=__doc__)
+    parser.add_argument("--graphs", type=Path, default=Path("data"), help="folder of .gra.gz files (default: data)")
+    options = parser.parse_args()
+    graphs = {path.name.removesuffix(".gra.gz"): path for path in sorted(options.graphs.glob("*.gra.gz"))}
+    print(f"| graph | vertices | arcs | {' | '.join(COLUMNS)} | tree: build | queries, 1 core | queries, all cores |")
+    print("|---|---|---|" + "---|" * (len(COLUMNS) + 3))
+    for name, path in graphs.items():
+        print(thesis_row(name, read_gra(path)), flush=True)
+    print("\n| graph | reachable | positive cut | tree 1 | 2 | 3 | 5 | dfs 1 | 2 | 3 | 5 |\n|" + "---|" * 11)
+    made = {"wiki-Vote": wiki_vote, **{f"layered {n} x {m:,}": lambda n=n, m=m: layered(n, m) for n, m in LAYERED}}
+    for name, load in ({name: lambda path=path: read_gra(path) for name, path in graphs.items()} | made).items():
+        print(shares_row(name, load()), flush=True)
+
+
+if __name__ == "__main__":
+    main()

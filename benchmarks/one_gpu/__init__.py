@@ -1,0 +1,1 @@
+"""Our kernels on one GPU beside cuGraph."""

@@ -1,0 +1,215 @@
+"""Time the CUDA kernels, with proofs, and cuGraph's where it is installed: `python -m benchmarks` on a machine with a GPU.
+
+Nothing is timed before its certificate has passed on the GPU and its answer has been compared with the CPU kernel's.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fnmatch import fnmatch
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import cupy as cp
+import numpy as np
+
+from benchmarks.one_gpu import peers as gpu_peers
+from benchmarks.one_gpu.contests import KERNELS, Kernel, csr_bytes, graph_bytes, repeats, searches
+from benchmarks.one_gpu.graphs import Edges, graphs, to_host
+from benchmarks.one_gpu.table import Row, merge, read, write
+from benchmarks.one_gpu.timing import SOURCES, copy_bandwidth, first_call, milliseconds, milliseconds_within, poison
+from kernels.answers import Ranks
+from kernels.backend import cores
+from kernels.gpu.loader import to_host as array_to_host
+from kernels.graph import Csr, Graph
+from kernels.sssp import sssp
+
+POISONED = 1 << 30  # bytes of the pool that hold no zeros when a kernel asks for its arrays
+PEER_SECONDS = 4.0  # a peer is called again until so many have passed
+METHOD_SECONDS, METHOD_CALLS = 1.0, 4  # as is a method of a source document, but so many times at most
+PROOFS = 5
+CPU_RUNS = 3
+CPU_SECONDS = 2.0  # what takes longer on the CPU is timed once
+
+
+def run(out: Path, folder: Path | None, only: list[str], seconds: float) -> bool:
+    """Measure every graph and kernel that `only` names, all if it is empty, until `seconds` have passed; whether none failed.
+
+    The table is written after each row, to `gpu.parquet` and `gpu.md` in `out`; rows that are there already are kept or replaced.
+    """
+    deadline = time.monotonic() + seconds
+    path, new = out / "gpu.parquet", list[Row]()
+    old = read(path)
+    where = machine()
+    for name, load in graphs(folder).items():
+        wanted = [kernel for kernel in KERNELS if _chosen(only, name, kernel.name)]
+        if not wanted:
+            continue
+        if time.monotonic() > deadline:
+            print(f"{name}: left out, the time is up", file=sys.stderr)
+            continue
+        for row in measure(name, load(), wanted, where, deadline):
+            new.append(row)
+            write(path, merge(old, new))
+            print(f"{row.graph}: {row.kernel} {row.method} {row.failure or row.median}", file=sys.stderr, flush=True)
+        cp.get_default_memory_pool().free_all_blocks()
+    return not any(row.failure for row in new)
+
+
+def machine() -> dict[str, Any]:
+    """What every row says of where it was measured; cuGraph takes its memory here."""
+    runtime = cp.cuda.runtime
+    return {
+        "gpu": runtime.getDeviceProperties(cp.cuda.Device().id)["name"].decode(),
+        "driver": driver(),
+        "cuda": "{}.{}".format(*cp.cuda.nvrtc.getVersion()),
+        "cupy": cp.__version__,
+        "copy_bandwidth": copy_bandwidth(),
+        "cugraph_version": gpu_peers.start(),
+        "cpu_cores": cores(),
+    }
+
+
+def driver() -> str:
+    """Version of the NVIDIA driver."""
+    version = Path("/sys/module/nvidia/version")
+    return version.read_text(encoding="ascii").strip() if version.exists() else str(cp.cuda.runtime.driverGetVersion())
+
+
+def measure(name: str, edges: Edges, kernels: list[Kernel], where: dict[str, Any], deadline: float) -> Iterator[Row]:
+    """Rows of one graph."""
+    graph = edges.graph()
+    host = to_host(graph)
+    shape = Row(name, "", "", graph.num_vertices, graph.num_arcs, graph_bytes(graph), **where)
+    libraries = Libraries(graph) if where["cugraph_version"] else None
+    for kernel in kernels:
+        if not kernel.runs_on(graph):
+            continue
+        calls = kernel.inputs(edges if kernel.reads_edges else graph, SOURCES)
+        for method in kernel.methods(graph):
+            row = replace(shape, kernel=kernel.name, method=method.get("method", ""))
+            if time.monotonic() > deadline:
+                print(f"{name}: {kernel.name} {row.method} left out, the time is up", file=sys.stderr)
+                continue
+            try:
+                yield contest(row, kernel, graph, host, calls[:METHOD_CALLS] if method else calls, method, libraries)
+            except Exception as wrong:  # a wrong answer, or no memory: it stands in the table, and the others are measured
+                yield replace(row, failure=" ".join(f"{type(wrong).__name__}: {wrong}".split())[:200])
+
+
+def contest(
+    row: Row,
+    kernel: Kernel,
+    graph: Graph,
+    host: Graph,
+    calls: list[tuple[Any, ...]],
+    method: dict[str, str],
+    libraries: Libraries | None,
+) -> Row:
+    """Prove, compare and time one kernel and method; AssertionError where an answer is wrong."""
+    solve = partial(kernel.solve, graph, **method)
+    answer, arcs = prove(kernel, graph, solve, calls)
+    row = replace(row, necessary_bytes=kernel.necessary_bytes(graph, calls[0], answer))
+    if kernel.reads_edges:
+        row = replace(row, graph_bytes=csr_bytes(answer.csr))
+    if not method:
+        if graph.num_arcs <= kernel.cpu_arcs:
+            row = replace(row, cpu=compare(kernel, host, calls[0], answer))
+        first = first_call(kernel.solve, graph, *calls[0])
+        row = replace(row, first=first.milliseconds, peak_bytes=first.peak_bytes, kept_bytes=first.kept_bytes)
+    times = milliseconds(solve, calls) if not method else milliseconds_within(METHOD_SECONDS, solve, calls)
+    seconds = [time / 1000 / repeats(answer) for time in times]
+    row = replace(
+        row, median=1000 * float(np.median(seconds)), least=1000 * min(seconds), most=1000 * max(seconds), runs=len(seconds),
+        teps=len(seconds) / sum(second / max(1, arc) for second, arc in zip(seconds, arcs, strict=False)),
+        copy_share=row.necessary_bytes / float(np.median(seconds)) / row.copy_bandwidth,
+    )  # fmt: skip
+    row = replace(row, certificate=float(np.median(milliseconds(partial(kernel.certify, graph, answer), repeats=PROOFS))))
+    return row if libraries is None or method else replace(row, **libraries.race(kernel, answer, calls))
+
+
+def prove(kernel: Kernel, graph: Graph, solve: Callable[..., Any], calls: list[tuple[Any, ...]]) -> tuple[Any, list[int]]:
+    """Certify the answer to every call that is not the first again; return the first answer, and the arcs of each."""
+    poison(POISONED)
+    first, arcs = None, list[int]()
+    for call in calls:
+        if first is not None and call is calls[0]:
+            arcs.append(arcs[0])
+            continue
+        answer = solve(*call)
+        certificate = kernel.certify(graph, answer)
+        assert certificate.holds, certificate.reason
+        first = answer if first is None else first
+        arcs.append(kernel.arcs(graph, answer))
+    return first, arcs
+
+
+def compare(kernel: Kernel, host: Graph, call: tuple[Any, ...], answer: Any) -> float:
+    """Compare an answer with the CPU's; return the CPU's milliseconds, compiled."""
+    call = tuple(map(array_to_host, call))
+    _compile(kernel, host, call)
+    times: list[float] = []
+    while len(times) < CPU_RUNS and sum(times) < CPU_SECONDS:
+        start = time.perf_counter()
+        expected = kernel.solve(host, *call)
+        times.append(time.perf_counter() - start)
+    kernel.require_equal(answer, expected)
+    return 1000 * float(np.median(times)) / repeats(expected)
+
+
+def _compile(kernel: Kernel, host: Graph, call: tuple[Any, ...]) -> None:
+    """Let Numba compile the kernel for arrays of these types, on two vertices that are joined."""
+
+    def pair(csr: Csr) -> Csr:
+        weights = None if csr.weights is None else np.ones(2, csr.weights.dtype)
+        return Csr(np.arange(3), np.array([1, 0], csr.indices.dtype), weights)
+
+    out = pair(host.out)
+    tiny = Graph(np.arange(2), np.arange(2, dtype=host.rows_by_id.dtype), out, out if host.symmetric else pair(host.into))
+    kernel.solve(tiny, *(argument[:2] if hasattr(argument, "shape") else _small(argument) for argument in call))
+
+
+def _small(argument: Any) -> Any:
+    """A source that a graph of two vertices has; what is no number stays."""
+    return min(argument, 1) if type(argument) is int else argument
+
+
+class Libraries:
+    """cuGraph's two ways on one graph, which are built where they are first asked for."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    @cached_property
+    def ways(self) -> list[Any]:
+        """The library and the public API, with weights of a type that holds our distances."""
+        sources = searches(self.graph, 1)
+        weight = gpu_peers.weight_type(sssp(self.graph, *sources[0])) if sources else np.dtype(np.float32)
+        return [gpu_peers.Pylibcugraph(self.graph, weight), gpu_peers.CuGraph(self.graph, weight)]
+
+    def race(self, kernel: Kernel, answer: Any, calls: list[tuple[Any, ...]]) -> dict[str, Any]:
+        """Columns of a row: each peer's median, runs and note."""
+        columns: dict[str, Any] = {}
+        if kernel.inputs is not searches:
+            calls = [self.arguments(kernel, answer)] * len(calls)
+        for way in self.ways:
+            timed = gpu_peers.race(way, kernel.name, answer, calls, PEER_SECONDS)
+            median = None if timed.milliseconds is None else timed.milliseconds / repeats(answer)
+            columns |= {way.name: median, f"{way.name}_runs": timed.runs, f"{way.name}_note": timed.note}
+        return columns
+
+    @staticmethod
+    def arguments(kernel: Kernel, answer: Any) -> tuple[Any, ...]:
+        """What a peer has to know: of PageRank the number of iterations, of the layout whether the edges have weights."""
+        if kernel.reads_edges:
+            return (answer.csr.weights is not None,)
+        return (answer.iterations,) if isinstance(answer, Ranks) else ()
+
+
+def _chosen(only: list[str], graph: str, kernel: str) -> bool:
+    """Whether one of the patterns `GRAPH` or `GRAPH:KERNEL` fits; all do where there is none."""
+    return not only or any(fnmatch(f"{graph}:{kernel}", one if ":" in one else f"{one}:*") for one in only)

@@ -1,0 +1,200 @@
+"""The kernels as the GPU's benchmarks and checks call them: methods, inputs, certificates, and the bytes they cannot avoid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import cupy as cp
+import numpy as np
+
+from benchmarks.one_gpu.graphs import WINDOW, Edges
+from benchmarks.one_gpu.timing import random_sources
+from kernels.answers import Certificate, Paths, Ranks
+from kernels.bfs import bfs
+from kernels.components.certificate import certify_scc, certify_wcc
+from kernels.forest import minimum_spanning_forest
+from kernels.forest.certificate import certify_forest
+from kernels.graph import Array, Csr, Graph
+from kernels.layout.cleaning import clean
+from kernels.layout.orders import by_degree_in_windows, inverse
+from kernels.layout.rows import take_rows
+from kernels.layout.vect_csr import VectCsr, extend
+from kernels.pagerank import pagerank
+from kernels.pagerank.certificate import certify_pagerank
+from kernels.paths.certificate import certify_bfs, certify_sssp
+from kernels.scc import scc
+from kernels.sssp import sssp
+from kernels.wcc import wcc
+
+RANK_TOLERANCE = 1e-6  # of the sum of differences, as kernels/pagerank says
+DIJKSTRA_ROWS = 1 << 16  # "dijkstra" passes over all rows for each row
+_ALL = 1 << 40  # rows of a window that has all
+SEARCHED_ROWS = 1 << 21  # the documents' searches take seconds on larger graphs
+
+
+def equal(found: Any, expected: Any) -> None:
+    """Raise AssertionError unless two answers have the same arrays."""
+    for field in fields(expected):
+        one, other = getattr(found, field.name), getattr(expected, field.name)
+        if is_dataclass(other):
+            equal(one, other)
+        elif other is not None:
+            np.testing.assert_array_equal(cp.asnumpy(one), other, field.name)
+
+
+def near(found: Ranks, expected: Ranks) -> None:
+    """Raise AssertionError unless two PageRanks differ by little in sum."""
+    difference = float(np.abs(cp.asnumpy(found.ranks) - expected.ranks).sum())
+    assert difference <= RANK_TOLERANCE, f"the ranks differ by {difference} in sum"
+
+
+def no_arguments(graph: Graph, count: int) -> list[tuple[Any, ...]]:
+    """Inputs of a kernel that takes the graph alone."""
+    return [()] * count
+
+
+def searches(graph: Graph, count: int) -> list[tuple[Any, ...]]:
+    """Random sources; none where the graph has no arc."""
+    return [(source,) for source in random_sources(graph, count)] if graph.num_arcs else []
+
+
+def edge_lists(edges: Edges, count: int) -> list[tuple[Any, ...]]:
+    """An edge list as it was generated or read, and the rules by which its graph was made."""
+    window = WINDOW if edges.order == "windowed" else _ALL
+    return [(edges.src, edges.dst, edges.weights, edges.declared, edges.symmetric, window)] * count
+
+
+def lay_out(graph: Graph, src: Array, dst: Array, weights: Array | None, declared: range, both: bool, window: int) -> VectCsr:
+    """The out-rows of an edge list, with their lanes."""
+    ids, arcs, _ = clean(src, dst, weights, declared, both, keep_self_loops=False, keep_parallel=False)
+    order = by_degree_in_windows(arcs.offsets[1:] - arcs.offsets[:-1], window)
+    rows = take_rows(arcs, order, inverse(order))
+    num_vertices = len(ids)
+    del ids, arcs, order  # so that they do not count while the lanes are filled
+    return extend(rows, 0, num_vertices)
+
+
+def certify_layout(graph: Graph, laid_out: VectCsr) -> Certificate:
+    """Whether the rows are those of the graph that CuPy made of the edges, and the weights where the edges have some."""
+    pairs = zip(vars(laid_out.csr).values(), vars(graph.out).values(), strict=True)
+    same = all(one is None or bool(cp.array_equal(one, other)) for one, other in pairs)
+    return Certificate(same, "" if same else "the rows differ from the graph's", ("the rows are the graph's",))
+
+
+def certify_ranks(graph: Graph, ranks: Ranks) -> Certificate:
+    """Prove PageRank."""
+    return certify_pagerank(graph, ranks.ranks)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel.
+
+    Attributes
+    ----------
+    name : str
+    solve : callable
+        `solve(graph, *inputs, **method)`.
+    certify : callable
+        `certify(graph, answer)`.
+    inputs : callable
+        `inputs(graph, count)`: the arguments of `count` calls; of the layout `inputs(edges, count)`.
+    require_equal : callable
+        Compares with the CPU's answer.
+    weighted : bool
+        Whether it reads weights.
+    both_ways : bool
+        Whether it has to read in-arcs, too, where they are not the out-arcs.
+    directed : bool
+        Whether it is another kernel's where the graph is symmetric.
+    cpu_arcs : int
+        Arcs up to which it is compared with the CPU's answer.
+    variants : tuple of str
+        The source documents' methods.
+    """
+
+    name: str
+    solve: Callable[..., Any]
+    certify: Callable[[Graph, Any], Certificate]
+    inputs: Callable[[Any, int], list[tuple[Any, ...]]] = no_arguments
+    require_equal: Callable[[Any, Any], None] = equal
+    weighted: bool = False
+    both_ways: bool = False
+    directed: bool = False
+    cpu_arcs: int = 1 << 40
+    variants: tuple[str, ...] = ()
+
+    @property
+    def reads_edges(self) -> bool:
+        """Whether it makes a graph rather than reads one."""
+        return self.inputs is edge_lists
+
+    def runs_on(self, graph: Graph) -> bool:
+        """Whether the answer on this graph is the kernel's own."""
+        return (graph.out.weights is not None or not self.weighted) and not (graph.symmetric and self.directed)
+
+    def methods(self, graph: Graph) -> Iterator[dict[str, str]]:
+        """Keywords of each method that ends on this graph in reasonable time, the default first."""
+        yield {}
+        if not self.runs_on(graph) or (self.inputs is searches and graph.num_vertices > SEARCHED_ROWS):
+            return
+        for method in self.variants:
+            if method != "dijkstra" or graph.num_vertices <= DIJKSTRA_ROWS:
+                yield {"method": method}
+
+    def necessary_bytes(self, graph: Graph, call: tuple[Any, ...], answer: Any) -> int:
+        """What any method has to move: the arcs, or edges, that it speaks of, read once, and its answer, written once."""
+        if self.reads_edges:
+            edges = sum(getattr(argument, "nbytes", 0) for argument in call)
+            return int(edges + array_bytes(answer) + array_bytes(answer.csr))
+        sides = [graph.out] if graph.symmetric or not self.both_ways else [graph.out, graph.into]
+        return sum(csr_bytes(side, self.weighted) for side in sides) + array_bytes(answer)
+
+    def arcs(self, graph: Graph, answer: Any) -> int:
+        """Arcs that the answer speaks of: of a search those out of the rows that it reached."""
+        if not isinstance(answer, Paths):
+            return graph.num_arcs
+        return int(cp.diff(graph.out.offsets)[answer.distance >= 0].sum())
+
+
+ALGORITHMS = (
+    Kernel("bfs", bfs, certify_bfs, searches, variants=("solution1", "solution2", "solution3", "solution4")),
+    Kernel("sssp", sssp, certify_sssp, searches, weighted=True, variants=("dijkstra", "bellman-ford")),
+    Kernel("forest", minimum_spanning_forest, certify_forest, weighted=True, variants=("boruvka",)),
+    Kernel("wcc", wcc, certify_wcc, variants=("shiloach-vishkin",)),
+    Kernel("scc", scc, certify_scc, both_ways=True, directed=True),
+    Kernel("pagerank", pagerank, certify_ranks, require_equal=near),
+)
+KERNELS = (*ALGORITHMS, Kernel("layout", lay_out, certify_layout, edge_lists, cpu_arcs=1 << 24))
+
+
+def arcs_of(graph: Graph) -> tuple[Array, Array, Array | None]:
+    """Rows at both ends of each arc, and its weight."""
+    src = cp.zeros(graph.num_arcs, graph.out.indices.dtype)
+    starts = graph.out.offsets[1:-1]
+    starts, rows = cp.unique(starts[starts < graph.num_arcs], return_counts=True)
+    src[starts] = rows.astype(src.dtype)
+    return cp.cumsum(src, dtype=src.dtype), graph.out.indices, graph.out.weights
+
+
+def repeats(answer: Any) -> int:
+    """How often a call does what is timed: iterations of PageRank, else 1."""
+    return answer.iterations if isinstance(answer, Ranks) else 1
+
+
+def csr_bytes(csr: Csr, weighted: bool = True) -> int:
+    """Bytes of a direction's arrays."""
+    weights = csr.weights.nbytes if weighted and csr.weights is not None else 0
+    return int(csr.offsets.nbytes + csr.indices.nbytes + weights)
+
+
+def graph_bytes(graph: Graph) -> int:
+    """Bytes of a graph's CSR, both directions where they differ."""
+    return csr_bytes(graph.out) + (0 if graph.symmetric else csr_bytes(graph.into))
+
+
+def array_bytes(answer: Any) -> int:
+    """Bytes of the arrays that a dataclass holds."""
+    return int(sum(array.nbytes for array in vars(answer).values() if hasattr(array, "nbytes")))

@@ -1,0 +1,259 @@
+"""The graphs of the GPU's benchmarks: edge lists, generated or read, and their graphs, all with CuPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import cupy as cp
+import numpy as np
+
+from kernels.graph import ID, OFFSET, Array, Csr, Graph, index_dtype
+
+DATA = Path(__file__).parents[2] / "data"
+LARGEST_WEIGHT = 999
+WINDOW = 4096  # vertices, as in pipeline/config/run.py
+_WARP_DEGREE = 32  # from here on, rows come first whatever their window
+_RMAT = (0.57, 0.19, 0.19)  # Chakrabarti, Zhan, Faloutsos: R-MAT, SDM 2004; the parameters of Graph500, the fourth 0.05
+
+
+@dataclass(frozen=True)
+class Edges:
+    """An edge list as it was generated or as a file has it, and the graph that is made of it.
+
+    Attributes
+    ----------
+    src, dst : int64 [E], CuPy
+        External ids.
+    weights : [E], CuPy, or None
+    declared : range
+        All ids, or none where the ids are those that occur.
+    symmetric : bool
+        Whether the graph has every edge's reverse.
+    order : {"degree", "windowed"}
+        Of the graph's rows.
+    weighted : bool
+        Whether the graph has weights 1..999 where the list has none.
+    """
+
+    src: Array
+    dst: Array
+    weights: Array | None
+    declared: range
+    symmetric: bool
+    order: str
+    weighted: bool
+
+    def graph(self) -> Graph:
+        """Build the graph, by CuPy alone."""
+        src, dst, num_vertices = self.src, self.dst, len(self.declared)
+        if not self.declared:
+            ids, ranks = cp.unique(cp.concatenate([src, dst]), return_inverse=True)
+            src, dst, num_vertices = ranks[: len(src)], ranks[len(src) :], len(ids)
+        return graph_of_arcs(src, dst, self.weights, num_vertices, self.symmetric, self.order, self.weighted)
+
+
+def graph_of_arcs(
+    src: Array, dst: Array, weights: Array | None, num_vertices: int, symmetric: bool, order: str, weighted: bool = False
+) -> Graph:
+    """Build the Graph of arcs between the ids `0..num_vertices-1`, without self-loops; of parallel arcs the lightest stays.
+
+    Parameters
+    ----------
+    src, dst : int64 [A], CuPy
+    weights : [A], CuPy, or None
+    symmetric : bool
+        Add every arc's reverse.
+    order : {"degree", "windowed", "source"}
+        The rows' order (pipeline/config/run.py).
+    weighted : bool
+        Where `weights` is None: draw int32 weights 1..999 that depend on an edge's ends only.
+    """
+    if symmetric:
+        src, dst = cp.concatenate([src, dst]), cp.concatenate([dst, src])
+        weights = None if weights is None else cp.concatenate([weights, weights])
+    keys, weights = _distinct(src, dst, weights, num_vertices)
+    src = dst = None
+    rows = _rows(cp.bincount(keys // num_vertices, minlength=num_vertices), order)
+    out = _csr(keys, weights, num_vertices, rows, weighted)
+    if symmetric:
+        into = out
+    else:
+        keys = keys % num_vertices * num_vertices + keys // num_vertices
+        sorting = None if weights is None else cp.argsort(keys)
+        into = _csr(
+            cp.sort(keys) if sorting is None else keys[sorting],
+            None if sorting is None else weights[sorting],
+            num_vertices,
+            rows,
+            weighted,
+        )
+    ids = cp.empty(num_vertices, ID)
+    ids[rows] = cp.arange(num_vertices, dtype=ID)
+    graph = Graph(ids, rows, out, into)
+    cp.get_default_memory_pool().free_all_blocks()
+    return graph
+
+
+def road_like_grid(side: int = 4900, dropped: float = 0.35) -> Edges:
+    """Square 4-neighbour grid, row by row, without a share of its edges; each edge once."""
+    random = cp.random.default_rng(side)
+    cells = cp.arange(side * side, dtype=cp.int64).reshape(side, side)
+    src = cp.concatenate([cells[:, :-1].ravel(), cells[:-1].ravel()])
+    dst = cp.concatenate([cells[:, 1:].ravel(), cells[1:].ravel()])
+    kept = random.random(len(src), dtype=cp.float32) >= dropped
+    return Edges(src[kept], dst[kept], None, range(side * side), True, "windowed", weighted=True)
+
+
+def rmat(scale: int = 24, edge_factor: int = 16, directed: bool = False) -> Edges:
+    """R-MAT edges between 2^scale vertices, ids permuted, self-loops and repeats kept; weights where it is not directed."""
+    random = cp.random.default_rng(scale)
+    num_edges = edge_factor << scale
+    src, dst = cp.zeros(num_edges, cp.int64), cp.zeros(num_edges, cp.int64)
+    for _ in range(scale):
+        descend(random.random(num_edges, dtype=cp.float32), src, dst)
+    shuffled = cp.argsort(random.random(1 << scale))
+    return Edges(shuffled[src], shuffled[dst], None, range(1 << scale), not directed, "degree", weighted=not directed)
+
+
+descend = cp.ElementwiseKernel(
+    "float32 place",
+    "int64 src, int64 dst",
+    "const int quadrant = (place >= {:.8f}f) + (place >= {:.8f}f) + (place >= {:.8f}f);"
+    "src = 2 * src + (quadrant >> 1); dst = 2 * dst + (quadrant & 1);".format(*np.cumsum(_RMAT)),
+    "graphmill_rmat_descend",
+)
+
+
+def edge_list(
+    path: Path,
+    symmetric: bool,
+    order: str,
+    weight_column: int | None = None,
+    columns: tuple[int, int] | None = None,
+    weighted: bool = False,
+) -> Edges:
+    """Read an edge list: Parquet, or text (SNAP, Matrix Market, DIMACS, PACE), compressed or not."""
+    if path.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(path)
+        ends = np.stack([table["src"].to_numpy(), table["dst"].to_numpy()]).astype(np.int64)
+        weights = None
+    else:
+        marked = ".gr" in path.suffixes and ".pace" not in path.suffixes
+        near, far = columns or ((1, 2) if marked else (0, 1))
+        use = (near, far) if weight_column is None else (near, far, weight_column)
+        read = np.loadtxt(path, np.int64, comments=("c", "p", "#", "%"), usecols=use).T
+        read = read[:, path.suffixes[0] == ".mtx" :]  # the first line that is no comment has the sizes
+        ends, weights = read[:2], None if weight_column is None else cp.asarray(read[2])
+    return Edges(*map(cp.asarray, ends), weights, range(0), symmetric, order, weighted)
+
+
+def graphs(folder: Path | None = None) -> dict[str, Callable[[], Edges]]:
+    """Edge lists by name: what is generated, what lies in data/, and those of the files below `folder` that are known by name.
+
+    Graphs without weights of their own have int32 weights 1..999, but for the directed R-MAT.
+    """
+    found = {path.name: path for path in sorted(folder.rglob("*"))} if folder else {}
+    return {
+        "New York": partial(edge_list, DATA / "USA-road-d.NY.gr.gz", True, "windowed", weight_column=3),
+        "Rome": partial(edge_list, DATA / "rome99.gr.gz", False, "windowed", weight_column=3),
+        "Bremen": partial(edge_list, DATA / "bremen_dist.gr.gz", False, "windowed", weight_column=3),
+        "Facebook": partial(edge_list, DATA / "facebook_combined.txt.gz", True, "degree", weighted=True),
+        "wiki-Vote": partial(edge_list, DATA / "wiki-Vote.txt.gz", False, "degree", weighted=True),
+        **{
+            name: partial(edge_list, found[file], symmetric, order, weighted=True)
+            for name, (file, symmetric, order) in _FILES.items()
+            if file in found
+        },
+        "road-like grid 4900 x 4900": road_like_grid,
+        "R-MAT 24": rmat,
+        "R-MAT 24, directed": partial(rmat, directed=True),
+    }
+
+
+_FILES = {
+    "Florida": ("USA-road-FLA.pace.gr.xz", True, "windowed"),
+    "Colorado": ("USA-road-COL.pace.gr.xz", True, "windowed"),
+    "US roads": ("usroads.mtx.gz", True, "windowed"),
+    "Slashdot": ("soc-Slashdot0902.txt.gz", False, "degree"),
+    "Slashdot, symmetric": ("soc-Slashdot0902.txt.gz", True, "degree"),
+    "cnr-2000": ("cnr-2000.parquet", False, "degree"),
+    "cnr-2000, symmetric": ("cnr-2000.parquet", True, "degree"),
+    "Twitter": ("ego-Twitter-undirected.txt.gz", True, "degree"),
+    "Enron": ("email-Enron.txt.gz", True, "degree"),
+}
+
+
+def to_host(graph: Graph) -> Graph:
+    """The same graph with NumPy arrays, for the CPU's kernels."""
+
+    def csr(side: Csr) -> Csr:
+        return Csr(*(None if array is None else cp.asnumpy(array) for array in (side.offsets, side.indices, side.weights)))
+
+    out = csr(graph.out)
+    return Graph(cp.asnumpy(graph.ids), cp.asnumpy(graph.rows_by_id), out, out if graph.symmetric else csr(graph.into))
+
+
+def _distinct(src: Array, dst: Array, weights: Array | None, num_vertices: int) -> tuple[Array, Array | None]:
+    """Ascending keys `src * num_vertices + dst` of the distinct arcs, and their least weights."""
+    keys = (src * num_vertices + dst)[src != dst]
+    if weights is None:
+        keys.sort()
+    else:
+        weights = weights[src != dst]
+        order = cp.argsort(weights)
+        order = order[cp.argsort(keys[order])]
+        keys, weights = keys[order], weights[order]
+    first = cp.ones(len(keys), cp.bool_)
+    first[1:] = keys[1:] != keys[:-1]
+    return keys[first], None if weights is None else weights[first]
+
+
+def _rows(degrees: Array, order: str) -> Array:
+    """Row of each id."""
+    num_vertices = len(degrees)
+    ids = cp.arange(num_vertices, dtype=cp.int64)
+    window = {"degree": cp.zeros_like(ids), "windowed": cp.where(degrees >= _WARP_DEGREE, 0, 1 + ids // WINDOW), "source": ids}[
+        order
+    ]
+    sequence = cp.argsort(window << 32 | (degrees.max() - degrees)) if num_vertices else ids
+    rows = cp.empty(num_vertices, index_dtype(num_vertices))
+    rows[sequence] = ids.astype(rows.dtype)
+    return rows
+
+
+def _csr(keys: Array, weights: Array | None, num_vertices: int, rows: Array, weighted: bool) -> Csr:
+    """The rows' CSR of ascending keys; an id's arcs stay together and in their order."""
+    near = keys // num_vertices
+    degrees = cp.bincount(near, minlength=num_vertices)
+    starts = cp.cumsum(degrees) - degrees
+    offsets = cp.zeros(num_vertices + 1, OFFSET)
+    in_row_order = cp.empty_like(degrees)
+    in_row_order[rows] = degrees
+    offsets[1:] = cp.cumsum(in_row_order)
+    places = (offsets[rows] - starts)[near] + cp.arange(len(keys), dtype=OFFSET)
+    indices = cp.empty(len(keys), index_dtype(num_vertices))
+    far = keys % num_vertices
+    indices[places] = rows[far]
+    if weights is None and weighted:
+        weights = weight_of_ends(near, far)
+    if weights is None:
+        return Csr(offsets, indices, None)
+    placed = cp.empty_like(weights)
+    placed[places] = weights
+    return Csr(offsets, indices, placed)
+
+
+weight_of_ends = cp.ElementwiseKernel(
+    "int64 near, int64 far",
+    "int32 weight",
+    "const long long low = near < far ? near : far, high = near < far ? far : near;"
+    "unsigned long long mixed = (0x9e3779b97f4a7c15ull * (1 + low)) ^ (0xc2b2ae3d27d4eb4full * (1 + high));"
+    "mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ull; mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebull;"
+    f"weight = 1 + (int)((mixed >> 33) % {LARGEST_WEIGHT});",
+    "graphmill_weight_of_ends",
+)

@@ -1,0 +1,1 @@
+"""Our kernels over several GPUs beside cuGraph on dask-cuda."""

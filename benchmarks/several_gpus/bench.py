@@ -1,0 +1,211 @@
+"""Time the kernels over several GPUs, with proofs, and cuGraph's multi-GPU API: `python -m benchmarks.several_gpus.bench --help`.
+
+Each call runs the parts that it is asked for, one after the other, and writes each row at once; `table` puts all rows together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.several_gpus import ranks
+from benchmarks.several_gpus.shares import by_name, folder_of
+from benchmarks.several_gpus.table import OURS, PEER, Row, add, collect, write
+from kernels.backend import cores
+from kernels.gpu.loader import device_count
+from pipeline.cluster.protocol import Cluster, Here, started
+from pipeline.config.cluster import ClusterConfig
+from pipeline.config.run import LayoutConfig
+from pipeline.runtime.backend import gpu
+from pipeline.steps.layout import facts_of
+from pipeline.steps.shard_layout import StoredPart, store_part
+from pipeline.store.manifest import Folder, Manifest
+
+PARTS = ("ready", "drawn", "stored", "bfs", "sssp", "wcc", "pagerank", "forest")
+SPREAD = ("bfs", "sssp", "labels", "queries", "reach")  # the parts of several_gpus_sources.py
+
+
+def main() -> None:
+    """Run parts, or write the table of what was measured."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.several_gpus.bench", description=__doc__)
+    parser.add_argument("command", choices=("shards", "sources", "cugraph", "table"))
+    parser.add_argument(
+        "--graph", action="append", default=[], metavar="GRAPH:PARTS",
+        help=f"rmat-SCALE or grid-SIDE, for sources also new-york or dag-LAYERSxWIDTH; and of {','.join(PARTS)}, "
+        f"for sources of {','.join(SPREAD)}, what is to be run",
+    )  # fmt: skip
+    parser.add_argument("--gpus", type=int, default=0, help="how many; 0: all that there are")
+    parser.add_argument("--threads", action="store_true", help="ranks are threads of this process, on one GPU, as a trial")
+    parser.add_argument("--runs", type=int, default=8, help="runs of a kernel, and its sources")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of a kernel, after which no source is added")
+    parser.add_argument(
+        "--sources", type=int, default=4096, help="for sources: searches a GPU, and pieces of other work, one for 64"
+    )
+    parser.add_argument("--work", type=Path, default=Path("out/several_gpus"), help="edge lists, stored graphs, rows")
+    parser.add_argument("--out", type=Path, default=Path("out/benchmarks/several_gpus.parquet"))
+    asked = parser.parse_args()
+    asked.work.mkdir(parents=True, exist_ok=True)
+    if asked.command == "table":
+        asked.out.parent.mkdir(parents=True, exist_ok=True)
+        write(asked.out, collect(asked.work))
+        print(asked.out.with_suffix(".md").read_text(encoding="utf-8"))
+        return
+    asked.gpus = asked.gpus or device_count()
+    graphs = [graph.partition(":")[::2] for graph in asked.graph]
+    if asked.command == "cugraph":
+        from benchmarks.several_gpus import peers as several_gpus_peers
+
+        for asked.graph, asked.only in graphs:
+            several_gpus_peers.run(asked, row_of(asked, PEER))
+        return
+    with _cluster(asked) as cluster:
+        for asked.graph, asked.only in graphs:
+            if asked.command == "sources":
+                from benchmarks.several_gpus import sources as several_gpus_sources
+
+                several_gpus_sources.run(asked, cluster, row_of(asked, OURS))
+            else:
+                _shards(asked, cluster)
+
+
+def row_of(asked: Any, library: str, **columns: Any) -> Row:
+    """A row of the graph asked for, on this machine."""
+    where = gpu()
+    return Row(
+        _title(asked.graph), "", asked.gpus, library, **where, version=columns.pop("version", ""), cpu_cores=cores(), **columns
+    )
+
+
+def _title(graph: str) -> str:
+    kind, _, size = graph.partition("-")
+    titles = {"new": "New York", "dag": f"layered DAG {size.replace('x', ' x ')}"}
+    return titles[kind] if kind in titles else by_name(graph).name
+
+
+def edges_of(asked: Any) -> tuple[Path, Path]:
+    """The folder of a graph's edge list, and the file that says how many edges it has, once it is whole."""
+    folder = asked.work / asked.graph
+    return folder, folder / "edges.json"
+
+
+@contextmanager
+def _cluster(asked: Any) -> Iterator[Cluster]:
+    if asked.threads:
+        yield Here(asked.gpus)
+        return
+    begun = time.perf_counter()
+    with started(ClusterConfig(scheduler="local", workers=asked.gpus, shards=asked.gpus, lost_workers=0), "gpu") as cluster:
+        _say(f"{asked.gpus} workers in {time.perf_counter() - begun:.1f} s")
+        yield cluster
+
+
+def _shards(asked: Any, cluster: Cluster) -> None:
+    """One graph over all ranks."""
+    row = row_of(asked, OURS)
+
+    def together(function: Callable[..., Any], item: Any) -> Any:
+        return cluster.run_ranks(function, [item] * asked.gpus, "gpu")[0]
+
+    chosen: list[int] = []
+    for part in asked.only.split(","):
+        begun = time.perf_counter()
+        try:
+            if part in ("ready", "drawn", "stored"):
+                what, made = _made_ready(asked, cluster, part, together)
+                row = replace(row, vertices=made.vertices, arcs=made.arcs)
+                note = f"{made.most_arcs:,} arcs on the fullest rank, {made.ghosts:,} ghosts at most"
+                milliseconds = 1000 * made.seconds
+                add(asked.work, replace(row, what=what, median=milliseconds, runs=1, note=note))
+                _say(f"{what}: {milliseconds:.0f} ms, {note}")
+                chosen, ids = together(ranks.sources, asked.runs)
+                _tell_sources(asked, ids)
+                continue
+            found = together(ranks.measure, ranks.Asked(part, chosen, asked.runs, asked.seconds))
+            measured = _row_of_kernel(replace(row, what=part), found)
+        except Exception as wrong:
+            traceback.print_exc()
+            measured = replace(row, what=part, failure=" ".join(f"{type(wrong).__name__}: {wrong}".split())[:300])
+        add(asked.work, measured)
+        _say(f"{part}: {measured.failure or measured.median} ms; {time.perf_counter() - begun:.1f} s in all")
+
+
+def _made_ready(
+    asked: Any, cluster: Cluster, part: str, together: Callable[..., Any]
+) -> tuple[str, ranks.Ready]:  # fmt: skip
+    if part == "drawn":
+        return "ready from edges in device memory", together(ranks.draw_edges, asked.graph)
+    edges = edge_list(asked, together)
+    if part == "ready":
+        return "ready from the edge list", together(ranks.read_edges, (asked.graph, edges.path, edges.facts["edges"]))
+    return "ready from stored shards", together(ranks.load_shards, _stored(asked, cluster, edges))
+
+
+def edge_list(asked: Any, together: Callable[..., Any]) -> Folder:
+    """The edge list of the graph, written if it is not there."""
+    folder, note = edges_of(asked)
+    if not note.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        begun = time.perf_counter()
+        count = together(ranks.write_edges, (asked.graph, folder))
+        note.write_text(json.dumps(count), encoding="utf-8")
+        size = sum(path.stat().st_size for path in folder.glob("part-*"))
+        _say(f"{count:,} edges, {size / 1e9:.1f} GB, written in {time.perf_counter() - begun:.1f} s")
+    return folder_of(by_name(asked.graph), folder, json.loads(note.read_text(encoding="utf-8")))
+
+
+def _stored(asked: Any, cluster: Cluster, edges: Folder) -> Folder:
+    """The stored graph, without the hashes that a manifest has: they are no part of what is timed."""
+    shares, folder = by_name(asked.graph), asked.work / f"{asked.graph}-stored"
+    layout = LayoutConfig(order=shares.order, shards=asked.gpus)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    begun = time.perf_counter()
+    parts = cluster.run_ranks(partial(_store, edges, layout), [folder] * asked.gpus, "gpu")
+    _say(f"stored in {time.perf_counter() - begun:.1f} s")
+    return Folder(parts[0].folder, Manifest("graph", shares.name, {}, {}, facts_of(edges, layout, parts), {}, "", "", 0.0))
+
+
+def _store(edges: Folder, layout: LayoutConfig, communicator: Any, attempts: Path) -> StoredPart:
+    return store_part(communicator, edges, layout, attempts, "gpu")
+
+
+def _row_of_kernel(row: Row, found: ranks.Measured) -> Row:
+    if found.failure:
+        return replace(row, failure=f"certificate: {found.failure}"[:300])
+    times = np.array(found.seconds)
+    arcs = np.resize(np.array(found.arcs, float), len(times))
+    return replace(
+        row, median=1000 * float(np.median(times)), least=1000 * float(times.min()), most=1000 * float(times.max()),
+        runs=len(times), supersteps=float(np.median(found.supersteps)), teps=len(times) / float((times / arcs).sum()),
+        proof=1000 * float(np.median(found.proofs)), check=found.checks[0],
+        note=f"{len(found.proofs)} sources" if len(found.proofs) > 1 else "",
+    )  # fmt: skip
+
+
+def _tell_sources(asked: Any, ids: list[int]) -> None:
+    """Write the sources' ids for the peer, which may be waiting for them."""
+    path = asked.work / f"{asked.graph}-sources.json"
+    unfinished = path.with_suffix(".new")
+    unfinished.write_text(json.dumps(ids), encoding="utf-8")
+    unfinished.rename(path)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

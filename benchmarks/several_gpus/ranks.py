@@ -1,0 +1,268 @@
+"""What the ranks do in the benchmarks over several GPUs: draw, write, lay out, load, prove, time. A rank keeps its shard."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import cupy as cp
+import numpy as np
+
+import kernels.bfs
+import kernels.sssp
+from benchmarks.several_gpus.shares import by_name, folder_of, write_share
+from kernels.answers import Certificate
+from kernels.bfs.sharded import bfs
+from kernels.components.certificate import sharded as components_certificate
+from kernels.distributed.communicator import Communicator
+from kernels.distributed.shard import Part, Shard
+from kernels.forest.certificate import sharded as forest_certificate
+from kernels.forest.sharded import minimum_spanning_forest
+from kernels.graph import OFFSET
+from kernels.layout.sharded import lay_out, shard_of
+from kernels.pagerank.certificate import sharded as pagerank_certificate
+from kernels.pagerank.sharded import pagerank
+from kernels.paths.certificate import sharded as paths_certificate
+from kernels.sssp.sharded import sssp
+from kernels.wcc.sharded import wcc
+from pipeline.cluster.protocol import Place
+from pipeline.config.run import LayoutConfig
+from pipeline.steps.shard_layout import lay_out_part, rules_of
+from pipeline.store.manifest import Folder
+from pipeline.store.shards import dealing_of, load_shard
+
+ITERATIONS = 20  # of PageRank, as the peer's
+WARM_UP = 2
+_CANDIDATES = 64  # rows looked at for each source
+
+_shards: dict[int, Shard] = {}  # of this process's ranks
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A graph in shards: seconds of the slowest rank, and what the graph is like."""
+
+    seconds: float
+    vertices: int
+    arcs: int
+    most_arcs: int
+    ghosts: int
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A kernel's answers to all sources: seconds of the slowest rank, and the rest as the table's rows have it."""
+
+    seconds: list[float] = field(default_factory=list)
+    arcs: list[int] = field(default_factory=list)
+    supersteps: list[int] = field(default_factory=list)
+    proofs: list[float] = field(default_factory=list)
+    checks: list[float] = field(default_factory=list)
+    failure: str = ""
+
+
+def write_edges(communicator: Communicator, asked: tuple[str, Path]) -> int:
+    """Draw the named graph and write this rank's share of its edge list; the number of all edges."""
+    name, folder = asked
+    written = write_share(by_name(name), folder, communicator.rank, communicator.size)
+    return int(communicator.total(np.array([written], OFFSET))[0])
+
+
+def read_edges(communicator: Communicator, asked: tuple[str, Path, int]) -> Ready:
+    """Make the shards of an edge list on the disk."""
+    name, folder, edges = asked
+    shares = by_name(name)
+
+    def make() -> Shard:
+        part = lay_out_part(communicator, folder_of(shares, folder, edges), LayoutConfig(order=shares.order), "gpu", deals=True)
+        return shard_of(part.rows, communicator)
+
+    return _ready(communicator, make)
+
+
+def draw_edges(communicator: Communicator, name: str) -> Ready:
+    """Make the shards of a graph whose edges are drawn in device memory."""
+    shares = by_name(name)
+    layout = LayoutConfig(order=shares.order)
+    edges = shares.edges(communicator.rank, communicator.size)
+    rules = rules_of(folder_of(shares, Path(), 0), layout)
+    window = layout.window if layout.order == "windowed" else 2**62
+
+    def make() -> Shard:
+        return shard_of(lay_out(*edges, rules, window, communicator, deals=True)[0], communicator)
+
+    return _ready(communicator, make)
+
+
+def load_shards(communicator: Communicator, graph: Folder) -> Ready:
+    """Load the shards of a stored graph."""
+    rank, size = communicator.rank, communicator.size
+    return _ready(communicator, lambda: load_shard(graph, dealing_of(graph, size), rank, "gpu"))
+
+
+def sources(communicator: Communicator, count: int) -> tuple[list[int], list[int]]:
+    """Rows with out-arcs, of vertices drawn at random, the same for any number of ranks; and their external ids."""
+    shard = _shards[communicator.rank]
+    places = np.random.default_rng(0).integers(0, shard.num_vertices, _CANDIDATES * count)
+    drawn, which = np.unique(places, return_inverse=True)
+    here = cp.flatnonzero(cp.isin(shard.ranks, cp.asarray(drawn)))
+    own = np.searchsorted(drawn, cp.asnumpy(shard.ranks[here]))
+    columns = np.zeros((3, len(drawn)), OFFSET)
+    degrees = shard.out.offsets[here + 1] - shard.out.offsets[here]
+    columns[:, own] = cp.asnumpy(cp.stack([degrees, shard.ids[here], shard.rows.start + here]))
+    degrees, ids, rows = communicator.total(columns.ravel()).reshape(3, -1)[:, which]
+    chosen = np.flatnonzero(degrees)[:count]
+    return rows[chosen].tolist(), ids[chosen].tolist()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be measured: a kernel, from which rows, how many runs, and after how many seconds no more sources are proved."""
+
+    kernel: str
+    rows: list[int]
+    runs: int
+    seconds: float
+
+
+def measure(communicator: Communicator, asked: Asked) -> Measured:
+    """Prove a kernel's answer to each source (one answer where it takes none), then time runs from those that were proved."""
+    kernel, shard = KERNELS[asked.kernel], _shards[communicator.rank]
+    calls: list[tuple[int, ...]] = [(row,) for row in asked.rows] if kernel.takes_source else [()]
+    found, spent = Measured(), 0.0
+    for number, call in enumerate(calls):
+        if number and spent > asked.seconds:
+            calls = calls[:number]
+            break
+        part, solving = _timed(communicator, partial(kernel.solve, shard, communicator, *call))
+        prove = partial(kernel.certify, shard, communicator, part.answer)
+        verdict, proving = _timed(communicator, prove)
+        if not verdict.holds:
+            return Measured(failure=f"{call}: {verdict.reason}")
+        if not number:  # that proof compiled what proofs run
+            _, proving = _timed(communicator, prove)
+        spent += solving + proving
+        arcs, check = kernel.look(shard, communicator, part)
+        found.proofs.append(proving)
+        found.supersteps.append(part.supersteps)
+        found.arcs.append(arcs)
+        found.checks.append(check)
+        del part
+    timed = (calls * asked.runs)[: max(asked.runs, len(calls))]
+    for call in timed[:WARM_UP]:
+        kernel.run(shard, communicator, *call)
+    for call in timed:
+        found.seconds.append(_timed(communicator, partial(kernel.run, shard, communicator, *call))[1])
+    return found
+
+
+def prove_one(place: Place, asked: tuple[str, int]) -> str:
+    """Prove the answer to one of many sources on a worker that has the whole graph: why it does not hold, or nothing."""
+    solve, certify = ONE_WORKERS[asked[0]]
+    return certify(place.graph, solve(place.graph, asked[1])).reason
+
+
+def search_all(place: Place, asked: tuple[str, list[int]]) -> tuple[int, float]:
+    """Answer a piece of many sources on a worker that has the whole graph: sum of the distances, and seconds."""
+    solve, _ = ONE_WORKERS[asked[0]]
+    started, total = time.perf_counter(), cp.zeros((), OFFSET)
+    for row in asked[1]:
+        distance = solve(place.graph, row).distance
+        total += cp.where(distance > 0, distance, 0).sum()
+    return int(total), time.perf_counter() - started
+
+
+ONE_WORKERS: dict[str, tuple[Callable[..., Any], Callable[..., Certificate]]] = {
+    "bfs": (kernels.bfs.bfs, kernels.paths.certificate.certify_bfs),
+    "sssp": (kernels.sssp.sssp, kernels.paths.certificate.certify_sssp),
+}
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel over shards.
+
+    Attributes
+    ----------
+    solve : callable
+        Whose answer is proved.
+    certify : callable
+    look : callable
+        Arcs of the rows reached, and the number that a peer has to agree on.
+    run : callable
+        What is timed.
+    """
+
+    takes_source: bool
+    solve: Callable[..., Part[Any]]
+    certify: Callable[..., Certificate]
+    look: Callable[[Shard, Communicator, Part[Any]], tuple[int, float]]
+    run: Callable[..., Part[Any]]
+
+
+def _total(communicator: Communicator, *values: Any) -> list[int]:
+    """Sums over the ranks of what each has, whole numbers."""
+    return communicator.total(np.array([int(value) for value in values], OFFSET)).tolist()  # type: ignore[no-any-return]
+
+
+def _of_paths(shard: Shard, communicator: Communicator, part: Part[Any]) -> tuple[int, float]:
+    reached = part.answer.distance >= 0
+    degrees = cp.diff(shard.out.offsets)
+    arcs, total = _total(communicator, degrees[reached].sum(), part.answer.distance[reached].sum())
+    return arcs, float(total)
+
+
+def _of_components(shard: Shard, communicator: Communicator, part: Part[Any]) -> tuple[int, float]:
+    own = cp.arange(shard.rows.start, shard.rows.stop, dtype=part.answer.labels.dtype)
+    arcs, components = _total(communicator, shard.out.offsets[-1], (part.answer.labels == own).sum())
+    return arcs, float(components)
+
+
+def _of_forest(shard: Shard, communicator: Communicator, part: Part[Any]) -> tuple[int, float]:
+    arcs, weight = _total(communicator, shard.out.offsets[-1], part.answer.weights.sum(dtype=OFFSET))
+    return arcs, float(weight)
+
+
+def _of_ranks(shard: Shard, communicator: Communicator, part: Part[Any]) -> tuple[int, float]:
+    (arcs,) = _total(communicator, shard.out.offsets[-1])
+    squares = communicator.total(np.array([float((part.answer.ranks**2).sum())]))
+    return arcs * ITERATIONS, float(squares[0])
+
+
+def _iterate(shard: Shard, communicator: Communicator) -> Part[Any]:
+    return pagerank(shard, communicator, tolerance=0.0, most_iterations=ITERATIONS)
+
+
+KERNELS = {
+    "bfs": Kernel(True, bfs, paths_certificate.certify_bfs, _of_paths, bfs),
+    "sssp": Kernel(True, sssp, paths_certificate.certify_sssp, _of_paths, sssp),
+    "wcc": Kernel(False, wcc, components_certificate.certify_wcc, _of_components, wcc),
+    "pagerank": Kernel(False, pagerank, pagerank_certificate.certify_pagerank, _of_ranks, _iterate),
+    "forest": Kernel(False, minimum_spanning_forest, forest_certificate.certify_forest, _of_forest, minimum_spanning_forest),
+}
+
+
+def _ready(communicator: Communicator, make: Callable[[], Shard]) -> Ready:
+    _shards.pop(communicator.rank, None)
+    cp.get_default_memory_pool().free_all_blocks()
+    shard, seconds = _timed(communicator, make)
+    _shards[communicator.rank] = shard
+    cp.get_default_memory_pool().free_all_blocks()
+    arcs = int(shard.out.offsets[-1])
+    most, ghosts = communicator.most(np.array([arcs, shard.num_ghosts], OFFSET)).tolist()
+    return Ready(seconds, shard.num_vertices, _total(communicator, arcs)[0], most, ghosts)
+
+
+def _timed(communicator: Communicator, work: Callable[[], Any]) -> tuple[Any, float]:
+    """What `work` returns, and the seconds of the slowest rank, from where all begin."""
+    cp.cuda.Device().synchronize()
+    communicator.total(np.zeros(1, OFFSET))
+    started = time.perf_counter()
+    result = work()
+    cp.cuda.Device().synchronize()
+    taken = np.array([int(1e9 * (time.perf_counter() - started))], OFFSET)
+    return result, int(communicator.most(taken)[0]) / 1e9

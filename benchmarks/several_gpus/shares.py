@@ -1,0 +1,144 @@
+"""Graphs too large for one GPU: each rank draws its share of the edges, the same edges however many ranks there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import cupy as cp
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.one_gpu.graphs import descend, weight_of_ends
+from kernels.backend import cores
+from kernels.graph import Array
+from pipeline.ingest.writer import edges_schema, write
+from pipeline.store.manifest import Folder, Manifest
+
+EDGES_A_VERTEX = 16
+DROPPED = 0.35  # share of a grid's edges
+_CHUNK = 1 << 22  # edges, each drawn from a seed of its own
+_WORKER_THREADS = 16
+
+
+@dataclass(frozen=True)
+class Shares:
+    """An undirected graph whose edges come in pieces.
+
+    Attributes
+    ----------
+    name : str
+    order : {"degree", "windowed"}
+        Of its rows.
+    declared : int
+        All ids are below; 0 if only those are vertices that an edge touches.
+    pieces : int
+    piece : callable
+        `piece(number)`: src and dst, int64, and int32 weights 1..999, with CuPy.
+    """
+
+    name: str
+    order: str
+    declared: int
+    pieces: int
+    piece: Callable[[int], tuple[Array, Array, Array]]
+
+    def of_rank(self, rank: int, size: int) -> range:
+        """The numbers of a rank's pieces."""
+        return range(self.pieces * rank // size, self.pieces * (rank + 1) // size)
+
+    def edges(self, rank: int, size: int) -> tuple[Array, Array, Array]:
+        """A rank's share in memory: src and dst, int32, and weights."""
+        drawn = [(cp.empty(0, np.int64), cp.empty(0, np.int64), cp.empty(0, np.int32))]
+        drawn += [self.piece(number) for number in self.of_rank(rank, size)]
+        src, dst, weights = (cp.concatenate([piece[place] for piece in drawn]) for place in range(3))
+        return src.astype(np.int32), dst.astype(np.int32), weights
+
+
+def rmat(scale: int) -> Shares:
+    """R-MAT with Graph500's parameters, ids scrambled, self-loops and repeats kept; vertices are those that an edge touches."""
+    count = EDGES_A_VERTEX << scale
+    chunk = min(_CHUNK, count)
+    return Shares(f"R-MAT {scale}", "degree", 0, count // chunk, partial(_rmat_piece, scale, chunk))
+
+
+def grid(side: int) -> Shares:
+    """Square 4-neighbour grid, row by row, without a share of its edges."""
+    rows = max(1, _CHUNK // (2 * side))
+    return Shares(f"road-like grid {side} x {side}", "windowed", side * side, -(-side // rows), partial(_grid_piece, side, rows))
+
+
+def by_name(name: str) -> Shares:
+    """The graph `rmat-SCALE` or `grid-SIDE`."""
+    kind, _, size = name.partition("-")
+    return {"rmat": rmat, "grid": grid}[kind](int(size))
+
+
+def write_share(shares: Shares, folder: Path, rank: int, size: int) -> int:
+    """Write a rank's share as Parquet, in the form that ingest leaves, a file a thread; return the number of edges."""
+    mine, schema = shares.of_rank(rank, size), edges_schema(pa.int64())
+    threads = min(cores(), _WORKER_THREADS)
+    device = cp.cuda.Device()
+
+    def tables(thread: int) -> Iterator[pa.Table]:
+        for number in mine[thread::threads]:
+            with device:
+                columns = [cp.asnumpy(column) for column in shares.piece(number)]
+            yield pa.table([pa.array(column.astype(np.int64, copy=False)) for column in columns], schema)
+
+    def write_file(thread: int) -> int:
+        return write(folder / f"part-{rank * _WORKER_THREADS + thread:05d}.parquet", schema, tables(thread))
+
+    with ThreadPoolExecutor(threads) as pool:
+        return sum(pool.map(write_file, range(threads)))
+
+
+def folder_of(shares: Shares, folder: Path, edges: int) -> Folder:
+    """The edge list of all shares; its files are not hashed, since nobody else gets them."""
+    facts = {
+        "directed": False, "weight": "int64", "edges": edges, "first_id": 0, "declared_vertices": shares.declared,
+    }  # fmt: skip
+    return Folder(folder, Manifest("edges", shares.name, {}, {}, facts, {}, "", "", 0.0))
+
+
+def _rmat_piece(scale: int, chunk: int, number: int) -> tuple[Array, Array, Array]:
+    random = cp.random.default_rng(100_000 * scale + number)
+    src, dst = cp.zeros(chunk, cp.int64), cp.zeros(chunk, cp.int64)
+    for _ in range(scale):
+        descend(random.random(chunk, dtype=cp.float32), src, dst)
+    src, dst = _scrambled(src, np.int32(scale)), _scrambled(dst, np.int32(scale))
+    return src, dst, weight_of_ends(src, dst)
+
+
+def _grid_piece(side: int, rows: int, number: int) -> tuple[Array, Array, Array]:
+    first = number * rows
+    cells = cp.arange(first * side, min(first + rows, side) * side, dtype=cp.int64)
+    right, down = cells[cells % side != side - 1], cells[cells < side * (side - 1)]
+    src, dst = cp.concatenate([right, down]), cp.concatenate([right + 1, down + side])
+    kept = _drawn(src, dst) >= DROPPED
+    src, dst = src[kept], dst[kept]
+    return src, dst, weight_of_ends(src, dst)
+
+
+# A bijection of the numbers of so many bits: odd factors and shifted differences can be undone.
+_scrambled = cp.ElementwiseKernel(
+    "int64 id, int32 bits",
+    "int64 scrambled",
+    "const unsigned long long mask = (1ull << bits) - 1; unsigned long long mixed = id;"
+    "for (int round = 0; round < 3; ++round) {"
+    "    mixed = (mixed * 0x9e3779b97f4a7c15ull + 0x632be59bd9b4e019ull) & mask; mixed ^= mixed >> (bits / 2 + 1); }"
+    "scrambled = mixed;",
+    "graphmill_scrambled",
+)
+
+_drawn = cp.ElementwiseKernel(
+    "int64 src, int64 dst",
+    "float32 drawn",
+    "unsigned long long mixed = src * 0x9e3779b97f4a7c15ull ^ dst * 0xc2b2ae3d27d4eb4full;"
+    "mixed = (mixed ^ (mixed >> 31)) * 0xbf58476d1ce4e5b9ull; mixed = (mixed ^ (mixed >> 29)) * 0x94d049bb133111ebull;"
+    "drawn = (float)(mixed >> 40) / (1 << 24);",
+    "graphmill_drawn",
+)

@@ -1,0 +1,128 @@
+"""The certificate of PageRank accepts ranks to its stated tolerance, and nothing farther away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+import numpy as np
+import pytest
+
+from kernels.graph import Array, Graph
+from kernels.pagerank import pagerank
+from kernels.pagerank.certificate import DAMPING, FARTHEST, MOST_CHANGE, certify_pagerank
+from tests.answers import true_ranks, uncleaned
+from tests.certificates.test_certificates_mutants import MUTANTS, random_graph
+from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
+
+SMALL = [edges for edges in NAMED_GRAPHS if len(edges.ids) <= 500]
+SURELY_WRONG = 2.01 * FARTHEST  # from ranks that are themselves accepted
+
+
+@pytest.mark.parametrize("build", [graph_of, uncleaned])
+@pytest.mark.parametrize("edges", SMALL, ids=lambda edges: edges.name)
+def test_true_ranks_of_named_graphs_hold(edges, build):
+    for order in (edges.ids, edges.ids[::-1]):
+        graph = build(edges, order)
+        verdict = certify_pagerank(graph, true_ranks(graph))
+        assert (verdict.holds, verdict.reason) == (True, "")
+        assert verdict.rules
+
+
+@pytest.mark.parametrize("edges", SMALL, ids=lambda edges: edges.name)
+def test_what_the_kernel_answers_holds(edges):
+    graph = graph_of(edges)
+    assert certify_pagerank(graph, pagerank(graph).ranks).holds
+
+
+def test_hundreds_of_thousands_of_arcs():
+    ends = (20_000 * np.random.default_rng(3).random((200_000, 2)) ** 2).astype(int)
+    graph = graph_of(EdgeList("random", tuple(map(tuple, ends.tolist()))))
+    ranks = pagerank(graph).ranks
+    assert certify_pagerank(graph, ranks).holds
+    assert not certify_pagerank(graph, pagerank(graph, most_iterations=8).ranks).holds
+    assert not certify_pagerank(graph, pagerank(graph, damping=0.849).ranks).holds
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("number", MUTANTS)
+def test_mutants_do_not_hold_and_true_ranks_do(number):
+    rng = np.random.default_rng(12)
+    refused = 0
+    for _ in count():
+        edges, graph = random_graph(rng)
+        truth = true_ranks(graph)
+        verdict = certify_pagerank(graph, truth)
+        assert verdict.holds, (verdict.reason, edges)
+        for mutant in mutants(graph, truth, rng):
+            if np.abs(mutant - truth).sum() <= SURELY_WRONG:
+                continue  # two of one rank were swapped
+            verdict = certify_pagerank(graph, mutant)
+            assert not verdict.holds, (mutant, truth, edges)
+            assert verdict.reason
+            refused += 1
+        if refused >= number:
+            return
+
+
+def mutants(graph: Graph, truth: Array, rng: np.random.Generator) -> Iterator[Array]:
+    """Ranks of which some are moved, swapped, nonsense or noisy, or all are scaled, turned about or found by another rule."""
+    n = graph.num_vertices
+    for _ in range(30):
+        row, other = rng.integers(n, size=2)
+        amount = SURELY_WRONG * 10 ** rng.uniform(0, 4)
+        for change in ({row: amount}, {row: -amount}, {row: amount / 2, other: -amount / 2}):
+            mutant = truth.copy()
+            for place, by in change.items():
+                mutant[place] += by
+            yield mutant
+        swapped = truth.copy()
+        swapped[[row, other]] = swapped[[other, row]]
+        yield swapped
+        for nonsense in (np.nan, np.inf, -np.inf, 0.0, -truth[row]):
+            mutant = truth.copy()
+            mutant[row] = nonsense
+            yield mutant
+        noise = rng.normal(size=n)
+        yield truth + noise * amount / np.abs(noise).sum()
+    yield truth * (1 + SURELY_WRONG)
+    yield truth * 2
+    yield np.full(n, 1 / n)
+    yield truth[::-1]
+    yield true_ranks(graph, damping=0.84)
+
+
+def test_the_tolerance_is_what_it_says():
+    graph = graph_of(FIGURE_1)
+    truth = true_ranks(graph)
+    shift = np.zeros(7)
+    shift[0], shift[1] = 0.5, -0.5
+    # a step moves a vector that is e off by (1 - damping) to (1 + damping) times e
+    assert certify_pagerank(graph, truth + shift * 0.99 * MOST_CHANGE / (1 + DAMPING)).holds
+    assert not certify_pagerank(graph, truth + shift * 1.01 * FARTHEST).holds
+    assert pytest.approx(1.33e-5, rel=0.01) == FARTHEST
+
+
+@pytest.mark.parametrize(
+    "ranks",
+    [None, 7, "ranks", [1 / 7] * 7, np.float64(1), np.full(6, 1 / 6), np.full((7, 1), 1 / 7), np.full(7, 1 / 7, np.float32),
+     np.ones(7, np.int64), np.full(7, 1 / 7, object), np.full(7, 1 / 7, complex)],
+    ids=repr,
+)  # fmt: skip
+def test_malformed_ranks_do_not_hold(ranks):
+    verdict = certify_pagerank(graph_of(FIGURE_1), ranks)
+    assert not verdict.holds
+    assert verdict.reason.startswith("pagerank ")
+
+
+def test_reasons_name_what_is_wrong():
+    graph = graph_of(FIGURE_1, FIGURE_1.ids[::-1])
+    ranks = true_ranks(graph)
+    ranks[0] = -ranks[0]
+    assert certify_pagerank(graph, ranks).reason == f"vertex 6: rank {ranks[0]} is no positive finite number"
+    assert certify_pagerank(graph, np.full(7, 0.1)).reason == "the ranks sum to 0.7, not 1"
+    assert "a step moves the ranks by" in certify_pagerank(graph, np.full(7, 1 / 7)).reason
+
+
+def test_no_vertices_have_no_ranks():
+    assert certify_pagerank(graph_of(EdgeList("empty", ())), np.empty(0)).holds

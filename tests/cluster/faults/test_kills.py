@@ -1,0 +1,96 @@
+"""Workers killed at random moments: at any superstep of a graph over shards, and while they write the answers of many sources."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+from itertools import count, cycle
+from pathlib import Path
+
+import pytest
+
+from pipeline.cluster.protocol import HERE, Cluster, started
+from pipeline.config.cluster import ClusterConfig
+from pipeline.config.run import STAGES, GraphConfig, LayoutConfig
+from pipeline.ingest import ingest
+from pipeline.steps.layout import lay_out
+from pipeline.steps.stages import BY_NAME, run_stage
+from pipeline.steps.verify import prove
+from pipeline.store.manifest import Folder
+from tests.cluster import pieces
+from tests.cluster.faults.killer import Killer
+from tests.cluster.processes import local_workers
+from tests.flows.processes import ROOT
+
+SOURCES = [1, 2, 3_000]
+AT_ONCE = 3  # kills of a stage, and of its proof, at the most
+SHARDED = [stage for stage in STAGES if not BY_NAME[stage].has_index]
+
+
+class Deadly:
+    """A cluster whose workers die at random moments of what its ranks do."""
+
+    def __init__(self, cluster: Cluster, home: Path, seed: int):
+        self.shards, self.map = cluster.shards, cluster.map
+        self.cluster, self.home, self.random, self.number = cluster, home, random.Random(seed), count()
+        self.due = 0
+
+    @property
+    def died(self) -> int:
+        return len(list(self.home.glob("death-*")))
+
+    def run_ranks(self, function, items, backend):
+        deaths = [
+            pieces.Death(
+                self.random.randrange(self.shards), self.random.randint(1, 25), self.random.uniform(0, 0.05),
+                self.home / f"death-{next(self.number)}",
+            )
+            for _ in range(min(AT_ONCE, self.due - self.died))
+        ]  # fmt: skip
+        return self.cluster.run_ranks(partial(pieces.mortal, function, deaths), items, backend)
+
+
+@pytest.fixture(scope="module")
+def rome(tmp_path_factory) -> Folder:
+    work = tmp_path_factory.mktemp("rome")
+    edges = ingest(GraphConfig(source=str(ROOT / "data" / "rome99.gr.gz")), work)
+    return lay_out(edges, LayoutConfig(order="windowed", shards=2), work)
+
+
+@pytest.mark.parametrize(("kills", "seed"), [(5, 1), pytest.param(50, 2, marks=[pytest.mark.nightly, pytest.mark.timeout(3600)])])
+def test_a_worker_may_die_at_any_superstep(kills, seed, rome, tmp_path):
+    config = ClusterConfig(scheduler="local", workers=2, shards=3, lost_workers=AT_ONCE, deadline=30)
+    expected = {stage: run_stage(rome, stage, SOURCES, tmp_path / "here", cluster=HERE) for stage in SHARDED}
+    expected["pagerank"] = None  # over shards it is rounded otherwise
+    with started(config, "cpu") as cluster:
+        deadly = Deadly(cluster, tmp_path, seed)
+        deadly.due = kills
+        for number, stage in enumerate(cycle(SHARDED)):
+            found = run_stage(rome, stage, SOURCES, tmp_path / str(number), cluster=deadly)
+            expected[stage] = expected[stage] or found
+            assert found.manifest.files == expected[stage].manifest.files
+            assert prove(rome, found, False, tmp_path / str(number), cluster=deadly).facts["holds"]
+            if deadly.died == kills:
+                break
+    assert not local_workers()
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(3600)
+def test_a_worker_may_die_of_any_of_many_sources(grid, tmp_path):
+    sources = list(range(1, 1_200_000, 100_000))
+    expected = run_stage(grid, "bfs", sources, tmp_path / "here")
+    killed = 0
+    with started(ClusterConfig(scheduler="local", workers=2, lost_workers=50), "cpu") as cluster:
+        for number in range(10):
+            work = tmp_path / str(number)
+            killer = Killer(work, ".bfs-files-*/*", 5, seed=number)
+            killer.start()
+            try:
+                found = run_stage(grid, "bfs", sources, work, cluster=cluster)
+            finally:
+                killer.stop = True
+                killer.join()
+            assert found.manifest.files == expected.manifest.files
+            killed += len(killer.killed)
+    assert killed == 50

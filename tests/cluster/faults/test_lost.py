@@ -1,0 +1,161 @@
+"""Workers and schedulers that die, hang or are not there: the right answer after a retry, or one clear error in time."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from distributed import Security
+
+from pipeline.cluster.protocol import started
+from pipeline.config.cluster import ClusterConfig
+from pipeline.errors import BadConfig, ClusterLost
+from pipeline.steps.stages import run_stage
+from pipeline.steps.verify import prove
+from pipeline.tables import files as tables
+from tests.cluster import pieces
+from tests.cluster.faults.killer import Killer
+from tests.cluster.processes import deployed, local_workers
+from tests.flows.processes import eventually
+
+DEADLINE = 12.0
+MARGIN = 15.0  # the look that is under way, and the closing
+KILLS = 5
+
+
+def test_a_table_is_right_though_five_workers_die_of_it(grid, tmp_path):
+    sources = list(range(1, 1_200_000, 100_000))
+    (tmp_path / "here").mkdir()
+    expected = run_stage(grid, "bfs", sources, tmp_path / "here")
+    killer = Killer(tmp_path, ".bfs-files-*/*", KILLS)
+    config = ClusterConfig(scheduler="local", workers=2, lost_workers=KILLS)
+    with started(config, "cpu") as cluster:
+        killer.start()
+        try:
+            found = run_stage(grid, "bfs", sources, tmp_path, cluster=cluster)
+            assert prove(grid, found, False, tmp_path, cluster=cluster).facts["holds"]
+        finally:
+            killer.stop = True
+            killer.join()
+    assert len(killer.killed) == KILLS
+    assert found.manifest.files == expected.manifest.files
+    assert not local_workers()
+
+
+def test_a_piece_that_kills_every_worker_is_one_error(small, tmp_path):
+    config = ClusterConfig(scheduler="local", workers=2, lost_workers=1)
+    with started(config, "cpu") as cluster:
+        with pytest.raises(ClusterLost, match=r"^cluster: one piece of work cost 2 workers$"):
+            list(cluster.map(pieces.die, small, "cpu", [tmp_path / "deaths"]))
+        assert len((tmp_path / "deaths").read_text().split()) == 2
+        assert len(list(cluster.map(pieces.where, small, "cpu", range(4)))) == 4  # and the others go on
+
+
+def test_a_hanging_worker_is_given_up_and_its_piece_given_to_another(small, tmp_path):
+    with started(ClusterConfig(scheduler="local", workers=2, deadline=DEADLINE), "cpu") as cluster:
+        hung = tmp_path / "hung"
+        stopper = threading.Thread(target=lambda: (eventually(hung.exists), psutil.Process(_pid(hung)).suspend()))
+        stopper.start()
+        (found,) = cluster.map(pieces.sleep_once, small, "cpu", [hung])
+        stopper.join()
+        assert found != _pid(hung)
+    assert eventually(lambda: not local_workers())
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_lost_scheduler_is_one_error_in_time(how, small, tmp_path):
+    with deployed(tmp_path, workers=1) as dask:
+        begun = []
+
+        def lose():
+            assert eventually((tmp_path / "hung").exists)
+            begun.append(time.monotonic())
+            dask.scheduler.send_signal(how)
+
+        loser = threading.Thread(target=lose)
+        loser.start()
+        config = ClusterConfig(scheduler=dask.address, deadline=DEADLINE)
+        with pytest.raises(ClusterLost, match="scheduler"), started(config, "cpu") as cluster:
+            list(cluster.map(pieces.sleep_once, small, "cpu", [tmp_path / "hung"]))
+        loser.join()
+        assert time.monotonic() - begun[0] < DEADLINE + MARGIN
+
+
+def test_a_scheduler_without_workers_is_one_error_in_time(small, tmp_path):
+    with deployed(tmp_path, workers=0) as dask:
+        config = ClusterConfig(scheduler=dask.address, deadline=DEADLINE)
+        begun = time.monotonic()
+        with pytest.raises(ClusterLost, match="has no worker for 12 s"), started(config, "cpu"):
+            pass
+        assert time.monotonic() - begun < DEADLINE + MARGIN
+        worker = dask.add_worker()
+        killer = threading.Thread(target=lambda: (eventually((tmp_path / "hung").exists), worker.kill()))
+        killer.start()
+        with pytest.raises(ClusterLost, match="had no worker for 12 s"), started(config, "cpu") as cluster:
+            list(cluster.map(pieces.sleep_once, small, "cpu", [tmp_path / "hung"]))
+        killer.join()
+
+
+def test_nobody_at_the_address_is_one_error_in_time():
+    config = ClusterConfig(scheduler="tcp://127.0.0.1:9", deadline=DEADLINE)
+    begun = time.monotonic()
+    with pytest.raises(ClusterLost, match=r"no scheduler answers at tcp://127\.0\.0\.1:9"), started(config, "cpu"):
+        pass
+    assert time.monotonic() - begun < DEADLINE + MARGIN
+
+
+def test_a_worker_of_a_running_scheduler_may_die(grid, tmp_path):
+    sources = [1, 2, 3, 4]
+    for name in ("here", "there", "home"):
+        (tmp_path / name).mkdir()
+    expected = run_stage(grid, "bfs", sources, tmp_path / "here")
+    with (
+        deployed(tmp_path / "home", workers=2) as dask,
+        started(ClusterConfig(scheduler=dask.address, deadline=30), "cpu") as cluster,
+    ):
+        lost = threading.Thread(target=lambda: (eventually(lambda: _writes(dask.workers[0].pid)), dask.workers[0].kill()))
+        lost.start()
+        found = run_stage(grid, "bfs", sources, tmp_path / "there", cluster=cluster)
+        lost.join()
+    assert dask.workers[0].wait() == -signal.SIGKILL
+    assert found.manifest.files == expected.manifest.files
+    assert [path.name for path in tables.files(found.path)] == [tables.file_name(number) for number in range(4)]
+
+
+def test_certificates_are_asked_of_both_sides(small, tmp_path):
+    made, other = _certificates(tmp_path / "made"), _certificates(tmp_path / "other")
+    options = [f"--tls-{name.removeprefix('tls_')}={path}" for name, path in made.items()]
+    with deployed(tmp_path, 1, *(option.replace("--tls-ca=", "--tls-ca-file=") for option in options), protocol="tls") as dask:
+        with started(ClusterConfig(scheduler=dask.address, deadline=30, **made), "cpu") as cluster:
+            assert len(list(cluster.map(pieces.where, small, "cpu", range(4)))) == 4
+        config = ClusterConfig(scheduler=dask.address, deadline=DEADLINE, **other)
+        with pytest.raises(ClusterLost, match="no scheduler answers"), started(config, "cpu"):
+            pass
+        plain = ClusterConfig(scheduler=dask.address.replace("tls:", "tcp:"), deadline=DEADLINE)
+        with pytest.raises(ClusterLost, match="no scheduler answers"), started(plain, "cpu"):
+            pass
+    config = ClusterConfig(scheduler=dask.address, **made | {"tls_key": tmp_path / "absent"})
+    with pytest.raises(BadConfig, match="absent: no such file"), started(config, "cpu"):
+        pass
+
+
+def _pid(path: Path) -> int:
+    assert eventually(lambda: bool(path.read_text()))
+    return int(path.read_text())
+
+
+def _writes(process: int) -> bool:
+    return any("-files-" in file.path for file in psutil.Process(process).open_files())
+
+
+def _certificates(folder: Path) -> dict[str, Path]:
+    folder.mkdir()
+    made = Security.temporary()
+    pem = {"tls_ca": made.tls_ca_file, "tls_cert": made.tls_client_cert, "tls_key": made.tls_client_key}
+    for name, content in pem.items():
+        (folder / f"{name}.pem").write_text(content)
+    return {name: folder / f"{name}.pem" for name in pem}

@@ -1,0 +1,237 @@
+"""Section "Several hosts" of docs/operations.md as it stands, on three hosts of one machine; one is cut off in mid-run."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pipeline.config.run import load_run
+from pipeline.run import run
+from pipeline.steps.publish import open_run
+from pipeline.tables import files as tables
+from tests.cluster.hosts import Host, three_hosts, why_not
+from tests.flows.networks import CROSSINGS, road_run
+from tests.flows.processes import ROOT, clean_environment, eventually
+from tests.flows.terminal import PAGE, Terminal, make_clone
+from tests.project.docs import below
+
+SECTION = "Several hosts"
+CERTIFICATES, ENVIRONMENT, SCHEDULER, WORKER = below(PAGE, SECTION, "bash")
+(CLUSTER,) = below(PAGE, SECTION, "toml")
+DEADLINE = 12
+NEW_YORK, ROME = "USA-road-d.NY.gr.gz", "rome99.gr.gz"
+LATE = 15  # seconds after the deadline at which a loss is noticed at the latest: what the page says
+WORK = 240  # seconds for the work itself, on a machine that has other work to do
+
+
+def nightly(test: Callable[..., None]) -> Callable[..., None]:
+    """Mark a test that takes too long for every change."""
+    return pytest.mark.nightly(pytest.mark.timeout(3600)(test))
+
+
+class Three:
+    """The hosts, with a scheduler on the first and a worker on each other one; the page's own commands start them."""
+
+    def __init__(self, hosts: list[Host], folder: Path):
+        self.first, self.second, self.third = self.hosts = hosts
+        self.folder, self.cut = folder, set()
+        certify(folder / "authority", {host.address: host.folder for host in hosts})
+        self.first.start(as_here(ENVIRONMENT + SCHEDULER, self.first), ROOT)
+        for host in (self.second, self.third):
+            self.add_worker(host)
+
+    def add_worker(self, host: Host) -> None:
+        log = self.first.logs[0]
+        before = log.read_text().count("Register worker")
+        host.start(as_here(ENVIRONMENT + WORKER, host), ROOT)
+        assert eventually(lambda: log.read_text().count("Register worker") > before, 60), host.log()
+
+    def cut_off(self, host: Host) -> float:
+        """Cut a host off from the others; the moment."""
+        host.cut_off()
+        self.cut |= {host.address}
+        return time.monotonic()
+
+    def mend(self) -> None:
+        """Put the cables back. Workers that have lost their scheduler end by themselves; these are started again."""
+        workers = (self.second, self.third)
+        lost = [host for host in workers if {host.address, self.first.address} & self.cut]
+        assert eventually(lambda: not any(host.processes() for host in lost), 3 * DEADLINE)
+        for host in self.hosts:
+            host.put_back()
+        for host in lost:
+            self.add_worker(host)
+        self.cut = set()
+
+    def cluster(self, tls: Path, shards: int = 0) -> str:
+        """The table of a run's configuration as the page shows it."""
+        return CLUSTER.replace("/etc/graphmill", str(tls)) + f"shards = {shards}\ndeadline = {DEADLINE}\n"
+
+    def begin(self, name: str, graph: str, stages: list[str], sources: int, shards: int = 0, tls: Path | None = None) -> Run:
+        """Begin `graphmill run` on the first host."""
+        file = self.folder / f"{name}.toml"
+        file.write_text(
+            f'graph = {{source = "{ROOT}/data/{graph}"}}\noutput = "{name}"\n'
+            f"stages = {stages}\nsources = {list(range(1, sources + 1))}\n" + self.cluster(tls or self.first.folder, shards)
+        )
+        return Run(file, self.first.start(f"{ROOT}/.venv/bin/graphmill run {file}", ROOT), self.first.logs[-1])
+
+
+class Run:
+    """A run that has begun on a host."""
+
+    def __init__(self, file: Path, process: subprocess.Popen, log: Path):
+        self.file, self.process, self.log = file, process, log
+        self.output = file.with_suffix("")
+
+    def ended(self, within: float) -> int:
+        """The exit code."""
+        try:
+            return self.process.wait(within)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"{self.file}: still there after {within:g} s\n{self.log.read_text()}")
+
+
+def certify(folder: Path, to: dict[str, Path]) -> None:
+    """Make an authority and certificates in `folder`, and give those of each address to its folder."""
+    folder.mkdir()
+    subprocess.run(["bash", "-euo", "pipefail", "-c", CERTIFICATES], cwd=folder, check=True, capture_output=True)
+    for address, other in to.items():
+        shutil.copy(folder / "ca.pem", other)
+        for kind in ("pem", "key"):
+            shutil.copy(folder / f"{address}.{kind}", other / f"host.{kind}")
+        assert (other / "host.key").stat().st_mode & 0o077 == 0
+
+
+def as_here(command: str, host: Host) -> str:
+    """The page's command with the host's folder, less patience, and no more threads than this machine has for it."""
+    return (
+        command.replace("/etc/graphmill", str(host.folder)).replace("60s", f"{DEADLINE}s").replace("--nthreads 8", "--nthreads 1")
+    )
+
+
+def writing(host: Host) -> list[Path]:
+    """The files of tables that the host's processes have open."""
+    found = []
+    for number in host.processes():
+        with suppress(psutil.Error):
+            found += [Path(file.path) for file in psutil.Process(number).open_files() if "-files-" in file.path]
+    return found
+
+
+def when(holds: Callable[[], object], run: Run) -> None:
+    """Wait for it, closely."""
+    while not holds():
+        assert run.process.poll() is None, run.log.read_text()
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory):
+    if reason := why_not():
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("three")
+    with three_hosts(folder, clean_environment(folder)) as hosts:
+        yield Three(hosts, folder)
+
+
+@pytest.fixture
+def three(started):
+    """All three together, whatever the test before has done."""
+    started.mend()
+    return started
+
+
+def without_a_cluster(of: Run) -> dict[str, bytes]:
+    """The same run's tables, made by the threads of this process."""
+    output = of.output.with_suffix(".here")
+    run(load_run(of.file, {"cluster": {"scheduler": "none", "shards": 0}}, output=output))
+    return files(output)
+
+
+def files(output: Path) -> dict[str, bytes]:
+    """The published tables."""
+    found = {f"{path.parent.name}/{path.name}": path.read_bytes() for path in sorted(output.glob("latest/*/*.parquet"))}
+    assert found
+    return found
+
+
+def test_nobody_gets_in_without_a_certificate_of_the_authority(three):
+    assert [host.listens_on() for host in three.hosts] == [{host.address, "127.0.0.1"} for host in three.hosts]
+    scheduler, ca = f"{three.first.address}:8786", three.first.folder / "ca.pem"
+    asked = three.second.start(f"openssl s_client -tls1_2 -connect {scheduler} -CAfile {ca} -verify_return_error", ROOT)
+    assert asked.wait(30) == 1
+    assert "Verify return code: 0 (ok)" in three.second.log() and "alert handshake failure" in three.second.log()
+
+    stranger = three.folder / "stranger"
+    stranger.mkdir()
+    certify(three.folder / "other authority", {three.first.address: stranger})
+    refused = three.begin("refused", ROME, ["wcc"], 1, tls=stranger)
+    assert refused.ended(WORK) == 1
+    assert f"no scheduler answers at tls://{scheduler}" in refused.log.read_text()
+
+
+def test_tables_are_right_though_a_host_of_a_shard_is_cut_off(three):
+    found = three.begin("shards", ROME, ["sssp"], 8, shards=3)
+    when(lambda: writing(three.second) + writing(three.third), found)
+    cut = three.cut_off(three.third)
+    when(lambda: "all ranks begin again" in found.log.read_text(), found)
+    assert time.monotonic() - cut < DEADLINE + LATE
+    assert found.ended(DEADLINE + WORK) == 0
+    assert files(found.output) == without_a_cluster(found)
+
+
+@nightly
+def test_tables_are_right_though_a_host_that_writes_them_is_cut_off(three):
+    found = three.begin("many", NEW_YORK, ["bfs"], 30)
+    when(lambda: writing(three.third), found)
+    cut = three.cut_off(three.third)
+    when(lambda: "Remove worker" in three.first.log(), found)
+    assert time.monotonic() - cut < DEADLINE + LATE
+    assert found.ended(WORK) == 0
+    assert files(found.output) == without_a_cluster(found)
+
+
+@nightly
+def test_a_host_that_was_cut_off_comes_back(three):
+    found = three.begin("back", ROME, ["wcc", "mst"], 1, shards=2)
+    assert found.ended(WORK) == 0
+    assert files(found.output) == without_a_cluster(found)
+
+
+@nightly
+@pytest.mark.parametrize("shards", [0, 3])
+def test_all_workers_cut_off_are_one_error_in_time(shards, three):
+    found = three.begin(f"lost-{shards}", NEW_YORK, ["bfs"], 30, shards)
+    when(lambda: "graph: " in found.log.read_text(), found)
+    three.cut_off(three.first)
+    assert found.ended(2 * DEADLINE + LATE) == 1
+    last = found.log.read_text().splitlines()[-1]
+    assert last == f"graphmill: cluster: the scheduler tls://10.0.0.5:8786 had no worker for {DEADLINE} s"
+    assert not (found.output / "latest").exists()
+
+
+@nightly
+def test_a_deployment_names_the_address(three, tmp_path):
+    clone = make_clone(tmp_path / "clone")
+    settings = three.cluster(three.first.folder, shards=2)
+    road_run(clone / "conf" / "runs", "new-york-on-hosts", settings=settings)
+    environment = clean_environment(clone / ".prefect") | {"PREFECT_WORKER_QUERY_SECONDS": "1"}
+    del environment["PYTHONPATH"]  # the deployments must find the clone themselves
+    terminal = Terminal(clone, environment, within=("ip", "netns", "exec", three.first.name))
+    for heading in ("The environment of every terminal", "Server", "Work pool, deployments, worker"):
+        terminal.run(heading)
+    terminal.run(SECTION, "console")
+    published = open_run(clone / "conf" / "runs" / "out-new-york-on-hosts" / "latest")
+    assert tables.read(published.path / "wcc").num_rows == CROSSINGS
+    assert published.facts["steps"]["wcc"]["shards"] == 2
+    terminal.run("Stop")
+    terminal.shell.stdin.close()
+    assert terminal.shell.wait(30) == 0

@@ -1,0 +1,73 @@
+"""Grids of any number of blocks, fewer than the GPU holds, give the CPU's answers: no kernel counts on a block for each row."""
+
+# ruff: noqa: E402  (the imports below need CuPy)
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy")
+
+from benchmarks.one_gpu.contests import ALGORITHMS, Kernel
+from kernels.bfs import cuda as bfs
+from kernels.gpu import loader as cuda
+from kernels.gpu.loader import to_device, to_host
+from tests.gpu.inputs import poison, random_edges
+from tests.graphs import EdgeList, graph_of
+
+MODULES = ("bfs.cuda", "cuda", "pagerank.cuda", "scc.cuda", "sssp.cuda", "wcc.cuda")
+COOPERATIVE = cuda.cooperative
+
+
+@pytest.fixture(autouse=True)
+def teams() -> Iterator[None]:
+    """Forget the number of teams after a test."""
+    yield
+    bfs._team_kernel.cache_clear()
+
+
+def limit(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """Let every cooperative launch have `most` blocks at most; a team of blocks is one."""
+
+    def cooperative(*args: Any, **types: Any) -> tuple[Any, int]:
+        kernel, blocks = COOPERATIVE(*args, **types)
+        return kernel, min(blocks, most)
+
+    for name in MODULES:
+        monkeypatch.setattr(importlib.import_module(f"kernels.{name}"), "cooperative", cooperative)
+    monkeypatch.setattr(bfs, "_TEAMS", 1)
+    bfs._team_kernel.cache_clear()
+
+
+def roads(random: np.random.Generator) -> EdgeList:
+    cells = np.arange(2500).reshape(50, 50)
+    ends = np.concatenate(
+        [np.stack(pair, -1).reshape(-1, 2) for pair in ((cells[:, :-1], cells[:, 1:]), (cells[:-1], cells[1:]))]
+    )
+    return weighted(ends[random.random(len(ends)) < 0.7], False, random)
+
+
+def weighted(ends: Any, directed: bool, random: np.random.Generator) -> EdgeList:
+    weights = random.integers(1, 99, len(ends)).tolist()
+    edges = tuple((src, dst, weight) for (src, dst, *_), weight in zip(ends, weights, strict=True))
+    return EdgeList("random", tuple((int(src), int(dst), weight) for src, dst, weight in edges), directed)
+
+
+@pytest.mark.parametrize("blocks", [1, 3, 40])
+@pytest.mark.parametrize("kernel", ALGORITHMS, ids=lambda kernel: kernel.name)
+def test_the_answer_does_not_depend_on_the_number_of_blocks(monkeypatch: pytest.MonkeyPatch, kernel: Kernel, blocks: int) -> None:
+    random = np.random.default_rng(blocks)
+    crowd = random_edges(blocks, 2000, 30_000, True, 3).edges
+    limit(monkeypatch, blocks)
+    for edges in (roads(random), weighted(crowd, False, random), weighted(crowd[:7000], True, random)):
+        graph = graph_of(edges, random.permutation(edges.ids).tolist(), np.int32)
+        on_device = to_device(graph)
+        for inputs in kernel.inputs(on_device, 2):
+            expected = kernel.solve(graph, *map(to_host, inputs))
+            for method in kernel.methods(on_device):
+                poison()
+                kernel.require_equal(kernel.solve(on_device, *inputs, **method), expected)

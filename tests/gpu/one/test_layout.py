@@ -1,0 +1,224 @@
+"""The layout on the GPU: the CPU's arrays to the byte, for every rule, order and type."""
+# ruff: noqa: E402  (the imports below need CuPy)
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy")
+
+from benchmarks.one_gpu.timing import Memory
+from kernels.gpu.radix_sort import TILE, sort
+from kernels.graph import Array, Csr, index_dtype
+from kernels.layout import cuda, shards
+from kernels.layout.cleaning import clean
+from kernels.layout.orders import by_degree, by_degree_in_windows, inverse
+from kernels.layout.rows import take_rows
+from kernels.layout.sorting import in_rows, transpose
+from kernels.layout.vect_csr import extend
+from tests.gpu.inputs import poison
+
+Edges = tuple[Array, Array, Array | None]
+NONE = range(0)
+WEIGHTS = (None, np.int32, np.int64, np.float32, np.float64)
+
+
+def random_edges(seed: int, num_edges: int, num_ids: int, weight: type | None, skew: float = 1, spread: int = 1) -> Edges:
+    """Ends drawn at random, the more of them small the larger `skew`; few different weights, so that some arcs are equal."""
+    random = np.random.default_rng(seed)
+    src, dst = (spread * (num_ids * random.random(num_edges) ** skew).astype(np.int64) + 5 for _ in range(2))
+    return src, dst, None if weight is None else (random.integers(0, 9, num_edges) / 2).astype(weight)
+
+
+def csr_arrays(name: str, csr: Csr) -> Iterator[tuple[str, Array]]:
+    yield f"{name} offsets", csr.offsets
+    yield f"{name} indices", csr.indices
+    if csr.weights is not None:
+        yield f"{name} weights", csr.weights
+
+
+def order_of(degrees: Array, window: int | None) -> Array:
+    if window is None:
+        return by_degree(degrees)
+    if not window:
+        return np.arange(len(degrees), dtype=index_dtype(len(degrees)), like=degrees)
+    return by_degree_in_windows(degrees, window)
+
+
+def laid_out(edges: Edges, declared: range, rules: tuple[bool, bool, bool], window: int | None, num_shards: int):
+    """Everything that a layout stores, by name, as it is made."""
+    ids, arcs, self_loops = clean(*edges, declared, *rules)
+    yield "self-loops", np.array(self_loops)
+    yield "ids", ids
+    yield from csr_arrays("clean", arcs)
+    into = in_rows(arcs)
+    yield "symmetric", np.array(into is arcs)
+    order = order_of(np.diff(arcs.offsets), window)
+    yield "order", order
+    rows_by_id = inverse(order)
+    degrees = np.diff(arcs.offsets)[order]
+    for name, csr in (("out", arcs), ("in", into)):
+        for rows in shards.cut(degrees if isinstance(degrees, np.ndarray) else degrees.get(), num_shards):
+            vect = extend(take_rows(csr, order[rows.start : rows.stop], rows_by_id), rows.start, len(ids))
+            yield from csr_arrays(f"{name} {rows}", vect.csr)
+            yield from csr_arrays(f"{name} {rows} lanes", Csr(vect.segments, vect.segment_indices, vect.segment_weights))
+
+
+def check(
+    edges: Edges, declared: range = NONE, rules=(True, False, False), window: int | None = None, num_shards: int = 1
+) -> None:
+    expected = dict(laid_out(edges, declared, rules, window, num_shards))
+    poison()
+    on_device = tuple(None if array is None else cupy.asarray(array) for array in edges)
+    found = dict(laid_out(on_device, declared, rules, window, num_shards))
+    assert list(found) == list(expected)
+    for name, array in expected.items():
+        assert found[name].dtype == array.dtype, name
+        assert cupy.asnumpy(found[name]).tobytes() == array.tobytes(), name
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+@pytest.mark.parametrize("rules", list(product([False, True], repeat=3)), ids=str)
+def test_every_rule_and_weight(rules, weight):
+    for seed, (num_ids, skew) in enumerate([(8, 1), (300, 1), (2000, 4), (1 << 10, 1)]):
+        check(random_edges(seed, 3000, num_ids, weight, skew), rules=rules)
+
+
+def check_ranges(edges: Edges, rules: tuple[bool, bool, bool], ranges: int, declared: range = NONE) -> None:
+    ids, arcs, self_loops = clean(*edges, declared, *rules)
+    poison()
+    on_device = tuple(None if array is None else cupy.asarray(array) for array in edges)
+    found_ids, found, found_loops = cuda.clean(*on_device, declared, *rules, ranges=ranges)
+    assert found_loops == self_loops
+    np.testing.assert_array_equal(cupy.asnumpy(found_ids), ids)
+    for (name, array), (_, other) in zip(csr_arrays("clean", arcs), csr_arrays("clean", found), strict=True):
+        assert other.dtype == array.dtype, name
+        assert cupy.asnumpy(other).tobytes() == array.tobytes(), name
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+@pytest.mark.parametrize("rules", list(product([False, True], repeat=3)), ids=str)
+@pytest.mark.parametrize("ranges", [2, 3, 50])
+def test_ranges_of_tails(ranges, rules, weight):
+    for seed, (num_ids, skew) in enumerate([(1, 1), (8, 1), (300, 4), (20_000, 3)]):
+        check_ranges(random_edges(seed, 30_000, num_ids, weight, skew), rules, ranges)
+
+
+@pytest.mark.parametrize("rules", list(product([False, True], repeat=3)), ids=str)
+def test_ranges_without_arcs(rules):
+    loops = np.arange(9000) // 3
+    for weights in (None, loops.astype(np.float32)):
+        check_ranges((loops, loops, weights), rules, 4)
+        check_ranges((loops, np.full_like(loops, 8999), weights), rules, 4, range(9000))
+        check_ranges((loops[:0], loops[:0], None if weights is None else weights[:0]), rules, 3, range(70))
+        check_ranges((loops[:0], loops[:0], None if weights is None else weights[:0]), rules, 3)
+
+
+def test_more_arcs_than_a_range_takes():
+    """Of itself, in bins of several tails; and the peak that ranges are there for."""
+    edges = random_edges(11, 10_000_000, 1 << 20, np.int32, 2)
+    for weights in (None, edges[2]):
+        check((*edges[:2], weights), range(5, 5 + (1 << 20)))
+        on_device = tuple(None if array is None else cupy.asarray(array) for array in (*edges[:2], weights))
+        with Memory() as memory:
+            _, arcs, _ = cuda.clean(*on_device, range(5, 5 + (1 << 20)), True, False, False)
+        rows = sum(array.nbytes for array in vars(arcs).values() if array is not None)
+        assert memory.most <= 2.5 * rows
+
+
+@pytest.mark.parametrize("window", [None, 0, 1, 7, 64, 10**6])
+@pytest.mark.parametrize("num_shards", [1, 2, 3, 7])
+def test_every_order_and_shards(window, num_shards):
+    for seed, both in enumerate([False, True]):
+        check(random_edges(seed, 20_000, 900, np.int64, 3), NONE, (both, False, False), window, num_shards)
+
+
+@pytest.mark.parametrize("spread", [1, 3, 10**6, 10**14])
+@pytest.mark.parametrize("declared", [NONE, range(700), range(5, 305), range(10**6, 10**6 + 50)], ids=str)
+def test_ids_with_gaps_and_declared_ones(spread, declared):
+    for keep_self_loops in (False, True):
+        check(random_edges(3, 1000, 300, np.float32, 1, spread), declared, (True, keep_self_loops, False))
+
+
+@pytest.mark.parametrize("declared", [NONE, range(1), range(3, 70)], ids=str)
+@pytest.mark.parametrize("weight", [None, np.float64])
+def test_few_edges_or_none(declared, weight):
+    for num_edges, rules in product([0, 1, 2], product([False, True], repeat=3)):
+        check(random_edges(1, num_edges, 1, weight), declared, rules, num_shards=2)
+        check(random_edges(2, num_edges, 3, weight), declared, rules, num_shards=2)
+
+
+@pytest.mark.parametrize("num_ids", [(1 << 8) - 1, 1 << 8, (1 << 8) + 1, 1 << 16])
+def test_vertices_that_fill_a_digit(num_ids):
+    for keep_self_loops in (False, True):
+        check(random_edges(4, 50_000, num_ids, None), range(5, 5 + num_ids), (True, keep_self_loops, False))
+
+
+@pytest.mark.parametrize("weight", [None, np.int32, np.float64])
+@pytest.mark.parametrize("both", [False, True])
+def test_many_tiles_and_hubs(weight, both):
+    check(random_edges(5, 2_000_000, 200_000, weight, 6), rules=(both, False, False))
+    check(random_edges(6, 1_000_000, 900_000, weight, 1), rules=(both, True, True), window=4096)
+
+
+def test_one_pair_of_ends():
+    ends = np.full(300_000, 7)
+    check((ends, ends + 1, np.arange(300_000)[::-1].copy()))
+    check((ends, ends, None), rules=(True, True, False))
+    check((ends, ends, None), rules=(True, False, False))
+
+
+def test_ids_of_32_bits():
+    src, dst, _ = random_edges(7, 5000, 700, None)
+    expected, found = clean(src, dst, None, NONE, True, False, False), clean(
+        cupy.asarray(src.astype(np.int32)), cupy.asarray(dst.astype(np.int32)), None, NONE, True, False, False
+    )  # fmt: skip
+    assert found[0].dtype == np.int64
+    for (name, array), (_, other) in zip(csr_arrays("", expected[1]), csr_arrays("", found[1]), strict=True):
+        assert cupy.asnumpy(other).tobytes() == array.tobytes(), name
+
+
+def test_wide_rows():
+    _, arcs, _ = clean(*random_edges(8, 9000, 800, np.int64, 2), NONE, False, False, False)
+    arcs = replace(arcs, indices=arcs.indices.astype(np.int64))
+    on_device = Csr(*map(cupy.asarray, (arcs.offsets, arcs.indices, arcs.weights)))
+    order = by_degree(np.diff(arcs.offsets)).astype(np.int64)
+    expected = [*csr_arrays("in", transpose(arcs)), *csr_arrays("rows", take_rows(arcs, order, inverse(order)))]
+    order = cupy.asarray(order)
+    found = [*csr_arrays("in", in_rows(on_device)), *csr_arrays("rows", take_rows(on_device, order, inverse(order)))]
+    for (name, array), (_, other) in zip(expected, found, strict=True):
+        assert other.dtype == array.dtype, name
+        assert cupy.asnumpy(other).tobytes() == array.tobytes(), name
+
+
+@pytest.mark.parametrize("value", [None, np.int32, np.float64])
+@pytest.mark.parametrize(("first_bit", "end_bit"), [(0, 64), (0, 7), (3, 21), (0, 48)])
+@pytest.mark.parametrize("part", [TILE, 3 * TILE, 200 * TILE])
+def test_sort_is_stable_in_parts(value, first_bit, end_bit, part):
+    random = np.random.default_rng(9)
+    for length in (2, TILE - 1, TILE, TILE + 1, 100_001):
+        keys = random.integers(0, 2**64, length, np.uint64) >> np.uint64(64 - end_bit)
+        keys[length // 3 :: 2] = keys[0]
+        values = None if value is None else np.arange(length).astype(value)
+        digits = keys >> np.uint64(first_bit)
+        order = np.argsort(digits, kind="stable")
+        poison()
+        found = sort(cupy.asarray(keys), None if values is None else cupy.asarray(values), first_bit, end_bit, part)
+        np.testing.assert_array_equal(cupy.asnumpy(found[0]), keys[order])
+        if values is not None:
+            np.testing.assert_array_equal(cupy.asnumpy(found[1]), values[order])
+
+
+def test_twenty_repeats_give_one_answer():
+    edges = random_edges(10, 400_000, 60_000, np.int32, 3)
+    expected = dict(laid_out(edges, NONE, (True, False, False), None, 1))
+    on_device = tuple(map(cupy.asarray, edges))
+    for _ in range(20):
+        poison()
+        for name, array in laid_out(on_device, NONE, (True, False, False), None, 1):
+            np.testing.assert_array_equal(cupy.asnumpy(array), expected[name], name)

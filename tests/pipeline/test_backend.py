@@ -1,0 +1,72 @@
+"""Where a run computes: what it may ask for, and what is said where there is no GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernels.gpu.loader import device_count
+from pipeline.cluster.protocol import map_in_order
+from pipeline.config.run import run_config
+from pipeline.errors import BadConfig
+from pipeline.report.machine import machine
+from pipeline.run import run
+from pipeline.runtime.backend import choose, open_on, wait_for
+from pipeline.store import manifest
+from tests.graphs import FIGURE_1
+from tests.reports import csv_of
+
+without_gpu = pytest.mark.skipif(device_count() > 0, reason="there is a GPU")
+
+
+def config(folder, **settings):
+    (folder / "graph.csv").write_text(csv_of(FIGURE_1))
+    graph = {"source": str(folder / "graph.csv"), "directed": False}
+    return run_config("test", graph=graph, output=folder / "out", **settings)
+
+
+def test_a_run_takes_the_gpu_where_there_is_one(tmp_path):
+    assert config(tmp_path).backend == "auto"
+    assert choose("auto") == ("gpu" if device_count() else "cpu")
+    assert choose("cpu") == "cpu"
+
+
+@pytest.mark.parametrize("backend", ["GPU", "cuda", "", 0, None])
+def test_another_word_is_refused(backend, tmp_path):
+    with pytest.raises(BadConfig, match=r"test: backend: Input should be 'auto', 'cpu' or 'gpu'"):
+        config(tmp_path, backend=backend)
+
+
+@without_gpu
+def test_a_gpu_that_is_not_there_is_said_before_anything_is_done(tmp_path):
+    with pytest.raises(BadConfig, match=r"backend: a GPU is asked for, but CuPy .*graphmill\[gpu\].* finds none"):
+        run(config(tmp_path, backend="gpu"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_step_and_the_run_say_where_they_were_computed(tmp_path):
+    published = run(config(tmp_path, backend="cpu", oracle=True))
+    facts = published.facts
+    assert facts["backend"] == "cpu"
+    for name, step in facts["steps"].items():
+        assert step.get("backend") == (None if name in ("edges", "report") else "cpu"), name
+    assert all(proof["backend"] == "cpu" for proof in facts["proofs"].values())
+    assert "Backend: cpu." in (published.path / "report.html").read_text(encoding="utf-8")
+    assert not {"gpu"} & set(facts["machine"]) and not {"cupy", "cuda", "driver"} & set(facts["versions"])
+    assert "GPU" not in machine("cpu")
+
+
+def test_the_cpu_opens_a_graph_as_it_lies_and_waits_for_nothing(tmp_path):
+    run(config(tmp_path, backend="cpu"))
+    graph = open_on(manifest.read(tmp_path / "out" / "steps" / "graph"), "cpu")
+    assert isinstance(graph.ids, np.ndarray)
+    wait_for("cpu")
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_pieces_come_in_order_and_the_first_error_ends_them(threads):
+    assert list(map_in_order(lambda item: item * item, range(100), threads)) == [item * item for item in range(100)]
+    pieces = map_in_order(lambda item: 1 // (3 - item), range(100), threads)
+    assert [next(pieces) for _ in range(3)] == [0, 0, 1]
+    with pytest.raises(ZeroDivisionError):
+        next(pieces)

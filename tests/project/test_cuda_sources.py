@@ -1,0 +1,123 @@
+"""Every CUDA source compiles without a GPU, for each architecture and each of its types, and no kernel spills its registers."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from importlib.metadata import version
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cuda.bindings import nvrtc
+
+from kernels.gpu.loader import C_NAMES, ROOT, options
+from kernels.graph import distance_dtype
+from tests.kept import kept
+
+SOURCES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.cu"))
+RMAT = Path(__file__).parents[1] / "gpu" / "rmat.cu"
+ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
+SPILL = re.compile(
+    r"Function properties for (\w+)\s+(?:ptxas +\. +)?\d+ bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads"
+)
+INTEGERS = [kind for kind in C_NAMES if kind.kind == "i"]
+TYPES = {"EDGE": INTEGERS, "ROW": INTEGERS, "WEIGHT": list(C_NAMES)}
+INCLUDE = re.compile(r"""^\s*#\s*include\s*["<](.+)[">]""", re.MULTILINE)
+KEPT = ROOT.parent / "build" / "nvrtc"
+
+
+def whole(source: str) -> str:
+    """The text of a source and of all that it includes; the compiler's own headers are no files."""
+    text = (ROOT / source).read_text(encoding="utf-8")
+    return text + "".join(whole(header) for header in INCLUDE.findall(text) if (ROOT / header).exists())
+
+
+def excused(kernel: str, text: str) -> bool:
+    """Whether a line `// spills: REASON` stands right above the kernel."""
+    return re.search(rf"^// spills: \S.*\n.*\b{kernel}\(", text, re.MULTILINE) is not None
+
+
+def sums(source: str, weight: np.dtype) -> list[np.dtype]:
+    """Types that sums of these weights are made in: searches try integers in 32 bits first."""
+    widest = distance_dtype(np.empty(0, weight))
+    return [np.dtype(np.int32), widest] if "sssp/" in source and weight.kind == "i" else [widest]
+
+
+def covers(types: dict[str, np.dtype]) -> bool:
+    """Whether the types are among the few combinations that have every type of every macro once, the widest together."""
+    turns = range(max(map(len, TYPES.values())))
+    return any(all(kind == TYPES[macro][turn % len(TYPES[macro])] for macro, kind in types.items()) for turn in turns)
+
+
+def cases():
+    """Every type on one architecture, the commonest on the others; all combinations of types by night."""
+    for source in SOURCES:
+        text = whole(source)
+        macros = [macro for macro in TYPES if re.search(rf"\b{macro}\b", text)]
+        combinations = [dict(zip(macros, kinds, strict=True)) for kinds in product(*(TYPES[macro] for macro in macros))]
+        marks = [() if covers(types) else pytest.mark.nightly for types in combinations]
+        if re.search(r"\bSUM\b", text):
+            summed = [[types | {"SUM": kind} for kind in sums(source, types["WEIGHT"])] for types in combinations]
+            marks = [mark for mark, all_sums in zip(marks, summed, strict=True) for _ in all_sums]
+            combinations = [types for all_sums in summed for types in all_sums]
+        for number, (types, mark) in enumerate(zip(combinations, marks, strict=True)):
+            for architecture in ARCHITECTURES if number == 0 else ("sm_90",):
+                name = "-".join([source, architecture, *map(str, types.values())])
+                yield pytest.param(source, architecture, types, id=name, marks=mark)
+
+
+def compile_source(text: str, name: str, arguments: list[str]) -> tuple[bool, str]:
+    """Compile as the loader does, to machine code; whether it worked, and the compiler's words."""
+    _, program = nvrtc.nvrtcCreateProgram(text.encode(), name.encode(), 0, [], [])
+    (result,) = nvrtc.nvrtcCompileProgram(program, len(arguments), [argument.encode() for argument in arguments])
+    _, size = nvrtc.nvrtcGetProgramLogSize(program)
+    log = bytearray(size)
+    nvrtc.nvrtcGetProgramLog(program, log)
+    nvrtc.nvrtcDestroyProgram(program)
+    return result == nvrtc.nvrtcResult.NVRTC_SUCCESS, log.decode(errors="replace").rstrip("\0")
+
+
+def report_of(source: str, arguments: list[str]) -> str:
+    """The compiler's report on a source that it takes; kept in build/nvrtc by all that it is made of, for it takes minutes."""
+
+    def make(report: Path) -> None:
+        compiled, log = compile_source((ROOT / source).read_text(encoding="utf-8"), source, arguments)
+        assert compiled, log
+        report.write_text(log, encoding="utf-8")
+
+    parts = [version("nvidia-cuda-nvrtc"), source, whole(source), *arguments]
+    return kept(KEPT / hashlib.sha256("\0".join(parts).encode()).hexdigest(), make).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("source", "architecture", "types"), list(cases()))
+def test_it_compiles_without_spills(source, architecture, types):
+    log = report_of(source, [*options(**types), f"--gpu-architecture={architecture}", "--ptxas-options=-v"])
+    found = SPILL.findall(log)
+    assert found, f"no kernel in the compiler's report:\n{log}"
+    for kernel, stores, loads in found:
+        assert (int(stores), int(loads)) == (0, 0) or excused(kernel, whole(source)), f"{kernel} spills {stores} bytes"
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_tests_own_source_compiles(architecture):
+    compiled, log = compile_source(RMAT.read_text(encoding="utf-8"), RMAT.name, [f"--gpu-architecture={architecture}"])
+    assert compiled, log
+
+
+def test_a_spill_would_be_seen():
+    """The canary: a kernel held to few registers, with more values alive than fit."""
+    values = range(256)
+    body = [f"float v{i} = in[{i} * 32 + threadIdx.x];" for i in values]
+    body += [
+        "for (int turn = 0; turn < in[0]; ++turn) {",
+        *(f"v{i} = v{i} * v{(7 * i + 1) % len(values)} + 1;" for i in values),
+        "}",
+    ]
+    body += [f"out[{i} * 32 + threadIdx.x] = v{i};" for i in values]
+    head = 'extern "C" __global__ void __launch_bounds__(1024) hungry(const float* in, float* out)'
+    text = "\n".join([head, "{", *body, "}"])
+    compiled, log = compile_source(text, "canary.cu", ["--gpu-architecture=sm_90", "--ptxas-options=-v"])
+    assert compiled, log
+    assert any(int(stores) > 0 for _, stores, _ in SPILL.findall(log)), log
