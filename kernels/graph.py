@@ -8,13 +8,16 @@ how predecessors are made unique (docs/architecture.md, "Answers are unique").
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-Array = Any  # NumPy here; CuPy where a GPU is, and then every array of a graph is CuPy
+from kernels.derived import Derived
+
+# NumPy's arrays, or CuPy's where a graph is on a GPU: CuPy publishes no types, so the checker takes its arrays for NumPy's.
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 OFFSET = np.dtype(np.int64)
 ID = np.dtype(np.int64)
 WEIGHTS = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64))
@@ -91,12 +94,15 @@ class Graph:
         Out-arcs of each row.
     into : Csr
         In-arcs of each row. The same object as `out` where the graph is symmetric (weights included).
+    derived : Derived
+        What kernels derived from these arrays: plans and layouts, kept as long as the graph.
     """
 
     ids: Array
     rows_by_id: Array
     out: Csr
     into: Csr
+    derived: Derived = field(default_factory=Derived, init=False, compare=False, repr=False)
 
     @property
     def num_vertices(self) -> int:

@@ -6,7 +6,9 @@ A source is compiled by NVRTC once for its types, which arrive as macros from a 
 from __future__ import annotations
 
 import hashlib
+import re
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from kernels.graph import Array, Csr, Graph
 
 ROOT = Path(__file__).parent.parent
 OPTIONS = ("--std=c++17", f"-I{ROOT}")
+_INCLUDE = re.compile(r"""^\s*#\s*include\s*"(.+)\"""", re.MULTILINE)
 C_NAMES = {
     np.dtype(np.int32): "int",
     np.dtype(np.int64): "int64_t",
@@ -45,9 +48,47 @@ def free_bytes() -> int:
     return int(cupy.cuda.runtime.memGetInfo()[0]) + int(cupy.get_default_memory_pool().free_bytes())
 
 
-def options(**types: np.dtype[Any]) -> tuple[str, ...]:
-    """Compiler options that define each macro as the C name of its type."""
-    return (*OPTIONS, *(f"-D{macro}={C_NAMES[np.dtype(dtype)]}" for macro, dtype in sorted(types.items())))
+def options(source: str, **types: np.dtype[Any]) -> tuple[str, ...]:
+    """Compiler options that define each type macro as the C name of its type, and the constants of `kernels/SOURCE`."""
+    return (
+        *OPTIONS,
+        *(f"-D{name}={value}" for name, value in constants_of(source)),
+        *(f"-D{macro}={C_NAMES[np.dtype(dtype)]}" for macro, dtype in sorted(types.items())),
+    )
+
+
+@cache
+def constants_of(source: str) -> tuple[tuple[str, int], ...]:
+    """Constants that `kernels/SOURCE` shares with Python, by name.
+
+    They are the upper-case integers of `constants.py` in the folder of the source and of every header that it includes. Python
+    imports them from there, so each value is written once.
+
+    Raises
+    ------
+    ValueError
+        Two folders give one name different values.
+    """
+    found: dict[str, int] = {}
+    for folder in sorted({Path(file).parent for file in _files_of(source)}):
+        if not (ROOT / folder / "constants.py").exists():
+            continue
+        module = import_module(".".join(["kernels", *folder.parts, "constants"]))
+        for name, value in vars(module).items():
+            if name.isupper() and isinstance(value, int) and found.setdefault(name, value) != value:
+                raise ValueError(f"{source}: {name} is {found[name]} and {value}")
+    return tuple(sorted(found.items()))
+
+
+def _files_of(source: str) -> set[str]:
+    """`kernels/SOURCE` and the headers that it includes, directly or not; the compiler's own headers are not files here."""
+    found, waiting = set(), [source]
+    while waiting:
+        file = waiting.pop()
+        if file not in found and (ROOT / file).exists():
+            found.add(file)
+            waiting += _INCLUDE.findall((ROOT / file).read_text(encoding="utf-8"))
+    return found
 
 
 @cache
@@ -59,7 +100,7 @@ def load(source: str, cooperative: bool = True, **types: np.dtype[Any]) -> Any:
     import cupy
 
     code = f"// headers {_headers()}\n" + (ROOT / source).read_text(encoding="utf-8")
-    return cupy.RawModule(code=code, options=options(**types), backend="nvrtc", enable_cooperative_groups=cooperative)
+    return cupy.RawModule(code=code, options=options(source, **types), backend="nvrtc", enable_cooperative_groups=cooperative)
 
 
 @cache

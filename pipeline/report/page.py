@@ -10,6 +10,7 @@ import jinja2
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kernels.registry import BY_NAME, Form
 from pipeline.config.run import STAGES, StageName
 from pipeline.report import charts, reading
 from pipeline.report.atlas import Atlas, Map
@@ -17,10 +18,8 @@ from pipeline.report.charts import Chart
 from pipeline.report.distributions import component_chart, component_sizes, degree_chart, distance_chart, level_chart
 from pipeline.report.reaching import Reaching, reaching
 from pipeline.report.wording import counted, number, utc
-from pipeline.steps.stages import BY_NAME
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
-from pipeline.tables.forms import COMPONENTS, FOREST, LABELS, PATHS, RANKS
 
 HEAD_ROWS = 6
 FIRST_RANKS = 10
@@ -92,7 +91,13 @@ class Findings:
         self._vertices = vertices
         self._first_distance: pa.ChunkedArray | None = None
         self._add(degree_chart(vertices), "No vertex has an arc: there is no degree to draw.")
-        say = {PATHS: self._paths, FOREST: self._forest, COMPONENTS: self._components, RANKS: self._ranks, LABELS: self._labels}
+        say = {
+            Form.PATHS: self._paths,
+            Form.FOREST: self._forest,
+            Form.COMPONENTS: self._components,
+            Form.SCORES: self._ranks,
+            Form.LABELS: self._labels,
+        }
         for stage, answer in answers.items():
             say[BY_NAME[stage].form](stage, answer)
         self._draw_maps(edges, answers)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from kernels.distributed.dealing import Dealing
 from kernels.distributed.shard import Part, Shard
 from kernels.gpu.loader import to_host
 from kernels.graph import OFFSET, Array
+from kernels.registry import Algorithm
 from pipeline.errors import BadInput, ProofFailed
 from pipeline.runtime.backend import Backend, Clock
 from pipeline.steps.sources import rows_of_sources
@@ -33,12 +33,11 @@ from pipeline.store.index_parts import proposed_part, read_part
 from pipeline.store.manifest import Folder, check
 from pipeline.store.shards import DealtRows, placed
 from pipeline.tables import files as tables
-from pipeline.tables.forms import RANKS, as_arrays, as_batch
+from pipeline.tables.forms import FORMS, RANKS, as_arrays, as_batch
 from pipeline.tables.sharded import OfShard, Spread, edge_places, to_owners
 
 if TYPE_CHECKING:
     from pipeline.cluster.protocol import Cluster
-    from pipeline.steps.stages import Stage
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class _Task:
     """What all ranks are asked: a stage, the name of its table, its sources, none where there is one answer, and its index."""
 
     graph: Folder
-    stage: Stage
+    stage: Algorithm
     name: str
     backend: Backend
     sources: Sequence[int]
@@ -78,12 +77,12 @@ class _Task:
         """The kernel over shards, or who reads what the index has."""
         if self.index:
             return partial(read_part, self.index, dealing)
-        kernel: Callable[..., Part[Any]] = resolve_name(self.stage.sharded_kernel)
+        kernel: Callable[..., Part[Any]] = self.stage.resolve("sharded_solver")
         return kernel
 
 
 def write_over_ranks(
-    cluster: Cluster, graph: Folder, stage: Stage, name: str, sources: Sequence[int], attempts: Path, backend: Backend,
+    cluster: Cluster, graph: Folder, stage: Algorithm, name: str, sources: Sequence[int], attempts: Path, backend: Backend,
     index: Folder | None = None,
 ) -> Written:  # fmt: skip
     """Answer a stage over `cluster.shards` ranks, or let its `index` answer, and write its files into `attempts`.
@@ -103,7 +102,9 @@ def write_over_ranks(
     return Written([files[number] for number in sorted(files)], sum(part.rows for part in parts), seconds, parts[0].supersteps)
 
 
-def prove_over_ranks(cluster: Cluster, graph: Folder, stage: Stage, answer: Folder, backend: Backend) -> tuple[list[str], float]:
+def prove_over_ranks(
+    cluster: Cluster, graph: Folder, stage: Algorithm, answer: Folder, backend: Backend
+) -> tuple[list[str], float]:
     """Rules by which the certificate over shards holds for every answer of a table, and seconds.
 
     Raises
@@ -134,7 +135,7 @@ def _write(task: _Task, rows: Sequence[int], attempts: Path, ranks: Communicator
     shard, vertices = task.seat(ranks)
     clock, dealing = Clock(task.backend), vertices.rows_by_id.dealing
     solve, sources = clock.timed(task.solver(dealing)), dealing.dealt(np.array(rows, OFFSET)).tolist()
-    form, weight = task.stage.form, task.graph.facts["weight"]
+    form, weight = FORMS[task.stage.form], task.graph.facts["weight"]
     schema = tables.schema(task.name, weight, task.dimensions)
     ascending = Spread(ranks, vertices.ranks)
     numbers: list[int] = []
@@ -164,8 +165,8 @@ def _prove(task: _Task, answer: Folder, ranks: Communicator, _: int) -> tuple[st
     from pipeline.steps.verify import require_columns
 
     shard, vertices = task.seat(ranks)
-    certify = resolve_name(task.stage.sharded_certificate)
-    form, files = task.stage.form, tables.files(answer.path)
+    certify = task.stage.resolve("sharded_certificate")
+    form, files = FORMS[task.stage.form], tables.files(answer.path)
     here = sum(require_columns(answer, path) for path in files[ranks.rank :: ranks.size])
     rows = int(ranks.total(np.array([here]))[0])
     due = task.num_answers * shard.num_vertices

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
-from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -15,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.graph import ID
+from kernels.registry import BY_NAME
 from pipeline.cluster.protocol import HERE, Cluster, Place, map_in_order
 from pipeline.config.run import ReachabilityConfig, StageName
 from pipeline.errors import BadInput
@@ -25,71 +24,7 @@ from pipeline.steps.sources import default_source, require_sources
 from pipeline.store.index import open_index
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
-from pipeline.tables.forms import COMPONENTS, FOREST, LABELS, PATHS, RANKS, Form, rows_of
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One algorithm of the pipeline; its columns stand in `pipeline.tables.files`.
-
-    Attributes
-    ----------
-    title : str
-        What the report calls it.
-    kernel, certificate : str
-        Where they are, `module:function`; imported when they run, because compiled code is slow to load.
-    form : Form
-        How its answers lie in its table. Those of form PATHS have sources, that of form LABELS an index beside its table.
-    exact : bool
-        Whether the table has the same bytes on every backend; where not, they are equal to a stated tolerance.
-    """
-
-    title: str
-    kernel: str
-    certificate: str
-    form: Form
-    exact: bool = True
-
-    @property
-    def sharded_kernel(self) -> str:
-        """Where the kernel over shards is: every kernel and certificate is there, too, under the same name."""
-        return self.kernel.replace(":", ".sharded:")
-
-    @property
-    def sharded_certificate(self) -> str:
-        """Where the certificate over shards is."""
-        return self.certificate.replace(":", ".sharded:")
-
-    def over_shards(self, graph: Folder, cluster: Cluster) -> bool:
-        """Whether the stage runs over shards of this graph on this cluster."""
-        return cluster.shards > 0 and graph.facts["vertices"] > 0
-
-    @property
-    def has_sources(self) -> bool:
-        """Whether there is an answer for each source, and not one alone."""
-        return self.form == PATHS
-
-    @property
-    def has_index(self) -> bool:
-        """Whether its answer is a stored index, of which its table shows a part."""
-        return self.form == LABELS
-
-
-BY_NAME: dict[StageName, Stage] = {
-    "bfs": Stage("Breadth-first search", "kernels.bfs:bfs", "kernels.paths.certificate:certify_bfs", PATHS),
-    "sssp": Stage("Single-source shortest paths", "kernels.sssp:sssp", "kernels.paths.certificate:certify_sssp", PATHS),
-    "mst": Stage(
-        "Minimum spanning forest", "kernels.forest:minimum_spanning_forest", "kernels.forest.certificate:certify_forest", FOREST
-    ),
-    "wcc": Stage("Weakly connected components", "kernels.wcc:wcc", "kernels.components.certificate:certify_wcc", COMPONENTS),
-    "scc": Stage("Strongly connected components", "kernels.scc:scc", "kernels.components.certificate:certify_scc", COMPONENTS),
-    "pagerank": Stage(
-        "PageRank", "kernels.pagerank:pagerank", "kernels.pagerank.certificate:certify_pagerank", RANKS, exact=False
-    ),
-    "reachability": Stage(
-        "Reachability", "kernels.reachability:reachability", "kernels.reachability.certificate:certify_reachability", LABELS
-    ),
-}
+from pipeline.tables.forms import FORMS, rows_of
 
 
 def run_stage(
@@ -135,7 +70,7 @@ def run_stage(
         index = build_index(graph, reachability or ReachabilityConfig(), work, backend, cluster)
         return _run_indexed(graph, stage, index, work, backend, cluster)
     asked: dict[str, Any] = {"sources": sorted(sources)} if described.has_sources else {}
-    over_shards = described.over_shards(graph, cluster)
+    over_shards = over_shards_of(graph, cluster)
     if not described.exact:
         asked |= {"backend": backend, "over_shards": over_shards}
 
@@ -168,11 +103,11 @@ def _write_files(graph: Folder, stage: StageName, attempts: Path, place: Place, 
     """Write the files of whole answers under names that no other attempt has: one thought dead may still be writing."""
     described, weight = BY_NAME[stage], graph.facts["weight"]
     clock = Clock(place.backend)
-    solve = clock.timed(resolve_name(described.kernel))
+    solve = clock.timed(described.resolve("solver"))
     schema = tables.schema(stage, weight)
 
     def batch(*source: int) -> pa.RecordBatch:
-        return described.form.batch(place.graph, solve(place.graph, *source), schema)
+        return FORMS[described.form].batch(place.graph, solve(place.graph, *source), schema)
 
     if described.has_sources:
         batches = map_in_order(batch, rows_of(place.graph, np.array(sources, ID)).tolist(), place.threads)
@@ -196,11 +131,11 @@ def _run_indexed(
 
     def write(folder: Path) -> dict[str, Any]:
         with TemporaryDirectory(prefix=f".{stage}-files-", dir=work, ignore_cleanup_errors=True) as attempts:
-            if described.over_shards(graph, cluster) and index.facts["method"] == "tree":
+            if over_shards_of(graph, cluster) and index.facts["method"] == "tree":
                 written = write_over_ranks(cluster, graph, described, table, [], Path(attempts), backend, index)
             else:
                 opened, dimensions = open_index(index), index.facts["dimensions"]
-                batch = described.form.batch(opened, opened.index, tables.schema(table, weight, dimensions))
+                batch = FORMS[described.form].batch(opened, opened.index, tables.schema(table, weight, dimensions))
                 with tables.Files(Path(attempts), table, weight, dimensions) as files:
                     files.write_whole(batch)
                 written = Written(files.paths, files.rows, 0.0)
@@ -209,6 +144,11 @@ def _run_indexed(
         return index.facts | {"weight": weight, "rows": written.rows}
 
     return make(work / stage, stage, {"graph": graph.digest, "index": index.digest}, {}, write)
+
+
+def over_shards_of(graph: Folder, cluster: Cluster) -> bool:
+    """Whether stages of this graph run over shards on this cluster."""
+    return cluster.shards > 0 and graph.facts["vertices"] > 0
 
 
 def _existing(graph: Folder, sources: Sequence[int]) -> list[int]:

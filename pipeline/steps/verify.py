@@ -9,23 +9,23 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 import pyarrow.parquet as pq
 
 from kernels.answers import Certificate
 from kernels.graph import Graph
+from kernels.registry import BY_NAME
 from pipeline.cluster.protocol import HERE, Cluster, Place, map_in_order
 from pipeline.config.run import StageName
 from pipeline.errors import ProofFailed
 from pipeline.runtime.backend import Backend
 from pipeline.steps.shard_stages import prove_over_ranks
-from pipeline.steps.stages import BY_NAME
+from pipeline.steps.stages import over_shards_of
 from pipeline.store.index import index_of, open_index
 from pipeline.store.manifest import Folder, check, make
 from pipeline.tables import files as tables
-from pipeline.tables.forms import Form, read_labels
+from pipeline.tables.forms import FORMS, Form, read_labels
 
 TABLE_RULE = "the table has its schema, every vertex once and in order, and only ids of the graph"
 
@@ -63,11 +63,11 @@ def prove(graph: Folder, answer: Folder, oracle: bool, work: Path, backend: Back
         check(answer)
         described = BY_NAME[stage]
         facts: dict[str, Any] = {"stage": stage, "backend": backend, "holds": True, "oracle": None}
-        if described.over_shards(graph, cluster) and answer.facts.get("method") != "dfs":
+        if over_shards_of(graph, cluster) and answer.facts.get("method") != "dfs":
             facts["shards"] = cluster.shards
             rules, seconds = prove_over_ranks(cluster, graph, described, answer, backend)
         else:
-            rules, seconds = _require(graph, answer, resolve_name(described.certificate), backend, cluster)
+            rules, seconds = _require(graph, answer, described.resolve("certificate"), backend, cluster)
         facts |= {"rules": [TABLE_RULE, *rules], "seconds": seconds}
         if oracle:
             from kernels.oracle import solves_on_gpu
@@ -129,7 +129,7 @@ def _answers(place: Place, answer: Folder, paths: list[Path], sources: list[int]
     """Readers of the answers that files hold: one a source, or the only one."""
     stage: StageName = answer.manifest.step  # type: ignore[assignment]
     described, graph = BY_NAME[stage], place.graph
-    form, rows = described.form, sum(require_columns(answer, path) for path in paths)
+    form, rows = FORMS[described.form], sum(require_columns(answer, path) for path in paths)
     if described.has_index:
         index = index_of(answer)
         check(index)

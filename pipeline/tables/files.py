@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,64 +15,33 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kernels.registry import ALGORITHMS, BY_NAME, Column
+
 ROWS_PER_GROUP = 1_000_000
 ROWS_PER_FILE = 4_000_000  # what a worker writes at a time, and writes again if it dies; whole groups
 FILES = "part-*.parquet"  # of a table
 COORDINATES = "coordinates.parquet"  # of an edge list, as the source has them; the published table is sorted
 
 
-@dataclass(frozen=True)
-class Column:
-    """One column: its Parquet type (or `weight`, `distance`, which follow the graph), its unit and what a null means."""
-
-    name: str
-    type: str
-    unit: str
-    nulls: str = "never"
-    key: bool = False  # the table is sorted by its key columns
-    each: bool = False  # a column for each dimension of the labels: `low` stands for `low_0`, `low_1`, ...
-
-
-_VERTEX = Column("vertex", "int64", "external id", key=True)
-_PATHS = (
-    Column("source", "int64", "external id", key=True),
-    _VERTEX,
-    Column("distance", "distance", "sum of weights", "the source does not reach the vertex"),
-    Column("predecessor", "int64", "external id", "the vertex is the source, or is not reached"),
-)
-_COMPONENTS = (_VERTEX, Column("labels", "int64", "external id, the smallest in the component"))
-
 TABLES: dict[str, tuple[Column, ...]] = {
-    "bfs": (*_PATHS[:2], Column("distance", "int64", "hops", _PATHS[2].nulls), _PATHS[3]),
-    "sssp": _PATHS,
-    "mst": (
-        Column("src", "int64", "external id, the smaller end", key=True),
-        Column("dst", "int64", "external id, the larger end", key=True),
-        Column("weight", "weight", "the source's own"),
-        Column("labels", "int64", "external id, the smallest in the tree"),
-    ),
-    "wcc": _COMPONENTS,
-    "scc": _COMPONENTS,
-    "pagerank": (_VERTEX, Column("pagerank", "float64", "share of 1")),
-    "reachability_labels": (
-        *_COMPONENTS,
-        Column("level", "int64", "arcs between components, on the longest path that ends here"),
-        Column("low", "int64", "post-order number, the smallest that is reached", each=True),
-        Column("post", "int64", "post-order number, the largest that is reached", each=True),
-    ),
+    **{algorithm.table_name: algorithm.columns for algorithm in ALGORITHMS},
     "reached": (
         Column("src", "int64", "external id"),
         Column("dst", "int64", "external id"),
         Column("reachable", "bool", "whether a path leads from src to dst", "the graph does not have one of the two"),
         Column("decided", "string", "same, filter, positive cut or search", "the graph does not have one of the two"),
     ),
-    "coordinates": (_VERTEX, Column("x", "float64", "degrees, east"), Column("y", "float64", "degrees, north")),
+    "coordinates": (
+        Column("vertex", "int64", "external id", key=True),
+        Column("x", "float64", "degrees, east"),
+        Column("y", "float64", "degrees, north"),
+    ),
 }
 
 
 def table_of(step: str) -> str:
     """What the table that a step writes is called."""
-    return "reachability_labels" if step == "reachability" else step
+    return BY_NAME[step].table_name if step in BY_NAME else step
 
 
 def columns(table: str, dimensions: int = 0) -> list[Column]:

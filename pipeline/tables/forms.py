@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from kernels import registry
 from kernels.answers import Components, Forest, Paths, Ranks, ReachabilityIndex
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, NO_ROW, Array, Csr, Graph
@@ -270,6 +271,13 @@ FOREST = Form(_forest_columns, _forest, of_vertices=False)
 COMPONENTS = Form(_component_columns, _components)
 RANKS = Form(_rank_columns, _ranks)
 LABELS = Form(_label_columns, _no_labels)
+FORMS = {
+    registry.Form.PATHS: PATHS,
+    registry.Form.FOREST: FOREST,
+    registry.Form.COMPONENTS: COMPONENTS,
+    registry.Form.SCORES: RANKS,
+    registry.Form.LABELS: LABELS,
+}
 
 
 def _by_row(graph: Ids, ascending: Array) -> Array:

@@ -18,9 +18,9 @@ from kernels.bfs.sharded import bfs
 from kernels.distributed.communicator import Communicator, OverExchange
 from kernels.distributed.shard import Part, even_bounds, split
 from kernels.graph import Graph
+from kernels.registry import BY_NAME
 from pipeline.cluster.protocol import Place
 from pipeline.errors import BadInput
-from pipeline.steps.stages import BY_NAME
 from pipeline.tables import files as tables
 from tests.memory import grown
 

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from distributed import LocalCluster
 
+from kernels.registry import BY_NAME
 from pipeline.cluster import client as dask_cluster
 from pipeline.cluster import local_workers as local_workers_module
 from pipeline.cluster import workers as workers_module
@@ -27,7 +28,7 @@ from pipeline.cluster.scratch import scratch
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.run import STAGES
 from pipeline.errors import BadConfig, BadInput, ClusterLost, ProofFailed
-from pipeline.steps.stages import BY_NAME, run_stage
+from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store.manifest import code_version, make
 from pipeline.tables import files as tables

@@ -93,7 +93,7 @@ def report_of(source: str, arguments: list[str]) -> str:
 
 @pytest.mark.parametrize(("source", "architecture", "types"), list(cases()))
 def test_it_compiles_without_spills(source, architecture, types):
-    log = report_of(source, [*options(**types), f"--gpu-architecture={architecture}", "--ptxas-options=-v"])
+    log = report_of(source, [*options(source, **types), f"--gpu-architecture={architecture}", "--ptxas-options=-v"])
     found = SPILL.findall(log)
     assert found, f"no kernel in the compiler's report:\n{log}"
     for kernel, stores, loads in found:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from kernels.registry import BY_NAME
 from pipeline.cluster.protocol import HERE, Cluster, started
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.run import STAGES, GraphConfig, LayoutConfig
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
-from pipeline.steps.stages import BY_NAME, run_stage
+from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store.manifest import Folder
 from tests.cluster import pieces

@@ -18,13 +18,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kernels.pagerank.certificate import FARTHEST
+from kernels.registry import BY_NAME
 from pipeline.config.run import STAGES, GraphConfig, LayoutConfig, ReachabilityConfig, RunConfig
 from pipeline.errors import BadInput, BadSource, ProofFailed, TooLarge
 from pipeline.ingest import ingest
 from pipeline.runtime.backend import choose, gpu, open_on
 from pipeline.steps.index import build_index
 from pipeline.steps.layout import lay_out
-from pipeline.steps.stages import BY_NAME, run_stage
+from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables

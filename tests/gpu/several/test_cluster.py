@@ -15,13 +15,14 @@ pytest.importorskip("dask_cuda")
 
 from kernels.bfs import bfs
 from kernels.gpu.loader import device_count
+from kernels.registry import BY_NAME
 from pipeline.cluster.protocol import HERE, started
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.run import GraphConfig, LayoutConfig
 from pipeline.errors import BadConfig, BadInput, ClusterLost
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
-from pipeline.steps.stages import BY_NAME, run_stage
+from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store.graph import open_graph
 from tests.cluster import pieces

@@ -9,12 +9,13 @@ import pytest
 
 pytest.importorskip("cupy")
 
+from kernels.registry import BY_NAME
 from pipeline.cluster.protocol import Here
 from pipeline.config.run import GraphConfig, LayoutConfig
 from pipeline.errors import ProofFailed
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
-from pipeline.steps.stages import BY_NAME, run_stage
+from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store import shards as stored_shards
 from pipeline.store.manifest import make
