@@ -34,7 +34,7 @@ def main() -> None:
             certify_forest(graph, minimum_spanning_forest(graph)),
             certify_wcc(graph, wcc(graph)),
             certify_scc(graph, scc(graph)),
-            certify_pagerank(graph, pagerank(graph).ranks),
+            certify_pagerank(graph, pagerank(graph).scores),
             *(certify_reachability(graph, reachability(graph, 2, 0, method)) for method in METHODS),
         ):
             assert certificate.holds, certificate.reason

@@ -158,19 +158,19 @@ class Reached:
 
 
 @dataclass(frozen=True)
-class Ranks:
-    """PageRank.
+class Scores:
+    """PageRank scores.
 
     Attributes
     ----------
-    ranks : float64 [V]
+    scores : float64 [V]
         They sum to 1.
     iterations : int
     change : float
-        Sum of the ranks' changes in the last iteration; infinite if there was none.
+        Sum of the scores' changes in the last iteration; infinite if there was none.
     """
 
-    ranks: Array
+    scores: Array
     iterations: int
     change: float
 

@@ -22,7 +22,7 @@ from benchmarks.one_gpu.contests import KERNELS, Kernel, csr_bytes, graph_bytes,
 from benchmarks.one_gpu.graphs import Edges, graphs, to_host
 from benchmarks.one_gpu.table import Row, merge, read, write
 from benchmarks.one_gpu.timing import SOURCES, copy_bandwidth, first_call, milliseconds, milliseconds_within, poison
-from kernels.answers import Ranks
+from kernels.answers import Scores
 from kernels.backend import cores
 from kernels.gpu.loader import to_host as array_to_host
 from kernels.graph import Csr, Graph
@@ -207,7 +207,7 @@ class Libraries:
         """What a peer has to know: of PageRank the number of iterations, of the layout whether the edges have weights."""
         if kernel.reads_edges:
             return (answer.csr.weights is not None,)
-        return (answer.iterations,) if isinstance(answer, Ranks) else ()
+        return (answer.iterations,) if isinstance(answer, Scores) else ()
 
 
 def _chosen(only: list[str], graph: str, kernel: str) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.one_gpu.graphs import WINDOW, Edges
 from benchmarks.one_gpu.timing import random_sources
-from kernels.answers import Certificate, Paths, Ranks
+from kernels.answers import Certificate, Paths, Scores
 from kernels.bfs import bfs
 from kernels.components.certificate import certify_scc, certify_wcc
 from kernels.forest import minimum_spanning_forest
@@ -44,9 +44,9 @@ def equal(found: Any, expected: Any) -> None:
             np.testing.assert_array_equal(cp.asnumpy(one), other, field.name)
 
 
-def near(found: Ranks, expected: Ranks) -> None:
+def near(found: Scores, expected: Scores) -> None:
     """Raise AssertionError unless two PageRanks differ by little in sum."""
-    difference = float(np.abs(cp.asnumpy(found.ranks) - expected.ranks).sum())
+    difference = float(np.abs(cp.asnumpy(found.scores) - expected.scores).sum())
     assert difference <= RANK_TOLERANCE, f"the ranks differ by {difference} in sum"
 
 
@@ -83,9 +83,9 @@ def certify_layout(graph: Graph, laid_out: VectCsr) -> Certificate:
     return Certificate(same, "" if same else "the rows differ from the graph's", ("the rows are the graph's",))
 
 
-def certify_ranks(graph: Graph, ranks: Ranks) -> Certificate:
+def certify_ranks(graph: Graph, ranks: Scores) -> Certificate:
     """Prove PageRank."""
-    return certify_pagerank(graph, ranks.ranks)
+    return certify_pagerank(graph, ranks.scores)
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def arcs_of(graph: Graph) -> tuple[Array, Array, Array | None]:
 
 def repeats(answer: Any) -> int:
     """How often a call does what is timed: iterations of PageRank, else 1."""
-    return answer.iterations if isinstance(answer, Ranks) else 1
+    return answer.iterations if isinstance(answer, Scores) else 1
 
 
 def csr_bytes(csr: Csr, weighted: bool = True) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.one_gpu.contests import arcs_of
 from benchmarks.one_gpu.timing import milliseconds_within
-from kernels.answers import Components, Forest, Paths, Ranks
+from kernels.answers import Components, Forest, Paths, Scores
 from kernels.graph import UNREACHED, Array, Graph
 
 POOL = 64 << 30  # bytes that cuGraph has for itself; CuPy keeps its own pool
@@ -259,7 +259,7 @@ def same_parts(answer: tuple[Array, Array], ours: Components) -> bool:
     return count == int(mine.max()) + 1 == len(cp.unique(theirs * count + mine))
 
 
-def same_ranks(answer: tuple[Array, Array], ours: Ranks) -> bool:
+def same_ranks(answer: tuple[Array, Array], ours: Scores) -> bool:
     """Whether the ranks differ by little in sum."""
     vertices, ranks = answer
-    return float(cp.abs(ranks - ours.ranks[vertices]).sum()) <= RANK_TOLERANCE
+    return float(cp.abs(ranks - ours.scores[vertices]).sum()) <= RANK_TOLERANCE

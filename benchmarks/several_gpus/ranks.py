@@ -109,8 +109,8 @@ def sources(communicator: Communicator, count: int) -> tuple[list[int], list[int
     shard = _shards[communicator.rank]
     places = np.random.default_rng(0).integers(0, shard.num_vertices, _CANDIDATES * count)
     drawn, which = np.unique(places, return_inverse=True)
-    here = cp.flatnonzero(cp.isin(shard.ranks, cp.asarray(drawn)))
-    own = np.searchsorted(drawn, cp.asnumpy(shard.ranks[here]))
+    here = cp.flatnonzero(cp.isin(shard.positions, cp.asarray(drawn)))
+    own = np.searchsorted(drawn, cp.asnumpy(shard.positions[here]))
     columns = np.zeros((3, len(drawn)), OFFSET)
     degrees = shard.out.offsets[here + 1] - shard.out.offsets[here]
     columns[:, own] = cp.asnumpy(cp.stack([degrees, shard.ids[here], shard.rows.start + here]))
@@ -229,7 +229,7 @@ def _of_forest(shard: Shard, communicator: Communicator, part: Part[Any]) -> tup
 
 def _of_ranks(shard: Shard, communicator: Communicator, part: Part[Any]) -> tuple[int, float]:
     (arcs,) = _total(communicator, shard.out.offsets[-1])
-    squares = communicator.total(np.array([float((part.answer.ranks**2).sum())]))
+    squares = communicator.total(np.array([float((part.answer.scores**2).sum())]))
     return arcs * ITERATIONS, float(squares[0])
 
 

@@ -134,7 +134,7 @@ def _search_both_ways(graph: Graph, source: int, plan: Plan) -> Paths:
     device = cupy.cuda.Device().id
     kernel, blocks = cooperative("bfs/direction_optimising.cu", "search_both_ways", _THREADS, device, ROW=row)
     kernel((blocks,), (_THREADS,), (
-        out.offsets, out.indices, into.offsets, into.indices, graph.ranks, graph.rows_by_id, size, np.int64(graph.num_arcs),
+        out.offsets, out.indices, into.offsets, into.indices, graph.positions, graph.rows_by_id, size, np.int64(graph.num_arcs),
         np.int64(source), visited, frontier, found, distance, predecessor, queue, for_warps, for_blocks, control,
     ))  # fmt: skip
     return Paths(source, distance, predecessor)

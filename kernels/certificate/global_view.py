@@ -121,8 +121,8 @@ class Whole:
     def form_of_labels(self, labels: Any) -> Array:
         """Frozen `labels` [n], or Broken unless each names a row that names itself and has no greater id than those it names."""
         own = self.form_of_rows("labels", labels, len(self.shard.ids))
-        label_of_label, rank = self.rows.ask(own, own, self.shard.ranks)
-        for wrong, reason in ((label_of_label != own, label_astray), (rank > self.shard.ranks, label_greater)):
+        label_of_label, rank = self.rows.ask(own, own, self.shard.positions)
+        for wrong, reason in ((label_of_label != own, label_astray), (rank > self.shard.positions, label_greater)):
             row = self.first_row(wrong)
             if row != NO_ROW:
                 raise Broken(reason(self, self.spread(own), row))

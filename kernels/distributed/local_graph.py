@@ -20,7 +20,7 @@ def local_graph(shard: Shard) -> Graph:
     -----
     The arcs are copied: memory for the shard's arcs once more.
     """
-    ranks = np.concatenate([shard.ranks, shard.ghost_ranks])
+    ranks = np.concatenate([shard.positions, shard.ghost_positions])
     rows_by_id = np.argsort(ranks).astype(shard.ghosts.dtype)
     own_by_id = rows_by_id[rows_by_id < len(shard.ids)]
     out = _with_ghosts(shard.local_out, shard.local_into, own_by_id)

@@ -10,13 +10,14 @@ A shard of a road network has few ghosts; one of a social network may have a goo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, Literal, TypeVar
 
 import numpy as np
 
 from kernels.backend import is_cupy, is_cupy_array
+from kernels.derived import Derived
 from kernels.distributed.columns import distinct
 from kernels.distributed.dealing import Dealing, cut_of
 from kernels.distributed.searching import places_upto
@@ -84,25 +85,28 @@ class Shard:
         Rank r owns the rows `bounds[r]:bounds[r + 1]`; always a NumPy array.
     ids : int64 [n]
         External ids of the own rows.
-    ranks : index width [n]
-        Places of the own rows in the ascending order of all external ids.
+    positions : index width [n]
+        Positions of the own rows in the ascending order of all external ids.
     out, into : Csr
         Arcs of the own rows; indices are rows of the whole graph. The same object where the graph is symmetric.
         On a GPU they are `LocalArcs`, and kernels take `local_out` and `local_into`.
     ghosts : index width [g]
         Rows that others own and an own row has an arc to or from; ascending, each once. No more than the shard has arcs.
-    ghost_ranks : index width [g]
-        Their places in the order of external ids, for rules that compare ids.
+    ghost_positions : index width [g]
+        Their positions in the order of external ids, for rules that compare ids.
+    derived : Derived
+        What kernels derived from these arrays, kept as long as the shard.
     """
 
     rank: int
     bounds: Array
     ids: Array
-    ranks: Array
+    positions: Array
     out: Csr
     into: Csr
     ghosts: Array
-    ghost_ranks: Array
+    ghost_positions: Array
+    derived: Derived = field(default_factory=Derived, init=False, compare=False, repr=False)
 
     @property
     def rows(self) -> range:
@@ -220,17 +224,17 @@ def assemble(
     start, stop = dealing.bounds[rank], dealing.bounds[rank + 1]
     directions = [_joined(parts, dealing) for parts in ((out,) if into is out else (out, into))]
     ghosts = ghosts_of(range(int(start), int(stop)), directions)
-    ranks = np.empty(stop - start, ghosts.dtype)
-    ghost_ranks = np.empty_like(ghosts)
+    positions = np.empty(stop - start, ghosts.dtype)
+    ghost_positions = np.empty_like(ghosts)
     for first in range(0, len(rows_by_id), _PIECE):
         rows = dealing.dealt(np.asarray(rows_by_id[first : first + _PIECE]))
         own = np.flatnonzero((rows >= start) & (rows < stop))
-        ranks[rows[own] - start] = first + own
+        positions[rows[own] - start] = first + own
         if len(ghosts):
             places = np.maximum(places_upto(ghosts, rows) - 1, 0)
             known = np.flatnonzero(ghosts[places] == rows)
-            ghost_ranks[places[known]] = first + known
-    return Shard(rank, dealing.bounds, ids, ranks, directions[0], directions[-1], ghosts, ghost_ranks)
+            ghost_positions[places[known]] = first + known
+    return Shard(rank, dealing.bounds, ids, positions, directions[0], directions[-1], ghosts, ghost_positions)
 
 
 def _joined(parts: Sequence[Csr], dealing: Dealing) -> Csr:

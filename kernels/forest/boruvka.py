@@ -50,7 +50,7 @@ def _vertices(graph: Graph, plan: Plan) -> Vertices:
         "number_arcs",
         edges.offsets,
         edges.indices,
-        graph.ranks,
+        graph.positions,
         plan.tails,
         plan.first_edge,
         vertices.num_vertices,

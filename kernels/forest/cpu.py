@@ -52,11 +52,11 @@ def _arcs(csr: Csr) -> tuple[Array, Array]:
 
 
 def _order(graph: Graph) -> tuple[Array, Array]:
-    return frozen(graph.rows_by_id), frozen(graph.ranks)
+    return frozen(graph.rows_by_id), frozen(graph.positions)
 
 
 def _merged(graph: Graph, lists: list[Edges]) -> Edges:
-    return reduce(lambda one, two: _merge(one, two, frozen(graph.ranks)), lists)
+    return reduce(lambda one, two: _merge(one, two, frozen(graph.positions)), lists)
 
 
 def _limits(graph: Graph, weights: Array) -> list[float]:

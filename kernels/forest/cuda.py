@@ -90,7 +90,7 @@ def plan_of(graph: Graph, dense: int = _DENSE) -> Plan:
     num_rows = graph.num_vertices
     tails, first_edge = cupy.empty(num_rows, row), cupy.zeros(num_rows + 1, OFFSET)
     types = {"ROW": row, "WEIGHT": _weight(edges), "EDGE": np.dtype(np.int64)}
-    arguments = (edges.offsets, edges.indices, graph.ranks, np.int64(num_rows), tails, first_edge[1:])
+    arguments = (edges.offsets, edges.indices, graph.positions, np.int64(num_rows), tails, first_edge[1:])
     launch("forest/forest.cu", "find_tails", _THREADS, num_rows, *arguments, **types)
     for begin, end in _slabs_of_rows(num_rows):  # sums in place: the first entry is the sum before
         first_edge[begin : end + 1] = cupy.cumsum(first_edge[begin : end + 1])
@@ -132,7 +132,7 @@ def _search(graph: Graph, plan: Plan) -> tuple[Forest | None, int]:
     control = cupy.zeros(6, np.int64)
     light = (0, 0) if plan.light is None else plan.light
     given = (
-        edges.offsets, edges.indices, pointer(edges.weights), graph.ranks, graph.rows_by_id,
+        edges.offsets, edges.indices, pointer(edges.weights), graph.positions, graph.rows_by_id,
         plan.tails, plan.first_edge, plan.chunk_rows, plan.chunk_firsts, np.int64(num_rows), np.int64(plan.num_edges),
         np.int64(len(plan.chunk_rows)), np.int64(light[0]), np.int64(light[1]), np.bool_(plan.light is None),
         np.int64(plan.capacity), labels,
@@ -141,7 +141,7 @@ def _search(graph: Graph, plan: Plan) -> tuple[Forest | None, int]:
     for name in ("begin", "list_light", "join"):
         _run(name, graph, plan, *given, items, minima, second_minima, items, marks, counts, *ends, pointer(None), control)
     del items
-    names = graph.ranks.copy()
+    names = graph.positions.copy()
     weights = None if edges.weights is None else cupy.empty(num_rows, edges.weights.dtype)
     out = pointer(weights)
     _run("answer", graph, plan, *given, names, minima, second_minima, pointer(None), marks, counts, *ends, out, control)
@@ -232,7 +232,7 @@ def _slab(graph: Graph, begin: int, end: int) -> tuple[Array, Array, Array | Non
         arcs = slice(int(offsets[0]), int(offsets[-1]))
         places = cupy.arange(arcs.start, arcs.stop, dtype=OFFSET)
         nears.append(cupy.searchsorted(offsets[1:], places, side="right").astype(csr.indices.dtype))
-        fars.append(graph.ranks[csr.indices[arcs]])
+        fars.append(graph.positions[csr.indices[arcs]])
         weights.append(None if csr.weights is None else csr.weights[arcs])
     near, far = cupy.concatenate(nears), cupy.concatenate(fars)
     weight = None if graph.out.weights is None else cupy.concatenate(weights)

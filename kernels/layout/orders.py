@@ -15,12 +15,12 @@ from kernels.layout.vect_csr import WARP_DEGREE
 
 
 def by_degree(degrees: Array) -> Array:
-    """Ranks by descending degree. `degrees`: int64 [V], of the ranks."""
+    """Scores by descending degree. `degrees`: int64 [V], of the ranks."""
     return by_degree_in_windows(degrees, max(len(degrees), 1))
 
 
 def by_degree_in_windows(degrees: Array, window: int, before: int = 0) -> Array:
-    """Ranks of degree 32 and more by descending degree, then the others by descending degree within windows of `window` ranks.
+    """Scores of degree 32 and more by descending degree, then the others by descending degree within windows of `window` ranks.
 
     `before` ranks of the same graph, whose degrees are not given, belong to the windows that come first.
     """

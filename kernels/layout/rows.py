@@ -1,4 +1,4 @@
-"""Ranks to rows: the arcs of a graph in its running order."""
+"""Scores to rows: the arcs of a graph in its running order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def take_rows(by_rank: Csr, order: Array, row_of_rank: Array | None) -> Csr:
     by_rank : Csr
         The whole graph, numbered by rank; or some of its rows, whose ends may have numbers of their own.
     order : index width [R]
-        Ranks of the rows to take, in order of the rows.
+        Scores of the rows to take, in order of the rows.
     row_of_rank : index width [V], or None
         The row of each number at an arc's end. None leaves them as they are.
     """

@@ -21,7 +21,7 @@ def sort_arcs(num_vertices: int, src: Array, dst: Array, weights: Array | None, 
     ----------
     num_vertices : int
     src, dst : index width [E]
-        Ranks of the edges' ends.
+        Scores of the edges' ends.
     weights : [E] or None
     both : bool
         Store the reverse of every edge too. A self-loop is its own reverse.

@@ -58,7 +58,7 @@ def _check_forest(graph: Graph, forest: Forest) -> None:
 
 def _least_edges(graph: Graph) -> tuple[Array, Array, Array]:
     """SciPy's minimum spanning forest: ranks of both ends [E], the smaller first, ascending, and the weights [E]."""
-    ends = graph.ranks[_tails(graph)], graph.ranks[graph.out.indices]
+    ends = graph.positions[_tails(graph)], graph.positions[graph.out.indices]
     low, high = np.minimum(*ends), np.maximum(*ends)
     weights = np.ones(graph.num_arcs, np.int64) if graph.out.weights is None else np.asarray(graph.out.weights)
     order = np.lexsort((high, low, weights))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels.answers import Ranks
+from kernels.answers import Scores
 from kernels.backend import is_cupy, require_numpy
 from kernels.graph import Graph
 
@@ -13,7 +13,7 @@ MOST_ITERATIONS = 100
 
 def pagerank(
     graph: Graph, damping: float = DAMPING, tolerance: float = TOLERANCE, most_iterations: int = MOST_ITERATIONS
-) -> Ranks:
+) -> Scores:
     """Find the PageRank of every row, by power iteration from equal ranks; weights are not read.
 
     An iteration gives a row `(1 - damping) / V` and `damping` times what it gets: from each in-arc's row its rank over its
@@ -31,7 +31,7 @@ def pagerank(
 
     Returns
     -------
-    Ranks
+    Scores
         The GPU's ranks differ from the CPU's by 1e-6 in sum at most, and are the same in every run.
 
     Raises
@@ -45,11 +45,11 @@ def pagerank(
     if is_cupy(graph):
         from kernels.pagerank import cuda
 
-        return cuda.ranks(graph, damping, tolerance, most_iterations)
+        return cuda.scores(graph, damping, tolerance, most_iterations)
     require_numpy(graph, "pagerank")
     from kernels.pagerank import cpu
 
-    return cpu.ranks(graph, damping, tolerance, most_iterations)
+    return cpu.scores(graph, damping, tolerance, most_iterations)
 
 
 def require_sense(damping: float, tolerance: float) -> None:

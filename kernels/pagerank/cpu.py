@@ -8,12 +8,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from kernels.answers import Ranks
+from kernels.answers import Scores
 from kernels.backend import frozen, over_rows
 from kernels.graph import Graph
 
 
-def ranks(graph: Graph, damping: float, tolerance: float, most_iterations: int) -> Ranks:
+def scores(graph: Graph, damping: float, tolerance: float, most_iterations: int) -> Scores:
     """Answer `kernels.pagerank.pagerank` on NumPy arrays."""
     num_rows = graph.num_vertices
     degrees = np.diff(graph.out.offsets)
@@ -34,7 +34,7 @@ def ranks(graph: Graph, damping: float, tolerance: float, most_iterations: int) 
         change = float(np.abs(following - rank).sum())
         rank, following = following, rank
         iteration += 1
-    return Ranks(rank, iteration, change)
+    return Scores(rank, iteration, change)
 
 
 @njit(cache=True, nogil=True)

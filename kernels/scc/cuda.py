@@ -34,6 +34,6 @@ def components(graph: Graph) -> Components:
     kernel(
         (blocks,),
         (_THREADS,),
-        (*sides, graph.ranks, graph.rows_by_id, *size, *bitmaps, queue, arcs, signatures, names, labels, control),
+        (*sides, graph.positions, graph.rows_by_id, *size, *bitmaps, queue, arcs, signatures, names, labels, control),
     )
     return Components(labels)

@@ -62,4 +62,4 @@ def _arguments(graph: Graph) -> tuple[Array, tuple[Any, ...]]:
     labels, names = cupy.empty(num_rows, row), cupy.empty(num_rows, row)
     queue = cupy.empty(2 * (1 if graph.symmetric else 2) * (graph.num_arcs // WARP_ROW), np.int64)  # pairs
     control = cupy.zeros(3, np.int64)
-    return labels, (graph.ranks, graph.rows_by_id, np.int64(num_rows), labels, names, queue, control)
+    return labels, (graph.positions, graph.rows_by_id, np.int64(num_rows), labels, names, queue, control)

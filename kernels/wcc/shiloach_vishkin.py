@@ -19,7 +19,7 @@ def components(graph: Graph) -> Components:
     labels = cupy.empty(num_rows, row)
     if num_rows:
         launch(
-            "wcc/shiloach_vishkin.cu", "hook_and_jump", _THREADS, num_rows, graph.out.offsets, graph.out.indices, graph.ranks,
+            "wcc/shiloach_vishkin.cu", "hook_and_jump", _THREADS, num_rows, graph.out.offsets, graph.out.indices, graph.positions,
             graph.rows_by_id, np.int64(num_rows), labels, cupy.zeros(_CONTROL_BYTES, np.uint8), ROW=row,
         )  # fmt: skip
     return Components(labels)

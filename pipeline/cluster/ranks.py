@@ -1,4 +1,4 @@
-"""Ranks on Dask workers: where each sits, and what happens when a worker is lost.
+"""Scores on Dask workers: where each sits, and what happens when a worker is lost.
 
 The ranks of a worker are one piece of work that stays there; they speak by transport.py, or by NCCL.
 """

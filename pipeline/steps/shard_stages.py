@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kernels.answers import Ranks
+from kernels.answers import Scores
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.dealing import Dealing
 from kernels.distributed.shard import Part, Shard
@@ -137,7 +137,7 @@ def _write(task: _Task, rows: Sequence[int], attempts: Path, ranks: Communicator
     solve, sources = clock.timed(task.solver(dealing)), dealing.dealt(np.array(rows, OFFSET)).tolist()
     form, weight = FORMS[task.stage.form], task.graph.facts["weight"]
     schema = tables.schema(task.name, weight, task.dimensions)
-    ascending = Spread(ranks, vertices.ranks)
+    ascending = Spread(ranks, vertices.positions)
     numbers: list[int] = []
     supersteps = 0
     try:
@@ -185,7 +185,7 @@ def _prove(task: _Task, answer: Folder, ranks: Communicator, _: int) -> tuple[st
         else:
             found = form.answer(vertices, columns, task.sources[number] if task.sources else None)
         if form == RANKS:
-            found = Ranks(found, 0, np.inf)  # a table does not say how they were found
+            found = Scores(found, 0, np.inf)  # a table does not say how they were found
         verdict = certify(shard, ranks, _brought(found, lambda array: np.asarray(array, like=shard.ghosts)))
         if not verdict.holds:
             raise ProofFailed(f"{task.name}: {verdict.reason}")

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from kernels import registry
-from kernels.answers import Components, Forest, Paths, Ranks, ReachabilityIndex
+from kernels.answers import Components, Forest, Paths, ReachabilityIndex, Scores
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, NO_ROW, Array, Csr, Graph
 from kernels.reachability.sharded import IndexPart, RowLabels
@@ -217,8 +217,8 @@ def _components(vertices: Vertices, columns: Sequence[Array], _: int | None) -> 
     return Components(vertices.rows_of(columns[1]))
 
 
-def _rank_columns(vertices: Vertices, ranks: Ranks) -> list[Array]:
-    return [vertices.ids, ranks.ranks]
+def _rank_columns(vertices: Vertices, ranks: Scores) -> list[Array]:
+    return [vertices.ids, ranks.scores]
 
 
 def _ranks(_: Vertices, columns: Sequence[Array], __: int | None) -> Array:

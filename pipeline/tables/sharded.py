@@ -35,7 +35,7 @@ class OfShard:
     """
 
     def __init__(self, shard: Shard, communicator: Communicator, rows_by_id: DealtRows) -> None:
-        self.ids, self.ranks = to_host(shard.ids), to_host(shard.ranks)
+        self.ids, self.positions = to_host(shard.ids), to_host(shard.positions)
         self.weight, self.first_row = weight_type(shard.out), shard.rows.start
         self.owners = Owners(shard.bounds, communicator)
         self.rows_by_id = rows_by_id
@@ -65,7 +65,7 @@ class OfShard:
             places: Array = np.searchsorted(own_ids, asked)
             inside: Array = places < len(own_ids)
             inside[inside] = own_ids[places[inside]] == asked[inside]
-            rows = np.full(len(asked), NO_ROW, self.ranks.dtype)
+            rows = np.full(len(asked), NO_ROW, self.positions.dtype)
             rows[inside] = own_rows[places[inside]]
             answers.append(rows)
         rows = np.concatenate(self.communicator.exchange(answers))
@@ -77,7 +77,7 @@ class OfShard:
         """See `Vertices.labelled`."""
         order = np.argsort(rows, kind="stable")
         here, given = self.owners.tell(rows[order].astype(OFFSET), labels[order])
-        own = np.arange(self.first_row, self.first_row + len(self.ids), dtype=self.ranks.dtype)
+        own = np.arange(self.first_row, self.first_row + len(self.ids), dtype=self.positions.dtype)
         own[here] = given
         require_one_label(own[here], given)
         return own
@@ -109,7 +109,7 @@ def edge_places(vertices: OfShard, src: Array) -> tuple[Array, int]:
     communicator = vertices.communicator
     size, num_vertices = communicator.size, len(vertices.rows_by_id)
     places = Owners(np.array([num_vertices * rank // size for rank in range(size + 1)], OFFSET), communicator)
-    ranks = vertices.ranks[src - vertices.first_row].astype(OFFSET)
+    ranks = vertices.positions[src - vertices.first_row].astype(OFFSET)
     numbers, first, count = np.unique(ranks, return_index=True, return_counts=True)
     here, of_row = places.tell(numbers, count)
     edges = np.zeros(len(places.own), OFFSET)

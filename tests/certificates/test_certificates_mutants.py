@@ -136,7 +136,7 @@ def label_changes(graph: Graph, labels: Array, rng: np.random.Generator, some: i
 def smallest_names(graph: Graph, classes: Array) -> Array:
     """Rows that name the classes 0..V as the definition does, so that only the classes can be wrong."""
     least = np.full(len(classes) + 1, len(classes))
-    np.minimum.at(least, classes, graph.ranks)
+    np.minimum.at(least, classes, graph.positions)
     return graph.rows_by_id[least[classes]]
 
 

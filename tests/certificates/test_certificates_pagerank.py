@@ -32,16 +32,16 @@ def test_true_ranks_of_named_graphs_hold(edges, build):
 @pytest.mark.parametrize("edges", SMALL, ids=lambda edges: edges.name)
 def test_what_the_kernel_answers_holds(edges):
     graph = graph_of(edges)
-    assert certify_pagerank(graph, pagerank(graph).ranks).holds
+    assert certify_pagerank(graph, pagerank(graph).scores).holds
 
 
 def test_hundreds_of_thousands_of_arcs():
     ends = (20_000 * np.random.default_rng(3).random((200_000, 2)) ** 2).astype(int)
     graph = graph_of(EdgeList("random", tuple(map(tuple, ends.tolist()))))
-    ranks = pagerank(graph).ranks
+    ranks = pagerank(graph).scores
     assert certify_pagerank(graph, ranks).holds
-    assert not certify_pagerank(graph, pagerank(graph, most_iterations=8).ranks).holds
-    assert not certify_pagerank(graph, pagerank(graph, damping=0.849).ranks).holds
+    assert not certify_pagerank(graph, pagerank(graph, most_iterations=8).scores).holds
+    assert not certify_pagerank(graph, pagerank(graph, damping=0.849).scores).holds
 
 
 @pytest.mark.timeout(120)
@@ -66,7 +66,7 @@ def test_mutants_do_not_hold_and_true_ranks_do(number):
 
 
 def mutants(graph: Graph, truth: Array, rng: np.random.Generator) -> Iterator[Array]:
-    """Ranks of which some are moved, swapped, nonsense or noisy, or all are scaled, turned about or found by another rule."""
+    """Scores of which some are moved, swapped, nonsense or noisy, or all are scaled, turned about or found by another rule."""
     n = graph.num_vertices
     for _ in range(30):
         row, other = rng.integers(n, size=2)

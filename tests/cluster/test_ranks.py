@@ -1,4 +1,4 @@
-"""Ranks on worker processes: what is sent arrives, a search is right, and who loses a peer says so in time."""
+"""Scores on worker processes: what is sent arrives, a search is right, and who loses a peer says so in time."""
 
 from __future__ import annotations
 

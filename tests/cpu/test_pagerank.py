@@ -23,34 +23,34 @@ def by_networkx(edges: EdgeList, damping: float) -> list[float]:
 def test_networkx_ranks_alike(edges: EdgeList, damping: float) -> None:
     answer = pagerank(graph_of(edges), damping, tolerance=1e-12, most_iterations=10_000)
     assert answer.change < 1e-12
-    np.testing.assert_allclose(answer.ranks, by_networkx(edges, damping), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(answer.scores, by_networkx(edges, damping), rtol=0, atol=1e-10)
 
 
 def test_rows_in_another_order_have_the_same_ranks() -> None:
     edges = EdgeList("random", tuple(map(tuple, np.random.default_rng(0).integers(200, size=(900, 2)).tolist())))
     forward, backward = pagerank(graph_of(edges)), pagerank(graph_of(edges, edges.ids[::-1]))
-    np.testing.assert_allclose(forward.ranks, backward.ranks[::-1], rtol=1e-12)
+    np.testing.assert_allclose(forward.scores, backward.scores[::-1], rtol=1e-12)
 
 
 def test_a_graph_large_enough_for_threads_gives_the_same_bits_again() -> None:
     edges = EdgeList("random", tuple(map(tuple, np.random.default_rng(1).integers(20_000, size=(80_000, 2)).tolist())))
     graph = graph_of(edges)
     first, second = pagerank(graph), pagerank(graph)
-    np.testing.assert_array_equal(first.ranks, second.ranks)
-    np.testing.assert_allclose(first.ranks, by_networkx(edges, 0.85), rtol=0, atol=1e-8)
-    assert first.ranks.sum() == pytest.approx(1, abs=1e-12)
+    np.testing.assert_array_equal(first.scores, second.scores)
+    np.testing.assert_allclose(first.scores, by_networkx(edges, 0.85), rtol=0, atol=1e-8)
+    assert first.scores.sum() == pytest.approx(1, abs=1e-12)
 
 
 def test_it_stops_where_it_is_told() -> None:
     graph = graph_of(NAMED_GRAPHS[-1])
     assert pagerank(graph, most_iterations=3).iterations == 3
     assert pagerank(graph, tolerance=1e-3).iterations < pagerank(graph, tolerance=1e-9).iterations
-    np.testing.assert_array_equal(pagerank(graph, most_iterations=0).ranks, np.full(7, 1 / 7))
+    np.testing.assert_array_equal(pagerank(graph, most_iterations=0).scores, np.full(7, 1 / 7))
 
 
 def test_no_vertices_have_no_ranks() -> None:
     answer = pagerank(graph_of(EdgeList("empty", ())))
-    assert (len(answer.ranks), answer.iterations, answer.change) == (0, 0, 0.0)
+    assert (len(answer.scores), answer.iterations, answer.change) == (0, 0, 0.0)
 
 
 @pytest.mark.parametrize(("damping", "tolerance"), [(-0.1, 1e-6), (1.1, 1e-6), (float("nan"), 1e-6), (0.85, -1.0)])

@@ -131,7 +131,7 @@ def run_over_shards(graph: Any) -> int:
         (wcc_over_shards, wcc.wcc, certify_wcc, (), ("labels",)),
         (scc_over_shards, scc.scc, certify_scc, (), ("labels",)),
         (forest_over_shards, forest.minimum_spanning_forest, certify_forest, (), ("labels",)),
-        (pagerank_over_shards, pagerank.pagerank, certify_pagerank, (), ("ranks",)),
+        (pagerank_over_shards, pagerank.pagerank, certify_pagerank, (), ("scores",)),
         (bfs_over_shards, bfs.bfs, certify_bfs, source, ("distance", "predecessor")),
         (sssp_over_shards, sssp.sssp, certify_sssp, source, ("distance", "predecessor")),
     ]
@@ -146,7 +146,7 @@ def run_over_shards(graph: Any) -> int:
         expected = one_worker(graph, *inputs)
         for column in columns:
             found = np.concatenate([cupy.asnumpy(getattr(part.answer, column)) for part in parts])
-            np.testing.assert_allclose(found, cupy.asnumpy(getattr(expected, column)), rtol=0, atol=1e-6 * (column == "ranks"))
+            np.testing.assert_allclose(found, cupy.asnumpy(getattr(expected, column)), rtol=0, atol=1e-6 * (column == "scores"))
     return len(solved)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernels import bfs, forest, pagerank, scc, sssp, wcc
-from kernels.answers import Certificate, Components, Forest, Paths, Ranks
+from kernels.answers import Certificate, Components, Forest, Paths, Scores
 from kernels.components import certificate as components_certificate
 from kernels.components.certificate.sharded import certify_scc, certify_wcc
 from kernels.distributed.shard import split
@@ -53,7 +53,7 @@ def part_of(answer: Answer, rows: range) -> Any:
     if isinstance(answer, Forest):
         edges = np.flatnonzero((answer.src >= rows.start) & (answer.src < rows.stop))
         return Forest(answer.src[edges], answer.dst[edges], answer.weights[edges], answer.labels[own])
-    return Ranks(answer[own], 0, 0.0)
+    return Scores(answer[own], 0, 0.0)
 
 
 def verdicts(
@@ -91,7 +91,7 @@ def one_worker_answers(graph: Graph) -> dict[str, Any]:
         "mst": forest.minimum_spanning_forest(graph),
         "wcc": wcc.wcc(graph),
         "scc": scc.scc(graph),
-        "pagerank": pagerank.pagerank(graph).ranks,
+        "pagerank": pagerank.pagerank(graph).scores,
     }
 
 

@@ -159,7 +159,7 @@ def test_answers_and_verdicts_are_those_of_one_worker(skewed: Graph, size: int) 
             assert_forest(graph, parts, expected)
         elif name == "pagerank":
             (one,) = evenly(pagerank, skewed, 1)
-            assert whole(parts, "ranks").tobytes() == renumbered(one.answer.ranks, dealing).tobytes()
+            assert whole(parts, "scores").tobytes() == renumbered(one.answer.scores, dealing).tobytes()
         else:
             for column in vars(expected).keys() - {"source"}:
                 found = whole(parts, column)

@@ -76,7 +76,7 @@ def same_csr(one, other) -> bool:
 
 
 def same_shard(one: Shard, other: Shard) -> bool:
-    names = ("bounds", "ids", "ranks", "ghosts", "ghost_ranks")
+    names = ("bounds", "ids", "positions", "ghosts", "ghost_positions")
     alike = all(same(getattr(one, name), getattr(other, name)) for name in names)
     return alike and one.symmetric == other.symmetric and same_csr(one.out, other.out) and same_csr(one.into, other.into)
 

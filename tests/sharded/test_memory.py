@@ -111,6 +111,6 @@ def test_a_shard_is_made_without_an_array_of_all_rows(cuts, tmp_path) -> None:  
     assert peak(lambda: shards.append(assemble(1, dealing, ids, rows_by_id, [path], [back]))) < num_vertices
     before, after = dealing.dealt(np.array([999_999, 1_000_100]))
     assert shards[0].ghosts.tolist() == sorted([before, after])
-    ghost_ranks = dict(zip(shards[0].ghosts, shards[0].ghost_ranks, strict=True))
-    assert ghost_ranks == {before: num_vertices - 1_000_000, after: num_vertices - 1_000_101}
-    np.testing.assert_array_equal(shards[0].ranks, ids)
+    ghost_positions = dict(zip(shards[0].ghosts, shards[0].ghost_positions, strict=True))
+    assert ghost_positions == {before: num_vertices - 1_000_000, after: num_vertices - 1_000_101}
+    np.testing.assert_array_equal(shards[0].positions, ids)

@@ -33,7 +33,7 @@ def test_a_shard_knows_its_rows_its_arcs_and_their_other_ends(edges: EdgeList, s
     for shard in shards:
         rows = slice(shard.rows.start, shard.rows.stop)
         np.testing.assert_array_equal(shard.ids, graph.ids[rows])
-        np.testing.assert_array_equal(shard.ranks, graph.ranks[rows])
+        np.testing.assert_array_equal(shard.positions, graph.positions[rows])
         assert shard.symmetric == graph.symmetric
         ends = set()
         for csr, local, of_all in ((shard.out, shard.local_out, graph.out), (shard.into, shard.local_into, graph.into)):
@@ -50,7 +50,7 @@ def test_a_shard_knows_its_rows_its_arcs_and_their_other_ends(edges: EdgeList, s
             assert csr.weights is None or np.array_equal(csr.weights, of_all.weights[arcs])
             ends |= set(csr.indices.tolist())
         assert shard.ghosts.tolist() == sorted(ends - set(shard.rows))
-        np.testing.assert_array_equal(shard.ghost_ranks, graph.ranks[shard.ghosts])
+        np.testing.assert_array_equal(shard.ghost_positions, graph.positions[shard.ghosts])
         for owner, ghosts in enumerate(shard.by_owner(shard.ghosts)):
             assert set(ghosts.tolist()) <= set(shards[owner].rows)
 

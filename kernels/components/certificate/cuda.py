@@ -49,7 +49,7 @@ def check_weak(graph: Graph, components: Components) -> None:
     labels = require_labels_form(graph, components.labels)
     parent, control = cupy.empty(num_rows, row), cupy.zeros(len(_Weak._fields), np.uint64)
     sides = (graph.out.offsets, graph.out.indices, graph.into.offsets, graph.into.indices)
-    arguments = (*sides, np.bool_(graph.symmetric), graph.ranks, np.int64(num_rows), labels, parent, control)
+    arguments = (*sides, np.bool_(graph.symmetric), graph.positions, np.int64(num_rows), labels, parent, control)
     launch("components/certificate/weak.cu", "check_weak", num_rows + graph.num_arcs, arguments, ROW=row)
     noted = _Weak(*control.get().tolist())
     require_row_labels(graph, labels, noted.labels_outside, noted.labels_astray, noted.labels_greater)
@@ -90,7 +90,7 @@ def _peel(graph: Graph, csr: Csr, reverse: Csr, labels: Array, before: Array | N
     control = cupy.zeros(len(_Strong._fields), np.uint64)
     sides = (csr.offsets, csr.indices, reverse.offsets, reverse.indices)
     state = (labels, reached, large, waiting, queue, pointer(before), control)
-    arguments = (*sides, np.bool_(before is None), graph.ranks, np.int64(num_rows), *state)
+    arguments = (*sides, np.bool_(before is None), graph.positions, np.int64(num_rows), *state)
     launch("components/certificate/strong.cu", "peel", num_rows + graph.num_arcs, arguments, ROW=row)
     return control
 

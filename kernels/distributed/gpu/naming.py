@@ -68,7 +68,7 @@ def name_own(shard: Shard, parent: Array, names: Array, shared: Array, numbers: 
     index width [n]
         Rows of the whole graph.
     """
-    holders = find_holders(shard.ranks, shard.rows.start, parent, 0, names)
+    holders = find_holders(shard.positions, shard.rows.start, parent, 0, names)
     least, rows = names[shared], holders[shared]
     if not is_cupy_array(numbers):
         least, rows = least.get(), rows.get()

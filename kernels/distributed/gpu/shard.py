@@ -34,24 +34,26 @@ def assemble(
     for far in ends:
         dealing.dealt(far, far)
     ghosts = numbering.find(ends)
-    ranks, ghost_ranks = numbering.places(rows_by_id, dealing, len(ghosts))
+    ranks, ghost_positions = numbering.places(rows_by_id, dealing, len(ghosts))
     arcs = [
         LocalArcs(numbering.number(parts, far, len(ghosts), place), rows.start, len(rows), ghosts)
         for parts, far in zip(directions, ends, strict=True)
     ]
-    return Shard(rank, bounds, cupy.asarray(ids), ranks, arcs[0], arcs[-1], ghosts, ghost_ranks)
+    return Shard(rank, bounds, cupy.asarray(ids), ranks, arcs[0], arcs[-1], ghosts, ghost_positions)
 
 
 def to_device(shard: Shard, place: Place) -> Shard:
     """Answer `kernels.distributed.shard.to_device`."""
-    ids, ranks, ghosts, ghost_ranks = (cupy.array(array) for array in (shard.ids, shard.ranks, shard.ghosts, shard.ghost_ranks))
+    ids, ranks, ghosts, ghost_positions = (
+        cupy.array(array) for array in (shard.ids, shard.positions, shard.ghosts, shard.ghost_positions)
+    )
 
     def moved(csr: Csr) -> Csr:
         return LocalArcs(local_arcs(shard, csr, place), shard.rows.start, len(shard.rows), ghosts)
 
     out = moved(shard.out)
     into = out if shard.symmetric else moved(shard.into)
-    return Shard(shard.rank, shard.bounds, ids, ranks, out, into, ghosts, ghost_ranks)
+    return Shard(shard.rank, shard.bounds, ids, ranks, out, into, ghosts, ghost_positions)
 
 
 def local_arcs(shard: Shard, csr: Csr, place: Place = "device") -> Csr:
@@ -98,12 +100,12 @@ class _Numbering:
 
     def places(self, rows_by_id: Array, dealing: Dealing, num_ghosts: int) -> tuple[Array, Array]:
         """Places in the order of external ids, of the own rows and of the ghosts; `rows_by_id` are stored rows."""
-        ranks, ghost_ranks = cupy.empty(len(self._rows), self._row), cupy.empty(num_ghosts, self._row)
-        there = self._marks, self._before, ranks, ghost_ranks
+        ranks, ghost_positions = cupy.empty(len(self._rows), self._row), cupy.empty(num_ghosts, self._row)
+        there = self._marks, self._before, ranks, ghost_positions
         for first in range(0, len(rows_by_id), _PIECE):
             rows = dealing.dealt(cupy.asarray(rows_by_id[first : first + _PIECE]))
             self._launch("place_rows", len(rows), rows, np.int64(len(rows)), np.int64(first), *self._own, *there)
-        return ranks, ghost_ranks
+        return ranks, ghost_positions
 
     def _launch(self, kernel: str, threads: int, *arguments: Any) -> None:
         launch("distributed/gpu/numbering.cu", kernel, _THREADS, threads, *arguments, ROW=self._row)

@@ -36,7 +36,7 @@ def _require_edges(graph: Graph, forest: Forest) -> tuple[Array, Array, Array]:
     dst = require_rows("dst", forest.dst, length, graph.num_vertices)
     dtype = np.dtype(np.int64) if graph.out.weights is None else graph.out.weights.dtype
     weights = require_array("weights", forest.weights, length, dtype)
-    low, high = graph.ranks[src], graph.ranks[dst]
+    low, high = graph.positions[src], graph.positions[dst]
     if (low >= high).any():
         raise Broken(reasons.wrong_end(graph, src, dst, int((low >= high).argmax())))
     falls = (low[1:] < low[:-1]) | ((low[1:] == low[:-1]) & (high[1:] <= high[:-1]))
@@ -50,7 +50,7 @@ def _require_least(graph: Graph, src: Array, dst: Array, weights: Array, parent:
     arcs = frozen(graph.out.offsets), frozen(graph.out.indices)
     arc_weights = None if graph.out.weights is None else frozen(graph.out.weights)
     edges = frozen(src), frozen(dst), frozen(weights)
-    sides = *arcs, arc_weights, frozen(graph.ranks), graph.symmetric, *edges, parent, time, found
+    sides = *arcs, arc_weights, frozen(graph.positions), graph.symmetric, *edges, parent, time, found
     for arc, edge in over_rows(graph.out, lambda begin, end: _first_contradiction(*sides, begin, end)):
         if arc >= 0 and edge == len(src):
             raise Broken(reasons.two_trees(graph, arc_ends(graph, arc)))

@@ -72,7 +72,7 @@ def check(graph: Graph, forest: Forest) -> None:
     except Broken as broken:
         malformed, labels = broken, graph.rows_by_id
     sizes = np.int64(len(edges.src)), np.int64(graph.num_vertices)
-    rest = (edges.src, edges.dst, order.times, sizes[0], found, labels, graph.ranks, sizes[1], control)
+    rest = (edges.src, edges.dst, order.times, sizes[0], found, labels, graph.positions, sizes[1], control)
     _launch(graph, "check_rest", graph.num_vertices, rest)
     noted = _Noted(*control.get().tolist())
     _require_edges(graph, stated, noted)
@@ -103,7 +103,7 @@ def _order(graph: Graph, edges: _Edges, control: Array) -> tuple[_Edges, _Order]
     """Check the edges and order them; of more than V, which close a cycle, the first V do and are kept."""
     places = cupy.empty(len(edges.src), f"u{edges.weights.dtype.itemsize}")
     sizes = np.int64(len(edges.src)), np.int64(graph.num_vertices)
-    _launch(graph, "check_edges", len(edges.src), (*edges, sizes[0], graph.ranks, sizes[1], places, control))
+    _launch(graph, "check_edges", len(edges.src), (*edges, sizes[0], graph.positions, sizes[1], places, control))
     order = cupy.argsort(places)  # stable
     if len(order) > graph.num_vertices:
         kept = cupy.sort(order[: graph.num_vertices])
@@ -189,7 +189,7 @@ def _greatest_between(tree: _Hierarchy, one: int, other: int) -> int | None:
 
 
 def _arcs(graph: Graph) -> tuple[Any, ...]:
-    return graph.out.offsets, graph.out.indices, pointer(graph.out.weights), np.bool_(graph.symmetric), graph.ranks
+    return graph.out.offsets, graph.out.indices, pointer(graph.out.weights), np.bool_(graph.symmetric), graph.positions
 
 
 def _node(graph: Graph) -> str:

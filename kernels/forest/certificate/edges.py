@@ -49,8 +49,8 @@ def require_edges(whole: Whole, forest: Forest) -> Edges:
     stated = whole.form("weights", forest.weights, length, np.dtype(np.int64) if weights is None else weights.dtype)
     strange = np.flatnonzero((src < shard.rows.start) | (src >= shard.rows.stop))[:1]
     whole.require(outside("src", src[strange], 0, shard.rows.stop, shard.rows.start) if len(strange) else "")
-    low = shard.ranks[src - shard.rows.start].astype(OFFSET)
-    (rank,) = whole.rows.ask(dst, shard.ranks)
+    low = shard.positions[src - shard.rows.start].astype(OFFSET)
+    (rank,) = whole.rows.ask(dst, shard.positions)
     edges = Edges(src, dst, stated, places_of(stated), low, rank.astype(OFFSET))
     _require(whole, edges, edges.low >= edges.high, 1, reasons.wrong_end)
     _require(whole, edges, _falls(edges), 2, reasons.not_ascending)

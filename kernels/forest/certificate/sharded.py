@@ -50,7 +50,7 @@ def _check(shard: Shard, communicator: Communicator, answer: Forest) -> None:
     edges = require_edges(whole, answer)
     tree, needed = build(whole, edges)
     require_none(whole, edges, ~needed, lambda graph, src, dst, _, edge: reasons.cycle(graph, src, dst, edge))
-    ranks = np.concatenate([shard.ranks, shard.ghost_ranks])
+    ranks = np.concatenate([shard.positions, shard.ghost_positions])
     _require_least(whole, edges, tree, ranks)
     near, far = (local_numbers(shard, rows) for rows in (edges.src, edges.dst))
     require_none(whole, edges, ~_are_arcs(shard, edges, ranks, near, far), reasons.no_arc)

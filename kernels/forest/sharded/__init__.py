@@ -73,7 +73,7 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
     edges = Edges(number[src], number[dst], known.weights[places], graph.ids[src], graph.ids[dst])
     root, chosen = join(owners, edges, gathered)
     taken[places[chosen]] = True
-    least, names = least_of_groups(tree, trees, shard.ranks, rows[:num_own])
+    least, names = least_of_groups(tree, trees, shard.positions, rows[:num_own])
     names[shared] = smallest_ids(owners, root, least[shared], names[shared])
     labels = names[tree]
     forest = Forest(rows[known.src[taken]], rows[known.dst[taken]], known.weights[taken], labels)

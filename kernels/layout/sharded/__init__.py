@@ -33,7 +33,7 @@ class Rows:
         Rank r owns the rows `bounds[r]:bounds[r + 1]`; always a NumPy array.
     ids : int64 [n]
         External ids of the own rows.
-    ranks : index width [n]
+    positions : index width [n]
         Their places in the ascending order of all external ids.
     out, into : Csr
         Their arcs to rows of the whole graph; the same object where the graph is symmetric.
@@ -41,7 +41,7 @@ class Rows:
 
     bounds: Array
     ids: Array
-    ranks: Array
+    positions: Array
     out: Csr
     into: Csr
 
@@ -102,21 +102,23 @@ def lay_out(
     here = np.concatenate(communicator.exchange(np.split(rows, cuts))) - rows.dtype.type(bounds[communicator.rank])
     came = np.empty(len(here), index_dtype(len(here)), like=here)
     came[here] = np.arange(len(here), dtype=came.dtype, like=here)
-    ranks = (owners.own.start + order.astype(OFFSET)).astype(index_dtype(num_vertices))
-    ids, ranks = (np.concatenate(communicator.exchange(np.split(column, cuts)))[came] for column in (owned.ids[order], ranks))
+    positions = (owners.own.start + order.astype(OFFSET)).astype(index_dtype(num_vertices))
+    ids, positions = (
+        np.concatenate(communicator.exchange(np.split(column, cuts)))[came] for column in (owned.ids[order], positions)
+    )
     csrs = [_sent(csr, cuts, came, communicator) for csr in directions]
-    return Rows(bounds, ids, ranks, csrs[0], csrs[-1]), RowsById(owners.own.start, row_of_own)
+    return Rows(bounds, ids, positions, csrs[0], csrs[-1]), RowsById(owners.own.start, row_of_own)
 
 
 def shard_of(rows: Rows, communicator: Communicator) -> Shard:
-    """Make a shard of a rank's rows: find its ghosts, and ask their owners for their ranks. Collective."""
+    """Make a shard of a rank's rows: find its ghosts, and ask their owners for their positions. Collective."""
     rank = communicator.rank
     own = range(int(rows.bounds[rank]), int(rows.bounds[rank + 1]))
     ghosts = ghosts_of(own, (rows.out,) if rows.into is rows.out else (rows.out, rows.into))
-    shard = Shard(rank, rows.bounds, rows.ids, rows.ranks, rows.out, rows.into, ghosts, ghosts)
+    shard = Shard(rank, rows.bounds, rows.ids, rows.positions, rows.out, rows.into, ghosts, ghosts)
     if is_cupy(rows.out):
         shard = to_device(shard)
-    return replace(shard, ghost_ranks=Halo(shard, communicator).refresh(rows.ranks))
+    return replace(shard, ghost_positions=Halo(shard, communicator).refresh(rows.positions))
 
 
 def _by_row(arcs: Arcs, order: Array, row_of_own: Array, owned: Owned, communicator: Communicator) -> Csr:

@@ -63,7 +63,7 @@ def _check(graph: Graph, ranks: Any) -> None:
 
 
 def _step(graph: Graph, ranks: Array) -> Array:
-    """Ranks after one more step [V]."""
+    """Scores after one more step [V]."""
     if is_cupy(graph):
         from kernels.pagerank.certificate.cuda import arriving
     else:

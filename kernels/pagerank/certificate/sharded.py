@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.answers import Certificate, Ranks
+from kernels.answers import Certificate, Scores
 from kernels.backend import is_cupy_array
 from kernels.certificate.global_view import Whole
 from kernels.certificate.rules import Broken, at, name_of, verdict
@@ -18,14 +18,14 @@ from kernels.graph import NO_ROW, Array
 from kernels.pagerank.certificate import DAMPING, MOST_CHANGE, RULES
 
 
-def certify_pagerank(shard: Shard, communicator: Communicator, answer: Ranks) -> Certificate:
+def certify_pagerank(shard: Shard, communicator: Communicator, answer: Scores) -> Certificate:
     """Prove that the ranks of all ranks' rows are PageRank with damping 0.85, as the one-worker certificate does. A collective.
 
     Parameters
     ----------
     shard : Shard
     communicator : Communicator
-    answer : Ranks
+    answer : Scores
         Of the own rows; only its `ranks` are read.
 
     Returns
@@ -36,9 +36,9 @@ def certify_pagerank(shard: Shard, communicator: Communicator, answer: Ranks) ->
     return verdict(RULES, _check, shard, communicator, answer)
 
 
-def _check(shard: Shard, communicator: Communicator, answer: Ranks) -> None:
+def _check(shard: Shard, communicator: Communicator, answer: Scores) -> None:
     whole = Whole(shard, communicator)
-    ranks = whole.form("pagerank", answer.ranks, len(shard.ids), np.dtype(np.float64))
+    ranks = whole.form("pagerank", answer.scores, len(shard.ids), np.dtype(np.float64))
     if not shard.num_vertices:
         return
     row = whole.first_row(~((ranks > 0) & np.isfinite(ranks)))
@@ -60,7 +60,7 @@ def _check(shard: Shard, communicator: Communicator, answer: Ranks) -> None:
 
 
 def _step(shard: Shard, communicator: Communicator, ranks: Array) -> Array:
-    """Ranks of the own rows after one more step [n]."""
+    """Scores of the own rows after one more step [n]."""
     if is_cupy_array(ranks):
         from kernels.pagerank.certificate.cuda import arriving
     else:

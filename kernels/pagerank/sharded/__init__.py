@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from kernels.answers import Ranks
+from kernels.answers import Scores
 from kernels.backend import frozen, is_cupy, over_rows, require_numpy
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
@@ -28,7 +28,7 @@ def pagerank(
     damping: float = DAMPING,
     tolerance: float = TOLERANCE,
     most_iterations: int = MOST_ITERATIONS,
-) -> Part[Ranks]:
+) -> Part[Scores]:
     """Find the PageRank of every own row, as `kernels.pagerank.pagerank` defines it. A collective.
 
     Parameters
@@ -40,7 +40,7 @@ def pagerank(
 
     Returns
     -------
-    Part[Ranks]
+    Part[Scores]
         The ranks of all own rows of all ranks sum to 1. They differ from the one-worker kernel's by how sums over all rows
         are rounded, about 1e-15 an iteration in sum; from those of another number of shards not at all. The GPU's differ
         from the CPU's, and with the number of shards, by 1e-6 in sum at most; equal shards give the same bits in every run.
@@ -58,7 +58,7 @@ def pagerank(
     if is_cupy(shard.out):
         from kernels.pagerank.sharded import cuda
 
-        return cuda.ranks(shard, communicator, damping, tolerance, most_iterations)
+        return cuda.scores(shard, communicator, damping, tolerance, most_iterations)
     require_numpy(shard.out, "pagerank over shards")
     halo, num_vertices, num_own = Halo(shard, communicator), shard.num_vertices, len(shard.ids)
     degrees = np.diff(shard.out.offsets)
@@ -76,7 +76,7 @@ def pagerank(
         change = _total(communicator, np.abs(following - rank))
         rank = following
         iteration += 1
-    return Part(Ranks(rank, iteration, change), iteration)
+    return Part(Scores(rank, iteration, change), iteration)
 
 
 def _pull(offsets: Array, indices: Array, shares: Array, base: float, damping: float, ranks: Array, begin: int, end: int) -> None:

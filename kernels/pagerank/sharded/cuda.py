@@ -13,7 +13,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from kernels.answers import Ranks
+from kernels.answers import Scores
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.gpu.memory import place_of, zeros
 from kernels.distributed.halo import Halo
@@ -29,11 +29,11 @@ _HEAD = 4  # words of 32 bits before the shares of a message: the change and the
 _UNIT = 2.0**60
 
 
-def ranks(shard: Shard, communicator: Communicator, damping: float, tolerance: float, most_iterations: int) -> Part[Ranks]:
+def scores(shard: Shard, communicator: Communicator, damping: float, tolerance: float, most_iterations: int) -> Part[Scores]:
     """Answer `kernels.pagerank.sharded.pagerank` on CuPy arrays."""
     if shard.num_vertices == 0 or most_iterations < 1:
         equal = cupy.full(len(shard.ids), 1 / max(shard.num_vertices, 1))
-        return Part(Ranks(equal, 0, np.inf if shard.num_vertices else 0.0), 0)
+        return Part(Scores(equal, 0, np.inf if shard.num_vertices else 0.0), 0)
     own, messages = _Own(shard, damping), _Messages(Halo(shard, communicator))
     sums, iteration, change = own.begin(), 0, np.inf
     while True:
@@ -41,7 +41,7 @@ def ranks(shard: Shard, communicator: Communicator, damping: float, tolerance: f
         if iteration:
             change = int(totals[_CHANGE]) / _UNIT
         if change < tolerance or iteration == most_iterations:
-            return Part(Ranks(own.end(), iteration, change), iteration)
+            return Part(Scores(own.end(), iteration, change), iteration)
         sums = own.step(totals)
         iteration += 1
 

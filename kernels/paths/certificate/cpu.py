@@ -43,8 +43,8 @@ def _require_distances(graph: Graph, distance: object, weights: Array | None) ->
 def _nearest_ranks(graph: Graph, weights: Array | None, distance: Array, source: int) -> Array:
     """Rank of the unique predecessor of each row, V where there is none; Broken unless `distance` holds."""
     arcs = frozen(graph.out.offsets), frozen(graph.out.indices), None if weights is None else frozen(weights)
-    ranks, distance, none = frozen(graph.ranks), frozen(distance), graph.num_vertices
-    nearest = np.full(none, none, graph.ranks.dtype)
+    ranks, distance, none = frozen(graph.positions), frozen(distance), graph.num_vertices
+    nearest = np.full(none, none, graph.positions.dtype)
     greatest = np.iinfo(np.int64).max if distance.dtype.kind == "i" else np.inf
     arc = _first_loose_arc(*arcs, ranks, distance, greatest, nearest)
     if arc >= 0:

@@ -74,7 +74,7 @@ def _launch_check(
     step, queue = (cupy.empty(0 if weights is None else num_rows, row) for _ in range(2))
     out, into = ((csr.offsets, csr.indices, pointer(None if weights is None else csr.weights)) for csr in (graph.out, graph.into))
     answer = (np.int64(source), np.int64(num_rows), distance, predecessor)
-    arguments = (*out, *into, graph.ranks, *answer, nearest, narrow, step, queue, control)
+    arguments = (*out, *into, graph.positions, *answer, nearest, narrow, step, queue, control)
     launch("paths/certificate/paths.cu", "check_paths", num_rows + graph.num_arcs, arguments, **_types(graph, weights))
 
 

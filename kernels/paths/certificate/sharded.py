@@ -54,8 +54,8 @@ def _check(shard: Shard, communicator: Communicator, paths: Paths, out_weights: 
         raise Broken(reasons.not_at_source(whole, whole.spread(distance), source))
     halo = Halo(shard, communicator)
     known = halo.extended(distance)
-    ranks = np.concatenate([shard.ranks, shard.ghost_ranks])
-    nearest = np.full_like(shard.ranks, shard.num_vertices)  # a rank of V stands for none
+    ranks = np.concatenate([shard.positions, shard.ghost_positions])
+    nearest = np.full_like(shard.positions, shard.num_vertices)  # a rank of V stands for none
     if whole.any(passes(shard).relax(shard, into_weights, known, ranks, nearest)):
         _refuse_loose(whole, out_weights, known, distance)
     waiting = _waiting(shard, distance, nearest, source)

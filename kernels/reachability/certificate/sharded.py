@@ -76,14 +76,14 @@ def _on_host(shard: Shard) -> Shard:
     """The same shard with NumPy arrays."""
     if not is_cupy_array(shard.ghosts):
         return shard
-    ids, ranks, ghosts, ghost_ranks = map(to_host, (shard.ids, shard.ranks, shard.ghosts, shard.ghost_ranks))
+    ids, ranks, ghosts, ghost_positions = map(to_host, (shard.ids, shard.positions, shard.ghosts, shard.ghost_positions))
 
     def arcs(csr: Csr) -> Csr:
         return LocalArcs(Csr(to_host(csr.offsets), to_host(csr.indices), None), shard.rows.start, len(ids), ghosts)
 
     out = arcs(shard.local_out)
     into = out if shard.symmetric else arcs(shard.local_into)
-    return Shard(shard.rank, shard.bounds, ids, ranks, out, into, ghosts, ghost_ranks)
+    return Shard(shard.rank, shard.bounds, ids, ranks, out, into, ghosts, ghost_positions)
 
 
 def _require_form(whole: Whole, stated: Any, num_nodes: int) -> Labels:

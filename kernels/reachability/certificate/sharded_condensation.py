@@ -86,7 +86,7 @@ def _rows_of(whole: Whole, name: str, csr: Any, num_own: int, num_nodes: int) ->
 
 def _require_numbered(whole: Whole, places: Whole, names: Array, node: Array, shown: Any) -> None:
     """Raise Broken unless nodes ascend by the ids of their names, which are in them."""
-    node_of_name, rank = whole.rows.ask(names, node, whole.shard.ranks)
+    node_of_name, rank = whole.rows.ask(names, node, whole.shard.positions)
     before = np.concatenate(
         [np.full_like(rank, -1, shape=(1,)), *whole.communicator.gather(rank[-1:])[: whole.communicator.rank]]
     )

@@ -27,7 +27,7 @@ def condense(graph: Graph) -> Condensation:
         launch("condensation", "mark_names", graph.num_vertices, row, labels, graph.rows_by_id, num_rows, counts)
         cupy.cumsum(counts, dtype=row, out=counts)
         names = names[: int(counts[-1])]
-        launch("condensation", "number_nodes", graph.num_vertices, row, labels, graph.ranks, counts, num_rows, nodes, names)
+        launch("condensation", "number_nodes", graph.num_vertices, row, labels, graph.positions, counts, num_rows, nodes, names)
     del labels, counts
     num_nodes = np.int64(len(names))
     keys = cupy.empty(graph.num_arcs, np.int64)

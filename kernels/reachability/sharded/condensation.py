@@ -67,7 +67,7 @@ def condense(shard: Shard, communicator: Communicator) -> Part[Nodes]:
 
 def _numbered(shard: Shard, labels: Array, communicator: Communicator) -> tuple[Array, Array, Owners]:
     """Number the components by their smallest ids; return the node of each own row, the own nodes' names, and who owns nodes."""
-    rows, ranks = np.arange(shard.rows.start, shard.rows.stop, dtype=labels.dtype), to_host(shard.ranks)
+    rows, ranks = np.arange(shard.rows.start, shard.rows.stop, dtype=labels.dtype), to_host(shard.positions)
     names = np.flatnonzero(labels == rows)
     names = names[np.argsort(ranks[names])]
     size = communicator.size

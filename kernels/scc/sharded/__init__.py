@@ -48,7 +48,7 @@ def scc(shard: Shard, communicator: Communicator) -> Part[Components]:
     rows, num_own = shard.local_rows, len(shard.ids)
     order = PivotFirst(shard, communicator)
     found, supersteps = _found(shard, halo, order.of(rows))
-    labels = smallest_ids(owners, order.rows(found), shard.ranks, rows[:num_own])
+    labels = smallest_ids(owners, order.rows(found), shard.positions, rows[:num_own])
     return Part(Components(labels), supersteps + owners.supersteps)
 
 

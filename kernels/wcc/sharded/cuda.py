@@ -81,7 +81,7 @@ class _Trees:
         """Join by the rank's own arcs, or a sample of those between own rows; set the bits of the own rows in the giant tree."""
         shard = self._shard
         self._run("start_ghosts", SAMPLED_THREADS, self._num_own, self._row.type(shard.num_ghosts), self.parent, self._names)
-        given = (*self._arcs, shard.ranks, self.parent, self._names, self._queue, self._control)
+        given = (*self._arcs, shard.positions, self.parent, self._names, self._queue, self._control)
         if self._sampled:
             self._run("join_sample", SAMPLED_THREADS, *given)
         else:
@@ -123,7 +123,7 @@ class _Trees:
 
     def names(self) -> tuple[Array, Array]:
         """The smallest rank of each root's own rows, and the row that has it, as `find_holders` says; the trees are finished."""
-        holders = find_holders(self._shard.ranks, self._shard.rows.start, self.parent, FIRST, self._names)
+        holders = find_holders(self._shard.positions, self._shard.rows.start, self.parent, FIRST, self._names)
         return self._names, holders
 
     def _run(self, name: str, threads: int, *arguments: Any) -> None:

@@ -1,4 +1,4 @@
-"""Ranks that lose a worker or the scheduler: all begin again on the workers that are left, or there is one error in time."""
+"""Scores that lose a worker or the scheduler: all begin again on the workers that are left, or there is one error in time."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ pytest.importorskip("cugraph")
 
 from benchmarks.one_gpu import peers as gpu_peers
 from benchmarks.one_gpu.contests import ALGORITHMS, Kernel
-from kernels.answers import Ranks
+from kernels.answers import Scores
 from kernels.gpu.loader import to_device
 from tests.gpu.inputs import random_edges
 from tests.graphs import EdgeList, graph_of
@@ -37,5 +37,5 @@ def test_cugraph_agrees(kernel: Kernel, directed: bool) -> None:
             for peer in way.peers(kernel.name):
                 for inputs in kernel.inputs(graph, 2):
                     answer = kernel.solve(graph, *inputs)
-                    asked = (answer.iterations,) if isinstance(answer, Ranks) else inputs
+                    asked = (answer.iterations,) if isinstance(answer, Scores) else inputs
                     assert peer.agrees(peer.solve(*asked), answer), f"{way.name} {peer.note}"

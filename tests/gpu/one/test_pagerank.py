@@ -24,9 +24,9 @@ def check(graph: Graph) -> None:
     expected = pagerank(graph)
     poison()
     found = pagerank(to_device(graph))
-    assert found.ranks.dtype == np.float64
+    assert found.scores.dtype == np.float64
     assert abs(found.iterations - expected.iterations) <= 1
-    assert float(np.abs(cupy.asnumpy(found.ranks) - expected.ranks).sum()) <= 1e-6
+    assert float(np.abs(cupy.asnumpy(found.scores) - expected.scores).sum()) <= 1e-6
 
 
 @pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
@@ -72,10 +72,10 @@ def test_wide_rows() -> None:
 
 def test_twenty_repeats_give_the_same_bits() -> None:
     on_device = to_device(graph_of(random_edges(7, 20_000, 90_000, True, 2)))
-    first = pagerank(on_device).ranks
+    first = pagerank(on_device).scores
     for _ in range(20):
         poison()
-        assert bool((pagerank(on_device).ranks.view(np.int64) == first.view(np.int64)).all())
+        assert bool((pagerank(on_device).scores.view(np.int64) == first.view(np.int64)).all())
 
 
 def test_it_stops_where_it_is_told() -> None:

@@ -29,9 +29,9 @@ def check(graph: Graph, *all_bounds: Array) -> None:
     expected = one_worker.pagerank(graph)
     for bounds in all_bounds:
         parts = on_gpu_shards(pagerank, graph, bounds)
-        ranks = whole(parts, "ranks")
+        ranks = whole(parts, "scores")
         assert ranks.dtype == np.float64
-        assert float(np.abs(ranks - expected.ranks).sum()) <= 1e-6
+        assert float(np.abs(ranks - expected.scores).sum()) <= 1e-6
         assert len({(part.answer.iterations, part.answer.change, part.supersteps) for part in parts}) == 1
         assert abs(parts[0].answer.iterations - expected.iterations) <= 1
 
@@ -71,7 +71,7 @@ def test_one_shard_has_the_bits_of_one_worker() -> None:
     graph = graph_of(random_edges(7, 70_000, 300_000, True, 2))
     expected = one_worker.pagerank(graph_to_device(graph))
     (part,) = on_gpu_shards(pagerank, graph, even_bounds(graph, 1))
-    assert part.answer.ranks.tobytes() == expected.ranks.get().tobytes()
+    assert part.answer.scores.tobytes() == expected.scores.get().tobytes()
     assert (part.answer.iterations, part.answer.change) == (expected.iterations, expected.change)
 
 
@@ -86,7 +86,7 @@ def test_the_same_bits_again_and_with_the_arcs_on_the_host() -> None:
         def run(communicator: Any) -> Part[Any]:
             return pagerank(of_shards[communicator.rank], communicator)
 
-        return b"".join(part.answer.ranks.get().tobytes() for part in run_ranks(3, run, DEADLINE))
+        return b"".join(part.answer.scores.get().tobytes() for part in run_ranks(3, run, DEADLINE))
 
     first = ranks(kept)
     for _ in range(10):
@@ -98,4 +98,4 @@ def test_it_stops_where_it_is_told() -> None:
     graph = graph_of(NAMED_GRAPHS[-1])
     bounds = even_bounds(graph, 3)
     assert on_gpu_shards(pagerank, graph, bounds, 0.85, 1e-6, 3)[0].answer.iterations == 3
-    np.testing.assert_array_equal(whole(on_gpu_shards(pagerank, graph, bounds, 0.85, 1e-6, 0), "ranks"), np.full(7, 1 / 7))
+    np.testing.assert_array_equal(whole(on_gpu_shards(pagerank, graph, bounds, 0.85, 1e-6, 0), "scores"), np.full(7, 1 / 7))

@@ -52,7 +52,7 @@ def require_same_shard(found: Shard, expected: Shard) -> None:
     for name in ("bounds", "ghost_bounds"):
         assert isinstance(getattr(found, name), np.ndarray)
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-    for name in ("ids", "ranks", "ghosts", "ghost_ranks", "local_rows"):
+    for name in ("ids", "positions", "ghosts", "ghost_positions", "local_rows"):
         require_same(getattr(found, name), getattr(expected, name))
     for name in ("out", "into", "local_out", "local_into"):
         require_same_arcs(getattr(found, name), getattr(expected, name))

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.graphs import graph_of_arcs, graph_of_edges, grid, random_digraph, rmat
 from kernels import forest
-from kernels.answers import Components, Forest, Paths, Ranks
+from kernels.answers import Components, Forest, Paths, Scores
 from kernels.distributed.shard import even_bounds
 from kernels.forest import certificate as forest_certificate
 from kernels.forest.certificate.sharded import certify_forest
@@ -196,7 +196,7 @@ def test_what_is_malformed_on_one_rank_is_refused_on_all(bad) -> None:
         ("mst", Forest(ROWS, ROWS, ROWS.astype(np.int64), ROWS), ("src", "dst", "weights")),
         ("wcc", Components(ROWS), ("labels",)),
         ("scc", Components(ROWS), ("labels",)),
-        ("pagerank", Ranks(ROWS.astype(np.float64), 0, 0.0), ("ranks",)),
+        ("pagerank", Scores(ROWS.astype(np.float64), 0, 0.0), ("scores",)),
     ):
         for field in fields:
 

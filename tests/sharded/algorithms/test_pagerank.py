@@ -22,7 +22,7 @@ def test_named_graphs(edges: EdgeList) -> None:
     expected = one_worker.pagerank(graph, tolerance=1e-12, most_iterations=1000)
     for size in SIZES:
         parts = evenly(pagerank, graph, size, 0.85, 1e-12, 1000)
-        np.testing.assert_allclose(whole(parts, "ranks"), expected.ranks, rtol=1e-11, atol=0)
+        np.testing.assert_allclose(whole(parts, "scores"), expected.scores, rtol=1e-11, atol=0)
         assert {part.supersteps for part in parts} == {part.answer.iterations for part in parts}
 
 
@@ -36,10 +36,10 @@ def test_the_same_bits_for_any_number_of_shards(make) -> None:  # type: ignore[n
         on_shards(pagerank, graph, bounds_of([5, 5, 999], graph.num_vertices)),
     ]
     expected = one_worker.pagerank(graph)
-    np.testing.assert_allclose(whole(one, "ranks"), expected.ranks, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(whole(one, "scores"), expected.scores, rtol=0, atol=1e-13)
     assert one[0].answer.iterations == expected.iterations
     for parts in others:
-        assert whole(parts, "ranks").tobytes() == whole(one, "ranks").tobytes()
+        assert whole(parts, "scores").tobytes() == whole(one, "scores").tobytes()
         assert {(part.answer.iterations, part.answer.change) for part in parts} == {(expected.iterations, one[0].answer.change)}
 
 
@@ -54,7 +54,7 @@ def test_a_sum_over_ranks_is_the_exact_one_rounded_once() -> None:
 def test_it_stops_where_it_is_told() -> None:
     graph = graph_of(NAMED_GRAPHS[-1])
     assert evenly(pagerank, graph, 3, 0.85, 1e-6, 3)[0].answer.iterations == 3
-    np.testing.assert_array_equal(whole(evenly(pagerank, graph, 3, 0.85, 1e-6, 0), "ranks"), np.full(7, 1 / 7))
+    np.testing.assert_array_equal(whole(evenly(pagerank, graph, 3, 0.85, 1e-6, 0), "scores"), np.full(7, 1 / 7))
 
 
 @pytest.mark.parametrize(("damping", "tolerance"), [(-0.1, 1e-6), (1.1, 1e-6), (float("nan"), 1e-6), (0.85, -1.0)])

@@ -66,7 +66,8 @@ def cut(monkeypatch) -> None:
 
 
 def same_rows(found: Shard, expected: Shard) -> bool:
-    arrays = [(getattr(found, name), getattr(expected, name)) for name in ("bounds", "ids", "ranks", "ghosts", "ghost_ranks")]
+    names = ("bounds", "ids", "positions", "ghosts", "ghost_positions")
+    arrays = [(getattr(found, name), getattr(expected, name)) for name in names]
     for side in ("out", "into"):
         ours, theirs = getattr(found, side), getattr(expected, side)
         arrays += [(getattr(ours, name), getattr(theirs, name)) for name in ("offsets", "indices", "weights")]
