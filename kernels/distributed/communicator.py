@@ -1,6 +1,6 @@
-"""How the ranks of one graph speak: collectives in the way of MPI, over whatever carries arrays.
+"""Collectives between the ranks of one graph, as in MPI, independent of the transport.
 
-All ranks call the same collectives in the same order. What arrives is the caller's own copy.
+All ranks call the same collectives in the same order. Returned arrays belong to the caller.
 """
 
 from __future__ import annotations
@@ -8,91 +8,108 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from kernels.graph import Array
 
 Result = TypeVar("Result")
+Number = TypeVar("Number", int, float)
 
 
 class PeerLost(Exception):
-    """Another rank is gone, or did not answer within the deadline; no collective can be finished any more."""
+    """Another rank ended or did not answer within the deadline; no further collective can be completed."""
 
 
-class Communicator(Protocol):
-    """One rank's end.
+class Communicator(ABC):
+    """One rank's end of the group.
+
+    Attributes
+    ----------
+    rank : int
+        From 0.
+    size : int
+        Number of ranks.
 
     Notes
     -----
-    Every collective raises PeerLost on all ranks that are left, within the communicator's deadline, if a rank is lost.
+    If a rank is lost, every collective raises PeerLost on all remaining ranks, within the communicator's deadline.
     """
-
-    @property
-    def rank(self) -> int:
-        """Number of the rank, from 0."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """Number of ranks."""
-        ...
-
-    def exchange(self, parts: Sequence[Array], room: Sequence[Array] | None = None) -> list[Array]:
-        """Send `parts[r]` to each rank r; return what came from each, in rank order. Lengths and types may all differ.
-
-        Where every rank knows the lengths and types of all that comes to it, all give room: `room[r]` has those of what rank r
-        sends, is filled with it, and is what is returned. So no transport need ask for them. Parts that do not fit are an error
-        of the program: an AssertionError where the transport sees it.
-        """
-        ...
-
-    def exchange_then(self, parts: Sequence[Array], room: Sequence[Array], then: Callable[[], Result]) -> Result:
-        """`exchange` on the GPU, and call `then`, which launches what follows; return what it does when all that is done.
-
-        So the host waits once for both. `then` may exchange itself, but not wait for the GPU in any other way: another rank may
-        be lost, and so it neither loads a kernel nor takes memory of the driver's. What it launches runs even then, whatever lies
-        in the room, and has to stay in its arrays and end.
-        """
-        ...
-
-    def gather(self, array: Array, alike: bool = False) -> list[Array]:
-        """Return every rank's array, in rank order, to every rank.
-
-        `alike` says that all have one length and type, so that no transport need ask for them. Others are then an error of the
-        program: an AssertionError where the transport sees it.
-        """
-        ...
-
-    def total(self, values: Array) -> Array:
-        """Sum arrays of one shape and type element by element, in rank order; the same bits on every rank."""
-        ...
-
-    def least(self, values: Array) -> Array:
-        """Element-wise minimum of arrays of one shape and type."""
-        ...
-
-    def most(self, values: Array) -> Array:
-        """Element-wise maximum of arrays of one shape and type."""
-        ...
-
-
-class OverExchange(ABC):
-    """The other collectives, made of `exchange`: for a transport that knows nothing better. Use them for short arrays."""
 
     rank: int
     size: int
 
     @abstractmethod
-    def exchange(self, parts: Sequence[Array], room: Sequence[Array] | None = None) -> list[Array]:
-        """See `Communicator.exchange`."""
+    def exchange(self, parts: Sequence[Array], buffers: Sequence[Array] | None = None) -> list[Array]:
+        """Send `parts[r]` to each rank r; return what each rank sent, in rank order. Lengths and types may all differ.
 
-    def exchange_then(self, parts: Sequence[Array], room: Sequence[Array], then: Callable[[], Result]) -> Result:
+        Where every rank knows the lengths and types of everything that it receives, all ranks pass `buffers`: the part from rank
+        r is written to `buffers[r]`, and `buffers` is returned. The transport then does not have to announce them. A part that
+        does not fit its buffer is a programming error: an AssertionError where the transport can detect it.
+        """
+
+    @abstractmethod
+    def exchange_then(self, parts: Sequence[Array], buffers: Sequence[Array], then: Callable[[], Result]) -> Result:
+        """`exchange` on the GPU, then call `then`, which launches the next kernels; return its result when the GPU has finished.
+
+        The host waits only once for both. `then` may exchange, but must not wait for the GPU in any other way, load a kernel or
+        allocate memory from the driver, because a peer may be lost at that point. Kernels that it launched then still run on
+        undefined buffer contents; they must stay in bounds and terminate.
+        """
+
+    @abstractmethod
+    def gather(self, array: Array, alike: bool = False) -> list[Array]:
+        """Return every rank's array, in rank order, to every rank.
+
+        `alike` states that all have one length and type, so that the transport does not have to announce them. Arrays that differ
+        are then a programming error: an AssertionError where the transport can detect it.
+        """
+
+    @abstractmethod
+    def total(self, values: Array) -> Array:
+        """Element-wise sum of arrays of one shape and type, added in rank order; the same bits on every rank."""
+
+    @abstractmethod
+    def least(self, values: Array) -> Array:
+        """Element-wise minimum of arrays of one shape and type."""
+
+    @abstractmethod
+    def most(self, values: Array) -> Array:
+        """Element-wise maximum of arrays of one shape and type."""
+
+    def sum(self, value: Number) -> Number:
+        """Sum of one number per rank; all are int or all are float."""
+        result: Number = self.total(np.array([value])).item()
+        return result
+
+    def min(self, value: Number) -> Number:
+        """Minimum of one number per rank; all are int or all are float."""
+        result: Number = self.least(np.array([value])).item()
+        return result
+
+    def max(self, value: Number) -> Number:
+        """Maximum of one number per rank; all are int or all are float."""
+        result: Number = self.most(np.array([value])).item()
+        return result
+
+    def any(self, holds: object) -> bool:
+        """Whether `holds` is true on at least one rank."""
+        return bool(self.max(int(bool(holds))))
+
+    def all(self, holds: object) -> bool:
+        """Whether `holds` is true on every rank."""
+        return bool(self.min(int(bool(holds))))
+
+
+class OverExchange(Communicator):
+    """The other collectives in terms of `exchange`, for transports without better ones; use them for short arrays."""
+
+    def exchange_then(self, parts: Sequence[Array], buffers: Sequence[Array], then: Callable[[], Result]) -> Result:
         """See `Communicator.exchange_then`."""
         import cupy
 
-        self.exchange(parts, room)
+        self.exchange(parts, buffers)
         result = then()
         cupy.cuda.get_current_stream().synchronize()
         return result
@@ -102,7 +119,7 @@ class OverExchange(ABC):
         parts = self.exchange([array] * self.size)
         if alike:
             kinds = {(part.shape, part.dtype) for part in parts}
-            assert len(kinds) == 1, f"arrays that are to be alike: {kinds}"
+            assert len(kinds) == 1, f"arrays that should be alike: {kinds}"
         return parts
 
     def total(self, values: Array) -> Array:
@@ -118,16 +135,29 @@ class OverExchange(ABC):
         return reduce(np.maximum, self.gather(values))
 
 
-def own_copies(parts: Sequence[Array], like: Array, room: Sequence[Array] | None) -> list[Array]:
-    """What a transport returns of an exchange: copies of what came, on the backend of `like`; in the room that there is."""
-    if room is None:
+class Alone(OverExchange):
+    """The communicator of a group of one rank: every collective returns copies of the caller's own arrays."""
+
+    rank, size = 0, 1
+
+    def exchange(self, parts: Sequence[Array], buffers: Sequence[Array] | None = None) -> list[Array]:
+        """See `Communicator.exchange`."""
+        if len(parts) != 1:
+            raise ValueError(f"{len(parts)} parts for 1 rank")
+        return own_copies(parts, parts[0], buffers)
+
+
+def own_copies(parts: Sequence[Array], like: Array, buffers: Sequence[Array] | None) -> list[Array]:
+    """Copy received parts to `buffers`, or to new arrays on the backend of `like`: what `exchange` of a transport returns."""
+    if buffers is None:
         return [np.array(part, like=like) for part in parts]
-    for part, place in zip(parts, room, strict=True):
-        put(part, place)
-    return list(room)
+    for part, buffer in zip(parts, buffers, strict=True):
+        put(part, buffer)
+    return list(buffers)
 
 
-def put(part: Array, room: Array) -> None:
-    """Copy what came, from any backend, to where its length and type were known."""
-    assert (part.shape, part.dtype) == (room.shape, room.dtype), f"{part.shape} {part.dtype} for {room.shape} {room.dtype}"
-    room[...] = np.asarray(part, like=room)
+def put(part: Array, buffer: Array) -> None:
+    """Copy a received part, from any backend, to its buffer of the same length and type."""
+    same = (part.shape, part.dtype) == (buffer.shape, buffer.dtype)
+    assert same, f"{part.shape} {part.dtype} for a buffer of {buffer.shape} {buffer.dtype}"
+    buffer[...] = np.asarray(part, like=buffer)

@@ -1,4 +1,4 @@
-"""A communicator between threads of one process: for tests, and for one machine."""
+"""A communicator between threads of one process, for tests and for one machine."""
 
 from __future__ import annotations
 
@@ -11,65 +11,65 @@ from kernels.distributed.communicator import Communicator, OverExchange, PeerLos
 from kernels.graph import Array
 
 Result = TypeVar("Result")
-DEADLINE = 600.0  # seconds between two collectives: a rank may work so long before the others give it up
+DEADLINE = 600.0  # seconds that a rank may compute between two collectives before the others consider it lost
 
 
 class _Thread(OverExchange):
-    def __init__(self, rank: int, mail: list[Sequence[Array]], everybody: Barrier):
-        self.rank, self.size = rank, len(mail)
-        self._mail, self._everybody = mail, everybody
+    def __init__(self, rank: int, outboxes: list[Sequence[Array]], barrier: Barrier):
+        self.rank, self.size = rank, len(outboxes)
+        self._outboxes, self._barrier = outboxes, barrier
 
-    def exchange(self, parts: Sequence[Array], room: Sequence[Array] | None = None) -> list[Array]:
+    def exchange(self, parts: Sequence[Array], buffers: Sequence[Array] | None = None) -> list[Array]:
         if len(parts) != self.size:
             raise ValueError(f"{len(parts)} parts for {self.size} ranks")
-        self._mail[self.rank] = parts
-        self._meet()
-        received = own_copies([mail[self.rank] for mail in self._mail], parts[self.rank], room)
-        self._meet()  # nobody changes what another still copies
+        self._outboxes[self.rank] = parts
+        self._wait()
+        received = own_copies([outbox[self.rank] for outbox in self._outboxes], parts[self.rank], buffers)
+        self._wait()  # until every rank has copied; then the callers may change their parts
         return received
 
-    def _meet(self) -> None:
+    def _wait(self) -> None:
         try:
-            self._everybody.wait()
+            self._barrier.wait()
         except BrokenBarrierError:
-            raise PeerLost(f"rank {self.rank}: another rank ended, or was not there within the deadline") from None
+            raise PeerLost(f"rank {self.rank}: another rank ended or did not answer within the deadline") from None
 
 
 def run_ranks(size: int, function: Callable[[Communicator], Result], deadline: float = DEADLINE) -> list[Result]:
-    """Call `function` once a rank, each on its own thread; return the results in rank order.
+    """Call `function` for each rank on its own thread; return the results in rank order.
 
     Parameters
     ----------
     size : int
     function : callable
-        Takes its rank's communicator. An error on one rank ends all at their next collective; one that
-        never comes back is waited for, since nothing can end a thread.
+        Takes its rank's communicator. An error on one rank ends the others at their next collective. A function that never
+        returns is waited for, because a thread cannot be ended from outside.
     deadline : float
         Seconds that a rank waits in a collective for the others.
 
     Raises
     ------
     PeerLost
-        If a rank took part in fewer collectives than the others, within the deadline.
+        If a rank called fewer collectives than the others, within the deadline.
     Exception
-        The error of the first rank, in rank order, that failed by itself.
+        The root-cause error: that of the first rank, in rank order, that failed with anything but PeerLost.
     """
-    everybody = Barrier(size, timeout=deadline)
-    mail: list[Sequence[Array]] = [()] * size
+    barrier = Barrier(size, timeout=deadline)
+    outboxes: list[Sequence[Array]] = [()] * size
 
     def run(rank: int) -> Result:
         try:
-            return function(_Thread(rank, mail, everybody))
+            return function(_Thread(rank, outboxes, barrier))
         except BaseException:
-            everybody.abort()
+            barrier.abort()
             raise
 
     with ThreadPoolExecutor(size) as threads:
         ranks = [threads.submit(run, rank) for rank in range(size)]
         try:
             errors = [error for error in (rank.exception() for rank in ranks) if error is not None]
-        except BaseException:  # this process is told to end
-            everybody.abort()
+        except BaseException:  # for example KeyboardInterrupt in the waiting thread
+            barrier.abort()
             raise
     for error in sorted(errors, key=lambda error: isinstance(error, PeerLost)):
         raise error

@@ -47,13 +47,13 @@ class BetweenWorkers(OverExchange):
         self._turn = 0
         self._lines: dict[int, Comm] = {}  # to ranks elsewhere; messages go one way
 
-    def exchange(self, parts: Sequence[Array], room: Sequence[Array] | None = None) -> list[Array]:
+    def exchange(self, parts: Sequence[Array], buffers: Sequence[Array] | None = None) -> list[Array]:
         """See `Communicator.exchange`."""
         if len(parts) != self.size:
             raise ValueError(f"{len(parts)} parts for {self.size} ranks")
         self._turn += 1
         received = self._on_loop(self._exchange([np.ascontiguousarray(to_host(part)) for part in parts]))
-        return own_copies(received, parts[0], room)
+        return own_copies(received, parts[0], buffers)
 
     def require_all(self) -> None:
         """Raise PeerLost unless all ranks are still at it."""

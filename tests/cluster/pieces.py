@@ -101,12 +101,12 @@ class Mortal(OverExchange):
         self.rank, self.size = ranks.rank, ranks.size
         self._ranks, self._death, self._exchanges = ranks, death, 0
 
-    def exchange(self, parts, room=None):
+    def exchange(self, parts, buffers=None):
         self._exchanges += 1
         if self._exchanges == self._death.exchange:
             self._death.marker.touch()
             threading.Timer(self._death.delay, os.kill, (os.getpid(), signal.SIGKILL)).start()
-        return self._ranks.exchange(parts, room)
+        return self._ranks.exchange(parts, buffers)
 
 
 def measured(function: Any, notes: Path, ranks: Communicator, item: int) -> Any:

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from kernels.distributed.communicator import Communicator, PeerLost
+from kernels.distributed.communicator import Alone, Communicator, PeerLost
 from kernels.distributed.threads import run_ranks
 from tests.sharded.collectives import check_collectives
 
@@ -28,9 +28,22 @@ def test_collectives() -> None:
     assert run_ranks(3, lambda ranks: check_collectives(ranks, np.copy)) == [1003] * 3
 
 
+def test_collectives_of_one_rank() -> None:
+    assert [check_collectives(Alone(), np.copy)] == run_ranks(1, lambda ranks: check_collectives(ranks, np.copy))
+
+
+def test_reductions_of_one_number() -> None:
+    def reduce(ranks: Communicator) -> tuple[object, ...]:
+        rank = ranks.rank
+        return ranks.sum(rank + 1), ranks.min(rank + 1), ranks.max(rank + 0.5), ranks.any(rank == 1), ranks.all(rank == 1)
+
+    assert run_ranks(3, reduce) == [(6, 1, 2.5, True, False)] * 3
+    assert reduce(Alone()) == (1, 1, 0.5, False, False)
+
+
 @pytest.mark.parametrize("room", [np.zeros(4), np.zeros(1), np.zeros(3, np.float32)])
 def test_parts_that_do_not_fit_their_room_are_refused(room: np.ndarray) -> None:
-    with pytest.raises(AssertionError, match=r"\(3,\) float64 for"):
+    with pytest.raises(AssertionError, match=r"\(3,\) float64 for a buffer"):
         run_ranks(2, lambda ranks: ranks.exchange([np.zeros(3)] * 2, [room] * 2))
 
 

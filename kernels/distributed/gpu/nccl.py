@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from kernels.backend import is_cupy_array
-from kernels.distributed.communicator import Result, put
+from kernels.distributed.communicator import Communicator, Result, put
 from kernels.distributed.gpu.connection import Connection, library
 from kernels.distributed.threads import DEADLINE
 from kernels.graph import Array
@@ -32,7 +32,7 @@ def unique_id() -> bytes:
     return made
 
 
-class BetweenGpus:
+class BetweenGpus(Communicator):
     """One rank's end, on the GPU that is current; a context manager, so that an error gives up what the others wait for.
 
     Parameters
@@ -86,19 +86,19 @@ class BetweenGpus:
         """See `Connection.abort`."""
         self._there.abort()
 
-    def exchange(self, parts: Sequence[Array], room: Sequence[Array] | None = None) -> list[Array]:
+    def exchange(self, parts: Sequence[Array], buffers: Sequence[Array] | None = None) -> list[Array]:
         """See `Communicator.exchange`."""
         if len(parts) != self.size:
             raise ValueError(f"{len(parts)} parts for {self.size} ranks")
-        if room is None:
-            room = _room(parts[self.rank], self._announce(parts)[:, self.rank])
-        return self._swap(self._ready_for_others(parts), room)
+        if buffers is None:
+            buffers = _buffers(parts[self.rank], self._announce(parts)[:, self.rank])
+        return self._swap(self._ready_for_others(parts), buffers)
 
-    def exchange_then(self, parts: Sequence[Array], room: Sequence[Array], then: Callable[[], Result]) -> Result:
+    def exchange_then(self, parts: Sequence[Array], buffers: Sequence[Array], then: Callable[[], Result]) -> Result:
         """See `Communicator.exchange_then`."""
         with self._there.calling() as stream:
-            received = self._receive(self._ready_for_others(parts), room, stream)
-        self._put(received, room)
+            received = self._receive(self._ready_for_others(parts), buffers, stream)
+        self._put(received, buffers)
         result = then()
         self._there.finish()
         return result
@@ -110,7 +110,7 @@ class BetweenGpus:
         announced = self._announce([array] * self.size)[:, self.rank]
         ready = _ready(array)
         if array.nbytes % _ALIGNED or (announced != announced[0]).any():
-            return self._swap([ready] * self.size, _room(array, announced))
+            return self._swap([ready] * self.size, _buffers(array, announced))
         return self._all_gather(ready)
 
     def total(self, values: Array) -> Array:
@@ -160,35 +160,35 @@ class BetweenGpus:
     def _ready_for_others(self, parts: Sequence[Array]) -> list[Array]:
         return [part if rank == self.rank else _ready(part) for rank, part in enumerate(parts)]
 
-    def _swap(self, parts: Sequence[Array], room: Sequence[Array]) -> list[Array]:
-        """Send parts that are `_ready` but for the own one, and receive what has room."""
-        received = [parts[rank] if rank == self.rank else place for rank, place in enumerate(room)]
-        if any(array.nbytes for rank, array in enumerate([*parts, *room]) if rank % self.size != self.rank):
+    def _swap(self, parts: Sequence[Array], buffers: Sequence[Array]) -> list[Array]:
+        """Send parts that are `_ready` but for the own one, and receive what has buffers."""
+        received = [parts[rank] if rank == self.rank else place for rank, place in enumerate(buffers)]
+        if any(array.nbytes for rank, array in enumerate([*parts, *buffers]) if rank % self.size != self.rank):
             with self._there.finishing() as stream:
-                received = self._receive(parts, room, stream)
-        self._put(received, room)
-        return list(room)
+                received = self._receive(parts, buffers, stream)
+        self._put(received, buffers)
+        return list(buffers)
 
-    def _receive(self, parts: Sequence[Array], room: Sequence[Array], stream: int) -> list[Array]:
+    def _receive(self, parts: Sequence[Array], buffers: Sequence[Array], stream: int) -> list[Array]:
         """Launch the sending and receiving; return what is there when that is done, in rank order: the own part is as it is."""
-        received = [parts[rank] if rank == self.rank else _landing(place) for rank, place in enumerate(room)]
+        received = [parts[rank] if rank == self.rank else _landing(place) for rank, place in enumerate(buffers)]
         others = [rank for rank in range(self.size) if rank != self.rank]
         with self._there.grouped():
             for rank in others:
                 if parts[rank].nbytes:
                     self._there.nccl.send(_address(parts[rank]), parts[rank].nbytes, self._bytes, rank, stream)
             for rank in others:
-                if room[rank].nbytes:
+                if buffers[rank].nbytes:
                     self._there.nccl.recv(_address(received[rank]), received[rank].nbytes, self._bytes, rank, stream)
         return received
 
-    def _put(self, received: Sequence[Array], room: Sequence[Array]) -> None:
-        for part, place in zip(received, room, strict=True):
+    def _put(self, received: Sequence[Array], buffers: Sequence[Array]) -> None:
+        for part, place in zip(received, buffers, strict=True):
             if part is not place and (part.nbytes or place.nbytes):
                 put(part, place)
 
 
-def _room(like: Array, announced: Array) -> list[Array]:
+def _buffers(like: Array, announced: Array) -> list[Array]:
     """Room for what is announced: int64[size, 2], by sender."""
     return [np.empty(length, _CODES[code], like=like) for length, code in announced.tolist()]
 
@@ -213,10 +213,10 @@ def _empty_like(array: Array, shape: tuple[int, ...]) -> Array:
     return made
 
 
-def _landing(room: Array) -> Array:
-    """Where NCCL writes what has this room, and writes it fast: there, or aside."""
-    fast = is_cupy_array(room) and room.flags.c_contiguous and room.data.ptr % _ALIGNED == 0
-    return room if fast else _empty_like(room, room.shape)
+def _landing(buffers: Array) -> Array:
+    """Where NCCL writes what has this buffers, and writes it fast: there, or aside."""
+    fast = is_cupy_array(buffers) and buffers.flags.c_contiguous and buffers.data.ptr % _ALIGNED == 0
+    return buffers if fast else _empty_like(buffers, buffers.shape)
 
 
 def _ready(array: Array) -> Array:

@@ -244,15 +244,15 @@ def test_messages_of_a_lost_rank_change_no_more_than_bits_that_have_a_place(size
 
 
 class Lost(OverExchange):
-    """A communicator that leaves ones in the room."""
+    """A communicator whose peers are lost: every received buffer holds ones."""
 
     def __init__(self, ranks: Communicator):
         self.rank, self.size = ranks.rank, ranks.size
 
-    def exchange(self, parts: Sequence[Array], room: Sequence[Array] | None = None) -> list[Array]:
-        for place in room or ():
-            place.fill(0xFFFFFFFF)
-        return list(room or ())
+    def exchange(self, parts: Sequence[Array], buffers: Sequence[Array] | None = None) -> list[Array]:
+        for buffer in buffers or ():
+            buffer.fill(0xFFFFFFFF)
+        return list(buffers or ())
 
 
 @pytest.mark.parametrize("size", SIZES)
