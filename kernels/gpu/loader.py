@@ -19,6 +19,7 @@ from kernels.graph import Array, Csr, Graph
 
 ROOT = Path(__file__).parent.parent
 OPTIONS = ("--std=c++17", f"-I{ROOT}")
+_NON_PORTABLE_CLUSTER = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 _INCLUDE = re.compile(r"""^\s*#\s*include\s*"(.+)\"""", re.MULTILINE)
 C_NAMES = {
     np.dtype(np.int32): "int",
@@ -111,27 +112,89 @@ def _headers() -> str:
 
 @cache
 def cooperative(source: str, name: str, threads: int, device: int, shared: int = 0, **types: np.dtype[Any]) -> tuple[Any, int]:
-    """Kernel `name` of `kernels/SOURCE` for these types, and how many of its blocks `device` holds at a time.
+    """Kernel `name` of `kernels/SOURCE` for these types, and how many of its blocks are resident on `device` at a time.
 
-    A block has `threads` threads and, beside what the source says, `shared` bytes of shared memory.
+    A block has `threads` threads and, in addition to the static shared memory of the source, `shared` bytes.
     """
     import cupy
 
     kernel = load(source, **types).get_function(name)
     kernel.max_dynamic_shared_size_bytes = max(kernel.max_dynamic_shared_size_bytes, shared)
-    a_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, threads, shared)
-    return kernel, a_processor * cupy.cuda.Device(device).attributes["MultiProcessorCount"]
+    per_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, threads, shared)
+    return kernel, per_processor * cupy.cuda.Device(device).attributes["MultiProcessorCount"]
 
 
-def launch(source: str, name: str, threads: int, items: int, *arguments: Any, **types: np.dtype[Any]) -> None:
-    """Run kernel `name` of `kernels/SOURCE`, whose threads stride over `items`.
+@cache
+def _plain(source: str, name: str, device: int, shared: int, **types: np.dtype[Any]) -> Any:
+    """Kernel `name` of `kernels/SOURCE`, compiled without support for cooperative launches; attributes are set per device."""
+    kernel = load(source, cooperative=False, **types).get_function(name)
+    kernel.max_dynamic_shared_size_bytes = max(kernel.max_dynamic_shared_size_bytes, shared)
+    return kernel
 
-    It gets a thread for each item, in blocks of `threads`, one at least and no more than the GPU holds at a time.
+
+def launch(
+    source: str,
+    name: str,
+    threads: int,
+    items: int | None,
+    *arguments: Any,
+    blocks: int | None = None,
+    shared: int = 0,
+    plain: bool = False,
+    **types: np.dtype[Any],
+) -> None:
+    """Run kernel `name` of `kernels/SOURCE` on the current stream.
+
+    Parameters
+    ----------
+    threads : int
+        Of a block.
+    items : int or None
+        The kernel's threads stride over them: it gets one thread per item, at least one block, and at most the blocks that are
+        resident at a time. None for all of these.
+    arguments
+        CuPy arrays, NumPy scalars of the kernel's types, and `pointer(array)` where an array may be missing.
+    blocks : int, optional
+        The exact number of blocks, in the place of `items`; 0 launches nothing.
+    shared : int
+        Bytes of dynamic shared memory of a block.
+    plain : bool
+        Compile without support for cooperative launches: for kernels without a barrier of the grid, which may have more blocks
+        than are resident. Such a launch needs `blocks`.
+    types
+        Type macros of the source, for example ROW, WEIGHT and SUM.
     """
     import cupy
 
-    kernel, blocks = cooperative(source, name, threads, cupy.cuda.Device().id, **types)
-    kernel((max(1, min(blocks, -(-items // threads))),), (threads,), arguments)
+    device = cupy.cuda.Device().id
+    if plain:
+        kernel, resident = _plain(source, name, device, shared, **types), 0
+    else:
+        kernel, resident = cooperative(source, name, threads, device, shared, **types)
+    if blocks is None:
+        blocks = resident if items is None else max(1, min(resident, -(-items // threads)))
+    if blocks:
+        kernel((blocks,), (threads,), arguments, shared_mem=shared)
+
+
+@cache
+def has_clusters(device: int) -> bool:
+    """Whether blocks of a cluster can use each other's shared memory: from compute capability 9.0."""
+    import cupy
+
+    return int(cupy.cuda.Device(device).compute_capability) >= 90
+
+
+@cache
+def cluster_kernel(source: str, name: str, device: int, shared: int, **types: np.dtype[Any]) -> Any:
+    """Kernel `name` of `kernels/SOURCE` with `shared` bytes of dynamic shared memory, for clusters of more than eight blocks."""
+    import cupy
+
+    kernel = load(source, **types).get_function(name)
+    kernel.max_dynamic_shared_size_bytes = shared
+    if has_clusters(device):
+        cupy.cuda.driver.funcSetAttribute(kernel.kernel.ptr, _NON_PORTABLE_CLUSTER, 1)
+    return kernel
 
 
 def pointer(array: Array | None) -> Any:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import cupy
 import numpy as np
 
-from kernels.gpu.loader import load, pointer
+from kernels.gpu.loader import launch, pointer
 from kernels.graph import Array
 
 KEY = np.dtype(np.uint64)
+_SOURCE = "gpu/radix_sort.cu"
 _THREADS = 512  # as in radix_sort.cu
 TILE = 14 * _THREADS
 _DIGITS = 256
@@ -42,9 +43,7 @@ def sort(keys: Array, values: Array | None, first_bit: int, end_bit: int, part: 
     status = cupy.empty(-(-min(part, length) // TILE) * _DIGITS + 1, np.uint32)
     spare, spare_values = cupy.empty_like(keys), None if values is None else cupy.empty_like(values)
     value_bytes = np.int32(0 if values is None else values.itemsize)
-    kernel = load("gpu/radix_sort.cu", cooperative=False).get_function("sort_by_digit")
     shared = TILE * (KEY.itemsize + (0 if values is None else _PLACE_BYTES))
-    kernel.max_dynamic_shared_size_bytes = shared
     for number in range(passes):
         here = places[number]
         for first, following in zip(firsts, after, strict=True):
@@ -52,7 +51,8 @@ def sort(keys: Array, values: Array | None, first_bit: int, end_bit: int, part: 
             status.fill(0)
             arguments = (keys, pointer(values), value_bytes, np.int64(first), np.int64(end), *bits, np.int32(number))
             results = (here, following, status, status[-1:], spare, pointer(spare_values))
-            kernel((-(-(end - first) // TILE),), (_THREADS,), (*arguments, *results), shared_mem=shared)
+            tiles = -(-(end - first) // TILE)
+            launch(_SOURCE, "sort_by_digit", _THREADS, None, *arguments, *results, blocks=tiles, shared=shared, plain=True)
             here = following
         keys, spare = spare, keys
         values, spare_values = spare_values, values
@@ -62,7 +62,7 @@ def sort(keys: Array, values: Array | None, first_bit: int, end_bit: int, part: 
 def _first_places(keys: Array, passes: int, first_bit: np.int32, end_bit: np.int32) -> Array:
     """Where the first key of each digit goes, int64 [passes, 256]."""
     counts = cupy.zeros((passes, _DIGITS), np.int64)
-    kernel = load("gpu/radix_sort.cu", cooperative=False).get_function("count_digits")
     blocks = min(-(-len(keys) // _THREADS), 4 * cupy.cuda.Device().attributes["MultiProcessorCount"])
-    kernel((blocks,), (_THREADS,), (keys, np.int64(len(keys)), first_bit, end_bit, counts))
+    arguments = keys, np.int64(len(keys)), first_bit, end_bit, counts
+    launch(_SOURCE, "count_digits", _THREADS, None, *arguments, blocks=blocks, plain=True)
     return cupy.cumsum(counts, axis=1) - counts

@@ -13,13 +13,14 @@ from typing import Any
 import cupy
 import numpy as np
 
-from kernels.gpu.loader import load, pointer
+from kernels.gpu.loader import launch, pointer
 from kernels.gpu.radix_sort import KEY, sort
 from kernels.graph import ID, OFFSET, Array, Csr, index_dtype
 from kernels.layout.numbering import pays_as_table
 from kernels.layout.shards import cut
 from kernels.layout.vect_csr import LANES, WARP_DEGREE, VectCsr
 
+_ARCS, _ROWS = "layout/arcs.cu", "layout/rows.cu"
 _THREADS = 256  # as in arcs.cu and rows.cu
 _UNPACKED_TILE = 8 * _THREADS  # keys, as in arcs.cu
 _PACKED_EDGES = 4  # of a thread, as in arcs.cu
@@ -54,7 +55,7 @@ class _Edges:
         """Launch a kernel on the edges."""
         ends = (self.src, self.dst, np.int64(len(self.src)), np.int64(self.first_id), pointer(self.ranks))
         rules = (np.bool_(self.both), np.bool_(self.keep_self_loops))
-        _launch(name, blocks, (*ends, *rules, *arguments), EDGE=self.src.dtype, ROW=row)
+        _launch(name, blocks, *ends, *rules, *arguments, EDGE=self.src.dtype, ROW=row)
 
 
 def clean(
@@ -144,7 +145,7 @@ def transposed(csr: Csr) -> Csr:
     num_rows, arcs = len(csr.offsets) - 1, len(csr.indices)
     bits, keys = _bits(num_rows - 1), cupy.empty(arcs, KEY)
     arguments = (csr.offsets, csr.indices, np.int64(num_rows), np.int32(bits), keys)
-    _launch("pack_rows", -(-arcs // _BLOCK_ARCS), arguments, EDGE=ID, ROW=csr.indices.dtype)
+    _launch("pack_rows", -(-arcs // _BLOCK_ARCS), *arguments, EDGE=ID, ROW=csr.indices.dtype)
     keys, weights = sort(keys, None if csr.weights is None else csr.weights.copy(), bits, 2 * bits)
     offsets, indices = cupy.zeros(num_rows + 1, OFFSET), cupy.empty_like(csr.indices)
     kept_weights = None if csr.weights is None else cupy.empty_like(csr.weights)
@@ -185,7 +186,7 @@ def take_rows(by_rank: Csr, order: Array, row_of_rank: Array | None) -> Csr:
     begins -= offsets[:-1]
     source = (begins, indices, pointer(by_rank.weights), _bytes(weights), pointer(row_of_rank))
     arguments = (offsets, np.int64(len(order)), *source, rows.indices, pointer(weights))
-    _launch("take_rows", -(-arcs // _BLOCK_ARCS), arguments, "rows.cu", ROW=indices.dtype)
+    _launch("take_rows", -(-arcs // _BLOCK_ARCS), *arguments, source=_ROWS, ROW=indices.dtype)
     return rows
 
 
@@ -195,7 +196,7 @@ def fill_lanes(vect: VectCsr, first_lane: int) -> None:
     rows = (csr.offsets, np.int64(len(csr.offsets) - 1), csr.indices, pointer(csr.weights), _bytes(csr.weights))
     where = (vect.segments, np.int64(num_segments), np.int64(first_lane), np.int64(vect.first_row))
     lanes = (vect.segment_indices, pointer(vect.segment_weights))
-    _launch("fill_lanes", _streaming(num_segments * LANES), (*rows, *where, *lanes), "rows.cu", ROW=csr.indices.dtype)
+    _launch("fill_lanes", _streaming(num_segments * LANES), *rows, *where, *lanes, source=_ROWS, ROW=csr.indices.dtype)
 
 
 def _number(src: Array, dst: Array, declared: range) -> tuple[Array, int, Array | None, Array, Array]:
@@ -210,7 +211,8 @@ def _number(src: Array, dst: Array, declared: range) -> tuple[Array, int, Array 
         return cupy.arange(span.start, span.stop, dtype=ID), span.start, None, src, dst
     seen = cupy.zeros(len(span), np.bool_)
     seen[declared.start - span.start : declared.stop - span.start] = True
-    _launch("mark_ids", _streaming(len(src)), (src, dst, np.int64(len(src)), np.int64(span.start), seen), EDGE=src.dtype)
+    edges = src, dst, np.int64(len(src)), np.int64(span.start)
+    _launch("mark_ids", _streaming(len(src)), *edges, seen, EDGE=src.dtype, ROW=index_dtype(0))
     places = cupy.flatnonzero(seen)
     if len(places) == len(span):
         return places + span.start, span.start, None, src, dst
@@ -223,7 +225,7 @@ def _span(src: Array, dst: Array, declared: range) -> range:
     ends = [declared[0], declared[-1]] if declared else []
     if len(src):
         span = cupy.array([np.iinfo(ID).max, -1], ID)
-        _launch("find_span", _streaming(len(src)), (src, dst, np.int64(len(src)), span), EDGE=src.dtype)
+        _launch("find_span", _streaming(len(src)), src, dst, np.int64(len(src)), span, EDGE=src.dtype, ROW=index_dtype(0))
         ends += [int(end) for end in span.get()]
     return range(min(ends), max(ends) + 1) if ends else range(0)
 
@@ -236,7 +238,7 @@ def _unpack(keys: Array, weights: Array | None, bits: int, rest: Csr, distinct: 
     status = cupy.zeros(tiles + 1, KEY)
     given = (keys, pointer(weights), _bytes(weights), np.int64(len(keys)), np.int32(bits), np.bool_(distinct))
     results = (status, status[tiles:], rest.indices, pointer(rest.weights), rest.offsets)
-    _launch("unpack_arcs", tiles, (*given, *results), EDGE=ID, ROW=rest.indices.dtype)
+    _launch("unpack_arcs", tiles, *given, *results, EDGE=ID, ROW=rest.indices.dtype)
     return int(status[tiles - 1]) & _SUM
 
 
@@ -266,7 +268,5 @@ def _streaming(threads: int) -> int:
     return int(min(-(-threads // _THREADS), most))
 
 
-def _launch(name: str, blocks: int, arguments: tuple[Any, ...], source: str = "arcs.cu", **types: np.dtype[Any]) -> None:
-    if blocks:
-        module = load(f"layout/{source}", cooperative=False, **({"ROW": np.dtype(np.int32)} | types))
-        module.get_function(name)((blocks,), (_THREADS,), arguments)
+def _launch(name: str, blocks: int, *arguments: Any, source: str = _ARCS, **types: np.dtype[Any]) -> None:
+    launch(source, name, _THREADS, None, *arguments, blocks=blocks, plain=True, **types)

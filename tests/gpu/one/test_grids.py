@@ -3,7 +3,7 @@
 # ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
 
-import importlib
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,7 +19,6 @@ from kernels.gpu.loader import to_device, to_host
 from tests.gpu.inputs import poison, random_edges
 from tests.graphs import EdgeList, graph_of
 
-MODULES = ("bfs.cuda", "cuda", "pagerank.cuda", "scc.cuda", "sssp.cuda", "wcc.cuda")
 COOPERATIVE = cuda.cooperative
 
 
@@ -37,8 +36,9 @@ def limit(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
         kernel, blocks = COOPERATIVE(*args, **types)
         return kernel, min(blocks, most)
 
-    for name in MODULES:
-        monkeypatch.setattr(importlib.import_module(f"kernels.{name}"), "cooperative", cooperative)
+    for name, module in list(sys.modules.items()):
+        if name.startswith("kernels.") and getattr(module, "cooperative", None) is COOPERATIVE:
+            monkeypatch.setattr(module, "cooperative", cooperative)
     monkeypatch.setattr(bfs, "_TEAMS", 1)
     bfs._team_kernel.cache_clear()
 
