@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kernels.backend import cores
+from kernels.cpu.parallel import cores
 from pipeline.cluster.protocol import map_in_order
 
 EDGES_A_VERTEX = 16

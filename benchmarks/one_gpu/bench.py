@@ -23,7 +23,7 @@ from benchmarks.one_gpu.graphs import Edges, graphs, to_host
 from benchmarks.one_gpu.table import Row, merge, read, write
 from benchmarks.one_gpu.timing import SOURCES, copy_bandwidth, first_call, milliseconds, milliseconds_within, poison
 from kernels.answers import Scores
-from kernels.backend import cores
+from kernels.cpu.parallel import cores
 from kernels.gpu.loader import to_host as array_to_host
 from kernels.graph import Csr, Graph
 from kernels.sssp import sssp

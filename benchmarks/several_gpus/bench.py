@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.several_gpus import ranks
 from benchmarks.several_gpus.shares import by_name, folder_of
 from benchmarks.several_gpus.table import OURS, PEER, Row, add, collect, write
-from kernels.backend import cores
+from kernels.cpu.parallel import cores
 from kernels.gpu.loader import device_count
 from pipeline.cluster.protocol import Cluster, Here, started
 from pipeline.config.cluster import ClusterConfig

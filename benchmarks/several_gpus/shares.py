@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.one_gpu.graphs import descend, weight_of_ends
-from kernels.backend import cores
+from kernels.cpu.parallel import cores
 from kernels.graph import Array
 from pipeline.ingest.writer import edges_schema, write
 from pipeline.store.manifest import Folder, Manifest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernels.answers import Paths
-from kernels.backend import is_cupy, require_numpy, require_row
+from kernels.arrays import is_cupy, require_numpy, require_row
 from kernels.graph import Graph
 
 

@@ -17,7 +17,8 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import Paths
-from kernels.backend import frozen, over_rows, unsigned
+from kernels.arrays import frozen, unsigned
+from kernels.cpu.parallel import over_rows
 from kernels.graph import NO_ROW, UNREACHED, Array, Graph, distance_dtype
 
 # A frontier of more than 1/20 of all rows is searched bottom-up. A social network soon has one, a road network never.

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from kernels.backend import frozen, is_cupy_array
+from kernels.arrays import frozen, is_cupy_array
 from kernels.certificate.directory import Directory
 from kernels.certificate.rules import Broken, label_astray, label_greater, outside, require_form
 from kernels.distributed.communicator import Communicator

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.backend import is_cupy_array
+from kernels.arrays import is_cupy_array
 from kernels.distributed.shard import Shard
 from kernels.graph import Array
 

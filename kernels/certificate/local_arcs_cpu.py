@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 from numba import njit
 
-from kernels.backend import frozen, over_rows
+from kernels.arrays import frozen
+from kernels.cpu.parallel import over_rows
 from kernels.distributed.shard import Shard
 from kernels.forest.certificate.hierarchy import Hierarchy
 from kernels.graph import Array, Csr

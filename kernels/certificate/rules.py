@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kernels.answers import Certificate
-from kernels.backend import frozen
+from kernels.arrays import frozen
 from kernels.gpu.loader import to_host
 from kernels.graph import NO_ROW, Array, Graph, index_dtype
 

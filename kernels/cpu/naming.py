@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from kernels.backend import frozen
+from kernels.arrays import frozen
 from kernels.graph import Array, Graph
 
 

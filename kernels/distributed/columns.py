@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kernels.backend import is_cupy_array
+from kernels.arrays import is_cupy_array
 from kernels.distributed.communicator import Communicator
 from kernels.graph import Array
 

@@ -19,7 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from kernels.backend import is_cupy_array
+from kernels.arrays import is_cupy_array
 from kernels.graph import OFFSET, Array
 from kernels.layout import shards
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from kernels.backend import frozen, is_cupy_array
+from kernels.arrays import frozen, is_cupy_array
 from kernels.cpu.union_find import flatten, unite
 from kernels.distributed.columns import distinct
 from kernels.distributed.owners import Owners

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from kernels.backend import frozen, is_cupy
+from kernels.arrays import frozen, is_cupy
 from kernels.distributed.shard import Shard
 from kernels.graph import ID, Array, Csr, Graph
 

@@ -16,7 +16,7 @@ from typing import Generic, Literal, TypeVar
 
 import numpy as np
 
-from kernels.backend import is_cupy, is_cupy_array
+from kernels.arrays import is_cupy, is_cupy_array
 from kernels.derived import Derived
 from kernels.distributed.columns import distinct
 from kernels.distributed.dealing import Dealing, cut_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernels.answers import Forest
-from kernels.backend import is_cupy, require_numpy
+from kernels.arrays import is_cupy, require_numpy
 from kernels.graph import Graph
 
 METHODS = (None, "boruvka")

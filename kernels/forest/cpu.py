@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import Forest
-from kernels.backend import frozen
+from kernels.arrays import frozen
 from kernels.cpu.naming import smallest_ids
 from kernels.cpu.union_find import flatten, number_trees, unite
 from kernels.graph import Array, Csr, Graph, index_dtype

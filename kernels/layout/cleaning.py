@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from kernels.backend import is_cupy_array
+from kernels.arrays import is_cupy_array
 from kernels.graph import Array, Csr
 from kernels.layout.numbering import number
 from kernels.layout.sorting import sort_arcs

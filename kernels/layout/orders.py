@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from kernels.backend import is_cupy_array
+from kernels.arrays import is_cupy_array
 from kernels.graph import Array, index_dtype
 from kernels.layout.vect_csr import WARP_DEGREE
 

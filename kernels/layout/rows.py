@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from kernels.backend import is_cupy, over_rows
+from kernels.arrays import is_cupy
+from kernels.cpu.parallel import over_rows
 from kernels.graph import OFFSET, Array, Csr
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from kernels.backend import is_cupy
+from kernels.arrays import is_cupy
 from kernels.graph import OFFSET, Array, Csr, index_dtype
 
 

@@ -19,7 +19,8 @@ from functools import cached_property
 import numpy as np
 from numba import njit
 
-from kernels.backend import frozen, is_cupy, over_rows
+from kernels.arrays import frozen, is_cupy
+from kernels.cpu.parallel import over_rows
 from kernels.graph import OFFSET, Array, Csr, index_dtype
 
 BLOCK_DEGREE = 1024  # from here on, a grid or a block for each row

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from kernels.answers import Certificate
-from kernels.backend import is_cupy
+from kernels.arrays import is_cupy
 from kernels.certificate.rules import verdict
 from kernels.gpu.loader import device_count, to_host
 from kernels.graph import Graph

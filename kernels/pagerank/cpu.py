@@ -9,7 +9,8 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import Scores
-from kernels.backend import frozen, over_rows
+from kernels.arrays import frozen
+from kernels.cpu.parallel import over_rows
 from kernels.graph import Graph
 
 

@@ -14,7 +14,8 @@ from functools import partial
 import numpy as np
 from numba import njit
 
-from kernels.backend import frozen, over_rows, unsigned
+from kernels.arrays import frozen, unsigned
+from kernels.cpu.parallel import over_rows
 from kernels.graph import NO_ROW, Array, Graph
 
 

@@ -49,7 +49,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kernels.answers import Condensation, Labels, ReachabilityIndex, Reached
-from kernels.backend import is_cupy, require_numpy
+from kernels.arrays import is_cupy, require_numpy
 from kernels.graph import Array, Graph
 
 SAME, FILTER, POSITIVE_CUT, SEARCH = range(4)

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import Condensation
-from kernels.backend import frozen
+from kernels.arrays import frozen
 from kernels.graph import Array, Csr, Graph
 from kernels.layout.sorting import sort_arcs, transpose
 from kernels.scc import scc

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import ReachabilityIndex
-from kernels.backend import frozen
+from kernels.arrays import frozen
 from kernels.graph import Array
 from kernels.reachability import LARGEST_LISTED
 from kernels.reachability.cuts import contains, pack

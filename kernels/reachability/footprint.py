@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels.backend import cores
+from kernels.cpu.parallel import cores
 from kernels.graph import OFFSET, index_dtype
 from kernels.reachability import Memory
 from kernels.reachability.cuts import record_bytes

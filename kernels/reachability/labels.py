@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels.answers import Condensation, Labels
-from kernels.backend import WORTH_A_THREAD, frozen, over_items
+from kernels.arrays import frozen
+from kernels.cpu.parallel import WORTH_A_THREAD, over_items
 from kernels.graph import Array, Csr
 from kernels.reachability import dfs, supports
 from kernels.reachability.keys import salt_of

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import Condensation
-from kernels.backend import unsigned
+from kernels.arrays import unsigned
 from kernels.graph import Array
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import Condensation, ReachabilityIndex, Reached
-from kernels.backend import frozen, over_items
+from kernels.arrays import frozen
+from kernels.cpu.parallel import over_items
 from kernels.graph import Array
 from kernels.reachability import FILTER, POSITIVE_CUT, SAME, SEARCH
 from kernels.reachability.cuts import Records, contains, decide, pack

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import Condensation
-from kernels.backend import frozen
+from kernels.arrays import frozen
 from kernels.graph import NO_ROW, Array
 from kernels.reachability import NUM_SUPPORTS
 

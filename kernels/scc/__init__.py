@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernels.answers import Components
-from kernels.backend import is_cupy, require_numpy
+from kernels.arrays import is_cupy, require_numpy
 from kernels.graph import Graph
 
 

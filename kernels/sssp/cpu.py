@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import Paths
-from kernels.backend import frozen, unsigned
+from kernels.arrays import frozen, unsigned
 from kernels.graph import UNREACHED, Array, Csr, Graph, distance_dtype
 from kernels.paths.predecessors import predecessors
 

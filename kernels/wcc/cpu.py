@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import Components
-from kernels.backend import frozen
+from kernels.arrays import frozen
 from kernels.cpu.naming import smallest_ids
 from kernels.cpu.union_find import flatten, unite
 from kernels.graph import Graph

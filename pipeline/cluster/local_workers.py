@@ -12,7 +12,7 @@ from typing import Any
 
 from distributed import LocalCluster, Security
 
-from kernels.backend import cores
+from kernels.cpu.parallel import cores
 from kernels.gpu.loader import device_count
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
 
-from kernels.backend import cores
+from kernels.cpu.parallel import cores
 from kernels.distributed import threads
 from kernels.distributed.communicator import Communicator
 from kernels.graph import Graph

@@ -6,7 +6,7 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
-from kernels.backend import cores
+from kernels.cpu.parallel import cores
 from pipeline.runtime.backend import Backend, gpu
 
 LIBRARIES = ("numpy", "scipy", "numba", "pyarrow", "matplotlib")

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kernels.backend import cores
+from kernels.cpu.parallel import cores
 from kernels.graph import ID, Array
 from pipeline.cluster.protocol import map_in_order
 from pipeline.errors import Damaged

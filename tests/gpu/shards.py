@@ -12,7 +12,7 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
-from kernels.backend import is_cupy_array
+from kernels.arrays import is_cupy_array
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.shard import Part, Shard, to_device
 from kernels.graph import Array, Graph

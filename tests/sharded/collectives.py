@@ -7,7 +7,7 @@ from functools import reduce
 
 import numpy as np
 
-from kernels.backend import is_cupy_array
+from kernels.arrays import is_cupy_array
 from kernels.distributed.communicator import Communicator
 from kernels.graph import Array
 

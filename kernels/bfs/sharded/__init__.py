@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.answers import Paths
-from kernels.backend import is_cupy, require_numpy
+from kernels.arrays import is_cupy, require_numpy
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
 from kernels.distributed.shard import Part, Shard

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernels.answers import Certificate, Components
-from kernels.backend import is_cupy
+from kernels.arrays import is_cupy
 from kernels.certificate.rules import NAMED, verdict
 from kernels.graph import Graph
 

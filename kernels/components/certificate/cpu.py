@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import Components
-from kernels.backend import frozen
+from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, arc_ends, require_labels
 from kernels.components.certificate import reasons
 from kernels.graph import Array, Csr, Graph

@@ -12,7 +12,8 @@ import cupy
 import cupyx
 import numpy as np
 
-from kernels.backend import cores, is_cupy_array
+from kernels.arrays import is_cupy_array
+from kernels.cpu.parallel import cores
 from kernels.distributed.shard import Place
 from kernels.graph import Array
 

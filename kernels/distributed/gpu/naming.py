@@ -5,7 +5,7 @@ from __future__ import annotations
 import cupy
 import numpy as np
 
-from kernels.backend import is_cupy_array
+from kernels.arrays import is_cupy_array
 from kernels.distributed.owners import Owners, smallest_ids
 from kernels.distributed.shard import Shard
 from kernels.gpu.loader import launch, minus_ones

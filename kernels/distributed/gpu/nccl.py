@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.backend import is_cupy_array
+from kernels.arrays import is_cupy_array
 from kernels.distributed.communicator import Communicator, Result, put
 from kernels.distributed.gpu.connection import Connection, library
 from kernels.distributed.threads import DEADLINE

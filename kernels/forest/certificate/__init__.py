@@ -17,7 +17,7 @@ tree problem, 1985.
 from __future__ import annotations
 
 from kernels.answers import Certificate, Forest
-from kernels.backend import is_cupy
+from kernels.arrays import is_cupy
 from kernels.certificate.rules import NAMED, verdict
 from kernels.graph import Graph
 

@@ -11,8 +11,9 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import Forest
-from kernels.backend import frozen, over_rows
+from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, arc_ends, arc_weight, require_array, require_labels, require_rows
+from kernels.cpu.parallel import over_rows
 from kernels.forest.certificate import reasons
 from kernels.graph import Array, Graph, index_dtype
 

@@ -13,7 +13,7 @@ from numba import njit
 
 from kernels import forest as one_worker
 from kernels.answers import Forest
-from kernels.backend import is_cupy, require_numpy
+from kernels.arrays import is_cupy, require_numpy
 from kernels.cpu.union_find import number_trees
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kernels.backend import is_cupy
+from kernels.arrays import is_cupy
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.dealing import Dealing, deal
 from kernels.distributed.halo import Halo

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from kernels.answers import Certificate
-from kernels.backend import is_cupy
+from kernels.arrays import is_cupy
 from kernels.certificate.rules import Broken, at, name_of, require_form, verdict
 from kernels.graph import Array, Graph
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from kernels.backend import frozen, over_rows
+from kernels.arrays import frozen
+from kernels.cpu.parallel import over_rows
 from kernels.graph import Array, Csr
 
 

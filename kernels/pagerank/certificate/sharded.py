@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.answers import Certificate, Scores
-from kernels.backend import is_cupy_array
+from kernels.arrays import is_cupy_array
 from kernels.certificate.global_view import Whole
 from kernels.certificate.rules import Broken, at, name_of, verdict
 from kernels.distributed.communicator import Communicator

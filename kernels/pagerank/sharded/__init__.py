@@ -11,7 +11,8 @@ from functools import partial
 import numpy as np
 
 from kernels.answers import Scores
-from kernels.backend import frozen, is_cupy, over_rows, require_numpy
+from kernels.arrays import frozen, is_cupy, require_numpy
+from kernels.cpu.parallel import over_rows
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
 from kernels.distributed.shard import Part, Shard

@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernels.answers import Certificate, Paths
-from kernels.backend import is_cupy
+from kernels.arrays import is_cupy
 from kernels.certificate.rules import verdict
 from kernels.graph import Graph
 

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import Paths
-from kernels.backend import frozen
+from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, arc_ends, arc_weight, require_array, require_rows, require_source
 from kernels.graph import NO_ROW, UNREACHED, Array, Graph, distance_dtype
 from kernels.paths.certificate import reasons

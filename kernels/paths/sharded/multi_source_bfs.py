@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from kernels.backend import frozen, unsigned
+from kernels.arrays import frozen, unsigned
 from kernels.distributed.fixpoint import settle
 from kernels.distributed.halo import Halo
 from kernels.graph import Array, Csr

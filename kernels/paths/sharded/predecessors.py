@@ -10,7 +10,8 @@ from functools import partial
 
 import numpy as np
 
-from kernels.backend import frozen, over_rows, unsigned
+from kernels.arrays import frozen, unsigned
+from kernels.cpu.parallel import over_rows
 from kernels.distributed.halo import Halo
 from kernels.graph import NO_ROW, OFFSET, Array, Csr
 from kernels.paths.predecessors import nearest_tight

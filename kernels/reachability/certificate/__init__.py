@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernels.answers import Certificate, ReachabilityIndex
-from kernels.backend import is_cupy
+from kernels.arrays import is_cupy
 from kernels.certificate.rules import verdict
 from kernels.components.certificate import SCC_RULES
 from kernels.graph import Graph

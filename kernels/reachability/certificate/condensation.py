@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import Components, Condensation
-from kernels.backend import frozen
+from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, arc_ends, arc_name, require_array, require_rows
 from kernels.components.certificate.cpu import check_strong
 from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype

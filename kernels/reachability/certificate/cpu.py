@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernels.answers import Condensation, Labels, ReachabilityIndex
-from kernels.backend import WORTH_A_THREAD, frozen, over_items
+from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, require_array
+from kernels.cpu.parallel import WORTH_A_THREAD, over_items
 from kernels.graph import Array, Graph
 from kernels.reachability import METHODS, NUM_SUPPORTS
 from kernels.reachability.certificate import passes, reasons

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kernels.answers import Certificate, Labels
-from kernels.backend import frozen, is_cupy_array
+from kernels.arrays import frozen, is_cupy_array
 from kernels.certificate.global_view import Whole
 from kernels.certificate.rules import Broken, name_of, verdict
 from kernels.distributed.communicator import Communicator

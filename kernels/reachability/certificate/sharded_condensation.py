@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from kernels.answers import Components, Condensation
-from kernels.backend import frozen
+from kernels.arrays import frozen
 from kernels.certificate.global_view import Spread, Whole
 from kernels.certificate.local_arcs import evidence
 from kernels.certificate.rules import Broken, arc_name

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernels.answers import Condensation, Labels, ReachabilityIndex
-from kernels.backend import is_cupy, require_numpy
+from kernels.arrays import is_cupy, require_numpy
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
 from kernels.distributed.local_graph import local_graph

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from kernels.backend import frozen, is_cupy
+from kernels.arrays import frozen, is_cupy
 from kernels.distributed.columns import exchange_columns
 from kernels.distributed.halo import Halo
 from kernels.graph import Array, Csr

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.answers import Components
-from kernels.backend import is_cupy, require_numpy
+from kernels.arrays import is_cupy, require_numpy
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
 from kernels.distributed.local_graph import local_graph

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from kernels.backend import frozen
+from kernels.arrays import frozen
 from kernels.distributed.fixpoint import settle
 from kernels.distributed.halo import Halo
 from kernels.graph import OFFSET, Array, Csr

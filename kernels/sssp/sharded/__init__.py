@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.answers import Paths
-from kernels.backend import is_cupy, require_numpy
+from kernels.arrays import is_cupy, require_numpy
 from kernels.bfs.sharded import bfs
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.fixpoint import settle

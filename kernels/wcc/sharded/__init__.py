@@ -11,7 +11,7 @@ import numpy as np
 
 from kernels import wcc as one_worker
 from kernels.answers import Components
-from kernels.backend import is_cupy, require_numpy
+from kernels.arrays import is_cupy, require_numpy
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
 from kernels.distributed.joining import GATHERED

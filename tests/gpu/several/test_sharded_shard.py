@@ -12,7 +12,7 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import facebook, new_york, wiki_vote
-from kernels.backend import is_cupy_array
+from kernels.arrays import is_cupy_array
 from kernels.distributed.communicator import Communicator, OverExchange
 from kernels.distributed.dealing import Dealing
 from kernels.distributed.gpu import memory

@@ -1,0 +1,48 @@
+"""Questions about arrays and views of them, for NumPy and CuPy: the arrays of a graph choose the backend of a kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels.graph import Array, Csr, Graph
+
+
+def is_cupy(graph: Graph | Csr) -> bool:
+    """Whether the graph's arrays are CuPy's, so that the kernel of the GPU runs."""
+    return is_cupy_array(_offsets(graph))
+
+
+def is_cupy_array(array: Array) -> bool:
+    """Whether an array is CuPy's."""
+    return type(array).__module__.partition(".")[0] == "cupy"
+
+
+def require_numpy(graph: Graph | Csr, kernel: str) -> None:
+    """Raise TypeError unless the graph's arrays are NumPy's."""
+    kind = type(_offsets(graph))
+    if not issubclass(kind, np.ndarray):
+        raise TypeError(
+            f"{kernel}: arrays of type {kind.__module__}.{kind.__qualname__}, where there is a kernel for numpy.ndarray only"
+        )
+
+
+def require_row(graph: Graph, row: int) -> None:
+    """Raise IndexError unless `row` is a row of the graph."""
+    if not 0 <= row < graph.num_vertices:
+        raise IndexError(f"row {row} is not in 0..{graph.num_vertices - 1}, the rows of this graph")
+
+
+def frozen(array: Array) -> Array:
+    """View of `array` as a plain read-only ndarray: a memory map and an array in memory then share one compiled kernel."""
+    view = array.view(np.ndarray)
+    view.flags.writeable = False
+    return view
+
+
+def unsigned(array: Array) -> Array:
+    """Frozen view of offsets or rows, none negative, as unsigned integers: compiled loops need no test for a negative index."""
+    return frozen(array).view(f"u{array.dtype.itemsize}")
+
+
+def _offsets(graph: Graph | Csr) -> Array:
+    return graph.offsets if isinstance(graph, Csr) else graph.out.offsets
