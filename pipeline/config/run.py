@@ -23,6 +23,7 @@ Choice = Literal["auto", "cpu", "gpu"]
 StageName = Literal["bfs", "sssp", "mst", "wcc", "scc", "pagerank", "reachability"]
 STAGES: tuple[StageName, ...] = get_args(StageName)
 MIB = 2**20
+RATIO_FROM = 16 * MIB  # bytes of content from which Limits.ratio applies: less is harmless, and may compress very well
 _URL = re.compile("[a-zA-Z][a-zA-Z0-9+.-]+:/")
 _PASSWORD = re.compile(r"://[^/?#]*:[^/?#]+@")  # in any link of a chained URL, too
 
@@ -38,7 +39,7 @@ class Limits(Model):
     bytes : int
         Decompressed size.
     ratio : float
-        Decompressed over compressed size (looked at from 16 MiB on); for Parquet, its rows' size in memory over the file's.
+        Decompressed over compressed size (checked from 16 MiB on); for Parquet, its rows' size in memory over the file's.
     edges : int
         Rows of the edge list.
     """

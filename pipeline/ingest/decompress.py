@@ -1,6 +1,6 @@
-"""Stored bytes to plain ones, in chunks of bounded size, by what the bytes say and not by the file's name.
+"""Decompress a source in chunks of bounded size. The compression is detected from the content, not from the file's name.
 
-The limits on size and ratio are looked at chunk by chunk, so a bomb costs one chunk of memory.
+The limits on size and ratio are checked for every chunk, so a decompression bomb costs one chunk of memory.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO, Any, cast
 
-from pipeline.config.run import MIB, Limits
+from pipeline.config.run import MIB, RATIO_FROM, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest.source import Stored
 
@@ -22,8 +22,7 @@ else:
     from backports import zstd
 
 CHUNK = 8 * MIB
-XZ_MEMORY = 256 * MIB  # an xz header may ask for 4 GiB; `xz -9` asks for 65 MiB
-RATIO_FROM = 16 * MIB  # small files of one repeated line compress well, and harm nobody
+XZ_MEMORY = 256 * MIB  # an xz header may request 4 GiB; `xz -9` requests 65 MiB
 _GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
 _CORRUPT = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstd.ZstdError)
 
@@ -34,23 +33,25 @@ def is_plain(stored: Stored) -> bool:
 
 
 def chunks(stored: Stored, limits: Limits) -> Iterator[bytes]:
-    """Yield the plain bytes, about CHUNK at a time. Raises BadInput for corrupt input and for crossed limits."""
+    """Yield the decompressed bytes, about CHUNK at a time. Raises BadInput for corrupt input and exceeded limits."""
     file = stored.source.url
-    total = handed_out = 0
+    total = yielded = 0
     parts: list[bytes] = []
     try:
         for part in _plain(stored):
             total += len(part)
             if total > limits.bytes:
-                raise BadInput(file, f"holds over {limits.bytes} bytes of content, the limit")
+                raise BadInput(file, f"has more than {limits.bytes} bytes of content, the limit")
             if total > RATIO_FROM and total > limits.ratio * stored.bytes:
-                raise BadInput(file, f"{stored.bytes} bytes hold over {total}: more than {limits.ratio:g} times, the limit")
+                raise BadInput(
+                    file, f"{stored.bytes} bytes decompress to over {total}, more than {limits.ratio:g} times, the limit"
+                )
             parts.append(part)
-            if total - handed_out >= CHUNK:
+            if total - yielded >= CHUNK:
                 yield b"".join(parts)
-                parts, handed_out = [], total
+                parts, yielded = [], total
     except _CORRUPT as error:
-        raise BadInput(file, f"its compression is truncated or corrupt: {error} (after {total} bytes of content)") from error
+        raise BadInput(file, f"the compressed data is truncated or corrupt: {error} (after {total} bytes of content)") from error
     if parts:
         yield b"".join(parts)
 
@@ -72,7 +73,7 @@ def _read(file: Any) -> Iterator[bytes]:
 
 
 def _frames(stored: Stored, new: Callable[[], Any]) -> Iterator[bytes]:
-    """Decompress frame after frame; zeros between them are padding."""
+    """Decompress concatenated frames, which may be padded with zeros."""
     data = stored.read()
     while data:
         frame = new()

@@ -1,7 +1,7 @@
-"""A source file at a path or a URL: where it is, what identifies its content, and its stored bytes as they stream by.
+"""A source file at a path or a URL: how to find it, what identifies its content, and its bytes as a stream.
 
-What the user can mend (no such file, no permission, an unknown protocol) is a BadInput. Everything else that a file system
-raises leaves here as an OSError, so that a flow can try again.
+Errors that the user can fix (no such file, no permission, an unknown protocol) become BadInput. Every other error of a file
+system becomes an OSError, so that a flow retries.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from fsspec.implementations.local import LocalFileSystem
 from pipeline.errors import BadInput
 from pipeline.store.manifest import digest_of, sha256_of
 
-READ = 2**20  # bytes asked of a file system at a time
+READ = 2**20  # bytes per read
 _VALIDATORS = ("ETag", "Content-MD5", "Digest", "Last-Modified")
-_TRY_AGAIN = {408, 425, 429}  # HTTP: timeout, too early, too many requests
-_MENDABLE = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
+_RETRIABLE = {408, 425, 429}  # HTTP: timeout, too early, too many requests
+_USER_ERRORS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file: the path or URL that the user gave, and the same for fsspec."""
+    """A file: the path or URL that the user gave, and its fsspec file system and path."""
 
     url: str
     fs: Any
@@ -36,12 +36,12 @@ class Source:
 
     @property
     def local(self) -> Path | None:
-        """The path on this machine; None where the file is elsewhere."""
+        """The path on this machine; None for a remote file."""
         return Path(self.path) if isinstance(self.fs, LocalFileSystem) else None
 
 
 def locate(url: str) -> Source:
-    """Find the file system of a path or URL. Raises BadInput where there is none, or a local file is not a file."""
+    """Find the file system of a path or URL. Raises BadInput if there is none, or if a local path is not a file."""
     if "://" not in url and "::" not in url:
         source = Source(url, LocalFileSystem(), str(Path(url).absolute()))
     else:
@@ -50,20 +50,20 @@ def locate(url: str) -> Source:
         except (ValueError, ImportError) as error:
             raise BadInput(url, str(error)) from None
     if source.local is not None and not source.local.is_file():
-        raise BadInput(url, _what(source.local))
+        raise BadInput(url, _why_not_a_file(source.local))
     return source
 
 
-def _what(path: Path) -> str:
+def _why_not_a_file(path: Path) -> str:
     if path.is_dir():
         return "is a directory, not a file"
-    return "is no regular file" if path.exists() else "no such file"
+    return "is not a regular file" if path.exists() else "no such file"
 
 
 def identify(source: Source, sha256: str | None) -> str:
-    """What changes when the content does: a SHA-256, or what the remote file system says of the file.
+    """Return a string that changes with the content: a SHA-256, or the digest of a remote file system's validators.
 
-    Raises BadInput where a local file's SHA-256 is not the stated one.
+    Raises BadInput if a local file's SHA-256 differs from the stated one.
     """
     with _reading(source):
         if source.local is not None:
@@ -76,7 +76,7 @@ def identify(source: Source, sha256: str | None) -> str:
         info = source.fs.info(source.path)
         if "http" not in source.fs.protocol:
             return digest_of([source.url, source.fs.ukey(source.path)])
-        # fsspec's own key of a web page is its address, whatever it holds.
+        # fsspec's own key for a web page is its address, which does not change with the content.
         validators = {name: info[name] for name in _VALIDATORS if name in info}
         if validators:
             return digest_of([source.url, info.get("size"), validators])
@@ -86,7 +86,7 @@ def identify(source: Source, sha256: str | None) -> str:
 
 
 class Stored:
-    """The bytes of a source as they lie there: read once, counted and hashed on the way."""
+    """The stored bytes of a source, still compressed: read once, counted and hashed while read."""
 
     def __init__(self, source: Source, file: Any) -> None:
         self.source = source
@@ -97,29 +97,29 @@ class Stored:
 
     @property
     def sha256(self) -> str:
-        """SHA-256 of what was read so far."""
+        """SHA-256 of the bytes read so far."""
         return self._hash.hexdigest()
 
     def peek(self, size: int) -> bytes:
-        """Return the next `size` bytes, or all that are left, and leave them to be read."""
+        """Return the next `size` bytes, fewer at the end, without consuming them."""
         while len(self._ahead) < size and (more := self._pull(READ)):
             self._ahead += more
         return self._ahead[:size]
 
     def read(self, size: int = READ) -> bytes:
-        """Return up to `size` bytes; none at the end."""
+        """Return up to `size` bytes; empty at the end."""
         if not self._ahead:
             return self._pull(size)
         data, self._ahead = self._ahead[:size], self._ahead[size:]
         return data
 
     def drain(self) -> None:
-        """Read what is left."""
+        """Read the rest."""
         while self.read():
             pass
 
     def check(self, sha256: str | None) -> None:
-        """Read what is left and raise BadInput unless the whole has this SHA-256."""
+        """Read the rest; raise BadInput unless the content has this SHA-256."""
         self.drain()
         check_sha256(self.source, self.sha256, sha256)
 
@@ -133,7 +133,7 @@ class Stored:
 
 @contextmanager
 def stored(source: Source) -> Iterator[Stored]:
-    """Open a source and close it again."""
+    """Open a source; close it at the end of the block."""
     with _reading(source):
         file = source.fs.open(source.path, "rb")
     try:
@@ -143,31 +143,31 @@ def stored(source: Source) -> Iterator[Stored]:
 
 
 def check_sha256(source: Source, found: str, stated: str | None) -> None:
-    """Raise BadInput where a SHA-256 is stated, and it is not the one that was found."""
+    """Raise BadInput if a SHA-256 is stated and differs from the one found."""
     if stated is not None and found != stated:
-        raise BadInput(source.url, f"its SHA-256 is {found}, not {stated}")
+        raise BadInput(source.url, f"its SHA-256 is {found}, expected {stated}")
 
 
 @contextmanager
 def _reading(source: Source) -> Iterator[None]:
-    """Sort what a file system raises into the user's and the world's."""
+    """Turn what a file system raises into BadInput, if the user can fix it, or OSError."""
     try:
         yield
-    except _MENDABLE as error:
+    except _USER_ERRORS as error:
         cause = error.__cause__
-        if _may_pass(cause):
+        if _is_transient(cause):
             raise OSError(errno.EIO, f"{type(cause).__name__}: {cause}", source.url) from error
         status = getattr(cause, "status", None)
-        raise BadInput(source.url, f"the server answers {status}" if status else error.strerror or "no such file") from error
+        raise BadInput(source.url, f"the server answered {status}" if status else error.strerror or "no such file") from error
     except (OSError, BadInput):
         raise
-    except Exception as error:  # each protocol has errors of its own, and none of them is ours
+    except Exception as error:  # each protocol has its own exception types
         raise OSError(errno.EIO, f"{type(error).__name__}: {error}", source.url) from error
 
 
-def _may_pass(cause: BaseException | None) -> bool:
-    """Whether a web server, or the way to it, failed: fsspec says of both that there is no such file."""
+def _is_transient(cause: BaseException | None) -> bool:
+    """Whether the server or the connection failed, which fsspec reports as FileNotFoundError, too."""
     status = getattr(cause, "status", None)
     if status is not None:
-        return status >= 500 or status in _TRY_AGAIN
+        return status >= 500 or status in _RETRIABLE
     return type(cause).__module__.startswith("aiohttp") or isinstance(cause, ConnectionError | TimeoutError)

@@ -1,4 +1,4 @@
-"""The Parquet files of an edge list: row groups of equal size whatever the source's blocks were, page checksums."""
+"""Write an edge list as Parquet with page checksums and row groups of equal size, independent of the source's blocks."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pipeline.tables.files import ROWS_PER_GROUP
 
 
 def edges_schema(weight: pa.DataType | None) -> pa.Schema:
-    """Columns of an edge list."""
-    ends = [pa.field(name, pa.int64(), nullable=False) for name in ("src", "dst")]
-    return pa.schema(ends if weight is None else [*ends, pa.field("weight", weight, nullable=False)])
+    """Return the schema of an edge list."""
+    ids = [pa.field(name, pa.int64(), nullable=False) for name in ("src", "dst")]
+    return pa.schema(ids if weight is None else [*ids, pa.field("weight", weight, nullable=False)])
 
 
 COORDINATES_SCHEMA = pa.schema(
@@ -26,7 +26,7 @@ COORDINATES_SCHEMA = pa.schema(
 
 
 def write(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> int:
-    """Write tables to a Parquet file and return the number of rows; -0.0 becomes 0.0, so that equal is equal to the byte."""
+    """Write tables to a Parquet file and return the number of rows. -0.0 becomes 0.0, so that equal tables are equal bytes."""
     rows = 0
     with pq.ParquetWriter(
         path,
@@ -45,13 +45,13 @@ def write(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> int:
 
 
 def check_each_once(file: str, path: Path, vertices: int) -> None:
-    """Raise BadInput unless the `vertices` rows of a coordinates file name each of 1..vertices."""
+    """Raise BadInput unless the `vertices` rows of a coordinates file contain each of 1..vertices."""
     seen = np.zeros(vertices, bool)
     with pq.ParquetFile(path, pre_buffer=False) as parquet:
         for batch in parquet.iter_batches(columns=["vertex"]):
             seen[batch.column("vertex").to_numpy() - 1] = True
     if not seen.all():
-        raise BadInput(file, f"vertex {int(np.argmin(seen)) + 1} has no coordinates, and another has them twice")
+        raise BadInput(file, f"vertex {int(np.argmin(seen)) + 1} has no coordinates, another vertex has them twice")
 
 
 def _groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
@@ -59,9 +59,9 @@ def _groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
     for table in tables:
         waiting.append(table)
         while sum(map(len, waiting)) >= ROWS_PER_GROUP:
-            whole = pa.concat_tables(waiting)
-            yield whole[:ROWS_PER_GROUP]
-            waiting = [whole[ROWS_PER_GROUP:]]
+            joined = pa.concat_tables(waiting)
+            yield joined[:ROWS_PER_GROUP]
+            waiting = [joined[ROWS_PER_GROUP:]]
     if any(map(len, waiting)):
         yield pa.concat_tables(waiting)
 

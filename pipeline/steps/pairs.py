@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from kernels.graph import ID
 from pipeline.errors import BadInput
-from pipeline.ingest.parquet import reading
+from pipeline.ingest.formats.parquet import reading
 
 BATCH = 2**20  # pairs in memory at a time
 BUFFER = 2**20  # bytes of a column that are read ahead; without it whole row groups are

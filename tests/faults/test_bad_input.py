@@ -50,13 +50,13 @@ CASES = {
     "pace as dimacs": ("dimacs", b"p tw 3 1\n1 2\n", 1, "p sp"),
     "dimacs as pace": ("pace", b"p sp 3 1\na 1 2 3\n", 1, "p tw"),
     # counts
-    "an arc short": ("auto", gr(b"c", b"p sp 3 2", b"a 1 2 3"), 2, "declares 2, and the file has 1"),
+    "an arc short": ("auto", gr(b"c", b"p sp 3 2", b"a 1 2 3"), 2, "declares 2, but the file has 1"),
     "an arc over": ("auto", gr(b"p sp 3 1", b"a 1 2 3", b"c", b"a 2 3 1"), 4, "more than the 1 that line 1 declares"),
-    "pace edge short": ("auto", gr(b"p tw 3 2", b"1 2"), 1, "declares 2, and the file has 1"),
+    "pace edge short": ("auto", gr(b"p tw 3 2", b"1 2"), 1, "declares 2, but the file has 1"),
     "pace edge over": ("auto", gr(b"p tw 3 1", b"1 2", b"2 3"), 3, "more than the 1 that line 1 declares"),
-    "mtx entry short": ("auto", MTX + b"pattern general\n%\n3 3 2\n1 2\n", 3, "declares 2, and the file has 1"),
+    "mtx entry short": ("auto", MTX + b"pattern general\n%\n3 3 2\n1 2\n", 3, "declares 2, but the file has 1"),
     "mtx entry over": ("auto", MTX + b"pattern general\n3 3 1\n1 2\n2 3\n", 4, "more than the 1 that line 2 declares"),
-    "gra line short": ("auto", b"graph_for_greach\n3\n0: 1 #\n1: #\n", 2, "declares 3, and the file has 2"),
+    "gra line short": ("auto", b"graph_for_greach\n3\n0: 1 #\n1: #\n", 2, "declares 3, but the file has 2"),
     "gra line over": ("auto", b"graph_for_greach\n1\n0: #\n0: #\n", 4, "more than the 1 that line 2 declares"),
     # ids
     "id over the count": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 1 4 3"), 3, "dst '4' is not in 1..3"),
@@ -71,7 +71,7 @@ CASES = {
     "mtx id 0": ("auto", MTX + b"pattern general\n3 3 1\n1 0\n", 3, "dst '0' is not in 1..3"),
     "gra child over": ("auto", b"graph_for_greach\n3\n0: 1 3 #\n1: #\n2: #\n", 3, "vertex '3' is not in 0..2"),
     "gra vertex over": ("auto", b"graph_for_greach\n2\n0: 1 #\n2: #\n", 4, "vertex '2' is not in 0..1"),
-    "gra negative": ("auto", b"graph_for_greach\n2\n0: -1 #\n1: #\n", 3, "'0: -1 #' where"),
+    "gra negative": ("auto", b"graph_for_greach\n2\n0: -1 #\n1: #\n", 3, "found '0: -1 #'"),
     "gra child over int64": ("auto", b"graph_for_greach\n2\n0: " + TOO_LARGE + b" #\n1: #\n", 3, "is not in 0..1"),
     "csv negative": ("auto", b"src,dst\n1,2\n3,-4\n", 3, "dst '-4' is not in"),
     # weights
@@ -96,29 +96,29 @@ CASES = {
     "hexadecimal in csv": ("auto", b"x,src,dst\n0x1,1,2\n5,0X10,2\n", 3, "src '0X10' is not an integer"),
     "underscore": ("auto", b"1 2\n1_0 2\n", 2, "src '1_0' is not an integer"),
     "word for a weight": ("auto", b"1 2 3\n1 2 x\n", 2, "weight 'x' is not a number"),
-    "too few fields": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 1 2"), 3, "2 fields where 3 are due"),
-    "too many fields": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 1 2 3 4"), 3, "4 fields where 3 are due"),
-    "weights end": ("auto", b"1 2 3\n1 2\n", 2, "2 fields where 3 are due"),
-    "weights begin": ("auto", b"1 2\n1 2 3\n", 2, "3 fields where 2 are due"),
-    "four columns": ("auto", b"1 2 3 4\n1 2 3 4\n", 1, "4 fields where 3 are due"),
-    "other line": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"e 1 2 3"), 3, "starts with 'e', not with 'a'"),
-    "csv too few": ("auto", b"src,dst,x\n1,2,3\n1,2\n", 3, "2 fields where 3 are due"),
-    "csv too many": ("auto", b"src,dst\n1,2\n\n1,2,3\n", 4, "3 fields where 2 are due"),
-    "csv open quote": ("auto", b'src,dst,x\n1,2,3\n1,2,"3\n4,5,6\n', 3, "a quote that does not end on its line"),
+    "too few fields": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 1 2"), 3, "2 fields, expected 3"),
+    "too many fields": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 1 2 3 4"), 3, "4 fields, expected 3"),
+    "weights end": ("auto", b"1 2 3\n1 2\n", 2, "2 fields, expected 3"),
+    "weights begin": ("auto", b"1 2\n1 2 3\n", 2, "3 fields, expected 2"),
+    "four columns": ("auto", b"1 2 3 4\n1 2 3 4\n", 1, "4 fields, expected 3"),
+    "other line": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"e 1 2 3"), 3, "starts with 'e', expected 'a'"),
+    "csv too few": ("auto", b"src,dst,x\n1,2,3\n1,2\n", 3, "2 fields, expected 3"),
+    "csv too many": ("auto", b"src,dst\n1,2\n\n1,2,3\n", 4, "3 fields, expected 2"),
+    "csv open quote": ("auto", b'src,dst,x\n1,2,3\n1,2,"3\n4,5,6\n', 3, "unterminated quote"),
     "lone carriage return": ("auto", b"1 2\n1 2\r3 4\n5 6\n", 2, "a carriage return within the line"),
-    "gra without end": ("auto", b"graph_for_greach\n2\n0: 1\n1: #\n", 3, "'0: 1' where"),
-    "gra without colon": ("auto", b"graph_for_greach\n2\n0: 1 #\n1 0 #\n", 4, "'1 0 #' where"),
-    "gra two colons": ("auto", b"graph_for_greach\n2\n0: 1 #\n1:: #\n", 4, "'1:: #' where"),
-    "gra ends and colons that add up": ("gra", b"x\n2\n#\n0:1: #\n", 3, "'#' where"),
-    "gra without count": ("gra", b"graph_for_greach\n0: #\n", 2, "'0: #' where the header"),
+    "gra without end": ("auto", b"graph_for_greach\n2\n0: 1\n1: #\n", 3, "found '0: 1'"),
+    "gra without colon": ("auto", b"graph_for_greach\n2\n0: 1 #\n1 0 #\n", 4, "found '1 0 #'"),
+    "gra two colons": ("auto", b"graph_for_greach\n2\n0: 1 #\n1:: #\n", 4, "found '1:: #'"),
+    "gra ends and colons that add up": ("gra", b"x\n2\n#\n0:1: #\n", 3, "found '#'"),
+    "gra without count": ("gra", b"graph_for_greach\n0: #\n", 2, "expected the header \"NUMBER\", found '0: #'"),
     # what is no graph that is read
-    "mtx array": ("auto", b"%%MatrixMarket matrix array real general\n2 2\n1\n", 1, "'array' matrices are not read"),
-    "mtx complex": ("auto", MTX + b"complex general\n1 1 1\n1 1 0 0\n", 1, "'complex' matrices are not read"),
-    "mtx hermitian": ("auto", MTX + b"real hermitian\n1 1 1\n1 1 0\n", 1, "'hermitian' matrices are not read"),
-    "mtx skew": ("auto", MTX + b"real skew-symmetric\n1 1 0\n", 1, "'skew-symmetric' matrices are not read"),
+    "mtx array": ("auto", b"%%MatrixMarket matrix array real general\n2 2\n1\n", 1, "'array' matrices are not supported"),
+    "mtx complex": ("auto", MTX + b"complex general\n1 1 1\n1 1 0 0\n", 1, "'complex' matrices are not supported"),
+    "mtx hermitian": ("auto", MTX + b"real hermitian\n1 1 1\n1 1 0\n", 1, "'hermitian' matrices are not supported"),
+    "mtx skew": ("auto", MTX + b"real skew-symmetric\n1 1 0\n", 1, "'skew-symmetric' matrices are not supported"),
     "mtx not square": ("auto", MTX + b"real general\n%\n2 3 0\n", 3, "2 rows and 3 columns"),
     "mtx banner": ("auto", b"%%MatrixMarket matrix coordinate\n2 2 0\n", 1, "%%MatrixMarket matrix coordinate VALUES"),
-    "mtx sizes": ("auto", MTX + b"real general\n2 2\n", 2, "'2 2' where the header"),
+    "mtx sizes": ("auto", MTX + b"real general\n2 2\n", 2, "expected the header \"NUMBER NUMBER NUMBER\", found '2 2'"),
     "csv names": ("csv", b"from,to\n1,2\n", 1, "no column 'src' among 'from', 'to'"),
     "csv without header": ("auto", b"1,2\n3,4\n", 1, "the formats are dimacs, arcs, snap"),
     "csv name twice": ("auto", b"src,dst,dst\n1,2,3\n", 1, "2 columns are named 'dst'"),
@@ -128,6 +128,7 @@ CASES = {
     "binary as snap": ("snap", b"\x7fELF\0\0\1\2" * 10, 1, "x7fELF"),
     "random bytes as csv": ("csv", b"\xff\xfe\xfd\n\xfc", 1, "no column 'src'"),
     "empty": ("auto", b"", None, "is empty"),
+    "blank lines beyond what detection reads": ("auto", b"\n" * 2**18 + b"x\n", 1, "the formats are"),
     "blank": ("auto", b"\n \n\t\n", None, "is empty"),
     "empty, stated": ("dimacs", b"", None, "is empty"),
 }
@@ -164,17 +165,17 @@ CO = b"p aux sp co 2\nv 1 10 20\nv 2 30 40\n"
 COORDINATES = {
     "no header": (b"v 1 2 3\n", 1, "p aux sp co NUMBER"),
     "empty": (b"", 1, "p aux sp co NUMBER"),
-    "one short": (CO.replace(b"v 2 30 40\n", b""), 1, "declares 2, and the file has 1"),
+    "one short": (CO.replace(b"v 2 30 40\n", b""), 1, "declares 2, but the file has 1"),
     "one over": (CO + b"v 1 1 1\n", 4, "more than the 2 that line 1 declares"),
     "id over": (CO.replace(b"v 2", b"v 3"), 3, "vertex '3' is not in 1..2"),
     "id 0": (CO.replace(b"v 2", b"v 0"), 3, "vertex '0' is not in 1..2"),
     "NaN": (CO.replace(b"40", b"nan"), 3, "y 'nan' is not in"),
     "minus infinity": (CO.replace(b"30", b"-inf"), 3, "x '-inf' is not in"),
     "word": (CO.replace(b"30", b"x"), 3, "x 'x' is not a number"),
-    "too few fields": (CO.replace(b"30 40", b"30"), 3, "2 fields where 3 are due"),
-    "other line": (CO.replace(b"v 2", b"a 2"), 3, "starts with 'a', not with 'v'"),
-    "twice": (CO.replace(b"v 2", b"v 1"), None, "vertex 2 has no coordinates, and another has them twice"),
-    "of another graph": (b"p aux sp co 1\nv 1 2 3\n", None, "declares 1 vertices, and "),
+    "too few fields": (CO.replace(b"30 40", b"30"), 3, "2 fields, expected 3"),
+    "other line": (CO.replace(b"v 2", b"a 2"), 3, "starts with 'a', expected 'v'"),
+    "twice": (CO.replace(b"v 2", b"v 1"), None, "vertex 2 has no coordinates, another vertex has them twice"),
+    "of another graph": (b"p aux sp co 1\nv 1 2 3\n", None, "declares 1 vertices, but "),
 }
 
 
@@ -196,7 +197,7 @@ LIMITED = {
     "edges, declared": (gr(b"p sp 3 3", b"a 1 2 3", b"a 1 2 3", b"a 1 2 3"), {"edges": 2}, 4, "more than 2 edges, the limit"),
     "edges of a gra": (b"graph_for_greach\n3\n0: 1 2 #\n1: 2 #\n2: #\n", {"edges": 2}, 4, "more than 2 edges, the limit"),
     "edges of one gra line": (b"graph_for_greach\n3\n0: #\n1: 0 1 2 #\n2: #\n", {"edges": 2}, 4, "more than 2 edges, the limit"),
-    "bytes": (b"1 2\n" * 100, {"bytes": 399}, None, "holds over 399 bytes"),
+    "bytes": (b"1 2\n" * 100, {"bytes": 399}, None, "has more than 399 bytes"),
 }
 
 
@@ -215,7 +216,7 @@ def test_at_the_limit(tmp_path):
 
 
 def test_a_line_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("pipeline.ingest.text.LONGEST_LINE", 2**20)
+    monkeypatch.setattr("pipeline.ingest.formats.text.LONGEST_LINE", 2**20)
     error = refused(tmp_path, b"1 2\n" + b"1" * 30_000_000)
     assert error.line == 2
     assert "is longer than 1048576 bytes" in error.reason

@@ -6,14 +6,16 @@ import gzip
 import logging
 import re
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.config.run import Columns, GraphConfig
+from pipeline.config.run import Columns, Format, GraphConfig
 from pipeline.ingest import ingest
+from pipeline.ingest.formats import FORMATS
 from pipeline.store.manifest import check
 
 DATA = Path(__file__).parents[2] / "data"
@@ -35,7 +37,7 @@ def fields(name):
         return [line.split() for line in file]
 
 
-FORMATS = {
+REAL_FILES = {
     "USA-road-d.NY.gr.gz": ("dimacs", True, "int64", 730_100, 1, 264_346),
     "rome99.gr.gz": ("dimacs", True, "int64", 8_870, 1, 3_353),
     "bremen_dist.gr.gz": ("arcs", True, "int64", 86_475, None, None),
@@ -47,13 +49,13 @@ FORMATS = {
 }
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", REAL_FILES)
 def test_facts_of_real_files(name, tmp_path):
     stated = "arcs" if name.startswith("bremen") else "auto"
     folder = ingest(GraphConfig(source=str(DATA / name), format=stated), tmp_path)
     facts = folder.facts
     names = ("format", "directed", "weight", "edges", "first_id", "declared_vertices")
-    assert FORMATS[name] == tuple(facts[name] for name in names)
+    assert REAL_FILES[name] == tuple(facts[name] for name in names)
     assert facts["source"]["path"] == str(DATA / name)
     assert facts["source"]["bytes"] == (DATA / name).stat().st_size
     assert facts["source"]["sha256"] == folder.manifest.inputs["source"]
@@ -235,6 +237,10 @@ def test_parquet_in_gzip(tmp_path):
     assert set(folder.manifest.files) == {"part-00000.parquet"}
 
 
+def test_each_configurable_format_has_a_reader():
+    assert {*FORMATS, "auto"} == set(get_args(Format))
+
+
 def test_progress_is_logged(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr("pipeline.ingest.LOG_EVERY", 0.0)
     pq.write_table(pa.table({"src": [5], "dst": [6]}), tmp_path / "edges.parquet")
@@ -243,4 +249,4 @@ def test_progress_is_logged(tmp_path, monkeypatch, caplog):
         with caplog.at_level(logging.INFO, "pipeline.ingest"):
             ingest(GraphConfig(source=str(source)), tmp_path / source.name.partition(".")[0])
         (message,) = [record.getMessage() for record in caplog.records if record.name == "pipeline.ingest"]
-        assert re.fullmatch(rf"{re.escape(str(source))}: {rows} rows, [1-9]\d* a second", message)
+        assert re.fullmatch(rf"{re.escape(str(source))}: {rows} rows, [1-9]\d* per second", message)

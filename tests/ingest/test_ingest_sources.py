@@ -94,7 +94,7 @@ def test_any_url_that_fsspec_opens(scheme, site, tmp_path):
     first = ingest(GraphConfig(source=url, sha256=sha256(ROME)), tmp_path)
     assert rows(first) == 8_870
     assert first.facts["source"] == {"path": url, "bytes": len(ROME), "sha256": sha256(ROME)}
-    with pytest.raises(BadInput, match=f"its SHA-256 is {sha256(ROME)}, not {'0' * 64}"):
+    with pytest.raises(BadInput, match=f"its SHA-256 is {sha256(ROME)}, expected {'0' * 64}"):
         ingest(GraphConfig(source=url, sha256="0" * 64), tmp_path / "other")
     assert list((tmp_path / "other").glob("*")) == []
 
@@ -180,7 +180,7 @@ def test_a_site_that_is_down_may_come_back(tmp_path):
 def test_a_page_that_is_not_given_out(status, site, tmp_path):
     site.pages["/g.txt"] = b"1 2\n"
     site.status = status
-    with pytest.raises(BadInput, match=f"the server answers {status}"):
+    with pytest.raises(BadInput, match=f"the server answered {status}"):
         ingest(GraphConfig(source=f"{site.url}/g.txt"), tmp_path)
 
 

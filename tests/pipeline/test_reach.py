@@ -263,7 +263,7 @@ def test_a_cut_or_changed_file_of_pairs(votes, keep, tmp_path):
     content = bytearray(path.read_bytes())
     content[60] ^= 1
     path.write_bytes(content if keep == -400 else content[:keep])
-    with pytest.raises(BadInput, match=r"pairs\.parquet: is no whole Parquet file"):
+    with pytest.raises(BadInput, match=r"pairs\.parquet: is not a complete Parquet file"):
         reach_into(votes, str(path), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -1,4 +1,4 @@
-"""GRAIL adjacency lines (`.gra`): a title, the number of vertices, then a line `V: C1 C2 ... #` for each; ids from 0.
+"""GRAIL adjacency lines (`.gra`): a title, the number of vertices, then a line `V: C1 C2 ... #` for each. Ids start at 0.
 
 Yıldırım, Chaoji, Zaki, "GRAIL: Scalable Reachability Index for Large Graphs", PVLDB 2010; https://github.com/zakimjz/grail
 """
@@ -13,18 +13,18 @@ import pyarrow as pa
 from pyarrow import csv
 
 from pipeline.config.run import GraphConfig
-from pipeline.ingest.edge_list import EdgeList
-from pipeline.ingest.rows import Declared, check_count, too_many
-from pipeline.ingest.text import Text, line_of, parse, problem, shown, tidied
+from pipeline.ingest.formats.format import EdgeList, Head, TextFormat
+from pipeline.ingest.formats.rows import Declared, check_count, too_many
+from pipeline.ingest.formats.text import Text, line_of, parse, problem, shown, tidied
 
 _LINE = re.compile(rb"([0-9]+) ?:((?: ?[0-9]+)*) ?#")
 _TO_LINES = bytes.maketrans(b" \t", b"\n\n")
-_END, _COLON = -1, -2  # what `#` and `:` become between the ids
+_END, _COLON = -1, -2  # replace `#` and `:` between the ids
 
 
 def read(text: Text, graph: GraphConfig, _weight: pa.DataType) -> EdgeList:
-    """Read adjacency lines in any order, and as many as the second line says."""
-    text.header()  # the title, which says nothing
+    """Read as many adjacency lines as the second line declares, in any order."""
+    text.header()  # the title, which carries no data
     (vertices,) = problem(text, text.header(), b"", 1)
     return EdgeList(_tables(text, vertices, graph.limits.edges), None, first_id=0, declared_vertices=vertices)
 
@@ -45,7 +45,7 @@ def _tables(text: Text, vertices: int, limit: int) -> Iterator[pa.Table]:
 
 
 def _read(data: bytes, vertices: int) -> tuple[pa.Table, int] | None:
-    """Return the arcs and the number of lines; None where a line is not as it should be."""
+    """Return the arcs and the number of lines; None if a line is malformed."""
     if not data:
         return pa.table({"src": pa.array([], pa.int64()), "dst": pa.array([], pa.int64())}), 0
     lines = data.count(b"\n")
@@ -73,7 +73,7 @@ def _read(data: bytes, vertices: int) -> tuple[pa.Table, int] | None:
 
 def _explain(line: bytes, vertices: int) -> str | None:
     if not (found := _LINE.fullmatch(line)):
-        return f'{shown(line)} where "VERTEX: CHILDREN #" is due'
+        return f'expected "VERTEX: CHILDREN #", found {shown(line)}'
     for value in (found[1], *found[2].split()):
         if len(value.lstrip(b"0")) > 19 or int(value) >= vertices:
             return f"vertex {shown(value)} is not in 0..{vertices - 1}"
@@ -82,3 +82,11 @@ def _explain(line: bytes, vertices: int) -> str | None:
 
 def _count(line: bytes) -> int:
     return len(line.partition(b":")[2].split()) - 1
+
+
+def _matches(head: Head) -> bool:
+    lines = head.lines
+    return len(lines) > 1 and lines[1].isdigit() and (len(lines) == 2 or re.match(rb"\d+ ?:", lines[2]) is not None)
+
+
+FORMAT = TextFormat("gra", read, ("gra",), _matches)

@@ -1,6 +1,6 @@
 """The 9th DIMACS Implementation Challenge's files: graphs (`.gr`), bare arc lines, and coordinates (`.co`).
 
-`c` comments, `p sp VERTICES ARCS`, then `a SRC DST WEIGHT`; `p aux sp co VERTICES`, then `v ID X Y`. Ids from 1.
+`c` comments, `p sp VERTICES ARCS`, then `a SRC DST WEIGHT`; `p aux sp co VERTICES`, then `v ID X Y`. Ids start at 1.
 http://www.diag.uniroma1.it/challenge9/format.shtml
 """
 
@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from pipeline.config.run import GraphConfig
 from pipeline.errors import BadInput
-from pipeline.ingest.edge_list import EdgeList
-from pipeline.ingest.rows import LARGEST, Declared, Field, Rows, tables
-from pipeline.ingest.text import Text, problem
+from pipeline.ingest.formats.format import EdgeList, TextFormat, first_line
+from pipeline.ingest.formats.rows import LARGEST, Declared, Field, Rows, tables
+from pipeline.ingest.formats.text import Text, problem
 
 _DEGREES = Field("x", pa.float64(), low=-sys.float_info.max), Field("y", pa.float64(), low=-sys.float_info.max)
 
@@ -40,8 +40,12 @@ def read_arcs(text: Text, graph: GraphConfig, weight: pa.DataType) -> EdgeList:
     return EdgeList(tables(text, _arcs(weight, 0, LARGEST), graph.limits.edges), weight)
 
 
+FORMAT = TextFormat("dimacs", read, ("gr",), first_line(rb"p\s+sp\b"))
+ARCS = TextFormat("arcs", read_arcs)  # only on request: a `.gr` file that lost its header must not pass
+
+
 def coordinates(text: Text, limit: int) -> tuple[int, Iterator[pa.Table]]:
-    """Read a `.co` file: how many vertices, and tables of `vertex` int64, `x` and `y` float64 in degrees."""
+    """Read a `.co` file: the number of vertices, and tables of `vertex` int64, `x` and `y` float64 in degrees."""
     line = text.header(b"c")
     (vertices,) = problem(text, line, b"p aux sp co", 1)
     rows = Rows((Field("vertex", pa.int64(), 1, vertices), *_DEGREES), tag=b"v", header=b"p", comment=b"c")

@@ -1,4 +1,4 @@
-"""Plain bytes as numbered lines: one at a time for headers, in blocks of whole lines for the rest."""
+"""Split decompressed bytes into numbered lines: one at a time for headers, in blocks of whole lines for the data."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pipeline.errors import BadInput
 LONGEST_LINE = 128 * MIB  # an adjacency line of 15 million arcs; every other line is short
 BOM = b"\xef\xbb\xbf"
 _BLANKS = bytes.maketrans(b"\t\v\f", b"   ")
-FEW_LINES = 1000  # what Python reads in a blink
+FEW_LINES = 1000  # few enough to check one by one in Python
 _NEWLINE = ord("\n")
 _SIZE = re.compile(rb"[0-9]{1,18}")
 T = TypeVar("T")
-Tidied = tuple[bytes, npt.NDArray[np.int64]]  # the lines that stay, and the number of each within the block, from 0
+Tidied = tuple[bytes, npt.NDArray[np.int64]]  # the lines that are kept, and the number of each within the block, from 0
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class Text:
         self._at = 0
 
     def peek_line(self) -> bytes | None:
-        """Return the next line without the blanks around it, and leave it to be read; None at the end."""
+        """Return the next line, stripped, without consuming it; None at the end."""
         while (end := self._data.find(b"\n", self._at)) < 0:
             if not self._more():
                 return None
         return self._data[self._at : end].strip()
 
     def readline(self) -> bytes | None:
-        """Return the next line without the blanks around it; None at the end."""
+        """Return the next line, stripped; None at the end."""
         line = self.peek_line()
         if line is not None:
             self._at = self._data.index(b"\n", self._at) + 1
@@ -65,7 +65,7 @@ class Text:
         return b""
 
     def blocks(self) -> Iterator[Block]:
-        """Yield what is left in blocks of about a chunk."""
+        """Yield the remaining lines in blocks of about the size of a chunk."""
         while True:
             end = self._data.rfind(b"\n", self._at) + 1
             if end:
@@ -84,7 +84,7 @@ class Text:
             chunk = chunk.removeprefix(BOM)
         self.bytes += len(chunk)
         if len(self._data) - self._at > LONGEST_LINE:
-            raise BadInput(self.file, f"is longer than {LONGEST_LINE} bytes, the limit of a line", self.line + 1)
+            raise BadInput(self.file, f"is longer than {LONGEST_LINE} bytes, the limit for a line", self.line + 1)
         self._data = self._data[self._at :] + (chunk or b"\n")  # the last line may lack its newline
         self._at = 0
         return True
@@ -97,19 +97,19 @@ def parse(
     read: Callable[[bytes], T | None],
     explain: Callable[[bytes], str | None],
 ) -> T:
-    """Read a block as it is; if that fails, tidied; if that fails too, find the line that is to blame.
+    """Parse a block as it is; if that fails, tidied; if that fails too, raise BadInput for the first bad line.
 
     Parameters
     ----------
     tidy : callable
-        `without` or `tidied`, for the format's comments.
+        `without` or `tidied`, with the format's comment character.
     read : callable
-        Reads whole lines at the speed of Arrow; None where it cannot.
+        Parses whole lines with Arrow; None if it cannot.
     explain : callable
-        Says what is wrong with one line; None where nothing is.
+        Returns what is wrong with one line; None if nothing is.
     """
     data = block.data.replace(b"\r\n", b"\n") if b"\r" in block.data else block.data
-    # Arrow takes a lone carriage return for the end of a line; nobody who counts lines does.
+    # Arrow ends a line at a lone carriage return, which would make our line numbers wrong.
     if b"\r" not in data and (content := read(data)) is not None:
         return content
     lines, numbers = tidy(data)
@@ -124,7 +124,7 @@ def parse(
 
 
 def _narrow(lines: bytes, numbers: npt.NDArray[np.int64], read: Callable[[bytes], T | None]) -> Tidied:
-    """Halve the lines until few are left and the first that cannot be read is among them."""
+    """Bisect to at most FEW_LINES lines that contain the first bad one."""
     while len(numbers) > FEW_LINES:
         half = len(numbers) // 2
         cut = int(np.flatnonzero(np.frombuffer(lines, np.uint8) == _NEWLINE)[half - 1]) + 1
@@ -137,7 +137,7 @@ def _narrow(lines: bytes, numbers: npt.NDArray[np.int64], read: Callable[[bytes]
 
 
 def tidied(data: bytes, comment: bytes = b"") -> Tidied:
-    """Leave one space between fields and none around them, and drop the lines that start with the byte `comment`."""
+    """Reduce blanks to one space between fields, and drop blank lines and those that start with the byte `comment`."""
     data = b"\n" + data.translate(_BLANKS)
     while b"  " in data:
         data = data.replace(b"  ", b" ")
@@ -154,7 +154,7 @@ def without(data: bytes, comment: bytes = b"") -> Tidied:
 
 
 def line_of(block: Block, tidy: Callable[[bytes], Tidied], arcs_of: Callable[[bytes], int], arc: int) -> int:
-    """Return the number of the line that holds the block's arc `arc`, counted from 0."""
+    """Return the number of the line that contains the block's arc number `arc`, from 0."""
     lines, numbers = tidy(block.data.replace(b"\r\n", b"\n"))
     for number, line in zip(numbers, lines.split(b"\n"), strict=False):
         arc -= arcs_of(line)
@@ -164,15 +164,15 @@ def line_of(block: Block, tidy: Callable[[bytes], Tidied], arcs_of: Callable[[by
 
 
 def shown(value: bytes) -> str:
-    """Return a value as a message shows it: short, quoted, printable."""
+    """Return a value for an error message: quoted, printable, at most 40 bytes of it."""
     return ascii(value[:40].decode("latin-1") + ("..." if len(value) > 40 else ""))
 
 
 def problem(text: Text, line: bytes, name: bytes, count: int) -> list[int]:
-    """Read `count` numbers of the line that a file declares its sizes in, after the words `name`. Raises BadInput."""
+    """Return the `count` integers that follow the words `name` in a file's header line. Raises BadInput."""
     words, expected = line.split(), name.split()
     numbers = words[len(expected) :]
     if words[: len(expected)] != expected or len(numbers) != count or not all(_SIZE.fullmatch(number) for number in numbers):
         form = " ".join([*name.decode().split(), *["NUMBER"] * count])
-        raise BadInput(text.file, f'{shown(line)} where the header "{form}" is due', text.line or 1)
+        raise BadInput(text.file, f'expected the header "{form}", found {shown(line)}', text.line or 1)
     return [int(number) for number in numbers]

@@ -1,4 +1,4 @@
-"""PACE 2016 graphs (`.gr`): `c` comments, `p tw VERTICES EDGES`, then `U V`, undirected, ids from 1.
+"""PACE 2016 graphs (`.gr`): `c` comments, `p tw VERTICES EDGES`, then `U V`. Undirected; ids start at 1.
 
 https://pacechallenge.org/2016/treewidth/
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 import pyarrow as pa
 
 from pipeline.config.run import GraphConfig
-from pipeline.ingest.edge_list import EdgeList
-from pipeline.ingest.rows import Declared, Field, Rows, tables
-from pipeline.ingest.text import Text, problem
+from pipeline.ingest.formats.format import EdgeList, TextFormat, first_line
+from pipeline.ingest.formats.rows import Declared, Field, Rows, tables
+from pipeline.ingest.formats.text import Text, problem
 
 
 def read(text: Text, graph: GraphConfig, _weight: pa.DataType) -> EdgeList:
@@ -20,3 +20,6 @@ def read(text: Text, graph: GraphConfig, _weight: pa.DataType) -> EdgeList:
     rows = Rows(ids, header=b"p", comment=b"c")
     declared = Declared(edges, text.line)
     return EdgeList(tables(text, rows, graph.limits.edges, declared), None, False, first_id=1, declared_vertices=vertices)
+
+
+FORMAT = TextFormat("pace", read, matches=first_line(rb"p\s+tw\b"))

@@ -1,4 +1,4 @@
-"""Lines of fields to columns: Arrow parses a block, the checks are vectorised, and only a bad block is read line by line."""
+"""Turn lines of fields into columns: Arrow parses a block, vectorised checks follow; only a bad block is read by line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from pipeline.errors import BadInput
-from pipeline.ingest.text import Text, Tidied, line_of, parse, shown, tidied, without
+from pipeline.ingest.formats.text import Text, Tidied, line_of, parse, shown, tidied, without
 
 LARGEST = 2**63 - 1
 _INTEGER = re.compile(rb"-?[0-9]+")
@@ -22,7 +22,7 @@ _DECIMAL = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?
 
 
 class Decimals(Exception):
-    """A weight has decimals, and those before it were read as integers."""
+    """A weight has decimals, but the weights before it were read as integers: the file must be read again."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Field:
     name : str
     type : int64 or float64; None skips the field.
     low, high : float
-        The values allowed, both included.
+        Bounds of the value, both allowed.
     decimals : bool
-        Whether an integer field may turn out to have decimals, which reads the file again.
+        Whether a decimal in an integer field raises Decimals; otherwise it is an error.
     """
 
     name: str
@@ -48,19 +48,19 @@ class Field:
 
 @dataclass(frozen=True)
 class Rows:
-    """What the data lines of a file hold.
+    """The layout of a file's data lines.
 
     Attributes
     ----------
     fields : tuple of Field
     tag : bytes
-        The word before the first field ("a" in DIMACS); empty where there is none.
+        The word before the first field ("a" in DIMACS); empty if there is none.
     header : bytes
-        The word that starts a header line, of which there is one; empty where there is none.
+        The word that starts the only header line; empty if there is none.
     comment : bytes
-        First byte of a comment line; empty where there are none.
+        First byte of a comment line; empty if there are none.
     delimiter : str
-        What separates the fields, which may then be quoted; empty: blanks.
+        The character between fields, which may then be quoted; empty means blanks.
     """
 
     fields: tuple[Field, ...]
@@ -75,7 +75,7 @@ class Rows:
         return tuple(field for field in self.fields if field.type is not None)
 
     def read(self, data: bytes) -> pa.Table | None:
-        """Read whole lines; None where one of them is not as it should be."""
+        """Parse whole lines; None if one of them is malformed or out of range."""
         if not data:
             return pa.table({field.name: pa.array([], field.type) for field in self.named})
         try:
@@ -91,22 +91,22 @@ class Rows:
         return table if all(_in_range(table[field.name], field) for field in self.named) else None
 
     def tidy(self, data: bytes) -> Tidied:
-        """Drop what is no data; see `text.parse`."""
+        """Drop comments and blank lines; see `text.parse`."""
         return without(data) if self.delimiter else tidied(data, self.comment)
 
     def explain(self, line: bytes) -> str | None:
-        """Say what is wrong with a line. Raises Decimals where the file must be read again for it."""
+        """Return what is wrong with a line, None if nothing is. Raises Decimals if the file must be read again."""
         if self.delimiter and line.count(b'"') % 2:
-            return f"a quote that does not end on its line: {shown(line)}"
+            return f"unterminated quote: {shown(line)}"
         values = split_quoted(line, self.delimiter) if self.delimiter else line.split(b" ")
         if self.header and values[0] == self.header:
             return f"a second header: {shown(line)}"
         if self.tag:
             if values[0] != self.tag:
-                return f"starts with {shown(values[0])}, not with {shown(self.tag)}"
+                return f"starts with {shown(values[0])}, expected {shown(self.tag)}"
             values = values[1:]
         if len(values) != len(self.fields):
-            return f"{len(values)} fields where {len(self.fields)} are due: {shown(line)}"
+            return f"{len(values)} fields, expected {len(self.fields)}: {shown(line)}"
         reasons = (_explain(value.strip(), field) for value, field in zip(values, self.fields, strict=True) if field.type)
         return next(filter(None, reasons), None)
 
@@ -122,7 +122,7 @@ class Rows:
         )
 
     def _has_hexadecimals(self, data: bytes) -> bool:
-        """Arrow takes 0x10 for an integer. The columns that are not read may hold an x, and often do."""
+        """Whether a column that is read contains an x: Arrow would accept 0x10 as an integer."""
         columns = self._columns(data, [pa.binary()] * len(self.named)).columns
         return any(pc.any(pc.match_substring(column, "x", ignore_case=True)).as_py() for column in columns)
 
@@ -138,14 +138,14 @@ def split_quoted(line: bytes, delimiter: str) -> list[bytes]:
 
 @dataclass(frozen=True)
 class Declared:
-    """How many arcs a header promises, and the line of that header."""
+    """The number of arcs that a header declares, and the line of that header."""
 
     arcs: int
     line: int
 
 
 def tables(text: Text, rows: Rows, limit: int, declared: Declared | None = None) -> Iterator[pa.Table]:
-    """Yield the rows that are left of a text, block by block, and hold them against the limit and the header."""
+    """Yield the remaining rows of a text block by block; check their number against the limit and the header."""
     seen = 0
     for block in text.blocks():
         table = parse(text.file, block, rows.tidy, rows.read, rows.explain)
@@ -159,16 +159,16 @@ def tables(text: Text, rows: Rows, limit: int, declared: Declared | None = None)
 
 
 def too_many(file: str, line: int, limit: int, declared: Declared | None) -> BadInput:
-    """The error of the first line that is one too many."""
+    """Return the error for the first line beyond the limit or the header's count."""
     if declared and declared.arcs <= limit:
         return BadInput(file, f"more than the {declared.arcs} that line {declared.line} declares", line)
     return BadInput(file, f"more than {limit} edges, the limit", line)
 
 
 def check_count(file: str, seen: int, declared: Declared | None) -> None:
-    """Raise BadInput where the file ends before what its header declares."""
+    """Raise BadInput if the file has fewer rows than its header declares."""
     if declared and seen < declared.arcs:
-        raise BadInput(file, f"declares {declared.arcs}, and the file has {seen}", declared.line)
+        raise BadInput(file, f"declares {declared.arcs}, but the file has {seen}", declared.line)
 
 
 def _in_range(column: pa.ChunkedArray, field: Field) -> bool:
@@ -177,26 +177,26 @@ def _in_range(column: pa.ChunkedArray, field: Field) -> bool:
     if pa.types.is_floating(column.type):
         values = column.to_numpy()
         return bool(np.isfinite(values).all()) and bool((values >= field.low).all())
-    ends = pc.min_max(column).as_py()
-    return bool(ends["min"] >= field.low and ends["max"] <= field.high)
+    extremes = pc.min_max(column).as_py()
+    return bool(extremes["min"] >= field.low and extremes["max"] <= field.high)
 
 
 def _explain(value: bytes, field: Field) -> str | None:
-    whole = _INTEGER.fullmatch(value)
+    integer = _INTEGER.fullmatch(value)
     decimals = field.decimals or pa.types.is_floating(field.type)
-    if not whole and not (decimals and _DECIMAL.fullmatch(value)):
+    if not integer and not (decimals and _DECIMAL.fullmatch(value)):
         return f"{field.name} {shown(value)} is not {'a number' if decimals else 'an integer'}"
     if pa.types.is_floating(field.type):
         fits = field.low <= float(value) < math.inf
-    elif whole:
-        # The length first: Python refuses to read an integer of thousands of digits.
+    elif integer:
+        # Check the length first: Python refuses to parse an integer of thousands of digits.
         fits = len(value.lstrip(b"-0")) < 20 and field.low <= int(value) <= field.high
     elif fits := field.low <= float(value) < math.inf:
         raise Decimals
-    return None if fits else f"{field.name} {shown(value)} is not in {_range(field, whole is not None)}"
+    return None if fits else f"{field.name} {shown(value)} is not in {_range(field, integer is not None)}"
 
 
-def _range(field: Field, whole: bool) -> str:
-    if pa.types.is_integer(field.type) and (whole or not field.decimals):
+def _range(field: Field, integer: bool) -> str:
+    if pa.types.is_integer(field.type) and (integer or not field.decimals):
         return f"{field.low}..{field.high}"
     return f"{field.low} or more, and finite"

@@ -1,4 +1,4 @@
-"""CSV and TSV with a header line; the columns are found by name, the others are not read."""
+"""CSV and TSV with a header line. Columns are found by name; other columns are ignored."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import pyarrow as pa
 
 from pipeline.config.run import Columns, GraphConfig
 from pipeline.errors import BadInput
-from pipeline.ingest.edge_list import EdgeList
-from pipeline.ingest.rows import Field, Rows, split_quoted, tables
-from pipeline.ingest.text import Text
+from pipeline.ingest.formats.format import EdgeList, Head, TextFormat
+from pipeline.ingest.formats.rows import Field, Rows, split_quoted, tables
+from pipeline.ingest.formats.text import Text
 
 
 def read(text: Text, graph: GraphConfig, weight: pa.DataType, delimiter: str) -> EdgeList:
-    """Read a table whose fields `delimiter` separates."""
+    """Read a table whose fields are separated by `delimiter`."""
     names = header_names(text.header(), delimiter)
     check_names(text.file, names, graph.columns, text.line)
     columns = graph.columns
@@ -28,20 +28,24 @@ def read(text: Text, graph: GraphConfig, weight: pa.DataType, delimiter: str) ->
     return EdgeList(tables(text, rows, graph.limits.edges), weight if weighted else None)
 
 
-read_csv = partial(read, delimiter=",")
-read_tsv = partial(read, delimiter="\t")
-
-
 def header_names(line: bytes, delimiter: str) -> list[str]:
     """Return the column names of a header line."""
     return [name.strip().decode("utf-8", "replace") for name in split_quoted(line, delimiter)]
 
 
 def check_names(file: str, names: list[str], columns: Columns, line: int | None = None) -> None:
-    """Raise BadInput unless the ends' columns are there, and each once."""
+    """Raise BadInput if a required column is missing or a name occurs twice."""
     for name in (columns.src, columns.dst, columns.weight):
         if names.count(name) > 1:
             raise BadInput(file, f"{names.count(name)} columns are named {name!r}", line)
         if name not in names and name != columns.weight:
             found = ", ".join(map(repr, names))[:200]
-            raise BadInput(file, f"no column {name!r} among {found}; graph.columns names them", line)
+            raise BadInput(file, f"no column {name!r} among {found}; set graph.columns", line)
+
+
+def _matches(head: Head, delimiter: str) -> bool:
+    return bool(head.lines) and {head.columns.src, head.columns.dst} <= set(header_names(head.lines[0], delimiter))
+
+
+CSV = TextFormat("csv", partial(read, delimiter=","), ("csv",), partial(_matches, delimiter=","))
+TSV = TextFormat("tsv", partial(read, delimiter="\t"), ("tsv",), partial(_matches, delimiter="\t"))

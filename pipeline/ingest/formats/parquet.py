@@ -1,6 +1,6 @@
 """Parquet files: the columns are found by name and streamed; the weight keeps its type.
 
-A few bytes can declare any number of rows, and only that number tells: it is held against the limits before a row is read.
+A few bytes can declare any number of rows, so the declared number is checked against the limits before a row is read.
 """
 
 from __future__ import annotations
@@ -13,19 +13,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.config.run import GraphConfig
+from pipeline.config.run import RATIO_FROM, GraphConfig
 from pipeline.errors import BadInput
-from pipeline.ingest.decompress import RATIO_FROM
-from pipeline.ingest.delimited import check_names
-from pipeline.ingest.edge_list import EdgeList
-from pipeline.ingest.rows import LARGEST
+from pipeline.ingest.formats.delimited import check_names
+from pipeline.ingest.formats.format import EdgeList, FileFormat
+from pipeline.ingest.formats.rows import LARGEST
 
 BATCH = 2**18  # rows
 _SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.int64()}
 
 
 def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
-    """Read a Parquet file at `path`; `file` is what errors call it."""
+    """Read a Parquet file at `path`; error messages name it `file`."""
     with reading(file):
         parquet = pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True)
         schema = parquet.schema_arrow
@@ -46,7 +45,7 @@ def _weight_type(file: str, field: pa.Field) -> pa.DataType:
     kind = field.type
     if pa.types.is_integer(kind) or kind in (pa.float32(), pa.float64()):
         return _SIGNED.get(kind, kind)
-    raise BadInput(file, f"column {field.name!r} is {kind}, which is no weight: integers, float and double are")
+    raise BadInput(file, f"column {field.name!r} is {kind}; a weight must be an integer, float or double")
 
 
 def _check_size(file: str, size: int, metadata: pq.FileMetaData, schema: pa.Schema, names: list[str], graph: GraphConfig) -> None:
@@ -57,7 +56,7 @@ def _check_size(file: str, size: int, metadata: pq.FileMetaData, schema: pa.Sche
     if expanded > limits.bytes:
         raise BadInput(file, f"its rows take {expanded} bytes, the limit is {limits.bytes}")
     if expanded > RATIO_FROM and expanded > limits.ratio * size:
-        raise BadInput(file, f"its rows take {expanded} bytes, over {limits.ratio:g} times its {size}, the limit")
+        raise BadInput(file, f"its rows take {expanded} bytes, more than {limits.ratio:g} times the file's {size}, the limit")
 
 
 def _tables(parquet: pq.ParquetFile, file: str, names: list[str], weight: pa.DataType | None) -> Iterator[pa.Table]:
@@ -73,7 +72,7 @@ def _tables(parquet: pq.ParquetFile, file: str, names: list[str], weight: pa.Dat
 
 
 def _column(file: str, column: pa.Array, name: str, kind: pa.DataType, first: int) -> pa.Array:
-    """Check a column and give it its type; `first` is the number of its first row, from 0."""
+    """Check a column and cast it to `kind`; `first` is the number of its first row in the file, from 0."""
     if column.null_count:
         raise BadInput(file, f"row {first + int(np.argmin(column.is_valid()))}: {name} is null")
     values = column.to_numpy()
@@ -87,12 +86,15 @@ def _column(file: str, column: pa.Array, name: str, kind: pa.DataType, first: in
 
 @contextmanager
 def reading(file: str) -> Iterator[None]:
-    """Arrow's errors about the content, some of which are OSErrors without a number, become BadInput."""
+    """Turn Arrow's errors about the content, some of which are OSErrors without a number, into BadInput."""
     try:
         yield
     except pa.ArrowException as error:
-        raise BadInput(file, f"is no whole Parquet file: {error}") from error
+        raise BadInput(file, f"is not a complete Parquet file: {error}") from error
     except OSError as error:
         if error.errno is not None:
             raise
-        raise BadInput(file, f"is no whole Parquet file: {error}") from error
+        raise BadInput(file, f"is not a complete Parquet file: {error}") from error
+
+
+FORMAT = FileFormat("parquet", read, ("parquet",), b"PAR1")

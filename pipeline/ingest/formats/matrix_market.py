@@ -1,6 +1,6 @@
-"""Matrix Market coordinate files (`.mtx`): a banner, `%` comments, `ROWS COLUMNS ENTRIES`, then `ROW COLUMN [VALUE]`, from 1.
+"""Matrix Market coordinate files (`.mtx`): a banner, `%` comments, `ROWS COLUMNS ENTRIES`, then `ROW COLUMN [VALUE]`.
 
-An entry (i, j) is the arc i to j; a symmetric matrix stores one triangle and is an undirected graph.
+Ids start at 1. An entry (i, j) is the arc from i to j. A symmetric matrix stores one triangle and is an undirected graph.
 https://math.nist.gov/MatrixMarket/formats.html
 """
 
@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from pipeline.config.run import GraphConfig
 from pipeline.errors import BadInput
-from pipeline.ingest.edge_list import EdgeList
-from pipeline.ingest.rows import Declared, Field, Rows, tables
-from pipeline.ingest.text import Text, problem, shown
+from pipeline.ingest.formats.format import EdgeList, TextFormat, first_line
+from pipeline.ingest.formats.rows import Declared, Field, Rows, tables
+from pipeline.ingest.formats.text import Text, problem, shown
 
 _VALUES = {b"pattern": None, b"integer": pa.int64(), b"real": pa.float64()}
 _SYMMETRIES = (b"general", b"symmetric")
@@ -23,7 +23,7 @@ def read(text: Text, graph: GraphConfig, _weight: pa.DataType) -> EdgeList:
     values, symmetry = _banner(text)
     height, width, entries = problem(text, text.header(b"%"), b"", 3)
     if height != width:
-        raise BadInput(text.file, f"a matrix of {height} rows and {width} columns is no graph; it must be square", text.line)
+        raise BadInput(text.file, f"a matrix of {height} rows and {width} columns is not a graph; it must be square", text.line)
     ids = Field("src", pa.int64(), 1, height), Field("dst", pa.int64(), 1, height)
     weight = _VALUES[values]
     rows = Rows((*ids, Field("weight", weight)) if weight else ids, comment=b"%")
@@ -35,8 +35,11 @@ def _banner(text: Text) -> tuple[bytes, bytes]:
     line = text.readline() or b""
     words = line.lower().split()
     if words[:2] != [b"%%matrixmarket", b"matrix"] or len(words) != 5:
-        raise BadInput(text.file, f'{shown(line)} where "%%MatrixMarket matrix coordinate VALUES SYMMETRY" is due', 1)
+        raise BadInput(text.file, f'expected "%%MatrixMarket matrix coordinate VALUES SYMMETRY", found {shown(line)}', 1)
     for word, allowed in zip(words[2:], ((b"coordinate",), tuple(_VALUES), _SYMMETRIES), strict=True):
         if word not in allowed:
-            raise BadInput(text.file, f"{shown(word)} matrices are not read; the choice is {b', '.join(allowed).decode()}", 1)
+            raise BadInput(text.file, f"{shown(word)} matrices are not supported, only {b', '.join(allowed).decode()}", 1)
     return words[3], words[4]
+
+
+FORMAT = TextFormat("matrix-market", read, ("mtx",), first_line(rb"(?i:%%MatrixMarket)\b"))

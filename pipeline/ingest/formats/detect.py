@@ -1,0 +1,52 @@
+"""Which format a file has: its content decides, and its name only if the content does not."""
+
+from __future__ import annotations
+
+import re
+from typing import get_args
+
+from pipeline.config.run import Columns, Format
+from pipeline.errors import BadInput
+from pipeline.ingest.formats import FORMATS
+from pipeline.ingest.formats.format import FileFormat, Head, TextFormat
+from pipeline.ingest.formats.text import BOM, shown
+
+HEAD = 2**18  # bytes that detection reads
+_ARC = re.compile(rb"a(\s+\d+){2}\s+\S+")
+_COORDINATES = re.compile(rb"p\s+aux\s+sp\s+co\b")
+_COMPRESSED = re.compile(r"\.(gz|xz|zst)$")
+
+
+def detect(head: bytes, file: str, columns: Columns) -> str:
+    """Return the name of the format of a file that starts with `head`. Raises BadInput if no format matches."""
+    for entry in FORMATS.values():
+        if isinstance(entry, FileFormat) and head.startswith(entry.magic):
+            return entry.name
+    if b"\0" in head:
+        raise BadInput(file, f"is a binary file, not a graph; {_known()}")
+    lines = {number: line.strip() for number, line in enumerate(head.removeprefix(BOM).split(b"\n"), 1) if line.strip()}
+    content = ((number, line) for number, line in lines.items() if not re.match(rb"c(\s|$)", line))
+    number, first = next(content, (1, b""))
+    if _ARC.fullmatch(first):
+        raise BadInput(file, 'arcs without a header "p sp VERTICES ARCS"; format = "arcs" reads them', number)
+    if _COORDINATES.match(first):
+        raise BadInput(file, "holds coordinates; name such a file in graph.coordinates", number)
+    if found := _by_content(Head(list(lines.values()), first, columns)) or _by_name(file):
+        return found
+    raise BadInput(file, f"{shown(first)} is not the beginning of a known format; {_known()}", number)
+
+
+def _by_content(head: Head) -> str | None:
+    for entry in FORMATS.values():
+        if isinstance(entry, TextFormat) and entry.matches and entry.matches(head):
+            return entry.name
+    return None
+
+
+def _by_name(file: str) -> str | None:
+    suffix = _COMPRESSED.sub("", file.lower()).rpartition(".")[2]
+    return next((entry.name for entry in FORMATS.values() if suffix in entry.suffixes), None)
+
+
+def _known() -> str:
+    return f"the formats are {', '.join(name for name in get_args(Format) if name != 'auto')}"

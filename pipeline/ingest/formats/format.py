@@ -1,0 +1,103 @@
+"""What a format declares about itself, and what its reader returns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from pipeline.config.run import Columns, GraphConfig
+from pipeline.config.run import Format as Name
+from pipeline.ingest.formats.text import Text
+
+
+@dataclass(frozen=True)
+class EdgeList:
+    """An edge list that is read while its tables are iterated.
+
+    Attributes
+    ----------
+    tables : iterator of pyarrow.Table
+        `src`, `dst` int64, and `weight` unless `weight` is None; in the source's order. Raises BadInput.
+    weight : pyarrow.DataType or None
+    directed : bool
+        What the file or the format says.
+    first_id, declared_vertices : int or None
+        Where the file declares its vertices, these are `first_id..first_id + declared_vertices - 1`.
+    """
+
+    tables: Iterator[pa.Table]
+    weight: pa.DataType | None
+    directed: bool = True
+    first_id: int | None = None
+    declared_vertices: int | None = None
+
+
+@dataclass(frozen=True)
+class Head:
+    """The beginning of a text file, from which its format is detected.
+
+    Attributes
+    ----------
+    lines : list of bytes
+        The lines that are not blank, stripped.
+    first : bytes
+        The first of them that is not a `c` comment; empty if there is none.
+    columns : Columns
+        The configured column names.
+    """
+
+    lines: list[bytes]
+    first: bytes
+    columns: Columns
+
+
+def first_line(pattern: bytes) -> Callable[[Head], bool]:
+    """Return a function that matches the first line that is not a `c` comment."""
+    compiled = re.compile(pattern)
+    return lambda head: compiled.match(head.first) is not None
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """A format of lines.
+
+    Attributes
+    ----------
+    name : str
+    read : callable
+        `read(text, graph, weight)` returns an EdgeList; `weight` is int64, or float64 after `rows.Decimals` was raised.
+    suffixes : tuple of str
+        Without the dot. They decide only if no format's `matches` does.
+    matches : callable or None
+        Whether a file that begins like this has the format; None if that cannot be detected.
+    """
+
+    name: Name
+    read: Callable[[Text, GraphConfig, pa.DataType], EdgeList]
+    suffixes: tuple[str, ...] = ()
+    matches: Callable[[Head], bool] | None = None
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """A binary format that needs random access.
+
+    Attributes
+    ----------
+    name : str
+    read : callable
+        `read(path, file, graph)` returns an EdgeList; `file` is the source's name in error messages.
+    suffixes : tuple of str
+        Without the dot.
+    magic : bytes
+        How each file begins.
+    """
+
+    name: Name
+    read: Callable[[Path, str, GraphConfig], EdgeList]
+    suffixes: tuple[str, ...]
+    magic: bytes
