@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.generators import EDGES_PER_VERTEX, LARGEST_WEIGHT, grid_edges, rmat_edges
 from kernels.graph import ID, OFFSET, Array, Csr, Graph, index_dtype
 
 DATA = Path(__file__).parent.parent / "data"
-LARGEST_WEIGHT = 999
 
 
 def graph_of_arcs(src: Array, dst: Array, weights: Array | None, num_vertices: int, symmetric: bool) -> Graph:
@@ -59,23 +59,14 @@ def wiki_vote() -> Graph:
 
 def grid(side: int = 1000) -> Graph:
     """Square 4-neighbour grid, row by row, with int32 weights 1..999."""
-    cells = np.arange(side * side).reshape(side, side)
-    src = np.append(cells[:, :-1], cells[:-1])
-    dst = np.append(cells[:, 1:], cells[1:])
+    src, dst = grid_edges(side)
     return graph_of_edges(src, dst, _weights(len(src)), side * side)
 
 
-def rmat(scale: int = 17, edge_factor: int = 16) -> Graph:
-    """Symmetric R-MAT graph of 2^scale vertices, parameters (0.57, 0.19, 0.19, 0.05), ids permuted, int32 weights 1..999.
-
-    Chakrabarti, Zhan, Faloutsos: R-MAT: A Recursive Model for Graph Mining, SDM 2004; the parameters of Graph500.
-    """
+def rmat(scale: int = 17, edge_factor: int = EDGES_PER_VERTEX) -> Graph:
+    """Symmetric R-MAT graph of 2^scale vertices with Graph500's parameters, ids permuted, int32 weights 1..999."""
     random = np.random.default_rng(scale)
-    src = np.zeros(edge_factor << scale, np.int64)
-    dst = np.zeros_like(src)
-    for _ in range(scale):
-        quadrant = random.choice(4, len(src), p=(0.57, 0.19, 0.19, 0.05))
-        src, dst = 2 * src + quadrant // 2, 2 * dst + quadrant % 2
+    src, dst = rmat_edges(scale, edge_factor << scale, random.random)
     shuffled = random.permutation(1 << scale)
     return graph_of_edges(shuffled[src], shuffled[dst], _weights(len(src)), 1 << scale)
 

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.generators import EDGES_PER_VERTEX, LARGEST_WEIGHT, rmat_edges
 from kernels.cpu.parallel import cores
 from pipeline.cluster.protocol import map_in_order
 
-EDGES_A_VERTEX = 16
 CHUNK = 1 << 20  # edges, each drawn from a stream of its own
-QUADRANTS = np.cumsum([0.57, 0.19, 0.19])  # Chakrabarti, Zhan, Faloutsos: R-MAT, SDM 2004; the parameters of Graph500
-LARGEST_WEIGHT = 999
 SCHEMA = pa.schema([pa.field(name, pa.int64(), nullable=False) for name in ("src", "dst", "weight")])
 
 
@@ -29,14 +28,11 @@ def edges(scale: int) -> Iterator[pa.RecordBatch]:
 
     def draw(chunk: int) -> pa.RecordBatch:
         random = np.random.Generator(np.random.Philox(key=scale).jumped(chunk + 1))
-        src, dst = np.zeros(CHUNK, np.int64), np.zeros(CHUNK, np.int64)
-        for _ in range(scale):
-            quadrant = np.searchsorted(QUADRANTS, random.random(CHUNK, np.float32), side="right")
-            src, dst = 2 * src + (quadrant >> 1), 2 * dst + (quadrant & 1)
+        src, dst = rmat_edges(scale, CHUNK, partial(random.random, dtype=np.float32))
         weights = random.integers(1, LARGEST_WEIGHT + 1, CHUNK)
         return pa.RecordBatch.from_arrays([pa.array(column) for column in (names[src], names[dst], weights)], schema=SCHEMA)
 
-    return map_in_order(draw, range((EDGES_A_VERTEX << scale) // CHUNK), cores())
+    return map_in_order(draw, range((EDGES_PER_VERTEX << scale) // CHUNK), cores())
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.generators import layered_edges
 from benchmarks.graphs import graph_of_arcs, wiki_vote
 from kernels.answers import ReachabilityIndex
 from kernels.graph import Array, Graph
@@ -61,12 +62,8 @@ def read_gra(path: Path) -> Graph:
 
 def layered(layers: int, width: int, degree: int = 4) -> Graph:
     """Every vertex but the last layer's has `degree` arcs to random vertices of the next layer; ids are shuffled."""
-    random = np.random.default_rng(layers)
-    size = layers * width
-    src = np.repeat(np.arange(size - width), degree)
-    dst = (src // width + 1) * width + random.integers(width, size=len(src))
-    ids = random.permutation(size)
-    return graph_of_arcs(ids[src], ids[dst], None, size, symmetric=False)
+    src, dst = layered_edges(layers, width, np.random.default_rng(layers), degree)
+    return graph_of_arcs(src, dst, None, layers * width, symmetric=False)
 
 
 def pairs(graph: Graph, num_pairs: int = QUERIES) -> tuple[Array, Array]:

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import cupy as cp
 import numpy as np
 
+from benchmarks.generators import EDGES_PER_VERTEX, LARGEST_WEIGHT, RMAT_LIMITS, grid_edges
 from kernels.graph import ID, OFFSET, Array, Csr, Graph, index_dtype
 
 DATA = Path(__file__).parents[2] / "data"
-LARGEST_WEIGHT = 999
 WINDOW = 4096  # vertices, as in pipeline/config/run.py
 _WARP_DEGREE = 32  # from here on, rows come first whatever their window
-_RMAT = (0.57, 0.19, 0.19)  # Chakrabarti, Zhan, Faloutsos: R-MAT, SDM 2004; the parameters of Graph500, the fourth 0.05
 
 
 @dataclass(frozen=True)
@@ -100,29 +100,32 @@ def graph_of_arcs(
 def road_like_grid(side: int = 4900, dropped: float = 0.35) -> Edges:
     """Square 4-neighbour grid, row by row, without a share of its edges; each edge once."""
     random = cp.random.default_rng(side)
-    cells = cp.arange(side * side, dtype=cp.int64).reshape(side, side)
-    src = cp.concatenate([cells[:, :-1].ravel(), cells[:-1].ravel()])
-    dst = cp.concatenate([cells[:, 1:].ravel(), cells[1:].ravel()])
+    src, dst = grid_edges(side, arrays=cp)
     kept = random.random(len(src), dtype=cp.float32) >= dropped
     return Edges(src[kept], dst[kept], None, range(side * side), True, "windowed", weighted=True)
 
 
-def rmat(scale: int = 24, edge_factor: int = 16, directed: bool = False) -> Edges:
+def rmat(scale: int = 24, edge_factor: int = EDGES_PER_VERTEX, directed: bool = False) -> Edges:
     """R-MAT edges between 2^scale vertices, ids permuted, self-loops and repeats kept; weights where it is not directed."""
     random = cp.random.default_rng(scale)
-    num_edges = edge_factor << scale
-    src, dst = cp.zeros(num_edges, cp.int64), cp.zeros(num_edges, cp.int64)
-    for _ in range(scale):
-        descend(random.random(num_edges, dtype=cp.float32), src, dst)
+    src, dst = rmat_edges(scale, edge_factor << scale, random)
     shuffled = cp.argsort(random.random(1 << scale))
     return Edges(shuffled[src], shuffled[dst], None, range(1 << scale), not directed, "degree", weighted=not directed)
 
 
-descend = cp.ElementwiseKernel(
+def rmat_edges(scale: int, count: int, random: Any) -> tuple[Array, Array]:
+    """As `generators.rmat_edges`, with CuPy and in place: a level is one kernel."""
+    src, dst = cp.zeros(count, cp.int64), cp.zeros(count, cp.int64)
+    for _ in range(scale):
+        _descend(random.random(count, dtype=cp.float32), src, dst)
+    return src, dst
+
+
+_descend = cp.ElementwiseKernel(
     "float32 place",
     "int64 src, int64 dst",
     "const int quadrant = (place >= {:.8f}f) + (place >= {:.8f}f) + (place >= {:.8f}f);"
-    "src = 2 * src + (quadrant >> 1); dst = 2 * dst + (quadrant & 1);".format(*np.cumsum(_RMAT)),
+    "src = 2 * src + (quadrant >> 1); dst = 2 * dst + (quadrant & 1);".format(*RMAT_LIMITS),
     "graphmill_rmat_descend",
 )
 

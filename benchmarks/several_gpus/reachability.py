@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.generators import layered_edges
 from kernels.answers import ReachabilityIndex
 from kernels.graph import OFFSET, Array
 from kernels.reachability import condense, label, reach
@@ -22,7 +23,6 @@ from pipeline.store.manifest import Folder
 LABELINGS = 16  # of a piece
 BATCHES = 64  # of a piece
 SAMPLES = 8  # pairs of each way to decide, that a search answers, too
-_DEGREE = 4
 
 
 def write_dag(layers: int, width: int, path: Path) -> None:
@@ -30,11 +30,8 @@ def write_dag(layers: int, width: int, path: Path) -> None:
 
     Ids are a random permutation; a vertex of the last layer is one only if an arc leads to it.
     """
-    random, count = np.random.default_rng(1), layers * width
-    src = np.repeat(np.arange(count - width), _DEGREE)
-    dst = (src // width + 1) * width + random.integers(0, width, len(src))
-    ids = random.permutation(count)
-    pq.write_table(pa.table({"src": ids[src], "dst": ids[dst]}), path)
+    src, dst = layered_edges(layers, width, np.random.default_rng(1))
+    pq.write_table(pa.table({"src": src, "dst": dst}), path)
 
 
 def prove_labels(place: Place, seed: int) -> str:

@@ -12,13 +12,13 @@ import cupy as cp
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.one_gpu.graphs import descend, weight_of_ends
+from benchmarks.generators import EDGES_PER_VERTEX
+from benchmarks.one_gpu.graphs import rmat_edges, weight_of_ends
 from kernels.cpu.parallel import cores
 from kernels.graph import Array
 from pipeline.ingest.writer import edges_schema, write
 from pipeline.store.manifest import Folder, Manifest
 
-EDGES_A_VERTEX = 16
 DROPPED = 0.35  # share of a grid's edges
 _CHUNK = 1 << 22  # edges, each drawn from a seed of its own
 _WORKER_THREADS = 16
@@ -60,7 +60,7 @@ class Shares:
 
 def rmat(scale: int) -> Shares:
     """R-MAT with Graph500's parameters, ids scrambled, self-loops and repeats kept; vertices are those that an edge touches."""
-    count = EDGES_A_VERTEX << scale
+    count = EDGES_PER_VERTEX << scale
     chunk = min(_CHUNK, count)
     return Shares(f"R-MAT {scale}", "degree", 0, count // chunk, partial(_rmat_piece, scale, chunk))
 
@@ -105,10 +105,7 @@ def folder_of(shares: Shares, folder: Path, edges: int) -> Folder:
 
 
 def _rmat_piece(scale: int, chunk: int, number: int) -> tuple[Array, Array, Array]:
-    random = cp.random.default_rng(100_000 * scale + number)
-    src, dst = cp.zeros(chunk, cp.int64), cp.zeros(chunk, cp.int64)
-    for _ in range(scale):
-        descend(random.random(chunk, dtype=cp.float32), src, dst)
+    src, dst = rmat_edges(scale, chunk, cp.random.default_rng(100_000 * scale + number))
     src, dst = _scrambled(src, np.int32(scale)), _scrambled(dst, np.int32(scale))
     return src, dst, weight_of_ends(src, dst)
 

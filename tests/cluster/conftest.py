@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.generators import grid_edges
 from pipeline.config.run import GraphConfig, LayoutConfig
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
@@ -20,9 +21,7 @@ WIDTH, HEIGHT = 1500, 1400
 def grid(tmp_path_factory) -> Folder:
     """A grid of streets so large that every source has a file of its own; ids from 1, row by row."""
     work = tmp_path_factory.mktemp("grid")
-    ids = np.arange(1, WIDTH * HEIGHT + 1).reshape(HEIGHT, WIDTH)
-    ends = [(ids[:, :-1], ids[:, 1:]), (ids[:-1], ids[1:])]
-    src, dst = (np.concatenate([pair[end].ravel() for pair in ends]) for end in (0, 1))
+    src, dst = (end + 1 for end in grid_edges(WIDTH, HEIGHT))
     weights = np.random.default_rng(5).integers(1, 100, len(src))
     pq.write_table(pa.table({"src": src, "dst": dst, "weight": weights}), work / "grid.parquet")
     edges = ingest(GraphConfig(source=str(work / "grid.parquet"), directed=False), work)

@@ -8,6 +8,7 @@ import pytest
 
 cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
+from benchmarks.generators import grid_edges
 from benchmarks.one_gpu.contests import ALGORITHMS, arcs_of, equal, lay_out
 from kernels.gpu.loader import to_device
 from kernels.graph import Graph
@@ -19,10 +20,7 @@ from tests.graphs import EdgeList, graph_of
 
 def roads() -> Graph:
     random = np.random.default_rng(1)
-    cells = np.arange(144).reshape(12, 12)
-    ends = np.concatenate(
-        [np.stack([cells[:, :-1], cells[:, 1:]], 2).reshape(-1, 2), np.stack([cells[:-1], cells[1:]], 2).reshape(-1, 2)]
-    )
+    ends = np.stack(grid_edges(12), 1)
     return weighted(ends[random.random(len(ends)) < 0.8], False, random)
 
 

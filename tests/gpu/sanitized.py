@@ -48,16 +48,14 @@ def sing(tool: str) -> None:
 
 def graphs(side: int, people: int) -> Iterator[Any]:
     """Small graphs for every way of searching: roads and crowds, directed and not, in every width; hubs; hardly anything."""
+    from benchmarks.generators import grid_edges
     from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 
     named = {edges.name: edges for edges in NAMED_GRAPHS}
     for name in ("empty", "one_vertex", "figure_1", "zero_weight_cycle", "strong_tail"):
         yield graph_of(named[name])
     random = np.random.default_rng(5)
-    cells = np.arange(side * side).reshape(side, side)
-    roads = np.concatenate(
-        [np.stack([cells[:, :-1], cells[:, 1:]], 2).reshape(-1, 2), np.stack([cells[:-1], cells[1:]], 2).reshape(-1, 2)]
-    )
+    roads = np.stack(grid_edges(side), 1)
     crowd = (people * random.random((13 * people, 2)) ** 3).astype(np.int64)
     hubs = np.stack([np.full(3 * people, 7), np.arange(people, 4 * people)], 1)
     for ends, directed, dtype in (
@@ -73,13 +71,11 @@ def graphs(side: int, people: int) -> Iterator[Any]:
 
 def layers(width: int) -> Any:
     """A random DAG of twelve layers, of whose queries the labels leave some to every search."""
+    from benchmarks.generators import layered_edges
     from benchmarks.graphs import graph_of_arcs
 
-    random = np.random.default_rng(9)
-    src = np.repeat(np.arange(11 * width), 4)
-    ids = random.permutation(12 * width)
-    dst = (src // width + 1) * width + random.integers(0, width, len(src))
-    return graph_of_arcs(ids[src], ids[dst], None, len(ids), symmetric=False)
+    src, dst = layered_edges(12, width, np.random.default_rng(9))
+    return graph_of_arcs(src, dst, None, 12 * width, symmetric=False)
 
 
 def run_reachability(graph: Any) -> int:

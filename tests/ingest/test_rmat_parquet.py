@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from benchmarks.rmat_parquet import LARGEST_WEIGHT, SCHEMA, edges
+from benchmarks.generators import LARGEST_WEIGHT
+from benchmarks.rmat_parquet import SCHEMA, edges
 
 
 def test_an_edge_list_is_whole_and_the_same_again():

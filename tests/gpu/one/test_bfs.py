@@ -10,6 +10,7 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
+from benchmarks import generators
 from kernels.bfs import bfs, cuda, solutions
 from kernels.bfs.cpu import search as search_on_cpu
 from kernels.gpu.loader import to_device
@@ -48,8 +49,7 @@ def edges_of(random: np.random.Generator, num_vertices: int, num_edges: int, dir
 
 
 def grid_edges(side: int, random: np.random.Generator, dropped: float = 0.35) -> EdgeList:
-    cells = np.arange(side * side).reshape(side, side)
-    edges = np.stack([np.append(cells[:, :-1], cells[:-1]), np.append(cells[:, 1:], cells[1:])], 1)
+    edges = np.stack(generators.grid_edges(side), 1)
     kept = edges[random.random(len(edges)) >= dropped]
     return EdgeList("grid", tuple(map(tuple, kept.tolist())), False, tuple(range(side * side)))
 

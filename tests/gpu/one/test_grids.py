@@ -12,6 +12,7 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
+from benchmarks.generators import grid_edges
 from benchmarks.one_gpu.contests import ALGORITHMS, Kernel
 from kernels.bfs import cuda as bfs
 from kernels.gpu import loader as cuda
@@ -44,10 +45,7 @@ def limit(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
 
 
 def roads(random: np.random.Generator) -> EdgeList:
-    cells = np.arange(2500).reshape(50, 50)
-    ends = np.concatenate(
-        [np.stack(pair, -1).reshape(-1, 2) for pair in ((cells[:, :-1], cells[:, 1:]), (cells[:-1], cells[1:]))]
-    )
+    ends = np.stack(grid_edges(50), 1)
     return weighted(ends[random.random(len(ends)) < 0.7], False, random)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
+from benchmarks import generators
 from kernels.gpu.loader import to_device
 from kernels.graph import Graph, index_dtype
 from kernels.paths.certificate import certify_sssp
@@ -49,8 +50,7 @@ def edges_of(
 
 
 def grid_edges(side: int, random: np.random.Generator, heaviest: int = 999) -> EdgeList:
-    cells = np.arange(side * side).reshape(side, side)
-    ends = np.stack([np.append(cells[:, :-1], cells[:-1]), np.append(cells[:, 1:], cells[1:])], 1)
+    ends = np.stack(generators.grid_edges(side), 1)
     kept = ends[random.random(len(ends)) >= 0.35].tolist()
     weights = random.integers(1, heaviest + 1, len(kept)).tolist()
     return EdgeList("grid", tuple((a, b, w) for (a, b), w in zip(kept, weights, strict=True)), False, tuple(range(side * side)))
