@@ -1,7 +1,7 @@
 # Every target sets up what it needs: a virtual environment in .venv with the locked dependencies of requirements/.
 VENV := .venv
 BIN := $(VENV)/bin
-# The GPU's targets run on GPU_PYTHON: where it is named, it is an environment of its own, and nothing is set up.
+# The GPU's targets use GPU_PYTHON. If it is given, it names an existing environment, and nothing is installed.
 ifdef GPU_PYTHON
 GPU_READY :=
 else
@@ -11,27 +11,31 @@ endif
 HAS_GPU = nvidia-smi -L >/dev/null 2>&1
 HAS_TWO_GPUS = [ "$$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')" -ge 2 ]
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-# One more than there are cores: many tests wait for servers, workers and deadlines. There are too few long files for more than eight.
+# One process more than there are cores, because many tests wait for servers, workers and deadlines. There are too few long files for
+# more than eight.
 TEST_PROCESSES ?= $(shell cores=$$(nproc); echo $$((cores < 8 ? cores + 1 : 8)))
-# Tests start hundreds of processes, which would all compile the same sources.
+# Tests start hundreds of processes; without byte code each would compile the same sources.
 test: export PYTHONDONTWRITEBYTECODE =
-# Prefect keeps its database here, not in the home folder.
+# Keep Prefect's database here and not in the home folder.
 export PREFECT_HOME ?= $(CURDIR)/.prefect
 
-.PHONY: help demo test nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu lock clean
+.PHONY: help demo test nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bounds quick kernel lock clean
 
 help:
-	@echo "make demo    the flows over New York's roads and two social networks, then where to look"
-	@echo "make test    lint, types and every test"
-	@echo "make nightly    the tests that take long: workers killed a hundred times, hosts cut off"
-	@echo "make emulated-test    the CUDA kernels' tests on an emulated GPU, some hours; EMULATED=tests/gpu/one/test_wcc.py for one file"
-	@echo "make lint    lint and types alone"
-	@echo "make cluster-test    stages and proofs on Dask workers, and what happens when they die; with two GPUs on these, too"
-	@echo "make gpu-test    on a machine with a GPU: the CUDA kernels' tests, then compute-sanitizer"
-	@echo "make bench   our kernels beside others': on a GPU cuGraph, else SciPy, igraph and NetworKit; BENCH=--help"
-	@echo "make bench-reachability    the reachability index beside the thesis's tables; GRAPHS=DIR of the GRAIL authors' .gra.gz files"
-	@echo "make lock    resolve requirements/*.txt again"
-	@echo "make clean   remove what the other targets made"
+	@echo "make demo             run the flows on New York's roads and two social networks, and print where the results are"
+	@echo "make test             lint, types and every test"
+	@echo "make quick            lint the changed files and test the changed areas, in less than a minute; BASE=main compares with a branch"
+	@echo "make kernel K=wcc     one algorithm's tests, on the CPU and on the emulated GPU"
+	@echo "make lint             lint and types alone"
+	@echo "make nightly          long tests: workers killed a hundred times, hosts cut off, millions of arcs, every combination of types"
+	@echo "make emulated-test    the CUDA kernels' tests on the emulated GPU, several hours; EMULATED=tests/gpu/one/test_wcc.py for one file"
+	@echo "make cluster-test     stages and proofs on Dask workers that may be lost; also on GPUs if there are two"
+	@echo "make gpu-test         on a machine with a GPU: the CUDA kernels' tests, then compute-sanitizer"
+	@echo "make bench            compare our kernels with cuGraph on a GPU, else with SciPy, igraph and NetworKit; BENCH=--help"
+	@echo "make bounds           time the steps whose cost has a known bound"
+	@echo "make bench-reachability    compare the reachability index with the thesis's tables; GRAPHS=DIR of the GRAIL authors' .gra.gz files"
+	@echo "make lock             resolve requirements/*.txt again"
+	@echo "make clean            remove what the other targets made"
 
 demo: $(VENV)/run
 	$(BIN)/python -m flows road-network conf/runs/new-york.toml social-network conf/runs/facebook.toml reachability conf/runs/wiki-vote.toml
@@ -42,6 +46,14 @@ test: lint
 
 nightly: $(VENV)/dev
 	$(BIN)/python -m pytest -m nightly
+
+BASE ?= HEAD
+quick: $(VENV)/dev
+	$(BIN)/python -m tests.quick $(BASE)
+
+K ?= wcc
+kernel: $(VENV)/dev
+	$(BIN)/python -m tests.quick --kernel $(K)
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
@@ -57,7 +69,7 @@ SEED ?= 1
 cluster-test: $(VENV)/dev
 	$(BIN)/python -m pytest tests/cluster
 	@if $(HAS_TWO_GPUS); then $(MAKE) --no-print-directory cluster-test-on-gpus; \
-	else echo "cluster-test: the CPU's part; the GPUs' part needs two, and nvidia-smi finds fewer"; fi
+	else echo "cluster-test: the GPU tests are skipped: they need two GPUs, and nvidia-smi finds fewer"; fi
 cluster-test-on-gpus: $(GPU_READY)
 	$(GPU_PYTHON) -m pytest $(ALL_GPUS)
 
@@ -68,7 +80,8 @@ gpu-test-here: $(GPU_READY)
 	$(GPU_PYTHON) -m pytest tests/gpu $(ALL_GPUS:%=--ignore %) --numprocesses $(GPU_TEST_PROCESSES) --dist worksteal
 	$(GPU_PYTHON) -m pytest $(ALL_GPUS)
 	$(GPU_PYTHON) -m tests.gpu.sanitized
-# Most of their time is the CPU's, which compiles kernels and answers, too; more than eight on one GPU are slower.
+# These tests spend most of their time on the CPU, which compiles kernels and computes the expected answers. More than eight
+# processes on one GPU are slower.
 GPU_TEST_PROCESSES ?= 8
 ALL_GPUS := tests/gpu/several/test_nccl.py tests/gpu/several/test_cluster.py
 
@@ -78,6 +91,9 @@ bench-on-gpu: $(GPU_READY)
 	$(GPU_PYTHON) -m benchmarks $(BENCH)
 bench-on-cpu: $(VENV)/dev
 	$(BIN)/python -m benchmarks $(BENCH)
+
+bounds: $(VENV)/dev
+	$(BIN)/python -m benchmarks.cpu.bounds
 
 GRAPHS ?= data
 bench-reachability:
@@ -114,7 +130,7 @@ $(VENV)/gpu: requirements/gpu.txt | $(VENV)/dev
 	$(PIP) --require-hashes -r requirements/gpu.txt -c requirements/gpu.txt
 	@touch $@
 
-# The first Python of 3.11 to 3.13 that works; PYTHON=... chooses another.
+# The first working Python of versions 3.11 to 3.13; PYTHON=... chooses another.
 $(BIN)/python:
 	@for python in $(PYTHON) python3.13 python3.12 python3.11 python3 python; do \
 	  if $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null; then \

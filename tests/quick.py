@@ -1,0 +1,109 @@
+"""`make quick` and `make kernel`: lint what changed, and run the tests of the areas that changed.
+
+`python -m tests.quick BASE` compares with a commit (HEAD by default); `python -m tests.quick --kernel wcc` takes one algorithm.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+# Tests of a folder; the first prefix that fits counts. Those of an algorithm are in KERNELS.
+AREAS = {
+    "pipeline/config": ["tests/pipeline/test_config.py"],
+    "pipeline/ingest": ["tests/ingest/test_ingest.py", "tests/faults/test_bad_input.py"],
+    "pipeline/cluster": ["tests/cluster/test_ranks.py"],
+    "pipeline/report": ["tests/pipeline/test_report.py"],
+    "pipeline/runtime": ["tests/pipeline/test_backend.py"],
+    "pipeline/store": ["tests/pipeline/test_manifest.py", "tests/layout/test_stored_arrays.py"],
+    "pipeline/tables": ["tests/pipeline/test_tables.py"],
+    "pipeline": ["tests/pipeline/test_pipeline.py"],
+    "flows": ["tests/flows/test_flows.py"],
+    "kernels/distributed": ["tests/sharded/test_shard.py", "tests/sharded/test_threads.py", "tests/sharded/test_searching.py"],
+    "kernels/layout": ["tests/layout/test_layout_graph.py"],
+    "kernels/oracle": ["tests/cpu/test_oracle.py"],
+    "benchmarks": ["tests/benchmarks"],
+    "docs": ["tests/project/test_docs.py"],
+}
+KERNELS = {
+    "bfs": "paths",
+    "sssp": "paths",
+    "paths": "paths",
+    "forest": "forest",
+    "wcc": "components",
+    "scc": "components",
+    "components": "components",
+    "pagerank": "pagerank",
+    "reachability": "reachability",
+}
+ALWAYS = ["tests/project/test_layout.py", "tests/project/test_glossary.py"]
+SECONDS = 45  # after which no further test is started
+
+
+def changed_since(base: str) -> list[str]:
+    """Files that differ from a commit, and those that git does not know yet; deleted ones are left out."""
+    commands = (["git", "diff", "--name-only", "-z", base], ["git", "ls-files", "--others", "--exclude-standard", "-z"])
+    names = {name for command in commands for name in _output(command).split("\0") if name}
+    return sorted(name for name in names if (ROOT / name).exists())
+
+
+def tests_of(files: Iterable[str]) -> list[str]:
+    """Test files and folders that cover changed files, without repeats."""
+    found = [test for test in ALWAYS if (ROOT / test).exists()]
+    for file in files:
+        parts = Path(file).parts
+        if parts[0] == "tests":
+            found += [file] if parts[-1].startswith("test_") else []
+        elif parts[0] == "kernels" and parts[1] in KERNELS:
+            found += _cpu_tests(parts[1])
+        else:
+            found += next((tests for area, tests in AREAS.items() if file.startswith(f"{area}/")), [])
+    return list(dict.fromkeys(found))
+
+
+def _cpu_tests(kernel: str) -> list[str]:
+    name = KERNELS[kernel]
+    named = [f"tests/cpu/test_{name}.py", f"tests/sharded/algorithms/test_{name}.py"]
+    return [test for test in named if (ROOT / test).exists()]
+
+
+def quick(base: str) -> int:
+    """Lint and test what changed; returns the exit status. The session fails if the tests take longer than a minute."""
+    files = changed_since(base)
+    python = [file for file in files if file.endswith(".py")]
+    if python and (_run(["ruff", "check", *python]) or _run(["ruff", "format", "--check", *python])):
+        return 1
+    tests = [test for test in tests_of(files) if "/gpu/" not in test and "/emulator/" not in test]
+    print(f"{len(files)} changed files: {' '.join(tests)}", flush=True)
+    processes = str(min(8, os.cpu_count() or 1))
+    return _run(["pytest", "-q", "-x", "--numprocesses", processes, "--session-timeout", str(SECONDS), *tests]) if tests else 0
+
+
+def kernel(name: str) -> int:
+    """Every test of one algorithm, on the CPU and on the emulated GPU."""
+    if name not in KERNELS:
+        print(f"{name} is not an algorithm; there are {', '.join(KERNELS)}", file=sys.stderr)
+        return 2
+    on_gpu = [f"tests/gpu/one/test_{part}.py" for part in dict.fromkeys((name, KERNELS[name]))]
+    on_gpu = [test for test in on_gpu if (ROOT / test).exists()] or ["tests/gpu/one"]
+    on_cpu = [*_cpu_tests(name), "tests/certificates"]
+    emulated = ["tests/emulator/test_kernels.py", *on_gpu]
+    return _run(["pytest", "-q", *on_cpu]) or _run(["pytest", "-q", "-x", *emulated], EMULATED_GPU="1")
+
+
+def _run(command: list[str], **environment: str) -> int:
+    """Run a module of this Python; returns its exit status."""
+    return subprocess.run([sys.executable, "-m", *command], cwd=ROOT, env={**os.environ, **environment}, check=False).returncode
+
+
+def _output(command: list[str]) -> str:
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+if __name__ == "__main__":
+    arguments = sys.argv[1:]
+    sys.exit(kernel(arguments[1]) if arguments[:1] == ["--kernel"] else quick(*arguments[:1] or ["HEAD"]))
