@@ -8,38 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from kernels.bfs import bfs
-from kernels.components.certificate import certify_scc, certify_wcc
-from kernels.forest import minimum_spanning_forest
-from kernels.forest.certificate import certify_forest
+from kernels.algorithm import Algorithm
 from kernels.graph import OFFSET, Csr, Graph
-from kernels.pagerank import pagerank
-from kernels.pagerank.certificate import certify_pagerank
-from kernels.paths.certificate import certify_bfs, certify_sssp
-from kernels.reachability import METHODS, reach, reachability
-from kernels.reachability.certificate import certify_reachability
-from kernels.scc import scc
-from kernels.sssp import sssp
-from kernels.wcc import wcc
+from kernels.registry import ALGORITHMS
 
 
 def main() -> None:
-    """Run every kernel on a graph of two arcs, for each width of weights that ingest makes."""
+    """Run every algorithm and its certificate on a graph of two vertices, for each type of weights that ingest writes."""
     started = time.perf_counter()
     for weights, symmetric in product((None, np.int32, np.float64), (True, False)):
         graph = _pair(None if weights is None else np.dtype(weights), symmetric)
-        for certificate in (
-            certify_bfs(graph, bfs(graph, 0)),
-            certify_sssp(graph, sssp(graph, 0)),
-            certify_forest(graph, minimum_spanning_forest(graph)),
-            certify_wcc(graph, wcc(graph)),
-            certify_scc(graph, scc(graph)),
-            certify_pagerank(graph, pagerank(graph).scores),
-            *(certify_reachability(graph, reachability(graph, 2, 0, method)) for method in METHODS),
-        ):
-            assert certificate.holds, certificate.reason
-        assert all(reach(reachability(graph), [0], [1], search).reachable.all() for search in (None, "dfs"))
+        for algorithm in ALGORITHMS:
+            _warm_up(algorithm, graph)
     print(f"CPU kernels compiled in {time.perf_counter() - started:.0f} s")
+
+
+def _warm_up(algorithm: Algorithm, graph: Graph) -> None:
+    if algorithm.warm_up:
+        algorithm.resolve("warm_up")(graph)
+        return
+    answer = algorithm.resolve("solver")(graph, *([0] if algorithm.has_sources else []))
+    certificate = algorithm.resolve("certificate")(graph, answer)
+    assert certificate.holds, certificate.reason
 
 
 def _pair(weights: np.dtype[Any] | None, symmetric: bool) -> Graph:

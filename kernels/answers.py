@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from kernels.graph import Array, Csr
@@ -166,13 +167,14 @@ class Scores:
     scores : float64 [V]
         They sum to 1.
     iterations : int
+        0 where the scores were read from a table, which does not store it.
     change : float
-        Sum of the scores' changes in the last iteration; infinite if there was none.
+        Sum of the scores' changes in the last iteration; infinite if there was none, or where it is not known.
     """
 
     scores: Array
-    iterations: int
-    change: float
+    iterations: int = 0
+    change: float = math.inf
 
 
 @dataclass(frozen=True)

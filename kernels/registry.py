@@ -1,109 +1,11 @@
-"""The registry of algorithms: all that the pipeline, the CLI, the flows, the report, the benchmarks and the tests know of one.
+"""The algorithms, in the order in which a run executes them: the pipeline, the CLI, the flows and the report walk this list.
 
-Functions are named as "module:function" and imported when they are first called, because compiled code is slow to load.
 docs/adding-an-algorithm.md walks through a new entry.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum
-from pkgutil import resolve_name
-from typing import Any
-
-
-class Form(Enum):
-    """How the answers of an algorithm lie in a table."""
-
-    PATHS = "a row for each source and vertex"
-    FOREST = "a row for each edge of the forest"
-    COMPONENTS = "a row for each vertex, with its component's name"
-    SCORES = "a row for each vertex, with its score"
-    LABELS = "a row for each vertex, with its labels in the stored index beside the table"
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a table.
-
-    Attributes
-    ----------
-    name : str
-    type : str
-        An Arrow type, or `weight` or `distance`, which follow the graph's weights.
-    unit : str
-    nulls : str
-        What a null means; "never" where the column has none.
-    key : bool
-        Whether the table is sorted by this column.
-    each : bool
-        Whether there is one such column for each dimension of the labels: `low` stands for `low_0`, `low_1`, ...
-    """
-
-    name: str
-    type: str
-    unit: str
-    nulls: str = "never"
-    key: bool = False
-    each: bool = False
-
-
-@dataclass(frozen=True)
-class Algorithm:
-    """One algorithm.
-
-    Attributes
-    ----------
-    name : str
-        Of the stage, as configurations and commands give it.
-    title : str
-        In the report.
-    solver, certificate : str
-        `solver(graph, *source)` returns the answer; `certificate(graph, answer)` a `kernels.answers.Certificate`.
-    sharded_solver, sharded_certificate : str
-        `sharded_solver(shard, communicator, *source)` returns a `Part`; `sharded_certificate(shard, communicator, answer)` as
-        above.
-    form : Form
-    columns : tuple of Column
-        Of its table.
-    table : str
-        The table's name where it differs from the stage's.
-    exact : bool
-        Whether the table has the same bytes on every backend; otherwise its values agree to a stated tolerance.
-    """
-
-    name: str
-    title: str
-    solver: str
-    sharded_solver: str
-    certificate: str
-    sharded_certificate: str
-    form: Form
-    columns: tuple[Column, ...]
-    table: str = ""
-    exact: bool = True
-
-    @property
-    def table_name(self) -> str:
-        """Name of the table."""
-        return self.table or self.name
-
-    @property
-    def has_sources(self) -> bool:
-        """Whether there is an answer for each source."""
-        return self.form is Form.PATHS
-
-    @property
-    def has_index(self) -> bool:
-        """Whether the answer is a stored index, of which the table shows a part."""
-        return self.form is Form.LABELS
-
-    def resolve(self, function: str) -> Callable[..., Any]:
-        """Import `self.<function>`, for example `resolve("solver")`."""
-        found: Callable[..., Any] = resolve_name(getattr(self, function))
-        return found
-
+from kernels.algorithm import Algorithm, Column, Form
 
 _VERTEX = Column("vertex", "int64", "external id", key=True)
 _SOURCE = Column("source", "int64", "external id", key=True)
@@ -115,30 +17,39 @@ ALGORITHMS: tuple[Algorithm, ...] = (
     Algorithm(
         name="bfs",
         title="Breadth-first search",
+        help="number of hops from each source to every vertex",
         solver="kernels.bfs:bfs",
         sharded_solver="kernels.bfs.sharded:bfs",
         certificate="kernels.paths.certificate:certify_bfs",
         sharded_certificate="kernels.paths.certificate.sharded:certify_bfs",
+        oracle="kernels.oracle.by_scipy:bfs",
+        gpu_oracle="kernels.oracle.by_cugraph:bfs",
         form=Form.PATHS,
         columns=(_SOURCE, _VERTEX, Column("distance", "int64", "hops", _UNREACHED), _PREDECESSOR),
     ),
     Algorithm(
         name="sssp",
         title="Single-source shortest paths",
+        help="shortest distance, as a sum of weights, from each source to every vertex",
         solver="kernels.sssp:sssp",
         sharded_solver="kernels.sssp.sharded:sssp",
         certificate="kernels.paths.certificate:certify_sssp",
         sharded_certificate="kernels.paths.certificate.sharded:certify_sssp",
+        oracle="kernels.oracle.by_scipy:sssp",
+        gpu_oracle="kernels.oracle.by_cugraph:sssp",
         form=Form.PATHS,
         columns=(_SOURCE, _VERTEX, Column("distance", "distance", "sum of weights", _UNREACHED), _PREDECESSOR),
     ),
     Algorithm(
         name="mst",
         title="Minimum spanning forest",
+        help="edges of the minimum spanning forest",
         solver="kernels.forest:minimum_spanning_forest",
         sharded_solver="kernels.forest.sharded:minimum_spanning_forest",
         certificate="kernels.forest.certificate:certify_forest",
         sharded_certificate="kernels.forest.certificate.sharded:certify_forest",
+        oracle="kernels.oracle.by_scipy:forest",
+        gpu_oracle="kernels.oracle.by_cugraph:forest",
         form=Form.FOREST,
         columns=(
             Column("src", "int64", "external id, the smaller end", key=True),
@@ -150,41 +61,54 @@ ALGORITHMS: tuple[Algorithm, ...] = (
     Algorithm(
         name="wcc",
         title="Weakly connected components",
+        help="weakly connected component of every vertex",
         solver="kernels.wcc:wcc",
         sharded_solver="kernels.wcc.sharded:wcc",
         certificate="kernels.components.certificate:certify_wcc",
         sharded_certificate="kernels.components.certificate.sharded:certify_wcc",
+        oracle="kernels.oracle.by_scipy:wcc",
+        gpu_oracle="kernels.oracle.by_cugraph:wcc",
         form=Form.COMPONENTS,
         columns=(_VERTEX, _LABELS),
     ),
     Algorithm(
         name="scc",
         title="Strongly connected components",
+        help="strongly connected component of every vertex",
         solver="kernels.scc:scc",
         sharded_solver="kernels.scc.sharded:scc",
         certificate="kernels.components.certificate:certify_scc",
         sharded_certificate="kernels.components.certificate.sharded:certify_scc",
+        oracle="kernels.oracle.by_scipy:scc",
+        gpu_oracle="kernels.oracle.by_cugraph:scc",
         form=Form.COMPONENTS,
         columns=(_VERTEX, _LABELS),
     ),
     Algorithm(
         name="pagerank",
         title="PageRank",
+        help="PageRank score of every vertex",
         solver="kernels.pagerank:pagerank",
         sharded_solver="kernels.pagerank.sharded:pagerank",
         certificate="kernels.pagerank.certificate:certify_pagerank",
         sharded_certificate="kernels.pagerank.certificate.sharded:certify_pagerank",
-        form=Form.SCORES,
+        oracle="kernels.oracle.by_scipy:pagerank",
+        gpu_oracle="kernels.oracle.by_cugraph:pagerank",
+        form=Form.VALUES,
+        answer="kernels.answers:Scores",
         columns=(_VERTEX, Column("pagerank", "float64", "share of 1")),
         exact=False,
     ),
     Algorithm(
         name="reachability",
         title="Reachability",
+        help="an index that decides whether a path connects two vertices, and its labels",
         solver="kernels.reachability:reachability",
         sharded_solver="kernels.reachability.sharded:reachability",
         certificate="kernels.reachability.certificate:certify_reachability",
         sharded_certificate="kernels.reachability.certificate.sharded:certify_reachability",
+        oracle="kernels.oracle.by_scipy:reachability",
+        warm_up="kernels.reachability.warm_up:warm_up",
         form=Form.LABELS,
         columns=(
             _VERTEX,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.answers import Components, Forest, Paths
+from kernels.answers import Components, Forest, Paths, Scores
 from kernels.graph import ID, NO_ROW, OFFSET, UNREACHED, Array, Csr, Graph, distance_dtype, index_dtype
 from tests import oracles
 from tests.graphs import EdgeList
@@ -80,14 +80,14 @@ def true_ranks(graph: Graph, damping: float = 0.85) -> Array:
 
 
 def true_answers(edges: EdgeList, graph: Graph) -> Iterator[tuple[str, Any]]:
-    """Every stage and its answer; from the first and the last vertex, where there is a source."""
+    """Each stage and its answer, from the first and the last vertex where it has sources."""
     for source in edges.ids[:1] + edges.ids[-1:]:
         yield "bfs", true_paths(edges, graph, source, weighted=False)
         yield "sssp", true_paths(edges, graph, source, weighted=True)
     yield "mst", true_forest(edges, graph)
     yield "wcc", true_weak(edges, graph)
     yield "scc", true_strong(edges, graph)
-    yield "pagerank", true_ranks(graph)
+    yield "pagerank", Scores(true_ranks(graph))
 
 
 def rows_of(graph: Graph) -> dict[int, int]:

@@ -83,11 +83,6 @@ def certify_layout(graph: Graph, laid_out: VectCsr) -> Certificate:
     return Certificate(same, "" if same else "the rows differ from the graph's", ("the rows are the graph's",))
 
 
-def certify_ranks(graph: Graph, ranks: Scores) -> Certificate:
-    """Prove PageRank."""
-    return certify_pagerank(graph, ranks.scores)
-
-
 @dataclass(frozen=True)
 class Kernel:
     """One kernel.
@@ -165,7 +160,7 @@ ALGORITHMS = (
     Kernel("forest", minimum_spanning_forest, certify_forest, weighted=True, variants=("boruvka",)),
     Kernel("wcc", wcc, certify_wcc, variants=("shiloach-vishkin",)),
     Kernel("scc", scc, certify_scc, both_ways=True, directed=True),
-    Kernel("pagerank", pagerank, certify_ranks, require_equal=near),
+    Kernel("pagerank", pagerank, certify_pagerank, require_equal=near),
 )
 KERNELS = (*ALGORITHMS, Kernel("layout", lay_out, certify_layout, edge_lists, cpu_arcs=1 << 24))
 

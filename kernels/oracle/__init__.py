@@ -1,20 +1,20 @@
-"""The second solver: an answer is compared with one that shares no line with ours, SciPy's, or cuGraph's for a graph on a GPU."""
+"""The second solver: an answer is compared with that of an independent library, SciPy, or cuGraph for a graph on a GPU."""
 
 from __future__ import annotations
 
-from dataclasses import is_dataclass, replace
+from dataclasses import fields, replace
 from importlib.util import find_spec
 from typing import Any
 
 from kernels.answers import Certificate
 from kernels.arrays import is_cupy
-from kernels.certificate.rules import verdict
 from kernels.gpu.loader import device_count, to_host
 from kernels.graph import Graph
+from kernels.registry import BY_NAME
 
 
 def solves_on_gpu(num_arcs: int) -> bool:
-    """Whether there is a second solver for such a graph on a GPU: cuGraph is installed, and there are arcs, which it needs."""
+    """Whether cuGraph can solve on a GPU of this machine: it is installed, and the graph has an arc, which it requires."""
     return num_arcs > 0 and device_count() > 0 and find_spec("pylibcugraph") is not None
 
 
@@ -24,26 +24,18 @@ def oracle(graph: Graph, stage: str, answer: Any) -> Certificate:
     Parameters
     ----------
     graph : Graph
-        Its arrays choose the solver: SciPy for NumPy's, cuGraph for CuPy's.
-    stage : {"bfs", "sssp", "mst", "wcc", "scc", "pagerank", "reachability"}
-        The last for NumPy's arrays alone.
-    answer : Paths, Forest, Components, float64 [V] or ReachabilityIndex
-        What the stage returned, on either backend. A malformed one does not hold; nothing is raised.
+        Its arrays choose the solver: the algorithm's `oracle` for NumPy's, its `gpu_oracle` for CuPy's.
+    stage : str
+        Name of an algorithm of the registry that has this oracle.
+    answer : dataclass
+        What the algorithm's solver returned, on either backend. A malformed one does not hold; nothing is raised.
 
     Returns
     -------
     Certificate
         `rules` names the solver's function, `reason` the first vertex or edge that differs.
     """
-    if is_cupy(graph):
-        from kernels.oracle.by_cugraph import STAGES
-    else:
-        from kernels.oracle.by_scipy import STAGES
-    rule, check = STAGES[stage]
-    return verdict((rule,), check, graph, _on_host(answer))
-
-
-def _on_host(answer: Any) -> Any:
-    if is_dataclass(answer) and not isinstance(answer, type):
-        return replace(answer, **{name: to_host(value) for name, value in vars(answer).items()})
-    return to_host(answer)
+    compare = BY_NAME[stage].resolve("gpu_oracle" if is_cupy(graph) else "oracle")
+    on_host = {field.name: to_host(getattr(answer, field.name)) for field in fields(answer) if field.init}
+    verdict: Certificate = compare(graph, replace(answer, **on_host))
+    return verdict

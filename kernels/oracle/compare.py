@@ -1,25 +1,48 @@
-"""What an answer has in common with a second solver's; the solver is called by its name in the reasons.
+"""Comparison of an answer with a second solver's; reasons call the solver by its name.
 
-Everything here is in this machine's memory but the graph, which may be on a GPU.
+All arrays are in host memory, except the graph's, which may be on a GPU.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from kernels.answers import Paths
-from kernels.certificate.rules import Broken, name_of, require_array, require_rows
+from kernels.answers import Certificate, Paths, Scores
+from kernels.certificate.rules import Broken, name_of, require_array, require_rows, verdict
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph, distance_dtype
 from kernels.pagerank.certificate import FARTHEST
 
-DOUBLES = 2.0**53  # all integers up to here are doubles
+DOUBLES = 2.0**53  # every integer up to here is a double
+
+
+def compares(rule: str) -> Callable[[Callable[[Graph, Any], None]], Callable[[Graph, Any], Certificate]]:
+    """Turn a check, which raises Broken where an answer differs, into an oracle that returns a Certificate with this rule."""
+
+    def oracle_of(check: Callable[[Graph, Any], None]) -> Callable[[Graph, Any], Certificate]:
+        @wraps(check)
+        def oracle(graph: Graph, answer: Any) -> Certificate:
+            return verdict((rule,), check, graph, answer)
+
+        return oracle
+
+    return oracle_of
 
 
 def require_distances(graph: Graph, paths: Paths, weights: Array | None, solved: Array, solver: str) -> None:
-    """Broken unless the distances are those `solved` in doubles, UNREACHED where no path leads; integers from 2^53 about so."""
+    """Raise Broken unless the distances equal `solved`; integers from 2^53 on, which are not exact doubles, nearly so.
+
+    Parameters
+    ----------
+    weights : array [A] or None
+        The weights that the distances sum; None for hops.
+    solved : float64 [V]
+        UNREACHED where there is no path.
+    """
     stated = require_array("distance", paths.distance, graph.num_vertices, distance_dtype(weights))
     equal = stated == solved
     if stated.dtype.kind == "i":
@@ -31,11 +54,17 @@ def require_distances(graph: Graph, paths: Paths, weights: Array | None, solved:
         raise Broken(f"vertex {name_of(graph, row)}: distance {stated[row]} is not {solver}'s {solved[row]}")
 
 
-def require_classes(graph: Graph, labels: Any, classes: Array, solver: str) -> None:
-    """Broken unless `labels` name by their smallest external id what has one number in `classes`."""
+def require_classes(graph: Graph, labels: Array, classes: Array, solver: str) -> None:
+    """Raise Broken unless the label of every row is the row of smallest external id in its class.
+
+    Parameters
+    ----------
+    classes : integer [V]
+        Rows of one component have equal numbers.
+    """
     stated = require_rows("labels", labels, graph.num_vertices, graph.num_vertices)
     rows_by_id = to_host(graph.rows_by_id)
-    # rows by ascending id, so the first row of a class is its name
+    # rows by ascending id, so the first row of a class is its label
     _, first, ascending = np.unique(classes[rows_by_id], return_index=True, return_inverse=True)
     solved = np.empty_like(stated)
     solved[rows_by_id] = rows_by_id[first][ascending]
@@ -45,13 +74,13 @@ def require_classes(graph: Graph, labels: Any, classes: Array, solver: str) -> N
         raise Broken(f"vertex {name_of(graph, row)}: label {names[0]} is not {solver}'s {names[1]}")
 
 
-def require_ranks(graph: Graph, ranks: Any, solved: Array, solver: str) -> None:
-    """Broken unless the ranks differ from those `solved` by FARTHEST in sum at most."""
-    stated = require_array("pagerank", ranks, graph.num_vertices, np.dtype(np.float64))
+def require_scores(graph: Graph, answer: Scores, solved: Array, solver: str) -> None:
+    """Raise Broken unless the absolute differences from `solved` (float64 [V]) sum to FARTHEST at most."""
+    stated = require_array("pagerank", answer.scores, graph.num_vertices, np.dtype(np.float64))
     apart = np.abs(stated - solved)
     if not apart.sum() <= FARTHEST:  # `not <=` also catches NaN
         row = int(np.nan_to_num(apart, nan=np.inf).argmax())
         raise Broken(
-            f"ranks are {apart.sum():.3g} in sum from {solver}'s; vertex {name_of(graph, row)}: "
-            f"rank {stated[row]:.9g} is not {solved[row]:.9g}"
+            f"the scores differ from {solver}'s by {apart.sum():.3g} in sum; vertex {name_of(graph, row)}: "
+            f"score {stated[row]:.9g} is not {solved[row]:.9g}"
         )

@@ -22,7 +22,7 @@ from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 
 HEAD_ROWS = 6
-FIRST_RANKS = 10
+HIGHEST = 10  # vertices whose share of all values is stated
 DRAWN_SOURCES = 3  # a source has two charts
 Answers = Mapping[StageName, Folder]
 
@@ -95,7 +95,7 @@ class Findings:
             Form.PATHS: self._paths,
             Form.FOREST: self._forest,
             Form.COMPONENTS: self._components,
-            Form.SCORES: self._ranks,
+            Form.VALUES: self._values,
             Form.LABELS: self._labels,
         }
         for stage, answer in answers.items():
@@ -147,17 +147,19 @@ class Findings:
         alike = f"{counted(len(sizes), 'component')} of {counted(int(sizes[0]), 'vertex', 'vertices')}"
         self._add(component_chart(title, sizes), f"{title}: {alike}; no distribution to draw.")
 
-    def _ranks(self, stage: StageName, answer: Folder) -> None:
+    def _values(self, stage: StageName, answer: Folder) -> None:
         table = tables.read(answer.path)
         if not table.num_rows:
-            self.says[stage] = "no rank: the graph has no vertex"
+            self.says[stage] = "no value: the graph has no vertex"
             return
-        first = table.sort_by([("pagerank", "descending"), ("vertex", "ascending")]).slice(0, FIRST_RANKS)
-        vertex, highest = first["vertex"][0].as_py(), first["pagerank"][0].as_py()
-        self.says[stage] = (
-            f"vertex {vertex} has the highest rank, {number(highest)}; "
-            f"the first {first.num_rows} have {pc.sum(first['pagerank']).as_py():.2%} of all"
-        )
+        sentences = []
+        for name in table.schema.names[1:]:
+            first = table.sort_by([(name, "descending"), ("vertex", "ascending")]).slice(0, HIGHEST)
+            vertex, highest = first["vertex"][0].as_py(), first[name][0].as_py()
+            total = pc.sum(table[name]).as_py()
+            share = f"; the {first.num_rows} highest have {pc.sum(first[name]).as_py() / total:.2%} of the sum" if total else ""
+            sentences.append(f"vertex {vertex} has the highest {name}, {number(highest)}{share}")
+        self.says[stage] = "; ".join(sentences)
 
     def _labels(self, stage: StageName, answer: Folder) -> None:
         self.reaching = reaching(answer, self._vertices)

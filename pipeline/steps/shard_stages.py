@@ -17,13 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kernels.answers import Scores
+from kernels.algorithm import Algorithm
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.dealing import Dealing
 from kernels.distributed.shard import Part, Shard
 from kernels.gpu.loader import to_host
 from kernels.graph import OFFSET, Array
-from kernels.registry import Algorithm
 from pipeline.errors import BadInput, ProofFailed
 from pipeline.runtime.backend import Backend, Clock
 from pipeline.steps.sources import rows_of_sources
@@ -33,7 +32,7 @@ from pipeline.store.index_parts import proposed_part, read_part
 from pipeline.store.manifest import Folder, check
 from pipeline.store.shards import DealtRows, placed
 from pipeline.tables import files as tables
-from pipeline.tables.forms import FORMS, RANKS, as_arrays, as_batch
+from pipeline.tables.forms import as_arrays, as_batch, form_of
 from pipeline.tables.sharded import OfShard, Spread, edge_places, to_owners
 
 if TYPE_CHECKING:
@@ -135,7 +134,7 @@ def _write(task: _Task, rows: Sequence[int], attempts: Path, ranks: Communicator
     shard, vertices = task.seat(ranks)
     clock, dealing = Clock(task.backend), vertices.rows_by_id.dealing
     solve, sources = clock.timed(task.solver(dealing)), dealing.dealt(np.array(rows, OFFSET)).tolist()
-    form, weight = FORMS[task.stage.form], task.graph.facts["weight"]
+    form, weight = form_of(task.stage), task.graph.facts["weight"]
     schema = tables.schema(task.name, weight, task.dimensions)
     ascending = Spread(ranks, vertices.positions)
     numbers: list[int] = []
@@ -166,7 +165,7 @@ def _prove(task: _Task, answer: Folder, ranks: Communicator, _: int) -> tuple[st
 
     shard, vertices = task.seat(ranks)
     certify = task.stage.resolve("sharded_certificate")
-    form, files = FORMS[task.stage.form], tables.files(answer.path)
+    form, files = form_of(task.stage), tables.files(answer.path)
     here = sum(require_columns(answer, path) for path in files[ranks.rank :: ranks.size])
     rows = int(ranks.total(np.array([here]))[0])
     due = task.num_answers * shard.num_vertices
@@ -184,8 +183,6 @@ def _prove(task: _Task, answer: Folder, ranks: Communicator, _: int) -> tuple[st
             found = proposed_part(task.index, shard, vertices, columns)
         else:
             found = form.answer(vertices, columns, task.sources[number] if task.sources else None)
-        if form == RANKS:
-            found = Scores(found, 0, np.inf)  # a table does not say how they were found
         verdict = certify(shard, ranks, _brought(found, lambda array: np.asarray(array, like=shard.ghosts)))
         if not verdict.holds:
             raise ProofFailed(f"{task.name}: {verdict.reason}")

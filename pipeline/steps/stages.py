@@ -24,7 +24,7 @@ from pipeline.steps.sources import default_source, require_sources
 from pipeline.store.index import open_index
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
-from pipeline.tables.forms import FORMS, rows_of
+from pipeline.tables.forms import form_of, rows_of
 
 
 def run_stage(
@@ -107,7 +107,7 @@ def _write_files(graph: Folder, stage: StageName, attempts: Path, place: Place, 
     schema = tables.schema(stage, weight)
 
     def batch(*source: int) -> pa.RecordBatch:
-        return FORMS[described.form].batch(place.graph, solve(place.graph, *source), schema)
+        return form_of(described).batch(place.graph, solve(place.graph, *source), schema)
 
     if described.has_sources:
         batches = map_in_order(batch, rows_of(place.graph, np.array(sources, ID)).tolist(), place.threads)
@@ -135,7 +135,7 @@ def _run_indexed(
                 written = write_over_ranks(cluster, graph, described, table, [], Path(attempts), backend, index)
             else:
                 opened, dimensions = open_index(index), index.facts["dimensions"]
-                batch = FORMS[described.form].batch(opened, opened.index, tables.schema(table, weight, dimensions))
+                batch = form_of(described).batch(opened, opened.index, tables.schema(table, weight, dimensions))
                 with tables.Files(Path(attempts), table, weight, dimensions) as files:
                     files.write_whole(batch)
                 written = Written(files.paths, files.rows, 0.0)

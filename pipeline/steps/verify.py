@@ -25,7 +25,7 @@ from pipeline.steps.stages import over_shards_of
 from pipeline.store.index import index_of, open_index
 from pipeline.store.manifest import Folder, check, make
 from pipeline.tables import files as tables
-from pipeline.tables.forms import FORMS, Form, read_labels
+from pipeline.tables.forms import Form, form_of, read_labels
 
 TABLE_RULE = "the table has its schema, every vertex once and in order, and only ids of the graph"
 
@@ -69,10 +69,10 @@ def prove(graph: Folder, answer: Folder, oracle: bool, work: Path, backend: Back
         else:
             rules, seconds = _require(graph, answer, described.resolve("certificate"), backend, cluster)
         facts |= {"rules": [TABLE_RULE, *rules], "seconds": seconds}
-        if oracle:
+        if oracle and described.oracle:
             from kernels.oracle import solves_on_gpu
 
-            where = backend if solves_on_gpu(graph.facts["arcs"]) and not described.has_index else "cpu"
+            where = backend if described.gpu_oracle and solves_on_gpu(graph.facts["arcs"]) else "cpu"
             rules, seconds = _require(graph, answer, partial(_solve_again, stage), where, cluster)
             facts["oracle"] = {"rules": rules, "seconds": seconds}
         return facts
@@ -129,7 +129,7 @@ def _answers(place: Place, answer: Folder, paths: list[Path], sources: list[int]
     """Readers of the answers that files hold: one a source, or the only one."""
     stage: StageName = answer.manifest.step  # type: ignore[assignment]
     described, graph = BY_NAME[stage], place.graph
-    form, rows = FORMS[described.form], sum(require_columns(answer, path) for path in paths)
+    form, rows = form_of(described), sum(require_columns(answer, path) for path in paths)
     if described.has_index:
         index = index_of(answer)
         check(index)

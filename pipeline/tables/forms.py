@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from kernels import registry
-from kernels.answers import Components, Forest, Paths, ReachabilityIndex, Scores
+from kernels import algorithm
+from kernels.answers import Components, Forest, Paths, ReachabilityIndex
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, NO_ROW, Array, Csr, Graph
 from kernels.reachability.sharded import IndexPart, RowLabels
@@ -217,13 +218,12 @@ def _components(vertices: Vertices, columns: Sequence[Array], _: int | None) -> 
     return Components(vertices.rows_of(columns[1]))
 
 
-def _rank_columns(vertices: Vertices, ranks: Scores) -> list[Array]:
-    return [vertices.ids, ranks.scores]
+def _value_columns(vertices: Vertices, values: Any) -> list[Array]:
+    return [vertices.ids, *(value for value in vars(values).values() if hasattr(value, "dtype"))]
 
 
-def _ranks(_: Vertices, columns: Sequence[Array], __: int | None) -> Array:
-    """The ranks alone, float64 [n]: a table does not say how they were found."""
-    return columns[1]
+def _values(answer: Callable[..., Any], _: Vertices, columns: Sequence[Array], __: int | None) -> Any:
+    return answer(*columns[1:])
 
 
 def _label_columns(vertices: Vertices, answer: ReachabilityIndex | IndexPart) -> list[Array]:
@@ -269,15 +269,20 @@ def read_labels(graph: Graph, table: pa.Table, stored: StoredIndex) -> Reachabil
 PATHS = Form(_path_columns, _paths)
 FOREST = Form(_forest_columns, _forest, of_vertices=False)
 COMPONENTS = Form(_component_columns, _components)
-RANKS = Form(_rank_columns, _ranks)
 LABELS = Form(_label_columns, _no_labels)
-FORMS = {
-    registry.Form.PATHS: PATHS,
-    registry.Form.FOREST: FOREST,
-    registry.Form.COMPONENTS: COMPONENTS,
-    registry.Form.SCORES: RANKS,
-    registry.Form.LABELS: LABELS,
+_FORMS = {
+    algorithm.Form.PATHS: PATHS,
+    algorithm.Form.FOREST: FOREST,
+    algorithm.Form.COMPONENTS: COMPONENTS,
+    algorithm.Form.LABELS: LABELS,
 }
+
+
+def form_of(stage: algorithm.Algorithm) -> Form:
+    """The form of an algorithm's table."""
+    if stage.form is algorithm.Form.VALUES:
+        return Form(_value_columns, partial(_values, stage.resolve("answer")))
+    return _FORMS[stage.form]
 
 
 def _by_row(graph: Ids, ascending: Array) -> Array:

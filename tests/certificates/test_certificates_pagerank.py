@@ -8,6 +8,7 @@ from itertools import count
 import numpy as np
 import pytest
 
+from kernels.answers import Certificate, Scores
 from kernels.graph import Array, Graph
 from kernels.pagerank import pagerank
 from kernels.pagerank.certificate import DAMPING, FARTHEST, MOST_CHANGE, certify_pagerank
@@ -19,12 +20,16 @@ SMALL = [edges for edges in NAMED_GRAPHS if len(edges.ids) <= 500]
 SURELY_WRONG = 2.01 * FARTHEST  # from ranks that are themselves accepted
 
 
+def certify(graph: Graph, scores: Array) -> Certificate:
+    return certify_pagerank(graph, Scores(scores))
+
+
 @pytest.mark.parametrize("build", [graph_of, uncleaned])
 @pytest.mark.parametrize("edges", SMALL, ids=lambda edges: edges.name)
 def test_true_ranks_of_named_graphs_hold(edges, build):
     for order in (edges.ids, edges.ids[::-1]):
         graph = build(edges, order)
-        verdict = certify_pagerank(graph, true_ranks(graph))
+        verdict = certify(graph, true_ranks(graph))
         assert (verdict.holds, verdict.reason) == (True, "")
         assert verdict.rules
 
@@ -32,16 +37,16 @@ def test_true_ranks_of_named_graphs_hold(edges, build):
 @pytest.mark.parametrize("edges", SMALL, ids=lambda edges: edges.name)
 def test_what_the_kernel_answers_holds(edges):
     graph = graph_of(edges)
-    assert certify_pagerank(graph, pagerank(graph).scores).holds
+    assert certify(graph, pagerank(graph).scores).holds
 
 
 def test_hundreds_of_thousands_of_arcs():
     ends = (20_000 * np.random.default_rng(3).random((200_000, 2)) ** 2).astype(int)
     graph = graph_of(EdgeList("random", tuple(map(tuple, ends.tolist()))))
     ranks = pagerank(graph).scores
-    assert certify_pagerank(graph, ranks).holds
-    assert not certify_pagerank(graph, pagerank(graph, most_iterations=8).scores).holds
-    assert not certify_pagerank(graph, pagerank(graph, damping=0.849).scores).holds
+    assert certify(graph, ranks).holds
+    assert not certify(graph, pagerank(graph, most_iterations=8).scores).holds
+    assert not certify(graph, pagerank(graph, damping=0.849).scores).holds
 
 
 @pytest.mark.timeout(120)
@@ -52,12 +57,12 @@ def test_mutants_do_not_hold_and_true_ranks_do(number):
     for _ in count():
         edges, graph = random_graph(rng)
         truth = true_ranks(graph)
-        verdict = certify_pagerank(graph, truth)
+        verdict = certify(graph, truth)
         assert verdict.holds, (verdict.reason, edges)
         for mutant in mutants(graph, truth, rng):
             if np.abs(mutant - truth).sum() <= SURELY_WRONG:
                 continue  # two of one rank were swapped
-            verdict = certify_pagerank(graph, mutant)
+            verdict = certify(graph, mutant)
             assert not verdict.holds, (mutant, truth, edges)
             assert verdict.reason
             refused += 1
@@ -98,8 +103,8 @@ def test_the_tolerance_is_what_it_says():
     shift = np.zeros(7)
     shift[0], shift[1] = 0.5, -0.5
     # a step moves a vector that is e off by (1 - damping) to (1 + damping) times e
-    assert certify_pagerank(graph, truth + shift * 0.99 * MOST_CHANGE / (1 + DAMPING)).holds
-    assert not certify_pagerank(graph, truth + shift * 1.01 * FARTHEST).holds
+    assert certify(graph, truth + shift * 0.99 * MOST_CHANGE / (1 + DAMPING)).holds
+    assert not certify(graph, truth + shift * 1.01 * FARTHEST).holds
     assert pytest.approx(1.33e-5, rel=0.01) == FARTHEST
 
 
@@ -110,7 +115,7 @@ def test_the_tolerance_is_what_it_says():
     ids=repr,
 )  # fmt: skip
 def test_malformed_ranks_do_not_hold(ranks):
-    verdict = certify_pagerank(graph_of(FIGURE_1), ranks)
+    verdict = certify(graph_of(FIGURE_1), ranks)
     assert not verdict.holds
     assert verdict.reason.startswith("pagerank ")
 
@@ -119,10 +124,10 @@ def test_reasons_name_what_is_wrong():
     graph = graph_of(FIGURE_1, FIGURE_1.ids[::-1])
     ranks = true_ranks(graph)
     ranks[0] = -ranks[0]
-    assert certify_pagerank(graph, ranks).reason == f"vertex 6: rank {ranks[0]} is no positive finite number"
-    assert certify_pagerank(graph, np.full(7, 0.1)).reason == "the ranks sum to 0.7, not 1"
-    assert "a step moves the ranks by" in certify_pagerank(graph, np.full(7, 1 / 7)).reason
+    assert certify(graph, ranks).reason == f"vertex 6: rank {ranks[0]} is no positive finite number"
+    assert certify(graph, np.full(7, 0.1)).reason == "the ranks sum to 0.7, not 1"
+    assert "a step moves the ranks by" in certify(graph, np.full(7, 1 / 7)).reason
 
 
 def test_no_vertices_have_no_ranks():
-    assert certify_pagerank(graph_of(EdgeList("empty", ())), np.empty(0)).holds
+    assert certify(graph_of(EdgeList("empty", ())), np.empty(0)).holds

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernels.answers import Components, Forest, Paths
+from kernels.answers import Components, Forest, Paths, Scores
 from kernels.graph import Csr, Graph
 from kernels.oracle import oracle
 from kernels.pagerank.certificate import FARTHEST
@@ -56,7 +56,7 @@ def test_hundreds_of_random_graphs_agree_and_changed_answers_do_not():
             verdict = oracle(graph, stage, answer)
             assert verdict.holds, (verdict.reason, edges)
             if stage == "pagerank":
-                assert not oracle(graph, stage, answer + 2 * FARTHEST).holds
+                assert not oracle(graph, stage, Scores(answer.scores + 2 * FARTHEST)).holds
                 continue
             for name in {"bfs": ["distance"], "sssp": ["distance"], "mst": ["src", "dst", "weights", "labels"]}.get(
                 stage, ["labels"]
@@ -109,10 +109,10 @@ def test_reasons_name_what_differs():
     assert oracle(graph, "bfs", Paths(0, wrong, wrong)).reason == "vertex 1: distance 0 is not SciPy's 1.0"
     assert oracle(graph, "scc", Components(np.arange(7, dtype=np.int32))).reason == "vertex 1: label 1 is not SciPy's 0"
     assert oracle(graph, "mst", Forest(none, none, none, none)).reason == "src has 0 entries, not 6"
-    assert oracle(graph, "pagerank", np.full(7, 1 / 7)).reason.startswith("ranks are 0.")
+    assert oracle(graph, "pagerank", Scores(np.full(7, 1 / 7))).reason.startswith("the scores differ from SciPy's by 0.")
     forest = true_forest(FIGURE_1, graph)
     swapped = replace(forest, dst=forest.dst[::-1].copy())
-    assert oracle(graph, "mst", swapped).reason == "edge 0 - 1 of weight 4: SciPy has it, in place 0, where dst is 5"
+    assert oracle(graph, "mst", swapped).reason == "edge 0 - 1 of weight 4: SciPy's edge 0, for which dst is 5"
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_malformed_answers_do_not_agree(bad):
         ("mst", replace(forest, labels=bad)),
         ("wcc", Components(bad)),
         ("scc", Components(bad)),
-        ("pagerank", bad),
+        ("pagerank", Scores(bad)),
     ):
         verdict = oracle(graph, stage, answer)
         assert not verdict.holds

@@ -89,7 +89,7 @@ def test_a_sentence_says_each_answer(steps, page):
     assert "2 sources; 288 distances" in page.text
     ranks = tables.read(steps.answers[5].path).to_pylist()
     highest = max(ranks, key=lambda row: row["pagerank"])
-    assert f"vertex {highest['vertex']} has the highest rank, {highest['pagerank']:.6g}; the first 10 have" in page.text
+    assert f"vertex {highest['vertex']} has the highest pagerank, {highest['pagerank']:.6g}; the 10 highest have" in page.text
 
 
 def test_charts_say_their_numbers(steps, page):

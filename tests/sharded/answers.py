@@ -40,7 +40,7 @@ ONE_WORKER = {
     "pagerank": pagerank_certificate.certify_pagerank,
 }
 OUT_OF_ORDER = "so edges repeat or do not ascend"
-Answer = Paths | Forest | Components | Array
+Answer = Paths | Forest | Components | Scores
 
 
 def part_of(answer: Answer, rows: range) -> Any:
@@ -53,7 +53,7 @@ def part_of(answer: Answer, rows: range) -> Any:
     if isinstance(answer, Forest):
         edges = np.flatnonzero((answer.src >= rows.start) & (answer.src < rows.stop))
         return Forest(answer.src[edges], answer.dst[edges], answer.weights[edges], answer.labels[own])
-    return Scores(answer[own], 0, 0.0)
+    return Scores(answer.scores[own])
 
 
 def verdicts(
@@ -91,14 +91,14 @@ def one_worker_answers(graph: Graph) -> dict[str, Any]:
         "mst": forest.minimum_spanning_forest(graph),
         "wcc": wcc.wcc(graph),
         "scc": scc.scc(graph),
-        "pagerank": pagerank.pagerank(graph).scores,
+        "pagerank": pagerank.pagerank(graph),
     }
 
 
 def changed(name: str, truth: Any, rng: np.random.Generator) -> Iterator[Any]:
     """The answer with one value of one of its arrays changed, but for a forest's ends."""
-    for field, array in {"": truth}.items() if name == "pagerank" else vars(truth).items():
-        if field not in ("source", "src", "dst"):
+    for field, array in vars(truth).items():
+        if hasattr(array, "dtype") and field not in ("src", "dst"):
             other = array.copy()
             other[rng.integers(len(array))] += 1
-            yield replace(truth, **{field: other}) if field else other
+            yield replace(truth, **{field: other})

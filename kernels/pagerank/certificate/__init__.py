@@ -13,11 +13,9 @@ theorem, for the bound.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from kernels.answers import Certificate
+from kernels.answers import Certificate, Scores
 from kernels.arrays import is_cupy
 from kernels.certificate.rules import Broken, at, name_of, require_form, verdict
 from kernels.graph import Array, Graph
@@ -32,17 +30,17 @@ RULES = (
 )
 
 
-def certify_pagerank(graph: Graph, ranks: Array) -> Certificate:
-    """Prove that `ranks`, float64 [V], are PageRank with damping 0.85, to FARTHEST (1.3e-5) in sum.
+def certify_pagerank(graph: Graph, answer: Scores) -> Certificate:
+    """Prove that `answer.scores` are PageRank with damping 0.85, to FARTHEST (1.3e-5) in sum; the rest is not read.
 
     O(V + A) time, 4 V doubles of memory. Malformed answers do not hold; nothing is raised.
     """
-    return verdict(RULES, _check, graph, ranks)
+    return verdict(RULES, _check, graph, answer)
 
 
-def _check(graph: Graph, ranks: Any) -> None:
+def _check(graph: Graph, answer: Scores) -> None:
     kind = type(graph.ids) if is_cupy(graph) else np.ndarray
-    ranks = require_form("pagerank", ranks, graph.num_vertices, np.dtype(np.float64), kind)
+    ranks = require_form("pagerank", answer.scores, graph.num_vertices, np.dtype(np.float64), kind)
     if not graph.num_vertices:
         return
     wrong = ~((ranks > 0) & np.isfinite(ranks))

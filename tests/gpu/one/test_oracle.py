@@ -11,7 +11,7 @@ import pytest
 cupy = pytest.importorskip("cupy")
 pytest.importorskip("pylibcugraph")
 
-from kernels.answers import Components, Paths
+from kernels.answers import Components, Paths, Scores
 from kernels.gpu.loader import to_device
 from kernels.graph import Graph
 from kernels.oracle import oracle, solves_on_gpu
@@ -66,4 +66,4 @@ def test_changed_answers_do_not_agree():
     assert "the forest weighs" in oracle(on_device, "mst", replace(forest, weights=forest.weights + 1)).reason
     assert "label 1 is not cuGraph's 0" in oracle(on_device, "scc", Components(np.arange(7, dtype=np.int32))).reason
     assert "label 1 is not cuGraph's 0" in oracle(on_device, "wcc", Components(np.arange(7, dtype=np.int32))).reason
-    assert not oracle(on_device, "pagerank", true_ranks(graph) + 2 * FARTHEST).holds
+    assert not oracle(on_device, "pagerank", Scores(true_ranks(graph) + 2 * FARTHEST)).holds

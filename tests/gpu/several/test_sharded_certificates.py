@@ -15,6 +15,7 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import grid, random_digraph, rmat
+from kernels.answers import Scores
 from kernels.distributed.shard import Shard, even_bounds, to_device
 from kernels.graph import Graph
 from kernels.reachability import reachability
@@ -70,7 +71,7 @@ def test_wrong_ranks_are_refused() -> None:
     rng = np.random.default_rng(12)
     for _ in range(2):
         _, graph = random_graph(rng)
-        answers = [true_ranks(graph), *rank_mutants(graph, true_ranks(graph), rng)][:60]
+        answers = [Scores(scores) for scores in (true_ranks(graph), *rank_mutants(graph, true_ranks(graph), rng))][:60]
         ours = verdicts("pagerank", graph, any_bounds(graph, rng), answers, on_gpu)
         expected = [ONE_WORKER["pagerank"](graph, answer).holds for answer in answers]
         assert [verdict.holds for verdict in ours] == expected
@@ -95,7 +96,7 @@ def test_wide_rows_give_the_same() -> None:
     for name, truth in one_worker_answers(rmat(9)).items():
         rows = {
             field: array.astype(np.int64)
-            for field, array in ({} if name == "pagerank" else vars(truth)).items()
+            for field, array in vars(truth).items()
             if field in ("predecessor", "src", "dst", "labels")
         }
         (verdict,) = verdicts(name, graph, even_bounds(graph, 3), [replace(truth, **rows) if rows else truth], on_gpu)

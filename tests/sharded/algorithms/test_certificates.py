@@ -80,7 +80,7 @@ def test_of_wrong_ranks_thousands_are_refused() -> None:
     refused = 0
     while refused < MUTANTS:
         _, graph = random_graph(rng)
-        answers = [true_ranks(graph), *rank_mutants(graph, true_ranks(graph), rng)]
+        answers = [Scores(scores) for scores in (true_ranks(graph), *rank_mutants(graph, true_ranks(graph), rng))]
         expected = [pagerank_certificate.certify_pagerank(graph, answer) for answer in answers]
         ours = verdicts("pagerank", graph, any_bounds(graph, rng), answers)
         assert [verdict.holds for verdict in ours] == [verdict.holds for verdict in expected]

@@ -1,0 +1,122 @@
+"""What an entry of the registry (`kernels.registry`) states about one algorithm.
+
+Functions are named as "module:function" and imported when they are first called, because compiled code is slow to load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from pkgutil import resolve_name
+from typing import Any
+
+
+class Form(Enum):
+    """How a table stores the answers of an algorithm."""
+
+    PATHS = "a row for each source and vertex"
+    FOREST = "a row for each edge of the forest"
+    COMPONENTS = "a row for each vertex, with its component's label"
+    VALUES = "a row for each vertex, with one value or more"
+    LABELS = "a row for each vertex, with its labels in the stored index beside the table"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes
+    ----------
+    name : str
+    type : str
+        An Arrow type, or `weight` or `distance`, which follow the graph's weights.
+    unit : str
+    nulls : str
+        What a null means; "never" where the column has none.
+    key : bool
+        Whether the table is sorted by this column.
+    each : bool
+        Whether there is one such column for each dimension of the labels: `low` stands for `low_0`, `low_1`, ...
+    """
+
+    name: str
+    type: str
+    unit: str
+    nulls: str = "never"
+    key: bool = False
+    each: bool = False
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One algorithm.
+
+    Functions are named as "module:function".
+
+    Attributes
+    ----------
+    name : str
+        The stage's name in configurations, commands and manifests; its table's, too, unless `table` states another.
+    title : str
+        Heading in the report.
+    help : str
+        What the stage computes, in a few words: a line of `graphmill --help`.
+    solver, certificate : str
+        `solver(graph, *source)` returns the answer; `certificate(graph, answer)` a `kernels.answers.Certificate`.
+    sharded_solver, sharded_certificate : str
+        `sharded_solver(shard, communicator, *source)` returns a `Part`; `sharded_certificate(shard, communicator, answer)` a
+        Certificate.
+    form : Form
+    columns : tuple of Column
+        Columns of its table.
+    answer : str
+        For Form.VALUES: the class of the answer, "module:Class". Its fields begin with one array [V] for each column after
+        `vertex`, in the same order; fields after these have defaults.
+    oracle : str
+        `oracle(graph, answer)` compares with a second solver on the CPU and returns a Certificate. Empty: there is none.
+    gpu_oracle : str
+        The same for a graph on a GPU. Empty: the oracle runs on the CPU.
+    warm_up : str
+        `warm_up(graph)` calls everything that Numba compiles. Empty: solving and proving one graph is enough.
+    table : str
+        Name of the table where it differs from the stage's.
+    exact : bool
+        Whether the table has the same bytes on every backend; otherwise its values agree to a stated tolerance.
+    """
+
+    name: str
+    title: str
+    help: str
+    solver: str
+    sharded_solver: str
+    certificate: str
+    sharded_certificate: str
+    form: Form
+    columns: tuple[Column, ...]
+    answer: str = ""
+    oracle: str = ""
+    gpu_oracle: str = ""
+    warm_up: str = ""
+    table: str = ""
+    exact: bool = True
+
+    @property
+    def table_name(self) -> str:
+        """Name of the table."""
+        return self.table or self.name
+
+    @property
+    def has_sources(self) -> bool:
+        """Whether there is an answer for each source."""
+        return self.form is Form.PATHS
+
+    @property
+    def has_index(self) -> bool:
+        """Whether the answer is a stored index, of which the table shows a part."""
+        return self.form is Form.LABELS
+
+    def resolve(self, function: str) -> Callable[..., Any]:
+        """Import `self.<function>`, for example `resolve("solver")`."""
+        found: Callable[..., Any] = resolve_name(getattr(self, function))
+        return found

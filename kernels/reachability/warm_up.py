@@ -1,0 +1,15 @@
+"""Call everything of this package that Numba compiles; `python -m kernels` does, once per type of weights."""
+
+from __future__ import annotations
+
+from kernels.graph import Graph
+from kernels.reachability import METHODS, reach, reachability
+from kernels.reachability.certificate import certify_reachability
+
+
+def warm_up(graph: Graph) -> None:
+    """Build, prove and query the index of a graph with the arc 0 -> 1, by each method and by each search."""
+    for method in METHODS:
+        certificate = certify_reachability(graph, reachability(graph, 2, 0, method))
+        assert certificate.holds, certificate.reason
+    assert all(reach(reachability(graph), [0], [1], search).reachable.all() for search in (None, "dfs"))
