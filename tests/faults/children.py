@@ -1,4 +1,4 @@
-"""Work in a forked child that may crash, be killed or be limited, without harm to the tests."""
+"""Run work in a forked child that may crash, be killed or be limited without affecting the tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def outcome(work: Callable[[], Any]) -> Any:
-    """Result of `work()` in a child, or the exception that it raised. Fails if the child died of anything else."""
+    """Return the result of `work()` in a child, or the exception that it raised. Fails if the child died otherwise."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -35,7 +35,7 @@ def outcome(work: Callable[[], Any]) -> Any:
 
 @contextlib.contextmanager
 def working(work: Callable[[], Any]) -> Iterator[int]:
-    """A child that does `work()` and is killed at the end of the block, if it still lives."""
+    """Yield the process id of a child that runs `work()` and is killed at the end of the block if it is still alive."""
     child = os.fork()
     if child == 0:
         try:

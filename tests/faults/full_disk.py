@@ -1,4 +1,4 @@
-"""Publish on a disk with less and less room; the argument is the folder where a small file system is mounted.
+"""Publish repeatedly on a full disk; the argument is the folder where a small file system is mounted.
 
 Prints how often the disk was full. Run by test_publication.py.
 """
@@ -14,18 +14,18 @@ from pipeline.steps.publish import open_run
 from tests.steps import Steps, path_steps
 
 
-def fill(path: Path, room: int) -> None:
-    """Make `path` so large that `room` bytes stay free."""
+def fill(path: Path, free: int) -> None:
+    """Make `path` so large that `free` bytes stay free."""
     state = os.statvfs(path.parent)
     with path.open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, max(state.f_bavail * state.f_frsize - room, 1))
+        os.posix_fallocate(file.fileno(), 0, max(state.f_bavail * state.f_frsize - free, 1))
 
 
-def publish_with_room(output: Path, steps: Steps, room: int) -> bool:
-    """Whether the disk was full; the run before is whole then, and nothing else is there."""
+def disk_was_full(output: Path, steps: Steps, free: int) -> bool:
+    """Publish with `free` bytes left; if the disk was full, check that only the previous run is there, and complete."""
     before = (output / "latest").readlink()
     filler = output / "filler"
-    fill(filler, room)
+    fill(filler, free)
     try:
         steps.publish(output)
     except OSError as error:
@@ -47,8 +47,8 @@ def main() -> None:
     new = path_steps(disk / "new", 2001, spread=2**30)
     old.publish(output)
     page = 4096
-    full = [publish_with_room(output, new, room) for room in [0] * 60 + [page] * 10]
-    assert not publish_with_room(output, new, 100 * page)
+    full = [disk_was_full(output, new, free) for free in [0] * 60 + [page] * 10]
+    assert not disk_was_full(output, new, 100 * page)
     print(sum(full))
 
 

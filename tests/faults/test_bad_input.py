@@ -1,4 +1,4 @@
-"""Every file that is refused: with its name, the line, the value and the limit, and nothing left behind."""
+"""Bad text files are refused with their name, the line, the value and the limit, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ CASES = {
     "mtx integer with decimals": ("auto", MTX + b"integer general\n3 3 1\n1 2 0.5\n", 3, "weight '0.5' is not an integer"),
     "mtx negative": ("auto", MTX + b"real general\n3 3 1\n1 2 -1e-9\n", 3, "weight '-1e-9' is not in"),
     "csv weight missing": ("auto", b"src,dst,weight\n1,2,3\n1,2,\n", 3, "weight '' is not a number"),
-    # what is no number, and no row
+    # malformed values and rows
     "word for an id": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 1 x 3"), 3, "dst 'x' is not an integer"),
     "decimal id": ("auto", b"1 2\n1.5 2\n", 2, "src '1.5' is not an integer"),
     "hexadecimal id": ("auto", b"1 2\n0x10 2\n", 2, "src '0x10' is not an integer"),
@@ -111,7 +111,7 @@ CASES = {
     "gra two colons": ("auto", b"graph_for_greach\n2\n0: 1 #\n1:: #\n", 4, "found '1:: #'"),
     "gra ends and colons that add up": ("gra", b"x\n2\n#\n0:1: #\n", 3, "found '#'"),
     "gra without count": ("gra", b"graph_for_greach\n0: #\n", 2, "expected the header \"NUMBER\", found '0: #'"),
-    # what is no graph that is read
+    # content of no known format
     "mtx array": ("auto", b"%%MatrixMarket matrix array real general\n2 2\n1\n", 1, "'array' matrices are not supported"),
     "mtx complex": ("auto", MTX + b"complex general\n1 1 1\n1 1 0 0\n", 1, "'complex' matrices are not supported"),
     "mtx hermitian": ("auto", MTX + b"real hermitian\n1 1 1\n1 1 0\n", 1, "'hermitian' matrices are not supported"),
@@ -135,7 +135,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_refused_with_line_and_value(name, tmp_path):
+def test_bad_text_is_refused_with_line_and_value(name, tmp_path):
     form, text, line, reason = CASES[name]
     error = refused(tmp_path, text, format=form)
     assert line == error.line
@@ -145,7 +145,7 @@ def test_refused_with_line_and_value(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["too few fields", "NaN", "id over the count", "second header", "word for an id"])
-def test_the_line_is_counted_over_blocks_and_line_ends(name, tmp_path, monkeypatch):
+def test_the_line_number_counts_all_blocks_and_both_line_ends(name, tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.ingest.decompress.CHUNK", 16)
     form, text, line, reason = CASES[name]
     text = text.replace(b"\n", b"\n\nc x\n", 1).replace(b"\n", b"\r\n")
@@ -154,7 +154,7 @@ def test_the_line_is_counted_over_blocks_and_line_ends(name, tmp_path, monkeypat
     assert reason in error.reason
 
 
-def test_the_line_of_a_late_fault(tmp_path):
+def test_the_line_number_of_a_late_error(tmp_path):
     lines = 1_500_000  # several blocks
     error = refused(tmp_path, b"1 2 3\n" * lines + b"# x\n\n1 2 -3\n" + b"1 2 3\n" * 10)
     assert lines + 3 == error.line
@@ -180,7 +180,7 @@ COORDINATES = {
 
 
 @pytest.mark.parametrize("name", COORDINATES)
-def test_refused_coordinates(name, tmp_path):
+def test_bad_coordinates_are_refused(name, tmp_path):
     text, line, reason = COORDINATES[name]
     (tmp_path / "g.gr").write_bytes(b"p sp 2 1\na 1 2 3\n")
     (tmp_path / "g.co").write_bytes(text)
@@ -202,20 +202,20 @@ LIMITED = {
 
 
 @pytest.mark.parametrize("name", LIMITED)
-def test_limits(name, tmp_path):
+def test_a_file_over_a_limit_is_refused(name, tmp_path):
     text, limits, line, reason = LIMITED[name]
     error = refused(tmp_path, text, limits=Limits(**limits))
     assert line == error.line
     assert reason in error.reason
 
 
-def test_at_the_limit(tmp_path):
+def test_a_file_at_the_limits_is_read(tmp_path):
     (tmp_path / "g.txt").write_bytes(b"1 2\n" * 100)
     graph = GraphConfig(source=str(tmp_path / "g.txt"), limits=Limits(edges=100, bytes=400))
     assert ingest(graph, tmp_path / "work").facts["edges"] == 100
 
 
-def test_a_line_without_end(tmp_path, monkeypatch):
+def test_a_line_over_the_length_limit_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.ingest.formats.text.LONGEST_LINE", 2**20)
     error = refused(tmp_path, b"1 2\n" + b"1" * 30_000_000)
     assert error.line == 2
@@ -223,14 +223,14 @@ def test_a_line_without_end(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("path", ["missing.txt", ".", "file.txt/below"])
-def test_a_path_that_is_no_file(path, tmp_path):
+def test_a_path_that_is_not_a_file_is_refused(path, tmp_path):
     (tmp_path / "file.txt").write_text("1 2\n")
     with pytest.raises(BadInput, match=r"no such file|is a directory"):
         ingest(GraphConfig(source=f"{tmp_path}/{path}"), tmp_path / "work")
     assert not (tmp_path / "work").exists()
 
 
-def test_a_refused_file_leaves_the_last_good_one(tmp_path):
+def test_a_refused_file_leaves_the_previous_edge_list(tmp_path):
     source = tmp_path / "g.txt"
     source.write_text("1 2\n")
     good = ingest(GraphConfig(source=str(source)), tmp_path / "work")

@@ -1,4 +1,4 @@
-"""Stored bytes that are cut, flipped or blown up: refused by name, with little memory, and nothing left behind."""
+"""Truncated, corrupt and over-compressed files are refused in little memory and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 ROME = (ROOT / "data" / "rome99.gr.gz").read_bytes()
 COMPRESS = {"gz": gzip.compress, "xz": lzma.compress, "zst": zstd.compress}
 PACKED = {name: compress(gzip.decompress(ROME)) for name, compress in COMPRESS.items()}
-# zstd leaves a checksum out unless it is asked for
+# zstd writes a checksum only on request
 PACKED["zst"] = zstd.compress(gzip.decompress(ROME), options={zstd.CompressionParameter.checksum_flag: 1})
 
 
@@ -45,7 +45,7 @@ def refused(tmp_path, content, **options):
 
 @pytest.mark.parametrize("cut", range(1, 20))
 @pytest.mark.parametrize("name", COMPRESS)
-def test_truncated(name, cut, tmp_path):
+def test_truncated_compression_is_refused(name, cut, tmp_path):
     data = PACKED[name]
     error = refused(tmp_path, data[: len(data) * cut // 20], format="dimacs")
     assert "the compressed data is truncated or corrupt" in error.reason
@@ -53,15 +53,15 @@ def test_truncated(name, cut, tmp_path):
 
 @pytest.mark.parametrize("missing", [1, 4, 8, 9])
 @pytest.mark.parametrize("name", COMPRESS)
-def test_without_its_last_bytes(name, missing, tmp_path):
+def test_compression_without_its_last_bytes_is_refused(name, missing, tmp_path):
     assert "the compressed data is truncated or corrupt" in refused(tmp_path, PACKED[name][:-missing]).reason
 
 
 @pytest.mark.parametrize("name", COMPRESS)
-def test_one_flipped_bit_is_never_silent(name, tmp_path):
+def test_one_flipped_bit_is_always_refused(name, tmp_path):
     random = np.random.default_rng(0)
     data = PACKED[name]
-    start = 10 if name == "gz" else 0  # gzip does not cover its own header: a time, a name
+    start = 10 if name == "gz" else 0  # gzip's checksum does not cover its header (time and name)
     for place in random.integers(start, len(data), 60):
         flipped = bytearray(data)
         flipped[place] ^= 1 << int(random.integers(8))
@@ -69,18 +69,17 @@ def test_one_flipped_bit_is_never_silent(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", COMPRESS)
-def test_rubbish_after_the_end(name, tmp_path):
+def test_rubbish_after_the_end_is_refused(name, tmp_path):
     assert "truncated or corrupt" in refused(tmp_path, PACKED[name] + b"rubbish").reason
 
 
 @pytest.mark.parametrize("name", COMPRESS)
-def test_frames_and_names_do_not_matter(name, tmp_path):
-    """Not refused: several frames in a row, under a name that says something else."""
+def test_several_frames_under_a_misleading_name_are_read(name, tmp_path):
     (tmp_path / "x.csv.xz").write_bytes(COMPRESS[name](b"p sp 3 2\na 1 2 3\n") + COMPRESS[name](b"a 2 3 4\n"))
     assert ingest(GraphConfig(source=str(tmp_path / "x.csv.xz")), tmp_path / "work").facts["edges"] == 2
 
 
-def test_padding_after_xz(tmp_path):
+def test_padding_between_xz_frames_is_skipped(tmp_path):
     (tmp_path / "x").write_bytes(lzma.compress(b"1 2\n") + bytes(2 * MIB) + lzma.compress(b"3 4\n") + bytes(8))
     assert ingest(GraphConfig(source=str(tmp_path / "x")), tmp_path / "work").facts["edges"] == 2
 
@@ -91,27 +90,27 @@ def test_a_bomb_is_refused_by_its_ratio(name, tmp_path):
     assert "more than 200 times, the limit" in error.reason
 
 
-def test_a_ratio_that_is_allowed(tmp_path):
+def test_a_higher_configured_ratio_is_allowed(tmp_path):
     (tmp_path / "x").write_bytes(gzip.compress(b"1 2\n" * (20 * MIB // 4)))
     graph = GraphConfig(source=str(tmp_path / "x"), limits=Limits(ratio=2000))
     assert ingest(graph, tmp_path / "work").facts["edges"] == 5 * MIB
 
 
 @pytest.mark.parametrize("header", ["p sp {} 1\na 1 2 3\n", "p tw {} 1\n1 2\n"])
-def test_a_header_that_blows_up_the_graph(header, tmp_path):
+def test_a_header_that_declares_too_many_vertices_is_refused(header, tmp_path):
     content = header.format(10**12)
     assert f"{len(content)} bytes declare 1000000000000 vertices" in refused(tmp_path, content.encode()).reason
 
 
 @pytest.mark.parametrize("name", COMPRESS)
-def test_a_size_over_the_limit(name, tmp_path):
+def test_content_over_the_size_limit_is_refused(name, tmp_path):
     error = refused(tmp_path, PACKED[name], limits=Limits(bytes=100_000))
     assert "has more than 100000 bytes of content, the limit" in error.reason
 
 
-def test_xz_that_asks_for_a_gibibyte(tmp_path):
+def test_xz_that_requests_a_gibibyte_of_memory_is_refused(tmp_path):
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 2**30}]
-    # Preset 0 with a great dictionary: the header asks for it, whatever the content is.
+    # The header requests the whole dictionary, however small the content is.
     error = refused(tmp_path, lzma.compress(b"1 2\n", filters=filters))
     assert "emory" in error.reason
 
@@ -126,7 +125,7 @@ from tests.memory import peak_bytes
 before = peak_bytes()
 try:
     ingest(GraphConfig(source=sys.argv[1]), Path(sys.argv[2]))
-    reason = "taken"
+    reason = "accepted"
 except BadInput as error:
     reason = error.reason
 print(json.dumps([reason, peak_bytes() - before]))
@@ -134,7 +133,7 @@ print(json.dumps([reason, peak_bytes() - before]))
 
 
 def write_gzip(path, block, count):
-    """Write one member of the block `count` times, compressed once: after a full flush a stream looks at nothing before it."""
+    """Write the block `count` times as one gzip member, compressed once: a full flush makes it independent of its past."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     packed = packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)
     checksum = 0
@@ -165,7 +164,7 @@ def parquet_bomb(path):
 
 
 @pytest.mark.parametrize("bomb", [gzip_bomb, gzip_bomb_of_lines, zstd_bomb, parquet_bomb])
-def test_bombs_cost_little_memory(bomb, tmp_path):
+def test_decompression_bombs_need_little_memory(bomb, tmp_path):
     bomb(tmp_path / "bomb")
     child = subprocess.run(
         [sys.executable, "-c", CHILD, tmp_path / "bomb", tmp_path / "work"],
@@ -214,19 +213,19 @@ PARQUET = {
 
 
 @pytest.mark.parametrize("name", PARQUET)
-def test_refused_parquet(name, tmp_path):
+def test_bad_parquet_is_refused(name, tmp_path):
     columns, reason = PARQUET[name]
     assert reason in refused(tmp_path, parquet(tmp_path, **columns)).reason
 
 
-def test_the_row_is_counted_over_batches(tmp_path):
+def test_the_row_number_counts_all_batches(tmp_path):
     weights = np.ones(700_000)
     weights[600_000] = -1
     ids = np.arange(700_000)
     assert "row 600000: weight -1.0" in refused(tmp_path, parquet(tmp_path, src=ids, dst=ids, weight=weights)).reason
 
 
-def test_parquet_over_the_limits(tmp_path):
+def test_parquet_over_a_limit_is_refused(tmp_path):
     data = parquet(tmp_path, src=IDS, dst=IDS)
     assert "holds 3 rows, the limit is 2 edges" in refused(tmp_path, data, limits=Limits(edges=2)).reason
     data = parquet(tmp_path, src=np.zeros(10_000, int), dst=np.zeros(10_000, int))
@@ -234,13 +233,13 @@ def test_parquet_over_the_limits(tmp_path):
 
 
 @pytest.mark.parametrize("cut", range(1, 20))
-def test_truncated_parquet(cut, tmp_path):
+def test_truncated_parquet_is_refused(cut, tmp_path):
     ids = np.arange(10_000)
     data = parquet(tmp_path, src=ids, dst=ids[::-1])
     assert "not a complete Parquet file" in refused(tmp_path, data[: len(data) * cut // 20]).reason
 
 
-def test_parquet_with_a_flipped_page(tmp_path):
+def test_parquet_with_a_flipped_bit_is_refused(tmp_path):
     random = np.random.default_rng(0)
     ids = pa.array(random.integers(0, 2**40, 10_000))
     pq.write_table(pa.table({"src": ids, "dst": ids}), tmp_path / "table", write_page_checksum=True, use_dictionary=False)
@@ -249,9 +248,9 @@ def test_parquet_with_a_flipped_page(tmp_path):
     assert "not a complete Parquet file" in refused(tmp_path, bytes(data)).reason
 
 
-def test_stated_parquet_that_is_none(tmp_path):
+def test_text_configured_as_parquet_is_refused(tmp_path):
     assert "not a complete Parquet file" in refused(tmp_path, b"src,dst\n1,2\n", format="parquet").reason
 
 
-def test_a_checksum_that_differs(tmp_path):
+def test_another_sha256_than_the_stated_one_is_refused(tmp_path):
     assert "its SHA-256 is" in refused(tmp_path, ROME, sha256="0" * 64).reason

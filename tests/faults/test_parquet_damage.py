@@ -1,6 +1,6 @@
-"""Damaged tables: reading one is a clean error, or the manifest refuses it. Different data never passes both.
+"""Reading a damaged table raises an error, or the manifest's check does. Wrong data never passes both.
 
-Page checksums cover the pages and not the footer, and a cut file has no footer; the manifest's SHA-256 covers every byte.
+Page checksums cover the pages but not the footer, and a truncated file has no footer; the manifest's SHA-256 covers every byte.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ def folder(tmp_path_factory):
 
 
 def read_all(folder, damages):
-    """Read the table after each damage. Counts: errors, equal, different; raises if the manifest lets one pass."""
+    """Read the table after each damage; count errors, equal and different results. Fails if the manifest accepts one."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (address_space() + GIB, hard))
     (path,) = tables.files(folder.path)
-    whole, expected = path.read_bytes(), tables.read(folder.path)
+    intact, expected = path.read_bytes(), tables.read(folder.path)
     counts = {"error": 0, "equal": 0, "different": 0}
     for damage in damages:
-        path.unlink()  # some file systems flush a file that is overwritten
-        path.write_bytes(damage(whole))
+        path.unlink()  # faster than overwriting, which some file systems flush
+        path.write_bytes(damage(intact))
         try:
             counts["equal" if tables.read(folder.path, use_threads=False).equals(expected) else "different"] += 1
         except Exception:
@@ -54,8 +54,8 @@ def read_all(folder, damages):
             manifest.check(folder)
         except Damaged:
             continue
-        raise AssertionError(f"the manifest lets it pass after {sum(counts.values())} damages")
-    path.write_bytes(whole)
+        raise AssertionError(f"the manifest accepts the file after {sum(counts.values())} damages")
+    path.write_bytes(intact)
     manifest.check(folder)
     return counts
 
@@ -69,45 +69,45 @@ def size_of(folder):
     return entry.bytes
 
 
-def test_cut_at_every_byte(folder):
-    cuts = [lambda whole, length=length: whole[:length] for length in range(size_of(folder))]
+def test_truncation_at_every_byte_is_an_error(folder):
+    cuts = [lambda content, length=length: content[:length] for length in range(size_of(folder))]
     counts = outcome(lambda: read_all(folder, cuts))
     assert counts == {"error": len(cuts), "equal": 0, "different": 0}
 
 
 def flip(bit):
-    def damage(whole):
-        content = bytearray(whole)
-        content[bit // 8] ^= 1 << bit % 8
-        return bytes(content)
+    def damage(content):
+        changed = bytearray(content)
+        changed[bit // 8] ^= 1 << bit % 8
+        return bytes(changed)
 
     return damage
 
 
-def test_bits_flipped(folder):
+def test_flipped_bits_are_detected(folder):
     bits = np.random.default_rng(2).choice(8 * size_of(folder), 5000, replace=False)
     counts = outcome(lambda: read_all(folder, [flip(int(bit)) for bit in bits]))
-    assert counts["error"] > 0.9 * len(bits), f"the page checksums miss too much: {counts}"
+    assert counts["error"] > 0.9 * len(bits), f"the page checksums miss too many: {counts}"
 
 
-def test_bytes_overwritten_in_runs(folder):
+def test_overwritten_bytes_are_detected(folder):
     random = np.random.default_rng(3)
 
     def scribble(start, length):
         noise = random.bytes(length)
-        return lambda whole: whole[:start] + noise + whole[start + length :]
+        return lambda content: content[:start] + noise + content[start + length :]
 
     damages = [scribble(int(random.integers(0, size_of(folder) - 64)), int(random.integers(8, 64))) for _ in range(1000)]
     counts = outcome(lambda: read_all(folder, damages))
     assert counts["error"] > 0.9 * len(damages), counts
 
 
-def test_pieces_left_out_and_repeated(folder):
+def test_removed_and_repeated_bytes_are_detected(folder):
     random = np.random.default_rng(4)
     ends = np.sort(random.integers(0, size_of(folder), (500, 2)), axis=1)
     ends = ends[ends[:, 0] < ends[:, 1]].tolist()
-    damages = [lambda whole, a=a, b=b: whole[:a] + whole[b:] for a, b in ends]
-    damages += [lambda whole, a=a, b=b: whole[:b] + whole[a:] for a, b in ends]
+    damages = [lambda content, a=a, b=b: content[:a] + content[b:] for a, b in ends]
+    damages += [lambda content, a=a, b=b: content[:b] + content[a:] for a, b in ends]
     counts = outcome(lambda: read_all(folder, damages))
     assert counts["different"] == 0
     assert sum(counts.values()) == len(damages)

@@ -1,4 +1,4 @@
-"""Publication under kills, full disks and foreign hands: a reader sees one whole run, the old one or the new one."""
+"""Publication under kills, full disks and missing permissions: a reader always sees one complete run, the old or the new."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def output(tmp_path):
 
 @pytest.fixture
 def elsewhere(tmp_path):
-    """A folder on another file system, where there is one: a flush costs nothing there, and publication from there copies."""
+    """A folder on another file system, if there is one: flushes are free there, and publication from there copies."""
     if not MEMORY.is_dir() or MEMORY.stat().st_dev == tmp_path.stat().st_dev:
         yield tmp_path / "elsewhere"
         return
@@ -45,12 +45,12 @@ def elsewhere(tmp_path):
 
 
 def versions(folder, number=3, vertices=LARGE, spread=2**30):
-    """Steps that differ in their number of vertices, so that every table tells its run."""
+    """Steps that differ in their number of vertices, which identifies the run of every table."""
     return [path_steps(folder / str(extra), vertices + extra, spread=spread) for extra in range(number)]
 
 
-def whole(path):
-    """Open a run, check all hashes, and that all tables and the report are of one graph; return its name."""
+def check_run(path):
+    """Open a run, check all hashes and that all tables and the report describe one graph; return its name."""
     run = open_run(path)
     vertices = run.facts["graph"]["vertices"]
     for table in (*STAGES, "coordinates"):
@@ -60,19 +60,19 @@ def whole(path):
     return run.path.name
 
 
-def whole_runs(output):
-    """Check `latest` and every run that a reader can see; return the id that `latest` names."""
+def check_runs(output):
+    """Check `latest` and every visible run; return the id of `latest`."""
     for path in (output / "runs").iterdir():
         if not path.name.startswith("."):
-            assert whole(path) == path.name
-    return whole(output / "latest")
+            assert check_run(path) == path.name
+    return check_run(output / "latest")
 
 
 def hidden(output):
     return [path for path in (output / "runs").iterdir() if path.name.startswith(".")]
 
 
-def publish_for_ever(output, runs):
+def publish_forever(output, runs):
     while True:
         for run in runs:
             with workspace(output):
@@ -81,34 +81,34 @@ def publish_for_ever(output, runs):
 
 @pytest.mark.parametrize("kills", [20, pytest.param(100, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("way", ["linked", "copied"])
-def test_writers_killed_in_mid_publication(output, elsewhere, way, kills):
+def test_a_writer_killed_during_publication_leaves_complete_runs(output, elsewhere, way, kills):
     runs = versions(output.parent if way == "linked" else elsewhere)
     with workspace(output):
         runs[0].publish(output)
     assert sum(entry.bytes for entry in open_run(output / "latest").manifest.files.values()) > 4e6
     chance = random.Random(7)
-    torn, seen = 0, [whole_runs(output)]
+    torn, seen = 0, [check_runs(output)]
     for _ in range(kills):
         began = (output / "latest").readlink()
-        with working(lambda: publish_for_ever(output, runs)):
-            if chance.random() < 0.3:  # the others die in their first publication
+        with working(lambda: publish_forever(output, runs)):
+            if chance.random() < 0.3:  # the others are killed in their first publication
                 wait_for(lambda began=began: (output / "latest").readlink() != began)
             else:
                 wait_for(lambda: hidden(output))
             signal.sigtimedwait([], chance.uniform(0, 0.03))
         torn += bool(hidden(output))
-        seen.append(whole_runs(output))
+        seen.append(check_runs(output))
     assert seen == sorted(seen)
     assert len(set(seen)) > kills // 10
     assert torn > 0.3 * kills, "too few kills hit a publication"
     with workspace(output):
         assert not hidden(output)
         runs[1].publish(output)
-    assert whole_runs(output) > seen[-1]
+    assert check_runs(output) > seen[-1]
 
 
 def die_at(event):
-    """Kill this process just before its `event`-th open, link, rename, mkdir, ...: every edge between two states of the disk."""
+    """Kill this process just before its `event`-th file operation (open, link, rename, mkdir, ...)."""
     left = event
 
     def count(name, _):
@@ -121,12 +121,12 @@ def die_at(event):
     sys.addaudithook(count)
 
 
-def test_a_writer_killed_before_any_of_its_file_operations(elsewhere):
+def test_a_writer_killed_before_any_file_operation_leaves_complete_runs(elsewhere):
     output = elsewhere / "output"
     small = versions(elsewhere, number=2, vertices=50, spread=1)
     for _ in range(3):
         small[0].publish(output)
-    first = whole_runs(output)
+    first = check_runs(output)
 
     for event in itertools.count(1):
         child = os.fork()
@@ -137,7 +137,7 @@ def test_a_writer_killed_before_any_of_its_file_operations(elsewhere):
             finally:
                 os._exit(0)
         _, status = os.waitpid(child, 0)
-        last = whole_runs(output)
+        last = check_runs(output)
         if status == 0:
             break
         assert os.WTERMSIG(status) == signal.SIGKILL
@@ -148,7 +148,7 @@ def test_a_writer_killed_before_any_of_its_file_operations(elsewhere):
     assert last > first
 
 
-def test_a_reader_always_sees_one_whole_run(elsewhere):
+def test_a_reader_always_sees_one_complete_run(elsewhere):
     output = elsewhere / "output"
     runs = versions(elsewhere)
     runs[0].publish(output)
@@ -161,7 +161,7 @@ def test_a_reader_always_sees_one_whole_run(elsewhere):
     seen = []
     with working(publish_50) as writer:
         while os.waitid(os.P_PID, writer, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-            seen.append(whole(output / "latest"))
+            seen.append(check_run(output / "latest"))
             pandas.read_parquet(output / "latest" / "wcc", columns=["labels"])
     assert seen == sorted(seen)
     assert len(set(seen)) > 5
@@ -177,7 +177,7 @@ def limited(size, publish):
 
 
 @pytest.mark.parametrize("way", ["linked", "copied"])
-def test_a_file_that_cannot_grow_leaves_the_old_run(output, elsewhere, way):
+def test_a_file_size_limit_leaves_the_old_run(output, elsewhere, way):
     if way == "copied" and not elsewhere.is_relative_to(MEMORY):
         pytest.skip("no second file system here")
     old, new = versions(output.parent if way == "linked" else elsewhere, number=2, vertices=2000)
@@ -192,16 +192,16 @@ def test_a_file_that_cannot_grow_leaves_the_old_run(output, elsewhere, way):
         assert error.filename
         assert (output / "latest").readlink() == before
         assert [path.name for path in (output / "runs").iterdir()] == [before.name]
-    whole_runs(output)
-    assert outcome(limited(2**30, lambda: new.publish(output).path.name)) == whole_runs(output) != before.name
+    check_runs(output)
+    assert outcome(limited(2**30, lambda: new.publish(output).path.name)) == check_runs(output) != before.name
 
 
 def test_a_full_disk_leaves_the_old_run(tmp_path):
-    """In a mount name space of its own, on a small file system in memory."""
+    """In a mount namespace of its own, on a small file system in memory."""
     inside = f"mount -t tmpfs -o size=8m tmpfs {tmp_path}"
     apart = ["unshare", "--mount", *([] if os.getuid() == 0 else ["--map-root-user"]), "sh", "-c"]
     if not shutil.which("unshare") or subprocess.run([*apart, inside], capture_output=True, check=False).returncode:
-        pytest.skip("this machine lets nobody mount a file system")
+        pytest.skip("mounting a file system is not permitted here")
     work = f"{inside} && exec {sys.executable} -m tests.faults.full_disk {tmp_path}"
     done = subprocess.run([*apart, work], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -209,7 +209,7 @@ def test_a_full_disk_leaves_the_old_run(tmp_path):
 
 
 def as_nobody(work):
-    """The work as another user, because root may write everywhere."""
+    """Run the work as another user, because root may write everywhere."""
 
     def change_and_work():
         if os.getuid() == 0:
@@ -251,12 +251,12 @@ def test_a_read_only_output_folder_is_one_clear_error(shared):
     finally:
         for place in places:
             place.chmod(0o755)
-    assert whole_runs(shared) == before
+    assert check_runs(shared) == before
     assert not hidden(shared)
 
 
 def test_latest_that_cannot_be_replaced_leaves_the_old_run(shared):
-    """The folder of runs can be written, the folder around it cannot."""
+    """The folder of runs is writable, its parent is not."""
     old, new = versions(shared.parent, number=2, vertices=50, spread=1)
     before = old.publish(shared).path.name
     shared.chmod(0o555)
@@ -267,12 +267,12 @@ def test_latest_that_cannot_be_replaced_leaves_the_old_run(shared):
         assert "latest" in str(error)
     finally:
         shared.chmod(0o755)
-    assert whole_runs(shared) == before
+    assert check_runs(shared) == before
     assert not hidden(shared)
 
 
 @pytest.mark.parametrize("thing", ["file", "folder", "dangling link", "link to a folder"])
-def test_a_foreign_latest_is_one_clear_error(output, thing):
+def test_a_latest_that_is_not_ours_is_one_clear_error(output, thing):
     (steps,) = versions(output.parent, number=1, vertices=50, spread=1)
     latest = output / "latest"
     output.mkdir()

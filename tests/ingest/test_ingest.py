@@ -1,4 +1,4 @@
-"""Every format on real files, and what each says of itself."""
+"""Every format on real and small files: edges, weights and facts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def ingest_text(tmp_path, name, text, **options):
 
 
 def fields(name):
-    """A slow second parse: the words of every line of a file."""
+    """The words of every line of a file, for a slow second parse."""
     with gzip.open(DATA / name, "rt") as file:
         return [line.split() for line in file]
 
@@ -50,7 +50,7 @@ REAL_FILES = {
 
 
 @pytest.mark.parametrize("name", REAL_FILES)
-def test_facts_of_real_files(name, tmp_path):
+def test_real_files_have_the_expected_facts(name, tmp_path):
     stated = "arcs" if name.startswith("bremen") else "auto"
     folder = ingest(GraphConfig(source=str(DATA / name), format=stated), tmp_path)
     facts = folder.facts
@@ -98,7 +98,7 @@ def test_coordinates_are_degrees(tmp_path):
     assert set(folder.manifest.files) == {"part-00000.parquet", "coordinates.parquet"}
 
 
-def test_the_file_has_groups_of_a_million_rows_and_packed_ids(tmp_path):
+def test_the_edge_list_has_row_groups_of_a_million_rows_and_delta_encoded_ids(tmp_path):
     text = b"0 1\n" * 2_300_000
     folder = ingest_text(tmp_path, "edges.txt", text)
     metadata = pq.read_metadata(folder.path / "part-00000.parquet")
@@ -130,7 +130,7 @@ UNWEIGHTED = {
 
 
 @pytest.mark.parametrize("name", UNWEIGHTED)
-def test_small_files_of_each_format(name, tmp_path):
+def test_small_files_of_each_format_are_read(name, tmp_path):
     text, expected = UNWEIGHTED[name]
     folder = ingest_text(tmp_path, name, text)
     found = tuple(folder.facts[key] for key in ("format", "directed", "weight", "first_id", "declared_vertices"))
@@ -162,7 +162,7 @@ def test_weights_keep_their_type(name, tmp_path):
     assert list(zip(table["src"].to_pylist(), table["dst"].to_pylist(), strict=True)) == [(1, 2), (2, 3)]
 
 
-def test_decimals_in_a_late_block_make_all_weights_decimal(tmp_path):
+def test_decimals_in_a_late_block_make_all_weights_float64(tmp_path):
     lines = 1_200_000  # more than one block
     folder = ingest_text(tmp_path, "late.txt", b"10 20 30\n" * lines + b"1 2 0.5\n")
     weights = read(folder)["weight"].to_numpy()
@@ -189,7 +189,7 @@ def test_untidy_text_reads_the_same(name, tmp_path):
     assert table.to_pydict() == {"src": [1, 2, 3], "dst": [2, 3, 1], "weight": [5, 6, 7]}
 
 
-def test_an_untidy_gra_reads_the_same(tmp_path):
+def test_an_untidy_gra_file_reads_the_same(tmp_path):
     table = read(ingest_text(tmp_path, "x.gra", b"graph_for_greach\r\n3\r\n\r\n0:\t1  2 # \r\n1:2#\r\n2 : #"))
     assert table.to_pydict() == {"src": [0, 0, 1], "dst": [1, 2, 2]}
 
@@ -205,13 +205,13 @@ def test_an_untidy_gra_reads_the_same(tmp_path):
         "none.txt": b"# Nodes: 0 Edges: 0\n",
     }.items(),
 )
-def test_graphs_without_edges(name, text, tmp_path):
+def test_graphs_without_edges_are_read(name, text, tmp_path):
     folder = ingest_text(tmp_path, name, text)
     assert read(folder).num_rows == folder.facts["edges"] == 0
     assert folder.facts["declared_vertices"] == (None if name in {"none.csv", "none.txt"} else 5)
 
 
-def test_named_columns_and_stated_direction(tmp_path):
+def test_configured_columns_and_direction_are_used(tmp_path):
     columns = Columns(src="from", dst="to", weight="km")
     folder = ingest_text(tmp_path, "roads.csv", b"to,src,km,from\n2,x,0.5,1\n", columns=columns, directed=False)
     assert read(folder).to_pydict() == {"src": [1], "dst": [2], "weight": [0.5]}
@@ -229,7 +229,7 @@ def test_parquet_keeps_its_weight_type(kind, tmp_path):
     assert read(folder).to_pydict() == {"src": [0, 1, 2], "dst": [1, 2, 0], "weight": weight.to_pylist()}
 
 
-def test_parquet_in_gzip(tmp_path):
+def test_parquet_within_gzip_is_read(tmp_path):
     pq.write_table(pa.table({"src": [5], "dst": [6]}), tmp_path / "plain")
     (tmp_path / "edges.parquet.gz").write_bytes(gzip.compress((tmp_path / "plain").read_bytes()))
     folder = ingest(GraphConfig(source=str(tmp_path / "edges.parquet.gz")), tmp_path / "work")

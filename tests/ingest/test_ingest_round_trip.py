@@ -1,4 +1,4 @@
-"""Random edge lists, written in every text format and compression, come back as they were."""
+"""Random edge lists, written in every format and compression, are read back unchanged."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ FORMATS = {
 @pytest.mark.parametrize("name", FORMATS)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_what_is_written_is_read(name, data):
+def test_every_text_format_reads_back_what_was_written(name, data):
     write, ids, weights = FORMATS[name]
     edge = st.tuples(ids, ids) if weights is None else st.tuples(ids, ids, weights)
     edges = data.draw(st.lists(edge, min_size=1, max_size=30))
@@ -107,7 +107,7 @@ def test_what_is_written_is_read(name, data):
 
 @settings(max_examples=40, deadline=None)
 @given(edges=st.lists(st.tuples(IDS, IDS, DECIMALS), max_size=30), group=st.integers(1, 10))
-def test_parquet(edges, group):
+def test_parquet_reads_back_what_was_written(edges, group):
     src, dst, weight = zip(*edges, strict=True) if edges else ((), (), ())
     table = pa.table(
         {"src": pa.array(src, pa.int64()), "dst": pa.array(dst, pa.int64()), "weight": pa.array(weight, pa.float64())}

@@ -1,4 +1,4 @@
-"""Where a source may lie, what a second ingest skips, and what a flow may try again."""
+"""Sources at paths and URLs: which are read, when a second ingest is skipped, and which errors a flow retries."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ ROME = (DATA / "rome99.gr.gz").read_bytes()
 
 
 class Site:
-    """A web site on loopback: pages by path, and what goes wrong with them."""
+    """A web server on loopback: pages by path, and the faults to inject."""
 
     def __init__(self):
         self.pages = {}
         self.requests = []
-        self.says_when = True  # an ETag with each page
+        self.sends_etag = True
         self.status = 200
-        self.cut = 0  # bytes that are promised and not sent
+        self.cut = 0  # bytes that Content-Length announces and that are not sent
         site = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -39,7 +39,7 @@ class Site:
                 site.requests.append((self.command, self.path))
                 self.send_response(404 if content is None else site.status)
                 self.send_header("Content-Length", str(len(content or b"")))
-                if site.says_when:
+                if site.sends_etag:
                     self.send_header("ETag", f'"{hashlib.md5(content or b"").hexdigest()}"')
                 self.end_headers()
                 if body and content:
@@ -82,7 +82,7 @@ def rows(folder):
 
 
 @pytest.mark.parametrize("scheme", ["file", "memory", "http"])
-def test_any_url_that_fsspec_opens(scheme, site, tmp_path):
+def test_any_url_that_fsspec_opens_is_read(scheme, site, tmp_path):
     if scheme == "file":
         url = f"file://{DATA / 'rome99.gr.gz'}"
     elif scheme == "memory":
@@ -99,7 +99,7 @@ def test_any_url_that_fsspec_opens(scheme, site, tmp_path):
     assert list((tmp_path / "other").glob("*")) == []
 
 
-def test_remote_parquet_is_read_through_a_file_that_does_not_stay(site, tmp_path):
+def test_remote_parquet_leaves_no_temporary_file(site, tmp_path):
     pq.write_table(pa.table({"src": [1], "dst": [2]}), tmp_path / "x")
     site.pages["/x"] = (tmp_path / "x").read_bytes()
     folder = ingest(GraphConfig(source=f"{site.url}/x"), tmp_path / "work")
@@ -131,15 +131,15 @@ def test_changed_coordinates_are_read_again(tmp_path):
     assert not ingest(graph, tmp_path).reused
 
 
-@pytest.mark.parametrize("says_when", [True, False])
-def test_an_unchanged_page_is_skipped_and_a_changed_one_is_not(says_when, site, tmp_path):
-    site.says_when = says_when
+@pytest.mark.parametrize("sends_etag", [True, False])
+def test_an_unchanged_page_is_skipped_and_a_changed_one_is_not(sends_etag, site, tmp_path):
+    site.sends_etag = sends_etag
     site.pages["/g.txt"] = b"1 2\n"
     graph = GraphConfig(source=f"{site.url}/g.txt")
     assert not ingest(graph, tmp_path).reused
     site.requests.clear()
     assert ingest(graph, tmp_path).reused
-    assert site.gets() == ([] if says_when else ["/g.txt"])
+    assert site.gets() == ([] if sends_etag else ["/g.txt"])
     site.pages["/g.txt"] = b"1 3\n"
     assert not ingest(graph, tmp_path).reused
 
@@ -155,7 +155,7 @@ def test_a_changed_object_in_memory_is_read_again(tmp_path):
 
 
 @pytest.mark.parametrize("stated", [True, False])
-def test_what_may_pass_is_an_os_error(stated, site, tmp_path):
+def test_transient_server_errors_are_os_errors(stated, site, tmp_path):
     site.pages["/g.gr.gz"] = ROME
     graph = GraphConfig(source=f"{site.url}/g.gr.gz", sha256=sha256(ROME) if stated else None)
     for site.status in (500, 503, 429):
@@ -169,15 +169,15 @@ def test_what_may_pass_is_an_os_error(stated, site, tmp_path):
     assert rows(ingest(graph, tmp_path)) == 8_870
 
 
-def test_a_site_that_is_down_may_come_back(tmp_path):
+def test_a_refused_connection_is_an_os_error(tmp_path):
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # bound, and not listening: connections are refused
+        taken.bind(("127.0.0.1", 0))  # bound but not listening, so connections are refused
         with pytest.raises(OSError, match="ClientConnectorError"):
             ingest(GraphConfig(source=f"http://127.0.0.1:{taken.getsockname()[1]}/g.txt"), tmp_path)
 
 
 @pytest.mark.parametrize("status", [401, 403, 410])
-def test_a_page_that_is_not_given_out(status, site, tmp_path):
+def test_a_page_that_the_server_denies_is_bad_input(status, site, tmp_path):
     site.pages["/g.txt"] = b"1 2\n"
     site.status = status
     with pytest.raises(BadInput, match=f"the server answered {status}"):
@@ -185,7 +185,7 @@ def test_a_page_that_is_not_given_out(status, site, tmp_path):
 
 
 @pytest.mark.parametrize("page", ["/none", "none://x/y", "memory://none"])
-def test_a_source_that_is_not_there(page, site, tmp_path):
+def test_a_missing_source_is_bad_input(page, site, tmp_path):
     url = site.url + page if page.startswith("/") else page
     with pytest.raises(BadInput) as caught:
         ingest(GraphConfig(source=url), tmp_path)
@@ -193,7 +193,7 @@ def test_a_source_that_is_not_there(page, site, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
+def test_a_file_that_changes_during_ingest_is_refused(tmp_path, monkeypatch):
     source = tmp_path / "edges.txt.gz"
     source.write_bytes(gzip.compress(b"1 2\n"))
     monkeypatch.setattr("pipeline.ingest.identify", lambda *_: "0" * 64)
