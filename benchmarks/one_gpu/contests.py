@@ -13,7 +13,6 @@ from benchmarks.one_gpu.graphs import WINDOW, Edges
 from benchmarks.one_gpu.timing import random_sources
 from kernels.answers import Certificate, Paths, Scores
 from kernels.bfs import bfs
-from kernels.components.certificate import certify_scc, certify_wcc
 from kernels.forest import minimum_spanning_forest
 from kernels.forest.certificate import certify_forest
 from kernels.graph import Array, Csr, Graph
@@ -25,8 +24,10 @@ from kernels.pagerank import pagerank
 from kernels.pagerank.certificate import certify_pagerank
 from kernels.paths.certificate import certify_bfs, certify_sssp
 from kernels.scc import scc
+from kernels.scc.certificate import certify_scc
 from kernels.sssp import sssp
 from kernels.wcc import wcc
+from kernels.wcc.certificate import certify_wcc
 
 RANK_TOLERANCE = 1e-6  # of the sum of differences, as kernels/pagerank says
 DIJKSTRA_ROWS = 1 << 16  # "dijkstra" passes over all rows for each row

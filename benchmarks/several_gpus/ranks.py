@@ -17,7 +17,6 @@ import kernels.sssp
 from benchmarks.several_gpus.shares import by_name, folder_of, write_share
 from kernels.answers import Certificate
 from kernels.bfs.sharded import bfs
-from kernels.components.certificate import sharded as components_certificate
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.shard import Part, Shard
 from kernels.forest.certificate import sharded as forest_certificate
@@ -28,6 +27,7 @@ from kernels.pagerank.certificate import sharded as pagerank_certificate
 from kernels.pagerank.sharded import pagerank
 from kernels.paths.certificate import sharded as paths_certificate
 from kernels.sssp.sharded import sssp
+from kernels.wcc.certificate import sharded as wcc_certificate
 from kernels.wcc.sharded import wcc
 from pipeline.cluster.protocol import Place
 from pipeline.config.run import LayoutConfig
@@ -240,7 +240,7 @@ def _iterate(shard: Shard, communicator: Communicator) -> Part[Any]:
 KERNELS = {
     "bfs": Kernel(True, bfs, paths_certificate.certify_bfs, _of_paths, bfs),
     "sssp": Kernel(True, sssp, paths_certificate.certify_sssp, _of_paths, sssp),
-    "wcc": Kernel(False, wcc, components_certificate.certify_wcc, _of_components, wcc),
+    "wcc": Kernel(False, wcc, wcc_certificate.certify_wcc, _of_components, wcc),
     "pagerank": Kernel(False, pagerank, pagerank_certificate.certify_pagerank, _of_ranks, _iterate),
     "forest": Kernel(False, minimum_spanning_forest, forest_certificate.certify_forest, _of_forest, minimum_spanning_forest),
 }

@@ -1,8 +1,8 @@
-"""The whole graph, as a certificate over shards speaks of it: any row's entry, and the first row of all that breaks a rule.
+"""Global view of a graph held by several ranks: the entry of any row, and the first row of all ranks that breaks a rule.
 
-The ranks raise Broken together, so that none is left waiting, and with one reason, which names what the one-worker
-certificate names of a graph whose rows have these numbers: they ascend with the ranks, so the first row that a rule refuses is
-the first rank's that found one.
+The ranks raise Broken together, so that no rank is left waiting, and with the same reason. It is the reason that the
+certificate of a single rank gives for the graph with its rows in this order: rows ascend with the ranks, so the first row that
+breaks a rule belongs to the first rank that found one.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from kernels.graph import NO_ROW, Array
 Result = TypeVar("Result")
 
 
-class Spread:
-    """An array with an entry for each row, of which each rank holds its own rows'; read by the reasons. Reading is collective."""
+class DistributedArray:
+    """An array with an entry for each row, of which each rank holds those of its own rows. Reading is collective."""
 
     def __init__(self, rows: Directory, own: Array):
         self._rows, self._own = rows, own
@@ -35,14 +35,14 @@ class Spread:
         return np.concatenate(self._rows.communicator.gather(mine))
 
 
-class Whole:
-    """What a rank's certificate asks of the others. The methods are collective.
+class GlobalView:
+    """One rank's access to what all ranks hold. The methods are collective.
 
     Attributes
     ----------
     rows : Directory
-    ids : Spread
-        External ids, as the reasons read them.
+    ids : DistributedArray
+        External ids of all rows.
     num_vertices : int
     """
 
@@ -52,12 +52,12 @@ class Whole:
         self.ids = self.spread(shard.ids)
         self.num_vertices = shard.num_vertices
 
-    def spread(self, own: Array) -> Spread:
-        """`own` [n] as the reasons read it."""
-        return Spread(self.rows, own)
+    def spread(self, own: Array) -> DistributedArray:
+        """The array of all ranks' `own` [n]."""
+        return DistributedArray(self.rows, own)
 
     def together(self, check: Callable[[], Result]) -> Result:
-        """Return `check()`; or raise Broken on all ranks, with the first one's reason, if it does so on some."""
+        """Return `check()`; if it raises Broken on some ranks, raise it on all, with the first one's reason."""
         reason = ""
         try:
             checked = check()
@@ -68,16 +68,16 @@ class Whole:
 
     def require(self, reason: str) -> None:
         """Raise Broken on all ranks, for the first rank's `reason` that is not empty."""
-        for told in self.communicator.gather(np.array(list(reason.encode()), np.uint8)):
-            if len(told):
-                raise Broken(bytes(told).decode())
+        for of_rank in self.communicator.gather(np.array(list(reason.encode()), np.uint8)):
+            if len(of_rank):
+                raise Broken(bytes(of_rank).decode())
 
     def any(self, here: bool) -> bool:
-        """Whether it is so on some rank."""
+        """Whether `here` is true on any rank."""
         return bool(self.communicator.most(np.array([here], np.int64))[0])
 
     def sum(self, here: int) -> int:
-        """The sum over all ranks."""
+        """The sum of all ranks' `here`."""
         return int(self.communicator.total(np.array([here], np.int64))[0])
 
     def first(self, *found: Array, key: Array | None = None) -> list[Array]:
@@ -86,9 +86,9 @@ class Whole:
         Parameters
         ----------
         found : arrays of one entry or a few
-            Of none where the rank found nothing.
+            Empty where the rank found nothing.
         key : [K]
-            Whoever has the least one is the first; in place of the order of ranks.
+            If given, the rank with the least key is the first, instead of the order of ranks.
         """
         keys = self.communicator.gather(found[0][:1] if key is None else key)
         finders = [rank for rank, of_rank in enumerate(keys) if len(of_rank)]
@@ -99,7 +99,7 @@ class Whole:
         return [np.concatenate(self.communicator.gather(array[mine])) for array in found]
 
     def first_row(self, wrong: Array) -> int:
-        """The first row of all for which `wrong`, bool [n], says so; NO_ROW if none."""
+        """The first row of all ranks where `wrong`, bool [n], is true; NO_ROW if there is none."""
         found = self.first(np.flatnonzero(wrong)[:1] + self.rows.start)
         return int(found[0][0]) if found else NO_ROW
 
@@ -121,19 +121,19 @@ class Whole:
     def form_of_labels(self, labels: Any) -> Array:
         """Frozen `labels` [n], or Broken unless each names a row that names itself and has no greater id than those it names."""
         own = self.form_of_rows("labels", labels, len(self.shard.ids))
-        label_of_label, rank = self.rows.ask(own, own, self.shard.positions)
-        for wrong, reason in ((label_of_label != own, label_astray), (rank > self.shard.positions, label_greater)):
+        label_of_label, position = self.rows.ask(own, own, self.shard.positions)
+        for wrong, reason in ((label_of_label != own, label_astray), (position > self.shard.positions, label_greater)):
             row = self.first_row(wrong)
             if row != NO_ROW:
                 raise Broken(reason(self, self.spread(own), row))
         return own
 
 
-def local_numbers(shard: Shard, rows: Array) -> Array:
-    """The local numbers of rows of the whole graph (int64); -1 where one is neither own nor a ghost."""
+def local_rows_of(shard: Shard, rows: Array) -> Array:
+    """The local rows of rows of the whole graph (int64); -1 where one is neither own nor a ghost."""
     own = shard.rows
-    numbers = np.where((rows >= own.start) & (rows < own.stop), rows.astype(np.int64) - own.start, -1)
+    local: Array = np.where((rows >= own.start) & (rows < own.stop), rows.astype(np.int64) - own.start, -1)
     if shard.num_ghosts:
         places = np.minimum(np.searchsorted(shard.ghosts, rows), shard.num_ghosts - 1)
-        numbers = np.where(shard.ghosts[places] == rows, len(own) + places, numbers)
-    return numbers
+        local = np.where(shard.ghosts[places] == rows, len(own) + places, local)
+    return local

@@ -1,18 +1,19 @@
-"""A rank's own arcs: the passes over them, compiled for its arrays, and what the reasons need of one."""
+"""The arcs of a rank's own rows, as the passes of sharded certificates read them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from kernels.arrays import is_cupy_array
 from kernels.distributed.shard import Shard
-from kernels.graph import Array
+from kernels.graph import Array, Csr
 
 
 def passes(shard: Shard) -> Any:
-    """The passes over arcs that are compiled for the shard's arrays."""
+    """The passes of shortest paths over arcs that are compiled for the shard's arrays."""
     if is_cupy_array(shard.ghosts):
         from kernels.certificate import local_arcs_cuda as cuda
 
@@ -22,8 +23,18 @@ def passes(shard: Shard) -> Any:
     return cpu
 
 
+def of_own_rows(shard: Shard, csr: Csr) -> Csr:
+    """Offsets and heads of the arcs of own rows only, for loops over rows; weights are left out."""
+    return Csr(csr.offsets[: len(shard.ids) + 1], csr.indices, None)
+
+
+def first_found(found: Iterable[int]) -> int:
+    """The first arc that a block of rows found, -1 if none did; `found` has an arc or -1 for each block in turn."""
+    return next((arc for arc in found if arc >= 0), -1)
+
+
 def evidence(shard: Shard, weights: Array | None, arc: int) -> tuple[Array, Array, Array]:
-    """The rows of an own out-arc's ends and its weight, in arrays of one; of none for -1."""
+    """Tail, head and weight of an own out-arc, as rows of the graph, in arrays of one entry; of none for -1."""
     arcs = np.array([arc] if arc >= 0 else [], np.int64, like=shard.out.offsets)
     src = np.searchsorted(shard.out.offsets, arcs, side="right") - 1 + shard.rows.start
     dst = shard.local_rows[shard.local_out.indices[arcs]]

@@ -1,4 +1,4 @@
-"""What every certificate checks first, and how a broken rule becomes a verdict."""
+"""Checks that all certificates share, and the verdict that a broken rule leads to."""
 
 from __future__ import annotations
 
@@ -15,12 +15,19 @@ from kernels.graph import NO_ROW, Array, Graph, index_dtype
 NAMED = "a label is the smallest external id of the class it names, and in it"
 
 
+class Entries(Protocol):
+    """An array, or one whose parts the ranks hold; read by slices of one entry."""
+
+    def __getitem__(self, one: slice) -> Array:
+        """The entry at `one.start`, in an array."""
+
+
 class Ids(Protocol):
-    """What names rows: a graph, or what stands for one that no rank has whole."""
+    """What names rows: a graph, or the global view of one that ranks hold together."""
 
     @property
-    def ids(self) -> Array:
-        """External id of each row; one is read by a slice."""
+    def ids(self) -> Entries:
+        """External id of each row."""
 
     @property
     def num_vertices(self) -> int:
@@ -32,7 +39,7 @@ class Broken(Exception):
 
 
 def verdict(rules: tuple[str, ...], check: Callable[..., None], *args: Any) -> Certificate:
-    """Certificate of `check(*args)`, which raises Broken at the first broken one of `rules`."""
+    """Certificate of `check(*args)`, which raises Broken at the first of `rules` that is broken."""
     try:
         check(*args)
     except Broken as broken:
@@ -43,12 +50,13 @@ def verdict(rules: tuple[str, ...], check: Callable[..., None], *args: Any) -> C
 def require_form(name: str, array: Any, length: int, dtype: np.dtype[Any], kind: Any = np.ndarray) -> Array:
     """Return `array`, or raise Broken unless it is an array of this kind (NumPy's or CuPy's), length and type."""
     if not isinstance(array, kind) or array.ndim != 1:
-        raise Broken(f"{name} is no array of one dimension")
+        raise Broken(f"{name} is not an array of one dimension")
     if array.dtype != dtype:
         raise Broken(f"{name} is {array.dtype}, not {dtype}")
     if len(array) != length:
         raise Broken(f"{name} has {len(array)} entries, not {length}")
-    return array
+    required: Array = array
+    return required
 
 
 def require_array(name: str, array: Any, length: int, dtype: np.dtype[Any]) -> Array:
@@ -65,8 +73,8 @@ def require_rows(name: str, array: Any, length: int, num_vertices: int, lowest: 
     return rows
 
 
-def outside(name: str, rows: Array, place: int, num_vertices: int, lowest: int = 0) -> str:
-    """Reason where `rows[place]` is no row."""
+def outside(name: str, rows: Entries, place: int, num_vertices: int, lowest: int = 0) -> str:
+    """Reason where `rows[place]` is not a row of the graph."""
     return f"{name} has row {at(rows, place)}, outside {lowest}..{num_vertices - 1}"
 
 
@@ -79,28 +87,28 @@ def require_source(graph: Ids, source: Any) -> int:
 
 def require_labels(graph: Graph, labels: Any) -> Array:
     """Frozen `labels`, or Broken unless each names a row that names itself and has no greater id than those it names."""
-    labels = require_rows("labels", labels, graph.num_vertices, graph.num_vertices)
-    astray = labels[labels] != labels
+    rows = require_rows("labels", labels, graph.num_vertices, graph.num_vertices)
+    astray = rows[rows] != rows
     if astray.any():
-        raise Broken(label_astray(graph, labels, int(astray.argmax())))
-    greater = graph.ids[labels] > graph.ids
+        raise Broken(label_astray(graph, rows, int(astray.argmax())))
+    greater = graph.ids[rows] > graph.ids
     if greater.any():
-        raise Broken(label_greater(graph, labels, int(greater.argmax())))
-    return labels
+        raise Broken(label_greater(graph, rows, int(greater.argmax())))
+    return rows
 
 
-def label_astray(graph: Ids, labels: Array, row: int) -> str:
+def label_astray(graph: Ids, labels: Entries, row: int) -> str:
     """Reason where a label does not name itself."""
     return f"vertex {name_of(graph, row)}: its label {name_of(graph, at(labels, row))} is not labelled with itself"
 
 
-def label_greater(graph: Ids, labels: Array, row: int) -> str:
+def label_greater(graph: Ids, labels: Entries, row: int) -> str:
     """Reason where a label is greater than what it names."""
     return f"vertex {name_of(graph, row)}: its label {name_of(graph, at(labels, row))} is greater"
 
 
-def at(array: Array, place: Any) -> Any:
-    """One entry as NumPy's scalar, wherever the array lies."""
+def at(array: Entries, place: Any) -> Any:
+    """One entry as NumPy's scalar, of an array of any backend."""
     return to_host(array[place : place + 1])[0]
 
 
@@ -110,18 +118,18 @@ def name_of(graph: Ids, row: Any) -> str:
 
 
 def arc_ends(graph: Graph, arc: int) -> tuple[int, int]:
-    """Rows of both ends of the out-arc stored at `arc`."""
+    """Tail and head of the out-arc stored at `arc`, as rows."""
     place = np.full_like(graph.out.offsets[:1], arc)
     src = np.searchsorted(graph.out.offsets, place, side="right")
     return int(src[0]) - 1, int(at(graph.out.indices, arc))
 
 
 def arc_weight(weights: Array | None, arc: int) -> Any:
-    """The weight of the arc stored at `arc`; 1 where there are none."""
+    """The weight of the arc stored at `arc`; 1 in a graph without weights."""
     return 1 if weights is None else at(weights, arc)
 
 
 def arc_name(graph: Ids, ends: tuple[int, int]) -> str:
-    """An arc, by its rows, as the reasons write it: "arc 12 -> 15"."""
+    """An arc, given by its rows, with external ids: "arc 12 -> 15"."""
     src, dst = ends
     return f"arc {name_of(graph, src)} -> {name_of(graph, dst)}"

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 from kernels.answers import Components, Forest, Paths
-from kernels.components.certificate import SCC_RULES, WCC_RULES, certify_scc, certify_wcc
 from kernels.forest.certificate import RULES as FOREST_RULES
 from kernels.forest.certificate import certify_forest
 from kernels.paths.certificate import RULES as PATH_RULES
 from kernels.paths.certificate import certify_sssp
+from kernels.scc.certificate import RULES as SCC_RULES
+from kernels.scc.certificate import certify_scc
+from kernels.wcc.certificate import RULES as WCC_RULES
+from kernels.wcc.certificate import certify_wcc
 from tests.graphs import Edge, EdgeList, graph_of
 
 # Ids here are rows: vertices are numbered from 0 without a gap.

@@ -106,7 +106,6 @@ def run_over_shards(graph: Any) -> int:
 
     from kernels import bfs, forest, pagerank, scc, sssp, wcc
     from kernels.bfs.sharded import bfs as bfs_over_shards
-    from kernels.components.certificate.sharded import certify_scc, certify_wcc
     from kernels.distributed.local_graph import local_graph
     from kernels.distributed.shard import even_bounds, split
     from kernels.distributed.threads import run_ranks
@@ -115,8 +114,10 @@ def run_over_shards(graph: Any) -> int:
     from kernels.pagerank.certificate.sharded import certify_pagerank
     from kernels.pagerank.sharded import pagerank as pagerank_over_shards
     from kernels.paths.certificate.sharded import certify_bfs, certify_sssp
+    from kernels.scc.certificate.sharded import certify_scc
     from kernels.scc.sharded import scc as scc_over_shards
     from kernels.sssp.sharded import sssp as sssp_over_shards
+    from kernels.wcc.certificate.sharded import certify_wcc
     from kernels.wcc.sharded import wcc as wcc_over_shards
 
     shards = split(graph, even_bounds(graph, 3))

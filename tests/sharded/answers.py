@@ -10,8 +10,6 @@ import numpy as np
 
 from kernels import bfs, forest, pagerank, scc, sssp, wcc
 from kernels.answers import Certificate, Components, Forest, Paths, Scores
-from kernels.components import certificate as components_certificate
-from kernels.components.certificate.sharded import certify_scc, certify_wcc
 from kernels.distributed.shard import split
 from kernels.distributed.threads import run_ranks
 from kernels.forest import certificate as forest_certificate
@@ -21,6 +19,10 @@ from kernels.pagerank import certificate as pagerank_certificate
 from kernels.pagerank.certificate.sharded import certify_pagerank
 from kernels.paths import certificate as paths_certificate
 from kernels.paths.certificate.sharded import certify_bfs, certify_sssp
+from kernels.scc import certificate as scc_certificate
+from kernels.scc.certificate.sharded import certify_scc
+from kernels.wcc import certificate as wcc_certificate
+from kernels.wcc.certificate.sharded import certify_wcc
 from tests.sharded.ranks import DEADLINE, SIZES, bounds_of
 
 CERTIFY: dict[str, Callable[..., Certificate]] = {
@@ -35,8 +37,8 @@ ONE_WORKER = {
     "bfs": paths_certificate.certify_bfs,
     "sssp": paths_certificate.certify_sssp,
     "mst": forest_certificate.certify_forest,
-    "wcc": components_certificate.certify_wcc,
-    "scc": components_certificate.certify_scc,
+    "wcc": wcc_certificate.certify_wcc,
+    "scc": scc_certificate.certify_scc,
     "pagerank": pagerank_certificate.certify_pagerank,
 }
 OUT_OF_ORDER = "so edges repeat or do not ascend"

@@ -16,10 +16,12 @@ tree problem, 1985.
 
 from __future__ import annotations
 
+from typing import Any
+
 from kernels.answers import Certificate, Forest
 from kernels.arrays import is_cupy
 from kernels.certificate.rules import NAMED, verdict
-from kernels.graph import Graph
+from kernels.graph import Csr, Graph
 
 RULES = (
     "the first end of an edge has the smaller external id",
@@ -39,10 +41,15 @@ def certify_forest(graph: Graph, forest: Forest) -> Certificate:
 
     O((V + A) log V) time, O(V) memory. Malformed answers do not hold; nothing is raised.
     """
-    if is_cupy(graph):
+    return verdict(RULES, backend_of(graph).check, graph, forest)
+
+
+def backend_of(arrays: Graph | Csr) -> Any:
+    """The module that checks these arrays: `cpu` or `cuda`."""
+    if is_cupy(arrays):
         from kernels.forest.certificate import cuda
 
-        return verdict(RULES, cuda.check, graph, forest)
+        return cuda
     from kernels.forest.certificate import cpu
 
-    return verdict(RULES, cpu.check, graph, forest)
+    return cpu

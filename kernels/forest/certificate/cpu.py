@@ -7,14 +7,19 @@ between them, and the way is O(log V) long.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numba import njit
 
 from kernels.answers import Forest
 from kernels.arrays import frozen
+from kernels.certificate.local_arcs import of_own_rows
 from kernels.certificate.rules import Broken, arc_ends, arc_weight, require_array, require_labels, require_rows
 from kernels.cpu.parallel import over_rows
+from kernels.distributed.shard import Shard
 from kernels.forest.certificate import reasons
+from kernels.forest.certificate.hierarchy import Hierarchy
 from kernels.graph import Array, Graph, index_dtype
 
 
@@ -141,4 +146,56 @@ def _first_contradiction(
                     found[edge] = True
             elif weight == weights[edge] and (ranks[low], ranks[high]) < (ranks[src[edge]], ranks[dst[edge]]):
                 return arc, edge
+    return -1, -1
+
+
+def first_contradiction(shard: Shard, positions: Array, tree: Hierarchy, greatest: Array) -> tuple[int, int]:
+    """The first out-arc of own rows that the greatest edge between its ends contradicts, and the time of that edge.
+
+    (-1, -1) if there is none; the time is -1 where no edges connect the ends. `positions` [n + g] are places in the order of
+    ids; `greatest` are the weights of `tree.edges`. Of a symmetric graph's arcs those that leave the smaller id are checked.
+    """
+    out = of_own_rows(shard, shard.local_out)
+    arcs = frozen(out.offsets), frozen(out.indices), None if shard.out.weights is None else frozen(shard.out.weights)
+    paths = tree.parent, tree.time, tree.root, tree.top, greatest, tree.edges.low, tree.edges.high
+    found = over_rows(out, partial(_first_contradicted, *arcs, frozen(positions), shard.symmetric, *map(frozen, paths)))
+    return next((pair for pair in found if pair[0] >= 0), (-1, -1))
+
+
+@njit(cache=True, nogil=True)
+def _first_contradicted(
+    offsets: Array,
+    indices: Array,
+    weights: Array | None,
+    positions: Array,
+    symmetric: bool,
+    parent: Array,
+    time: Array,
+    root: Array,
+    top: Array,
+    greatest: Array,
+    lows: Array,
+    highs: Array,
+    begin: int,
+    end: int,
+) -> tuple[int, int]:
+    for u in range(begin, end):
+        for arc in range(offsets[u], offsets[u + 1]):
+            v = indices[arc]
+            if u == v or (symmetric and positions[u] > positions[v]):
+                continue  # the reverse arc, of the same weight, is checked
+            if root[u] != root[v]:
+                return arc, -1
+            weight = 1 if weights is None else weights[arc]
+            if weight > greatest[max(top[u], top[v])]:
+                continue
+            one, other, last = np.int64(u), np.int64(v), np.int64(-1)
+            while one != other:
+                last = max(last, time[one], time[other])
+                one, other = parent[one], parent[other]
+            if weight < greatest[last]:
+                return arc, last
+            ends = min(positions[u], positions[v]), max(positions[u], positions[v])
+            if weight == greatest[last] and ends < (lows[last], highs[last]):
+                return arc, last
     return -1, -1

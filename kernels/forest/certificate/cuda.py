@@ -8,11 +8,20 @@ import cupy
 import numpy as np
 
 from kernels.answers import Forest
-from kernels.certificate.launches import launch, require_device_form, require_labels_form, require_row_labels
+from kernels.certificate.launches import (
+    first_noted,
+    launch,
+    require_device_form,
+    require_labels_form,
+    require_row_labels,
+    work_of,
+)
 from kernels.certificate.rules import Broken, arc_ends, arc_weight, at, outside
+from kernels.distributed.shard import Shard
 from kernels.forest.certificate import reasons
-from kernels.gpu.loader import pointer
-from kernels.graph import Array, Graph
+from kernels.forest.certificate.hierarchy import Hierarchy
+from kernels.gpu.loader import pointer, to_host
+from kernels.graph import Array, Csr, Graph
 
 _ITEM = 3  # words of a node's width, as in hierarchy.cuh
 
@@ -74,7 +83,7 @@ def check(graph: Graph, forest: Forest) -> None:
     sizes = np.int64(len(edges.src)), np.int64(graph.num_vertices)
     rest = (edges.src, edges.dst, order.times, sizes[0], found, labels, graph.positions, sizes[1], control)
     _launch(graph, "check_rest", graph.num_vertices, rest)
-    noted = _Noted(*control.get().tolist())
+    noted = _Noted(*to_host(control).tolist())
     _require_edges(graph, stated, noted)
     _require_least(graph, edges, order, tree, noted, control)
     if malformed:
@@ -153,7 +162,7 @@ def _require_least(graph: Graph, edges: _Edges, order: _Order, tree: _Hierarchy,
         sizes = np.int64(graph.num_vertices), np.int64(graph.num_arcs)
         arguments = (*_arcs(graph), *sizes, *edges, order.order, *tree, control)
         _launch(graph, "find_contradiction", graph.num_arcs, arguments)
-        arc = graph.num_arcs - _Noted(*control.get().tolist()).first_contradiction
+        arc = graph.num_arcs - _Noted(*to_host(control).tolist()).first_contradiction
         ends, weight = arc_ends(graph, arc), arc_weight(graph.out.weights, arc)
         time = _greatest_between(tree, *ends)
         if time is None:
@@ -199,3 +208,29 @@ def _node(graph: Graph) -> str:
 def _launch(graph: Graph, name: str, work: int, arguments: tuple[Any, ...]) -> None:
     weight = np.dtype(np.int64) if graph.out.weights is None else graph.out.weights.dtype
     launch("forest/certificate/forest.cu", name, work, arguments, ROW=graph.rows_by_id.dtype, WEIGHT=weight)
+
+
+def first_contradiction(shard: Shard, positions: Array, tree: Hierarchy, greatest: Array) -> tuple[int, int]:
+    """As `cpu.first_contradiction`."""
+    out, control = shard.local_out, cupy.zeros(1, np.uint64)
+    heaviest = greatest[tree.top] if len(greatest) else cupy.zeros(len(positions), greatest.dtype)
+    paths = (tree.parent, tree.time, tree.root, heaviest, greatest, tree.edges.low, tree.edges.high)
+    sizes = np.int64(len(shard.ids)), np.int64(len(out.indices))
+    arcs = (out.offsets, out.indices, pointer(out.weights))
+    arguments = (*arcs, *sizes, positions, np.bool_(shard.symmetric), *paths, control)
+    types = {"ROW": positions.dtype, "WEIGHT": greatest.dtype}
+    launch("forest/certificate/sharded.cu", "find_contradiction", work_of(out), arguments, **types)
+    arc = first_noted(control[0], out)
+    return arc, -1 if arc < 0 else _time_between(tree, out, arc)
+
+
+def _time_between(tree: Hierarchy, out: Csr, arc: int) -> int:
+    """The time of the greatest edge between an arc's ends; -1 where no edges connect them."""
+    one = int(cupy.searchsorted(out.offsets, cupy.full(1, arc), side="right")[0]) - 1
+    other, last = int(out.indices[arc]), -1
+    if int(tree.root[one]) != int(tree.root[other]):
+        return -1
+    while one != other:
+        last = max(last, int(tree.time[one]), int(tree.time[other]))
+        one, other = int(tree.parent[one]), int(tree.parent[other])
+    return last

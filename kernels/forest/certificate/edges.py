@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernels.answers import Forest
-from kernels.certificate.global_view import Whole
+from kernels.certificate.global_view import GlobalView
 from kernels.certificate.rules import Broken, outside
 from kernels.forest.certificate import reasons
 from kernels.graph import OFFSET, Array
@@ -40,39 +40,39 @@ class Edges(NamedTuple):
         return Edges(*(column[places] for column in self))
 
 
-def require_edges(whole: Whole, forest: Forest) -> Edges:
+def require_edges(view: GlobalView, forest: Forest) -> Edges:
     """Return the own edges in order, or raise Broken unless they are rows of the right ends that ascend without repeating."""
-    shard, weights = whole.shard, whole.shard.out.weights
+    shard, weights = view.shard, view.shard.out.weights
     length = len(forest.src) if isinstance(forest.src, type(shard.ghosts)) and forest.src.ndim else 0
-    src = whole.form_of_rows("src", forest.src, length)
-    dst = whole.form_of_rows("dst", forest.dst, length)
-    stated = whole.form("weights", forest.weights, length, np.dtype(np.int64) if weights is None else weights.dtype)
+    src = view.form_of_rows("src", forest.src, length)
+    dst = view.form_of_rows("dst", forest.dst, length)
+    stated = view.form("weights", forest.weights, length, np.dtype(np.int64) if weights is None else weights.dtype)
     strange = np.flatnonzero((src < shard.rows.start) | (src >= shard.rows.stop))[:1]
-    whole.require(outside("src", src[strange], 0, shard.rows.stop, shard.rows.start) if len(strange) else "")
+    view.require(outside("src", src[strange], 0, shard.rows.stop, shard.rows.start) if len(strange) else "")
     low = shard.positions[src - shard.rows.start].astype(OFFSET)
-    (rank,) = whole.rows.ask(dst, shard.positions)
+    (rank,) = view.rows.ask(dst, shard.positions)
     edges = Edges(src, dst, stated, places_of(stated), low, rank.astype(OFFSET))
-    _require(whole, edges, edges.low >= edges.high, 1, reasons.wrong_end)
-    _require(whole, edges, _falls(edges), 2, reasons.not_ascending)
+    _require(view, edges, edges.low >= edges.high, 1, reasons.wrong_end)
+    _require(view, edges, _falls(edges), 2, reasons.not_ascending)
     return edges.take(np.argsort(edges.heavy, kind="stable"))  # by ends they ascend already
 
 
-def require_none(whole: Whole, edges: Edges, wrong: Array, reason: Callable[..., str], *more: Any) -> None:
-    """Raise Broken for the first edge of all ranks for which `wrong`, bool [E], says so: `reason(whole, src, dst, *more, 0)`."""
+def require_none(view: GlobalView, edges: Edges, wrong: Array, reason: Callable[..., str], *more: Any) -> None:
+    """Raise Broken for the first edge of all ranks for which `wrong`, bool [E], says so: `reason(view, src, dst, *more, 0)`."""
     first = edges.take(np.flatnonzero(wrong)[:1])
-    found = whole.first(first.src, first.dst, first.weights, key=np.concatenate([first.heavy, first.low, first.high]))
+    found = view.first(first.src, first.dst, first.weights, key=np.concatenate([first.heavy, first.low, first.high]))
     if found:
         src, dst, weights = found
-        raise Broken(reason(whole, src, dst, *(more or (weights,)), 0))
+        raise Broken(reason(view, src, dst, *(more or (weights,)), 0))
 
 
-def _require(whole: Whole, edges: Edges, wrong: Array, shown: int, reason: Callable[..., str]) -> None:
+def _require(view: GlobalView, edges: Edges, wrong: Array, shown: int, reason: Callable[..., str]) -> None:
     """Raise Broken for the first wrong edge of a rank, of all ranks the least by its ends; the reason shows so many edges."""
     place = np.flatnonzero(wrong)[:1]
     places = np.concatenate([place + step for step in range(shown)])
-    ends = whole.first(edges.src[places], edges.dst[places], key=np.concatenate([edges.low[place], edges.high[place]]))
+    ends = view.first(edges.src[places], edges.dst[places], key=np.concatenate([edges.low[place], edges.high[place]]))
     if ends:
-        raise Broken(reason(whole, *ends, 0))
+        raise Broken(reason(view, *ends, 0))
 
 
 def _falls(edges: Edges) -> Array:
@@ -81,7 +81,7 @@ def _falls(edges: Edges) -> Array:
 
 
 def places_of(weights: Array) -> Array:
-    """Whole numbers, int64, that ascend with the weights; -0 equals 0, and what is no number is greatest."""
+    """GlobalView numbers, int64, that ascend with the weights; -0 equals 0, and what is no number is greatest."""
     if weights.dtype.kind == "i":
         return weights.astype(OFFSET)
     doubles = weights.astype(np.float64)

@@ -14,8 +14,6 @@
 #include "forest/certificate/hierarchy.cuh"
 #include "certificate/labels.cuh"
 
-#define THREADS 512
-
 /* First places as note_first has them. */
 struct Control {
     uint32_t barrier, padding;

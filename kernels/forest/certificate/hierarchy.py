@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels.certificate.directory import Directory
-from kernels.certificate.global_view import Whole
+from kernels.certificate.global_view import GlobalView
 from kernels.distributed.columns import lower_at
 from kernels.forest.certificate.edges import Edges
 from kernels.graph import OFFSET, Array
@@ -52,16 +52,16 @@ class Hierarchy(NamedTuple):
     top: Array
 
 
-def build(whole: Whole, edges: Edges) -> tuple[Hierarchy, Array]:
+def build(view: GlobalView, edges: Edges) -> tuple[Hierarchy, Array]:
     """Join the edges of all ranks; return the hierarchy, and which own edges were needed, bool [E].
 
     An edge that was not is the greatest on a cycle of edges.
     """
-    rows, nodes = whole.rows, whole.shard.local_rows.astype(OFFSET)
+    rows, nodes = view.rows, view.shard.local_rows.astype(OFFSET)
     near, far, place = edges.src.astype(OFFSET), edges.dst.astype(OFFSET), np.arange(len(edges.src), like=edges.src)
     needed = np.zeros(len(edges.src), np.bool_, like=edges.src)
     levels: list[tuple[Array, Keys]] = []
-    while whole.any(len(place) > 0):
+    while view.any(len(place) > 0):
         left = edges.take(place)
         above, chosen = _round(rows, near, far, Keys(left.heavy, left.low, left.high))
         over, heavy, low, high = rows.ask(np.concatenate([nodes, near, far]), above, *chosen)

@@ -8,8 +8,6 @@
    the root above it, and `heaviest` the greatest weight on the way there. `greatest`, `lows` and `highs` are an edge's by its time. */
 #include "certificate/arcs.cuh"
 
-#define THREADS 512
-
 struct Contradicting {
     const WEIGHT* __restrict__ weights;
     const ROW* __restrict__ ranks;

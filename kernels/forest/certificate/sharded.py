@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.answers import Certificate, Forest
-from kernels.certificate.global_view import Whole, local_numbers
-from kernels.certificate.local_arcs import evidence, passes
+from kernels.certificate.global_view import GlobalView, local_rows_of
+from kernels.certificate.local_arcs import evidence
 from kernels.certificate.rules import Broken, at, verdict
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
 from kernels.distributed.shard import Shard
-from kernels.forest.certificate import RULES, reasons
+from kernels.forest.certificate import RULES, backend_of, reasons
 from kernels.forest.certificate.edges import Edges, require_edges, require_none, weights_of
 from kernels.forest.certificate.hierarchy import Hierarchy, build
 from kernels.graph import Array, Csr
@@ -46,40 +46,40 @@ def certify_forest(shard: Shard, communicator: Communicator, answer: Forest) -> 
 
 
 def _check(shard: Shard, communicator: Communicator, answer: Forest) -> None:
-    whole = Whole(shard, communicator)
-    edges = require_edges(whole, answer)
-    tree, needed = build(whole, edges)
-    require_none(whole, edges, ~needed, lambda graph, src, dst, _, edge: reasons.cycle(graph, src, dst, edge))
+    view = GlobalView(shard, communicator)
+    edges = require_edges(view, answer)
+    tree, needed = build(view, edges)
+    require_none(view, edges, ~needed, lambda graph, src, dst, _, edge: reasons.cycle(graph, src, dst, edge))
     ranks = np.concatenate([shard.positions, shard.ghost_positions])
-    _require_least(whole, edges, tree, ranks)
-    near, far = (local_numbers(shard, rows) for rows in (edges.src, edges.dst))
-    require_none(whole, edges, ~_are_arcs(shard, edges, ranks, near, far), reasons.no_arc)
-    own = whole.form_of_labels(answer.labels)
+    _require_least(view, edges, tree, ranks)
+    near, far = (local_rows_of(shard, rows) for rows in (edges.src, edges.dst))
+    require_none(view, edges, ~_are_arcs(shard, edges, ranks, near, far), reasons.no_arc)
+    own = view.form_of_labels(answer.labels)
     labels = Halo(shard, communicator).extended(own)
-    require_none(whole, edges, labels[near] != labels[far], reasons.labels_differ, whole.spread(own))
+    require_none(view, edges, labels[near] != labels[far], reasons.labels_differ, view.spread(own))
     rows = shard.local_rows[: len(own)]
-    classes, trees = whole.sum(int(np.count_nonzero(own == rows))), whole.num_vertices - whole.sum(len(edges.src))
+    classes, trees = view.sum(int(np.count_nonzero(own == rows))), view.num_vertices - view.sum(len(edges.src))
     if classes != trees:
         raise Broken(reasons.too_few_labels(classes, trees))
 
 
-def _require_least(whole: Whole, edges: Edges, tree: Hierarchy, ranks: Array) -> None:
-    shard = whole.shard
+def _require_least(view: GlobalView, edges: Edges, tree: Hierarchy, ranks: Array) -> None:
+    shard = view.shard
     weights = shard.out.weights
     greatest = weights_of(tree.edges.heavy, edges.weights.dtype)
-    arc, time = passes(shard).first_contradiction(shard, ranks, tree, greatest)
+    arc, time = backend_of(shard.out).first_contradiction(shard, ranks, tree, greatest)
     joining = np.array([time] if arc >= 0 and time >= 0 else [], np.int64, like=tree.time)
-    found = whole.first(*evidence(shard, weights, arc), tree.edges.low[joining], tree.edges.high[joining])
+    found = view.first(*evidence(shard, weights, arc), tree.edges.low[joining], tree.edges.high[joining])
     if not found:
         return
     src, dst, weight, low, high = found
     ends = int(src[0]), int(dst[0])
     if not len(low):
-        raise Broken(reasons.two_trees(whole, ends))
+        raise Broken(reasons.two_trees(view, ends))
     place = np.flatnonzero((edges.low == low) & (edges.high == high))
-    edge_src, edge_dst, edge_weight = whole.first(edges.src[place], edges.dst[place], edges.weights[place])
+    edge_src, edge_dst, edge_weight = view.first(edges.src[place], edges.dst[place], edges.weights[place])
     lightest = 1 if weights is None else at(weight, 0)
-    raise Broken(reasons.lighter(whole, ends, lightest, edge_src, edge_dst, edge_weight, 0))
+    raise Broken(reasons.lighter(view, ends, lightest, edge_src, edge_dst, edge_weight, 0))
 
 
 def _are_arcs(shard: Shard, edges: Edges, ranks: Array, near: Array, far: Array) -> Array:

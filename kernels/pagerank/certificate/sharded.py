@@ -9,7 +9,7 @@ import numpy as np
 
 from kernels.answers import Certificate, Scores
 from kernels.arrays import is_cupy_array
-from kernels.certificate.global_view import Whole
+from kernels.certificate.global_view import GlobalView
 from kernels.certificate.rules import Broken, at, name_of, verdict
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
@@ -37,7 +37,7 @@ def certify_pagerank(shard: Shard, communicator: Communicator, answer: Scores) -
 
 
 def _check(shard: Shard, communicator: Communicator, answer: Scores) -> None:
-    whole = Whole(shard, communicator)
+    whole = GlobalView(shard, communicator)
     ranks = whole.form("pagerank", answer.scores, len(shard.ids), np.dtype(np.float64))
     if not shard.num_vertices:
         return

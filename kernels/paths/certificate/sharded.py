@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kernels.answers import Certificate, Paths
-from kernels.certificate.global_view import Whole, local_numbers
+from kernels.certificate.global_view import GlobalView, local_rows_of
 from kernels.certificate.local_arcs import evidence, passes
 from kernels.certificate.rules import Broken, at, require_source, verdict
 from kernels.distributed.communicator import Communicator
@@ -46,7 +46,7 @@ def certify_sssp(shard: Shard, communicator: Communicator, answer: Paths) -> Cer
 
 
 def _check(shard: Shard, communicator: Communicator, paths: Paths, out_weights: Array | None, into_weights: Array | None) -> None:
-    whole = Whole(shard, communicator)
+    whole = GlobalView(shard, communicator)
     source = _require_source(whole, paths.source)
     distance = _require_distances(whole, paths.distance, out_weights)
     predecessor = whole.form_of_rows("predecessor", paths.predecessor, len(shard.ids), NO_ROW)
@@ -68,7 +68,7 @@ def _check(shard: Shard, communicator: Communicator, paths: Paths, out_weights: 
     _require_predecessors(whole, predecessor, ranks, nearest)
 
 
-def _require_source(whole: Whole, stated: Any) -> int:
+def _require_source(whole: GlobalView, stated: Any) -> int:
     source: int = whole.together(lambda: require_source(whole, stated))
     others = np.concatenate(whole.communicator.gather(np.array([source])))
     if (others != others[0]).any():
@@ -76,7 +76,7 @@ def _require_source(whole: Whole, stated: Any) -> int:
     return source
 
 
-def _require_distances(whole: Whole, stated: Any, weights: Array | None) -> Array:
+def _require_distances(whole: GlobalView, stated: Any, weights: Array | None) -> Array:
     distance = whole.form("distance", stated, len(whole.shard.ids), distance_dtype(weights))
     number = distance >= 0
     if distance.dtype.kind == "f":
@@ -88,7 +88,7 @@ def _require_distances(whole: Whole, stated: Any, weights: Array | None) -> Arra
     return distance
 
 
-def _refuse_loose(whole: Whole, weights: Array | None, known: Array, distance: Array) -> None:
+def _refuse_loose(whole: GlobalView, weights: Array | None, known: Array, distance: Array) -> None:
     shard = whole.shard
     arc = passes(shard).first_loose(shard, weights, known)
     src, dst, weight = whole.first(*evidence(shard, weights, arc))
@@ -103,9 +103,9 @@ def _waiting(shard: Shard, distance: Array, nearest: Array, source: int) -> Arra
     return waiting
 
 
-def _require_predecessors(whole: Whole, predecessor: Array, ranks: Array, nearest: Array) -> None:
+def _require_predecessors(whole: GlobalView, predecessor: Array, ranks: Array, nearest: Array) -> None:
     shard, none = whole.shard, whole.num_vertices
-    number = local_numbers(shard, predecessor)
+    number = local_rows_of(shard, predecessor)
     stated = np.where(number >= 0, ranks[number], -1) if len(ranks) else number  # one that is no neighbour cannot be right
     stated[predecessor == NO_ROW] = none
     wrong = stated != nearest

@@ -21,8 +21,8 @@ from typing import Any
 from kernels.answers import Certificate, ReachabilityIndex
 from kernels.arrays import is_cupy
 from kernels.certificate.rules import verdict
-from kernels.components.certificate import SCC_RULES
 from kernels.graph import Graph
+from kernels.scc.certificate import RULES as SCC_RULES
 
 REACHABILITY_RULES = (
     *SCC_RULES,

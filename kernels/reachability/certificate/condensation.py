@@ -10,9 +10,9 @@ from numba import njit
 from kernels.answers import Components, Condensation
 from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, arc_ends, arc_name, require_array, require_rows
-from kernels.components.certificate.cpu import check_strong
 from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype
 from kernels.reachability.certificate import reasons
+from kernels.scc.certificate import check_scc
 
 Rows = tuple[Array, Array]
 
@@ -21,13 +21,13 @@ def check_condensation(graph: Graph, condensation: Condensation) -> tuple[Rows, 
     """Raise Broken at the first broken rule; return the children's and the parents' offsets and indices."""
     num_vertices = graph.num_vertices
     if not isinstance(condensation, Condensation) or np.ndim(condensation.names) != 1:
-        raise Broken("names is no array of one dimension")
+        raise Broken("names is not an array of one dimension")
     num_nodes = len(condensation.names)
     names = require_rows("names", condensation.names, num_nodes, num_vertices)
     node = require_rows("node", condensation.node, num_vertices, num_vertices)
     if num_vertices and node.max() >= num_nodes:
         raise Broken(f"node has {node.max()}, outside 0..{num_nodes - 1}")
-    check_strong(graph, Components(names[node]))
+    check_scc(graph, Components(names[node]))
     astray = node[names] != np.arange(num_nodes)
     astray[1:] |= graph.ids[names[1:]] <= graph.ids[names[:-1]]
     if astray.any():

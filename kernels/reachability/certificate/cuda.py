@@ -10,13 +10,13 @@ import numpy as np
 from kernels.answers import Components, Condensation, Labels, ReachabilityIndex
 from kernels.certificate.launches import launch
 from kernels.certificate.rules import Broken
-from kernels.components.certificate.cuda import check_strong
 from kernels.graph import OFFSET, Array, Csr, Graph
 from kernels.reachability import METHODS, NUM_SUPPORTS
 from kernels.reachability.certificate import cpu
 from kernels.reachability.gpu import on_host
 from kernels.reachability.gpu.dfs import sort_roots, sort_rows
 from kernels.reachability.keys import key, salt_of
+from kernels.scc.certificate import check_scc
 
 _SOURCE = "reachability/certificate/rules.cu"
 
@@ -102,7 +102,7 @@ def _is_labels(labels: Any, condensation: Condensation) -> bool:
 def _holds_condensation(graph: Graph, condensation: Condensation) -> bool:
     row, names, node = graph.rows_by_id.dtype, condensation.names, condensation.node
     try:
-        check_strong(graph, Components(names[node]))
+        check_scc(graph, Components(names[node]))
     except Broken:
         return False
     if bool((node[names] != cupy.arange(len(names))).any()) or bool((graph.ids[names[1:]] <= graph.ids[names[:-1]]).any()):

@@ -14,7 +14,7 @@ import numpy as np
 
 from kernels.answers import Certificate, Labels
 from kernels.arrays import frozen, is_cupy_array
-from kernels.certificate.global_view import Whole
+from kernels.certificate.global_view import GlobalView
 from kernels.certificate.rules import Broken, name_of, verdict
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
@@ -60,7 +60,7 @@ def certify_reachability(shard: Shard, communicator: Communicator, answer: Any) 
 
 
 def _check(shard: Shard, communicator: Communicator, answer: Any) -> None:
-    whole = Whole(_on_host(shard), communicator)
+    whole = GlobalView(_on_host(shard), communicator)
     nodes, names = check_condensation(whole, shard, answer.index.condensation, answer.nodes)
     labels = _require_form(whole, answer.index.labels, len(nodes.shard.ids))
     subject = _Subject(whole, nodes, names, Halo(nodes.shard, communicator), labels)
@@ -86,7 +86,7 @@ def _on_host(shard: Shard) -> Shard:
     return Shard(shard.rank, shard.bounds, ids, ranks, out, into, ghosts, ghost_positions)
 
 
-def _require_form(whole: Whole, stated: Any, num_nodes: int) -> Labels:
+def _require_form(whole: GlobalView, stated: Any, num_nodes: int) -> Labels:
     labels: Labels = whole.together(lambda: require_form_of_labels(stated, num_nodes, whole.shard.ghosts.dtype))
     whole.require("" if labels.method == "tree" else f"labels are of method {labels.method!r}, which needs one worker")
     alike = np.array([labels.dimensions, labels.seed >> 32, labels.seed & 0xFFFFFFFF, *labels.supports.tolist()], OFFSET)
@@ -100,8 +100,8 @@ def _require_form(whole: Whole, stated: Any, num_nodes: int) -> Labels:
 class _Subject:
     """What is to be proved, and whose reasons name it."""
 
-    whole: Whole
-    nodes: Whole
+    whole: GlobalView
+    nodes: GlobalView
     names: Any  # as `condensation.Names`
     halo: Halo
     labels: Labels
@@ -199,7 +199,7 @@ class _Subject:
         return self.whole.any(astray)
 
 
-def _require_rows(whole: Whole, nodes: Whole, answer: Any, labels: Labels) -> None:
+def _require_rows(whole: GlobalView, nodes: GlobalView, answer: Any, labels: Labels) -> None:
     """Raise Broken unless the own rows have the labels of their nodes."""
     condensation, rows = answer.index.condensation, answer.rows
     columns = [labels.level, *labels.low, *labels.post, condensation.names]

@@ -9,26 +9,26 @@ from numba import njit
 
 from kernels.answers import Components, Condensation
 from kernels.arrays import frozen
-from kernels.certificate.global_view import Spread, Whole
+from kernels.certificate.global_view import DistributedArray, GlobalView
 from kernels.certificate.local_arcs import evidence
 from kernels.certificate.rules import Broken, arc_name
-from kernels.components.certificate.sharded import check_strong
 from kernels.distributed.halo import Halo
 from kernels.distributed.shard import Shard, ghosts_of
 from kernels.graph import ID, OFFSET, Array, Csr
 from kernels.reachability.certificate import reasons
 from kernels.reachability.certificate.condensation import Rows, require_csr
+from kernels.scc.certificate.sharded import check_scc
 
 
 class Names:
     """The names of all nodes, as the reasons read them."""
 
-    def __init__(self, names: Spread, num_nodes: int):
+    def __init__(self, names: DistributedArray, num_nodes: int):
         self.names, self._num_nodes = _Counted(names, num_nodes), num_nodes
 
 
 class _Counted:
-    def __init__(self, spread: Spread, length: int):
+    def __init__(self, spread: DistributedArray, length: int):
         self._spread, self._length = spread, length
 
     def __len__(self) -> int:
@@ -38,12 +38,12 @@ class _Counted:
         return self._spread[one]
 
 
-def check_condensation(whole: Whole, on_device: Shard, condensation: Any, nodes: Any) -> tuple[Whole, Names]:
+def check_condensation(whole: GlobalView, on_device: Shard, condensation: Any, nodes: Any) -> tuple[GlobalView, Names]:
     """Raise Broken at the first broken rule; return the condensation as a graph over shards, and its names.
 
     Parameters
     ----------
-    whole : Whole
+    whole : GlobalView
         With NumPy arrays.
     on_device : Shard
         The same rank's, with arrays of either kind.
@@ -54,7 +54,7 @@ def check_condensation(whole: Whole, on_device: Shard, condensation: Any, nodes:
     """
     shard, communicator = whole.shard, whole.communicator
     is_one = isinstance(condensation, Condensation) and np.ndim(condensation.names) == 1
-    whole.require("" if is_one else "names is no array of one dimension")
+    whole.require("" if is_one else "names is not an array of one dimension")
     names = whole.form_of_rows("names", condensation.names, len(condensation.names))
     counts = np.concatenate(communicator.gather(np.array([len(names)], OFFSET)))
     bounds = np.concatenate([np.zeros(1, OFFSET), np.cumsum(counts)])
@@ -66,9 +66,11 @@ def check_condensation(whole: Whole, on_device: Shard, condensation: Any, nodes:
         raise Broken(f"node has {greatest}, outside 0..{num_nodes - 1}")
     numbers = np.arange(own.start, own.stop, dtype=ID)
     none = Csr(np.zeros(len(own) + 1, OFFSET), names[:0], None)
-    places = Whole(Shard(shard.rank, bounds, numbers, numbers.astype(node.dtype), none, none, names[:0], names[:0]), communicator)
+    places = GlobalView(
+        Shard(shard.rank, bounds, numbers, numbers.astype(node.dtype), none, none, names[:0], names[:0]), communicator
+    )
     (named,) = places.rows.ask(node, names)
-    check_strong(on_device, communicator, Components(np.asarray(named, like=on_device.ghosts)))
+    check_scc(on_device, communicator, Components(np.asarray(named, like=on_device.ghosts)))
     shown: Any = Names(places.spread(names), num_nodes)
     _require_numbered(whole, places, names, node, shown)
     children = _rows_of(whole, "children", condensation.children, len(own), num_nodes)
@@ -77,14 +79,14 @@ def check_condensation(whole: Whole, on_device: Shard, condensation: Any, nodes:
     _require_transposed(places, whole, children, parents, shown)
     csrs = Csr(*children, None), Csr(*parents, None)
     ghosts = ghosts_of(own, csrs)
-    return Whole(Shard(shard.rank, bounds, numbers, numbers.astype(node.dtype), *csrs, ghosts, ghosts), communicator), shown
+    return GlobalView(Shard(shard.rank, bounds, numbers, numbers.astype(node.dtype), *csrs, ghosts, ghosts), communicator), shown
 
 
-def _rows_of(whole: Whole, name: str, csr: Any, num_own: int, num_nodes: int) -> Rows:
+def _rows_of(whole: GlobalView, name: str, csr: Any, num_own: int, num_nodes: int) -> Rows:
     return whole.together(lambda: require_csr(name, csr, num_own, num_nodes, whole.shard.ghosts.dtype))
 
 
-def _require_numbered(whole: Whole, places: Whole, names: Array, node: Array, shown: Any) -> None:
+def _require_numbered(whole: GlobalView, places: GlobalView, names: Array, node: Array, shown: Any) -> None:
     """Raise Broken unless nodes ascend by the ids of their names, which are in them."""
     node_of_name, rank = whole.rows.ask(names, node, whole.shard.positions)
     before = np.concatenate(
@@ -96,12 +98,12 @@ def _require_numbered(whole: Whole, places: Whole, names: Array, node: Array, sh
         raise Broken(reasons.misnumbered(_graph(whole), shown, first))
 
 
-def _graph(whole: Whole) -> Any:
+def _graph(whole: GlobalView) -> Any:
     """`whole`, which has of a graph what reasons need."""
     return whole
 
 
-def _require_children(whole: Whole, places: Whole, known: Array, children: Rows, shown: Any) -> None:
+def _require_children(whole: GlobalView, places: GlobalView, known: Array, children: Rows, shown: Any) -> None:
     """Raise Broken unless children are the arcs between nodes, each once; `known` are the nodes of own rows and ghosts."""
     shard, num_own = whole.shard, len(whole.shard.ids)
     out = shard.local_out
@@ -129,7 +131,7 @@ def _require_children(whole: Whole, places: Whole, known: Array, children: Rows,
         raise Broken(f"{named}: a child without an arc, twice, or out of order")
 
 
-def _require_transposed(places: Whole, whole: Whole, children: Rows, parents: Rows, shown: Any) -> None:
+def _require_transposed(places: GlobalView, whole: GlobalView, children: Rows, parents: Rows, shown: Any) -> None:
     """Raise Broken unless a node's parents are the nodes whose child it is, in order."""
     own = places.shard.ids
     heads = children[1].astype(OFFSET)

@@ -14,15 +14,16 @@ cupy = pytest.importorskip("cupy")
 
 from kernels.answers import Certificate, Components, Forest, Paths
 from kernels.bfs import bfs
-from kernels.components.certificate import certify_scc, certify_wcc
 from kernels.forest import minimum_spanning_forest
 from kernels.forest.certificate import certify_forest
 from kernels.gpu.loader import to_device
 from kernels.graph import NO_ROW, UNREACHED, WEIGHTS, Array, Graph
 from kernels.paths.certificate import certify_bfs, certify_sssp
 from kernels.scc import scc
+from kernels.scc.certificate import certify_scc
 from kernels.sssp import sssp
 from kernels.wcc import wcc
+from kernels.wcc.certificate import certify_wcc
 from tests.answers import true_forest, true_paths, true_strong, true_weak, uncleaned
 from tests.certificates.test_certificates import BAD_ROWS, SMALL
 from tests.certificates.test_certificates_mutants import CERTIFIED, label_changes, random_graph
@@ -196,8 +197,8 @@ class TestMalformed:
 
     def test_arrays_of_the_other_backend_are_refused(self) -> None:
         truth = true_weak(FIGURE_1, self.graph)
-        assert certify_wcc(to_device(self.graph), truth).reason == "labels is no array of one dimension"
-        assert certify_wcc(self.graph, to_gpu(truth)).reason == "labels is no array of one dimension"
+        assert certify_wcc(to_device(self.graph), truth).reason == "labels is not an array of one dimension"
+        assert certify_wcc(self.graph, to_gpu(truth)).reason == "labels is not an array of one dimension"
 
     def test_more_edges_than_vertices(self) -> None:
         edges = weighted_edges(3, 40, 900, False, (1, 2))

@@ -9,10 +9,10 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from benchmarks.one_gpu.graphs import graph_of_arcs, to_host
-from kernels.components.certificate import certify_scc
 from kernels.gpu.loader import to_device
 from kernels.graph import Graph
 from kernels.scc import scc
+from kernels.scc.certificate import certify_scc
 from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 

@@ -11,10 +11,10 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from kernels.answers import Components
-from kernels.components.certificate import certify_wcc
 from kernels.gpu.loader import to_device
 from kernels.graph import Graph
 from kernels.wcc import cuda, wcc
+from kernels.wcc.certificate import certify_wcc
 from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 

@@ -1,16 +1,15 @@
-/* A breadth-first search whose queue holds pieces of rows: a row, and the first of up to CHUNK of its arcs. */
+/* A breadth-first search whose queue holds chunks of arcs: a row, and the first of up to CHUNK of its arcs. */
 #pragma once
 
 #include "gpu/device.cuh"
 
-#define CHUNK 256
 #define GROUP 8
 
-struct Piece {
+struct Chunk {
     int64_t row, first;
 };
 
-/* Search level by level; a few lanes read a piece of the queue. */
+/* Search level by level; GROUP lanes read a chunk. */
 template <typename Peeling>
 __device__ void search(Peeling peeling, bool waits, uint32_t* barrier, unsigned long long* queued) {
     unsigned long long head = 0;
@@ -27,10 +26,10 @@ __device__ void search(Peeling peeling, bool waits, uint32_t* barrier, unsigned 
         next.queue += tail;
         next.queued = &queued[(level + 1) % 3];
         for (unsigned long long place = head + global_thread() / GROUP; place < tail; place += num_threads() / GROUP) {
-            const Piece piece = peeling.queue[place];
-            const int64_t end = min(piece.first + CHUNK, peeling.offsets[piece.row + 1]);
-            for (int64_t arc = piece.first + threadIdx.x % GROUP; arc < end; arc += GROUP) {
-                next.read(piece.row, peeling.indices[arc], waits);
+            const Chunk chunk = peeling.queue[place];
+            const int64_t end = min(chunk.first + CHUNK, peeling.offsets[chunk.row + 1]);
+            for (int64_t arc = chunk.first + threadIdx.x % GROUP; arc < end; arc += GROUP) {
+                next.read(chunk.row, peeling.indices[arc], waits);
             }
         }
         head = tail;

@@ -1,20 +1,19 @@
-/* The certificate of strong components (components/__init__.py says what it proves). Returns, in `control`, the first rows that break
+/* The certificate of strong components (__init__.py says what it proves). Returns, in `control`, the first rows that break
    each rule.
 
-   Method: Kahn's algorithm over the classes (CACM 5(11), 1962), level by level: a class is searched from its label when no arc
-   into it is left, and an arc out of a row that was reached is taken off the class it leads to. What is reached at the end is the
-   same in any order. The search against the arcs waits for nothing, as the classes are known to have no cycle; only a refused
-   answer needs it with waiting too, for the first class that can be searched. A launch a direction.
+   Method: Kahn's algorithm over the classes (CACM 5(11), 1962), level by level: a class is searched from its label once all arcs
+   into it have been read, and every arc out of a reached row lowers the count of the class that it leads to. What is reached at
+   the end does not depend on the order. The search against the arcs waits for nothing, because the classes are known to have no
+   cycle; only a refused answer needs that search with waiting too, for the first class that can be searched. One launch for
+   each direction.
 
    Encodings: bit r & 31 of word r >> 5 of `reached` is row r, and of `large` whether r names a class of more than one row.
-   `waiting` is the number of arcs from other classes into the class that a row names. A place of the queue is a row and the first of
-   up to CHUNK of its arcs. */
-#include "components/certificate/search.cuh"
+   `waiting` is the number of unread arcs from other classes into the class that a row names. An entry of the queue is a row and
+   the first of up to CHUNK of its arcs. */
+#include "scc/certificate/search.cuh"
 #include "certificate/labels.cuh"
 
-#define THREADS 512
-
-/* First rows as note_first has them; `queued` for the level that is read, the one being filled, and the next, in turn. */
+/* First rows as note_first has them; `queued` counts entries of the level that is read, the one being filled, and the next, in turn. */
 struct Control {
     uint32_t barrier, padding;
     Labels labels;
@@ -27,7 +26,7 @@ struct Peeling {
     const ROW* __restrict__ labels;
     uint32_t* reached;
     unsigned long long* waiting;
-    Piece* queue;
+    Chunk* queue;
     unsigned long long* queued;
 
     __device__ __forceinline__ bool is_reached(int64_t row) const {
@@ -46,20 +45,20 @@ struct Peeling {
         }
     }
 
-    /* An arc to a row that is reached lies inside a class: a class is not searched before all arcs into it were read. */
-    __device__ __forceinline__ void read(int64_t row, ROW far, bool waits) {
-        if (is_reached(far)) {
+    /* An arc to a reached row lies inside a class, because a class is searched only after all arcs into it were read. */
+    __device__ __forceinline__ void read(int64_t row, ROW head, bool waits) {
+        if (is_reached(head)) {
             return;
         }
-        const ROW label = labels[far];
+        const ROW label = labels[head];
         if (label == labels[row]) {
-            reach(far);
+            reach(head);
         } else if (waits && release(label)) {
             reach(label);
         }
     }
 
-    /* Take an arc off a class, for all lanes whose arcs lead to it; whether it was the last. */
+    /* Count arcs into a class as read, for all lanes whose arcs lead to it; returns whether none is left. */
     __device__ __forceinline__ bool release(ROW label) {
         const uint32_t equal = __match_any_sync(__activemask(), label);
         if ((threadIdx.x & 31) != __ffs(equal) - 1) {
@@ -70,7 +69,8 @@ struct Peeling {
     }
 };
 
-/* Arcs against the search: the row is an arc's head. Those into the giant class are counted apart, as one place cannot take them. */
+/* Counts arcs into each class; the arcs are those against the search, so the row is an arc's head. Arcs into the giant class are
+   summed by each warp first: atomics on one address would be slow. */
 struct Counting {
     const ROW* __restrict__ labels;
     ROW giant;
@@ -78,20 +78,20 @@ struct Counting {
     uint32_t into_giant;
 
     struct Loaded {
-        ROW far_label;
+        ROW head_label;
     };
 
     __device__ __forceinline__ bool skips(int64_t) const {
         return false;
     }
 
-    __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW far) const {
-        return {labels[far]};
+    __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW head) const {
+        return {labels[head]};
     }
 
     __device__ __forceinline__ void take(int64_t row, int64_t, ROW, const Loaded& seen, bool active) {
         const ROW label = labels[row];
-        if (!active || seen.far_label == label) {
+        if (!active || seen.head_label == label) {
             return;
         }
         if (label == giant) {
@@ -109,16 +109,16 @@ struct Counting {
     }
 };
 
-/* `waits`: arcs between classes are counted, as Kahn's algorithm has it; else every class is searched at once. */
+/* If `waits`, a class is searched once all arcs into it were read, as in Kahn's algorithm; otherwise every class at once. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 peel(const int64_t* offsets, const ROW* indices, const int64_t* back_offsets, const ROW* back_indices, bool waits,
-     const ROW* ranks, int64_t num_rows, const ROW* labels, uint32_t* reached, uint32_t* large, unsigned long long* waiting,
-     Piece* queue, const Control* before, Control* control) {
+     const ROW* positions, int64_t num_rows, const ROW* labels, uint32_t* reached, uint32_t* large, unsigned long long* waiting,
+     Chunk* queue, const Control* before, Control* control) {
     if (before != nullptr && (before->labels.outside | before->unreached) != 0) {
         return;
     }
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
-        check_label(labels, ranks, num_rows, v, &control->labels);
+        check_label(labels, positions, num_rows, v, &control->labels);
         waiting[v] = 0;
         if (v % 32 == 0) {
             reached[v >> 5] = 0;

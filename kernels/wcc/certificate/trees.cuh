@@ -1,4 +1,4 @@
-/* A union-find over arcs, and a visit of `walk_arcs` for those between two classes.
+/* A union-find over arcs, of the certificate alone: it shares no code with the kernels that it checks.
 
    `parent[v]` is v itself at a root. Path halving (Tarjan, van Leeuwen, JACM 31(2), 1984); links by compare-and-swap from the
    greater root to the smaller one. */
@@ -50,28 +50,3 @@ __device__ void join_first_arcs(const int64_t* __restrict__ offsets, const ROW* 
         }
     }
 }
-
-/* Out-arcs between two classes. */
-struct Crossing {
-    const ROW* __restrict__ labels;
-    int64_t num_arcs;
-    unsigned long long* first;
-
-    struct Loaded {
-        ROW far_label;
-    };
-
-    __device__ __forceinline__ bool skips(int64_t) const {
-        return false;
-    }
-
-    __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW far) const {
-        return {labels[far]};
-    }
-
-    __device__ __forceinline__ void take(int64_t row, int64_t arc, ROW, const Loaded& seen, bool active) {
-        if (active && labels[row] != seen.far_label) {
-            note_first(first, num_arcs, arc);
-        }
-    }
-};
