@@ -1,4 +1,4 @@
-"""Cut an answer, true or not, into the ranks' parts, and ask every rank for its verdict."""
+"""Divide an answer, correct or not, into the ranks' parts, and collect every rank's verdict."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CERTIFY: dict[str, Callable[..., Certificate]] = {
     "scc": certify_scc,
     "pagerank": certify_pagerank,
 }
-ONE_WORKER = {
+SINGLE_RANK = {
     "bfs": paths_certificate.certify_bfs,
     "sssp": paths_certificate.certify_sssp,
     "mst": forest_certificate.certify_forest,
@@ -46,7 +46,7 @@ Answer = Paths | Forest | Components | Scores
 
 
 def part_of(answer: Answer, rows: range) -> Any:
-    """What the owner of `rows` would have of an answer: theirs, and the edges whose first end is one, in their order."""
+    """The owner's part of an answer: the values of `rows`, and in order the edges whose `src` is one of them."""
     own = slice(rows.start, rows.stop)
     if isinstance(answer, Paths):
         return replace(answer, distance=answer.distance[own], predecessor=answer.predecessor[own])
@@ -59,18 +59,18 @@ def part_of(answer: Answer, rows: range) -> Any:
 
 
 def verdicts(
-    name: str, graph: Graph, bounds: Array, answers: Sequence[Answer], place: Callable[[Any], Any] = lambda of_rank: of_rank
+    name: str, graph: Graph, bounds: Array, answers: Sequence[Answer], place: Callable[[Any], Any] = lambda part: part
 ) -> list[Certificate]:
-    """The verdict on each answer, which all ranks have to give; `place` puts shards and parts where their arrays shall lie."""
+    """The verdict on each answer, which must be equal on all ranks; `place` moves shards and parts to the host or device."""
     shards = split(graph, bounds)
 
     def run(ranks: Any) -> list[Certificate]:
         shard = place(shards[ranks.rank])
         return [CERTIFY[name](shard, ranks, place(part_of(answer, shard.rows))) for answer in answers]
 
-    of_ranks = run_ranks(len(shards), run, DEADLINE)
-    assert all(of_rank == of_ranks[0] for of_rank in of_ranks)
-    return of_ranks[0]
+    by_rank = run_ranks(len(shards), run, DEADLINE)
+    assert all(found == by_rank[0] for found in by_rank)
+    return by_rank[0]
 
 
 def any_bounds(graph: Graph, rng: np.random.Generator) -> Array:
@@ -78,14 +78,14 @@ def any_bounds(graph: Graph, rng: np.random.Generator) -> Array:
     return bounds_of(cuts.tolist(), graph.num_vertices)
 
 
-def in_order_on_each_rank(graph: Graph, mutant: Paths | Forest | Components) -> bool:
-    """Whether what the ranks have of a forest, merged, is the mutant: else the order of all edges cannot be what is wrong."""
+def can_be_wrong_over_ranks(graph: Graph, mutant: Paths | Forest | Components) -> bool:
+    """Whether the mutant stays wrong when it is divided: ranks order only their own edges, so a wrong global order is lost."""
     if not isinstance(mutant, Forest):
         return True
     return not forest_certificate.certify_forest(graph, mutant).reason.endswith(OUT_OF_ORDER)
 
 
-def one_worker_answers(graph: Graph) -> dict[str, Any]:
+def single_rank_answers(graph: Graph) -> dict[str, Any]:
     source = int(np.diff(graph.out.offsets).argmax())
     return {
         "bfs": bfs.bfs(graph, source),
@@ -98,7 +98,7 @@ def one_worker_answers(graph: Graph) -> dict[str, Any]:
 
 
 def changed(name: str, truth: Any, rng: np.random.Generator) -> Iterator[Any]:
-    """The answer with one value of one of its arrays changed, but for a forest's ends."""
+    """Yield the answer with one value changed, for each of its arrays except a forest's endpoints."""
     for field, array in vars(truth).items():
         if hasattr(array, "dtype") and field not in ("src", "dst"):
             other = array.copy()

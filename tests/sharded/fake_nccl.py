@@ -1,9 +1,9 @@
-"""CuPy's NCCL as far as `kernels.distributed.gpu.nccl` calls it, between threads of this process and on this machine's memory.
+"""A fake of CuPy's NCCL, as far as `kernels.distributed.gpu.nccl` calls it, between threads and in host memory.
 
-On the emulated GPU (tests/emulator) its streams, events and NCCL are these.
+The emulated GPU (tests/emulator) uses these streams, events and communicators.
 
-As there, a call only puts work on a stream, which runs it in order and waits for the other ranks; aborting a communicator ends
-its work, which leaves whatever lies in the receiver's memory.
+As in NCCL, a call only enqueues work on a stream, which runs it in order and waits for the other ranks. Aborting a communicator
+ends its work and leaves the receive buffers undefined.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from kernels.distributed.gpu import connection
 
 TYPES = {name: number for number, name in enumerate(("INT8", "UINT8", "INT32", "UINT32", "INT64", "UINT64"))}
 OPERATIONS = {0: np.add, 2: np.maximum, 3: np.minimum}
-_wires: dict[tuple, queue.Queue] = defaultdict(queue.Queue)  # by unique id, sender and receiver
+_channels: dict[tuple, queue.Queue] = defaultdict(queue.Queue)  # by unique id, sender and receiver
 _streams: dict[int, Stream] = {}
-_numbers = count(1)  # of streams; ranks make theirs at the same time
+_stream_ids = count(1)  # `next` is atomic; ranks create streams concurrently
 _of_thread = threading.local()
 
 
@@ -40,10 +40,10 @@ class NcclError(RuntimeError):
 
 
 class Stream:
-    """Work in its order, on a thread of its own."""
+    """A thread that runs its work in order."""
 
     def __init__(self, non_blocking: bool = False):
-        self.ptr = next(_numbers)
+        self.ptr = next(_stream_ids)
         self._work = ThreadPoolExecutor(1)
         _streams[self.ptr] = self
 
@@ -79,7 +79,7 @@ def current_stream() -> Stream:
 
 
 class NcclCommunicator:
-    """Raises whatever `fail` holds at its next call; `fail_later` is what its watch finds."""
+    """Raises `fail` at the next call, and `fail_later` in `check_async_error`."""
 
     made: ClassVar[list[NcclCommunicator]] = []
     fail: Exception | None = None
@@ -89,8 +89,8 @@ class NcclCommunicator:
         self.size, self.rank, self._id = size, rank, unique_id
         self.ended = threading.Event()
         self.end = ""
-        for other in range(size):  # all have to come
-            self._wire(rank, other).put(b"here")
+        for other in range(size):  # blocks until all ranks have joined
+            self._channel(rank, other).put(b"here")
         for other in range(size):
             self._take(other)
         NcclCommunicator.made.append(self)
@@ -111,7 +111,7 @@ class NcclCommunicator:
 
     def send(self, sent: int, count: int, dtype: int, peer: int, stream: int) -> None:
         assert count
-        self._start(stream, lambda: self._wire(self.rank, peer).put(ctypes.string_at(sent, count)))
+        self._start(stream, lambda: self._channel(self.rank, peer).put(ctypes.string_at(sent, count)))
 
     def recv(self, received: int, count: int, dtype: int, peer: int, stream: int) -> None:
         assert count
@@ -142,7 +142,7 @@ class NcclCommunicator:
 
     def _all(self, sent: int, count: int, take) -> None:
         for other in range(self.size):
-            self._wire(self.rank, other).put(ctypes.string_at(sent, count))
+            self._channel(self.rank, other).put(ctypes.string_at(sent, count))
         for other in range(self.size):
             data = self._take(other)
             if data is not None:
@@ -151,13 +151,13 @@ class NcclCommunicator:
     def _take(self, sender: int) -> bytes | None:
         while not self.ended.is_set():
             try:
-                return self._wire(sender, self.rank).get(timeout=0.01)
+                return self._channel(sender, self.rank).get(timeout=0.01)
             except queue.Empty:
                 pass
         return None
 
-    def _wire(self, sender: int, receiver: int) -> queue.Queue:
-        return _wires[self._id, sender, receiver]
+    def _channel(self, sender: int, receiver: int) -> queue.Queue:
+        return _channels[self._id, sender, receiver]
 
 
 def _write(address: int, data: bytes) -> None:
@@ -174,7 +174,7 @@ def _group_end() -> None:
 
 
 def library() -> SimpleNamespace:
-    """What `cupy.cuda.nccl` has."""
+    """The contents of `cupy.cuda.nccl`."""
     return SimpleNamespace(
         available=True, get_unique_id=lambda: uuid4().bytes, NcclError=NcclError, NcclCommunicator=NcclCommunicator,
         groupStart=_group_start, groupEnd=_group_end,
@@ -183,7 +183,7 @@ def library() -> SimpleNamespace:
 
 
 def install(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """Put this in CuPy's place; its field `available` is where CuPy says whether NCCL is installed."""
+    """Replace CuPy by this fake; its `available` says whether NCCL is installed, as CuPy's does."""
     nccl = library()
     cupy, cupyx = ModuleType("cupy"), ModuleType("cupyx")
     cupy.cuda = SimpleNamespace(nccl=nccl, Stream=Stream, Event=Event, Device=nullcontext, get_current_stream=current_stream)

@@ -1,4 +1,4 @@
-"""Reachability indexes over shards, put together and compared; graphs for them."""
+"""Concatenate and compare reachability indexes over shards; graphs for these tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kernels.graph import Array, Csr, Graph
 from kernels.reachability.sharded import IndexPart
 from tests.reachability import digraph
 
-OF_NODES = ("level", "height", "low", "post", "first", "last", "reaches", "reached")
+PER_NODE = ("level", "height", "low", "post", "first", "last", "reaches", "reached")
 
 
 def joined(csrs: list[Csr]) -> Csr:
@@ -30,11 +30,11 @@ def assert_index(parts: list[Part[IndexPart]], expected: ReachabilityIndex) -> N
     for name in ("node", "names"):
         same(np.concatenate([getattr(part, name) for part in dags]), getattr(dag, name), name)
     for name in ("children", "parents"):
-        csr, whole = joined([getattr(part, name) for part in dags]), getattr(dag, name)
-        same(csr.offsets, whole.offsets, name)
-        same(csr.indices, whole.indices, name)
+        csr, expected_csr = joined([getattr(part, name) for part in dags]), getattr(dag, name)
+        same(csr.offsets, expected_csr.offsets, name)
+        same(csr.indices, expected_csr.indices, name)
     labels = expected.labels
-    for name in OF_NODES:
+    for name in PER_NODE:
         same(np.concatenate([getattr(part.index.labels, name) for part in answers], axis=-1), getattr(labels, name), name)
     for part in answers:
         same(part.index.labels.supports, labels.supports, "supports")
@@ -51,7 +51,10 @@ def of_rows(labels: Labels, names: Array, node: Array) -> dict[str, Array]:
 
 
 def layered(layers: int, width: int, degree: int, near: int | None = None) -> Graph:
-    """Arcs from each layer to the next, anywhere, ids shuffled; or to places at most `near` away, ids place by place."""
+    """A layered DAG: arcs go from each layer to random vertices of the next, with shuffled ids.
+
+    With `near`, an arc moves at most `near` places within the layer, and ids ascend place by place.
+    """
     numbers = np.random.default_rng(layers)
     src = np.repeat(np.arange((layers - 1) * width), degree)
     place = numbers.integers(0, width, len(src)) if near is None else (src + numbers.integers(-near, near + 1, len(src))) % width
@@ -63,6 +66,6 @@ def layered(layers: int, width: int, degree: int, near: int | None = None) -> Gr
 
 
 def sparse_digraph(degree: float) -> Graph:
-    """From degree 1 on with a giant strong component."""
+    """A random digraph, which has a giant strong component from degree 1 on."""
     src, dst = np.random.default_rng(int(10 * degree)).integers(20_000, size=(2, int(20_000 * degree)))
     return digraph(src, dst, 20_000)

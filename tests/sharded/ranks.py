@@ -1,4 +1,4 @@
-"""Run a sharded kernel on threads, and put its parts together."""
+"""Run a sharded kernel on threads and concatenate its parts."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def on_shards(kernel: Callable[..., Part[Any]], graph: Graph, bounds: Array, *ar
 
 
 def evenly(kernel: Callable[..., Part[Any]], graph: Graph, size: int, *arguments: Any) -> list[Part[Any]]:
-    """The parts of `size` ranks that have about equally many arcs."""
+    """The parts of `size` ranks that own about the same number of arcs."""
     return on_shards(kernel, graph, even_bounds(graph, size), *arguments)
 
 
 def dealing_of(graph: Graph, size: int) -> Dealing:
-    """How the rows of a graph in memory are dealt."""
+    """The dealing of a graph in memory."""
     directions = (graph.out,) if graph.symmetric else (graph.out, graph.into)
     return deal(cut_of(sum(np.diff(csr.offsets) for csr in directions)), size)
 
@@ -45,17 +45,17 @@ def dealt(graph: Graph, dealing: Dealing) -> Graph:
 
 
 def whole(parts: list[Part[Any]], name: str) -> Array:
-    """One array of the answer, of all rows."""
+    """One array of the answer for all rows."""
     return np.concatenate([getattr(part.answer, name) for part in parts])
 
 
 def bounds_of(cuts: list[int], num_vertices: int) -> Array:
-    """Bounds from cuts in any order, which may repeat or leave the rows."""
+    """Bounds from cuts in any order, which may repeat or exceed the number of rows."""
     return np.array([0, *sorted(min(cut, num_vertices) for cut in cuts), num_vertices], OFFSET)
 
 
 def assert_forest(graph: Graph, parts: list[Part[Forest]], expected: Forest) -> None:
-    """That the parts are the forest, and each rank's are its rows' own, in order."""
+    """Check that the parts form the forest, and that each rank has the edges of its own rows in order."""
     arrays = {name: whole(parts, name) for name in vars(expected)}
     order = np.lexsort((graph.ids[arrays["dst"]], graph.ids[arrays["src"]]))
     for name, array in vars(expected).items():

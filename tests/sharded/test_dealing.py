@@ -1,4 +1,4 @@
-"""Rows dealt over ranks: each once, and evenly where they stand in the order of their degrees; answers are one worker's."""
+"""Dealing rows to ranks: each row once, evenly if rows are ordered by degree, and with the answers of a single rank."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from kernels.reachability.sharded import reachability as reachability_over_shard
 from kernels.scc.sharded import scc
 from kernels.sssp.sharded import sssp
 from kernels.wcc.sharded import wcc
-from tests.sharded.answers import changed, one_worker_answers, verdicts
+from tests.sharded.answers import changed, single_rank_answers, verdicts
 from tests.sharded.indexes import assert_index
 from tests.sharded.ranks import SIZES, assert_forest, dealing_of, dealt, evenly, on_shards, whole
 
 
 def in_order(graph: Graph, window: int | None) -> Graph:
-    """The same graph as it is stored: rows by their degrees, all or within windows."""
+    """The same graph with its rows ordered by degree, globally or within windows."""
     degrees = np.diff(graph.out.offsets)
     order = by_degree(degrees) if window is None else by_degree_in_windows(degrees, window)
     rows = np.empty_like(graph.rows_by_id)
@@ -41,7 +41,7 @@ def in_order(graph: Graph, window: int | None) -> Graph:
 
 
 def shares(dealing: Dealing, degrees: Array) -> tuple[Array, Array]:
-    """Rows and arcs of each rank, of the even share."""
+    """Rows and arcs of each rank, relative to an even share."""
     size = len(dealing.bounds) - 1
     arcs = [sum(int(degrees[rows.start : rows.stop].sum()) for rows in dealing.pieces(rank)) for rank in range(size)]
     return size * np.diff(dealing.bounds) / len(degrees), size * np.array(arcs) / degrees.sum()
@@ -54,7 +54,7 @@ def shares(dealing: Dealing, degrees: Array) -> tuple[Array, Array]:
     descend=st.booleans(),
     dtype=st.sampled_from([np.int32, np.int64]),
 )
-def test_every_row_is_dealt_once_and_those_of_a_rank_stand_in_their_order(degrees, size, descend, dtype) -> None:
+def test_every_row_is_dealt_once_and_each_rank_keeps_their_order(degrees, size, descend, dtype) -> None:
     degrees = np.array(sorted(degrees, reverse=True) if descend else degrees, OFFSET)
     dealing = deal(cut_of(degrees), size)
     rows = np.arange(len(degrees), dtype=dtype)
@@ -85,17 +85,17 @@ def test_a_skewed_graph_is_dealt_evenly(window: int | None) -> None:
 
 
 @pytest.mark.parametrize("size", [2, 4, 8])
-def test_what_a_hub_cannot_share_the_others_have(size: int) -> None:
-    """A star: half of the arcs are one row's."""
+def test_the_owner_of_a_hub_gets_fewer_other_rows(size: int) -> None:
+    """In a star half of the arcs belong to one row."""
     degrees = np.array([100_000, *[1] * 100_000], OFFSET)
     rows, arcs = shares(deal(cut_of(degrees), size), degrees)
-    assert arcs.max() < size / 2 + 0.4  # the hub's are size / 2 shares
+    assert arcs.max() < size / 2 + 0.4  # the hub alone has size / 2 shares
     assert rows.max() < 1.25
     assert rows[arcs.argmin()] > 1
 
 
 @pytest.mark.parametrize("size", [*SIZES, 32])
-def test_roads_and_grids_and_graphs_in_the_order_of_their_ids_keep_their_ranges(size: int) -> None:
+def test_grids_and_graphs_in_id_order_keep_contiguous_ranges(size: int) -> None:
     for graph in (grid(150), in_order(grid(150), 64), random_digraph(1 << 12)):
         degrees = np.diff(graph.out.offsets)
         dealing = deal(cut_of(degrees), size)
@@ -104,14 +104,14 @@ def test_roads_and_grids_and_graphs_in_the_order_of_their_ids_keep_their_ranges(
         assert [len(dealing.pieces(rank)) for rank in range(size)] == [1] * size
 
 
-def test_the_roads_of_rome_keep_their_ranges() -> None:
+def test_the_roads_of_rome_keep_contiguous_ranges() -> None:
     src, dst = np.loadtxt(DATA / "rome99.gr.gz", np.int64, comments=("c", "p"), usecols=(1, 2)).T - 1
     graph = in_order(graph_of_arcs(src, dst, None, 3_353, symmetric=False), 256)
     assert all(dealing_of(graph, size).keeps for size in SIZES)
 
 
 def votes() -> Graph:
-    """A skewed directed graph: some arcs of a symmetric one."""
+    """A skewed directed graph: a random fifth of the arcs of a symmetric one."""
     graph = rmat(9)
     some = np.random.default_rng(5).random(graph.num_arcs) < 0.2
     src = np.repeat(np.arange(graph.num_vertices), np.diff(graph.out.offsets))[some]
@@ -124,7 +124,7 @@ def skewed(request) -> Graph:  # type: ignore[no-untyped-def]
 
 
 def renumbered(answer: Any, dealing: Dealing) -> Any:
-    """An answer whose rows are stored ones, as it is where they are dealt."""
+    """An answer in stored rows, converted to dealt rows."""
     stored = dealing.stored(np.arange(dealing.bounds[-1]))
 
     def named(rows: Array) -> Array:
@@ -147,12 +147,12 @@ KERNELS = {"bfs": bfs, "sssp": sssp, "mst": minimum_spanning_forest, "wcc": wcc,
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_answers_and_verdicts_are_those_of_one_worker(skewed: Graph, size: int) -> None:
+def test_answers_and_verdicts_equal_those_of_a_single_rank(skewed: Graph, size: int) -> None:
     dealing = dealing_of(skewed, size)
     assert dealing.keeps == (size == 1)
     graph, bounds = dealt(skewed, dealing), dealing.bounds
     graph.validate()
-    for name, answer in one_worker_answers(skewed).items():
+    for name, answer in single_rank_answers(skewed).items():
         expected = renumbered(answer, dealing)
         parts = on_shards(KERNELS[name], graph, bounds, *([expected.source] if isinstance(expected, Paths) else []))
         if name == "mst":

@@ -1,4 +1,4 @@
-"""The layout over ranks: the same graph, to the byte, as one worker lays out."""
+"""The layout over ranks produces the same bytes as the layout on a single rank."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Edges:
     weights: Array | None
 
     def part(self, rank: int, size: int) -> tuple[Array, Array, Array | None]:
-        """A share of the edges: from none to about twice as many as others have, and not next to each other."""
+        """A rank's share of the edges: none to about twice the average, and not contiguous."""
         weights = np.arange(size) + (size == 1)
         mine = np.random.default_rng(size).choice(size, len(self.src), p=weights / weights.sum()) == rank
         return self.src[mine], self.dst[mine], None if self.weights is None else self.weights[mine]
@@ -52,8 +52,8 @@ def edges_of(edges: EdgeList, dtype: type = np.int64) -> Edges:
     return Edges(src, dst, np.array([row[2] for row in rows], dtype) if edges.weighted else None)
 
 
-def by_one(edges: Edges, rules: Rules, window: int | None) -> Graph:
-    """What one worker makes of the edges."""
+def on_one_rank(edges: Edges, rules: Rules, window: int | None) -> Graph:
+    """The graph that a single rank lays out."""
     cleaned = (rules.declared, rules.both, rules.keep_self_loops, rules.keep_parallel)
     ids, arcs, _ = clean(edges.src.copy(), edges.dst.copy(), edges.weights, *cleaned)
     into = arcs if rules.both else in_rows(arcs)
@@ -84,7 +84,7 @@ def same_shard(one: Shard, other: Shard) -> bool:
 def check(
     edges: Edges, rules: Rules, window: int | None, size: int, bring: Callable[[Array], Array] = np.asarray, deals: bool = False
 ) -> None:
-    expected = by_one(edges, rules, window)
+    expected = on_one_rank(edges, rules, window)
     bounds = even_bounds(expected, size)
     if deals:
         dealing = dealing_of(expected, size)
@@ -110,7 +110,7 @@ DIRECTED = Rules(range(0), both=False, keep_self_loops=False, keep_parallel=Fals
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda graph: graph.name)
-def test_a_named_graph(edges, size):
+def test_named_graphs_have_the_expected_shards(edges, size):
     rules = DIRECTED if edges.directed else UNDIRECTED
     for window in (None, 8) if size % 2 else (1, 10**6):
         check(edges_of(edges), rules, window, size)
@@ -118,7 +118,7 @@ def test_a_named_graph(edges, size):
 
 @st.composite
 def random_edges(draw):
-    spread = draw(st.sampled_from([1, 10**9]))  # a table of ids, or a search among them
+    spread = draw(st.sampled_from([1, 10**9]))  # dense ids use a table, sparse ids a binary search
     ids = draw(st.integers(1, 40))
     count = draw(st.integers(0, 300))
     seed = draw(st.integers(0, 2**32 - 1))
@@ -136,14 +136,14 @@ def random_edges(draw):
     window=st.sampled_from([None, 1, 3, 16, 10**6]),
     size=st.sampled_from(SIZES),
 )
-def test_random_edges_under_every_rule(edges, declared, rules, window, size):
+def test_random_edges_have_the_expected_shards_under_every_rule(edges, declared, rules, window, size):
     for deals in (False, True):
         check(edges, Rules(declared, *rules), window, size, deals=deals)
 
 
 @pytest.mark.parametrize("size", [2, 3, 8])
 @pytest.mark.parametrize("window", [None, 100, 4096, 10**6])
-def test_hubs_beside_many_windows(window, size):
+def test_hubs_with_many_windows_have_the_expected_shards(window, size):
     random = np.random.default_rng(size)
     count = 60_000
     src = np.minimum(random.integers(0, 9000, count), random.integers(0, 9000, count) ** 2 // 4000)
@@ -154,15 +154,15 @@ def test_hubs_beside_many_windows(window, size):
 
 @pytest.mark.parametrize("size", [2, 3, 8])
 @pytest.mark.parametrize("window", [None, 100, 10**6])
-def test_rows_that_are_dealt(window, size):
+def test_dealt_rows_have_the_expected_shards(window, size):
     random = np.random.default_rng(size)
     edges = Edges(*(9000 * random.random((2, 30_000)) ** 5).astype(np.int64), random.integers(0, 999, 30_000))
     for rules in (UNDIRECTED, DIRECTED):
-        assert not dealing_of(by_one(edges, rules, window), size).keeps
+        assert not dealing_of(on_one_rank(edges, rules, window), size).keeps
         check(edges, rules, window, size, deals=True)
 
 
-def test_the_ranks_own_about_equally_many_arcs_whatever_the_ids():
+def test_skewed_ids_still_give_ranks_equal_numbers_of_arcs():
     random = np.random.default_rng(1)
     edges = Edges(*(random.integers(0, 10**6, (2, 400_000)) ** 2), None)  # most ids are small
 
@@ -196,7 +196,7 @@ def content(folder) -> tuple:
         ("in_star", {}),
     ],
 )
-def test_the_stored_graph_has_the_bytes_of_one_workers(name, layout, size, tmp_path):
+def test_the_stored_graph_equals_that_of_a_single_rank(name, layout, size, tmp_path):
     edges = edge_folder(tmp_path, next(graph for graph in NAMED_GRAPHS if graph.name == name))
     layout = LayoutConfig(**layout, shards=size)
     one = pipeline.steps.layout.lay_out(edges, layout, tmp_path / "one")
@@ -206,7 +206,7 @@ def test_the_stored_graph_has_the_bytes_of_one_workers(name, layout, size, tmp_p
 
 @pytest.mark.parametrize("weight", ["int8", "int64", "double"])
 @pytest.mark.parametrize("directed", [True, False])
-def test_new_york_like_edges_of_every_weight(weight, directed, tmp_path):
+def test_the_stored_graph_equals_that_of_a_single_rank_for_every_weight_type(weight, directed, tmp_path):
     random = np.random.default_rng(3)
     columns = {"src": random.integers(1, 300, 2000), "dst": random.integers(1, 300, 2000)}
     table = pa.table(columns | {"weight": pa.array(random.integers(0, 99, 2000)).cast(weight)})
@@ -219,7 +219,7 @@ def test_new_york_like_edges_of_every_weight(weight, directed, tmp_path):
         validate(many)
 
 
-def test_an_edge_list_that_is_cut_off_ends_all_ranks(tmp_path):
+def test_a_truncated_edge_list_ends_all_ranks(tmp_path):
     edges = edge_folder(tmp_path, NAMED_GRAPHS[-1])
     (file,) = edges.path.glob("part-*")
     file.write_bytes(file.read_bytes()[:-20])
@@ -227,8 +227,7 @@ def test_an_edge_list_that_is_cut_off_ends_all_ranks(tmp_path):
         pipeline.steps.layout.lay_out(edges, LayoutConfig(), tmp_path / "many", cluster=Here(3))
 
 
-def test_no_rank_holds_all_arcs():
-    """All ranks together must not take much more memory than one that has them all."""
+def test_all_ranks_together_need_little_more_memory_than_one():
     ids = np.arange(400 * 400).reshape(400, 400)
     ends = [(ids[:, :-1], ids[:, 1:]), (ids[:-1], ids[1:])]
     edges = Edges(*(np.concatenate([pair[end].ravel() for pair in ends]) for end in (0, 1)), None)

@@ -1,8 +1,8 @@
-"""No rank holds anything as long as the graph has vertices.
+"""No rank holds an array with one entry per vertex of the graph.
 
-With 32 ranks, one array of a number a vertex on each would be 32 such arrays. So all ranks together, whose own rows are the
-graph's, must not take much more than a single rank that has the whole graph. NumPy tells tracemalloc of every array; what the
-compiled loops allocate themselves is not seen (the queue of `kernels.paths.sharded.multi_source_bfs`, one entry an own row).
+If each of 32 ranks held one, there would be 32 of them. So all ranks together must not need much more memory than a single rank
+that has the complete graph. NumPy reports every array to tracemalloc; allocations within compiled loops are not seen (the queue
+of `kernels.paths.sharded.multi_source_bfs`, one entry per own row).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ RANKS = 32
 
 
 def peak(work: Callable[[], Any]) -> int:
-    """Bytes allocated at once by `work`."""
+    """Peak of the bytes that `work` has allocated."""
     tracemalloc.start()
     try:
         work()
@@ -46,8 +46,8 @@ def peak(work: Callable[[], Any]) -> int:
         tracemalloc.stop()
 
 
-def kept_v_long(shard, ranks, *arguments) -> Part[None]:  # type: ignore[no-untyped-def]
-    """What the test is to find: a rank that keeps a number a vertex until the others do."""
+def keeps_an_entry_per_vertex(shard, ranks, *arguments) -> Part[None]:  # type: ignore[no-untyped-def]
+    """A kernel that the test must detect: each rank keeps an array with one entry per vertex until all ranks have one."""
     kept = np.zeros(shard.num_vertices)
     parts = sssp(shard, ranks, *arguments)
     ranks.gather(kept[:1])
@@ -55,9 +55,9 @@ def kept_v_long(shard, ranks, *arguments) -> Part[None]:  # type: ignore[no-unty
 
 
 def growth(kernel: Callable[..., Any], *arguments: Any) -> float:
-    """Memory of 32 ranks over that of one, shards included, on a grid of which a rank has 5 lines and two as ghosts."""
+    """Memory of 32 ranks relative to one, shards included, on a grid where a rank owns 5 lines and has two as ghosts."""
     graph = grid(160)
-    evenly(kernel, graph, 2, *arguments)  # compiles
+    evenly(kernel, graph, 2, *arguments)  # compiles the numba functions
 
     def run(size: int) -> int:
         shards = split(graph, even_bounds(graph, size))
@@ -67,16 +67,16 @@ def growth(kernel: Callable[..., Any], *arguments: Any) -> float:
 
 
 @pytest.mark.parametrize(("kernel", "arguments"), [(bfs, (7,)), (sssp, (7,)), (pagerank, (0.85, 1e-6, 5))])
-def test_all_ranks_together_take_little_more_than_one(kernel, arguments) -> None:  # type: ignore[no-untyped-def]
+def test_kernels_on_32_ranks_need_little_more_memory_than_on_one(kernel, arguments) -> None:  # type: ignore[no-untyped-def]
     assert growth(kernel, *arguments) < 2
 
 
-def test_this_would_find_an_array_of_a_number_a_vertex() -> None:
-    assert growth(kept_v_long, 7) > 2
+def test_an_array_with_an_entry_per_vertex_would_be_detected() -> None:
+    assert growth(keeps_an_entry_per_vertex, 7) > 2
 
 
 @pytest.mark.parametrize("stage", ["bfs", "mst", "wcc"])
-def test_all_ranks_together_load_write_and_prove_in_little_more_than_one(stage, tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_stages_and_proofs_on_32_ranks_need_little_more_memory_than_on_one(stage, tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setattr(tables, "ROWS_PER_GROUP", 500)
     monkeypatch.setattr(tables, "ROWS_PER_FILE", 2_000)
     ids = np.arange(160 * 160).reshape(160, 160)
@@ -95,7 +95,7 @@ def test_all_ranks_together_load_write_and_prove_in_little_more_than_one(stage, 
 
 
 @pytest.mark.parametrize("cuts", [[], [500_000, 900_000, 2_000_000, 3_900_000]], ids=["ranges", "dealt"])
-def test_a_shard_is_made_without_an_array_of_all_rows(cuts, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_shard_is_assembled_without_an_entry_per_vertex(cuts, tmp_path) -> None:  # type: ignore[no-untyped-def]
     num_vertices = 4_000_000
     np.save(tmp_path / "rows_by_id.npy", np.arange(num_vertices, dtype=np.int32)[::-1])
     rows_by_id = np.load(tmp_path / "rows_by_id.npy", mmap_mode="r")

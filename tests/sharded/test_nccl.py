@@ -1,6 +1,6 @@
-"""The communicator between GPUs, over a stand-in for NCCL: what it sends, and how it ends when another rank does not come.
+"""The NCCL communicator over a fake of NCCL: collectives, lost peers and NCCL's errors.
 
-The same collectives over NCCL itself are tried in `tests/gpu/several/test_nccl.py`.
+`tests/gpu/several/test_nccl.py` checks the same collectives over NCCL itself.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def fake_nccl(monkeypatch):
 
 
 def on_ranks(size, work, **how):
-    """What `work` returned or raised on each rank."""
+    """The result or exception of `work` on each rank."""
     unique = str(next(_ids)).encode()
 
     def run(rank):
@@ -51,13 +51,13 @@ def on_ranks(size, work, **how):
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_collectives(size, fake_nccl):
+def test_collectives_agree_with_numpy(size, fake_nccl):
     assert on_ranks(size, lambda ranks: check_collectives(ranks, np.copy)) == [525, 764, 1003][size - 1 : size] * size
     assert [made.end for made in fake_nccl.NcclCommunicator.made] == ["destroyed"] * size
     assert os.environ["NCCL_NVLS_ENABLE"] == "0"
 
 
-def test_where_there_is_room_nobody_asks_for_lengths(fake_nccl, monkeypatch):
+def test_lengths_are_not_exchanged_if_buffers_are_given(fake_nccl, monkeypatch):
     def swap(ranks):
         parts = [np.arange(ranks.rank + 2 * to) for to in range(3)]
         return ranks.exchange(parts, [np.empty(sender + 2 * ranks.rank, int) for sender in range(3)])
@@ -67,7 +67,7 @@ def test_where_there_is_room_nobody_asks_for_lengths(fake_nccl, monkeypatch):
         assert [part.tolist() for part in received] == [list(range(sender + 2 * rank)) for sender in range(3)]
 
 
-def test_a_rank_that_never_came_is_given_up_at_the_deadline(fake_nccl):
+def test_a_rank_that_never_joins_is_lost_at_the_deadline(fake_nccl):
     begun = time.monotonic()
     with pytest.raises(PeerLost, match=r"^rank 0: another rank did not come within 0\.5 s$"):
         BetweenGpus(b"alone", 0, 2, deadline=0.5)
@@ -75,7 +75,7 @@ def test_a_rank_that_never_came_is_given_up_at_the_deadline(fake_nccl):
     assert not fake_nccl.NcclCommunicator.made
 
 
-def test_a_rank_that_comes_no_more_is_given_up_at_the_deadline(fake_nccl):
+def test_a_rank_that_stops_exchanging_is_lost_at_the_deadline(fake_nccl):
     def once(ranks):
         ranks.gather(np.arange(3))
         if ranks.rank == 1:
@@ -95,7 +95,7 @@ def test_a_rank_that_comes_no_more_is_given_up_at_the_deadline(fake_nccl):
     assert sorted(made.end for made in fake_nccl.NcclCommunicator.made) == ["aborted", "aborted", "destroyed"]
 
 
-def test_a_rank_of_which_is_said_that_it_is_gone_is_not_waited_for(fake_nccl):
+def test_a_rank_that_is_reported_lost_is_not_waited_for(fake_nccl):
     gone = threading.Event()
 
     def leave(ranks):
@@ -116,7 +116,7 @@ def test_a_rank_of_which_is_said_that_it_is_gone_is_not_waited_for(fake_nccl):
     assert [made.end for made in fake_nccl.NcclCommunicator.made] == ["aborted"] * 3
 
 
-def test_who_is_late_but_alive_is_waited_for(fake_nccl):
+def test_a_slow_rank_is_waited_for(fake_nccl):
     asked = []
 
     def late(ranks):
@@ -129,7 +129,7 @@ def test_who_is_late_but_alive_is_waited_for(fake_nccl):
 
 
 @pytest.mark.parametrize(("status", "error"), [(5, RuntimeError), (6, PeerLost), (2, PeerLost)])
-def test_what_nccl_says_is_told(status, error, fake_nccl):
+def test_an_nccl_error_is_reported(status, error, fake_nccl):
     def refuse(ranks):
         ranks._there.nccl.fail = NcclError(status)
         ranks.total(np.arange(3))
@@ -140,7 +140,7 @@ def test_what_nccl_says_is_told(status, error, fake_nccl):
 
 
 @pytest.mark.parametrize("error", [NcclError(6), KeyError(7)])
-def test_what_nccl_finds_by_itself_ends_the_wait(error, fake_nccl):
+def test_an_asynchronous_nccl_error_ends_the_wait(error, fake_nccl):
     def break_off(ranks):
         if ranks.rank:
             return None
@@ -151,7 +151,7 @@ def test_what_nccl_finds_by_itself_ends_the_wait(error, fake_nccl):
     assert isinstance(found, PeerLost) and str(error) in str(found)
 
 
-def test_arrays_that_cannot_be_sent(fake_nccl):
+def test_unsupported_arrays_are_refused(fake_nccl):
     def send(array):
         def work(ranks):
             ranks.gather(array)
@@ -163,7 +163,7 @@ def test_arrays_that_cannot_be_sent(fake_nccl):
     assert isinstance(on_ranks(1, lambda ranks: ranks.exchange([]))[0], ValueError)
 
 
-def test_no_nccl(fake_nccl):
+def test_a_missing_nccl_is_reported(fake_nccl):
     fake_nccl.available = False
     connection.library.cache_clear()
     with pytest.raises(RuntimeError, match="NCCL is not installed"):

@@ -1,4 +1,4 @@
-"""The search among ascending values against NumPy's."""
+"""The search in ascending values agrees with NumPy's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VALUES = {
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 @pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
-def test_places_are_those_of_numpy(values: list[int], dtype: type) -> None:
+def test_positions_equal_those_of_numpy(values: list[int], dtype: type) -> None:
     ascending = np.array(values, dtype)
     extremes = [-1, 0, np.iinfo(dtype).max]
     beside = [value + step for value in values for step in (-1, 0, 1) if value + step <= np.iinfo(dtype).max]

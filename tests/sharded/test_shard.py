@@ -1,4 +1,4 @@
-"""What a rank holds of a graph."""
+"""Shards: own rows, arcs, ghosts and the exchange of ghost values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def shuffled(edges: EdgeList) -> Graph:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
-def test_a_shard_knows_its_rows_its_arcs_and_their_other_ends(edges: EdgeList, size: int) -> None:
+def test_a_shard_has_its_rows_their_arcs_and_their_ghosts(edges: EdgeList, size: int) -> None:
     graph = shuffled(edges)
     bounds = even_bounds(graph, size)
     assert bounds[0] == 0
@@ -57,13 +57,13 @@ def test_a_shard_knows_its_rows_its_arcs_and_their_other_ends(edges: EdgeList, s
 
 @given(st.lists(st.integers(0, 45), max_size=9), st.randoms(use_true_random=False))
 @settings(max_examples=40, deadline=None)
-def test_ghosts_get_what_their_owners_have_and_owners_the_least_of_ghosts(cuts: list[int], chance: random.Random) -> None:
+def test_ghosts_get_their_owners_values_and_owners_the_minimum_of_ghosts(cuts: list[int], chance: random.Random) -> None:
     edges = EdgeList("random", tuple((chance.randrange(40), chance.randrange(40)) for _ in range(60)))
     graph = graph_of(edges)
     shards = split(graph, bounds_of(cuts, graph.num_vertices))
     values = np.array([chance.randrange(1000) for _ in graph.ids])
     proposals = [np.array([chance.randrange(1000) for _ in shard.ghosts], np.int64) for shard in shards]
-    told = [np.flatnonzero([chance.random() < 0.6 for _ in shard.ghosts]) for shard in shards]
+    proposed_ghosts = [np.flatnonzero([chance.random() < 0.6 for _ in shard.ghosts]) for shard in shards]
 
     def swap(ranks):  # type: ignore[no-untyped-def]
         shard = shards[ranks.rank]
@@ -71,10 +71,10 @@ def test_ghosts_get_what_their_owners_have_and_owners_the_least_of_ghosts(cuts: 
         own = values[shard.rows.start : shard.rows.stop].copy()
         extended = halo.extended(own)
         lowered = np.concatenate([own, proposals[shard.rank]])
-        return extended, halo.lower(lowered, told[shard.rank]), lowered[: len(own)]
+        return extended, halo.lower(lowered, proposed_ghosts[shard.rank]), lowered[: len(own)]
 
     least = values.copy()
-    for shard, proposed, places in zip(shards, proposals, told, strict=True):
+    for shard, proposed, places in zip(shards, proposals, proposed_ghosts, strict=True):
         np.minimum.at(least, shard.ghosts[places], proposed[places])
     for shard, (extended, lowered_rows, own) in zip(shards, run_ranks(len(shards), swap), strict=True):
         np.testing.assert_array_equal(extended, values[shard.local_rows])

@@ -1,4 +1,4 @@
-"""What a communicator promises, as the one between threads keeps it."""
+"""The contract of Communicator, checked on the one between threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.sharded.collectives import check_collectives
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])
-def test_everybody_gets_what_was_sent_to_it(size: int) -> None:
+def test_each_rank_receives_what_was_sent_to_it(size: int) -> None:
     def swap(ranks: Communicator) -> list[np.ndarray]:
         assert ranks.size == size
         return ranks.exchange([np.full(ranks.rank + to, 10 * ranks.rank + to, np.int32) for to in range(size)])
@@ -24,11 +24,11 @@ def test_everybody_gets_what_was_sent_to_it(size: int) -> None:
             np.testing.assert_array_equal(array, np.full(source + to, 10 * source + to))
 
 
-def test_collectives() -> None:
+def test_collectives_agree_with_numpy() -> None:
     assert run_ranks(3, lambda ranks: check_collectives(ranks, np.copy)) == [1003] * 3
 
 
-def test_collectives_of_one_rank() -> None:
+def test_collectives_of_a_single_rank() -> None:
     assert [check_collectives(Alone(), np.copy)] == run_ranks(1, lambda ranks: check_collectives(ranks, np.copy))
 
 
@@ -41,26 +41,26 @@ def test_reductions_of_one_number() -> None:
     assert reduce(Alone()) == (1, 1, 0.5, False, False)
 
 
-@pytest.mark.parametrize("room", [np.zeros(4), np.zeros(1), np.zeros(3, np.float32)])
-def test_parts_that_do_not_fit_their_room_are_refused(room: np.ndarray) -> None:
+@pytest.mark.parametrize("buffer", [np.zeros(4), np.zeros(1), np.zeros(3, np.float32)])
+def test_parts_that_do_not_fit_their_buffer_are_refused(buffer: np.ndarray) -> None:
     with pytest.raises(AssertionError, match=r"\(3,\) float64 for a buffer"):
-        run_ranks(2, lambda ranks: ranks.exchange([np.zeros(3)] * 2, [room] * 2))
+        run_ranks(2, lambda ranks: ranks.exchange([np.zeros(3)] * 2, [buffer] * 2))
 
 
 @pytest.mark.parametrize("other", [np.zeros(4), np.zeros(3, np.float32)])
-def test_arrays_that_are_not_alike_are_refused_where_they_should_be(other: np.ndarray) -> None:
+def test_gather_refuses_different_shapes_that_were_declared_alike(other: np.ndarray) -> None:
     with pytest.raises(AssertionError, match="alike"):
         run_ranks(2, lambda ranks: ranks.gather([np.zeros(3), other][ranks.rank], alike=True))
 
 
-def test_types_may_differ_from_rank_to_rank() -> None:
+def test_ranks_may_send_different_types() -> None:
     sent = [np.array([2**63], np.uint64), np.array([0.5]), np.array([], bool)]
     for received in run_ranks(3, lambda ranks: ranks.gather(sent[ranks.rank])):
         assert [array.dtype for array in received] == [array.dtype for array in sent]
         assert all(np.array_equal(array, other) for array, other in zip(received, sent, strict=True))
 
 
-def test_what_arrives_is_the_receivers_own() -> None:
+def test_received_arrays_belong_to_the_receiver() -> None:
     def scribble(ranks: Communicator) -> bool:
         mine = np.full(1000, ranks.rank)
         received = ranks.gather(mine)
@@ -72,7 +72,7 @@ def test_what_arrives_is_the_receivers_own() -> None:
     assert run_ranks(4, scribble) == [True] * 4
 
 
-def test_reductions_are_the_same_on_all_ranks_and_add_in_rank_order() -> None:
+def test_reductions_are_equal_on_all_ranks_and_add_in_rank_order() -> None:
     values = [np.array([1e16, 3.0]), np.array([1.0, -2.0]), np.array([1.0, 0.0])]
     for total, least, most in run_ranks(3, lambda r: (r.total(values[r.rank]), r.least(values[r.rank]), r.most(values[r.rank]))):
         np.testing.assert_array_equal(total, [1e16 + 1.0 + 1.0, 1.0])
@@ -80,7 +80,7 @@ def test_reductions_are_the_same_on_all_ranks_and_add_in_rank_order() -> None:
         np.testing.assert_array_equal(most, [1e16, 3.0])
 
 
-def test_an_error_on_one_rank_ends_all_at_once_and_is_the_error() -> None:
+def test_an_error_on_one_rank_ends_all_and_is_raised() -> None:
     lost = []
 
     def fail(ranks: Communicator) -> None:

@@ -30,7 +30,7 @@ from tests.gpu.inputs import poison, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.algorithms.test_certify_reachability import can_be_cut
 from tests.sharded.algorithms.test_certify_reachability import verdicts as index_verdicts
-from tests.sharded.answers import ONE_WORKER, any_bounds, changed, in_order_on_each_rank, one_worker_answers, verdicts
+from tests.sharded.answers import SINGLE_RANK, any_bounds, can_be_wrong_over_ranks, changed, single_rank_answers, verdicts
 from tests.sharded.ranks import bounds_of
 
 MUTANTS = 60  # of each certificate
@@ -60,7 +60,7 @@ def test_mutants_are_refused_for_the_one_worker_certificates_reasons(name) -> No
     while refused < MUTANTS:
         edges, graph = random_graph(rng)
         truth, bounds = solve(edges, graph, rng), any_bounds(graph, rng)
-        mutants = [mutant for mutant in mutate(graph, truth, rng) if in_order_on_each_rank(graph, mutant)]
+        mutants = [mutant for mutant in mutate(graph, truth, rng) if can_be_wrong_over_ranks(graph, mutant)]
         answers = [truth, *mutants]
         expected = [certify(graph, answer) for answer in answers]
         assert verdicts({"forest": "mst"}.get(name, name), graph, bounds, answers, on_gpu) == expected
@@ -73,7 +73,7 @@ def test_wrong_ranks_are_refused() -> None:
         _, graph = random_graph(rng)
         answers = [Scores(scores) for scores in (true_ranks(graph), *rank_mutants(graph, true_ranks(graph), rng))][:60]
         ours = verdicts("pagerank", graph, any_bounds(graph, rng), answers, on_gpu)
-        expected = [ONE_WORKER["pagerank"](graph, answer).holds for answer in answers]
+        expected = [SINGLE_RANK["pagerank"](graph, answer).holds for answer in answers]
         assert [verdict.holds for verdict in ours] == expected
 
 
@@ -81,9 +81,9 @@ def test_wrong_ranks_are_refused() -> None:
 def test_what_the_kernels_answer_on_larger_graphs_holds_and_one_change_does_not(load) -> None:
     graph: Graph = load()
     rng = np.random.default_rng(8)
-    for name, truth in one_worker_answers(graph).items():
+    for name, truth in single_rank_answers(graph).items():
         answers = [truth, *changed(name, truth, rng)]
-        expected = [ONE_WORKER[name](graph, answer) for answer in answers]
+        expected = [SINGLE_RANK[name](graph, answer) for answer in answers]
         for bounds in (even_bounds(graph, 2), bounds_of([graph.num_vertices // 9], graph.num_vertices)):
             ours = verdicts(name, graph, bounds, answers, on_gpu)
             assert [verdict.holds for verdict in ours] == [True] + [False] * (len(answers) - 1)
@@ -93,7 +93,7 @@ def test_what_the_kernels_answer_on_larger_graphs_holds_and_one_change_does_not(
 
 def test_wide_rows_give_the_same() -> None:
     graph = with_wide_rows(rmat(9))
-    for name, truth in one_worker_answers(rmat(9)).items():
+    for name, truth in single_rank_answers(rmat(9)).items():
         rows = {
             field: array.astype(np.int64)
             for field, array in vars(truth).items()
@@ -109,7 +109,7 @@ def test_a_chain_of_steps_of_no_length_from_rank_to_rank() -> None:
     graph = graph_of(edges, random.Random(1).sample(edges.ids, length + 1))
     truth = true_paths(edges, graph, 0, weighted=True)
     lost = replace(truth, distance=np.where(truth.distance == 5, 4, truth.distance))
-    expected = [ONE_WORKER["sssp"](graph, answer) for answer in (truth, lost)]
+    expected = [SINGLE_RANK["sssp"](graph, answer) for answer in (truth, lost)]
     assert verdicts("sssp", graph, even_bounds(graph, 4), [truth, lost], on_gpu) == expected
 
 

@@ -24,13 +24,13 @@ from tests.certificates.test_certificates_pagerank import true_ranks
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.answers import (
     CERTIFY,
-    ONE_WORKER,
     OUT_OF_ORDER,
+    SINGLE_RANK,
     any_bounds,
+    can_be_wrong_over_ranks,
     changed,
-    in_order_on_each_rank,
-    one_worker_answers,
     part_of,
+    single_rank_answers,
     verdicts,
 )
 from tests.sharded.ranks import bounds_of, on_shards
@@ -47,7 +47,7 @@ def test_true_answers_of_named_graphs_hold(edges, build) -> None:
         for name, truth in true_answers(edges, graph):
             (verdict,) = verdicts(name, graph, even_bounds(graph, size), [truth])
             assert (verdict.holds, verdict.reason) == (True, ""), (size, name)
-            assert verdict.rules == ONE_WORKER[name](graph, truth).rules
+            assert verdict.rules == SINGLE_RANK[name](graph, truth).rules
 
 
 @pytest.mark.parametrize("name", CERTIFIED)
@@ -58,7 +58,7 @@ def test_thousands_of_mutants_are_refused_for_the_one_worker_certificates_reason
     while refused < MUTANTS:
         edges, graph = random_graph(rng)
         truth, bounds = solve(edges, graph, rng), any_bounds(graph, rng)
-        mutants = [mutant for mutant in mutate(graph, truth, rng) if in_order_on_each_rank(graph, mutant)]
+        mutants = [mutant for mutant in mutate(graph, truth, rng) if can_be_wrong_over_ranks(graph, mutant)]
         answers = [truth, *mutants]
         expected = [certify(graph, answer) for answer in answers]
         assert verdicts({"forest": "mst"}.get(name, name), graph, bounds, answers) == expected
@@ -101,9 +101,9 @@ LARGER = {
 def test_what_the_kernels_answer_on_larger_graphs_holds_and_one_change_does_not(load) -> None:
     graph = LARGER[load]()
     rng = np.random.default_rng(8)
-    for name, truth in one_worker_answers(graph).items():
+    for name, truth in single_rank_answers(graph).items():
         mutants = [truth, *changed(name, truth, rng)]
-        expected = [ONE_WORKER[name](graph, mutant) for mutant in mutants]
+        expected = [SINGLE_RANK[name](graph, mutant) for mutant in mutants]
         assert [verdict.holds for verdict in expected] == [True] + [False] * (len(mutants) - 1)
         for size in (2, 7):
             ours = verdicts(name, graph, even_bounds(graph, size), mutants)
@@ -215,7 +215,7 @@ def test_what_is_malformed_on_one_rank_is_refused_on_all(bad) -> None:
 
 @pytest.mark.parametrize("name", ["bfs", "sssp", "mst", "wcc", "pagerank"])
 def test_all_ranks_together_hold_little_more_than_one(name) -> None:
-    truth = one_worker_answers(grid(160))[name]
+    truth = single_rank_answers(grid(160))[name]
 
     def certify(shard, ranks):
         verdict = CERTIFY[name](shard, ranks, part_of(truth, shard.rows))
