@@ -6,7 +6,7 @@ from prefect import flow
 
 from flows.tasks import answer_queries, draw, ingest, lay_out, prove_all, publish, read_run, run_name, run_stages, show
 from pipeline.cluster.protocol import started
-from pipeline.config.run import Choice
+from pipeline.config.model import Choice
 from pipeline.errors import BadConfig
 from pipeline.runtime.backend import choose
 from pipeline.steps.sources import require_sources

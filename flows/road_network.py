@@ -6,7 +6,8 @@ from prefect import flow
 
 from flows.tasks import answer_queries, draw, ingest, lay_out, prove_all, publish, read_run, run_name, run_stages, show
 from pipeline.cluster.protocol import started
-from pipeline.config.run import Choice, VertexId
+from pipeline.config.model import Choice
+from pipeline.config.run import VertexId
 from pipeline.runtime.backend import choose
 from pipeline.steps.sources import require_sources
 from pipeline.store.manifest import Folder

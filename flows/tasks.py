@@ -25,7 +25,9 @@ import pipeline.steps.reach
 import pipeline.steps.stages
 import pipeline.steps.verify
 from pipeline.cluster.protocol import Cluster
-from pipeline.config.run import GraphConfig, RunConfig, StageName, load_run
+from pipeline.config.graph import GraphConfig
+from pipeline.config.loading import load_run
+from pipeline.config.run import RunConfig, StageName
 from pipeline.runtime.backend import choose
 from pipeline.store.manifest import Folder
 

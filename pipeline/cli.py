@@ -160,7 +160,7 @@ def reach(
         none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` with a table
         `[cluster]`.
     """
-    from pipeline.config.run import load_cluster
+    from pipeline.config.loading import load_cluster
     from pipeline.steps.reach import reach_into
     from pipeline.tables import files as tables
 
@@ -189,7 +189,7 @@ def main() -> None:
 
 
 def _config(target: str, graph: dict[str, Any], top: dict[str, Any], tables: dict[str, dict[str, Any]]) -> RunConfig:
-    from pipeline.config.run import load_run, run_config
+    from pipeline.config.loading import load_run, run_config
     from pipeline.errors import BadConfig
 
     graph, top = _given(graph), _given(top)

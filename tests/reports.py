@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 
-from pipeline.config.run import STAGES, GraphConfig, LayoutConfig
+from pipeline.config.graph import GraphConfig
+from pipeline.config.layout import LayoutConfig
+from pipeline.config.run import STAGES
 from pipeline.ingest import ingest
 from pipeline.report import draw
 from pipeline.steps.layout import lay_out

@@ -22,7 +22,7 @@ from benchmarks.graphs import graph_of_edges
 from kernels.bfs import bfs
 from kernels.distributed.columns import distinct
 from kernels.sssp import sssp
-from pipeline.config.run import GraphConfig
+from pipeline.config.graph import GraphConfig
 from pipeline.ingest import ingest
 
 ARCS, VERTICES = 4_000_000, 23_947_347

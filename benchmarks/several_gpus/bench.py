@@ -27,7 +27,7 @@ from kernels.cpu.parallel import cores
 from kernels.gpu.loader import device_count
 from pipeline.cluster.protocol import Cluster, Here, started
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.run import LayoutConfig
+from pipeline.config.layout import LayoutConfig
 from pipeline.runtime.backend import gpu
 from pipeline.steps.layout import facts_of
 from pipeline.steps.shard_layout import StoredPart, store_part

@@ -30,7 +30,7 @@ from kernels.sssp.sharded import sssp
 from kernels.wcc.certificate import sharded as wcc_certificate
 from kernels.wcc.sharded import wcc
 from pipeline.cluster.protocol import Place
-from pipeline.config.run import LayoutConfig
+from pipeline.config.layout import LayoutConfig
 from pipeline.steps.shard_layout import lay_out_part, rules_of
 from pipeline.store.manifest import Folder
 from pipeline.store.shards import dealing_of, load_shard

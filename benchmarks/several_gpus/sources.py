@@ -25,7 +25,9 @@ from benchmarks.several_gpus.shares import by_name
 from benchmarks.several_gpus.table import Row, add
 from kernels.reachability import reach as reach_rows
 from pipeline.cluster.protocol import Cluster, Here, Place
-from pipeline.config.run import GraphConfig, LayoutConfig, ReachabilityConfig
+from pipeline.config.graph import GraphConfig
+from pipeline.config.layout import LayoutConfig
+from pipeline.config.reachability import ReachabilityConfig
 from pipeline.ingest import ingest
 from pipeline.steps.index import build_index
 from pipeline.steps.layout import lay_out

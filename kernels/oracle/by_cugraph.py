@@ -136,13 +136,15 @@ def _edges(graph: Graph) -> tuple[Array, Array, Array]:
 
 def _keys(graph: Graph, src: Array, dst: Array) -> Array:
     """A number that identifies each undirected edge, int64."""
-    return cupy.minimum(src, dst).astype(np.int64) * graph.num_vertices + cupy.maximum(src, dst)
+    keys: Array = cupy.minimum(src, dst).astype(np.int64) * graph.num_vertices + cupy.maximum(src, dst)
+    return keys
 
 
 def _tails(graph: Graph) -> Array:
     """Tail of each out-arc [A]."""
     arcs = cupy.arange(graph.num_arcs, dtype=np.int64)
-    return (cupy.searchsorted(graph.out.offsets, arcs, side="right") - 1).astype(graph.out.indices.dtype)
+    tails: Array = cupy.searchsorted(graph.out.offsets, arcs, side="right") - 1
+    return tails.astype(graph.out.indices.dtype)
 
 
 def _doubles(graph: Graph) -> Array:

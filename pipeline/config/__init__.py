@@ -1,1 +1,1 @@
-"""What a run, a graph and a cluster may be configured to do."""
+"""Configuration of a run, its graph and its cluster."""

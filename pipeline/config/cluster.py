@@ -14,29 +14,30 @@ _ADDRESS = re.compile(r"(?P<scheme>tls|tcp)://(?P<host>\[[0-9a-fA-F:]+\]|[^\s:/@
 
 
 class ClusterConfig(Model):
-    """Where the pieces of stages and proofs run; `pipeline.cluster.client` says what Dask is told.
+    """Which workers run the tasks of stages and proofs; `pipeline.cluster.client` configures Dask.
 
     Attributes
     ----------
     scheduler : str
-        `none`: threads of this process. `local`: processes of this machine, on loopback, started for the run. Else the address
-        of a running Dask scheduler, `tls://HOST:PORT`; `tcp://` is for loopback alone.
+        `none`: threads of this process. `local`: processes of this machine, on loopback, started for the run. Otherwise the
+        address of a running Dask scheduler, `tls://HOST:PORT`; `tcp://` is allowed on loopback only.
     workers : int
-        Local processes; 0 takes one a core, or on GPUs one a GPU.
+        Number of local processes; 0 starts one per core, or one per GPU if the run uses GPUs.
     threads : int
-        Pieces at a time in a local process; a GPU has one.
+        Number of tasks that a local process runs at a time; with a GPU, one.
     shards : int
-        Over how many ranks a graph lies, each with a range of its rows, for the stages that can; 0: every worker has all of it.
-        With more ranks than workers some share one. Without a scheduler they are threads of this process.
+        Number of ranks that hold a graph together, each a range of its rows; 0: every worker holds the whole graph. If there are
+        more ranks than workers, several run on one worker. Without a scheduler, ranks are threads of this process.
     memory : str
-        What a local process may take before it is ended, such as `4 GiB`; `auto` takes its share of the machine.
+        Memory limit of a local process, such as `4 GiB`; it is stopped above it. `auto`: its share of the machine's memory.
     lost_workers : int
-        How many workers may die of one piece, or of a stage over shards, before the stage fails. For pieces a scheduler at an
-        address has a limit of its own.
+        Number of workers that one task, or one stage over ranks, may lose before the stage fails. For tasks, a scheduler at an
+        address applies its own limit.
     deadline : float
-        Seconds of silence after which a worker, all workers or the scheduler are lost; 12 at the least, for the probes of TCP.
+        Seconds without a message after which a worker, all workers or the scheduler count as lost; at least 12, because of TCP's
+        keep-alive probes.
     tls_ca, tls_cert, tls_key : Path or None
-        PEM files of a `tls://` address: who signs, and this side's certificate and key.
+        PEM files for a `tls://` address: the certificate authority, and this side's certificate and key.
     """
 
     scheduler: str = "none"
@@ -52,12 +53,12 @@ class ClusterConfig(Model):
 
     @model_validator(mode="after")
     def _safe(self) -> ClusterConfig:
-        """Dask comms carry pickles: who reaches a scheduler runs code as its user."""
+        """Refuse unprotected addresses: Dask sends pickles, so whoever connects to a scheduler can run code as its user."""
         if self.scheduler in {"none", "local"}:
             return self
         address = _ADDRESS.fullmatch(self.scheduler)
         if not address:
-            raise ValueError("scheduler: neither none nor local nor an address like tls://HOST:8786")
+            raise ValueError("scheduler: must be none, local or an address such as tls://HOST:8786")
         if address["scheme"] == "tcp" and not is_loopback(address["host"]):
             raise ValueError("scheduler: an address beyond loopback must be tls://")
         if address["scheme"] == "tls" and not (self.tls_ca and self.tls_cert and self.tls_key):
@@ -66,7 +67,7 @@ class ClusterConfig(Model):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether what listens there is reached from this machine alone."""
+    """Whether only this machine can connect to the host."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:

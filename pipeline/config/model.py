@@ -1,16 +1,31 @@
-"""What every table of a configuration is, and its whole numbers: 2.0, "2" and true are none."""
+"""What all tables of a configuration share: the base class, and the types of single values."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from pathlib import Path
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-Natural = Annotated[int, Field(strict=True, ge=0)]
+MIB = 2**20
+Natural = Annotated[int, Field(strict=True, ge=0)]  # strict: 2.0, "2" and true are not integers
 Positive = Annotated[int, Field(strict=True, gt=0)]
+Choice = Literal["auto", "cpu", "gpu"]
+_URL = re.compile("[a-zA-Z][a-zA-Z0-9+.-]+:/")
+
+
+def _local(value: Path) -> Path:
+    """Return the absolute path, because Arrow takes a relative path with a colon for a URL."""
+    if _URL.match(str(value)):
+        raise ValueError("is a URL; it must be a folder of this machine")
+    return value.absolute()
+
+
+LocalFolder = Annotated[Path, AfterValidator(_local)]
 
 
 class Model(BaseModel):
-    """Frozen; unknown keys are refused."""
+    """A frozen table that refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

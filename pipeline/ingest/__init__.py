@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.config.run import RATIO_FROM, GraphConfig, Limits
+from pipeline.config.graph import RATIO_FROM, GraphConfig, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
 from pipeline.ingest.formats import FORMATS, dimacs

@@ -12,7 +12,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO, Any, cast
 
-from pipeline.config.run import MIB, RATIO_FROM, Limits
+from pipeline.config.graph import RATIO_FROM, Limits
+from pipeline.config.model import MIB
 from pipeline.errors import BadInput
 from pipeline.ingest.source import Stored
 

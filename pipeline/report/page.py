@@ -10,7 +10,8 @@ import jinja2
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kernels.registry import BY_NAME, Form
+from kernels.algorithm import Form
+from kernels.registry import BY_NAME
 from pipeline.config.run import STAGES, StageName
 from pipeline.report import charts, reading
 from pipeline.report.atlas import Atlas, Map

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from kernels.gpu.loader import device_count, to_device
 from kernels.graph import Array, Graph
-from pipeline.config.run import Choice
+from pipeline.config.model import Choice
 from pipeline.errors import BadConfig
 from pipeline.store.graph import open_graph
 from pipeline.store.manifest import Folder

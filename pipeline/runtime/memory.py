@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from kernels.gpu.loader import free_bytes
-from pipeline.config.run import MIB
+from pipeline.config.model import MIB
 from pipeline.errors import TooLarge
 from pipeline.runtime.backend import Backend
 

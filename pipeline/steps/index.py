@@ -25,7 +25,7 @@ from kernels.reachability import condense, label, memory
 from kernels.reachability.sharded import IndexPart
 from kernels.reachability.sharded import reachability as reachability_over_shards
 from pipeline.cluster.protocol import HERE, Cluster, Here, Place
-from pipeline.config.run import ReachabilityConfig
+from pipeline.config.reachability import ReachabilityConfig
 from pipeline.runtime.backend import Backend, Clock
 from pipeline.runtime.memory import require_room
 from pipeline.store.arrays import create_array, save_array, write_slice

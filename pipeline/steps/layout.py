@@ -20,7 +20,7 @@ from kernels.layout.rows import take_rows
 from kernels.layout.sharded.cleaning import Rules
 from kernels.layout.sorting import in_rows
 from pipeline.cluster.protocol import HERE, Cluster
-from pipeline.config.run import LayoutConfig
+from pipeline.config.layout import LayoutConfig
 from pipeline.runtime.backend import Backend
 from pipeline.steps.shard_layout import StoredPart, rules_of, store_part
 from pipeline.store.edges import narrow, read_edges

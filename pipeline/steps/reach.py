@@ -16,7 +16,8 @@ from typing import Any
 from uuid import uuid4
 
 from pipeline.cluster.protocol import HERE, Cluster, Place, started
-from pipeline.config.run import QueriesConfig, QueryOptions, checked
+from pipeline.config.loading import checked
+from pipeline.config.reachability import QueriesConfig, QueryOptions
 from pipeline.errors import BadConfig, BadInput, Damaged
 from pipeline.ingest.source import identify, locate
 from pipeline.runtime.backend import Backend, choose

@@ -13,7 +13,7 @@ from kernels.gpu.loader import to_host
 from kernels.graph import OFFSET
 from kernels.layout.sharded import Rows, RowsById, lay_out
 from kernels.layout.sharded.cleaning import Rules
-from pipeline.config.run import LayoutConfig
+from pipeline.config.layout import LayoutConfig
 from pipeline.runtime.backend import Backend
 from pipeline.store.edges import narrow, read_edges
 from pipeline.store.graph_writing import Direction, allot_vertices, fill_rows_by_id, fill_vertices, save_direction

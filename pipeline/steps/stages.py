@@ -15,7 +15,8 @@ import pyarrow as pa
 from kernels.graph import ID
 from kernels.registry import BY_NAME
 from pipeline.cluster.protocol import HERE, Cluster, Place, map_in_order
-from pipeline.config.run import ReachabilityConfig, StageName
+from pipeline.config.reachability import ReachabilityConfig
+from pipeline.config.run import StageName
 from pipeline.errors import BadInput
 from pipeline.runtime.backend import Backend, Clock
 from pipeline.steps.index import build_index

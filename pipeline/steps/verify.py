@@ -57,7 +57,7 @@ def prove(graph: Folder, answer: Folder, oracle: bool, work: Path, backend: Back
     ClusterLost
         As `cluster.map`.
     """
-    stage: StageName = answer.manifest.step  # type: ignore[assignment]
+    stage = answer.manifest.step
 
     def write(_: Path) -> dict[str, Any]:
         check(answer)
@@ -127,7 +127,7 @@ def _prove_files(
 
 def _answers(place: Place, answer: Folder, paths: list[Path], sources: list[int]) -> Iterator[Callable[[], Any]]:
     """Readers of the answers that files hold: one a source, or the only one."""
-    stage: StageName = answer.manifest.step  # type: ignore[assignment]
+    stage = answer.manifest.step
     described, graph = BY_NAME[stage], place.graph
     form, rows = form_of(described), sum(require_columns(answer, path) for path in paths)
     if described.has_index:

@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.generators import grid_edges
-from pipeline.config.run import GraphConfig, LayoutConfig
+from pipeline.config.graph import GraphConfig
+from pipeline.config.layout import LayoutConfig
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
 from pipeline.store.manifest import Folder

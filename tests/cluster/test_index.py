@@ -9,7 +9,9 @@ import pytest
 
 from pipeline.cluster.protocol import Here, started
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.run import GraphConfig, LayoutConfig, ReachabilityConfig
+from pipeline.config.graph import GraphConfig
+from pipeline.config.layout import LayoutConfig
+from pipeline.config.reachability import ReachabilityConfig
 from pipeline.errors import TooLarge
 from pipeline.ingest import ingest
 from pipeline.steps.index import build_index

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from pipeline.cluster.protocol import started
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.run import GraphConfig, LayoutConfig
+from pipeline.config.graph import GraphConfig
+from pipeline.config.layout import LayoutConfig
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
 

@@ -13,7 +13,10 @@ import pytest
 
 from pipeline.cluster.protocol import HERE, started
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.run import GraphConfig, LayoutConfig, ReachabilityConfig, RunConfig
+from pipeline.config.graph import GraphConfig
+from pipeline.config.layout import LayoutConfig
+from pipeline.config.reachability import ReachabilityConfig
+from pipeline.config.run import RunConfig
 from pipeline.errors import BadConfig, BadInput
 from pipeline.ingest import ingest
 from pipeline.run import run

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pipeline.config.run import GraphConfig, Limits
+from pipeline.config.graph import GraphConfig, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest import ingest
 

@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.config.run import MIB, GraphConfig, Limits
+from pipeline.config.graph import GraphConfig, Limits
+from pipeline.config.model import MIB
 from pipeline.errors import BadInput
 from pipeline.ingest import ingest
 
@@ -118,7 +119,7 @@ def test_xz_that_requests_a_gibibyte_of_memory_is_refused(tmp_path):
 CHILD = """
 import json, sys
 from pathlib import Path
-from pipeline.config.run import GraphConfig
+from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest import ingest
 from tests.memory import peak_bytes

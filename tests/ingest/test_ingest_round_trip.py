@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.config.run import GraphConfig
+from pipeline.config.graph import GraphConfig
 from pipeline.ingest import ingest
 
 if sys.version_info >= (3, 14):

@@ -19,7 +19,7 @@ VERTICES = 23_947_347
 CHILD = """
 import json, sys
 from pathlib import Path
-from pipeline.config.run import GraphConfig
+from pipeline.config.graph import GraphConfig
 from pipeline.ingest import ingest
 from tests.memory import peak_bytes
 graph = GraphConfig(source=sys.argv[1])

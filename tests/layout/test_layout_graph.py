@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from kernels.graph import Csr
-from pipeline.config.run import LayoutConfig
+from pipeline.config.layout import LayoutConfig
 from pipeline.steps.layout import lay_out
 from pipeline.store.graph import open_graph, open_shard, shard_rows, validate
 from tests.edge_lists import edge_folder, table_folder

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kernels.graph import Csr, Graph
 from kernels.layout import shards
 from kernels.layout.vect_csr import VectCsr
-from pipeline.config.run import LayoutConfig
+from pipeline.config.layout import LayoutConfig
 from pipeline.steps.layout import lay_out
 from pipeline.store.graph import open_graph, open_shard, shard_rows, validate
 from tests.edge_lists import edge_folder, table_folder

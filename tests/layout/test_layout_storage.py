@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from kernels.layout import shards
-from pipeline.config.run import LayoutConfig
+from pipeline.config.layout import LayoutConfig
 from pipeline.errors import Damaged
 from pipeline.steps.layout import lay_out
 from pipeline.store.graph import open_graph, open_shard, shard_rows, validate

@@ -7,7 +7,7 @@ import pytest
 
 from kernels.gpu.loader import device_count
 from pipeline.cluster.protocol import map_in_order
-from pipeline.config.run import run_config
+from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig
 from pipeline.report.machine import machine
 from pipeline.run import run

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config.run import load_run, run_config
+from pipeline.config.loading import load_run, run_config
 from pipeline.errors import BadConfig
 
 ROOT = Path(__file__).parent.parent.parent
@@ -74,17 +74,17 @@ def test_a_password_in_a_url_is_refused_and_not_repeated(chain):
 @pytest.mark.parametrize("text", ["output = ", 'output = "a"\noutput = "b"', "\xff"])
 def test_a_file_that_is_no_toml(text, tmp_path):
     (tmp_path / "run.toml").write_bytes(text.encode("latin-1"))
-    with pytest.raises(BadConfig, match=r"run\.toml: is no TOML file: "):
+    with pytest.raises(BadConfig, match=r"run\.toml: is not valid TOML: "):
         load_run(tmp_path / "run.toml")
 
 
 @pytest.mark.parametrize(
-    ("content", "why"), [(gzip.compress(b"a 1 2 3", mtime=0), "byte 1 is not of UTF-8 text"), (b"a 1 2 3\n", r"Expected '='.*")]
+    ("content", "why"), [(gzip.compress(b"a 1 2 3", mtime=0), "byte 1 is not UTF-8"), (b"a 1 2 3\n", r"Expected '='.*")]
 )
 def test_the_graph_itself_where_its_table_is_due(content, why, tmp_path):
     (tmp_path / "g.gr.gz").write_bytes(content)
     (tmp_path / "run.toml").write_text('graph = "g.gr.gz"\noutput = "out"\n')
-    words = rf"run\.toml: graph: .*g\.gr\.gz: is no TOML file: {why}; the file of a graph itself is `source` below \[graph\]$"
+    words = rf"run\.toml: graph: .*g\.gr\.gz: is not valid TOML: {why}; the graph's own file is `source` in table \[graph\]$"
     with pytest.raises(BadConfig, match=words):
         load_run(tmp_path / "run.toml")
 
@@ -107,9 +107,9 @@ CERTIFICATES = {"tls_ca": "ca.pem", "tls_cert": "host.pem", "tls_key": "host.key
         ({"scheduler": "tcp://[::]:8786"}, "an address beyond loopback must be tls://"),
         ({"scheduler": "tls://10.0.0.5:8786"}, "needs tls_ca, tls_cert and tls_key"),
         ({"scheduler": "tls://10.0.0.5:8786", **CERTIFICATES, "tls_key": None}, "needs tls_ca, tls_cert and tls_key"),
-        ({"scheduler": "ucx://10.0.0.5:8786"}, "neither none nor local nor an address"),
-        ({"scheduler": "tls://user:word@10.0.0.5:8786"}, "neither none nor local nor an address"),
-        ({"scheduler": "lokal"}, "neither none nor local nor an address"),
+        ({"scheduler": "ucx://10.0.0.5:8786"}, "must be none, local or an address"),
+        ({"scheduler": "tls://user:word@10.0.0.5:8786"}, "must be none, local or an address"),
+        ({"scheduler": "lokal"}, "must be none, local or an address"),
         ({"deadline": 1}, "greater than or equal to 12"),
         ({"memory": "much"}, "cluster.memory"),
         ({"workers": -1}, "cluster.workers"),

@@ -12,7 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kernels.pagerank.certificate import FARTHEST
-from pipeline.config.run import STAGES, GraphConfig, LayoutConfig
+from pipeline.config.graph import GraphConfig
+from pipeline.config.layout import LayoutConfig
+from pipeline.config.run import STAGES
 from pipeline.errors import BadInput, BadSource, ProofFailed
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out

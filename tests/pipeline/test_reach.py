@@ -17,7 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.config.run import STAGES, GraphConfig, LayoutConfig, QueriesConfig, ReachabilityConfig, RunConfig, run_config
+from pipeline.config.graph import GraphConfig
+from pipeline.config.layout import LayoutConfig
+from pipeline.config.loading import run_config
+from pipeline.config.reachability import QueriesConfig, ReachabilityConfig
+from pipeline.config.run import STAGES, RunConfig
 from pipeline.errors import BadConfig, BadInput, Damaged, ProofFailed, TooLarge
 from pipeline.ingest import ingest
 from pipeline.run import run
@@ -303,7 +307,7 @@ def test_nothing_is_added_to_a_run(small, place, tmp_path):
 def test_answers_go_to_a_folder_of_this_machine(small, tmp_path, monkeypatch):
     pairs = write_pairs(tmp_path / "pairs.parquet", [1], [4])
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(BadConfig, match="is a URL, where a folder of this machine is due"):
+    with pytest.raises(BadConfig, match="is a URL; it must be a folder of this machine"):
         reach_into(small[0], pairs, Path("s3://bucket/answers"))
     assert list(tmp_path.iterdir()) == [tmp_path / "pairs.parquet"]
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pipeline.config.run import STAGES, load_run
+from pipeline.config.loading import load_run
+from pipeline.config.run import STAGES
 from pipeline.ingest import ingest
 from pipeline.report import charts, maps
 from pipeline.report.charts import bins

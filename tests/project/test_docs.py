@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from pipeline.config.run import load_run, run_config
+from pipeline.config.loading import load_run, run_config
 from pipeline.run import run
 from tests.project.docs import ROOT, blocks, run_page
 

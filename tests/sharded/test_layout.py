@@ -24,7 +24,7 @@ from kernels.layout.sharded import lay_out, shard_of
 from kernels.layout.sharded.cleaning import Rules, clean_arcs
 from kernels.layout.sorting import in_rows
 from pipeline.cluster.protocol import Here
-from pipeline.config.run import LayoutConfig
+from pipeline.config.layout import LayoutConfig
 from pipeline.errors import Damaged
 from pipeline.store.graph import validate
 from tests.edge_lists import edge_folder, table_folder

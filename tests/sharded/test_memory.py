@@ -25,7 +25,8 @@ from kernels.graph import OFFSET, Csr
 from kernels.pagerank.sharded import pagerank
 from kernels.sssp.sharded import sssp
 from pipeline.cluster.protocol import Here
-from pipeline.config.run import GraphConfig, LayoutConfig
+from pipeline.config.graph import GraphConfig
+from pipeline.config.layout import LayoutConfig
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
 from pipeline.steps.stages import run_stage

@@ -1,6 +1,6 @@
 """The formats of source files: one module each, which declares its name, suffixes, first line and reader.
 
-To add one, write its module, list it in FORMATS, and add its name to `pipeline.config.run.Format` and docs/formats.md.
+To add one, write its module, list it in FORMATS, and add its name to `pipeline.config.graph.Format` and docs/formats.md.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from pipeline.config.run import Columns, GraphConfig
+from pipeline.config.graph import Columns, GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.format import EdgeList, Head, TextFormat
 from pipeline.ingest.formats.rows import Field, Rows, split_quoted, tables

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import get_args
 
-from pipeline.config.run import Columns, Format
+from pipeline.config.graph import Columns, Format
 from pipeline.errors import BadInput
 from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.format import FileFormat, Head, TextFormat

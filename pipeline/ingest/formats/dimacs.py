@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.config.run import GraphConfig
+from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.format import EdgeList, TextFormat, first_line
 from pipeline.ingest.formats.rows import LARGEST, Declared, Field, Rows, tables

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pipeline.config.run import Columns, GraphConfig
-from pipeline.config.run import Format as Name
+from pipeline.config.graph import Columns, GraphConfig
+from pipeline.config.graph import Format as Name
 from pipeline.ingest.formats.text import Text
 
 

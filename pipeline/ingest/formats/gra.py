@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from pipeline.config.run import GraphConfig
+from pipeline.config.graph import GraphConfig
 from pipeline.ingest.formats.format import EdgeList, Head, TextFormat
 from pipeline.ingest.formats.rows import Declared, check_count, too_many
 from pipeline.ingest.formats.text import Text, line_of, parse, problem, shown, tidied

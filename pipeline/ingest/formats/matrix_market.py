@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from pipeline.config.run import GraphConfig
+from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.format import EdgeList, TextFormat, first_line
 from pipeline.ingest.formats.rows import Declared, Field, Rows, tables

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.config.run import RATIO_FROM, GraphConfig
+from pipeline.config.graph import RATIO_FROM, GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.delimited import check_names
 from pipeline.ingest.formats.format import EdgeList, FileFormat

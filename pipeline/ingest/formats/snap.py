@@ -11,7 +11,7 @@ import re
 
 import pyarrow as pa
 
-from pipeline.config.run import GraphConfig
+from pipeline.config.graph import GraphConfig
 from pipeline.ingest.formats.format import EdgeList, TextFormat, first_line
 from pipeline.ingest.formats.rows import Declared, Field, Rows, tables
 from pipeline.ingest.formats.text import Text

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.config.run import MIB
+from pipeline.config.model import MIB
 from pipeline.errors import BadInput
 
 LONGEST_LINE = 128 * MIB  # an adjacency line of 15 million arcs; every other line is short

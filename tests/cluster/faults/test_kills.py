@@ -12,7 +12,9 @@ import pytest
 from kernels.registry import BY_NAME
 from pipeline.cluster.protocol import HERE, Cluster, started
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.run import STAGES, GraphConfig, LayoutConfig
+from pipeline.config.graph import GraphConfig
+from pipeline.config.layout import LayoutConfig
+from pipeline.config.run import STAGES
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
 from pipeline.steps.stages import run_stage

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipeline.config.run import load_run
+from pipeline.config.loading import load_run
 from pipeline.run import run
 from pipeline.steps.publish import open_run
 from pipeline.tables import files as tables

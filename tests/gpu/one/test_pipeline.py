@@ -19,7 +19,10 @@ import pyarrow.parquet as pq
 
 from kernels.pagerank.certificate import FARTHEST
 from kernels.registry import BY_NAME
-from pipeline.config.run import STAGES, GraphConfig, LayoutConfig, ReachabilityConfig, RunConfig
+from pipeline.config.graph import GraphConfig
+from pipeline.config.layout import LayoutConfig
+from pipeline.config.reachability import ReachabilityConfig
+from pipeline.config.run import STAGES, RunConfig
 from pipeline.errors import BadInput, BadSource, ProofFailed, TooLarge
 from pipeline.ingest import ingest
 from pipeline.runtime.backend import choose, gpu, open_on

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("cupy")
 pytest.importorskip("pydantic")
 
-from pipeline.config.run import LayoutConfig
+from pipeline.config.layout import LayoutConfig
 from pipeline.steps.layout import lay_out
 from pipeline.store.graph import validate
 from tests.edge_lists import edge_folder, table_folder

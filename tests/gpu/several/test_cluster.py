@@ -18,7 +18,8 @@ from kernels.gpu.loader import device_count
 from kernels.registry import BY_NAME
 from pipeline.cluster.protocol import HERE, started
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.run import GraphConfig, LayoutConfig
+from pipeline.config.graph import GraphConfig
+from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadConfig, BadInput, ClusterLost
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out

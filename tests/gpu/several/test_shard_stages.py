@@ -11,7 +11,8 @@ pytest.importorskip("cupy")
 
 from kernels.registry import BY_NAME
 from pipeline.cluster.protocol import Here
-from pipeline.config.run import GraphConfig, LayoutConfig
+from pipeline.config.graph import GraphConfig
+from pipeline.config.layout import LayoutConfig
 from pipeline.errors import ProofFailed
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out

@@ -13,7 +13,7 @@ import pipeline.steps.layout
 from kernels.distributed.gpu.memory import put
 from kernels.layout.sharded.cleaning import Rules
 from pipeline.cluster.protocol import Here
-from pipeline.config.run import LayoutConfig
+from pipeline.config.layout import LayoutConfig
 from pipeline.store.edges import read_edges
 from pipeline.store.graph import validate
 from tests.edge_lists import table_folder

@@ -14,7 +14,9 @@ from kernels.distributed.shard import Shard, split
 from kernels.graph import NO_ROW
 from kernels.reachability.certificate.sharded import RULES
 from pipeline.cluster.protocol import HERE, Here
-from pipeline.config.run import STAGES, GraphConfig, LayoutConfig
+from pipeline.config.graph import GraphConfig
+from pipeline.config.layout import LayoutConfig
+from pipeline.config.run import STAGES
 from pipeline.errors import BadConfig, BadInput, BadSource, Damaged, ProofFailed
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out

@@ -1,0 +1,101 @@
+"""Configurations from TOML files and from options, checked once: an unknown key, a wrong type or a bad value is a BadConfig.
+
+Paths in a file are relative to that file; `graph` in a run's file is either a table or the path of a graph's file.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from pipeline.config.cluster import ClusterConfig
+from pipeline.config.model import Model
+from pipeline.config.run import RunConfig
+from pipeline.errors import BadConfig
+
+M = TypeVar("M", bound=Model)
+
+
+def load_run(path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, **changes: Any) -> RunConfig:
+    """Read a run's TOML file. `changes` replace top-level keys, `tables` single keys of its tables. Raises BadConfig."""
+    content = _read_toml(path)
+    if isinstance(content.get("output"), str):
+        content["output"] = Path(os.path.normpath(path.parent / content["output"]))
+    graph = content.get("graph")
+    if isinstance(graph, str):
+        content["graph"] = _read_graph(path, path.parent / graph)
+    elif isinstance(graph, dict):
+        content["graph"] = _anchored(graph, path.parent)
+    for name in ("queries", "cluster"):
+        if isinstance(content.get(name), dict):
+            content[name] = _anchored(content[name], path.parent)
+    for name, table in (tables or {}).items():
+        if isinstance(content.get(name, {}), dict):
+            content[name] = {**content.get(name, {}), **table}
+    return run_config(str(path), **(content | changes))
+
+
+def load_cluster(path: Path) -> ClusterConfig:
+    """Read the table `[cluster]` of a run's TOML file, and nothing else of it. Raises BadConfig."""
+    table = _read_toml(path).get("cluster", {})
+    if not isinstance(table, dict):
+        raise BadConfig(f"{path}: cluster: is not a table")
+    return checked(ClusterConfig, f"{path}: cluster", **_anchored(table, path.parent))
+
+
+def run_config(origin: str, **content: Any) -> RunConfig:
+    """Build a run's configuration; an error message begins with `origin`. Raises BadConfig."""
+    return checked(RunConfig, origin, **content)
+
+
+def checked(model: type[M], origin: str, **content: Any) -> M:
+    """Build any table of a configuration, as `run_config`."""
+    try:
+        return model(**content)
+    except ValidationError as error:
+        lines = [f"{'.'.join(map(str, problem['loc']))}: {_sentence(problem)}" for problem in error.errors()]
+        raise BadConfig(f"{origin}: " + "; ".join(lines)) from None
+
+
+def _sentence(problem: Any) -> str:
+    if problem["type"] == "extra_forbidden":
+        return "unknown key"
+    if problem["type"] == "missing":
+        return "is missing"
+    message: str = problem["msg"].removeprefix("Value error, ")
+    return message if "password" in message else f"{message} (got {str(problem['input'])[:80]})"
+
+
+def _read_graph(run: Path, path: Path) -> dict[str, Any]:
+    """Read the TOML file that a run's `graph = "..."` names."""
+    try:
+        return _anchored(_read_toml(path), path.parent)
+    except _NotToml as error:
+        raise BadConfig(f"{run}: graph: {error}; the graph's own file is `source` in table [graph]") from None
+
+
+class _NotToml(BadConfig):
+    """The file is not valid TOML."""
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadConfig(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise _NotToml(f"{path}: is not valid TOML: byte {error.start} is not UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise _NotToml(f"{path}: is not valid TOML: {error}") from None
+
+
+def _anchored(table: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Resolve the relative paths of a table against the folder of its file."""
+    paths = ("source", "coordinates", "pairs", "tls_ca", "tls_cert", "tls_key")
+    local = {key: table[key] for key in paths if isinstance(table.get(key), str) and "://" not in table[key]}
+    return table | {key: os.path.normpath(folder / value) for key, value in local.items()}

@@ -1,0 +1,52 @@
+"""The tables `[reachability]` and `[queries]` of a run's configuration, and the options of the command `reach`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from pipeline.config.cluster import ClusterConfig
+from pipeline.config.model import Choice, LocalFolder, Model, Natural, Positive
+
+
+class ReachabilityConfig(Model):
+    """Parameters of the labels of stage `reachability`; `kernels.reachability` defines them.
+
+    Attributes
+    ----------
+    dimensions : int
+        Number of interval labels per component.
+    seed : int
+        Seed of the labels of every dimension but 0, which does not depend on it.
+    method : str
+        `tree`, or `dfs`, the thesis's method.
+    """
+
+    dimensions: Positive = 3
+    seed: Annotated[Natural, Field(lt=2**64)] = 0
+    method: Literal["tree", "dfs"] = "tree"
+
+
+class QueriesConfig(Model):
+    """Pairs of vertices: does a path lead from the first to the second? The answers are table `reached`.
+
+    Attributes
+    ----------
+    pairs : str
+        A Parquet file of this machine with columns `src` and `dst`.
+    unknown : str
+        What a vertex that is not in the graph gives: an `error`, or a `null` in the answer.
+    """
+
+    pairs: str
+    unknown: Literal["error", "null"] = "error"
+
+
+class QueryOptions(QueriesConfig):
+    """Options of the command `reach`; they mean the same as in `RunConfig`."""
+
+    output: LocalFolder
+    oracle: bool = False
+    backend: Choice = "auto"
+    cluster: ClusterConfig = ClusterConfig()
