@@ -1,4 +1,4 @@
-"""Where a run computes: what it may ask for, and what is said where there is no GPU."""
+"""The choice of backend, and the error on a machine without a GPU."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ def config(folder, **settings):
     return run_config("test", graph=graph, output=folder / "out", **settings)
 
 
-def test_a_run_takes_the_gpu_where_there_is_one(tmp_path):
+def test_auto_chooses_the_gpu_if_there_is_one(tmp_path):
     assert config(tmp_path).backend == "auto"
     assert choose("auto") == ("gpu" if device_count() else "cpu")
     assert choose("cpu") == "cpu"
 
 
 @pytest.mark.parametrize("backend", ["GPU", "cuda", "", 0, None])
-def test_another_word_is_refused(backend, tmp_path):
+def test_an_unknown_backend_is_refused(backend, tmp_path):
     with pytest.raises(BadConfig, match=r"test: backend: Input should be 'auto', 'cpu' or 'gpu'"):
         config(tmp_path, backend=backend)
 
 
 @without_gpu
-def test_a_gpu_that_is_not_there_is_said_before_anything_is_done(tmp_path):
+def test_a_missing_gpu_is_reported_before_any_work(tmp_path):
     with pytest.raises(BadConfig, match=r"backend: a GPU is asked for, but CuPy .*graphmill\[gpu\].* finds none"):
         run(config(tmp_path, backend="gpu"))
     assert not (tmp_path / "out").exists()
 
 
-def test_every_step_and_the_run_say_where_they_were_computed(tmp_path):
+def test_every_step_and_the_run_record_their_backend(tmp_path):
     published = run(config(tmp_path, backend="cpu", oracle=True))
     facts = published.facts
     assert facts["backend"] == "cpu"
@@ -56,7 +56,7 @@ def test_every_step_and_the_run_say_where_they_were_computed(tmp_path):
     assert "GPU" not in machine("cpu")
 
 
-def test_the_cpu_opens_a_graph_as_it_lies_and_waits_for_nothing(tmp_path):
+def test_the_cpu_opens_a_graph_as_numpy_arrays(tmp_path):
     run(config(tmp_path, backend="cpu"))
     graph = open_on(manifest.read(tmp_path / "out" / "steps" / "graph"), "cpu")
     assert isinstance(graph.ids, np.ndarray)
@@ -64,9 +64,9 @@ def test_the_cpu_opens_a_graph_as_it_lies_and_waits_for_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
-def test_pieces_come_in_order_and_the_first_error_ends_them(threads):
+def test_map_in_order_keeps_the_order_and_stops_at_the_first_error(threads):
     assert list(map_in_order(lambda item: item * item, range(100), threads)) == [item * item for item in range(100)]
-    pieces = map_in_order(lambda item: 1 // (3 - item), range(100), threads)
-    assert [next(pieces) for _ in range(3)] == [0, 0, 1]
+    results = map_in_order(lambda item: 1 // (3 - item), range(100), threads)
+    assert [next(results) for _ in range(3)] == [0, 0, 1]
     with pytest.raises(ZeroDivisionError):
-        next(pieces)
+        next(results)

@@ -1,4 +1,4 @@
-"""The command, as a user meets it: a process, its exit code, its words, its tables."""
+"""The command line as a user sees it: exit codes, messages and tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import pipeline.run  # noqa: F401  so that it is there in forked children
+import pipeline.run  # noqa: F401  imported before the children are forked
 from pipeline.cli import main, message
 from pipeline.config.run import STAGES
 from tests.faults.children import outcome
@@ -29,16 +29,16 @@ def graphmill(*arguments: object, **options: object) -> subprocess.CompletedProc
 
 
 def forked(folder: Path, *arguments: str) -> tuple[object, str]:
-    """Exit code of the command in a child of this process, which has imported all of it, and what it said; run in `folder`."""
+    """Run the command in a forked child in `folder`; return its exit code and its output."""
 
     def run() -> object:
         os.chdir(folder)
         sys.argv = ["graphmill", *arguments]
-        with Path("said").open("w") as said, redirect_stdout(said), redirect_stderr(said), pytest.raises(SystemExit) as ended:
+        with Path("output").open("w") as file, redirect_stdout(file), redirect_stderr(file), pytest.raises(SystemExit) as ended:
             main()
         return ended.value.code
 
-    return outcome(run), (folder / "said").read_text()
+    return outcome(run), (folder / "output").read_text()
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def triangle(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_graph_file_directly(triangle, tmp_path):
+def test_a_graph_file_is_run_directly(triangle, tmp_path):
     done = graphmill("run", triangle, "--source", 1, "--source", 3, "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     latest = tmp_path / "out" / "latest"
@@ -65,7 +65,7 @@ def test_a_graph_file_directly(triangle, tmp_path):
     assert "3 arcs" in done.stdout
 
 
-def test_over_shards(triangle, tmp_path):
+def test_a_run_over_shards(triangle, tmp_path):
     done = graphmill("run", triangle, "--stages", "sssp,wcc", "--source", 1, "--shards", 3, "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     latest = tmp_path / "out" / "latest"
@@ -75,7 +75,7 @@ def test_over_shards(triangle, tmp_path):
     assert steps["sssp"]["supersteps"] > 1
 
 
-def test_undirected_and_default_source(triangle, tmp_path):
+def test_an_undirected_run_has_a_default_source(triangle, tmp_path):
     done = graphmill("run", triangle, "--undirected", "--stages", "sssp", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     table = pd.read_parquet(tmp_path / "out" / "latest" / "sssp")
@@ -84,7 +84,7 @@ def test_undirected_and_default_source(triangle, tmp_path):
     assert sorted(path.name for path in (tmp_path / "out" / "latest").iterdir()) == ["manifest.json", "report.html", "sssp"]
 
 
-def test_a_configured_run_and_options_beside_it(triangle, tmp_path):
+def test_options_override_the_configured_run(triangle, tmp_path):
     config = tmp_path / "run.toml"
     config.write_text('output = "out"\nstages = ["wcc"]\n[graph]\nsource = "triangle.csv"\nname = "three"\n')
     done = graphmill("run", config, "--stages", "wcc, scc", "--oracle", cwd="/")
@@ -132,39 +132,39 @@ def test_a_second_run_only_publishes(triangle, tmp_path):
         (["--no-such-option"], ["no-such-option"]),
     ],
 )
-def test_what_the_user_can_mend_is_one_clear_message(arguments, words, triangle, tmp_path):
+def test_an_error_that_the_user_can_fix_is_one_clear_message(arguments, words, triangle, tmp_path):
     (tmp_path / "bad.toml").write_text('colour = 1\noutput = "out"\n[graph]\nsource = "triangle.csv"\n')
     (tmp_path / "broken.toml").write_text("output = \n")
     (tmp_path / "cut.txt").write_text("# Nodes: 4 Edges: 3\n1 2\n2 3\n")
     (tmp_path / "nan.csv").write_text("src,dst,weight\n1,2,nan\n")
-    code, said = forked(tmp_path, "run", *arguments)
+    code, output = forked(tmp_path, "run", *arguments)
     assert code in {1, 2}
-    assert "Traceback" not in said
+    assert "Traceback" not in output
     for word in words:
-        assert word in said, said
+        assert word in output, output
     assert not (tmp_path / "out" / "latest").exists()
     assert not list(tmp_path.glob("out/steps/.*"))
 
 
-def test_what_is_refused_leaves_nothing_behind(triangle, tmp_path):
+def test_a_refused_run_leaves_nothing_behind(triangle, tmp_path):
     assert graphmill("run", triangle, "--format", "dimacs", "--out", tmp_path / "out").returncode == 1
     assert [path.name for path in tmp_path.iterdir()] == ["triangle.csv"]
 
 
-def test_a_folder_with_a_colon_in_its_name(triangle, tmp_path):
+def test_an_output_folder_may_have_a_colon_in_its_name(triangle, tmp_path):
     done = graphmill("run", triangle, "--stages", "wcc", "--out", "at 00:30/a:b", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert len(pd.read_parquet(tmp_path / "at 00:30" / "a:b" / "latest" / "wcc")) == 4
 
 
-def test_a_file_in_the_place_of_a_step_is_replaced(triangle, tmp_path):
+def test_a_file_in_place_of_a_step_folder_is_replaced(triangle, tmp_path):
     (tmp_path / "out" / "steps").mkdir(parents=True)
     (tmp_path / "out" / "steps" / "wcc").write_text("not a folder")
     assert graphmill("run", triangle, "--stages", "wcc", "--out", tmp_path / "out").returncode == 0
 
 
-def test_no_folder_for_compiled_code():
-    """Numba's words where neither the package nor the home folder can be written; a test run by root can't have that."""
+def test_a_missing_folder_for_compiled_code_is_explained():
+    """Numba's message if neither the package nor the home folder is writable, which root cannot provoke."""
     assert "NUMBA_CACHE_DIR" in message(RuntimeError("cannot cache function 'join': no locator available for file 'cpu.py'"))
     assert message(RuntimeError("something else")) is None
 
@@ -181,11 +181,11 @@ def test_a_full_disk_is_one_clear_message(tmp_path):
     assert not (tmp_path / "out" / "latest").exists()
 
 
-def test_terminated_it_leaves_nothing_half_written(tmp_path):
+def test_a_terminated_run_leaves_nothing_half_written(tmp_path):
     process = subprocess.Popen(
         [*GRAPHMILL, "run", ROOT / "data" / "USA-road-d.NY.gr.gz", "--out", tmp_path], stderr=subprocess.DEVNULL
     )
-    while not list(tmp_path.glob("steps/.*")):  # as soon as there is something to leave
+    while not list(tmp_path.glob("steps/.*")):  # until a step has begun to write
         assert process.poll() is None
         time.sleep(0.005)
     process.terminate()
@@ -193,7 +193,7 @@ def test_terminated_it_leaves_nothing_half_written(tmp_path):
     assert not list(tmp_path.glob("steps/.*"))
 
 
-def test_help_teaches():
+def test_help_explains_the_commands():
     done = graphmill("--help")
     assert done.returncode == 0
     for word in ("run", "DIMACS", "latest", "report.html", "pandas.read_parquet"):
@@ -204,7 +204,7 @@ def test_help_teaches():
         assert words in options
 
 
-def test_the_command_imports_nothing_heavy_at_start():
+def test_the_command_line_imports_nothing_heavy_at_start():
     heavy = {"numpy", "pyarrow", "numba", "scipy", "prefect", "dask", "matplotlib", "pydantic"}
     loaded = subprocess.check_output([sys.executable, "-c", "import sys, pipeline.cli; print(*sys.modules)"], text=True)
     assert not heavy & set(loaded.split())

@@ -1,4 +1,4 @@
-"""Configuration: what a file may say, and what is said of one that may not."""
+"""Configuration: paths, defaults, and the messages for invalid files."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "conf" / "runs").glob("*.toml")), ids=lambda path: path.stem)
-def test_the_runs_of_the_project_load(path):
+def test_the_runs_of_the_project_are_valid(path):
     config = load_run(path)
     assert Path(config.graph.source).exists()
     assert config.output.resolve().is_relative_to(ROOT / "out")
 
 
-def test_paths_are_relative_to_their_file_and_urls_stay(tmp_path):
+def test_paths_are_relative_to_their_file_and_urls_are_kept(tmp_path):
     (tmp_path / "graphs").mkdir()
     (tmp_path / "graphs" / "g.toml").write_text('source = "g.csv"\ncoordinates = "https://example.org/g.co"\n')
     (tmp_path / "run.toml").write_text('graph = "graphs/g.toml"\noutput = "out"\n')
@@ -72,7 +72,7 @@ def test_a_password_in_a_url_is_refused_and_not_repeated(chain):
 
 
 @pytest.mark.parametrize("text", ["output = ", 'output = "a"\noutput = "b"', "\xff"])
-def test_a_file_that_is_no_toml(text, tmp_path):
+def test_a_file_that_is_not_toml_is_refused(text, tmp_path):
     (tmp_path / "run.toml").write_bytes(text.encode("latin-1"))
     with pytest.raises(BadConfig, match=r"run\.toml: is not valid TOML: "):
         load_run(tmp_path / "run.toml")
@@ -81,7 +81,7 @@ def test_a_file_that_is_no_toml(text, tmp_path):
 @pytest.mark.parametrize(
     ("content", "why"), [(gzip.compress(b"a 1 2 3", mtime=0), "byte 1 is not UTF-8"), (b"a 1 2 3\n", r"Expected '='.*")]
 )
-def test_the_graph_itself_where_its_table_is_due(content, why, tmp_path):
+def test_a_graph_file_in_place_of_its_configuration_is_explained(content, why, tmp_path):
     (tmp_path / "g.gr.gz").write_bytes(content)
     (tmp_path / "run.toml").write_text('graph = "g.gr.gz"\noutput = "out"\n')
     words = rf"run\.toml: graph: .*g\.gr\.gz: is not valid TOML: {why}; the graph's own file is `source` in table \[graph\]$"
@@ -89,7 +89,7 @@ def test_the_graph_itself_where_its_table_is_due(content, why, tmp_path):
         load_run(tmp_path / "run.toml")
 
 
-def test_the_file_of_a_graph_is_named_where_it_is_missing(tmp_path):
+def test_a_missing_graph_configuration_is_named(tmp_path):
     (tmp_path / "run.toml").write_text('graph = "absent.toml"\noutput = "out"\n')
     with pytest.raises(BadConfig, match=r"absent\.toml: No such file"):
         load_run(tmp_path / "run.toml")
@@ -119,7 +119,7 @@ CERTIFICATES = {"tls_ca": "ca.pem", "tls_cert": "host.pem", "tls_key": "host.key
         ({"colour": 1}, "cluster.colour: unknown key"),
     ],
 )
-def test_a_cluster_that_is_refused(cluster, words):
+def test_an_invalid_cluster_is_refused(cluster, words):
     with pytest.raises(BadConfig, match=words):
         run_config("here", graph={"source": "g"}, output=Path("out"), cluster=cluster)
 
@@ -127,7 +127,7 @@ def test_a_cluster_that_is_refused(cluster, words):
 @pytest.mark.parametrize(
     "scheduler", ["none", "local", "tcp://127.0.0.1:8786", "tcp://localhost:1", "tcp://[::1]:8786", "tls://h:1"]
 )
-def test_a_cluster_that_is_taken(scheduler):
+def test_a_valid_cluster_is_accepted(scheduler):
     cluster = {"scheduler": scheduler, **CERTIFICATES, "memory": "4 GiB"}
     assert run_config("here", graph={"source": "g"}, output=Path("out"), cluster=cluster).cluster.scheduler == scheduler
 

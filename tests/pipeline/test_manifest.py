@@ -1,4 +1,4 @@
-"""Folders with a manifest: written whole or not at all, reused only while they are what they were."""
+"""Folders with a manifest are written completely or not at all, and reused only while unchanged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def write_numbers(folder):
 
 
 def never(_):
-    raise AssertionError("made again")
+    raise AssertionError("written again")
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def again(folder, write, inputs=None, parameters=None):
     return manifest.make(folder.path, "numbers", inputs or {"source": "abc"}, parameters or {"limit": 5}, write)
 
 
-def test_what_was_made_reads_back(folder):
+def test_a_folder_reads_back_as_written(folder):
     found = manifest.read(folder.path)
     manifest.check(found)
     assert found.facts == {"count": 4, "by_id": {"7": "a", "10": "b"}, "pair": [1, 2], "share": 0.1}
@@ -48,7 +48,7 @@ def test_a_valid_folder_is_reused(folder):
 
 
 @pytest.mark.parametrize("change", [{"inputs": {"source": "abd"}}, {"parameters": {"limit": 6}}])
-def test_another_key_makes_it_again(folder, change):
+def test_a_folder_with_another_key_is_written_again(folder, change):
     fresh = again(folder, lambda _: {"count": 0}, **change)
     assert not fresh.reused
     assert manifest.read(folder.path).facts == {"count": 0}
@@ -56,7 +56,7 @@ def test_another_key_makes_it_again(folder, change):
 
 
 def interrupting(lines):
-    """A trace that raises KeyboardInterrupt, as Ctrl-C does, before the line of `manifest` after so many."""
+    """A trace function that raises KeyboardInterrupt, as Ctrl-C does, after `lines` lines of `manifest`."""
 
     def trace(frame, event, _):
         nonlocal lines
@@ -71,8 +71,8 @@ def interrupting(lines):
     return trace
 
 
-@pytest.mark.parametrize("before", [None, "whole"])
-def test_interrupted_at_any_line_it_leaves_the_old_or_the_new(before, tmp_path):
+@pytest.mark.parametrize("before", [None, "old"])
+def test_an_interrupt_at_any_line_leaves_the_old_or_the_new_folder(before, tmp_path):
     path, found = tmp_path / "numbers", []
     for lines in count():
         if before:
@@ -110,7 +110,7 @@ def harm_extra(path):
 
 
 @pytest.mark.parametrize("harm", [harm_content, harm_size, harm_missing, harm_extra])
-def test_a_changed_folder_is_damaged_and_made_again(folder, harm):
+def test_a_changed_folder_is_damaged_and_written_again(folder, harm):
     harm(folder.path)
     with pytest.raises(Damaged, match=r"\.txt"):
         manifest.check(manifest.read(folder.path))
@@ -118,27 +118,27 @@ def test_a_changed_folder_is_damaged_and_made_again(folder, harm):
     manifest.check(manifest.read(folder.path))
 
 
-def test_a_manifest_with_any_bit_flipped_never_reads_as_another(folder):
+def test_a_manifest_with_a_flipped_bit_never_reads_as_another(folder):
     path = folder.path / manifest.FILE
-    whole = path.read_bytes()
+    intact = path.read_bytes()
     expected = manifest.read(folder.path).manifest
-    for bit in range(8 * len(whole)):
-        content = bytearray(whole)
+    for bit in range(8 * len(intact)):
+        content = bytearray(intact)
         content[bit // 8] ^= 1 << bit % 8
-        path.unlink()  # some file systems flush a file that is overwritten
+        path.unlink()  # faster than overwriting, which some file systems flush
         path.write_bytes(content)
         try:
-            assert manifest.read(folder.path).manifest == expected  # a space became a tab
+            assert manifest.read(folder.path).manifest == expected  # a flip may turn a space into a tab
         except Damaged:
             continue
 
 
-def test_a_manifest_cut_at_any_byte_is_damaged(folder):
+def test_a_manifest_truncated_at_any_byte_is_damaged(folder):
     path = folder.path / manifest.FILE
-    whole = path.read_bytes()
-    for length in range(len(whole) - 1):  # the last byte is a newline
+    intact = path.read_bytes()
+    for length in range(len(intact) - 1):  # the last byte is a newline
         path.unlink()
-        path.write_bytes(whole[:length])
+        path.write_bytes(intact[:length])
         with pytest.raises(Damaged):
             manifest.read(folder.path)
 
@@ -150,7 +150,7 @@ def test_a_manifest_of_another_shape_is_damaged(folder, text):
         manifest.read(folder.path)
 
 
-def test_a_manifest_that_names_a_file_outside_is_damaged(folder):
+def test_a_manifest_with_a_file_outside_its_folder_is_damaged(folder):
     outside = folder.path.parent / "outside.txt"
     outside.write_text("4")
     content = json.loads((folder.path / manifest.FILE).read_text())
@@ -173,11 +173,11 @@ def test_a_step_that_fails_leaves_the_old_folder_and_nothing_else(folder, error)
     assert [path.name for path in folder.path.parent.iterdir()] == [folder.path.name]
 
 
-def test_facts_that_json_does_not_have_are_refused(tmp_path):
+def test_facts_that_json_cannot_represent_are_refused(tmp_path):
     with pytest.raises(ValueError, match="JSON"):
         manifest.make(tmp_path / "nan", "nan", {}, {}, lambda _: {"share": float("nan")})
     assert list(tmp_path.iterdir()) == []
 
 
-def test_others_may_read_what_was_made(folder):
+def test_other_users_may_read_the_folder(folder):
     assert folder.path.stat().st_mode & 0o055 == 0o055

@@ -1,4 +1,4 @@
-"""The named graphs, and random ones, from a file through every stage to its proven table, against the definitions."""
+"""Named and random graphs from a file through every stage to its proved table, compared with the definitions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ORDERS = ("degree", "windowed", "source")
 
 
 def stored(edges: EdgeList, work: Path, **layout: object) -> Folder:
-    """The edge list through a CSV file and ingest; isolated vertices by a self-loop, which the layout drops."""
+    """Ingest and lay out the edges from a CSV file; a self-loop, which the layout drops, makes a vertex isolated."""
     rows = [*edges.edges, *((vertex, vertex, 1) if edges.weighted else (vertex, vertex) for vertex in edges.vertices)]
     columns = {"src": pa.array([row[0] for row in rows], pa.int64()), "dst": pa.array([row[1] for row in rows], pa.int64())}
     if edges.weighted:
@@ -78,7 +78,7 @@ def reachability_labels(edges: EdgeList) -> list[dict]:
 
 
 @pytest.mark.parametrize("edges", [graph for graph in NAMED_GRAPHS if graph.ids], ids=lambda graph: graph.name)
-def test_named_graphs_through_every_stage(edges, tmp_path):
+def test_named_graphs_have_the_expected_tables(edges, tmp_path):
     sources = (edges.ids[0], *edges.ids[-1:][: len(edges.ids) - 1])
     order = ORDERS[len(edges.name) % 3]
     graph = stored(edges, tmp_path, order=order, shards=1 + len(edges.name) % 4)
@@ -103,7 +103,7 @@ edge_lists = st.builds(
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edges=edge_lists, order=st.sampled_from(ORDERS), shards=st.integers(1, 3))
-def test_random_graphs_through_every_stage(edges, order, shards, tmp_path_factory):
+def test_random_graphs_have_the_expected_tables(edges, order, shards, tmp_path_factory):
     work = tmp_path_factory.mktemp("random")
     graph = stored(edges, work, order=order, shards=shards)
     sources = (edges.ids[0],)
@@ -123,21 +123,21 @@ def test_weights_keep_their_type(tmp_path):
     assert tables.read(run_stage(graph, "mst", (), tmp_path).path)["weight"].to_pylist() == [0.1, 0.2]
 
 
-def test_a_source_that_is_not_in_the_graph(tmp_path):
+def test_a_source_outside_the_graph_is_refused(tmp_path):
     graph = stored(EdgeList("arc", ((1, 2),)), tmp_path)
     with pytest.raises(BadSource, match="source 3 is not in the graph"):
         run_stage(graph, "bfs", (1, 3), tmp_path)
     assert not (tmp_path / "bfs").exists()
 
 
-def test_a_sum_that_does_not_fit_is_an_error(tmp_path):
+def test_a_distance_that_overflows_int64_is_an_error(tmp_path):
     graph = stored(EdgeList("vast", ((1, 2, 2**62), (2, 3, 2**62))), tmp_path)
     with pytest.raises(BadInput, match=r"sssp: .*int64"):
         run_stage(graph, "sssp", (1,), tmp_path)
     assert not (tmp_path / "sssp").exists()
 
 
-def test_many_sources_are_one_sorted_table(tmp_path):
+def test_many_sources_give_one_sorted_table(tmp_path):
     edges = EdgeList("path", tuple((i, i + 1) for i in range(30)), directed=False)
     graph = stored(edges, tmp_path)
     sources = tuple(range(30, -1, -1))
@@ -145,7 +145,7 @@ def test_many_sources_are_one_sorted_table(tmp_path):
 
 
 @pytest.mark.parametrize("stage", [stage for stage in STAGES if stage != "reachability"])
-def test_an_answer_of_many_rows_is_several_files(stage, tmp_path, monkeypatch):
+def test_a_table_of_many_rows_has_several_files(stage, tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "ROWS_PER_GROUP", 4)
     monkeypatch.setattr(tables, "ROWS_PER_FILE", 12)
     edges = EdgeList("path", tuple((i, i + 1) for i in range(30)), directed=False)
@@ -156,7 +156,7 @@ def test_an_answer_of_many_rows_is_several_files(stage, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_table_that_was_changed_is_not_proved(stage, tmp_path):
+def test_a_changed_table_is_not_proved(stage, tmp_path):
     edges = EdgeList("square", ((1, 2, 4), (2, 3, 4), (3, 4, 4), (4, 1, 4)), directed=False)
     graph = stored(edges, tmp_path)
     true = run_stage(graph, stage, (), tmp_path)

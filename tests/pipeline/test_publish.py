@@ -1,4 +1,4 @@
-"""Publication: what a run holds, what it refuses, and how `latest` moves."""
+"""Publication: the contents of a run, what is refused, and how `latest` is replaced."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_coordinates_are_a_sorted_table(output):
     ]  # fmt: skip
 
 
-def test_a_run_id_is_time_and_hash(output):
+def test_a_run_id_consists_of_time_and_hash(output):
     steps = path_steps(output / "steps")
     run = steps.publish(output)
     assert re.fullmatch(r"[a-zA-Z0-9-]+", run.path.name)
@@ -56,11 +56,11 @@ def test_a_run_id_is_time_and_hash(output):
     assert run.manifest.key.startswith(run.path.name[-8:])
 
 
-def test_the_manifest_says_what_the_run_holds(output):
+def test_the_manifest_describes_the_run(output):
     run = publish.open_run(path_steps(output / "steps", vertices=9).publish(output).path)
     facts = run.facts
     assert facts["graph"] == {"name": "path", "vertices": 9, "arcs": 16, "weight": "int32", "shards": [{"rows": [0, 9]}]}
-    assert "shards" not in facts["steps"]["graph"]  # of a step it is the number of ranks
+    assert "shards" not in facts["steps"]["graph"]  # for a step, `shards` is the number of ranks
     assert set(facts["tables"]) == {*STAGES, "coordinates"}
     for stage in STAGES:
         (file,) = facts["tables"][stage]["files"]
@@ -76,7 +76,7 @@ def test_the_manifest_says_what_the_run_holds(output):
     assert os.uname().nodename not in json.dumps(facts)
 
 
-def test_a_reused_step_is_told(output):
+def test_a_reused_step_is_recorded(output):
     path_steps(output / "steps").publish(output)
     again = path_steps(output / "steps").publish(output)
     assert all(step["reused"] for step in again.facts["steps"].values())
@@ -92,7 +92,7 @@ def test_an_answer_without_its_proof_is_not_published(output):
     assert not (output / "runs").exists()
 
 
-def test_a_proof_that_does_not_hold_is_none(output):
+def test_an_answer_with_a_failed_proof_is_not_published(output):
     steps = path_steps(output / "steps")
     broken = dataclasses.replace(steps.proofs[0].manifest, facts={**steps.proofs[0].facts, "holds": False})
     proofs = [dataclasses.replace(steps.proofs[0], manifest=broken), *steps.proofs[1:]]
@@ -119,7 +119,7 @@ def test_a_file_that_changed_since_its_step_is_not_published(output, step, harm)
     assert runs_of(output) == [before.name]
 
 
-def test_ids_ascend_also_within_a_second_and_where_the_clock_steps_back(output):
+def test_run_ids_ascend_within_a_second_and_when_the_clock_steps_back(output):
     steps = path_steps(output / "steps")
     future = output / "runs" / "20990101T000000Z-00000000"
     ids = [steps.publish(output).path.name for _ in range(3)]
@@ -137,7 +137,7 @@ def test_keep_removes_the_oldest(output):
     assert publish.open_run(output / "latest").path.name == ids[-1]
 
 
-def test_keep_leaves_what_is_no_run(output):
+def test_keep_leaves_folders_that_are_not_runs(output):
     steps = path_steps(output / "steps")
     steps.publish(output)
     (output / "runs" / "notes").mkdir()
@@ -146,7 +146,7 @@ def test_keep_leaves_what_is_no_run(output):
 
 
 @pytest.mark.parametrize("kind", ["folder", "file", "link", "dangling"])
-def test_a_foreign_latest_is_refused_and_left(output, kind):
+def test_a_latest_that_is_not_ours_is_refused_and_kept(output, kind):
     steps = path_steps(output / "steps")
     latest = output / "latest"
     if kind == "folder":
@@ -162,7 +162,7 @@ def test_a_foreign_latest_is_refused_and_left(output, kind):
     assert not (output / "runs").exists()
 
 
-def test_a_link_to_a_removed_run_is_mended(output):
+def test_a_link_to_a_removed_run_is_replaced(output):
     steps = path_steps(output / "steps")
     shutil.rmtree(steps.publish(output).path)
     run = steps.publish(output)
@@ -193,14 +193,14 @@ def test_a_run_without_report_and_coordinates(output):
     assert set(publish.open_run(run.path).manifest.files) == {"wcc/part-00000.parquet"}
 
 
-def test_a_run_that_somebody_changed_is_damaged(output):
+def test_a_changed_run_is_damaged(output):
     run = path_steps(output / "steps").publish(output)
     (run.path / "bfs" / "part-00001.parquet").write_bytes(b"PAR1")
     with pytest.raises(Damaged, match=re.escape("part-00001.parquet: not in the manifest")):
         publish.open_run(output / "latest")
 
 
-def test_the_next_run_removes_what_a_killed_one_left(output):
+def test_the_next_run_removes_what_a_killed_run_left(output):
     steps = path_steps(output / "steps")
     run = steps.publish(output)
     half = output / "runs" / ".20260101T000000Z-00000000-abc"

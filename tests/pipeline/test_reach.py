@@ -1,4 +1,4 @@
-"""Queries from a stored index: a Parquet of pairs in, the same rows answered out; what is refused; how much memory they take."""
+"""Reachability queries from a stored index: answers, refused input, refused outputs and memory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def write_pairs(path: Path, src: object, dst: object, **options: object) -> str:
 
 
 def layered(path: Path, layers: int, width: int, seed: int = 0) -> str:
-    """Random arcs from each layer to the next, two a vertex; ids have gaps."""
+    """Write two random arcs per vertex from each layer to the next; ids have gaps."""
     random = np.random.default_rng(seed)
     src = np.repeat(np.arange((layers - 1) * width), 2)
     dst = (src // width + 1) * width + random.integers(0, width, len(src))
@@ -59,7 +59,7 @@ def layered(path: Path, layers: int, width: int, seed: int = 0) -> str:
 
 @pytest.fixture(scope="module")
 def votes(tmp_path_factory) -> Path:
-    """A run of the social network whose votes have a direction, with its index."""
+    """A run with an index over the directed social network wiki-Vote."""
     output = tmp_path_factory.mktemp("votes")
     run(RunConfig(graph=GraphConfig(source=str(ROOT / "data" / "wiki-Vote.txt.gz")), output=output, stages=["reachability"]))
     return output
@@ -71,7 +71,7 @@ def edges_of_votes() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory) -> tuple[Path, list[int], set[tuple[int, int]]]:
-    """A run over a layered graph with a cycle, its ids, and every pair of which the first reaches the second."""
+    """A run over a layered graph with a cycle, its ids, and all pairs (src, dst) where src reaches dst."""
     from tests.graphs import EdgeList
 
     folder = tmp_path_factory.mktemp("small")
@@ -86,7 +86,7 @@ def small(tmp_path_factory) -> tuple[Path, list[int], set[tuple[int, int]]]:
 
 
 @pytest.mark.parametrize("kind", [pa.int64(), pa.int32(), pa.uint64(), pa.int16()], ids=str)
-def test_all_pairs_in_their_order(small, kind, tmp_path):
+def test_all_pairs_are_answered_in_their_order(small, kind, tmp_path):
     output, ids, closure = small
     pairs = np.random.default_rng(1).permutation([(src, dst) for src in ids for dst in ids])
     columns = [pa.array(column, pa.int64()).cast(kind) for column in pairs.T]
@@ -103,7 +103,7 @@ def test_all_pairs_in_their_order(small, kind, tmp_path):
     check(answers)
 
 
-def test_ids_far_apart(tmp_path):
+def test_ids_far_apart_are_found(tmp_path):
     pq.write_table(pa.table({"src": [5, 2**62, 7 * 10**9], "dst": [2**62, 7 * 10**9, 11]}), tmp_path / "arcs.parquet")
     run(RunConfig(graph=GraphConfig(source=str(tmp_path / "arcs.parquet")), output=tmp_path / "out", stages=["reachability"]))
     pairs = write_pairs(tmp_path / "pairs.parquet", [5, 2**62, 11, 5, -(2**63)], [11, 5, 11, 6, 2**63 - 1])
@@ -112,7 +112,7 @@ def test_ids_far_apart(tmp_path):
 
 
 @pytest.mark.parametrize("method", ["tree", "dfs"])
-def test_labels_as_the_run_asks_for_them(method, tmp_path):
+def test_labels_follow_the_configuration_of_the_run(method, tmp_path):
     source = layered(tmp_path / "arcs.parquet", 6, 5)
     asked = {"dimensions": 5, "seed": 2**64 - 1, "method": method}
     config = run_config("test", graph={"source": source}, output=tmp_path / "out", stages=STAGES, reachability=asked)
@@ -129,7 +129,7 @@ def test_labels_as_the_run_asks_for_them(method, tmp_path):
     assert not other.facts["steps"]["reachability_index"]["reused"]
 
 
-def test_the_index_of_a_run_is_its_steps_own_and_is_enough(votes, tmp_path):
+def test_a_published_index_is_the_steps_and_answers_alone(votes, tmp_path):
     index = find_index(votes / "latest")
     assert index.digest == find_index(votes / "steps" / "reachability_index").digest
     assert find_index(votes).path == index.path
@@ -147,7 +147,7 @@ def test_the_index_of_a_run_is_its_steps_own_and_is_enough(votes, tmp_path):
     assert answers[0].digest == answers[1].digest
 
 
-def test_the_same_question_is_not_answered_twice(votes, tmp_path):
+def test_answers_to_the_same_pairs_are_reused(votes, tmp_path):
     first, second = write_pairs(tmp_path / "a.parquet", [3, 3], [6, 4]), write_pairs(tmp_path / "b.parquet", [3], [3])
     assert not reach_into(votes, first, tmp_path / "out").reused
     assert reach_into(votes, first, tmp_path / "out").reused
@@ -156,14 +156,14 @@ def test_the_same_question_is_not_answered_twice(votes, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet", "b.parquet", "out"]
 
 
-def test_no_pair_at_all(votes, tmp_path):
+def test_an_empty_file_of_pairs_has_an_empty_answer(votes, tmp_path):
     pairs = write_pairs(tmp_path / "none.parquet", pa.array([], pa.int64()), pa.array([], pa.int64()))
     answers = reach_into(votes, pairs, tmp_path / "out", oracle=True)
     assert answers.facts["rows"] == 0
     assert pd.read_parquet(answers.path / "part-00000.parquet").columns.tolist() == ["src", "dst", "reachable", "decided"]
 
 
-def test_a_graph_that_cannot_fit_is_refused_with_both_numbers(tmp_path):
+def test_an_index_that_cannot_fit_is_refused_with_both_numbers(tmp_path):
     graph = lay_out(ingest(GraphConfig(source=layered(tmp_path / "a.parquet", 30, 40)), tmp_path), LayoutConfig(), tmp_path)
     with pytest.raises(
         TooLarge, match=r"1,192 vertices .* in 1,000,000,000 dim.* takes up to [\d,]{9,} MiB .* and [\d,]+ MiB are free"
@@ -174,7 +174,7 @@ def test_a_graph_that_cannot_fit_is_refused_with_both_numbers(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["low", "post", "first", "height", "reaches", "node", "rows_by_id", "children-indices"])
-def test_an_index_that_is_wrong_is_not_proved_and_not_published(name, tmp_path):
+def test_a_wrong_index_is_neither_proved_nor_published(name, tmp_path):
     graph = lay_out(ingest(GraphConfig(source=layered(tmp_path / "a.parquet", 30, 40)), tmp_path), LayoutConfig(), tmp_path)
     true = build_index(graph, ReachabilityConfig(), tmp_path)
 
@@ -231,7 +231,7 @@ def test_the_first_row_with_an_unknown_vertex_is_named(votes, tmp_path):
         reach_into(votes, pairs, tmp_path / "out")
 
 
-def test_the_row_of_an_unknown_vertex_counts_from_the_files_first(votes, tmp_path):
+def test_the_row_of_an_unknown_vertex_counts_from_the_first_of_the_file(votes, tmp_path):
     src = np.full(BATCH + 10, 3)
     src[BATCH + 7] = 1
     pairs = write_pairs(tmp_path / "pairs.parquet", src, np.full(len(src), 6), row_group_size=1000)
@@ -253,7 +253,7 @@ def test_the_row_of_an_unknown_vertex_counts_from_the_files_first(votes, tmp_pat
     ],
 )
 @pytest.mark.parametrize("unknown", ["error", "null"])
-def test_pairs_that_are_none(votes, columns, words, unknown, tmp_path):
+def test_bad_pairs_are_refused(votes, columns, words, unknown, tmp_path):
     pq.write_table(pa.table(columns), tmp_path / "pairs.parquet")
     with pytest.raises(BadInput, match=words):
         reach_into(votes, str(tmp_path / "pairs.parquet"), tmp_path / "out", unknown=unknown)
@@ -261,7 +261,7 @@ def test_pairs_that_are_none(votes, columns, words, unknown, tmp_path):
 
 
 @pytest.mark.parametrize("keep", [0, 100, -8, -400])
-def test_a_cut_or_changed_file_of_pairs(votes, keep, tmp_path):
+def test_a_truncated_or_changed_file_of_pairs_is_refused(votes, keep, tmp_path):
     path = tmp_path / "pairs.parquet"
     write_pairs(path, np.full(1000, 3), np.arange(1000) * 0 + 6, write_page_checksum=True, use_dictionary=False)
     content = bytearray(path.read_bytes())
@@ -273,13 +273,13 @@ def test_a_cut_or_changed_file_of_pairs(votes, keep, tmp_path):
 
 
 @pytest.mark.parametrize("pairs", ["missing.parquet", ".", "https://example.org/pairs.parquet", "text.csv"])
-def test_a_file_of_pairs_that_is_not_there(votes, pairs, tmp_path):
+def test_a_missing_file_of_pairs_is_refused(votes, pairs, tmp_path):
     (tmp_path / "text.csv").write_text("src,dst\n3,6\n")
     with pytest.raises(BadInput, match=pairs):
         reach_into(votes, pairs if "://" in pairs else str(tmp_path / pairs), tmp_path / "out")
 
 
-def test_what_is_not_ours_is_not_replaced(votes, tmp_path):
+def test_a_folder_that_is_not_ours_is_not_replaced(votes, tmp_path):
     pairs = write_pairs(tmp_path / "pairs.parquet", [3], [6])
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter").write_text("dear")
@@ -296,7 +296,7 @@ def test_what_is_not_ours_is_not_replaced(votes, tmp_path):
 
 
 @pytest.mark.parametrize("place", [".", "reachability_labels/answers", "reachability_index/more/answers"])
-def test_nothing_is_added_to_a_run(small, place, tmp_path):
+def test_answers_are_not_written_into_a_run(small, place, tmp_path):
     pairs = write_pairs(tmp_path / "pairs.parquet", [1], [4])
     latest = small[0] / "latest"
     with pytest.raises(BadConfig, match=r"answers: is inside .*, the folder of a (run|reachability_index), which nothing may be"):
@@ -304,7 +304,7 @@ def test_nothing_is_added_to_a_run(small, place, tmp_path):
     check(read(latest.resolve()))
 
 
-def test_answers_go_to_a_folder_of_this_machine(small, tmp_path, monkeypatch):
+def test_answers_are_not_written_to_a_url(small, tmp_path, monkeypatch):
     pairs = write_pairs(tmp_path / "pairs.parquet", [1], [4])
     monkeypatch.chdir(tmp_path)
     with pytest.raises(BadConfig, match="is a URL; it must be a folder of this machine"):
@@ -312,7 +312,7 @@ def test_answers_go_to_a_folder_of_this_machine(small, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [tmp_path / "pairs.parquet"]
 
 
-def test_what_a_killed_call_left_goes_with_the_next(small, tmp_path):
+def test_what_a_killed_call_left_is_removed_by_the_next(small, tmp_path):
     pairs = write_pairs(tmp_path / "pairs.parquet", [1], [4])
     names = (f".out-{'a1' * 8}", ".out-files-a1_b2c3d", ".out-files-projects", f".more-{'a1' * 8}")
     left, attempts, mine, other = (tmp_path / name for name in names)
@@ -323,14 +323,13 @@ def test_what_a_killed_call_left_goes_with_the_next(small, tmp_path):
     at_work = os.open(tmp_path, os.O_RDONLY)
     fcntl.flock(at_work, fcntl.LOCK_SH)
     reach_into(small[0], pairs, tmp_path / "out")
-    assert left.exists() and attempts.exists(), "another call, which still works, may have made it"
+    assert left.exists() and attempts.exists(), "they may belong to another call that is still running"
     os.close(at_work)
     assert reach_into(small[0], pairs, tmp_path / "out").reused
     assert sorted(path.name for path in tmp_path.iterdir()) == [other.name, mine.name, "out", "pairs.parquet"]
 
 
-def test_a_file_that_comes_while_attempts_are_removed_fails_nothing(small, tmp_path, monkeypatch):
-    """Of a worker that was thought dead."""
+def test_a_late_file_of_a_lost_worker_does_not_fail_the_call(small, tmp_path, monkeypatch):
     remove = os.rmdir
 
     def remove_too_late(path, **options):
@@ -395,7 +394,7 @@ def test_an_index_of_other_code_is_refused(votes, tmp_path):
         find_index(index)
 
 
-def test_what_is_no_index(votes, tmp_path):
+def test_a_folder_without_an_index_is_explained(votes, tmp_path):
     plain = run(RunConfig(graph=GraphConfig(source=layered(tmp_path / "a.parquet", 3, 3)), output=tmp_path / "o", stages=["wcc"]))
     with pytest.raises(BadConfig, match="has no index"):
         find_index(plain.path)
@@ -408,7 +407,7 @@ def test_what_is_no_index(votes, tmp_path):
 
 
 def test_the_oracle_finds_a_false_answer(votes, tmp_path):
-    """Labels that were changed after the proof, and sealed again by who changed them."""
+    """The labels were changed after the proof, and the manifest was sealed again."""
     from dataclasses import asdict
 
     from pipeline.store import manifest
@@ -416,9 +415,9 @@ def test_the_oracle_finds_a_false_answer(votes, tmp_path):
     index = copied(votes, tmp_path / "index")
     level = np.load(index / "level.npy")
     np.save(index / "level.npy", level[::-1].copy())
-    whole = manifest.read(index).manifest
+    original = manifest.read(index).manifest
     (index / "manifest.json").unlink()
-    manifest.seal(index, asdict(whole) | {"files": {name: asdict(entry) for name, entry in manifest.entries(index).items()}})
+    manifest.seal(index, asdict(original) | {"files": {name: asdict(entry) for name, entry in manifest.entries(index).items()}})
     arcs = edges_of_votes().iloc[:2000]
     pairs = write_pairs(tmp_path / "pairs.parquet", arcs.src.to_numpy(), arcs.dst.to_numpy())
     with pytest.raises(ProofFailed, match="is not what a search says"):
@@ -443,7 +442,7 @@ def test_a_run_answers_its_pairs(tmp_path):
         run_config("test", graph={"source": source}, output="out", stages=["wcc"], queries=QueriesConfig(pairs=pairs))
 
 
-def test_the_command(votes, tmp_path):
+def test_the_command_reach(votes, tmp_path):
     pairs = write_pairs(tmp_path / "pairs.parquet", [3, 6, 4], [6, 3, 3])
     command = [GRAPHMILL, "reach", votes / "latest", pairs, "--out", tmp_path / "out"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -477,7 +476,7 @@ print(json.dumps({"rows": answers.facts["rows"], "grown": peak_bytes() - before}
 
 
 @pytest.mark.parametrize("row_groups", ["small", "one"])
-def test_eight_million_pairs_take_no_more_memory_than_three(votes, row_groups, tmp_path):
+def test_eight_million_pairs_need_no_more_memory_than_three(votes, row_groups, tmp_path):
     ids = np.unique(edges_of_votes().to_numpy())
     for name, count in (("a", 3 * BATCH), ("b", 8 * BATCH)):
         src, dst = np.random.default_rng(3).choice(ids, (2, count))
@@ -488,4 +487,4 @@ def test_eight_million_pairs_take_no_more_memory_than_three(votes, row_groups, t
     found = json.loads(child.stdout)
     assert found["rows"] == 8 * BATCH
     print(f"{found['grown'] / 2**20:.0f} MiB more")
-    assert found["grown"] < 64 * 2**20  # the other five millions take 84 MB as ids alone
+    assert found["grown"] < 64 * 2**20  # the ids of the other five million pairs take 84 MB

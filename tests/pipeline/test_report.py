@@ -1,4 +1,4 @@
-"""The report says what the tables and manifests say, whatever the graph, and asks nobody for anything."""
+"""The report agrees with the tables and manifests for any graph, and loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def loaded(page: Page) -> list[str]:
 
 
 def image(page: Page) -> np.ndarray:
-    """RGBA of the light pictures on the page, stacked."""
+    """RGBA arrays of the pictures on the page, stacked."""
     pictures = [attributes["src"].partition("base64,")[2] for attributes in page.attributes("img")]
     return np.stack([np.asarray(Image.open(io.BytesIO(base64.b64decode(text))).convert("RGBA")) for text in pictures])
 
@@ -49,7 +49,7 @@ def page(steps) -> Page:
     return steps.page("grid")
 
 
-def test_first_rows_are_the_tables_own(steps, page):
+def test_first_rows_equal_the_tables(steps, page):
     for answer in steps.answers:
         table = tables.read(answer.path)
         expected = [["null" if value is None else str(value) for value in row.values()] for row in table[:6].to_pylist()]
@@ -57,7 +57,7 @@ def test_first_rows_are_the_tables_own(steps, page):
         assert f"6 of {table.num_rows:,} rows" in page.text
 
 
-def test_counts_and_proofs_are_the_manifests_own(steps, page):
+def test_counts_and_proofs_equal_the_manifests(steps, page):
     graph, edges = steps.graph.facts, steps.edges.facts
     assert f"{graph['vertices']} vertices, {graph['arcs']} arcs, directed, every arc with its reverse" in page.text
     assert edges["source"]["sha256"] in page.text
@@ -66,11 +66,11 @@ def test_counts_and_proofs_are_the_manifests_own(steps, page):
         for rule in (*proof.facts["rules"], *proof.facts["oracle"]["rules"]):
             assert rule in page.text
     assert "7 of 7" in page.text
-    assert page.text.count("✓") == 0  # the sign is the style's; the word says it
+    assert page.text.count("✓") == 0  # the style adds the sign; the text says it in words
     assert page.text.count("holds") == 14
 
 
-def test_a_stages_row_has_its_times_and_its_throughput(steps, page):
+def test_a_stages_row_has_times_and_throughput(steps, page):
     rows = page.tables[0][1:]
     assert [row[0].startswith(stage) for row, stage in zip(rows, STAGES, strict=True)] == [True] * len(STAGES)
     for answer, proof, row in zip(steps.answers, steps.proofs, rows, strict=True):
@@ -83,7 +83,7 @@ def test_a_stages_row_has_its_times_and_its_throughput(steps, page):
         assert row[4] == (searched if answer.manifest.step in ("bfs", "sssp") else "\N{EN DASH}")
 
 
-def test_a_sentence_says_each_answer(steps, page):
+def test_each_answer_has_a_summary(steps, page):
     table = tables.read(steps.answers[2].path)
     assert f"143 edges of total weight {sum(table['weight'].to_pylist())}; 1 tree" in page.text
     assert "1 component; the largest has 144 vertices (100.00%)" in page.text
@@ -93,7 +93,7 @@ def test_a_sentence_says_each_answer(steps, page):
     assert f"vertex {highest['vertex']} has the highest pagerank, {highest['pagerank']:.6g}; the 10 highest have" in page.text
 
 
-def test_charts_say_their_numbers(steps, page):
+def test_charts_state_their_numbers(steps, page):
     bfs, sssp = (tables.read(answer.path).to_pandas() for answer in steps.answers[:2])
     for source, levels in bfs.groupby("source")["distance"]:
         sizes = np.bincount(levels)
@@ -126,7 +126,7 @@ def test_the_maps_show_the_network(page):
     assert green.sum() > grey.sum() > 0
 
 
-def test_the_map_says_its_scale_its_unit_and_its_source(page):
+def test_the_map_states_its_scale_unit_and_source(page):
     assert "source 1" in page.text
     assert " 2 km " in page.text
     assert f"Longitude is scaled by cos({(40 + 40.11) / 2:.2f}°)" in page.text
@@ -137,7 +137,7 @@ def test_the_map_says_its_scale_its_unit_and_its_source(page):
     assert float(left) < 5 and float(top) > 95
 
 
-def test_the_page_asks_nobody(steps, page):
+def test_the_page_loads_nothing_from_elsewhere(steps, page):
     assert all(value.startswith("data:") for value in loaded(page))
     assert not {"script", "link", "iframe", "object", "embed", "form"} & {
         name for name, attributes in page.tags if attributes.get("rel") != "icon"
@@ -149,7 +149,7 @@ def test_the_page_asks_nobody(steps, page):
     assert list(steps.draw("grid").manifest.files) == ["report.html"]
 
 
-def test_the_page_can_be_read_aloud(page):
+def test_the_page_is_accessible_to_screen_readers(page):
     assert page.attributes("html")[0]["lang"] == "en"
     assert all(attributes["alt"] for attributes in page.attributes("img"))
     assert all(attributes["aria-label"] for attributes in page.attributes("svg"))
@@ -161,7 +161,7 @@ def test_the_page_can_be_read_aloud(page):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_colours_stand_out_from_their_ground(theme):
+def test_colours_have_enough_contrast(theme):
     style = (ROOT / "pipeline/report/report.css").read_text()
     light, dark = style.split("prefers-color-scheme: dark", 1)
     colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", light if theme == "light" else dark))
@@ -198,7 +198,7 @@ def test_names_are_escaped(steps):
 
 
 @pytest.mark.parametrize("edges", [graph for graph in NAMED_GRAPHS if graph.ids], ids=lambda graph: graph.name)
-def test_every_named_graph_has_its_report(edges, tmp_path):
+def test_every_named_graph_has_a_report(edges, tmp_path):
     steps = run(tmp_path, csv_of(edges), directed=edges.directed, sources=edges.ids[:1])
     page = steps.page(edges.name)
     assert f"{len(edges.ids):,} vertices, {len(edges.arcs()):,} arcs" in page.text
@@ -213,7 +213,7 @@ def test_every_named_graph_has_its_report(edges, tmp_path):
 
 
 @pytest.mark.parametrize("vertices", [0, 1, 3])
-def test_a_graph_without_edges_has_its_report(vertices, tmp_path):
+def test_a_graph_without_edges_has_a_report(vertices, tmp_path):
     places = f"p aux sp co {vertices}\n" + "".join(f"v {vertex} 5 7\n" for vertex in range(1, vertices + 1))
     page = run(tmp_path, f"p sp {vertices} 0\n", places).page()
     assert f"{vertices} vertices, 0 arcs" in page.text
@@ -221,7 +221,7 @@ def test_a_graph_without_edges_has_its_report(vertices, tmp_path):
     assert len(page.attributes("img")) == (2 if vertices else 0)
 
 
-def test_only_some_stages(tmp_path):
+def test_a_report_of_some_stages(tmp_path):
     steps = run(tmp_path, *grid(4), stages=("wcc", "bfs"))
     page = steps.page()
     assert [row[0][:3] for row in page.tables[0][1:]] == ["bfs", "wcc"]  # in the order of the stages
@@ -237,7 +237,7 @@ def test_a_stage_without_a_proof_is_not_called_proved(tmp_path):
     assert "Not proved." in page.text
 
 
-def test_many_sources_are_drawn_in_part_and_the_page_says_so(tmp_path):
+def test_of_many_sources_the_first_are_drawn_and_the_rest_counted(tmp_path):
     steps = run(tmp_path, *grid(5), stages=("bfs", "sssp"), sources=range(1, 26))
     page = steps.page()
     assert len(page.attributes("svg")) == 1 + 3 + 3
@@ -246,7 +246,7 @@ def test_many_sources_are_drawn_in_part_and_the_page_says_so(tmp_path):
     assert "25 sources; 625 distances" in page.text
 
 
-def test_directed_degrees_both_ways_and_what_no_logarithm_shows(tmp_path):
+def test_directed_degrees_are_drawn_both_ways_and_zeros_are_counted(tmp_path):
     page = run(tmp_path, "src,dst\n1,2\n1,3\n1,4\n4,4\n", stages=("scc",)).page()
     assert "out-degree: median 0, mean 0.75, largest 3; in-degree: median 1, mean 0.75, largest 1." in page.text
     assert "Not on the axes: 3 vertices of out-degree 0, 1 of in-degree 0." in page.text
@@ -255,14 +255,14 @@ def test_directed_degrees_both_ways_and_what_no_logarithm_shows(tmp_path):
     assert "Self-loops dropped \N{MINUS SIGN} 1" in page.text
 
 
-def test_component_sizes_where_they_differ(tmp_path):
+def test_component_sizes_are_drawn_if_they_differ(tmp_path):
     page = run(tmp_path, "src,dst\n1,2\n2,3\n5,6\n7,7\n8,8\n", stages=("wcc", "scc")).page()
     assert "4 components; the largest has 3 vertices (42.86%); 2 of one vertex" in page.text
     assert "4 components; the largest has 3 vertices; 2 of one vertex." in page.text
     assert "Strongly connected components: 7 components of 1 vertex; no distribution to draw." in page.text
 
 
-def test_float_distances(tmp_path):
+def test_float_distances_are_shown(tmp_path):
     page = run(tmp_path, "src,dst,weight\n1,2,0.25\n2,3,1e9\n1,4,0.5\n", stages=("sssp", "mst"), sources=[1]).page()
     assert "median 0.25, farthest 1,000,000,000 (sum of weights)" in page.text
     assert page.head_of("sssp")[1] == ["1", "2", "0.25", "1"]
@@ -276,7 +276,7 @@ def test_vertices_without_coordinates_are_left_out_and_counted():
     assert (drawn.edges, drawn.homeless, len(drawn.ends)) == (2, 2, 1)
 
 
-def test_a_place_of_the_wrong_size_does_not_break_the_map():
+def test_extreme_coordinates_do_not_break_the_map():
     plane = maps.project(Places(np.array([1, 2]), np.array([-1e308, 1e308]), np.array([0.0, 1e308])))
     assert plane.middle is None and plane.km_per_pixel is None
     assert np.isfinite(plane.x).all() and np.isfinite(plane.y).all()
@@ -286,7 +286,7 @@ def test_a_place_of_the_wrong_size_does_not_break_the_map():
     assert point.x[0] == point.width / 2 and point.y[0] == point.height / 2
 
 
-def test_east_and_north_have_one_scale_in_the_middle():
+def test_east_and_north_have_equal_scale_in_the_middle():
     places = Places(np.array([1, 2, 3]), np.array([10.0, 10.2, 10.0]), np.array([60.0, 60.0, 60.1]))
     projection = maps.project(places)
     east, north = projection.x[1] - projection.x[0], projection.y[0] - projection.y[2]
@@ -295,7 +295,7 @@ def test_east_and_north_have_one_scale_in_the_middle():
     assert north * projection.km_per_pixel == pytest.approx(11.12, abs=0.01)
 
 
-def test_lines_reach_from_end_to_end_and_the_lowest_level_is_on_top():
+def test_lines_include_both_endpoints_and_the_lowest_level_is_on_top():
     projection = maps.Projection(np.array([1]), np.zeros(1), np.zeros(1), 6, 5, None, None)
     ends = np.array([[[0, 0], [10, 0]], [[4, 0], [4, 8]]])
     picture = maps.picture(projection, [(ends, np.array([7, 3], np.uint8), 2)])
@@ -304,7 +304,7 @@ def test_lines_reach_from_end_to_end_and_the_lowest_level_is_on_top():
     assert (picture[0] == [32, 32, 16, 32, 32, 32]).all()  # whole pixels: 1 + 4 level + 3
 
 
-def test_a_histograms_heights_are_its_counts():
+def test_heights_of_a_histogram_are_the_counts():
     edges, counts, _ = bins(np.array([0, 1, 1, 1, 3]), 10)
     chart = charts.histogram("", "", "", "", edges, counts, whole=True)
     assert [text for _, text in chart.x_ticks] == ["0", "1", "2", "3"]
@@ -317,7 +317,7 @@ def test_a_histograms_heights_are_its_counts():
     assert sides == pytest.approx(np.linspace(charts.LEFT, charts.RIGHT, 5)[1:])
 
 
-def test_dots_lie_at_their_logarithms():
+def test_dots_are_drawn_at_their_logarithms():
     points = [("", np.array([1, 10, 100]), np.array([1000, 1, 10]))]
     chart = charts.log_log("", "", "", "", points)
     assert [text for _, text in chart.x_ticks] == ["1", "10", "100"]

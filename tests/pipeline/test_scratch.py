@@ -1,4 +1,4 @@
-"""The folder of local workers' files: gone with its run, or with the next one where the run was killed."""
+"""The scratch folder of local workers is removed at the end of its run, or by the next run if it was killed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def around(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_it_is_ours_alone_and_goes_with_its_run(around):
+def test_the_folder_is_private_and_removed_with_its_run(around):
     with pytest.raises(KeyError), scratch() as folder:
         assert folder.parent == around and folder.stat().st_mode & 0o777 == 0o700
         (folder / "file").write_text("of a worker")
@@ -36,7 +36,7 @@ def test_it_is_ours_alone_and_goes_with_its_run(around):
     assert not list(around.iterdir())
 
 
-def test_what_a_killed_run_left_goes_with_the_next(around):
+def test_what_a_killed_run_left_is_removed_by_the_next(around):
     killed = subprocess.run([sys.executable, "-c", KILLED], env=os.environ | {"TMPDIR": str(around)}, check=False)
     assert killed.returncode == -signal.SIGKILL
     (left,) = around.iterdir()
@@ -45,7 +45,7 @@ def test_what_a_killed_run_left_goes_with_the_next(around):
         assert list(around.iterdir()) == [folder]
 
 
-def test_what_others_have_stays(around):
+def test_folders_of_others_are_kept(around):
     mine, linked = around / f"{PREFIX}projects", around / f"{PREFIX}link"
     mine.mkdir()
     (mine / "letter").write_text("dear")

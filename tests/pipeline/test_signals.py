@@ -1,4 +1,4 @@
-"""What ends a run: it waits while something starts, and is not forgotten where a library drops it."""
+"""SIGINT and SIGTERM are deferred in protected blocks, and delivered even if a library swallows the exception."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def listening(monkeypatch):
 
 
 @pytest.mark.parametrize("number", signals.ENDING)
-def test_a_signal_waits_until_what_starts_has_started(number, listening):
+def test_a_signal_is_deferred_until_the_block_ends(number, listening):
     done = []
     with pytest.raises(KeyboardInterrupt), signals.unbroken():
         signal.raise_signal(number)
@@ -32,7 +32,7 @@ def test_a_signal_waits_until_what_starts_has_started(number, listening):
     assert done == ["started"] and signals.heard == [number]
 
 
-def test_a_signal_that_a_finalizer_dropped_comes_again(listening, capfd):
+def test_a_signal_that_a_finalizer_swallowed_is_raised_again(listening, capfd):
     class Falling:
         def __del__(self):
             signal.raise_signal(signal.SIGINT)
@@ -44,7 +44,7 @@ def test_a_signal_that_a_finalizer_dropped_comes_again(listening, capfd):
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_a_signal_that_was_dropped_ends_the_run_at_its_next_step(listening, tmp_path):
+def test_a_swallowed_signal_ends_the_run_at_its_next_step(listening, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGTERM)
     with pytest.raises(KeyboardInterrupt):

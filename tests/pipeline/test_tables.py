@@ -1,4 +1,4 @@
-"""The published tables: docs and code say the same, and what is written reads back."""
+"""The published tables: docs and code agree, and tables read back as written."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SECTIONS = dict(re.findall(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE 
 FOLLOWED = {"distance": "int64, or float64 where weights are floats", "weight": "the source's, or int64"}
 
 
-def test_the_page_has_every_table():
+def test_the_docs_describe_every_table():
     assert list(SECTIONS) == list(tables.TABLES)
     assert {tables.table_of(stage) for stage in STAGES} < set(tables.TABLES)
 
 
 @pytest.mark.parametrize("table", tables.TABLES)
-def test_the_page_has_every_column_with_type_unit_and_nulls(table):
+def test_the_docs_describe_every_column(table):
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \|$", SECTIONS[table], re.MULTILINE)
     rows = [(name.removesuffix("_0"), *row) for name, *row in rows]
     assert rows == [(c.name, FOLLOWED.get(c.type, c.type), c.unit, c.nulls) for c in tables.TABLES[table]]
@@ -75,7 +75,7 @@ def test_equal_answers_are_equal_files(folder, tmp_path):
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_the_file_says_its_order_and_has_checksums(folder):
+def test_the_file_states_its_order_and_has_checksums(folder):
     tables.write(folder, "bfs", None, path_table("bfs", path_ids(500, 99), 1).to_batches())
     (path,) = tables.files(folder)
     group = pq.read_metadata(path).row_group(0)
@@ -94,7 +94,7 @@ def test_an_empty_table_has_its_columns(folder):
     assert len(pandas.read_parquet(folder)) == 0
 
 
-def test_a_null_where_none_may_be_is_refused(folder):
+def test_a_null_in_a_column_without_nulls_is_refused(folder):
     nulls = pa.array([None, 1], pa.int64())
     with pytest.raises(ValueError, match=r"null|nullable"):
         tables.write(folder, "wcc", None, [pa.RecordBatch.from_arrays([nulls, nulls], schema=tables.schema("wcc", None))])

@@ -1,4 +1,4 @@
-"""One run at a time in an output folder, and nothing of a dead one left."""
+"""An output folder has one run at a time; what a dead run left is removed."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from pipeline.errors import BadConfig, Busy
 from pipeline.store.workspace import workspace
 
 
-def test_the_second_run_is_refused_and_told_who_is_there(tmp_path):
+def test_a_second_run_is_refused_with_the_process_of_the_first(tmp_path):
     with workspace(tmp_path), pytest.raises(Busy, match=f"process {os.getpid()}"), workspace(tmp_path):
         pass
     with workspace(tmp_path) as work:
         assert work == tmp_path / "steps"
 
 
-def test_a_failed_run_lets_go(tmp_path):
+def test_a_failed_run_releases_the_lock(tmp_path):
     with pytest.raises(ZeroDivisionError), workspace(tmp_path):
         raise ZeroDivisionError
     with workspace(tmp_path):
         pass
 
 
-def test_a_killed_run_lets_go(tmp_path):
+def test_a_killed_run_releases_the_lock(tmp_path):
     reader, writer = os.pipe()
     holder = os.fork()
     if holder == 0:
@@ -44,7 +44,7 @@ def test_a_killed_run_lets_go(tmp_path):
         pass
 
 
-def test_leftovers_go_and_whole_folders_stay(tmp_path):
+def test_leftovers_are_removed_and_complete_folders_kept(tmp_path):
     for name in ("steps/.bfs-1234", "steps/bfs", "runs/.20260101T000000Z-00000000-abcd", "runs/20260101T000000Z-00000000"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "part-00000.parquet").write_text(name)
@@ -63,8 +63,8 @@ def test_an_output_that_cannot_be_a_folder_is_one_clear_error(tmp_path, place):
         pass
 
 
-def test_a_run_that_is_refused_leaves_the_holder_its_lock(tmp_path, monkeypatch):
-    """Also one that looked for the folder before the holder made it."""
+def test_a_refused_run_does_not_take_the_lock(tmp_path, monkeypatch):
+    """Not even if it looked for the folder before the first run created it."""
     with workspace(tmp_path / "out"):
         monkeypatch.setattr(type(tmp_path), "exists", lambda _path: False)
         with pytest.raises(Busy), workspace(tmp_path / "out"):
