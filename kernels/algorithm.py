@@ -65,8 +65,8 @@ class Algorithm:
     solver, certificate : str
         `solver(graph, *source)` returns the answer; `certificate(graph, answer)` a `kernels.answers.Certificate`.
     sharded_solver, sharded_certificate : str
-        `sharded_solver(shard, communicator, *source)` returns a `Part`; `sharded_certificate(shard, communicator, answer)` a
-        Certificate.
+        `sharded_solver(shard, communicator, *source)` returns a `ShardAnswer`;
+        `sharded_certificate(shard, communicator, answer)` a Certificate.
     form : Form
     columns : tuple of Column
         Columns of its table.

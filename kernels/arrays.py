@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from kernels.graph import Array, Csr, Graph
+
+ArcMemory = Literal["device", "host"]  # memory of a GPU's arcs: its own, or pinned memory of the host, read over the bus
 
 
 def is_cupy(graph: Graph | Csr) -> bool:

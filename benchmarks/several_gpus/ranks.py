@@ -18,7 +18,7 @@ from benchmarks.several_gpus.shares import by_name, folder_of, write_share
 from kernels.answers import Certificate
 from kernels.bfs.sharded import bfs
 from kernels.distributed.communicator import Communicator
-from kernels.distributed.shard import Part, Shard
+from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.forest.certificate import sharded as forest_certificate
 from kernels.forest.sharded import minimum_spanning_forest
 from kernels.graph import OFFSET
@@ -198,10 +198,10 @@ class Kernel:
     """
 
     takes_source: bool
-    solve: Callable[..., Part[Any]]
+    solve: Callable[..., ShardAnswer[Any]]
     certify: Callable[..., Certificate]
-    look: Callable[[Shard, Communicator, Part[Any]], tuple[int, float]]
-    run: Callable[..., Part[Any]]
+    look: Callable[[Shard, Communicator, ShardAnswer[Any]], tuple[int, float]]
+    run: Callable[..., ShardAnswer[Any]]
 
 
 def _total(communicator: Communicator, *values: Any) -> list[int]:
@@ -209,31 +209,31 @@ def _total(communicator: Communicator, *values: Any) -> list[int]:
     return communicator.total(np.array([int(value) for value in values], OFFSET)).tolist()  # type: ignore[no-any-return]
 
 
-def _of_paths(shard: Shard, communicator: Communicator, part: Part[Any]) -> tuple[int, float]:
+def _of_paths(shard: Shard, communicator: Communicator, part: ShardAnswer[Any]) -> tuple[int, float]:
     reached = part.answer.distance >= 0
     degrees = cp.diff(shard.out.offsets)
     arcs, total = _total(communicator, degrees[reached].sum(), part.answer.distance[reached].sum())
     return arcs, float(total)
 
 
-def _of_components(shard: Shard, communicator: Communicator, part: Part[Any]) -> tuple[int, float]:
+def _of_components(shard: Shard, communicator: Communicator, part: ShardAnswer[Any]) -> tuple[int, float]:
     own = cp.arange(shard.rows.start, shard.rows.stop, dtype=part.answer.labels.dtype)
     arcs, components = _total(communicator, shard.out.offsets[-1], (part.answer.labels == own).sum())
     return arcs, float(components)
 
 
-def _of_forest(shard: Shard, communicator: Communicator, part: Part[Any]) -> tuple[int, float]:
+def _of_forest(shard: Shard, communicator: Communicator, part: ShardAnswer[Any]) -> tuple[int, float]:
     arcs, weight = _total(communicator, shard.out.offsets[-1], part.answer.weights.sum(dtype=OFFSET))
     return arcs, float(weight)
 
 
-def _of_ranks(shard: Shard, communicator: Communicator, part: Part[Any]) -> tuple[int, float]:
+def _of_ranks(shard: Shard, communicator: Communicator, part: ShardAnswer[Any]) -> tuple[int, float]:
     (arcs,) = _total(communicator, shard.out.offsets[-1])
     squares = communicator.total(np.array([float((part.answer.scores**2).sum())]))
     return arcs * ITERATIONS, float(squares[0])
 
 
-def _iterate(shard: Shard, communicator: Communicator) -> Part[Any]:
+def _iterate(shard: Shard, communicator: Communicator) -> ShardAnswer[Any]:
     return pagerank(shard, communicator, tolerance=0.0, most_iterations=ITERATIONS)
 
 

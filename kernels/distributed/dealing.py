@@ -1,13 +1,13 @@
-"""Which rows of a graph each rank works on: a contiguous range of them, or pieces that are dealt out like cards.
+"""Which rows each rank works on: one contiguous range of them, or many blocks that are dealt to the ranks.
 
-Where rows stand in the order of their degrees, a range with its share of the arcs may have a hundredth of the rows, or most of
-them. Such a graph is cut into many pieces; the ranks get them one by one. Rows then have another number while ranks work on
-them, their *dealt* row: those of a rank stand side by side, in the order that they are stored in. Whoever reads what is
-stored by rows, or writes it, maps them; nobody else knows of it. Elsewhere, as on roads, the rows are cut into as many ranges as
-there are ranks, which have few ghosts there, and keep their numbers.
+If rows are stored in the order of their degrees, a range with an even share of the arcs may have a hundredth of the rows, or most
+of them. Such a graph is cut into many blocks, which are dealt to the ranks one by one. While the ranks work on them, rows then
+have other numbers, their *dealt* rows: those of one rank are contiguous, in the order in which they are stored. Only code that
+reads or writes stored rows maps between the two. Otherwise, as on roads, the rows are cut into one range per rank, which has few
+ghosts, and they keep their numbers.
 
-Source: Graham, Bounds on Multiprocessing Timing Anomalies (1969), for giving each piece to whoever has least; for what is least
-where two things are to be even, the dot product of Panigrahy et al., Heuristics for Vector Bin Packing (2011).
+Source: Graham, Bounds on Multiprocessing Timing Anomalies (1969), for giving each block to the rank with the least load;
+Panigrahy et al., Heuristics for Vector Bin Packing (2011), for the dot product as the load where two quantities should be even.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from itertools import pairwise
 import numpy as np
 
 from kernels.arrays import is_cupy_array
+from kernels.distributed import partition
 from kernels.graph import OFFSET, Array
-from kernels.layout import shards
 
-PIECES = 32  # that a rank gets, on average: so it has about 1/32 more rows or arcs than another
-_UNEVEN = 3, 2  # ranges are kept where none has more than 3/2 of the rows that a rank has on average
-_AT_A_TIME = 1 << 18, 1 << 24  # rows that are mapped together, here and on a GPU
+BLOCKS_PER_RANK = 32  # on average; so a rank has about 1/32 more rows or arcs than another
+_UNEVEN = 3, 2  # one range per rank suffices if none has more than 3/2 of the average number of rows
+_MAPPED_ROWS = 1 << 18, 1 << 24  # rows that are mapped at a time, on the CPU and on the GPU
 
 Cut = Callable[[int, int], tuple[Array, Array]]
-"""`cut(parts, per_row)` cuts the rows into ranges of about equal cost, an arc costing 1 and a row `per_row`.
+"""`cut(parts, per_row)` cuts the rows into ranges of about equal cost, where an arc costs 1 and a row `per_row`.
 
-It returns the rows where they begin and end, int64 [parts + 1], and how many stored arcs all rows before these have.
+It returns the bounds of the ranges, int64 [parts + 1], and for each bound the number of stored arcs of all rows before it.
 """
 
 
 @dataclass(frozen=True)
 class Dealing:
-    """Stored rows to dealt rows and back. All arrays are NumPy's.
+    """Mapping of stored rows to dealt rows and back. All arrays are NumPy's.
 
     Attributes
     ----------
     bounds : int64 [size + 1]
         Rank r has the dealt rows `bounds[r]:bounds[r + 1]`.
-    cuts : int64 [P + 1]
-        Piece p has the stored rows `cuts[p]:cuts[p + 1]`, at least one.
-    owners : int64 [P]
-        The rank of each piece.
+    cuts : int64 [B + 1]
+        Block b has the stored rows `cuts[b]:cuts[b + 1]`, at least one.
+    owners : int64 [B]
+        The rank of each block.
     """
 
     bounds: Array
@@ -53,43 +53,43 @@ class Dealing:
     owners: Array
 
     @classmethod
-    def of_pieces(cls, cuts: Array, owners: Array, size: int) -> Dealing:
-        """Give piece p, the stored rows `cuts[p]:cuts[p + 1]`, to the rank `owners[p]`."""
+    def of_blocks(cls, cuts: Array, owners: Array, size: int) -> Dealing:
+        """Give block b, the stored rows `cuts[b]:cuts[b + 1]`, to the rank `owners[b]`."""
         counts = np.diff(cuts)
-        some = counts > 0
-        of_ranks = np.zeros(size + 1, OFFSET)
-        np.add.at(of_ranks, owners + 1, counts)
-        return cls(np.cumsum(of_ranks), np.append(cuts[:-1][some], cuts[-1:]), owners[some])
+        not_empty = counts > 0
+        sums = np.zeros(size + 1, OFFSET)
+        np.add.at(sums, owners + 1, counts)
+        return cls(np.cumsum(sums), np.append(cuts[:-1][not_empty], cuts[-1:]), owners[not_empty])
 
     @classmethod
     def contiguous(cls, bounds: Array) -> Dealing:
         """Rank r has the rows `bounds[r]:bounds[r + 1]`, stored and dealt."""
         size = len(bounds) - 1
-        return cls.of_pieces(np.asarray(bounds, OFFSET), np.arange(size), size)
+        return cls.of_blocks(np.asarray(bounds, OFFSET), np.arange(size), size)
 
     @property
     def keeps(self) -> bool:
         """Whether every row keeps its number."""
         return not self._shifts.any()
 
-    def pieces(self, rank: int) -> list[range]:
-        """The stored rows of a rank, ascending; an empty range alone where it has none."""
+    def blocks(self, rank: int) -> list[range]:
+        """The stored rows of a rank, ascending; one empty range if it has none."""
         own = np.flatnonzero(self.owners == rank).tolist()
-        return [range(int(self.cuts[piece]), int(self.cuts[piece + 1])) for piece in own] or [range(0)]
+        return [range(int(self.cuts[block]), int(self.cuts[block + 1])) for block in own] or [range(0)]
 
     def dealt(self, stored: Array, out: Array | None = None) -> Array:
-        """Map stored rows, of NumPy or CuPy; `out`, which may be `stored`, takes the result."""
+        """Map stored rows, a NumPy or CuPy array; `out`, which may be `stored`, takes the result."""
         return _mapped(stored, self.cuts[1:-1], self._shifts, out)
 
     def stored(self, dealt: Array) -> Array:
-        """Map dealt rows, of NumPy or CuPy."""
+        """Map dealt rows, a NumPy or CuPy array."""
         order = np.argsort(self.owners, kind="stable")
         firsts = (self.cuts[:-1] + self._shifts)[order]
         return _mapped(dealt, firsts[1:], -self._shifts[order], None)
 
     @cached_property
     def _shifts(self) -> Array:
-        """How much larger a piece's dealt rows are than its stored ones: ranks' pieces stand side by side, rank after rank."""
+        """For each block, its dealt rows minus its stored rows: a rank's blocks are contiguous, rank after rank."""
         order, counts = np.argsort(self.owners, kind="stable"), np.diff(self.cuts)
         firsts = np.empty(len(counts), OFFSET)
         firsts[order] = np.cumsum(counts[order]) - counts[order]
@@ -97,31 +97,31 @@ class Dealing:
 
 
 def deal(cut: Cut, size: int) -> Dealing:
-    """Share the rows of a graph among `size` ranks, so that each has about equally many arcs, and rows."""
+    """Share the rows of a graph among `size` ranks, so that each has about equally many arcs and equally many rows."""
     bounds, before = cut(size, 0)
     num_vertices, num_arcs = int(bounds[-1]), int(before[-1])
     most, of = _UNEVEN
     if of * size * int(np.diff(bounds).max()) <= most * num_vertices:
         return Dealing.contiguous(bounds)
-    cuts, before = cut(PIECES * size, max(num_arcs // num_vertices, 1))
-    has = [(0, 0)] * size
+    cuts, before = cut(BLOCKS_PER_RANK * size, max(num_arcs // num_vertices, 1))
+    loads = [(0, 0)] * size  # rows and arcs of each rank
     owners = []
     for rows, arcs in zip(np.diff(cuts).tolist(), np.diff(before).tolist(), strict=True):
-        # Its rows count where ranks have rows, its arcs where they have arcs; in whole numbers, which are the same everywhere
-        of_rows, of_arcs = rows * num_arcs**2, arcs * num_vertices**2
-        costs = [of_rows * its_rows + of_arcs * its_arcs for its_rows, its_arcs in has]
+        # Dot product of the block's share of rows and arcs with the rank's, in integers, which are exact on all machines
+        row_weight, arc_weight = rows * num_arcs**2, arcs * num_vertices**2
+        costs = [row_weight * its_rows + arc_weight * its_arcs for its_rows, its_arcs in loads]
         owner = costs.index(min(costs))
-        has[owner] = has[owner][0] + rows, has[owner][1] + arcs
+        loads[owner] = loads[owner][0] + rows, loads[owner][1] + arcs
         owners.append(owner)
-    return Dealing.of_pieces(cuts, np.array(owners, OFFSET), size)
+    return Dealing.of_blocks(cuts, np.array(owners, OFFSET), size)
 
 
 def cut_of(degrees: Array) -> Cut:
-    """How rows are cut whose stored arcs are known, int64 [V], a NumPy array."""
+    """Return the `Cut` of rows with these numbers of stored arcs, int64 [V], a NumPy array."""
     arcs = np.concatenate([np.zeros(1, OFFSET), np.cumsum(degrees)])
 
     def cut(parts: int, per_row: int) -> tuple[Array, Array]:
-        cuts = np.array([0, *(rows.stop for rows in shards.cut(degrees + per_row, parts))], OFFSET)
+        cuts = np.array([0, *(rows.stop for rows in partition.cut(degrees + per_row, parts))], OFFSET)
         return cuts, arcs[cuts]
 
     return cut
@@ -135,8 +135,8 @@ def _mapped(rows: Array, inner_cuts: Array, shifts: Array, out: Array | None) ->
         return out
     out = np.empty_like(rows) if out is None else out
     cuts, shifts = (np.asarray(array.astype(rows.dtype), like=rows) for array in (inner_cuts, shifts))
-    step = _AT_A_TIME[is_cupy_array(rows)]
+    step = _MAPPED_ROWS[is_cupy_array(rows)]
     for begin, end in pairwise([*range(0, len(rows), step), len(rows)]):
-        part = rows[begin:end]
-        out[begin:end] = part + shifts[np.searchsorted(cuts, part, side="right")]
+        block = rows[begin:end]
+        out[begin:end] = block + shifts[np.searchsorted(cuts, block, side="right")]
     return out

@@ -82,7 +82,7 @@ def join(owners: Owners, edges: Edges, gathered: int) -> tuple[Array, Array]:
 def _order(*keys: Array) -> Array:
     """The permutation that sorts by the first key, ties by the next, and so on, in the order they are in."""
     if is_cupy_array(keys[0]):
-        from kernels.forest.cuda import sorted_by
+        from kernels.gpu.sorting import sorted_by
 
         return sorted_by(*keys[::-1])
     return np.lexsort(keys[::-1])

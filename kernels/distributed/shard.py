@@ -1,42 +1,39 @@
-"""What one rank holds: a contiguous range of rows, their arcs, and the little it knows of the rows at their other ends.
+"""What one rank holds: a contiguous range of rows, their arcs, and a little about the rows at the arcs' other ends.
 
-Rows are numbered as they were dealt to the ranks (`kernels.distributed.dealing`), which may differ from their stored numbers.
- Own rows and ghosts have local numbers: the own ones from 0 in the order of the graph, then the ghosts in the order of
-the graph. Ghosts of one owner so stand together. A row's arcs keep their order, ascending by the external id of the other end.
-Nothing here is as long as the graph has vertices: arrays are as long as the shard has rows, arcs or ghosts, or there are ranks.
-A shard of a road network has few ghosts; one of a social network may have a good part of all rows.
+Rows are numbered as they were dealt to the ranks (`kernels.distributed.dealing`), which may differ from how they are stored.
+Own rows and ghosts have local rows: the own ones from 0 in the order of the graph, then the ghosts in the order of the graph, so
+that the ghosts of one owner are contiguous. A row's arcs keep their order, ascending by the external id of their neighbour.
+No array is as long as the graph has vertices: arrays are as long as the shard has rows, arcs or ghosts, or there are ranks. A
+shard of a road network has few ghosts; one of a social network may have a good part of all rows.
+
+`kernels.distributed.assembly` makes shards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from kernels.arrays import is_cupy, is_cupy_array
+from kernels.arrays import is_cupy
 from kernels.derived import Derived
-from kernels.distributed.columns import distinct
-from kernels.distributed.dealing import Dealing, cut_of
 from kernels.distributed.searching import places_upto
 from kernels.gpu.loader import to_host
-from kernels.graph import OFFSET, Array, Csr, Graph, joined_offsets
+from kernels.graph import OFFSET, Array, Csr
 
 Answer = TypeVar("Answer")
-Place = Literal["device", "host"]  # of a GPU's arcs: its memory, or the host's, which it reads at the speed of the bus
-_PIECE = 1 << 16  # rows of `rows_by_id` that are read at a time
 
 
 @dataclass(frozen=True)
-class Part(Generic[Answer]):
-    """What a sharded kernel returns: the answer for the own rows, and how often the ranks had to exchange.
+class ShardAnswer(Generic[Answer]):
+    """What a sharded kernel returns: the answer for the own rows, and the number of exchanges between the ranks.
 
     Attributes
     ----------
     answer
-        As the one-worker kernel's, but of the own rows only; what it names are rows of the whole graph.
+        As the single-rank kernel's, but for the own rows only; rows that it names are rows of the whole graph.
     supersteps : int
         Rounds of local work, each followed by an exchange; the same on all ranks.
     """
@@ -46,7 +43,7 @@ class Part(Generic[Answer]):
 
 
 class LocalArcs(Csr):
-    """Arcs of own rows that are kept by local numbers only; `indices`, rows of the whole graph, are made anew at each use.
+    """Arcs of own rows that are stored by local rows only; `indices`, rows of the whole graph, are computed at each use.
 
     Parameters
     ----------
@@ -58,19 +55,22 @@ class LocalArcs(Csr):
     """
 
     local: Csr
+    start: int
+    num_own: int
+    ghosts: Array
 
     def __init__(self, local: Csr, start: int, num_own: int, ghosts: Array):
-        # As frozen as the base class, whose `indices` are a property here
-        self.__dict__.update(local=local, offsets=local.offsets[: num_own + 1], weights=local.weights)
-        self.__dict__["_names"] = start, num_own, ghosts
+        values = {"local": local, "start": start, "num_own": num_own, "ghosts": ghosts}
+        for name, value in (values | {"offsets": local.offsets[: num_own + 1], "weights": local.weights}).items():
+            object.__setattr__(self, name, value)
 
     @property
     def indices(self) -> Array:
         """Rows of the whole graph [A]."""
-        return _local_rows(*self.__dict__["_names"])[self.local.indices]
+        return _rows_of_local(self.start, self.num_own, self.ghosts)[self.local.indices]
 
 
-def _local_rows(start: int, num_own: int, ghosts: Array) -> Array:
+def _rows_of_local(start: int, num_own: int, ghosts: Array) -> Array:
     return np.concatenate([np.arange(start, start + num_own, dtype=ghosts.dtype, like=ghosts), ghosts])
 
 
@@ -88,10 +88,10 @@ class Shard:
     positions : index width [n]
         Positions of the own rows in the ascending order of all external ids.
     out, into : Csr
-        Arcs of the own rows; indices are rows of the whole graph. The same object where the graph is symmetric.
+        Arcs of the own rows; indices are rows of the whole graph. The same object if the graph is symmetric.
         On a GPU they are `LocalArcs`, and kernels take `local_out` and `local_into`.
     ghosts : index width [g]
-        Rows that others own and an own row has an arc to or from; ascending, each once. No more than the shard has arcs.
+        Rows that other ranks own and that an own row has an arc to or from; ascending, distinct. At most one per arc.
     ghost_positions : index width [g]
         Their positions in the order of external ids, for rules that compare ids.
     derived : Derived
@@ -130,23 +130,23 @@ class Shard:
 
     @cached_property
     def ghost_bounds(self) -> Array:
-        """The ghosts that rank r owns stand at `ghost_bounds[r]:ghost_bounds[r + 1]` (int64 [size + 1], a NumPy array)."""
+        """Rank r owns the ghosts at `ghost_bounds[r]:ghost_bounds[r + 1]` (int64 [size + 1], a NumPy array)."""
         bounds: Array = np.searchsorted(self.ghosts, np.asarray(self.bounds.astype(self.ghosts.dtype), like=self.ghosts))
         return to_host(bounds)
 
     @cached_property
     def local_rows(self) -> Array:
-        """The row of each local number (index width [n + g])."""
-        return _local_rows(self.rows.start, len(self.rows), self.ghosts)
+        """The row of the graph for each local row (index width [n + g])."""
+        return _rows_of_local(self.rows.start, len(self.rows), self.ghosts)
 
     @cached_property
     def local_out(self) -> Csr:
-        """The out-arcs by local numbers; ghosts have none. `offsets` has n + g + 1 entries."""
+        """The out-arcs by local rows; ghosts have none. `offsets` has n + g + 1 entries."""
         return self._local(self.out)
 
     @cached_property
     def local_into(self) -> Csr:
-        """The in-arcs by local numbers; ghosts have none. The same object as `local_out` where the graph is symmetric."""
+        """The in-arcs by local rows; ghosts have none. The same object as `local_out` if the graph is symmetric."""
         return self.local_out if self.symmetric else self._local(self.into)
 
     def require_row(self, row: int) -> None:
@@ -155,132 +155,25 @@ class Shard:
             raise IndexError(f"row {row} is not in 0..{self.num_vertices - 1}, the rows of this graph")
 
     def own_numbers(self, row: int) -> Array:
-        """The local number of a row, in an array of one; of none where another rank owns it."""
+        """The local row of a row of the graph, in an array of one; an empty array if another rank owns it."""
         numbers = [row - self.rows.start] if row in self.rows else []
         return np.array(numbers, self.ghosts.dtype, like=self.ghosts)
 
     def by_owner(self, of_ghosts: Array) -> list[Array]:
-        """Cut an array of the ghosts [g] into the parts of their owners: what `Communicator.exchange` takes."""
+        """Cut an array with an entry per ghost [g] into the parts of their owners, as `Communicator.exchange` takes them."""
         return np.split(of_ghosts, self.ghost_bounds[1:-1].tolist())
 
     def _local(self, csr: Csr) -> Csr:
         if isinstance(csr, LocalArcs):
             return csr.local
-        if is_cupy(csr):
-            from kernels.distributed.gpu import shard as cuda
-
-            return cuda.local_arcs(self, csr)
         rows = self.rows
+        if is_cupy(csr):
+            from kernels.distributed.gpu import numbering as cuda
+
+            return cuda.local_arcs(rows, self.num_vertices, self.ghosts, csr)
         own = (csr.indices >= rows.start) & (csr.indices < rows.stop)
         places = places_upto(self.ghosts, csr.indices)
         places += len(rows) - 1
         indices = np.where(own, csr.indices - rows.start, places)
         no_arcs = np.full_like(csr.offsets, csr.offsets[-1], OFFSET, shape=(self.num_ghosts,))
         return Csr(np.concatenate([csr.offsets, no_arcs]), indices, csr.weights)
-
-
-def to_device(shard: Shard, arcs: Place = "device") -> Shard:
-    """The same shard with CuPy arrays, on the current GPU; one that is there is copied.
-
-    Parameters
-    ----------
-    shard : Shard
-    arcs : "device" or "host"
-        Where the arcs' other ends and weights lie. "host" is pinned memory that kernels read without a copy: for a GPU whose
-        own is too small, some ten times slower to read. All else lies on the device.
-
-    Notes
-    -----
-    Arcs are copied once and numbered in place; beside them the device holds a quarter of a byte for each row of the whole graph.
-    """
-    from kernels.distributed.gpu import shard as cuda
-
-    return cuda.to_device(shard, arcs)
-
-
-def assemble(
-    rank: int, dealing: Dealing, ids: Array, rows_by_id: Array, out: Sequence[Csr], into: Sequence[Csr], gpu: Place | None = None
-) -> Shard:
-    """Make a shard of what a stored graph has of it, or of a part of a graph on a GPU.
-
-    Parameters
-    ----------
-    rank : int
-    dealing : Dealing
-    ids : int64 [n]
-        External ids of the own rows.
-    rows_by_id : index width [V]
-        All stored rows in ascending order of their ids, as a memory map: it is read once, in pieces, and not kept.
-    out, into : sequence of Csr
-        Arcs of the own rows, some rows after the others, to stored rows; the same object where the graph is symmetric.
-    gpu : "device", "host" or None
-        None for arrays like those given. Else the shard's arrays are CuPy's, on the current GPU, and this is where its arcs lie
-        (`to_device`); the given ones may still be NumPy's, memory maps too. This is the way with the smallest peak.
-    """
-    if gpu or is_cupy(out[0]):
-        from kernels.distributed.gpu import shard as cuda
-
-        return cuda.assemble(rank, dealing, ids, rows_by_id, out, into, gpu or "device")
-    start, stop = dealing.bounds[rank], dealing.bounds[rank + 1]
-    directions = [_joined(parts, dealing) for parts in ((out,) if into is out else (out, into))]
-    ghosts = ghosts_of(range(int(start), int(stop)), directions)
-    positions = np.empty(stop - start, ghosts.dtype)
-    ghost_positions = np.empty_like(ghosts)
-    for first in range(0, len(rows_by_id), _PIECE):
-        rows = dealing.dealt(np.asarray(rows_by_id[first : first + _PIECE]))
-        own = np.flatnonzero((rows >= start) & (rows < stop))
-        positions[rows[own] - start] = first + own
-        if len(ghosts):
-            places = np.maximum(places_upto(ghosts, rows) - 1, 0)
-            known = np.flatnonzero(ghosts[places] == rows)
-            ghost_positions[places[known]] = first + known
-    return Shard(rank, dealing.bounds, ids, positions, directions[0], directions[-1], ghosts, ghost_positions)
-
-
-def _joined(parts: Sequence[Csr], dealing: Dealing) -> Csr:
-    """The arcs of all parts, to dealt rows; uncopied where that is what the only part has."""
-    if len(parts) == 1 and dealing.keeps:
-        return parts[0]
-    offsets = joined_offsets(parts)
-    indices = np.empty(offsets[-1], parts[0].indices.dtype)
-    begin = 0
-    for part in parts:
-        dealing.dealt(part.indices, indices[begin : begin + len(part.indices)])
-        begin += len(part.indices)
-    weights = None if parts[0].weights is None else np.concatenate([part.weights for part in parts])
-    return Csr(offsets, indices, weights)
-
-
-def ghosts_of(rows: range, directions: Sequence[Csr]) -> Array:
-    """The rows at the other ends of arcs of `rows`, those aside: ascending, each once."""
-    if is_cupy_array(directions[0].indices):
-        from kernels.distributed.gpu import shard as cuda
-
-        return cuda.ghosts_of(rows, [csr.indices for csr in directions])
-    foreign = [csr.indices[(csr.indices < rows.start) | (csr.indices >= rows.stop)] for csr in directions]
-    return distinct(np.concatenate(foreign))
-
-
-def split(graph: Graph, bounds: Array) -> list[Shard]:
-    """Cut a graph in memory into shards of the rows `bounds[r]:bounds[r + 1]` (int64 [size + 1]), arcs uncopied."""
-    return [_split_off(graph, bounds, rank) for rank in range(len(bounds) - 1)]
-
-
-def _split_off(graph: Graph, bounds: Array, rank: int) -> Shard:
-    start, stop = int(bounds[rank]), int(bounds[rank + 1])
-    out = [_cut(graph.out, start, stop)]
-    into = out if graph.symmetric else [_cut(graph.into, start, stop)]
-    return assemble(rank, Dealing.contiguous(bounds), graph.ids[start:stop], graph.rows_by_id, out, into)
-
-
-def even_bounds(graph: Graph, size: int) -> Array:
-    """Cut the rows where `size` ranks have about equally many arcs: int64 [size + 1]."""
-    directions = (graph.out,) if graph.symmetric else (graph.out, graph.into)
-    degrees = to_host(sum(np.diff(csr.offsets) for csr in directions))
-    return cut_of(degrees)(size, 0)[0]
-
-
-def _cut(csr: Csr, start: int, stop: int) -> Csr:
-    first, last = int(csr.offsets[start]), int(csr.offsets[stop])
-    weights = None if csr.weights is None else csr.weights[first:last]
-    return Csr(csr.offsets[start : stop + 1] - first, csr.indices[first:last], weights)

@@ -15,6 +15,7 @@ import numpy as np
 
 from kernels.answers import Forest
 from kernels.gpu.loader import launch, pointer
+from kernels.gpu.sorting import sorted_by
 from kernels.graph import OFFSET, Array, Csr, Graph
 
 _THREADS = 512  # as in forest.cu
@@ -241,11 +242,3 @@ def _slab(graph: Graph, begin: int, end: int) -> tuple[Array, Array, Array | Non
     first = cupy.ones(len(near), np.bool_)
     first[1:] = (near[1:] != near[:-1]) | (far[1:] != far[:-1])
     return near[first], graph.rows_by_id[far[first]], None if weight is None else weight[order][first]
-
-
-def sorted_by(*keys: Array) -> Array:
-    """The permutation that sorts by the last key, ties by the one before it, and so on; CuPy's sort is stable."""
-    order = cupy.argsort(keys[0])
-    for key in keys[1:]:
-        order = order[cupy.argsort(key[order])]
-    return order

@@ -13,11 +13,11 @@ from typing import Any
 import cupy
 import numpy as np
 
+from kernels.distributed.partition import cut
 from kernels.gpu.loader import launch, pointer
 from kernels.gpu.radix_sort import KEY, sort
 from kernels.graph import ID, OFFSET, Array, Csr, index_dtype
 from kernels.layout.numbering import pays_as_table
-from kernels.layout.shards import cut
 from kernels.layout.vect_csr import LANES, WARP_DEGREE, VectCsr
 
 _ARCS, _ROWS = "layout/arcs.cu", "layout/rows.cu"

@@ -6,29 +6,21 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from kernels.distributed.communicator import Communicator, PeerLost
 from kernels.distributed.gpu.nccl import BetweenGpus, unique_id
+from pipeline.cluster.transport import BetweenWorkers
 from pipeline.config.cluster import is_loopback
 
 log = logging.getLogger(__name__)
 _kept: dict[tuple[str, ...], BetweenGpus] = {}  # of this worker, by all workers in rank order; the one used last alone
 
 
-class Introducing(Communicator, Protocol):
-    """A communicator that works without a GPU, and knows who is there."""
-
-    def require_all(self) -> None:
-        """Raise PeerLost unless all ranks are still at it."""
-        ...
-
-
 @contextmanager
-def between_gpus(between: Introducing, seats: Sequence[str]) -> Iterator[Communicator]:
+def between_gpus(between: BetweenWorkers, seats: Sequence[str]) -> Iterator[Communicator]:
     """Connect the GPUs of all ranks, each on its own worker; `seats` are the workers' addresses in rank order.
 
     Connecting takes a second and more, so ranks that end well keep the connection for those that come after them on the same

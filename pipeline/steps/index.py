@@ -218,6 +218,6 @@ def _slices(graph: Folder, seat: Seat, part: IndexPart, ranks: Communicator) -> 
 def _of_rows(name: str, values: Array, dealing: Dealing, rank: int) -> Iterator[_Slice]:
     """A rank's entries of an array of all stored rows, a slice for each piece of them."""
     first = 0
-    for rows in dealing.pieces(rank):
+    for rows in dealing.blocks(rank):
         yield _Slice(name, values[first : first + len(rows)], rows.start, int(dealing.bounds[-1]))
         first += len(rows)

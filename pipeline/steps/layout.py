@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from kernels.distributed import partition
 from kernels.distributed.communicator import Communicator
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, Csr, index_dtype
-from kernels.layout import shards
 from kernels.layout.cleaning import clean
 from kernels.layout.orders import by_degree, by_degree_in_windows, inverse
 from kernels.layout.rows import take_rows
@@ -103,7 +103,7 @@ def _store(folder: Path, edges: Folder, layout: LayoutConfig, backend: Backend) 
     row_of_rank = inverse(order)
     save_vertices(folder, *(to_host(column) for column in (ids[order], row_of_rank, out_degrees[order], in_degrees[order])))
     parts = []
-    for number, rows in enumerate(shards.cut(to_host(sum(degrees.values())[order]), layout.shards)):
+    for number, rows in enumerate(partition.cut(to_host(sum(degrees.values())[order]), layout.shards)):
         own = order[rows.start : rows.stop]
         stored = {
             direction: save_direction(folder, number, direction, take_rows(csr, own, row_of_rank), rows.start, len(ids))

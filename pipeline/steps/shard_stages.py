@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from kernels.algorithm import Algorithm
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.dealing import Dealing
-from kernels.distributed.shard import Part, Shard
+from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.gpu.loader import to_host
 from kernels.graph import OFFSET, Array
 from pipeline.errors import BadInput, ProofFailed
@@ -72,11 +72,11 @@ class _Task:
     def dimensions(self) -> int:
         return self.index.facts["dimensions"] if self.index else 0
 
-    def solver(self, dealing: Dealing) -> Callable[..., Part[Any]]:
+    def solver(self, dealing: Dealing) -> Callable[..., ShardAnswer[Any]]:
         """The kernel over shards, or who reads what the index has."""
         if self.index:
             return partial(read_part, self.index, dealing)
-        kernel: Callable[..., Part[Any]] = self.stage.resolve("sharded_solver")
+        kernel: Callable[..., ShardAnswer[Any]] = self.stage.resolve("sharded_solver")
         return kernel
 
 

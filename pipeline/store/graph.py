@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kernels.distributed import partition
 from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype, joined_offsets
-from kernels.layout import shards
 from kernels.layout.sorting import is_transpose
 from kernels.layout.vect_csr import VectCsr
 from pipeline.errors import Damaged
@@ -144,7 +144,7 @@ def open_shard(folder: Folder, number: int) -> Shard:
 def shard_rows(folder: Folder) -> list[range]:
     """Rows of each shard. Raises Damaged unless they cover all rows of the graph."""
     rows = [range(*shard["rows"]) for shard in folder.facts["shards"]]
-    _or_damaged(folder.path, shards.validate, rows, folder.facts["vertices"])
+    _or_damaged(folder.path, partition.validate, rows, folder.facts["vertices"])
     return rows
 
 

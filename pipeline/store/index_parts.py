@@ -15,7 +15,7 @@ from kernels.answers import Condensation, ReachabilityIndex
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.dealing import Dealing
 from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Part, Shard
+from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.graph import OFFSET, Array, Csr
 from kernels.reachability.sharded import IndexPart, labels_of_rows
 from pipeline.errors import ProofFailed
@@ -26,11 +26,11 @@ from pipeline.tables.forms import shown_labels
 from pipeline.tables.sharded import OfShard
 
 
-def read_part(index: Folder, dealing: Dealing, shard: Shard, communicator: Communicator) -> Part[IndexPart]:
+def read_part(index: Folder, dealing: Dealing, shard: Shard, communicator: Communicator) -> ShardAnswer[IndexPart]:
     """What `kernels.reachability.sharded` answers, from the index. A collective."""
     part, nodes = _own_part(open_index(index), dealing, shard.rank)
     owners = Owners.of_counts(len(nodes), communicator)
-    return Part(IndexPart(part, nodes, labels_of_rows(owners, part)), owners.supersteps)
+    return ShardAnswer(IndexPart(part, nodes, labels_of_rows(owners, part)), owners.supersteps)
 
 
 def proposed_part(index: Folder, shard: Shard, vertices: OfShard, columns: Sequence[Array]) -> IndexPart:
@@ -41,7 +41,7 @@ def proposed_part(index: Folder, shard: Shard, vertices: OfShard, columns: Seque
     stored, rows_by_id = open_index(index), vertices.rows_by_id
     size, rank, length = vertices.communicator.size, vertices.communicator.rank, shard.num_vertices
     share = slice(length * rank // size, length * (rank + 1) // size)
-    same = np.array_equal(of_pieces(stored.ids, rows_by_id.dealing.pieces(rank)), vertices.ids)
+    same = np.array_equal(of_pieces(stored.ids, rows_by_id.dealing.blocks(rank)), vertices.ids)
     if not (same and np.array_equal(stored.rows_by_id[share], rows_by_id.stored[share])):
         raise ProofFailed("reachability: the vertices of the index are not the graph's")
     return IndexPart(*_own_part(stored, rows_by_id.dealing, rank), shown_labels(vertices, columns, stored.rows_by_id.dtype))
@@ -51,7 +51,7 @@ def _own_part(stored: StoredIndex, dealing: Dealing, rank: int) -> tuple[Reachab
     dag, labels, size = stored.index.condensation, stored.index.labels, len(dealing.bounds) - 1
     nodes = range(dag.num_nodes * rank // size, dag.num_nodes * (rank + 1) // size)
     own = slice(nodes.start, nodes.stop)
-    node, names = np.array(of_pieces(dag.node, dealing.pieces(rank))), dealing.dealt(np.array(dag.names[own]))
+    node, names = np.array(of_pieces(dag.node, dealing.blocks(rank))), dealing.dealt(np.array(dag.names[own]))
     condensation = Condensation(node, names, _rows(dag.children, own), _rows(dag.parents, own))
     parts: dict[str, Any] = {name: np.array(getattr(labels, name)[own]) for name in (*LEVELS, *BITS)}
     parts |= {name: np.ascontiguousarray(getattr(labels, name)[:, own]) for name in NUMBERS}

@@ -15,9 +15,11 @@ from threading import Lock
 
 import numpy as np
 
+from kernels.arrays import ArcMemory
+from kernels.distributed.assembly import assemble
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.dealing import Dealing, deal
-from kernels.distributed.shard import Place, Shard, assemble
+from kernels.distributed.shard import Shard
 from kernels.graph import OFFSET, Array, Csr
 from pipeline.errors import BadConfig
 from pipeline.runtime.backend import Backend
@@ -87,7 +89,7 @@ def of_pieces(column: Array, pieces: Sequence[range]) -> Array:
 
 def load_shard(graph: Folder, dealing: Dealing, rank: int, backend: Backend = "cpu") -> Shard:
     """Read the shard of a rank; no more than its own rows, and the others' numbers in pieces. Raises Damaged as `open_graph`."""
-    pieces = dealing.pieces(rank)
+    pieces = dealing.blocks(rank)
     out, into = open_rows(graph, pieces)
     ids = of_pieces(open_vertices(graph)[0], pieces)
     place = _place(out if into is out else [*out, *into]) if backend == "gpu" else None
@@ -125,7 +127,7 @@ def _keep(most: int) -> None:
         _seats.popitem(last=False)
 
 
-def _place(parts: Sequence[Csr]) -> Place:
+def _place(parts: Sequence[Csr]) -> ArcMemory:
     """Where the arcs of a shard fit: into the GPU, or beside it."""
     arrays = [array for csr in parts for array in (csr.indices, csr.weights) if array is not None]
     needed = sum(array.nbytes for array in arrays) * together.get()

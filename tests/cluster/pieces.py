@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from kernels.bfs.sharded import bfs
+from kernels.distributed.assembly import even_bounds, split
 from kernels.distributed.communicator import Communicator, OverExchange
-from kernels.distributed.shard import Part, even_bounds, split
+from kernels.distributed.shard import ShardAnswer
 from kernels.graph import Graph
 from kernels.registry import BY_NAME
 from pipeline.cluster.protocol import Place
@@ -65,7 +66,7 @@ def fail(place: Place, item: int) -> int:
     return item
 
 
-def search(ranks: Communicator, graph: Graph) -> Part[Any]:
+def search(ranks: Communicator, graph: Graph) -> ShardAnswer[Any]:
     """Breadth-first search from row 0 over as many shards as there are ranks."""
     return bfs(split(graph, even_bounds(graph, ranks.size))[ranks.rank], ranks, 0)
 

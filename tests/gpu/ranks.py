@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from kernels.bfs.sharded import bfs
+from kernels.distributed.assembly import even_bounds, split
 from kernels.distributed.communicator import Communicator, PeerLost
-from kernels.distributed.shard import Part, even_bounds, split
+from kernels.distributed.shard import ShardAnswer
 from kernels.graph import Graph
 from pipeline.errors import BadInput
 from tests.gpu.shards import on_gpu
@@ -128,7 +129,7 @@ def swap_at_last(once: Path, ranks: Communicator, item: int) -> int:
     return swap(ranks, "kill")
 
 
-def search(ranks: Communicator, graph: Graph) -> tuple[str, Part[Any]]:
+def search(ranks: Communicator, graph: Graph) -> tuple[str, ShardAnswer[Any]]:
     """Breadth-first search from row 0, and what carried it."""
     shard = split(graph, even_bounds(graph, ranks.size))[ranks.rank]
     return type(ranks).__name__, on_gpu(bfs)(shard, ranks, 0)

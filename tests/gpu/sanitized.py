@@ -106,8 +106,8 @@ def run_over_shards(graph: Any) -> int:
 
     from kernels import bfs, forest, pagerank, scc, sssp, wcc
     from kernels.bfs.sharded import bfs as bfs_over_shards
+    from kernels.distributed.assembly import even_bounds, split
     from kernels.distributed.local_graph import local_graph
-    from kernels.distributed.shard import even_bounds, split
     from kernels.distributed.threads import run_ranks
     from kernels.forest.certificate.sharded import certify_forest
     from kernels.forest.sharded import minimum_spanning_forest as forest_over_shards

@@ -13,18 +13,19 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from kernels.arrays import is_cupy_array
+from kernels.distributed.assembly import to_device
 from kernels.distributed.communicator import Communicator
-from kernels.distributed.shard import Part, Shard, to_device
+from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.graph import Array, Graph
 from tests.gpu.inputs import poison
 from tests.sharded.ranks import on_shards
 
 
 @cache
-def on_gpu(kernel: Callable[..., Part[Any]]) -> Callable[..., Part[Any]]:
+def on_gpu(kernel: Callable[..., ShardAnswer[Any]]) -> Callable[..., ShardAnswer[Any]]:
     """The same kernel, on CuPy arrays of a NumPy shard; the answer comes back as NumPy's."""
 
-    def run(shard: Shard, communicator: Communicator, *arguments: Any) -> Part[Any]:
+    def run(shard: Shard, communicator: Communicator, *arguments: Any) -> ShardAnswer[Any]:
         on_device = to_device(shard)
         poison(1 << 20)
         part = kernel(on_device, communicator, *arguments)
@@ -36,6 +37,8 @@ def on_gpu(kernel: Callable[..., Part[Any]]) -> Callable[..., Part[Any]]:
     return run
 
 
-def on_gpu_shards(kernel: Callable[..., Part[Any]], graph: Graph, bounds: Array, *arguments: Any) -> list[Part[Any]]:
+def on_gpu_shards(
+    kernel: Callable[..., ShardAnswer[Any]], graph: Graph, bounds: Array, *arguments: Any
+) -> list[ShardAnswer[Any]]:
     """The parts of all ranks, in rank order."""
     return on_shards(on_gpu(kernel), graph, bounds, *arguments)

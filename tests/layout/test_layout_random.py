@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kernels.distributed import partition
 from kernels.graph import Csr, Graph
-from kernels.layout import shards
 from kernels.layout.vect_csr import VectCsr
 from pipeline.config.layout import LayoutConfig
 from pipeline.steps.layout import lay_out
@@ -134,9 +134,9 @@ def test_rows_of_32_arcs_have_no_lane(edges, shard_count, tmp_path):
 
 @given(degrees=st.lists(st.integers(0, 50), max_size=60), number=st.integers(1, 9))
 def test_shards_cover_the_rows_in_even_shares(degrees, number):
-    plan = shards.cut(np.array(degrees, np.int64), number)
+    plan = partition.cut(np.array(degrees, np.int64), number)
     assert len(plan) == number
     assert [row for rows in plan for row in rows] == list(range(len(degrees)))
-    shards.validate(plan, len(degrees))
+    partition.validate(plan, len(degrees))
     even = sum(degrees) / number + max(degrees, default=0)
     assert all(sum(degrees[rows.start : rows.stop]) <= even + 1 for rows in plan)

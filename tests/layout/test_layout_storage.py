@@ -10,7 +10,7 @@ import psutil
 import pyarrow as pa
 import pytest
 
-from kernels.layout import shards
+from kernels.distributed import partition
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import Damaged
 from pipeline.steps.layout import lay_out
@@ -158,7 +158,7 @@ def test_a_shard_plan_that_misses_a_row_is_refused(stored, rows):
 @pytest.mark.parametrize("plan", [[], [range(3), range(2, 5)], [range(2), range(3, 5)], [range(4), range(4, 2), range(2, 5)]])
 def test_a_plan_with_a_gap_or_an_overlap_is_invalid(plan):
     with pytest.raises(ValueError, match="do not cover"):
-        shards.validate(plan, 5)
+        partition.validate(plan, 5)
 
 
 def test_an_edge_list_that_changed_on_the_disk_never_becomes_another_graph(edges, stored, tmp_path):

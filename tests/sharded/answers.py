@@ -10,7 +10,7 @@ import numpy as np
 
 from kernels import bfs, forest, pagerank, scc, sssp, wcc
 from kernels.answers import Certificate, Components, Forest, Paths, Scores
-from kernels.distributed.shard import split
+from kernels.distributed.assembly import split
 from kernels.distributed.threads import run_ranks
 from kernels.forest import certificate as forest_certificate
 from kernels.forest.certificate.sharded import certify_forest

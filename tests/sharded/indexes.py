@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.answers import Labels, ReachabilityIndex
-from kernels.distributed.shard import Part
+from kernels.distributed.shard import ShardAnswer
 from kernels.graph import Array, Csr, Graph
 from kernels.reachability.sharded import IndexPart
 from tests.reachability import digraph
@@ -23,7 +23,7 @@ def same(found: Array, expected: Array, name: str) -> None:
     np.testing.assert_array_equal(found, expected, name)
 
 
-def assert_index(parts: list[Part[IndexPart]], expected: ReachabilityIndex) -> None:
+def assert_index(parts: list[ShardAnswer[IndexPart]], expected: ReachabilityIndex) -> None:
     assert len({part.supersteps for part in parts}) == 1
     answers = [part.answer for part in parts]
     dags, dag = [part.index.condensation for part in answers], expected.condensation

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from kernels.answers import Forest
+from kernels.distributed.assembly import even_bounds, split
 from kernels.distributed.dealing import Dealing, cut_of, deal
-from kernels.distributed.shard import Part, even_bounds, split
+from kernels.distributed.shard import ShardAnswer
 from kernels.distributed.threads import run_ranks
 from kernels.graph import OFFSET, Array, Graph
 from kernels.layout.rows import take_rows
@@ -18,13 +19,13 @@ SIZES = (1, 2, 3, 4, 7, 8)
 DEADLINE = 60.0
 
 
-def on_shards(kernel: Callable[..., Part[Any]], graph: Graph, bounds: Array, *arguments: Any) -> list[Part[Any]]:
+def on_shards(kernel: Callable[..., ShardAnswer[Any]], graph: Graph, bounds: Array, *arguments: Any) -> list[ShardAnswer[Any]]:
     """The parts of all ranks, in rank order."""
     shards = split(graph, bounds)
     return run_ranks(len(shards), lambda ranks: kernel(shards[ranks.rank], ranks, *arguments), DEADLINE)
 
 
-def evenly(kernel: Callable[..., Part[Any]], graph: Graph, size: int, *arguments: Any) -> list[Part[Any]]:
+def evenly(kernel: Callable[..., ShardAnswer[Any]], graph: Graph, size: int, *arguments: Any) -> list[ShardAnswer[Any]]:
     """The parts of `size` ranks that own about the same number of arcs."""
     return on_shards(kernel, graph, even_bounds(graph, size), *arguments)
 
@@ -44,7 +45,7 @@ def dealt(graph: Graph, dealing: Dealing) -> Graph:
     return Graph(graph.ids[stored], numbers[graph.rows_by_id], out, into)
 
 
-def whole(parts: list[Part[Any]], name: str) -> Array:
+def whole(parts: list[ShardAnswer[Any]], name: str) -> Array:
     """One array of the answer for all rows."""
     return np.concatenate([getattr(part.answer, name) for part in parts])
 
@@ -54,7 +55,7 @@ def bounds_of(cuts: list[int], num_vertices: int) -> Array:
     return np.array([0, *sorted(min(cut, num_vertices) for cut in cuts), num_vertices], OFFSET)
 
 
-def assert_forest(graph: Graph, parts: list[Part[Forest]], expected: Forest) -> None:
+def assert_forest(graph: Graph, parts: list[ShardAnswer[Forest]], expected: Forest) -> None:
     """Check that the parts form the forest, and that each rank has the edges of its own rows in order."""
     arrays = {name: whole(parts, name) for name in vars(expected)}
     order = np.lexsort((graph.ids[arrays["dst"]], graph.ids[arrays["src"]]))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from benchmarks.graphs import DATA, graph_of_arcs, grid, random_digraph, rmat
 from kernels.answers import Components, Forest, Paths, ReachabilityIndex, Scores
 from kernels.bfs.sharded import bfs
-from kernels.distributed.dealing import PIECES, Dealing, cut_of, deal
+from kernels.distributed.dealing import BLOCKS_PER_RANK, Dealing, cut_of, deal
 from kernels.forest.sharded import minimum_spanning_forest
 from kernels.graph import NO_ROW, OFFSET, Array, Graph
 from kernels.layout.orders import by_degree, by_degree_in_windows
@@ -43,7 +43,7 @@ def in_order(graph: Graph, window: int | None) -> Graph:
 def shares(dealing: Dealing, degrees: Array) -> tuple[Array, Array]:
     """Rows and arcs of each rank, relative to an even share."""
     size = len(dealing.bounds) - 1
-    arcs = [sum(int(degrees[rows.start : rows.stop].sum()) for rows in dealing.pieces(rank)) for rank in range(size)]
+    arcs = [sum(int(degrees[rows.start : rows.stop].sum()) for rows in dealing.blocks(rank)) for rank in range(size)]
     return size * np.diff(dealing.bounds) / len(degrees), size * np.array(arcs) / degrees.sum()
 
 
@@ -64,11 +64,11 @@ def test_every_row_is_dealt_once_and_each_rank_keeps_their_order(degrees, size, 
     np.testing.assert_array_equal(dealing.stored(numbers), rows)
     assert len(dealing.bounds) == size + 1
     for rank in range(size):
-        stored = [row for piece in dealing.pieces(rank) for row in piece]
+        stored = [row for piece in dealing.blocks(rank) for row in piece]
         assert stored == sorted(stored)
         assert numbers[stored].tolist() == list(range(dealing.bounds[rank], dealing.bounds[rank + 1]))
     assert dealing.keeps == (numbers == rows).all()
-    assert len(dealing.owners) <= PIECES * size
+    assert len(dealing.owners) <= BLOCKS_PER_RANK * size
     in_place = rows.copy()
     assert dealing.dealt(in_place, in_place) is in_place
     np.testing.assert_array_equal(in_place, numbers)
@@ -101,7 +101,7 @@ def test_grids_and_graphs_in_id_order_keep_contiguous_ranges(size: int) -> None:
         dealing = deal(cut_of(degrees), size)
         assert dealing.keeps
         np.testing.assert_array_equal(dealing.bounds, cut_of(degrees)(size, 0)[0])
-        assert [len(dealing.pieces(rank)) for rank in range(size)] == [1] * size
+        assert [len(dealing.blocks(rank)) for rank in range(size)] == [1] * size
 
 
 def test_the_roads_of_rome_keep_contiguous_ranges() -> None:

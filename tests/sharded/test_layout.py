@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pipeline.steps.layout
-from kernels.distributed.shard import Shard, even_bounds, split
+from kernels.distributed.assembly import even_bounds, split
+from kernels.distributed.shard import Shard
 from kernels.distributed.threads import run_ranks
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph

@@ -18,8 +18,9 @@ import pytest
 
 from benchmarks.graphs import grid
 from kernels.bfs.sharded import bfs
+from kernels.distributed.assembly import assemble, even_bounds, split
 from kernels.distributed.dealing import Dealing
-from kernels.distributed.shard import Part, assemble, even_bounds, split
+from kernels.distributed.shard import ShardAnswer
 from kernels.distributed.threads import run_ranks
 from kernels.graph import OFFSET, Csr
 from kernels.pagerank.sharded import pagerank
@@ -47,7 +48,7 @@ def peak(work: Callable[[], Any]) -> int:
         tracemalloc.stop()
 
 
-def keeps_an_entry_per_vertex(shard, ranks, *arguments) -> Part[None]:  # type: ignore[no-untyped-def]
+def keeps_an_entry_per_vertex(shard, ranks, *arguments) -> ShardAnswer[None]:  # type: ignore[no-untyped-def]
     """A kernel that the test must detect: each rank keeps an array with one entry per vertex until all ranks have one."""
     kept = np.zeros(shard.num_vertices)
     parts = sssp(shard, ranks, *arguments)
@@ -103,7 +104,7 @@ def test_a_shard_is_assembled_without_an_entry_per_vertex(cuts, tmp_path) -> Non
     ours = range(1_000_000, 1_000_100)
     pieces = np.array(sorted([0, ours.start, ours.stop, num_vertices, *cuts]), OFFSET)
     others = np.arange(len(pieces) - 1) % 2 * 2 if cuts else [0, 1, 2]
-    dealing = Dealing.of_pieces(pieces, np.where(pieces[:-1] == ours.start, 1, others), 3)
+    dealing = Dealing.of_blocks(pieces, np.where(pieces[:-1] == ours.start, 1, others), 3)
     assert dealing.keeps == (not cuts)
     path = Csr(np.arange(101, dtype=OFFSET), np.arange(1_000_001, 1_000_101, dtype=np.int32), None)
     back = Csr(np.arange(101, dtype=OFFSET), np.arange(999_999, 1_000_099, dtype=np.int32), None)

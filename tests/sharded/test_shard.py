@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kernels.distributed.assembly import even_bounds, split
 from kernels.distributed.halo import Halo
-from kernels.distributed.shard import LocalArcs, even_bounds, split
+from kernels.distributed.shard import LocalArcs
 from kernels.distributed.threads import run_ranks
 from kernels.graph import Graph
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of

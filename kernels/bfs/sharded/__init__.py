@@ -8,13 +8,13 @@ from kernels.answers import Paths
 from kernels.arrays import is_cupy, require_numpy
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Part, Shard
+from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.graph import UNREACHED
 from kernels.paths.sharded.multi_source_bfs import FAR, count_hops
 from kernels.paths.sharded.predecessors import predecessors
 
 
-def bfs(shard: Shard, communicator: Communicator, source_row: int) -> Part[Paths]:
+def bfs(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnswer[Paths]:
     """Count the hops from `source_row` to every own row; weights are not read. A collective.
 
     Parameters
@@ -26,7 +26,7 @@ def bfs(shard: Shard, communicator: Communicator, source_row: int) -> Part[Paths
 
     Returns
     -------
-    Part[Paths]
+    ShardAnswer[Paths]
         `distance` is int64.
 
     Raises
@@ -53,4 +53,4 @@ def bfs(shard: Shard, communicator: Communicator, source_row: int) -> Part[Paths
     distance[distance == FAR] = UNREACHED
     ones = np.broadcast_to(np.int64(1), shard.out.indices.shape), np.broadcast_to(np.int64(1), shard.into.indices.shape)
     predecessor, _ = predecessors(halo, source_row, distance, ones)
-    return Part(Paths(source_row, distance, predecessor), supersteps)
+    return ShardAnswer(Paths(source_row, distance, predecessor), supersteps)

@@ -16,7 +16,7 @@ from kernels.answers import Paths
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.gpu.bits import HaloBits
 from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Part, Shard
+from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.gpu import loader as cuda
 from kernels.gpu.loader import cooperative
 from kernels.graph import Array, Csr
@@ -33,7 +33,7 @@ _CONTROL_WORDS = 14  # as in bottom_up.cuh ...
 _FOUND = slice(2, 4)  # ... and where the first level's rows and arcs stand
 
 
-def search(shard: Shard, communicator: Communicator, source_row: int) -> Part[Paths]:
+def search(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnswer[Paths]:
     """Answer `kernels.bfs.sharded.bfs` on CuPy arrays."""
     halo = Halo(shard, communicator)
     whole = whole_of(shard, communicator)
@@ -43,7 +43,7 @@ def search(shard: Shard, communicator: Communicator, source_row: int) -> Part[Pa
     else:
         distance, predecessor, supersteps = _search_levels(halo, source_row, whole.arcs)
     name_rows(shard, predecessor)
-    return Part(Paths(source_row, distance, predecessor), supersteps)
+    return ShardAnswer(Paths(source_row, distance, predecessor), supersteps)
 
 
 def _search_levels(halo: Halo, source_row: int, num_arcs: int) -> tuple[Array, Array, int]:

@@ -20,11 +20,11 @@ from kernels.distributed.halo import Halo
 from kernels.distributed.joining import GATHERED, Edges, join
 from kernels.distributed.local_graph import local_graph
 from kernels.distributed.owners import Owners, least_of_groups, smallest_ids
-from kernels.distributed.shard import Part, Shard
+from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.graph import OFFSET
 
 
-def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: int = GATHERED) -> Part[Forest]:
+def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: int = GATHERED) -> ShardAnswer[Forest]:
     """Find the forest of least weight: the labels of the own rows, and the edges whose `src` is one of them. A collective.
 
     What counts as an edge, and their order, are those of `kernels.forest.minimum_spanning_forest`.
@@ -39,7 +39,7 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
 
     Returns
     -------
-    Part of Forest
+    ShardAnswer of Forest
         Edges ascend by external (src, dst) within a rank; those of all ranks together are the forest.
 
     Raises
@@ -77,7 +77,7 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
     names[shared] = smallest_ids(owners, root, least[shared], names[shared])
     labels = names[tree]
     forest = Forest(rows[known.src[taken]], rows[known.dst[taken]], known.weights[taken], labels)
-    return Part(forest, owners.supersteps + 1)
+    return ShardAnswer(forest, owners.supersteps + 1)
 
 
 @njit(cache=True, nogil=True)

@@ -12,7 +12,7 @@ from kernels.distributed.halo import Halo
 from kernels.distributed.joining import Edges, join
 from kernels.distributed.local_graph import local_graph
 from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Part, Shard
+from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.forest import cuda as one_worker
 from kernels.gpu.loader import launch, to_host
 from kernels.graph import OFFSET, Array
@@ -21,7 +21,7 @@ _THREADS = 512
 _FEW = 1 << 18  # edges of all ranks together, which cores join sooner than GPUs
 
 
-def span(shard: Shard, communicator: Communicator, gathered: int, few: int = _FEW) -> Part[Forest]:
+def span(shard: Shard, communicator: Communicator, gathered: int, few: int = _FEW) -> ShardAnswer[Forest]:
     """Answer `kernels.forest.sharded.minimum_spanning_forest` on CuPy arrays.
 
     At most `few` edges that are left to be joined, of all ranks together, are joined by the hosts.
@@ -48,7 +48,7 @@ def span(shard: Shard, communicator: Communicator, gathered: int, few: int = _FE
     chosen = cupy.sort(order[cupy.flatnonzero(taken)])
     rows = shard.local_rows
     forest = Forest(rows[known.src[chosen]], rows[known.dst[chosen]], known.weights[chosen], labels)
-    return Part(forest, owners.supersteps + 1)
+    return ShardAnswer(forest, owners.supersteps + 1)
 
 
 def _take_safe(src: Array, dst: Array, num_own: int) -> tuple[Array, Array, Array, Array]:

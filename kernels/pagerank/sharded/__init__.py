@@ -15,7 +15,7 @@ from kernels.arrays import frozen, is_cupy, require_numpy
 from kernels.cpu.parallel import over_rows
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Part, Shard
+from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.graph import Array, Csr
 from kernels.pagerank import DAMPING, MOST_ITERATIONS, TOLERANCE, require_sense
 from kernels.pagerank.cpu import pull_ranks
@@ -29,7 +29,7 @@ def pagerank(
     damping: float = DAMPING,
     tolerance: float = TOLERANCE,
     most_iterations: int = MOST_ITERATIONS,
-) -> Part[Scores]:
+) -> ShardAnswer[Scores]:
     """Find the PageRank of every own row, as `kernels.pagerank.pagerank` defines it. A collective.
 
     Parameters
@@ -41,7 +41,7 @@ def pagerank(
 
     Returns
     -------
-    Part[Scores]
+    ShardAnswer[Scores]
         The ranks of all own rows of all ranks sum to 1. They differ from the one-worker kernel's by how sums over all rows
         are rounded, about 1e-15 an iteration in sum; from those of another number of shards not at all. The GPU's differ
         from the CPU's, and with the number of shards, by 1e-6 in sum at most; equal shards give the same bits in every run.
@@ -77,7 +77,7 @@ def pagerank(
         change = _total(communicator, np.abs(following - rank))
         rank = following
         iteration += 1
-    return Part(Scores(rank, iteration, change), iteration)
+    return ShardAnswer(Scores(rank, iteration, change), iteration)
 
 
 def _pull(offsets: Array, indices: Array, shares: Array, base: float, damping: float, ranks: Array, begin: int, end: int) -> None:

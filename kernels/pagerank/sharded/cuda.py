@@ -15,9 +15,9 @@ import numpy as np
 
 from kernels.answers import Scores
 from kernels.distributed.communicator import Communicator
-from kernels.distributed.gpu.memory import place_of, zeros
+from kernels.distributed.gpu.memory import memory_of, zeros
 from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Part, Shard
+from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.gpu.loader import cooperative, launch
 from kernels.graph import Array, Csr
 from kernels.pagerank.cuda import SHARED, THREADS
@@ -29,11 +29,13 @@ _HEAD = 4  # words of 32 bits before the shares of a message: the change and the
 _UNIT = 2.0**60
 
 
-def scores(shard: Shard, communicator: Communicator, damping: float, tolerance: float, most_iterations: int) -> Part[Scores]:
+def scores(
+    shard: Shard, communicator: Communicator, damping: float, tolerance: float, most_iterations: int
+) -> ShardAnswer[Scores]:
     """Answer `kernels.pagerank.sharded.pagerank` on CuPy arrays."""
     if shard.num_vertices == 0 or most_iterations < 1:
         equal = cupy.full(len(shard.ids), 1 / max(shard.num_vertices, 1))
-        return Part(Scores(equal, 0, np.inf if shard.num_vertices else 0.0), 0)
+        return ShardAnswer(Scores(equal, 0, np.inf if shard.num_vertices else 0.0), 0)
     own, messages = _Own(shard, damping), _Messages(Halo(shard, communicator))
     sums, iteration, change = own.begin(), 0, np.inf
     while True:
@@ -41,7 +43,7 @@ def scores(shard: Shard, communicator: Communicator, damping: float, tolerance: 
         if iteration:
             change = int(totals[_CHANGE]) / _UNIT
         if change < tolerance or iteration == most_iterations:
-            return Part(Scores(own.end(), iteration, change), iteration)
+            return ShardAnswer(Scores(own.end(), iteration, change), iteration)
         sums = own.step(totals)
         iteration += 1
 
@@ -135,6 +137,6 @@ def _plan_of(shard: Shard) -> Plan | None:
     plan: Plan | None = vars(shard).get("_pagerank_plan")
     if plan is None:
         own = Csr(shard.into.offsets, shard.local_into.indices, None)
-        room = partial(zeros, place=place_of(own.indices))
+        room = partial(zeros, memory=memory_of(own.indices))
         plan = vars(shard)["_pagerank_plan"] = make_plan(own, shard.out.offsets, len(shard.ids) + shard.num_ghosts, room)
     return plan

@@ -12,8 +12,9 @@ from kernels.arrays import frozen
 from kernels.certificate.global_view import DistributedArray, GlobalView
 from kernels.certificate.local_arcs import evidence
 from kernels.certificate.rules import Broken, arc_name
+from kernels.distributed.assembly import ghosts_of
 from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Shard, ghosts_of
+from kernels.distributed.shard import Shard
 from kernels.graph import ID, OFFSET, Array, Csr
 from kernels.reachability.certificate import reasons
 from kernels.reachability.certificate.condensation import Rows, require_csr

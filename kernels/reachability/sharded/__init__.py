@@ -12,11 +12,12 @@ import numpy as np
 
 from kernels.answers import Condensation, Labels, ReachabilityIndex
 from kernels.arrays import is_cupy, require_numpy
+from kernels.distributed.assembly import to_device
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
 from kernels.distributed.local_graph import local_graph
 from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Part, Shard, to_device
+from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.gpu import loader as cuda
 from kernels.gpu.loader import to_host
 from kernels.graph import NO_ROW, OFFSET, Array
@@ -72,7 +73,7 @@ class IndexPart:
 
 def reachability(
     shard: Shard, communicator: Communicator, dimensions: int = 3, seed: int = 0, method: str | None = None
-) -> Part[IndexPart]:
+) -> ShardAnswer[IndexPart]:
     """Build the index of a graph. A collective.
 
     Parameters
@@ -112,7 +113,7 @@ def reachability(
     owners = Owners(nodes.dag.bounds, communicator)
     index = ReachabilityIndex(Condensation(nodes.node, nodes.names, nodes.dag.out, nodes.dag.into), labels)
     part = IndexPart(index, nodes.dag.rows, labels_of_rows(owners, index))
-    return Part(part, condensed.supersteps + supersteps + owners.supersteps)
+    return ShardAnswer(part, condensed.supersteps + supersteps + owners.supersteps)
 
 
 def labels_of_rows(owners: Owners, index: ReachabilityIndex) -> RowLabels:
@@ -124,9 +125,9 @@ def labels_of_rows(owners: Owners, index: ReachabilityIndex) -> RowLabels:
 
 def _fit_gpus(shard: Shard, dag: Shard, dimensions: int, communicator: Communicator) -> bool:
     """Whether the arcs of all ranks lie in the memory of their GPUs, and what sweeps take fits in beside them. A collective."""
-    from kernels.distributed.gpu.memory import place_of
+    from kernels.distributed.gpu.memory import memory_of
 
-    is_there = place_of(shard.local_out.indices) == place_of(shard.local_into.indices) == "device"
+    is_there = memory_of(shard.local_out.indices) == memory_of(shard.local_into.indices) == "device"
     num_arcs, width = len(dag.out.indices) + len(dag.into.indices), dag.ghosts.dtype.itemsize
     of_nodes = (len(dag.ids) + dag.num_ghosts) * (_NODE_BYTES + _LABELS * width * dimensions)
     fits = is_there and of_nodes + num_arcs * (_ARC_BYTES + 2 * width) < cuda.free_bytes()

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from kernels.distributed.assembly import ghosts_of
 from kernels.distributed.columns import distinct
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
 from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Part, Shard, ghosts_of
+from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, NO_ROW, OFFSET, Array, Csr
 from kernels.scc.sharded import scc
@@ -43,7 +44,7 @@ class Nodes:
     dag: Shard
 
 
-def condense(shard: Shard, communicator: Communicator) -> Part[Nodes]:
+def condense(shard: Shard, communicator: Communicator) -> ShardAnswer[Nodes]:
     """Shrink every strong component to a node. A collective.
 
     Notes
@@ -62,7 +63,7 @@ def condense(shard: Shard, communicator: Communicator) -> Part[Nodes]:
     ids = np.arange(own.start, own.stop, dtype=ID)
     ghosts = ghosts_of(own, (children, parents))
     dag = Shard(communicator.rank, owners.bounds, ids, ids.astype(node.dtype), children, parents, ghosts, ghosts)
-    return Part(Nodes(node, names, dag), found.supersteps + owners.supersteps + 1)
+    return ShardAnswer(Nodes(node, names, dag), found.supersteps + owners.supersteps + 1)
 
 
 def _numbered(shard: Shard, labels: Array, communicator: Communicator) -> tuple[Array, Array, Owners]:

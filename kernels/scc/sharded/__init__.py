@@ -20,14 +20,14 @@ from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
 from kernels.distributed.local_graph import local_graph
 from kernels.distributed.owners import Owners, smallest_ids
-from kernels.distributed.shard import Part, Shard
+from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.graph import Array
 from kernels.scc.sharded.pivot_first import PivotFirst
 from kernels.scc.sharded.reach import Arcs, reach, trim
 from kernels.wcc.sharded import wcc
 
 
-def scc(shard: Shard, communicator: Communicator) -> Part[Components]:
+def scc(shard: Shard, communicator: Communicator) -> ShardAnswer[Components]:
     """Find the strong components of the own rows, each named by its smallest external id. A collective.
 
     Raises
@@ -49,7 +49,7 @@ def scc(shard: Shard, communicator: Communicator) -> Part[Components]:
     order = PivotFirst(shard, communicator)
     found, supersteps = _found(shard, halo, order.of(rows))
     labels = smallest_ids(owners, order.rows(found), shard.positions, rows[:num_own])
-    return Part(Components(labels), supersteps + owners.supersteps)
+    return ShardAnswer(Components(labels), supersteps + owners.supersteps)
 
 
 def _found(shard: Shard, halo: Halo, order: Array) -> tuple[Array, int]:

@@ -13,7 +13,7 @@ from kernels.distributed.communicator import Communicator
 from kernels.distributed.gpu.naming import name_own
 from kernels.distributed.halo import Halo
 from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Part, Shard
+from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.graph import Array, Csr
 from kernels.scc.sharded.cuda_reach import Arcs, reach, trim
 from kernels.scc.sharded.pivot_first import PivotFirst
@@ -21,13 +21,13 @@ from kernels.scc.sharded.pivot_first import PivotFirst
 _FOUND = np.uint32(0)
 
 
-def components(shard: Shard, communicator: Communicator) -> Part[Components]:
+def components(shard: Shard, communicator: Communicator) -> ShardAnswer[Components]:
     """Answer `kernels.scc.sharded.scc` on CuPy arrays of a directed graph."""
     halo, owners = Halo(shard, communicator), Owners(shard.bounds, communicator)
     order = PivotFirst(shard, communicator)
     found, supersteps = _found(shard, halo, order.of(shard.local_rows))
     labels = _named(shard, owners, order.rows(found), order.pivot)
-    return Part(Components(labels), supersteps + owners.supersteps)
+    return ShardAnswer(Components(labels), supersteps + owners.supersteps)
 
 
 def _found(shard: Shard, halo: Halo, order: Array) -> tuple[Array, int]:

@@ -10,13 +10,13 @@ from kernels.bfs.sharded import bfs
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.fixpoint import settle
 from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Part, Shard
+from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.graph import UNREACHED, distance_dtype
 from kernels.paths.sharded.predecessors import predecessors
 from kernels.sssp.cpu import far_of, shorten, slot_width
 
 
-def sssp(shard: Shard, communicator: Communicator, source_row: int) -> Part[Paths]:
+def sssp(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnswer[Paths]:
     """Find the smallest sum of weights from `source_row` to every own row; without weights every arc weighs 1. A collective.
 
     Parameters
@@ -28,7 +28,7 @@ def sssp(shard: Shard, communicator: Communicator, source_row: int) -> Part[Path
 
     Returns
     -------
-    Part[Paths]
+    ShardAnswer[Paths]
         `distance` is int64 for integer weights, float64 for floats: rounded once an arc, from the source outwards.
 
     Raises
@@ -61,4 +61,4 @@ def sssp(shard: Shard, communicator: Communicator, source_row: int) -> Part[Path
     distance = lengths[: len(shard.ids)].view(kind)
     distance[lengths[: len(shard.ids)] == far] = UNREACHED
     predecessor, more = predecessors(halo, source_row, distance, (shard.out.weights, shard.into.weights))
-    return Part(Paths(source_row, distance, predecessor), supersteps + more)
+    return ShardAnswer(Paths(source_row, distance, predecessor), supersteps + more)

@@ -16,7 +16,7 @@ import numpy as np
 from kernels.answers import Paths
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Part, Shard
+from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.gpu import loader as cuda
 from kernels.gpu.loader import cooperative
 from kernels.graph import NO_ROW, Array, distance_dtype
@@ -32,7 +32,7 @@ _CONTROL_BYTES = 256
 _PLACE_WORDS = 2  # of a Place in sssp.cu; the second one is what is left in the queue
 
 
-def search(shard: Shard, communicator: Communicator, source_row: int) -> Part[Paths]:
+def search(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnswer[Paths]:
     """Answer `kernels.sssp.sharded.sssp` on CuPy arrays that have weights."""
     halo = Halo(shard, communicator)
     whole = whole_of(shard, communicator)
@@ -43,7 +43,7 @@ def search(shard: Shard, communicator: Communicator, source_row: int) -> Part[Pa
         answer = complete(halo, _local_number(shard, source_row), lengths, sums)
         if answer is not None:
             distance, predecessor, more = answer
-            return Part(Paths(source_row, distance, predecessor), supersteps + more)
+            return ShardAnswer(Paths(source_row, distance, predecessor), supersteps + more)
         if sums == kind:
             raise OverflowError(f"a distance exceeds the largest {kind}")
         note_long_sums(shard)

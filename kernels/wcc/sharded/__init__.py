@@ -18,13 +18,13 @@ from kernels.distributed.joining import GATHERED
 from kernels.distributed.local_graph import local_graph
 from kernels.distributed.naming import join_and_name
 from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Part, Shard
+from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.graph import OFFSET, Array
 
 GATHERED_BY_GPUS = 1 << 22  # 64 MiB, and up to 96 to join them
 
 
-def wcc(shard: Shard, communicator: Communicator, gathered: int | None = None) -> Part[Components]:
+def wcc(shard: Shard, communicator: Communicator, gathered: int | None = None) -> ShardAnswer[Components]:
     """Find the weak components of the own rows, each named by its smallest external id. A collective.
 
     Parameters
@@ -62,7 +62,7 @@ def wcc(shard: Shard, communicator: Communicator, gathered: int | None = None) -
     near, far = _differing(number[num_own:], Halo(shard, communicator).refresh(number[:num_own]))
     names = shard.local_rows.copy()
     names[shared] = join_and_name(owners, near, far, graph.ids[shared].astype(names.dtype), names[shared], gathered)
-    return Part(Components(names[labels[:num_own]]), owners.supersteps + 1)
+    return ShardAnswer(Components(names[labels[:num_own]]), owners.supersteps + 1)
 
 
 def _differing(near: Array, far: Array) -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ from kernels.distributed.communicator import Communicator
 from kernels.distributed.gpu.bits import HaloBits
 from kernels.distributed.gpu.naming import find_holders, label
 from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Part, Shard
+from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.gpu.loader import cooperative, launch
 from kernels.graph import Array
 from kernels.paths.sharded.cuda_facts import kept
@@ -28,7 +28,7 @@ from kernels.wcc.sharded.shared_trees import FIRST, SharedTrees
 _SOURCE, _THREADS = "wcc/sharded/wcc.cu", 512
 
 
-def components(shard: Shard, communicator: Communicator, gathered: int) -> Part[Components]:
+def components(shard: Shard, communicator: Communicator, gathered: int) -> ShardAnswer[Components]:
     """Answer `kernels.wcc.sharded.wcc` on CuPy arrays."""
     trees, bits = _Trees(shard), HaloBits(Halo(shard, communicator))
     in_giant = bits.empty()
@@ -42,7 +42,7 @@ def components(shard: Shard, communicator: Communicator, gathered: int) -> Part[
     shared.meet(trees.open_ghosts(in_giant), communicator)
     names, holders = trees.names()
     supersteps = 4 + shared.name(names, holders, communicator, gathered)
-    return Part(Components(label(len(shard.ids), trees.parent, FIRST, holders)), supersteps)
+    return ShardAnswer(Components(label(len(shard.ids), trees.parent, FIRST, holders)), supersteps)
 
 
 def _largest_cluster(meets: Sequence[Array]) -> Array:

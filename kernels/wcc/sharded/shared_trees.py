@@ -13,8 +13,8 @@ from kernels.distributed.communicator import Communicator
 from kernels.distributed.naming import name_by_rounds
 from kernels.distributed.owners import Owners
 from kernels.distributed.shard import Shard
-from kernels.forest.cuda import sorted_by
 from kernels.gpu.loader import launch, minus_ones
+from kernels.gpu.sorting import sorted_by
 from kernels.graph import OFFSET, Array
 
 _SOURCE, _THREADS = "wcc/sharded/shared_trees.cu", 512

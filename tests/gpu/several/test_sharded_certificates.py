@@ -16,7 +16,8 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import grid, random_digraph, rmat
 from kernels.answers import Scores
-from kernels.distributed.shard import Shard, even_bounds, to_device
+from kernels.distributed.assembly import even_bounds, to_device
+from kernels.distributed.shard import Shard
 from kernels.graph import Graph
 from kernels.reachability import reachability
 from kernels.reachability.certificate import certify_reachability

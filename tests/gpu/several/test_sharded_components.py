@@ -14,7 +14,8 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import graph_of_arcs, grid, random_digraph, rmat
 from kernels.answers import Components
-from kernels.distributed.shard import Part, even_bounds
+from kernels.distributed.assembly import even_bounds
+from kernels.distributed.shard import ShardAnswer
 from kernels.gpu.loader import launch
 from kernels.graph import Array, Graph
 from kernels.scc import scc as one_worker_scc
@@ -32,7 +33,7 @@ KERNELS = {"wcc": (wcc, one_worker_wcc), "scc": (scc, one_worker_scc)}
 both_kernels = pytest.mark.parametrize("kernel", KERNELS)
 
 
-def check(kernel: str, graph: Graph, bounds, *arguments) -> list[Part[Components]]:
+def check(kernel: str, graph: Graph, bounds, *arguments) -> list[ShardAnswer[Components]]:
     over_shards, one_worker = KERNELS[kernel]
     expected = one_worker(graph).labels
     parts = on_gpu_shards(over_shards, graph, bounds, *arguments)

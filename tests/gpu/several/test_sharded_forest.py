@@ -13,7 +13,8 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import facebook, graph_of_arcs, graph_of_edges, grid, random_digraph, rmat
 from kernels.answers import Forest
-from kernels.distributed.shard import Part, even_bounds
+from kernels.distributed.assembly import even_bounds
+from kernels.distributed.shard import ShardAnswer
 from kernels.forest import minimum_spanning_forest as one_worker
 from kernels.forest.sharded import minimum_spanning_forest
 from kernels.forest.sharded.cuda import span
@@ -26,12 +27,12 @@ from tests.sharded.ranks import SIZES, assert_forest, bounds_of
 DTYPES = (np.int32, np.int64, np.float32, np.float64)
 
 
-def on_device(shard, communicator, gathered: int) -> Part[Forest]:
+def on_device(shard, communicator, gathered: int) -> ShardAnswer[Forest]:
     """Without the hosts, but for `gathered` edges."""
     return span(shard, communicator, gathered, 0)
 
 
-def check(graph: Graph, bounds) -> list[Part[Forest]]:
+def check(graph: Graph, bounds) -> list[ShardAnswer[Forest]]:
     expected = one_worker(graph)
     parts = on_gpu_shards(minimum_spanning_forest, graph, bounds)
     for some in (parts, on_gpu_shards(on_device, graph, bounds, 0), on_gpu_shards(on_device, graph, bounds, 20)):

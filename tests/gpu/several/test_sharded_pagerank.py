@@ -13,7 +13,8 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import facebook, new_york, wiki_vote
 from kernels import pagerank as one_worker
-from kernels.distributed.shard import Part, even_bounds, split, to_device
+from kernels.distributed.assembly import even_bounds, split, to_device
+from kernels.distributed.shard import ShardAnswer
 from kernels.distributed.threads import run_ranks
 from kernels.gpu.loader import to_device as graph_to_device
 from kernels.graph import Array, Graph
@@ -83,7 +84,7 @@ def test_the_same_bits_again_and_with_the_arcs_on_the_host() -> None:
     def ranks(of_shards: list[Any]) -> bytes:
         poison()
 
-        def run(communicator: Any) -> Part[Any]:
+        def run(communicator: Any) -> ShardAnswer[Any]:
             return pagerank(of_shards[communicator.rank], communicator)
 
         return b"".join(part.answer.scores.get().tobytes() for part in run_ranks(3, run, DEADLINE))

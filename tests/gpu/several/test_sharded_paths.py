@@ -16,7 +16,7 @@ from kernels import bfs as one_worker_bfs
 from kernels import sssp as one_worker_sssp
 from kernels.bfs.sharded import bfs
 from kernels.bfs.sharded import cuda as cuda_bfs
-from kernels.distributed.shard import even_bounds, split, to_device
+from kernels.distributed.assembly import even_bounds, split, to_device
 from kernels.distributed.threads import run_ranks
 from kernels.graph import Graph
 from kernels.paths.sharded import cuda_long_paths as long_paths

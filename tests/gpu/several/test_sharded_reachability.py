@@ -13,8 +13,9 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import wiki_vote
+from kernels.distributed.assembly import even_bounds, to_device
 from kernels.distributed.communicator import Communicator
-from kernels.distributed.shard import Part, Shard, even_bounds, to_device
+from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.gpu import loader as cuda
 from kernels.graph import Graph
 from kernels.reachability import reachability as one_worker
@@ -46,7 +47,7 @@ def _refuse(*_: Any) -> None:
     raise AssertionError("a sweep where none is to be")
 
 
-def on_gpu(shard: Shard, communicator: Communicator, *arguments: Any) -> Part[IndexPart]:
+def on_gpu(shard: Shard, communicator: Communicator, *arguments: Any) -> ShardAnswer[IndexPart]:
     on_device = to_device(shard)
     poison(1 << 20)
     return reachability(on_device, communicator, *arguments)
@@ -126,7 +127,7 @@ def test_ranks_without_nodes() -> None:
 def test_sweeps_run_on_the_cpu_where_the_arcs_of_one_rank_are_in_the_hosts_memory() -> None:
     graph = layered(6, 40, 2)
 
-    def beside(shard: Shard, communicator: Communicator) -> Part[IndexPart]:
+    def beside(shard: Shard, communicator: Communicator) -> ShardAnswer[IndexPart]:
         return reachability(to_device(shard, "host" if communicator.rank else "device"), communicator)
 
     assert_index(on_shards(beside, graph, even_bounds(graph, 2)), one_worker(graph))
@@ -137,7 +138,7 @@ def test_sweeps_run_on_the_cpu_where_the_arcs_of_one_rank_are_in_the_hosts_memor
 def test_sweeps_run_on_the_cpu_where_one_gpu_has_no_room_for_them(crowded, monkeypatch) -> None:
     graph, here = layered(6, 40, 2), threading.local()
 
-    def beside(shard: Shard, communicator: Communicator) -> Part[IndexPart]:
+    def beside(shard: Shard, communicator: Communicator) -> ShardAnswer[IndexPart]:
         here.rank = communicator.rank
         return on_gpu(shard, communicator)
 

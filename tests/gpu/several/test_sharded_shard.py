@@ -13,6 +13,7 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import facebook, new_york, wiki_vote
 from kernels.arrays import is_cupy_array
+from kernels.distributed.assembly import assemble, even_bounds, split, to_device
 from kernels.distributed.communicator import Communicator, OverExchange
 from kernels.distributed.dealing import Dealing
 from kernels.distributed.gpu import memory
@@ -20,7 +21,7 @@ from kernels.distributed.gpu.bits import HaloBits
 from kernels.distributed.halo import Halo
 from kernels.distributed.local_graph import local_graph
 from kernels.distributed.owners import Owners, smallest_ids
-from kernels.distributed.shard import Shard, assemble, even_bounds, split, to_device
+from kernels.distributed.shard import Shard
 from kernels.distributed.threads import run_ranks
 from kernels.gpu.loader import to_device as graph_to_device
 from kernels.gpu.loader import to_host
@@ -111,7 +112,7 @@ def test_dealt_rows(directed: bool, staged: int, monkeypatch) -> None:  # type: 
         dealing = dealing_of(stored, size)
         assert not dealing.keeps
         for shard in split(dealt(stored, dealing), dealing.bounds):
-            pieces = dealing.pieces(shard.rank)
+            pieces = dealing.blocks(shard.rank)
             out = [rows_of(stored.out, rows) for rows in pieces]
             into = out if stored.symmetric else [rows_of(stored.into, rows) for rows in pieces]
             for place in PLACES:

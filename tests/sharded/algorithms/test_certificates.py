@@ -11,7 +11,7 @@ import pytest
 from benchmarks.graphs import graph_of_arcs, graph_of_edges, grid, random_digraph, rmat
 from kernels import forest
 from kernels.answers import Components, Forest, Paths, Scores
-from kernels.distributed.shard import even_bounds
+from kernels.distributed.assembly import even_bounds
 from kernels.forest import certificate as forest_certificate
 from kernels.forest.certificate.sharded import certify_forest
 from kernels.pagerank import certificate as pagerank_certificate

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from benchmarks.graphs import graph_of_arcs, grid, new_york, random_digraph, rmat, wiki_vote
 from kernels.answers import Components
-from kernels.distributed.shard import Shard, even_bounds, split
+from kernels.distributed.assembly import even_bounds, split
+from kernels.distributed.shard import Shard
 from kernels.distributed.threads import run_ranks
 from kernels.graph import Csr, Graph
 from kernels.scc import scc as one_worker_scc

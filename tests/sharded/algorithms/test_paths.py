@@ -13,7 +13,8 @@ from benchmarks.graphs import facebook, grid, new_york, random_digraph, wiki_vot
 from kernels import bfs as one_worker_bfs
 from kernels import sssp as one_worker_sssp
 from kernels.bfs.sharded import bfs
-from kernels.distributed.shard import Part, split
+from kernels.distributed.assembly import split
+from kernels.distributed.shard import ShardAnswer
 from kernels.distributed.threads import run_ranks
 from kernels.graph import Graph
 from kernels.sssp.sharded import sssp
@@ -24,7 +25,7 @@ from tests.sharded.ranks import DEADLINE, SIZES, bounds_of, evenly, on_shards, w
 KERNELS = ((bfs, one_worker_bfs.bfs), (sssp, one_worker_sssp.sssp))
 
 
-def require_same(parts: list[Part], expected) -> None:  # type: ignore[no-untyped-def]
+def require_same(parts: list[ShardAnswer], expected) -> None:  # type: ignore[no-untyped-def]
     for name in ("distance", "predecessor"):
         found, wanted = whole(parts, name), getattr(expected, name)
         assert found.dtype == wanted.dtype

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.graphs import new_york, random_digraph, wiki_vote
-from kernels.distributed.shard import Shard, even_bounds, split
+from kernels.distributed.assembly import even_bounds, split
+from kernels.distributed.shard import Shard
 from kernels.distributed.threads import run_ranks
 from kernels.graph import Csr, Graph
 from kernels.reachability import ReachabilityIndex

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kernels.distributed.shard import Shard, split
+from kernels.distributed.assembly import split
+from kernels.distributed.shard import Shard
 from kernels.graph import NO_ROW
 from kernels.reachability.certificate.sharded import RULES
 from pipeline.cluster.protocol import HERE, Here

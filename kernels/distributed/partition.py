@@ -1,4 +1,4 @@
-"""Where the rows are cut: contiguous ranges of about equal arc count."""
+"""Cutting rows into contiguous ranges of about equally many arcs."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import numpy as np
 from kernels.graph import Array
 
 
-def cut(degrees: Array, shards: int) -> list[range]:
-    """Cut rows into `shards` ranges, none of which has more than its even share of the arcs plus one row's.
+def cut(degrees: Array, parts: int) -> list[range]:
+    """Cut rows into `parts` ranges; none has more arcs than its even share plus those of one row.
 
     Parameters
     ----------
     degrees : int64 [V]
-        Stored arcs of each row.
-    shards : int
-        With more shards than rows that have arcs, some ranges are empty.
+        Stored arcs of each row, a NumPy array.
+    parts : int
+        If there are more parts than rows with arcs, some ranges are empty.
     """
-    up_to = np.cumsum(degrees)
-    arcs = int(up_to[-1]) if len(up_to) else 0
-    shares = [arcs * number // shards for number in range(1, shards)]
-    stops = [*np.searchsorted(up_to, shares).tolist(), len(degrees)]
+    sums = np.cumsum(degrees)
+    arcs = int(sums[-1]) if len(sums) else 0
+    shares = [arcs * number // parts for number in range(1, parts)]
+    stops = [*np.searchsorted(sums, shares).tolist(), len(degrees)]
     return [range(start, stop) for start, stop in zip([0, *stops[:-1]], stops, strict=True)]
 
 

@@ -1,0 +1,130 @@
+"""Making shards: from a stored graph, from a graph in memory, and from a shard on the CPU for a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kernels.arrays import ArcMemory, is_cupy, is_cupy_array
+from kernels.distributed.columns import distinct
+from kernels.distributed.dealing import Dealing, cut_of
+from kernels.distributed.searching import places_upto
+from kernels.distributed.shard import Shard
+from kernels.gpu.loader import to_host
+from kernels.graph import Array, Csr, Graph, joined_offsets
+
+_BLOCK = 1 << 16  # rows of `rows_by_id` that are read at a time
+
+
+def assemble(
+    rank: int,
+    dealing: Dealing,
+    ids: Array,
+    rows_by_id: Array,
+    out: Sequence[Csr],
+    into: Sequence[Csr],
+    gpu: ArcMemory | None = None,
+) -> Shard:
+    """Make a shard from a rank's rows of a stored graph, or of a graph on a GPU.
+
+    Parameters
+    ----------
+    rank : int
+    dealing : Dealing
+    ids : int64 [n]
+        External ids of the own rows.
+    rows_by_id : index width [V]
+        All stored rows in ascending order of their ids; a memory map is read once, in blocks, and not kept.
+    out, into : sequence of Csr
+        Arcs of the own rows to stored rows, in blocks of consecutive own rows; the same object if the graph is symmetric.
+    gpu : "device", "host" or None
+        None for arrays like those given. Otherwise the shard's arrays are CuPy's, on the current GPU, and its arcs are in this
+        memory (`to_device`); the given arrays may still be NumPy's, also memory maps. This way has the smallest peak of memory.
+    """
+    if gpu or is_cupy(out[0]):
+        from kernels.distributed.gpu import assembly as cuda
+
+        return cuda.assemble(rank, dealing, ids, rows_by_id, out, into, gpu or "device")
+    start, stop = dealing.bounds[rank], dealing.bounds[rank + 1]
+    directions = [_joined(blocks, dealing) for blocks in ((out,) if into is out else (out, into))]
+    ghosts = ghosts_of(range(int(start), int(stop)), directions)
+    positions = np.empty(stop - start, ghosts.dtype)
+    ghost_positions = np.empty_like(ghosts)
+    for first in range(0, len(rows_by_id), _BLOCK):
+        rows = dealing.dealt(np.asarray(rows_by_id[first : first + _BLOCK]))
+        own = np.flatnonzero((rows >= start) & (rows < stop))
+        positions[rows[own] - start] = first + own
+        if len(ghosts):
+            places = np.maximum(places_upto(ghosts, rows) - 1, 0)
+            known = np.flatnonzero(ghosts[places] == rows)
+            ghost_positions[places[known]] = first + known
+    return Shard(rank, dealing.bounds, ids, positions, directions[0], directions[-1], ghosts, ghost_positions)
+
+
+def to_device(shard: Shard, arcs: ArcMemory = "device") -> Shard:
+    """Copy a shard to CuPy arrays on the current GPU; one that is there already is copied, too.
+
+    Parameters
+    ----------
+    shard : Shard
+    arcs : "device" or "host"
+        Memory of the arcs' indices and weights. "host" is pinned memory that kernels read without a copy, about ten times slower:
+        for a GPU whose memory is too small. All other arrays are in the device's memory.
+
+    Notes
+    -----
+    Arcs are copied once and numbered in place; meanwhile the device holds a quarter of a byte for each row of the whole graph.
+    """
+    from kernels.distributed.gpu import assembly as cuda
+
+    return cuda.to_device(shard, arcs)
+
+
+def ghosts_of(rows: range, directions: Sequence[Csr]) -> Array:
+    """The rows that arcs of `rows` lead to or come from, without `rows` themselves; ascending, distinct."""
+    if is_cupy_array(directions[0].indices):
+        from kernels.distributed.gpu import numbering as cuda
+
+        return cuda.ghosts_of(rows, [csr.indices for csr in directions])
+    foreign = [csr.indices[(csr.indices < rows.start) | (csr.indices >= rows.stop)] for csr in directions]
+    return distinct(np.concatenate(foreign))
+
+
+def split(graph: Graph, bounds: Array) -> list[Shard]:
+    """Cut a graph in memory into shards of the rows `bounds[r]:bounds[r + 1]` (int64 [size + 1]); the arcs are not copied."""
+    return [_split_off(graph, bounds, rank) for rank in range(len(bounds) - 1)]
+
+
+def even_bounds(graph: Graph, size: int) -> Array:
+    """Cut the rows so that `size` ranks have about equally many arcs: int64 [size + 1]."""
+    directions = (graph.out,) if graph.symmetric else (graph.out, graph.into)
+    degrees = to_host(sum(np.diff(csr.offsets) for csr in directions))
+    return cut_of(degrees)(size, 0)[0]
+
+
+def _split_off(graph: Graph, bounds: Array, rank: int) -> Shard:
+    start, stop = int(bounds[rank]), int(bounds[rank + 1])
+    out = [_cut(graph.out, start, stop)]
+    into = out if graph.symmetric else [_cut(graph.into, start, stop)]
+    return assemble(rank, Dealing.contiguous(bounds), graph.ids[start:stop], graph.rows_by_id, out, into)
+
+
+def _cut(csr: Csr, start: int, stop: int) -> Csr:
+    first, last = int(csr.offsets[start]), int(csr.offsets[stop])
+    weights = None if csr.weights is None else csr.weights[first:last]
+    return Csr(csr.offsets[start : stop + 1] - first, csr.indices[first:last], weights)
+
+
+def _joined(blocks: Sequence[Csr], dealing: Dealing) -> Csr:
+    """The arcs of all blocks, to dealt rows; a single block of a graph that keeps its numbers is not copied."""
+    if len(blocks) == 1 and dealing.keeps:
+        return blocks[0]
+    offsets = joined_offsets(blocks)
+    indices = np.empty(offsets[-1], blocks[0].indices.dtype)
+    begin = 0
+    for block in blocks:
+        dealing.dealt(block.indices, indices[begin : begin + len(block.indices)])
+        begin += len(block.indices)
+    weights = [block.weights for block in blocks if block.weights is not None]
+    return Csr(offsets, indices, np.concatenate(weights) if weights else None)
