@@ -56,7 +56,7 @@ def test_the_page_as_it_stands(terminal):
     assert tables.read(votes.path / "reached")["reachable"].to_pylist() == [True, True, False, False]
     assert listening(alive(terminal.environment)) == {"127.0.0.1"}
 
-    seen = terminal.run("Look")
+    seen = terminal.run("Inspect runs")
     assert "road-network/nightly" in seen and "social-network/nightly" in seen and "reachability/nightly" in seen
     assert "new-york-summary" in seen
     assert "reachability: started" in seen and "run: published as" in seen
