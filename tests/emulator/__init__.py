@@ -1,12 +1,6 @@
-"""A stand-in for CuPy and a GPU: tests of the CUDA kernels run where there is none.
+"""An emulated GPU: the tests of the CUDA kernels run without a GPU. README.md describes it.
 
-`install()` lets `import cupy` find `stand_ins/cupy`, whose arrays are NumPy's behind CuPy's refusals. A `.cu` source goes through
-the preprocessor, `translation.py` makes C++ of it, `compiler.py` has g++ compile it with `cuda.h`, and `machine.cpp` runs the
-kernel thread for thread. What it cannot show: missing fences, memory beyond this machine's, speed.
-
-Environment variables: EMULATED_GPU=1 runs tests/gpu and tests/emulator on it. EMULATED_SEED, a number from 1 on, lets threads
-take turns at random and not in their order. EMULATED_ARCHITECTURE=90 has clusters of blocks, which the 80 of every other run has
-not: their 8192 threads take long.
+`machine/` compiles CUDA sources for the CPU and runs their kernels; `stand_ins/` has substitutes for cupy and cupyx that use it. `install()` makes `import cupy` find the substitute.
 """
 
 from __future__ import annotations
@@ -20,17 +14,17 @@ STAND_INS = Path(__file__).parent / "stand_ins"
 
 
 def wanted() -> bool:
-    """Whether tests are to run on it."""
+    """Whether tests run on the emulated GPU: EMULATED_GPU=1."""
     return os.environ.get("EMULATED_GPU") == "1"
 
 
 def missing() -> str | None:
-    """Why kernels cannot be emulated here; None where they can."""
-    return None if shutil.which("g++") else "there is no g++, which compiles kernels for the emulator"
+    """Why kernels cannot be emulated on this machine; None if they can."""
+    return None if shutil.which("g++") else "the emulated GPU needs g++, which is not installed"
 
 
 def install() -> None:
-    """Put the stand-in in CuPy's place, in this process and in those it starts."""
+    """Substitute CuPy in this process and in those that it starts."""
     if str(STAND_INS) not in sys.path:
         sys.path.insert(0, str(STAND_INS))
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(STAND_INS), os.environ.get("PYTHONPATH")]))

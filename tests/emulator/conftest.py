@@ -1,4 +1,4 @@
-"""These tests need EMULATED_GPU=1; without it they are skipped, for tests elsewhere count on there being no CuPy."""
+"""These tests need EMULATED_GPU=1. Otherwise they are skipped, because other tests assume that CuPy is not installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every kernel on the emulated GPU, on a small road network and a small crowd: the CPU's answers, to the byte."""
+"""Every kernel on the emulated GPU, on two small graphs, against the CPU's answers, to the byte."""
 
 # ruff: noqa: E402  (the imports below need the emulator)
 from __future__ import annotations
@@ -25,7 +25,7 @@ def roads() -> Graph:
 
 
 def crowd() -> Graph:
-    """Directed; a vertex has hundreds of arcs, most have few, and some are in small strong components."""
+    """Directed; one vertex has hundreds of arcs, most have few, and some are in small strong components."""
     random = np.random.default_rng(2)
     return weighted((400 * random.random((1500, 2)) ** 3).astype(np.int64), True, random)
 

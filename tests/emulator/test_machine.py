@@ -1,4 +1,4 @@
-"""The emulated GPU does what CUDA says, and reports what a kernel must not do: each fault here is one that it has to find."""
+"""The emulated GPU executes CUDA as documented, and reports each of the faults here."""
 
 # ruff: noqa: E402  (the imports below need the emulator)
 from __future__ import annotations
@@ -12,9 +12,9 @@ cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
 from kernels.distributed.gpu.nccl import BetweenGpus, unique_id
 from kernels.distributed.threads import run_ranks
-from tests.emulator import machine
-from tests.emulator.machine import EmulatedFault
-from tests.emulator.translation import translate
+from tests.emulator.machine import launch as machine
+from tests.emulator.machine.launch import EmulatedFault
+from tests.emulator.machine.translation import translate
 from tests.sharded.collectives import check_collectives
 
 SOURCE = r"""
@@ -116,12 +116,12 @@ def test_writes_outside_of_an_array(kernel, place):
 
 
 def test_an_array_that_ends_in_the_middle_of_an_aligned_word(kernel):
-    with pytest.raises(EmulatedFault, match=r"it wrote beside argument 0, int32\[3\]"):
+    with pytest.raises(EmulatedFault, match=r"it wrote outside of argument 0, int32\[3\]"):
         kernel("write_at")((1,), (1,), (ints(3), np.int64(3)))
 
 
 def test_reads_outside_of_an_array(kernel):
-    with pytest.raises(EmulatedFault, match="where nothing is"):
+    with pytest.raises(EmulatedFault, match="access outside of an array"):
         kernel("read_at")((1,), (1,), (ints(), ints(), np.int64(32)))
 
 
@@ -131,9 +131,9 @@ def test_new_memory_is_poisoned(kernel):
     assert int(out[0]) == int.from_bytes(b"\xcb" * 4, "little", signed=True)
 
 
-def test_shared_memory_ends_where_it_ends(kernel):
+def test_shared_memory_has_an_end(kernel):
     kernel("write_shared")((1,), (1,), (ints(), np.int32(31)), shared_mem=128)
-    with pytest.raises(EmulatedFault, match="where nothing is"):
+    with pytest.raises(EmulatedFault, match="access outside of an array"):
         kernel("write_shared")((1,), (1,), (ints(), np.int32(32)), shared_mem=128)
     with pytest.raises(EmulatedFault, match="65536 bytes of shared memory, where 49152 are allowed"):
         kernel("write_shared")((1,), (1,), (ints(), np.int32(0)), shared_mem=65536)
@@ -160,12 +160,12 @@ def test_a_modules_shared_variables_are_its_own():
 @pytest.mark.parametrize(
     ("name", "threads", "arguments", "what"),
     [
-        ("divide", 1, (np.int32(0),), "divides by zero"),
+        ("divide", 1, (np.int32(0),), "division by zero"),
         ("part_of_a_block_waits", 64, (), "have ended, and others wait"),
         ("wait_in_two_places", 64, (np.int32(16),), "threads of a block wait at .* and at"),
-        ("part_of_a_warp_waits", 32, (), "no thread can go on: 16 of the 32 threads of block 0"),
+        ("part_of_a_warp_waits", 32, (), "deadlock: 16 of the 32 threads of block 0"),
         ("vote_for_others", 32, (), "not in its own mask"),
-        ("few_threads", 128, (), "which the source does not allow"),
+        ("few_threads", 128, (), "allows at most 64 threads per block, in clusters of 1 blocks"),
         ("write_at", 1, (), "1 arguments, where it has 2"),
         ("write_at", 1, (np.int32(3),), "argument 1 is i4, where the kernel takes i8"),
     ],
@@ -200,7 +200,7 @@ def test_warps(kernel):
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_a_grid_meets(kernel, monkeypatch, seed):
+def test_a_grid_barrier(kernel, monkeypatch, seed):
     monkeypatch.setattr(machine, "SEED", seed)
     out, barrier = cupy.zeros(192, np.uint32), cupy.zeros(1, np.uint32)
     for _ in range(2):
@@ -223,7 +223,7 @@ def test_a_race_shows(kernel):
     assert int(total[0]) < 32
 
 
-def test_arrays_of_the_host_are_refused_as_by_cupy(kernel):
+def test_host_arrays_are_refused_as_by_cupy(kernel):
     array = cupy.arange(4)
     for mixed in (lambda: array + np.arange(4), lambda: np.asarray(array), lambda: cupy.concatenate([array, np.arange(4)])):
         with pytest.raises(TypeError):
@@ -238,8 +238,8 @@ def test_arrays_of_the_host_are_refused_as_by_cupy(kernel):
         array[cupy.asarray([1, 1])] = cupy.asarray([2, 3])
 
 
-def test_ptx_that_is_not_known_is_refused():
-    with pytest.raises(ValueError, match=r"PTX that the emulator does not know: ld.weird.f16 %0, \[%1\]"):
+def test_unknown_ptx_is_refused():
+    with pytest.raises(ValueError, match=r"unknown PTX instruction: ld.weird.f16 %0, \[%1\]"):
         translate('void f() { asm volatile("ld.weird.f16 %0, [%1];" : "=h"(a) : "l"(b)); }')
 
 

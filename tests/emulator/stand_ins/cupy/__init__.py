@@ -1,4 +1,4 @@
-"""CuPy, as far as this project calls it, on an emulated GPU (tests/emulator)."""
+"""The part of CuPy that this project uses, on the emulated GPU (tests/emulator)."""
 
 from cupy import _functions, _memory
 from cupy import cuda as cuda

@@ -1,4 +1,4 @@
-"""`cupy.ndarray`: a NumPy array in the emulated GPU's memory that refuses to be taken for one."""
+"""`cupy.ndarray`: a NumPy array in the emulated GPU's memory that refuses to be used as a NumPy array."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SCALARS = int | float | complex | bool | np.generic
 
 
 class ndarray(NDArrayOperatorsMixin):
-    """An array on the GPU. `data` is its place; `_host` is NumPy's view of it, and never leaves the stand-in."""
+    """An array on the GPU. `data` points to it; `_host` is a NumPy view of it, which never leaves the substitute."""
 
     __module__ = "cupy"
     __hash__ = None
@@ -32,7 +32,7 @@ class ndarray(NDArrayOperatorsMixin):
 
     @classmethod
     def _of(cls, found: Any, *sources: ndarray) -> ndarray:
-        """What NumPy found: a view of a source where it lies in its memory, else a new array."""
+        """Wrap NumPy's result: a view of a source if it shares its memory, otherwise a new array."""
         found = np.asarray(found)
         place = found.__array_interface__["data"][0]
         for source in sources:
@@ -191,7 +191,7 @@ for _name in (
 
 
 def host(value: Any) -> Any:
-    """NumPy's view of arrays of the GPU, also those in lists; arrays of NumPy are refused, as where a kernel would read them."""
+    """NumPy views of GPU arrays, also in lists; NumPy's own arrays are refused, as CuPy refuses them."""
     if isinstance(value, ndarray):
         return value._host
     if isinstance(value, np.ndarray):
@@ -202,7 +202,7 @@ def host(value: Any) -> Any:
 
 
 def _seen(data: Any, shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | None) -> np.ndarray:
-    """NumPy's view of memory from `data` on, which it keeps."""
+    """NumPy's view of memory from `data` on, which it keeps alive."""
     if 0 in shape:
         return np.empty(shape, dtype)
     if strides is None:
@@ -219,14 +219,14 @@ def _strides(shape: tuple[int, ...], dtype: np.dtype) -> tuple[int, ...]:
 
 
 def _indices(places: Any) -> Any:
-    """NumPy's index for one of CuPy's, which may be arrays of either, also 0-d ones."""
+    """NumPy's index for CuPy's index, which may contain arrays of both kinds, also 0-d ones."""
     if isinstance(places, tuple):
         return tuple(_indices(place) for place in places)
     return places._host if isinstance(places, ndarray) else places
 
 
 def _refuse_contest(places: Any, value: Any) -> None:
-    """Several values for one element: which one stays is undefined on a GPU."""
+    """Refuse several values for one element: on a GPU it is undefined which one is stored."""
     if isinstance(places, np.ndarray) and places.ndim == 1 and places.dtype.kind in "iu" and np.ndim(value):
         values = np.broadcast_to(value, (len(places), *np.shape(value)[1:]))
         order = np.argsort(places, kind="stable")

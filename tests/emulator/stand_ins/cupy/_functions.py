@@ -1,4 +1,4 @@
-"""CuPy's functions that this project and its tests call, by NumPy's."""
+"""The CuPy functions that this project and its tests call, implemented by NumPy's."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ AT = {  # types of which a GPU has the atomic operation
 
 
 def on_device(found: Any, *sources: Any) -> Any:
-    """What NumPy found, on the GPU."""
+    """Copy NumPy's result to the GPU."""
     if isinstance(found, list | tuple):
         return type(found)(on_device(each, *sources) for each in found)
     return ndarray._of(found, *(source for source in sources if isinstance(source, ndarray)))
@@ -167,7 +167,7 @@ def _maker(name: str):
 
 
 def _plain(value: Any) -> Any:
-    """A number for an array of one: sizes and fill values."""
+    """A number for an array of one element: sizes and fill values."""
     if isinstance(value, np.ndarray) and value.ndim:
         raise TypeError(f"Unsupported type {type(value)}")
     return value.item() if isinstance(value, ndarray) else value
@@ -275,7 +275,7 @@ def get_array_module(*arrays):
 
 
 def define(module: dict[str, Any]) -> None:
-    """Put what is made of NumPy's functions into `module`."""
+    """Define the functions that wrap NumPy's in `module`."""
     module |= {name: _function(name) for name in FUNCTIONS} | {name: _maker(name) for name in MAKERS}
     module |= {name: ufunc(name) for name in UFUNCS}
     module |= {name: getattr(np, name) for name in NAMES}

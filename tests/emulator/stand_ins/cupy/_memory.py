@@ -1,4 +1,4 @@
-"""Memory of the emulated GPU: each piece ends at a page that nothing may touch, and is poisoned before its first use."""
+"""Memory of the emulated GPU: each allocation ends at a page without access rights, and is poisoned before its first use."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
 class Memory:
-    """`size` bytes at `ptr`; 0 where there are none."""
+    """`size` bytes at `ptr`, which is 0 if `size` is 0."""
 
     def __init__(self, size: int):
-        self.size, self.ptr, self._room = size, 0, 0
+        self.size, self.ptr, self._reserved = size, 0, 0
         if not size:
             return
-        self._room = -(-size // _PAGE) * _PAGE
+        self._reserved = -(-size // _PAGE) * _PAGE
         self._pages = _libc.mmap(
-            None, self._room + _PAGE, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0
+            None, self._reserved + _PAGE, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0
         )
         if self._pages == ctypes.c_void_p(-1).value:
-            self._room = 0
-            raise MemoryError(f"the emulated GPU has no {size} bytes")
-        _libc.mprotect(self._pages + self._room, _PAGE, 0)
-        ctypes.memset(self._pages, _POISON, self._room)
-        self.ptr = self._pages + (self._room - size) // _ALIGNED * _ALIGNED
+            self._reserved = 0
+            raise MemoryError(f"the emulated GPU cannot allocate {size} bytes")
+        _libc.mprotect(self._pages + self._reserved, _PAGE, 0)
+        ctypes.memset(self._pages, _POISON, self._reserved)
+        self.ptr = self._pages + (self._reserved - size) // _ALIGNED * _ALIGNED
 
     def intact(self) -> bool:
-        """Whether nobody wrote right before or behind it."""
-        before, behind = self.ptr - self._pages if self._room else 0, 0
-        if self._room:
-            behind = self._pages + self._room - self.ptr - self.size
+        """Whether the bytes before and after it are unchanged."""
+        before, behind = self.ptr - self._pages if self._reserved else 0, 0
+        if self._reserved:
+            behind = self._pages + self._reserved - self.ptr - self.size
         poison = bytes([_POISON])
-        return not self._room or (
+        return not self._reserved or (
             ctypes.string_at(self._pages, before) == poison * before
             and ctypes.string_at(self.ptr + self.size, behind) == poison * behind
         )
 
     def __del__(self):
-        if self._room:
-            _libc.munmap(self._pages, self._room + _PAGE)
+        if self._reserved:
+            _libc.munmap(self._pages, self._reserved + _PAGE)
 
 
 class UnownedMemory:
-    """Memory that `owner` keeps."""
+    """Memory that belongs to `owner`."""
 
     def __init__(self, ptr: int, size: int, owner: object, device_id: int = -1):
         self.ptr, self.size, self._owner = ptr, size, owner
@@ -64,7 +64,7 @@ class UnownedMemory:
 
 
 class PinnedMemory:
-    """Memory of the host that a GPU reaches."""
+    """Host memory that a GPU can access."""
 
     places: ClassVar[dict[int, int]] = {}  # sizes by place, of what there is
 
@@ -78,14 +78,14 @@ class PinnedMemory:
 
 
 def pinned_memory_pointer(memory: PinnedMemory, offset: int):
-    """What `cupy.cuda.PinnedMemoryPointer` is used for: a buffer."""
+    """The buffer protocol of `cupy.cuda.PinnedMemoryPointer`."""
     buffer = (ctypes.c_char * (memory.size - offset)).from_address(memory.ptr + offset)
     buffer.memory = memory
     return buffer
 
 
 class MemoryPointer:
-    """A place in memory, which lives as long."""
+    """A pointer into memory, which it keeps alive."""
 
     def __init__(self, mem, offset: int):
         self.mem, self.ptr = mem, mem.ptr + offset
@@ -95,7 +95,7 @@ class MemoryPointer:
 
 
 class _Pooled(Memory):
-    """Memory of a pool, which is told when it comes back."""
+    """Memory of a pool, which is notified when it is freed."""
 
     def __init__(self, size: int, pool: MemoryPool):
         super().__init__(size)
@@ -109,7 +109,7 @@ class _Pooled(Memory):
 
 
 class MemoryPool:
-    """Counts as CuPy's pool does: what comes back stays in the pool."""
+    """Counts bytes as CuPy's pool does: freed memory stays in the pool."""
 
     def __init__(self):
         self._used = self._total = 0
@@ -160,7 +160,7 @@ def using_allocator(allocator: Callable[[int], MemoryPointer]) -> Iterator[None]
 
 
 class MemoryHook:
-    """Can be inherited from, as modules do that the tests import; nothing calls it here."""
+    """Base class for imported modules; its hooks are never called."""
 
     def __enter__(self):
         raise NotImplementedError("memory hooks are not called on the emulated GPU")

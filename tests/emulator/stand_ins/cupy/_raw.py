@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cupy._array import ndarray
-from tests.emulator.machine import EmulatedFault, Kernel, Module
+from tests.emulator.machine.launch import EmulatedFault, Kernel, Module
 
-_MOST_SHARED = 232_448  # bytes of a block on an H200
-_SHARED = 49_152  # without asking
+_MOST_SHARED = 232_448  # bytes per block on an H200
+_SHARED = 49_152  # bytes per block by default
 
 
 class RawKernel:
-    """A kernel; `kernel.ptr` names it for the driver."""
+    """A kernel; the driver identifies it by `kernel.ptr`."""
 
     of_pointer: ClassVar[dict[int, RawKernel]] = {}
     _numbers = itertools.count(1)
@@ -58,10 +58,12 @@ class RawKernel:
         for array in arrays:
             if not array.data.mem.intact():
                 place = next(number for number, argument in enumerate(args) if argument is array)
-                raise EmulatedFault(f"{self.emulated.name}: it wrote beside argument {place}, {array.dtype}{list(array.shape)}")
+                raise EmulatedFault(
+                    f"{self.emulated.name}: it wrote outside of argument {place}, {array.dtype}{list(array.shape)}"
+                )
 
     def _values(self, args) -> list[bytes]:
-        """The arguments' bytes, if they are what the kernel takes; a GPU takes any."""
+        """Bytes of the arguments, after checking that they match the kernel's parameters; a real GPU does not check."""
         parameters = self.emulated.parameters
         if len(args) != len(parameters):
             raise EmulatedFault(f"{self.emulated.name}: {len(args)} arguments, where it has {len(parameters)}")
@@ -82,7 +84,7 @@ def _value(argument: Any) -> tuple[bytes, str]:
     if isinstance(argument, ndarray):
         if not argument.flags.c_contiguous:
             raise EmulatedFault(
-                f"a kernel gets an array with gaps: {argument.dtype}{list(argument.shape)}, strides {argument.strides}"
+                f"an array that is not contiguous: {argument.dtype}{list(argument.shape)}, strides {argument.strides}"
             )
         return (argument.data.ptr if argument.size else 0).to_bytes(8, "little"), "p"
     if isinstance(argument, np.ndarray) and argument.size != 1:
@@ -104,10 +106,10 @@ class RawModule:
 
 
 class ElementwiseKernel:
-    """Can be made, as modules do that the tests import; its code is CuPy's affair, and does not run here."""
+    """Can be constructed, because imported modules do so; its code cannot run here."""
 
     def __init__(self, in_params, out_params, operation, name="kernel", **how):
         self._name = name
 
     def __call__(self, *arguments, **keywords):
-        raise NotImplementedError(f"{self._name}: the emulated GPU runs no ElementwiseKernel")
+        raise NotImplementedError(f"{self._name}: the emulated GPU cannot run an ElementwiseKernel")

@@ -1,4 +1,4 @@
-"""Random numbers; other ones than CuPy's."""
+"""Random numbers, which differ from CuPy's."""
 
 from __future__ import annotations
 

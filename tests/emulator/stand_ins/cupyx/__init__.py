@@ -1,4 +1,4 @@
-"""CuPy's extensions, as far as this project calls them, on an emulated GPU (tests/emulator)."""
+"""The part of cupyx that this project uses, on the emulated GPU (tests/emulator)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Devices, streams and memory. Kernels and copies are done when the call returns; only NCCL works on streams."""
+"""Devices, streams and memory. Kernels and copies are synchronous; only NCCL uses streams."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cupy._memory import using_allocator as using_allocator
 from cupy.cuda import driver as driver
 from cupy.cuda import nccl as nccl
 from cupy.cuda import runtime as runtime
-from tests.emulator.machine import ARCHITECTURE, PROCESSORS
+from tests.emulator.machine.launch import ARCHITECTURE, PROCESSORS
 from tests.sharded.fake_nccl import Event as Event
 from tests.sharded.fake_nccl import Stream as Stream
 from tests.sharded.fake_nccl import current_stream

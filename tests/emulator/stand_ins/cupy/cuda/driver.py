@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.emulator.machine import PROCESSORS
+from tests.emulator.machine.launch import PROCESSORS
 
 
 def occupancyMaxActiveBlocksPerMultiprocessor(kernel, threads, shared):

@@ -1,4 +1,4 @@
-"""NCCL between threads. A group is done when it ends: kernels, which may follow it on the stream, run when they are launched."""
+"""NCCL between threads. A group completes when it ends, because kernels run synchronously when they are launched."""
 
 from __future__ import annotations
 

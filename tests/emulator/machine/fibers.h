@@ -1,4 +1,4 @@
-/* What the parts of the machine share: fibers, the queue of those that can go on, warps, blocks and clusters. */
+/* Data structures of the machine: fibers, the queue of runnable fibers, warps, blocks and clusters. */
 #pragma once
 
 #include <memory>
@@ -15,17 +15,17 @@ const unsigned char POISON = 0xCB;
 struct Block;
 struct Warp;
 
-/* A thread, at the upper end of its stack. */
+/* A CUDA thread; the structure is at the upper end of its stack. */
 struct Fiber : Thread {
-    void* there[5]; /* where it goes on, as __builtin_setjmp has it */
+    void* there[5]; /* where it continues; written by __builtin_setjmp */
     Block* in_block;
     Warp* warp;
     int lane;
-    bool ready; /* to begin a kernel */
-    unsigned long long found; /* what it waited for */
+    bool ready; /* can begin a kernel */
+    unsigned long long found; /* result of what it waited for */
 };
 
-/* Lanes that wait for the others of their mask. */
+/* Lanes that wait for the other lanes of their mask. */
 struct Waiting {
     Exchange kind;
     unsigned mask, here;
@@ -42,7 +42,7 @@ struct Warp {
 };
 
 struct Cluster {
-    unsigned first, alive; /* its first block; threads that have not ended */
+    unsigned first, alive; /* first block; number of threads that have not ended */
     std::vector<Fiber*> waiting;
 };
 
@@ -58,11 +58,11 @@ struct Block {
     Warp warps[MOST_WARPS];
 };
 
-/* The fibers that can go on, in their order. */
+/* Queue of runnable fibers. */
 class Queue {
   public:
     unsigned size() const { return count; }
-    Fiber* take(unsigned place); /* the last one comes into its place, but for the first's */
+    Fiber* take(unsigned place); /* the first fiber moves to the place of the taken one */
     void put_last(Fiber* fiber);
     void put_first(Fiber* fiber);
     void clear() { count = 0; }
@@ -80,13 +80,13 @@ inline Fiber* running() {
 }
 
 /* fibers.cpp */
-void use_turns(unsigned long long seed, double seconds); /* at a launch's start; without a seed in order */
-void wait();                                            /* until another fiber puts this one in the queue */
+void use_turns(unsigned long long seed, double seconds); /* called at the start of a launch; without a seed fibers run in order */
+void wait();                                            /* until another fiber puts this one into the queue */
 [[noreturn]] void run_next();
-[[noreturn]] void go_home();                             /* to `run_until_home`'s caller */
-void run_until_home();                                  /* let fibers run until one goes home, or none can go on */
-Fiber* idle_fiber(unsigned number);                     /* one that stands before the kernel */
-[[noreturn]] void leave(const std::string& why);        /* ends the launch */
+[[noreturn]] void go_home();                             /* returns to the caller of `run_until_home` */
+void run_until_home();                                  /* run fibers until one calls `go_home`, or none is runnable */
+Fiber* idle_fiber(unsigned number);                     /* a fiber that has not begun its kernel */
+[[noreturn]] void leave(const std::string& why);        /* end the launch with this failure */
 extern std::string failure;
 std::string at(const char* file, int line);
 
@@ -94,6 +94,6 @@ std::string at(const char* file, int line);
 bool end_exchanges(Warp* warp, Fiber* last);
 
 /* machine.cpp */
-bool live_once(); /* the kernel, by the running fiber; returns whether its block has ended and another one waits for the place */
+bool live_once(); /* run the kernel in the running fiber; returns whether its block has ended and another block can start */
 
 }

@@ -1,7 +1,7 @@
-/* A GPU whose threads take turns (fibers.cpp): launches, blocks, clusters, and what threads do wrong.
+/* Launches, blocks, clusters and faults of the emulated GPU, whose threads take turns (fibers.cpp).
 
-   Memory is sequentially consistent, so a fence that is missing is not found; a barrier that is missing is, if some order of turns
-   shows it. Shared memory is poisoned before a block starts, and ends at a page that nothing may touch. */
+   Memory is sequentially consistent, so a missing fence is not found; a missing barrier is found if some order of threads shows it.
+   Shared memory is poisoned before a block starts, and ends at a page without access rights. */
 #include "machine.h"
 
 #include <signal.h>
@@ -28,7 +28,7 @@ const Kernel* kernel;
 void** arguments;
 size_t shared_bytes;
 unsigned next_block, num_blocks;
-Block* ended; /* whose place another block may take */
+Block* ended; /* another block may take its place */
 
 void wake(std::vector<Fiber*>& waiting) {
     for (size_t k = waiting.size(); k-- > 0;) {
@@ -37,10 +37,10 @@ void wake(std::vector<Fiber*>& waiting) {
     waiting.clear();
 }
 
-void end_barrier_if_all_came(Block* block) {
+void end_barrier_if_all_arrived(Block* block) {
     if (block->alive && block->waiting.size() == block->alive) {
         if (block->alive < block_size.x * block_size.y * block_size.z) {
-            leave("threads of a block have ended, and others wait for all of it at " + at(block->file, block->line));
+            leave("some threads of a block have ended, and others wait for the whole block at " + at(block->file, block->line));
         }
         for (Fiber* fiber : block->waiting) {
             fiber->found = block->values;
@@ -50,7 +50,7 @@ void end_barrier_if_all_came(Block* block) {
     }
 }
 
-void end_barrier_if_all_came(Cluster* cluster) {
+void end_barrier_if_all_arrived(Cluster* cluster) {
     if (cluster->alive && cluster->waiting.size() == cluster->alive) {
         wake(cluster->waiting);
     }
@@ -61,15 +61,15 @@ size_t in_pages(size_t bytes) {
 }
 
 char* new_shared() {
-    const size_t room = in_pages(shared_bytes);
-    char* pages = (char*)mmap(nullptr, room + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    mprotect(pages + room, PAGE, PROT_NONE);
-    return pages + room - shared_bytes;
+    const size_t length = in_pages(shared_bytes);
+    char* pages = (char*)mmap(nullptr, length + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(pages + length, PAGE, PROT_NONE);
+    return pages + length - shared_bytes;
 }
 
 void delete_shared(char* shared) {
-    const size_t room = in_pages(shared_bytes);
-    munmap(shared + shared_bytes - room, room + PAGE);
+    const size_t length = in_pages(shared_bytes);
+    munmap(shared + shared_bytes - length, length + PAGE);
 }
 
 void start_thread(Block* block, unsigned thread, unsigned place) {
@@ -85,7 +85,7 @@ void start_thread(Block* block, unsigned thread, unsigned place) {
     ready.put_last(fiber);
 }
 
-/* Start the grid's next block in this one's place. */
+/* Start the next block of the grid in the place of this one. */
 void start(Block* block) {
     const unsigned threads = block_size.x * block_size.y * block_size.z, number = next_block++;
     block->index = {number % grid_size.x, number / grid_size.x % grid_size.y, number / grid_size.x / grid_size.y};
@@ -116,8 +116,8 @@ void add_block() {
     start(block);
 }
 
-std::string who_waits() {
-    std::string text = "no thread can go on:";
+std::string describe_deadlock() {
+    std::string text = "deadlock:";
     for (auto& block : blocks) {
         const std::string of_block = " of block " + std::to_string(block->index.x);
         if (!block->waiting.empty()) {
@@ -135,7 +135,7 @@ std::string who_waits() {
     return text.substr(0, 1000);
 }
 
-/* Run all blocks, of which `resident` have their turns at a time. What goes wrong is in `failure`. */
+/* Run all blocks, at most `resident` of them at the same time. `failure` says what went wrong. */
 void run(unsigned resident) {
     next_block = 0;
     ended = nullptr;
@@ -150,7 +150,7 @@ void run(unsigned resident) {
         }
         alive = std::any_of(blocks.begin(), blocks.end(), [](auto& block) { return block->alive > 0; });
         if (alive && ready.size() == 0 && failure.empty()) {
-            failure = who_waits();
+            failure = describe_deadlock();
         }
     }
     for (auto& block : blocks) {
@@ -164,11 +164,11 @@ void at_signal(int number, siginfo_t* what, void*) {
     char place[32];
     snprintf(place, sizeof(place), "%p", what->si_addr);
     leave(
-        (number == SIGFPE ? "it divides by zero at " : "it reads or writes where nothing is, at ") + std::string(place) + ", thread " +
+        (number == SIGFPE ? "division by zero at " : "access outside of an array, at ") + std::string(place) + ", thread " +
         std::to_string(self->thread.x) + " of block " + std::to_string(self->block.x));
 }
 
-/* Faults are the kernel's while it runs. */
+/* While a kernel runs, signals are its faults. */
 class Watch {
   public:
     Watch() {
@@ -208,10 +208,10 @@ bool live_once() {
     fiber->warp->alive &= ~(1u << fiber->lane);
     --block->alive;
     end_exchanges(fiber->warp, nullptr);
-    end_barrier_if_all_came(block);
+    end_barrier_if_all_arrived(block);
     if (block->cluster) {
         --block->cluster->alive;
-        end_barrier_if_all_came(block->cluster);
+        end_barrier_if_all_arrived(block->cluster);
     }
     if (block->alive > 0 || next_block == num_blocks) {
         return false;
@@ -229,7 +229,7 @@ unsigned block_barrier(bool value, const char* file, int line) {
     block->line = line;
     block->values += value;
     block->waiting.push_back(running());
-    end_barrier_if_all_came(block);
+    end_barrier_if_all_arrived(block);
     wait();
     return (unsigned)running()->found;
 }
@@ -237,10 +237,10 @@ unsigned block_barrier(bool value, const char* file, int line) {
 void cluster_barrier() {
     Cluster* cluster = running()->in_block->cluster;
     if (!cluster) {
-        leave("a kernel without __cluster_dims__ waits for its cluster");
+        leave("a kernel without __cluster_dims__ calls a cluster barrier");
     }
     cluster->waiting.push_back(running());
-    end_barrier_if_all_came(cluster);
+    end_barrier_if_all_arrived(cluster);
     wait();
 }
 
@@ -251,7 +251,7 @@ unsigned cluster_rank() {
 unsigned shared_address(const void* place) {
     const size_t offset = (size_t)((const char*)place - self->shared);
     if (offset > shared_bytes) {
-        leave("an address outside of shared memory is taken for one in it");
+        leave("an address outside of shared memory is used as a shared address");
     }
     return (unsigned)offset;
 }
@@ -259,7 +259,7 @@ unsigned shared_address(const void* place) {
 char* shared_place(unsigned address) {
     const unsigned rank = address >> RANK_SHIFT, offset = address & ((1u << RANK_SHIFT) - 1);
     if (offset >= shared_bytes) {
-        leave("an address behind the end of shared memory");
+        leave("an address beyond the end of shared memory");
     }
     return rank ? in_block_of_cluster(self->shared + offset, rank - 1) : self->shared + offset;
 }
@@ -267,18 +267,18 @@ char* shared_place(unsigned address) {
 char* in_block_of_cluster(const void* place, unsigned rank) {
     const Cluster* cluster = running()->in_block->cluster;
     if (!cluster || rank >= (unsigned)kernel->cluster) {
-        leave("there is no such block in the cluster");
+        leave("the cluster has no such block");
     }
     return blocks[cluster->first + rank]->shared + shared_address(place);
 }
 
 }
 
-/* Run a kernel on the grid of blocks; returns null, or what went wrong. Blocks of clusters have to be resident. */
+/* Run a kernel on a grid of blocks; returns null, or what went wrong. All blocks of a kernel with clusters must be resident. */
 extern "C" const char* run_kernel(
     const emulated::Kernel* kernel, void** arguments, const unsigned* grid, const unsigned* block, unsigned static_bytes,
     unsigned dynamic_bytes, unsigned resident, unsigned long long seed, double seconds) {
-    static std::string said;
+    static std::string message;
     std::lock_guard<std::mutex> alone(emulated::one_launch);
     emulated::grid_size = {grid[0], grid[1], grid[2]};
     emulated::block_size = {block[0], block[1], block[2]};
@@ -290,6 +290,6 @@ extern "C" const char* run_kernel(
     emulated::use_turns(seed, seconds);
     const emulated::Watch watch;
     emulated::run(resident);
-    said = emulated::failure;
-    return said.empty() ? nullptr : said.c_str();
+    message = emulated::failure;
+    return message.empty() ? nullptr : message.c_str();
 }

@@ -1,4 +1,4 @@
-/* What `translation.py` makes calls of: shared variables, PTX, and what a launch has to know of a kernel. */
+/* What translated sources call: shared variables, PTX, and the description of a kernel for launches. */
 #pragma once
 
 #include "machine.h"
@@ -15,7 +15,7 @@ inline To as(const From& from) {
 
 template <typename To>
 inline To back(unsigned long long from) {
-    static_assert(sizeof(To) <= 8, "a value of a warp has 64 bits at most");
+    static_assert(sizeof(To) <= 8, "a value of a warp exchange has at most 64 bits");
     To to;
     __builtin_memcpy((void*)&to, &from, sizeof(to));
     return to;
@@ -25,7 +25,7 @@ inline int lane() {
     return (int)((self->thread.x + block_size.x * (self->thread.y + block_size.y * self->thread.z)) & 31);
 }
 
-/* The static shared variables of a module lie one behind the other, whichever kernel has them. */
+/* The static shared variables of all kernels of a module are placed one after another. */
 inline unsigned long long& static_shared() {
     static unsigned long long bytes = 0;
     return bytes;
@@ -62,17 +62,17 @@ inline T* place_of(unsigned address) {
 }
 template <typename T, typename Address>
 inline T load(Address address) {
-    look();
+    yield();
     return *(const volatile T*)place_of<T>(address);
 }
 template <typename T, typename Address>
 inline void store(Address address, T value) {
     *(volatile T*)place_of<T>(address) = value;
-    touch();
+    may_yield();
 }
 template <typename T, typename Address>
 inline T atomic_or(Address address, T bits) {
-    touch();
+    may_yield();
     T* place = place_of<T>(address);
     const T before = *place;
     *place = before | bits;
@@ -80,7 +80,7 @@ inline T atomic_or(Address address, T bits) {
 }
 template <typename T, typename Address>
 inline T atomic_exch(Address address, T value) {
-    touch();
+    may_yield();
     T* place = place_of<T>(address);
     const T before = *place;
     *place = value;

@@ -1,4 +1,4 @@
-/* Exchanges between the lanes of a warp: complete when all lanes of the mask have come that have not ended, as since sm_70. */
+/* Exchanges between the lanes of a warp. They complete when all lanes of the mask that have not ended have arrived, as from sm_70 on. */
 #include <algorithm>
 
 #include "fibers.h"
@@ -17,7 +17,7 @@ unsigned long long combined(Exchange kind, unsigned long long one, unsigned long
     }
 }
 
-/* What is the same for all lanes. */
+/* The part of the result that is the same for all lanes. */
 unsigned long long of_all(const Waiting& waiting) {
     unsigned long long all = 0;
     if (waiting.kind == VOTE) {
@@ -50,7 +50,7 @@ unsigned long long of_lane(const Waiting& waiting, int lane, unsigned long long 
     return all;
 }
 
-/* Who waited goes on before others, while its stack is in the cache. */
+/* Lanes that waited run before other fibers, while their stacks are in the cache. */
 void end_exchange(const Waiting& waiting, Warp* warp, const Fiber* last) {
     const unsigned long long all = of_all(waiting);
     for (int lane = WARP - 1; lane >= 0; --lane) {
@@ -67,7 +67,7 @@ Waiting& join(Warp* warp, Exchange kind, unsigned mask, const char* file, int li
     for (Waiting& other : warp->waiting) {
         if (other.mask == mask) {
             if (other.kind != kind || (other.line != line && kind != SYNC)) {
-                leave("lanes of a warp meet at " + at(file, line) + " and at " + at(other.file, other.line));
+                leave("lanes of a warp wait for each other at " + at(file, line) + " and at " + at(other.file, other.line));
             }
             return other;
         }
@@ -84,7 +84,7 @@ Waiting& join(Warp* warp, Exchange kind, unsigned mask, const char* file, int li
 
 }
 
-/* End the exchanges whose lanes have all come; the running fiber, if it is given, goes on itself. Returns whether it took part. */
+/* Complete the exchanges whose lanes have all arrived. `last`, the running fiber or null, continues by itself. Returns whether it took part. */
 bool end_exchanges(Warp* warp, Fiber* last) {
     bool took_part = false;
     for (size_t k = 0; k < warp->waiting.size();) {

@@ -1,7 +1,7 @@
-/* Fibers: one runs at a time, until it waits for others or gives way. The next one is the first of a queue or, with a seed, any.
+/* Fibers: one runs at a time, until it waits for others or yields. The next one is the first of a queue or, with a seed, a random one.
 
-   A switch is GCC's __builtin_setjmp and __builtin_longjmp, a few instructions; ucontext only starts a fiber (Engelschall: Portable
-   Multithreading, USENIX 2000). Stacks lie in huge pages, and their tops in different sets of the cache. */
+   A switch uses GCC's __builtin_setjmp and __builtin_longjmp, which take a few instructions; ucontext only starts a fiber (Engelschall:
+   Portable Multithreading, USENIX 2000). Stacks are in huge pages; their tops are in different cache sets. */
 #include "fibers.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ namespace {
 
 const size_t STACK = (16 << 10) + 576, MOST_FIBERS = 1 << 16;
 const unsigned long long CANARY = 0x5afe57ac5afe57acull;
-const int FUEL = 64; /* atomics and loads past the cache for which a fiber goes on */
+const int FUEL = 64; /* atomics and volatile loads after which a fiber yields */
 
 char* stacks;
 ucontext_t maker;
@@ -42,7 +42,7 @@ unsigned draw(unsigned below) { /* xorshift */
     return (unsigned)((random_state >> 32) * below >> 32);
 }
 
-void give_way() {
+void yield_now() {
     ready.put_last(running());
     wait();
 }
@@ -55,19 +55,19 @@ unsigned number_of(const Fiber* fiber) {
     return (unsigned)(((const char*)fiber - stacks) / STACK);
 }
 
-/* A fiber's whole life: a kernel after the other. */
+/* The main function of a fiber: one kernel after another. */
 void live() {
     if (__builtin_setjmp(running()->there) == 0) {
         setcontext(&maker);
     }
     for (;;) {
-        const bool a_place_is_free = live_once();
+        const bool block_ended = live_once();
         if (*(const unsigned long long*)stack_of(number_of(running())) != CANARY) {
-            leave("a thread's stack is too small here");
+            leave("a thread used more stack than the emulator has");
         }
         running()->ready = true;
         if (__builtin_setjmp(running()->there) == 0) {
-            a_place_is_free ? go_home() : run_next();
+            block_ended ? go_home() : run_next();
         }
     }
 }
@@ -123,7 +123,7 @@ __attribute__((noinline)) void run_next() {
         go_home();
     }
     if ((++switches & 0xfff) == 0 && seconds_of_this_thread() > ends) {
-        leave("it does not end: some threads wait for what never comes, or it is too much for an emulator");
+        leave("it does not end: threads wait for an event that never happens, or the work is too much for the emulator");
     }
     self = ready.take(at_random ? draw(ready.size()) : 0);
     __builtin_longjmp(running()->there, 1);
@@ -177,15 +177,15 @@ Fiber* idle_fiber(unsigned number) {
     return fiber;
 }
 
-void touch() {
+void may_yield() {
     if (at_random ? draw(4) == 0 : --fuel <= 0) {
         fuel = FUEL;
-        give_way();
+        yield_now();
     }
 }
 
-void look() {
-    give_way();
+void yield() {
+    yield_now();
 }
 
 }

@@ -1,4 +1,4 @@
-/* CUDA C++ for g++, as far as kernels/ uses it. */
+/* The part of CUDA C++ that kernels/ uses, for g++. */
 #pragma once
 
 #include "support.h"
@@ -25,7 +25,7 @@ struct alignas(16) longlong2 {
     long long x, y;
 };
 
-/* Barriers and fences: memory is sequentially consistent here. */
+/* Barriers and fences. Fences do nothing, because memory is sequentially consistent. */
 inline void __syncthreads(HERE) {
     emulated::block_barrier(false, file, line);
 }
@@ -38,10 +38,10 @@ inline void __syncwarp(unsigned mask = 0xffffffffu, HERE) {
 inline void __threadfence() {}
 inline void __threadfence_block() {}
 inline void __nanosleep(unsigned) {
-    emulated::look();
+    emulated::yield();
 }
 
-/* Warps. Converged lanes may be any that this one is among: here it is alone. */
+/* Warps. CUDA allows any set of converged lanes that contains this one; here it is this lane alone. */
 inline unsigned __activemask() {
     return 1u << emulated::lane();
 }
@@ -95,10 +95,10 @@ REDUCE(__reduce_max_sync, int, GREATEST_SIGNED)
 REDUCE(__reduce_min_sync, unsigned, LEAST)
 REDUCE(__reduce_min_sync, int, LEAST_SIGNED)
 
-/* Atomics, for the types that CUDA has them for. */
+/* Atomics, for the types for which CUDA has them. */
 #define ATOMIC(name, T, left)                          \
     inline T name(T* address, T value) {               \
-        emulated::touch();                             \
+        emulated::may_yield();                             \
         const T before = *(volatile T*)address;        \
         *(volatile T*)address = left;                  \
         return before;                                 \
@@ -123,7 +123,7 @@ ATOMICS(atomicExch, value)
 ATOMIC(atomicExch, float, value)
 #define ATOMIC_CAS(T)                                           \
     inline T atomicCAS(T* address, T compare, T value) {        \
-        emulated::touch();                                      \
+        emulated::may_yield();                                      \
         const T before = *(volatile T*)address;                 \
         *(volatile T*)address = before == compare ? value : before; \
         return before;                                          \
@@ -133,10 +133,10 @@ ATOMIC_CAS(int)
 ATOMIC_CAS(unsigned)
 ATOMIC_CAS(unsigned long long)
 
-/* Loads past the first cache see what others write: another thread may run before. */
+/* Loads that bypass the L1 cache see other threads' writes, so another thread may run first. */
 template <typename T>
 inline T __ldcg(const T* address) {
-    emulated::touch();
+    emulated::may_yield();
     return *address;
 }
 template <typename T>
@@ -150,10 +150,10 @@ inline T __ldg(const T* address) {
 template <typename T>
 inline void __stcg(T* address, T value) {
     *address = value;
-    emulated::touch();
+    emulated::may_yield();
 }
 
-/* Bits and numbers. */
+/* Bit and arithmetic intrinsics. */
 inline int __popc(unsigned value) {
     return __builtin_popcount(value);
 }

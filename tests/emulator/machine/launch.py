@@ -1,4 +1,4 @@
-"""Modules and launches on the emulated GPU."""
+"""Modules, kernels and launches of the emulated machine."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from tests.emulator import compiler
+from tests.emulator.machine import compiler
 
 SEED = int(os.environ.get("EMULATED_SEED", "0"))
 ARCHITECTURE = int(os.environ.get("EMULATED_ARCHITECTURE", "80"))
-PROCESSORS = 3  # no power of two, and few: the more threads, the slower
-CLUSTERS = 1  # that run at a time
-LIMIT = 100.0  # seconds of a core that a launch may take
+PROCESSORS = 3  # not a power of two, to find wrong assumptions; few, because time grows with the number of threads
+CLUSTERS = 1  # that run at the same time
+LIMIT = 100.0  # CPU seconds after which a launch is given up
 _launches = itertools.count(1)
 
 
@@ -37,12 +37,12 @@ class _Kernel(ctypes.Structure):
 
 
 class EmulatedFault(RuntimeError):
-    """What a kernel did that no kernel may do."""
+    """A kernel did what CUDA forbids, or did not end."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel of a module, its parameters as bytes and kind, `static` bytes of shared memory."""
+    """A kernel of a module; `parameters` are sizes in bytes and NumPy kinds, `static` the bytes of static shared memory."""
 
     name: str
     entry: _Kernel
@@ -51,7 +51,7 @@ class Kernel:
 
     @property
     def cluster(self) -> int:
-        """Blocks of a cluster; 0 where the kernel has none."""
+        """Blocks of a cluster; 0 if the kernel has none."""
         return self.entry.cluster
 
     @property
@@ -60,13 +60,15 @@ class Kernel:
 
     @property
     def resident(self) -> int:
-        """Blocks that run at a time on all processors."""
+        """Blocks that run at the same time on all multiprocessors."""
         return CLUSTERS * self.cluster if self.cluster else PROCESSORS
 
     def launch(self, grid: tuple[int, int, int], block: tuple[int, int, int], values: Sequence[bytes], shared: int) -> None:
-        """Run to the end. Raises EmulatedFault."""
+        """Run the kernel to its end. Raises EmulatedFault."""
         if grid[0] % max(self.cluster, 1) or not 1 <= np.prod(block) <= self.most_threads:
-            raise EmulatedFault(f"{self.name}: a launch of {grid} blocks of {block} threads, which the source does not allow")
+            raise EmulatedFault(
+                f"{self.name}: a launch of {grid} blocks of {block} threads, which its launch bounds or cluster size do not allow"
+            )
         places = (ctypes.c_void_p * max(len(values), 1))()
         kept = [ctypes.create_string_buffer(value, max(len(value), 1)) for value in values]
         for number, value in enumerate(kept):
@@ -83,7 +85,7 @@ class Module:
     """A compiled CUDA source."""
 
     def __init__(self, code: str, options: Sequence[str]) -> None:
-        _library()  # whose symbols the module needs
+        _library()  # defines symbols that the module needs
         self._module = ctypes.CDLL(str(compiler.module(code, options, ARCHITECTURE)))
         self._module.emulated_static_shared.restype = ctypes.c_ulonglong
         self._static = self._module.emulated_static_shared()

@@ -1,4 +1,4 @@
-"""CUDA sources as shared libraries of this machine, kept in build/emulator, or EMULATED_CACHE, by what they were made of."""
+"""Compiles CUDA sources to shared libraries, kept in build/emulator or EMULATED_CACHE under the hash of their inputs."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from tests.emulator.translation import translate
+from tests.emulator.machine.translation import translate
 from tests.kept import kept
 
 HERE = Path(__file__).parent
-CACHE = Path(os.environ.get("EMULATED_CACHE", HERE.parent.parent / "build" / "emulator"))
-# Kernels count on two's complement, and look at memory through pointers of other types; a GPU's compiler lets them.
+CACHE = Path(os.environ.get("EMULATED_CACHE", HERE.parents[2] / "build" / "emulator"))
+# Kernels rely on two's complement and on access through pointers of other types, as NVRTC allows.
 _FLAGS = (
     *("-std=c++17", "-O1", "-fPIC", "-shared", "-w", "-U_FORTIFY_SOURCE"),
     *("-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off"),
-    "-fno-gnu-unique",  # two modules' shared variables of one name are not one
+    "-fno-gnu-unique",  # variables of equal names in two modules stay separate
 )
 
 
@@ -29,7 +29,7 @@ def machine() -> Path:
 
 
 def module(code: str, options: Sequence[str], architecture: int) -> Path:
-    """The library of a CUDA source. Raises ValueError where g++ or the translation refuse it, with their words."""
+    """The library of a CUDA source. Raises ValueError with the message of g++ or of the translation if they refuse it."""
     defined = [f"-D__CUDA_ARCH__={architecture}0", "-D__CUDACC__", *options]
 
     def make(made: Path) -> None:

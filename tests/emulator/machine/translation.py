@@ -1,4 +1,4 @@
-"""What g++ does not read in a preprocessed CUDA source, as calls of cuda.h: PTX, shared variables, the attributes of kernels."""
+"""Translates what g++ cannot read in a preprocessed CUDA source to calls of cuda.h: PTX, shared variables, kernel attributes."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _TYPES = {
 
 
 def translate(text: str) -> str:
-    """C++ for `cuda.h` of a CUDA source that has been through the preprocessor.
+    """Translate a preprocessed CUDA source to C++ that uses `cuda.h`.
 
-    Raises ValueError for PTX that is not known here.
+    Raises ValueError for an unknown PTX instruction.
     """
     return _kernels(_shared(_asm(text)))
 
 
 def _closing(text: str, opening: int) -> int:
-    """Place of the parenthesis that closes the one at `opening`."""
+    """Index of the parenthesis that closes the one at `opening`."""
     depth, place = 0, opening
     while True:
         if text[place] == '"':
@@ -43,7 +43,7 @@ def _closing(text: str, opening: int) -> int:
 
 
 def _split(text: str, separator: str) -> Iterator[str]:
-    """Split where no parenthesis, bracket or string is open."""
+    """Split at separators outside of parentheses, brackets and strings."""
     depth, begin, place = 0, 0, 0
     while place < len(text):
         if text[place] == '"':
@@ -106,7 +106,7 @@ def _instruction(ptx: str, operand: Callable[[str], str]) -> str:
     if words[0] == "mapa":
         return f"{operand(to)} = emulated::map_to_block({operand(of[0])}, {operand(of[1])});"
     if words[0] not in {"ld", "st", "atom"} or words[-1] not in _TYPES:
-        raise ValueError(f"PTX that the emulator does not know: {ptx}")
+        raise ValueError(f"unknown PTX instruction: {ptx}")
     of_type = _TYPES[words[-1]]
     if words[0] == "st":
         places = [_behind(operand(to[1:-1]), of_type, number) for number in range(4)]
@@ -129,9 +129,9 @@ def _behind(address: str, of_type: str, number: int) -> str:
 
 
 def _shared(text: str) -> str:
-    """Static variables become members of a type of their own, whose place in shared memory `cuda.h` chooses."""
+    """Turn each static variable into a member of its own type, to which `support.h` assigns an address in shared memory."""
     number = 0
-    behind_the_file = {}  # dynamic memory declared outside of a function
+    behind_the_file = {}  # dynamic shared memory that is declared outside of a function
 
     def variable(found: re.Match[str]) -> str:
         nonlocal number
@@ -154,7 +154,7 @@ def _shared(text: str) -> str:
 
 
 def _kernels(text: str) -> str:
-    """Kernels without their attributes, and behind them what a launch has to know of each."""
+    """Remove the attributes of kernels, and append a description of each kernel for launches."""
     parts, entries, end = [], ["EMULATED_MODULE"], 0
     for found in _KERNEL.finditer(text):
         attributes, place = {}, found.end()
