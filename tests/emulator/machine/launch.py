@@ -66,9 +66,8 @@ class Kernel:
     def launch(self, grid: tuple[int, int, int], block: tuple[int, int, int], values: Sequence[bytes], shared: int) -> None:
         """Run the kernel to its end. Raises EmulatedFault."""
         if grid[0] % max(self.cluster, 1) or not 1 <= np.prod(block) <= self.most_threads:
-            raise EmulatedFault(
-                f"{self.name}: a launch of {grid} blocks of {block} threads, which its launch bounds or cluster size do not allow"
-            )
+            limit = f"at most {self.most_threads} threads per block, in clusters of {max(self.cluster, 1)} blocks"
+            raise EmulatedFault(f"{self.name}: a launch of {grid} blocks of {block} threads; the source allows {limit}")
         places = (ctypes.c_void_p * max(len(values), 1))()
         kept = [ctypes.create_string_buffer(value, max(len(value), 1)) for value in values]
         for number, value in enumerate(kept):
