@@ -1,4 +1,4 @@
-"""What a person sees of a run in Prefect: a summary, a link to the report, the first rows of each table."""
+"""Artifacts of a run in Prefect: a summary, a link to the report, the first rows of each table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROWS = 10
 
 
 def show(published: Folder) -> None:
-    """Create the artifacts of a published run; their keys are NAME-summary, NAME-report and NAME-TABLE."""
+    """Create the artifacts of a published run, with keys NAME-summary, NAME-report and NAME-TABLE."""
     name = published.facts["graph"]["name"]
     create_markdown_artifact(summary(published), key=key(name, "summary"))
     create_link_artifact(
@@ -37,7 +37,7 @@ def key(name: str, what: str) -> str:
 
 
 def summary(published: Folder) -> str:
-    """What ran and what came out, as Markdown."""
+    """Tables and steps of a run, as Markdown."""
     facts = published.facts
     graph, proofs = facts["graph"], facts["proofs"]
     lines = [

@@ -1,4 +1,4 @@
-"""Prefect's embedded server, which a flow starts where no server is configured, dies with the flow, however that dies."""
+"""Prefect's embedded server, which a flow starts if none is configured, and which must not outlive the flow."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import subprocess
 
 from prefect.server.api.server import SubprocessASGIServer
 
-# The read ends when the last holder of the pipe's other end is gone: that is the flow's process, by whatever signal.
+# `read` returns when the flow's process, the only holder of the pipe's other end, has ended, also by a signal.
 GUARD = 'read -r _; kill "$0" && for _ in 1 2 3 4 5; do sleep 1; kill -0 "$0" || exit; done; kill -9 "$0"'
 
 
 class GuardedServer(SubprocessASGIServer):
-    """The embedded server with a shell beside it that waits for the flow's end and then stops the server.
+    """The embedded server, with a shell that waits for the end of the flow's process and then stops the server.
 
-    Prefect stops its server when the interpreter exits, which SIGTERM and SIGKILL do not let it do. The shell has a session of
-    its own, so what ends the flow's process group does not end it first.
+    Prefect stops its server when the interpreter exits, which does not happen after SIGTERM or SIGKILL. The shell has its own
+    session, so that a signal to the flow's process group does not end it first.
     """
 
     guard: subprocess.Popen[bytes] | None = None

@@ -1,6 +1,9 @@
-"""A whole run on this machine, without a server: what the command does. The flows say the same sentence through Prefect."""
+"""One run, from the source of a graph to its published tables: the command and the flows execute this function."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ParamSpec, Protocol, TypeVar
 
 from pipeline.cluster.protocol import started
 from pipeline.config.run import RunConfig
@@ -16,18 +19,56 @@ from pipeline.steps.verify import prove
 from pipeline.store.manifest import Folder
 from pipeline.store.workspace import workspace
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-def run(config: RunConfig) -> Folder:
-    """Ingest, lay out, answer, prove, report and publish; return the published run. Raises GraphmillError."""
+
+class Call(Protocol):
+    """How a run calls its steps."""
+
+    def __call__(self, name: str, step: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Return `step(*args, **kwargs)`; `name` is for people."""
+
+
+def directly(_: str, step: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call a step as a function."""
+    return step(*args, **kwargs)
+
+
+def run(config: RunConfig, call: Call = directly) -> Folder:
+    """Ingest, lay out, run the stages, prove, report and publish.
+
+    Parameters
+    ----------
+    config : RunConfig
+    call : callable
+        `call(name, step, *arguments)` calls each step; a flow makes it a task.
+
+    Returns
+    -------
+    Folder
+        The published run.
+
+    Raises
+    ------
+    GraphmillError
+        As its steps state.
+    """
     name, backend = config.graph.title, choose(config.backend)
     with workspace(config.output) as work, started(config.cluster, backend) as cluster:
-        edges = ingest(config.graph, work)
-        graph = lay_out(edges, config.layout, work, backend, cluster)
+        edges = call("edges", ingest, config.graph, work)
+        graph = call("graph", lay_out, edges, config.layout, work, backend, cluster)
         require_sources(graph, config.sources)
         answers = [
-            run_stage(graph, stage, config.sources, work, backend, config.reachability, cluster) for stage in config.stages
+            call(stage, run_stage, graph, stage, config.sources, work, backend, config.reachability, cluster)
+            for stage in config.stages
         ]
-        proofs = [prove(graph, answer, config.oracle, work, backend, cluster) for answer in answers]
-        report = draw(name, edges, graph, answers, proofs, work, backend)
-        reached = answer_queries(config.queries, answers, config.oracle, work, backend, cluster)
-        return publish(config.output, name, edges, graph, answers, proofs, report, config.keep, backend, reached)
+        proofs = [
+            call(f"proof-{answer.manifest.step}", prove, graph, answer, config.oracle, work, backend, cluster)
+            for answer in answers
+        ]
+        report = call("report", draw, name, edges, graph, answers, proofs, work, backend)
+        reached = None
+        if config.queries:
+            reached = call("reached", answer_queries, config.queries, answers, config.oracle, work, backend, cluster)
+        return call("publish", publish, config.output, name, edges, graph, answers, proofs, report, config.keep, backend, reached)

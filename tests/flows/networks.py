@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
@@ -37,7 +38,7 @@ def roads() -> str:
 
 
 def social_run(folder: Path, name: str = "people") -> Path:
-    """Write a hub, a ring and a pair apart (SNAP, undirected) and its run file; return the run file."""
+    """Write a hub, a ring and a separate pair (SNAP, undirected) and its run file; return the run file."""
     folder.mkdir(parents=True, exist_ok=True)
     ties = [(0, person) for person in range(1, 40)] + [(person, person + 1) for person in range(40, 107)] + [(39, 40), (200, 201)]
     (folder / "people.txt").write_text("# ties\n" + "".join(f"{a}\t{b}\n" for a, b in ties))
@@ -46,15 +47,15 @@ def social_run(folder: Path, name: str = "people") -> Path:
     return run
 
 
-def votes_run(folder: Path, name: str = "votes") -> Path:
-    """Write a cycle of three with a tail in and two out (SNAP, directed), pairs, and the run file; return the run file."""
+def votes_run(folder: Path, name: str = "votes", stages: Iterable[str] = ("wcc", "reachability")) -> Path:
+    """Write a cycle of three with an arc into it and two out of it (SNAP, directed), pairs, and the run file; return the last."""
     folder.mkdir(parents=True, exist_ok=True)
     votes = [(1, 2), (2, 3), (3, 4), (4, 2), (4, 5), (4, 6)]
     (folder / "votes.txt").write_text("# votes\n" + "".join(f"{a}\t{b}\n" for a, b in votes))
     pq.write_table(pa.table({"src": [1, 2, 5, 5], "dst": [6, 4, 6, 1]}), folder / "pairs.parquet")
     run = folder / f"{name}.toml"
     run.write_text(
-        f'output = "out-{name}"\nstages = ["wcc", "reachability"]\n'
+        f'output = "out-{name}"\nstages = {list(stages)}\n'
         f'[graph]\nname = "{name}"\nsource = "votes.txt"\nformat = "snap"\n[queries]\npairs = "pairs.parquet"\n'
     )
     return run

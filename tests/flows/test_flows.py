@@ -15,14 +15,15 @@ from prefect.exceptions import ParameterTypeError
 from prefect.settings import get_current_settings
 from prefect.states import Failed
 
+from flows.__main__ import NAMES
+from flows.analytics import FLOWS, reachability, road_network, social_network
 from flows.artifacts import key
-from flows.reachability import reachability
-from flows.road_network import road_network
-from flows.social_network import social_network
-from flows.tasks import can_pass, read_run
+from flows.tasks import is_transient
 from kernels.gpu.loader import device_count
+from pipeline.config.loading import load_run
 from pipeline.config.run import STAGES
 from pipeline.errors import BadConfig, BadInput, BadSource, Busy, ProofFailed
+from pipeline.run import run as run_steps
 from pipeline.runtime.backend import choose
 from pipeline.steps.publish import open_run
 from pipeline.store.index import find_index
@@ -76,7 +77,7 @@ def test_the_tasks_have_names_that_a_person_can_read(road):
     _, state = road
     names = {"edges", "graph", "report", "publish", "artifacts", *STAGES}
     assert eventually(lambda: "artifacts" in task_runs(state))
-    assert task_runs(state) == dict.fromkeys(names | {f"certificate of {table}" for table in STAGES}, 1)
+    assert task_runs(state) == dict.fromkeys(names | {f"proof-{stage}" for stage in STAGES}, 1)
 
 
 def test_a_run_is_named_after_its_file(road):
@@ -175,24 +176,29 @@ def test_an_unknown_vertex_fails_the_flow_at_once_and_publishes_nothing(votes):
 
 
 def test_a_run_without_pairs_is_none_of_this_flow(tmp_path):
-    with pytest.raises(BadConfig, match="asks for no pairs"):
+    with pytest.raises(BadConfig, match="has no pairs"):
         reachability(str(social_run(tmp_path)))
 
 
-def test_a_flow_has_its_own_order_unless_the_file_states_one(tmp_path):
-    assert read_run(str(social_run(tmp_path)), "windowed").layout.order == "windowed"
-    stated = tmp_path / "stated.toml"
-    stated.write_text(social_run(tmp_path).read_text() + '[layout]\norder = "source"\n')
-    assert read_run(str(stated), "windowed").layout.order == "source"
+def test_a_flow_and_the_command_execute_the_same_steps(tmp_path):
+    run = road_run(tmp_path, settings='stages = ["wcc", "bfs"]')
+    by_flow, by_command = road_network(str(run)), run_steps(load_run(run))
+    assert all(step["reused"] for step in by_command.facts["steps"].values())
+    assert list(by_command.facts["steps"]) == list(by_flow.facts["steps"])
 
 
-def test_the_backend_of_a_flow_is_the_files_or_its_own(tmp_path):
-    run = social_run(tmp_path)
-    assert read_run(str(run), "degree").backend == choose("auto")
-    assert read_run(str(run), "degree", backend="cpu").backend == "cpu"
-    stated = tmp_path / "stated.toml"
-    stated.write_text('backend = "cpu"\n' + run.read_text())
-    assert read_run(str(stated), "degree").backend == "cpu"
+@pytest.mark.parametrize("name", NAMES)
+def test_every_flow_runs_every_stage_that_its_file_requests(name, tmp_path):
+    run = votes_run(tmp_path, stages=reversed(STAGES))
+    published = FLOWS[name](str(run))
+    assert list(published.facts["proofs"]) == list(STAGES)
+    assert "reached" in published.facts["tables"]
+
+
+def test_the_backend_is_recorded_and_a_parameter_replaces_the_files(tmp_path):
+    run = votes_run(tmp_path)
+    assert road_network(str(run)).facts["backend"] == choose("auto")
+    assert road_network(str(run), backend="cpu").facts["backend"] == "cpu"
 
 
 @pytest.mark.skipif(device_count() > 0, reason="there is a GPU")
@@ -300,7 +306,7 @@ def test_what_the_user_can_mend_ends_the_command_with_one_message(tmp_path):
     ids=lambda value: type(value).__name__,
 )
 def test_which_errors_are_tried_again(error, again):
-    assert can_pass(None, None, Failed(data=error)) is again
+    assert is_transient(None, None, Failed(data=error)) is again
 
 
 def test_keys_of_artifacts_are_what_prefect_accepts():

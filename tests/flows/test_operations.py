@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 import flows
+from flows.__main__ import NAMES
 from pipeline.steps.publish import open_run
 from pipeline.tables import files as tables
 from tests.flows.networks import CROSSINGS, road_run, social_run, votes_run
@@ -73,9 +74,7 @@ def test_the_page_as_it_stands(terminal):
 def test_every_flow_is_deployed_on_a_schedule():
     content = yaml.safe_load((ROOT / "prefect.yaml").read_text())
     assert {deployment["entrypoint"] for deployment in content["deployments"]} == {
-        "flows/road_network.py:road_network",
-        "flows/social_network.py:social_network",
-        "flows/reachability.py:reachability",
+        f"flows/analytics.py:{name.replace('-', '_')}" for name in NAMES
     }
     for deployment in content["deployments"]:
         assert (ROOT / deployment["parameters"]["run"]).is_file()

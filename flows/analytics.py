@@ -1,0 +1,94 @@
+"""The flows: one body, `analyse`, which runs every stage that a run's file requests, and a flow for each kind of network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from prefect import flow, runtime
+
+from flows.artifacts import show
+from flows.tasks import as_task
+from pipeline.config.loading import load_run
+from pipeline.config.model import Choice
+from pipeline.config.run import VertexId
+from pipeline.errors import BadConfig
+from pipeline.run import run as run_steps
+from pipeline.store.manifest import Folder
+
+
+def run_name() -> str:
+    """Name of a flow's run in Prefect: that of its file."""
+    return Path(runtime.flow_run.parameters["run"]).stem
+
+
+@flow(name="road-network", flow_run_name=run_name, persist_result=False)
+def road_network(
+    run: str = "conf/runs/new-york.toml", sources: list[VertexId] | None = None, backend: Choice | None = None
+) -> Folder:
+    """Analyse a road network: distances, spanning forest, components.
+
+    Parameters
+    ----------
+    run
+        The run's file.
+    sources
+        External ids of the crossings to measure from; they replace the file's.
+    backend
+        Where the run computes; it replaces the file's: `cpu`, `gpu`, or `auto`, the GPU if there is one.
+    """
+    return analyse(run, sources=sources, backend=backend)
+
+
+@flow(name="social-network", flow_run_name=run_name, persist_result=False)
+def social_network(
+    run: str = "conf/runs/facebook.toml", sources: list[VertexId] | None = None, backend: Choice | None = None
+) -> Folder:
+    """Analyse a social network: components, hops between people, backbone, PageRank.
+
+    Parameters
+    ----------
+    run
+        The run's file.
+    sources
+        External ids of the people to count hops from; they replace the file's.
+    backend
+        Where the run computes; it replaces the file's: `cpu`, `gpu`, or `auto`, the GPU if there is one.
+    """
+    return analyse(run, sources=sources, backend=backend)
+
+
+@flow(name="reachability", flow_run_name=run_name, persist_result=False)
+def reachability(run: str = "conf/runs/wiki-vote.toml", pairs: str | None = None, backend: Choice | None = None) -> Folder:
+    """Build and prove the reachability index of a directed graph, and answer the pairs of a file with it.
+
+    A step whose inputs have not changed is skipped: the index if the graph is the same, the answers if the pairs are, too.
+
+    Parameters
+    ----------
+    run
+        The run's file; stage reachability is among its stages.
+    pairs
+        A Parquet file with columns `src` and `dst`; it replaces the file's.
+    backend
+        Where the run computes; it replaces the file's: `cpu`, `gpu`, or `auto`, the GPU if there is one.
+    """
+    return analyse(run, pairs=pairs, needs_pairs=True, backend=backend)
+
+
+def analyse(run: str, *, pairs: str | None = None, needs_pairs: bool = False, **changes: Any) -> Folder:
+    """Execute a run's file as tasks and show the result in Prefect.
+
+    `pairs` and those of `changes` that are not None replace the file's values. Raises BadConfig where `needs_pairs` and there are
+    none; otherwise as `pipeline.run.run`.
+    """
+    given = {name: value for name, value in changes.items() if value is not None}
+    config = load_run(Path(run), {"queries": {"pairs": pairs}} if pairs else None, **given)
+    if needs_pairs and config.queries is None:
+        raise BadConfig(f"{run}: has no pairs; name their file in table [queries], or pass it to the flow")
+    published = run_steps(config, as_task)
+    as_task("artifacts", show, published)
+    return published
+
+
+FLOWS = {"road-network": road_network, "social-network": social_network, "reachability": reachability}
