@@ -184,8 +184,8 @@ def main() -> None:
         print(f"graphmill: {said}", file=sys.stderr)
         sys.exit(1)
     finally:
-        if signals.heard:  # whatever came of it: what they interrupted may have failed in its turn, or gone on to its end
-            sys.exit(128 + signals.heard[0])
+        if signals.received:  # whatever the outcome: the interrupted code may have failed or finished
+            sys.exit(128 + signals.received[0])
 
 
 def _config(target: str, graph: dict[str, Any], top: dict[str, Any], tables: dict[str, dict[str, Any]]) -> RunConfig:

@@ -1,45 +1,54 @@
-"""The signals that end a run, SIGINT and SIGTERM: both raise KeyboardInterrupt, which libraries clean up after."""
+"""SIGINT and SIGTERM end a run: both raise KeyboardInterrupt, after which libraries clean up."""
 
 from __future__ import annotations
 
+import _thread
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Timer, current_thread, main_thread
+from threading import current_thread, main_thread
+from types import FrameType
 
 ENDING = (signal.SIGINT, signal.SIGTERM)
-heard: list[int] = []
+received: list[int] = []
 
 
 def listen() -> None:
-    """Have both raise KeyboardInterrupt in the main thread, and note them in `heard`."""
+    """Raise KeyboardInterrupt in the main thread for both signals, and record them in `received`.
 
-    def end(number: int, _: object) -> None:
-        heard.append(number)
+    An exception in a finalizer or a garbage collector's callback is swallowed; then the signal is sent again.
+    """
+
+    def end(number: int, frame: FrameType | None) -> None:
+        if _runs(resend.__code__, frame):  # it would be swallowed again
+            _send_later(number)
+            return
+        received.append(number)
         raise KeyboardInterrupt
 
-    def come_again(dropped: sys.UnraisableHookArgs) -> None:
-        if heard and dropped.exc_type is KeyboardInterrupt:  # raised in a finalizer, or in what the garbage collector calls
-            Timer(0.01, signal.pthread_kill, [main_thread().ident, heard[0]]).start()
+    def resend(swallowed: sys.UnraisableHookArgs) -> None:
+        if received and swallowed.exc_type is KeyboardInterrupt:
+            _send_later(received[0])
         else:
-            sys.__unraisablehook__(dropped)
+            sys.__unraisablehook__(swallowed)
 
     for number in ENDING:
         signal.signal(number, end)
-    sys.unraisablehook = come_again
+    sys.unraisablehook = resend
 
 
 def require_none() -> None:
-    """Raise KeyboardInterrupt if a signal was heard: some of Cython's functions drop what is raised in them."""
-    if heard:
+    """Raise KeyboardInterrupt if a signal was received: some Cython functions swallow exceptions."""
+    if received:
         raise KeyboardInterrupt
 
 
 @contextmanager
-def unbroken() -> Iterator[None]:
-    """Let them wait until it is done: for what nobody can close that has half started."""
-    if current_thread() is not main_thread():  # it alone hears of signals
+def deferred() -> Iterator[None]:
+    """Defer SIGINT and SIGTERM until the block exits: it starts something that cannot be closed while half started."""
+    if current_thread() is not main_thread():  # only the main thread handles signals
         yield
         return
     waiting: list[int] = []
@@ -53,3 +62,17 @@ def unbroken() -> Iterator[None]:
             signal.signal(number, handler)
         for sent in waiting:
             signal.raise_signal(sent)
+
+
+def _runs(code: object, frame: FrameType | None) -> bool:
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame is not None
+
+
+def _send_later(number: int) -> None:
+    def send() -> None:
+        time.sleep(0.01)
+        signal.pthread_kill(main_thread().ident or 0, number)
+
+    _thread.start_new_thread(send, ())  # threading.Thread.start would wait, and could be interrupted by the signal

@@ -15,7 +15,7 @@ from pipeline.cluster.scratch import scratch
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
 from pipeline.runtime.backend import Backend
-from pipeline.signals import unbroken
+from pipeline.signals import deferred
 
 log = logging.getLogger(__name__)
 _CLOSE = 10.0  # seconds that workers have to end by themselves
@@ -68,7 +68,7 @@ def _client(config: ClusterConfig, backend: Backend) -> Iterator[Client]:
             stack.callback(client.close, _CLOSE)
         else:
             folder = stack.enter_context(scratch())
-            with unbroken():  # Dask does not close what it has half started
+            with deferred():  # Dask cannot close what is half started
                 workers = stack.enter_context(_ended(local_workers(config, backend, security, str(folder))))
                 client = _connected(workers, config, security)
                 stack.callback(client.close, _CLOSE)

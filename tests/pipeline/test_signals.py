@@ -14,7 +14,7 @@ from pipeline.store import manifest
 
 @pytest.fixture
 def listening(monkeypatch):
-    monkeypatch.setattr(signals, "heard", [])
+    monkeypatch.setattr(signals, "received", [])
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
     before = {number: signal.getsignal(number) for number in signals.ENDING}
     signals.listen()
@@ -26,10 +26,10 @@ def listening(monkeypatch):
 @pytest.mark.parametrize("number", signals.ENDING)
 def test_a_signal_is_deferred_until_the_block_ends(number, listening):
     done = []
-    with pytest.raises(KeyboardInterrupt), signals.unbroken():
+    with pytest.raises(KeyboardInterrupt), signals.deferred():
         signal.raise_signal(number)
         done.append("started")
-    assert done == ["started"] and signals.heard == [number]
+    assert done == ["started"] and signals.received == [number]
 
 
 def test_a_signal_that_a_finalizer_swallowed_is_raised_again(listening, capfd):
@@ -40,7 +40,7 @@ def test_a_signal_that_a_finalizer_swallowed_is_raised_again(listening, capfd):
     with pytest.raises(KeyboardInterrupt):
         Falling()
         time.sleep(30)
-    assert signals.heard == [signal.SIGINT] * 2
+    assert signals.received == [signal.SIGINT] * 2
     assert "Traceback" not in capfd.readouterr().err
 
 
