@@ -13,6 +13,7 @@ from benchmarks.one_gpu.graphs import WINDOW, Edges
 from benchmarks.one_gpu.timing import random_sources
 from kernels.answers import Certificate, Paths, Scores
 from kernels.bfs import bfs
+from kernels.bfs.certificate import certify_bfs
 from kernels.forest import minimum_spanning_forest
 from kernels.forest.certificate import certify_forest
 from kernels.graph import Array, Csr, Graph
@@ -22,10 +23,10 @@ from kernels.layout.rows import take_rows
 from kernels.layout.vect_csr import VectCsr, extend
 from kernels.pagerank import pagerank
 from kernels.pagerank.certificate import certify_pagerank
-from kernels.paths.certificate import certify_bfs, certify_sssp
 from kernels.scc import scc
 from kernels.scc.certificate import certify_scc
 from kernels.sssp import sssp
+from kernels.sssp.certificate import certify_sssp
 from kernels.wcc import wcc
 from kernels.wcc.certificate import certify_wcc
 

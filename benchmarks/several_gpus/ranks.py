@@ -16,6 +16,7 @@ import kernels.bfs
 import kernels.sssp
 from benchmarks.several_gpus.shares import by_name, folder_of, write_share
 from kernels.answers import Certificate
+from kernels.bfs.certificate import sharded as bfs_certificate
 from kernels.bfs.sharded import bfs
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.shard import Shard, ShardAnswer
@@ -25,7 +26,7 @@ from kernels.graph import OFFSET
 from kernels.layout.sharded import lay_out, shard_of
 from kernels.pagerank.certificate import sharded as pagerank_certificate
 from kernels.pagerank.sharded import pagerank
-from kernels.paths.certificate import sharded as paths_certificate
+from kernels.sssp.certificate import sharded as sssp_certificate
 from kernels.sssp.sharded import sssp
 from kernels.wcc.certificate import sharded as wcc_certificate
 from kernels.wcc.sharded import wcc
@@ -177,8 +178,8 @@ def search_all(place: Place, asked: tuple[str, list[int]]) -> tuple[int, float]:
 
 
 ONE_WORKERS: dict[str, tuple[Callable[..., Any], Callable[..., Certificate]]] = {
-    "bfs": (kernels.bfs.bfs, kernels.paths.certificate.certify_bfs),
-    "sssp": (kernels.sssp.sssp, kernels.paths.certificate.certify_sssp),
+    "bfs": (kernels.bfs.bfs, kernels.bfs.certificate.certify_bfs),
+    "sssp": (kernels.sssp.sssp, kernels.sssp.certificate.certify_sssp),
 }
 
 
@@ -238,8 +239,8 @@ def _iterate(shard: Shard, communicator: Communicator) -> ShardAnswer[Any]:
 
 
 KERNELS = {
-    "bfs": Kernel(True, bfs, paths_certificate.certify_bfs, _of_paths, bfs),
-    "sssp": Kernel(True, sssp, paths_certificate.certify_sssp, _of_paths, sssp),
+    "bfs": Kernel(True, bfs, bfs_certificate.certify_bfs, _of_paths, bfs),
+    "sssp": Kernel(True, sssp, sssp_certificate.certify_sssp, _of_paths, sssp),
     "wcc": Kernel(False, wcc, wcc_certificate.certify_wcc, _of_components, wcc),
     "pagerank": Kernel(False, pagerank, pagerank_certificate.certify_pagerank, _of_ranks, _iterate),
     "forest": Kernel(False, minimum_spanning_forest, forest_certificate.certify_forest, _of_forest, minimum_spanning_forest),

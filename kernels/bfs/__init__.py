@@ -12,8 +12,10 @@ def bfs(graph: Graph, source_row: int, method: str | None = None) -> Paths:
 
     Parameters
     ----------
+    graph : Graph
+    source_row : int
     method : {"solution1", "solution2", "solution3", "solution4"}, or None
-        On a GPU: search in the way of a source document (kernels/bfs/solutions.py) instead of the best one.
+        Only on a GPU: one of the published searches in kernels/bfs/solutions.py instead of the fastest one.
 
     Returns
     -------
@@ -23,9 +25,9 @@ def bfs(graph: Graph, source_row: int, method: str | None = None) -> Paths:
     Raises
     ------
     IndexError
-        If `source_row` is no row of the graph.
+        If `source_row` is not a row of the graph.
     TypeError
-        If the graph's arrays belong to a backend without this kernel.
+        If there is no kernel for the graph's arrays.
     ValueError
         If there is no such method for the graph's arrays.
     """

@@ -4,9 +4,6 @@
 
 #include "gpu/device.cuh"
 
-#define THREADS 512
-#define LANE_ARCS 32             /* arcs that a lane tries before the row waits for a warp */
-#define WARP_ARCS 512            /* arcs that the warp tries before the row waits for a block */
 #define BATCH 2                  /* arcs that a lane tries at once */
 #define STEPS 4                  /* arcs that each lane of a warp or block tries at once */
 #define WORDS 8                  /* words of a bitmap that a warp looks at together ... */
@@ -26,6 +23,7 @@ struct Control {
     uint64_t queued; /* rows that a bitmap has put into the queue */
     Level levels[3]; /* this level's, the next one's, and one that is zero */
 };
+static_assert(sizeof(Control) == CONTROL_WORDS * 8, "CONTROL_WORDS is wrong");
 
 struct Search {
     const int64_t* __restrict__ out_offsets;

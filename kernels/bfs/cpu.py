@@ -1,12 +1,13 @@
 """Direction-optimising breadth-first search (Beamer, Asanovic, Patterson: Direction-Optimizing Breadth-First Search, SC 2012).
 
-While the frontier has few rows, it is expanded from a queue (top-down), many levels a call; a row that is found again from
-the same level keeps the predecessor of smaller external id. Once the frontier has many rows, every unreached row looks for
-its first in-arc from the frontier instead (bottom-up), on all cores; arcs ascend by external id, so that is the unique one.
+While the frontier has few rows, it is expanded from a queue (top-down), many levels per call; a row that is found again from the
+same level keeps the predecessor of smaller external id. When the frontier has many rows, every unreached row searches its in-arcs
+for the first one from the frontier instead (bottom-up), on all cores; arcs ascend by external id, so that is the unique
+predecessor.
 
-A sparse symmetric graph, such as a road network, is searched top-down alone: a row that leaves the queue reads its arcs once,
-for the rows they find and for its own predecessor. On so few arcs a row a mispredicted branch costs more than the rest, so
-that loop has none.
+A sparse symmetric graph, such as a road network, is searched top-down only: a row that leaves the queue reads its arcs once, for
+the rows that they find and for its own predecessor. With so few arcs per row a mispredicted branch costs more than the rest, so
+that loop has no branches.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from kernels.graph import NO_ROW, UNREACHED, Array, Graph, distance_dtype
 
 # A frontier of more than 1/20 of all rows is searched bottom-up. A social network soon has one, a road network never.
 _FEW_ROWS = 20
-_SPARSE = 3  # arcs a row, below which a loop without branches is the faster one
+_SPARSE = 3  # arcs per row below which the loop without branches is faster
 
 
 def search(graph: Graph, source: int) -> Paths:
@@ -32,16 +33,16 @@ def search(graph: Graph, source: int) -> Paths:
     predecessor = np.full(graph.num_vertices, NO_ROW, graph.rows_by_id.dtype)
     distance[source] = 0
     if graph.symmetric and graph.num_arcs < _SPARSE * graph.num_vertices:
-        _sweep(unsigned(graph.out.offsets), unsigned(graph.out.indices), distance, predecessor, source)
+        _search_sparse(unsigned(graph.out.offsets), unsigned(graph.out.indices), distance, predecessor, source)
     else:
         _search_both_ways(graph, source, distance, predecessor)
     return Paths(source, distance, predecessor)
 
 
 @njit(cache=True, nogil=True)
-def _sweep(offsets, indices, distance, predecessor, source):  # type: ignore[no-untyped-def]
-    """Search a symmetric graph. All rows of the level before are known when a row leaves the queue: its predecessor is there."""
-    queue = np.empty(len(distance) + 1, indices.dtype)  # every arc writes to its end, also when no row is left to find
+def _search_sparse(offsets: Array, indices: Array, distance: Array, predecessor: Array, source: int) -> None:
+    """Search a symmetric graph. When a row leaves the queue, the level before is complete, so its predecessor is known."""
+    queue = np.empty(len(distance) + 1, indices.dtype)  # every arc writes behind the last entry, even if it finds nothing
     queue[0] = source
     head, tail, hops = 0, 1, 0
     while head < tail:
@@ -51,7 +52,7 @@ def _sweep(offsets, indices, distance, predecessor, source):  # type: ignore[no-
             row = queue[place]
             nearest = NO_ROW
             for arc in range(offsets[row + 1] - offsets[row]):
-                far = indices[offsets[row + 1] - 1 - arc]  # from the largest id down, so that the smallest stays
+                far = indices[offsets[row + 1] - 1 - arc]  # from the largest id down, so that the smallest is kept
                 seen = distance[far]
                 nearest = far if seen == hops - 2 else nearest
                 queue[tail] = far
@@ -78,8 +79,10 @@ def _search_both_ways(graph: Graph, source: int, distance: Array, predecessor: A
 
 
 @njit(cache=True, nogil=True)
-def _top_down(offsets, indices, ids, distance, predecessor, queue, head, tail, few):  # type: ignore[no-untyped-def]
-    """Expand levels until none is left or the frontier has more than `few` rows; return the frontier's place in the queue."""
+def _top_down(
+    offsets: Array, indices: Array, ids: Array, distance: Array, predecessor: Array, queue: Array, head: int, tail: int, few: int
+) -> tuple[int, int]:
+    """Expand levels until none is left or the frontier has more than `few` rows; return the frontier's bounds in the queue."""
     hops = distance[queue[head]]
     while 0 < tail - head <= few:
         level = tail
@@ -101,7 +104,7 @@ def _top_down(offsets, indices, ids, distance, predecessor, queue, head, tail, f
 
 
 def _bottom_up_levels(graph: Graph, rows: Array, distance: Array, predecessor: Array, few: int) -> Array:
-    """Search bottom-up from the frontier `rows`, one level or more; return the first frontier of `few` rows or less."""
+    """Search at least one level bottom-up from the frontier `rows`; return the first frontier of at most `few` rows."""
     into = unsigned(graph.into.offsets), unsigned(graph.into.indices)
     frontier, found = np.zeros(graph.num_vertices, np.bool_), np.empty(graph.num_vertices, np.bool_)
     frontier[rows] = True
@@ -115,8 +118,11 @@ def _bottom_up_levels(graph: Graph, rows: Array, distance: Array, predecessor: A
 
 
 @njit(cache=True, nogil=True)
-def _bottom_up(offsets, indices, distance, predecessor, frontier, found, hops, begin, end):  # type: ignore[no-untyped-def]
-    """Find the rows of `begin:end` that the frontier reaches, and their predecessors; return how many."""
+def _bottom_up(
+    offsets: Array, indices: Array, distance: Array, predecessor: Array, frontier: Array, found: Array, hops: int, begin: int,
+    end: int,
+) -> int:  # fmt: skip
+    """Find the rows of `begin:end` that the frontier reaches, and their predecessors; return their number."""
     size = 0
     for row in range(begin, end):
         found[row] = False

@@ -10,7 +10,6 @@
 #include "gpu/cluster.cuh"
 
 #define SLOTS 4
-#define CHAINED_ARCS 10
 #define HUB ((ROW)-1)
 #define NOBODY ((ROW)-1)
 
@@ -26,6 +25,7 @@ struct Control {
     int64_t head, size, level; /* the frontier that the team hands to the grid */
     uint64_t quads;        /* Quads beyond the rows' */
 };
+static_assert(sizeof(Control) <= CONTROL_WORDS * 8, "CONTROL_WORDS is too small");
 
 struct Search {
     const Quad* rows;

@@ -8,7 +8,6 @@
    number. Several threads may store the same value in one place. */
 #include "gpu/device.cuh"
 
-#define THREADS 256
 #define TILE 2048 /* arcs staged at a time */
 
 typedef unsigned char uint8_t;
@@ -64,9 +63,9 @@ extern "C" __global__ void visit_from_tiles(
     const int64_t* offsets, const ROW* indices, int64_t num_rows, uint8_t* frontier, const uint8_t* visited, uint8_t* marked,
     ROW* levels) {
     __shared__ ROW tile[TILE];
-    for (int64_t first = (int64_t)blockIdx.x * THREADS; first < num_rows; first += (int64_t)gridDim.x * THREADS) {
+    for (int64_t first = (int64_t)blockIdx.x * STRIDING_THREADS; first < num_rows; first += (int64_t)gridDim.x * STRIDING_THREADS) {
         const int64_t row = first + threadIdx.x;
-        const int64_t last = first + THREADS < num_rows ? first + THREADS : num_rows;
+        const int64_t last = first + STRIDING_THREADS < num_rows ? first + STRIDING_THREADS : num_rows;
         const bool active = row < num_rows && frontier[row];
         if (!__syncthreads_or(active)) {
             continue;
@@ -76,7 +75,7 @@ extern "C" __global__ void visit_from_tiles(
         for (int64_t base = offsets[first]; base < offsets[last]; base += TILE) {
             const int64_t staged = offsets[last] - base < TILE ? offsets[last] - base : TILE;
             __syncthreads();
-            for (int64_t arc = threadIdx.x; arc < staged; arc += THREADS) {
+            for (int64_t arc = threadIdx.x; arc < staged; arc += STRIDING_THREADS) {
                 tile[arc] = indices[base + arc];
             }
             __syncthreads();
@@ -95,7 +94,7 @@ extern "C" __global__ void visit_from_tiles(
 }
 
 /* Solution 4, first kernel. */
-extern "C" __global__ void mark_ends(
+extern "C" __global__ void mark_heads(
     const int64_t* offsets, const ROW* indices, int64_t num_rows, uint8_t* frontier, uint8_t* marked) {
     for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
         if (frontier[row]) {

@@ -15,7 +15,6 @@
    Source: Merrill, Garland, Grimshaw, Scalable GPU Graph Traversal (PPoPP 2012), for queues with aggregated appends. */
 #include "bfs/slots.cuh"
 
-#define THREADS 512
 #define WARPS (THREADS / 32)
 #define CAPACITY (16384u / (uint32_t)sizeof(ROW)) /* rows that one block of the team finds in a level and keeps in shared memory */
 #define TEAM_LIMIT (TEAM_BLOCKS * CAPACITY / 2)
@@ -273,25 +272,5 @@ extern "C" __global__ void TEAM __launch_bounds__(THREADS, 1) search_levels(
             turn = (turn + 1) % 3;
             from_team = false;
         }
-    }
-}
-
-/* The answer: hops, and the unique predecessor of every reached row, the first of its in-arcs from the level before (rows ascend by
-   external id). */
-extern "C" __global__ void find_predecessors(
-    const int64_t* __restrict__ offsets, const ROW* __restrict__ indices, const ROW* __restrict__ levels, int64_t num_rows,
-    int64_t* distance, ROW* predecessor) {
-    for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
-        const ROW nearer = levels[row] - 1;
-        ROW found = -1;
-        if (nearer >= 0) {
-            int64_t arc = offsets[row];
-            found = indices[arc];
-            while (levels[found] != nearer) {
-                found = indices[++arc];
-            }
-        }
-        distance[row] = nearer + 1;
-        predecessor[row] = found;
     }
 }

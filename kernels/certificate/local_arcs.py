@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
-from kernels.arrays import is_cupy_array
 from kernels.distributed.shard import Shard
 from kernels.graph import Array, Csr
-
-
-def passes(shard: Shard) -> Any:
-    """The passes of shortest paths over arcs that are compiled for the shard's arrays."""
-    if is_cupy_array(shard.ghosts):
-        from kernels.certificate import local_arcs_cuda as cuda
-
-        return cuda
-    from kernels.certificate import local_arcs_cpu as cpu
-
-    return cpu
 
 
 def of_own_rows(shard: Shard, csr: Csr) -> Csr:

@@ -4,7 +4,7 @@
 #include "gpu/device.cuh"
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define TEAM_BLOCKS 16 /* not portable: the launcher has to allow it; every H100, H200 and B200 has it */
+#define TEAM_BLOCKS CLUSTER_BLOCKS
 #define TEAM __cluster_dims__(TEAM_BLOCKS, 1, 1)
 #else
 #define TEAM_BLOCKS 1

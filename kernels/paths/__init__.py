@@ -1,1 +1,1 @@
-"""What breadth-first search and shortest paths share: lengths, predecessors and the certificate."""
+"""Code shared by breadth-first search and shortest paths: encoded lengths, unique predecessors, the certificate."""

@@ -1,4 +1,4 @@
-"""Lengths of paths as lengths.cuh encodes them: unsigned numbers that order as the lengths do."""
+"""Lengths of paths, encoded as in lengths.cuh: unsigned integers that order as the lengths do."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 
 def length_type(sums: np.dtype[Any]) -> Any:
-    """The type of an encoded length where weights are summed in `sums`: int32, int64 or float64."""
+    """Type of an encoded length if weights are summed in `sums`: int32, int64 or float64."""
     return np.uint32 if sums == np.int32 else np.uint64
 
 
 def far_of(sums: np.dtype[Any]) -> int:
-    """The length of no path."""
+    """The encoded length of no path."""
     return {"i4": 2**32 - 1, "i8": 2**63, "f8": 0x7FF0000000000000}[sums.str[1:]]
 
 
@@ -25,9 +25,9 @@ def as_length(sums: np.dtype[Any], length: float) -> Any:
 
 
 def beyond(sums: np.dtype[Any], start: int, width: Any) -> int:
-    """The end of an interval from `start` that holds a length at least, also where the sum is rounded."""
+    """End of an interval from `start` that contains at least one length, even if `start` plus `width` rounds to `start`."""
     if sums == np.float64:
-        with np.errstate(over="ignore"):  # then it is infinite, as no path is
+        with np.errstate(over="ignore"):  # an overflow gives infinity, the length of no path
             end = int((np.uint64(start).view(np.float64) + np.uint64(width).view(np.float64)).view(np.uint64))
     else:
         end = min(start + int(width), far_of(sums))

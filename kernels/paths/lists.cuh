@@ -7,10 +7,9 @@
 #include "gpu/cluster.cuh"
 #include "paths/lengths.cuh"
 
-#define THREADS 512
 #define WARPS (THREADS / 32)
 #define SLOTS 4
-#define LIST_BYTES (TEAM_BLOCKS > 1 ? 49152 : 24576) /* there are four lists */
+#define LIST_BYTES (TEAM_BLOCKS > 1 ? CLUSTER_LIST_BYTES : LONE_LIST_BYTES) /* there are four lists */
 #define PLACES ((int)(LIST_BYTES / sizeof(Entry)))
 #define CAPACITY (PLACES / 33 * 32) /* one place in 33 is left out, so that lanes 32 places apart use different banks */
 #define REFILL (CAPACITY / 2 * TEAM_BLOCKS)
@@ -42,6 +41,7 @@ struct Control {
     uint64_t quads; /* Quads beyond the rows' */
     uint64_t aside; /* rows put aside */
 };
+static_assert(sizeof(Control) == TEAM_CONTROL_WORDS * 8, "TEAM_CONTROL_WORDS is wrong");
 
 struct Summary {
     Length nearest;

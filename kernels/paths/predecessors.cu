@@ -8,11 +8,7 @@
    As kernels/paths/predecessors.py. SUM, WEIGHT, ROW: lengths.cuh. */
 #include "paths/lengths.cuh"
 
-#define SMALL_ROW 32   /* in-arcs; from here on a warp takes a row, below a lane */
-#define LARGE_ROW 8192 /* from here on a block */
-#define THREADS 512
 #define BATCH 4
-#define WAITS ((ROW)-2)
 
 struct Found {
     uint32_t waits;  /* a row waits for the second step */

@@ -15,23 +15,25 @@ def sssp(graph: Graph, source_row: int, method: str | None = None) -> Paths:
 
     Parameters
     ----------
+    graph : Graph
+    source_row : int
     method : {"dijkstra", "bellman-ford"}, or None
-        On a GPU, where arcs have weights: find the distances in the way of a source document (kernels/sssp/literal.cu) instead
-        of the best one. "dijkstra" settles one row a step, and takes small graphs only.
+        Only on a GPU, and only if arcs have weights: find the distances by a published method (kernels/sssp/literal.cu) instead
+        of the fastest one. "dijkstra" settles one row per step and accepts small graphs only.
 
     Returns
     -------
     Paths
-        `distance` is int64 for integer weights, float64 for floats: rounded once an arc, from the source outwards.
+        `distance` is int64 for integer weights and float64 for floats, rounded once per arc, from the source outwards.
 
     Raises
     ------
     IndexError
-        If `source_row` is no row of the graph.
+        If `source_row` is not a row of the graph.
     OverflowError
         If a distance exceeds int64, or is not finite.
     TypeError
-        If the graph's arrays belong to a backend without this kernel.
+        If there is no kernel for the graph's arrays.
     ValueError
         If there is no such method for the graph's arrays, or the graph is too large for it.
     """

@@ -32,8 +32,8 @@ __device__ __forceinline__ bool improve(const Search& search, ROW row, Length to
     return false;
 }
 
-/* Relax arcs of one piece. */
-__device__ __forceinline__ void push_piece(const Search& search, Stages& stages, Length length, int64_t begin, int count) {
+/* Relax arcs of one chunk. */
+__device__ __forceinline__ void push_chunk(const Search& search, Stages& stages, Length length, int64_t begin, int count) {
     const WEIGHT* weights = search.out.weights + begin;
     const ROW* indices = search.out.indices + begin;
     const int lane = threadIdx.x & 31;
@@ -64,8 +64,8 @@ __device__ __forceinline__ void push_piece(const Search& search, Stages& stages,
     }
 }
 
-/* Lower a row over the in-arcs of one piece. */
-__device__ __forceinline__ void pull_piece(const Search& search, ROW row, int64_t begin, int count) {
+/* Lower a row over the in-arcs of one chunk. */
+__device__ __forceinline__ void pull_chunk(const Search& search, ROW row, int64_t begin, int count) {
     Length least = FAR;
     for (int64_t arc = begin + (threadIdx.x & 31); arc < begin + count; arc += 32) {
         const Length near = search.lengths[search.into.indices[arc]];
@@ -77,28 +77,28 @@ __device__ __forceinline__ void pull_piece(const Search& search, ROW row, int64_
     }
 }
 
-__device__ __forceinline__ Piece piece_at(const Piece* pieces, int64_t place, int64_t count) {
-    return place < count ? Piece{__ldcg(&pieces[place].arcs), __ldcg(&pieces[place].row)} : Piece{0, 0};
+__device__ __forceinline__ Chunk chunk_at(const Chunk* chunks, int64_t place, int64_t count) {
+    return place < count ? Chunk{__ldcg(&chunks[place].arcs), __ldcg(&chunks[place].row)} : Chunk{0, 0};
 }
 
 template <bool PULL>
-__device__ __forceinline__ void take_pieces(const Search& search, Stages& stages, int64_t count) {
-    const Piece* pieces = search.pieces + search.parity * search.most_pieces;
+__device__ __forceinline__ void take_chunks(const Search& search, Stages& stages, int64_t count) {
+    const Chunk* chunks = search.chunks + search.parity * search.most_chunks;
     const int64_t warps = num_threads() >> 5;
     int64_t place = global_thread() >> 5;
-    Piece next = piece_at(pieces, place, count);
+    Chunk next = chunk_at(chunks, place, count);
     for (; place < count; place += warps) {
-        const Piece piece = next;
-        next = piece_at(pieces, place + warps, count); /* on its way while this one is relaxed */
-        const int64_t begin = (int64_t)(piece.arcs >> 10);
-        const int arcs = (int)(piece.arcs & 1023);
+        const Chunk chunk = next;
+        next = chunk_at(chunks, place + warps, count); /* on its way while this one is relaxed */
+        const int64_t begin = (int64_t)(chunk.arcs >> 10);
+        const int arcs = (int)(chunk.arcs & 1023);
         if (PULL) {
-            pull_piece(search, piece.row, begin, arcs);
+            pull_chunk(search, chunk.row, begin, arcs);
         } else {
             if ((threadIdx.x & 31) == 0) {
-                bitmap(search, search.parity)[piece.row >> 5] = 0;
+                bitmap(search, search.parity)[chunk.row >> 5] = 0;
             }
-            push_piece(search, stages, __ldcg(search.lengths + piece.row), begin, arcs);
+            push_chunk(search, stages, __ldcg(search.lengths + chunk.row), begin, arcs);
         }
     }
 }
@@ -178,12 +178,12 @@ __device__ __forceinline__ void end_turn(Search& search, Stages& stages) {
     if (stages.rows > 0) {
         flush(stages.rows, next_rows(search), &search.control->rows[next], stages.rows);
     }
-    if (stages.pieces > 0) {
-        flush(stages.pieces, next_pieces(search), &search.control->pieces[next], stages.pieces);
+    if (stages.chunks > 0) {
+        flush(stages.chunks, next_chunks(search), &search.control->chunks[next], stages.chunks);
     }
     if (global_thread() == 0) {
         const int after = (search.turn + 2) % 3;
-        search.control->rows[after] = search.control->pieces[after] = 0;
+        search.control->rows[after] = search.control->chunks[after] = 0;
         search.control->nearest[after] = FAR;
     }
     grid_barrier(&search.control->barrier);

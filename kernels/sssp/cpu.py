@@ -1,13 +1,13 @@
 """Shortest paths with multi-level buckets (Denardo, Fox: Shortest-Route Methods 1, Operations Research 27, 1979).
 
-Distances are cut into slots of equal width. Level 0 has a bucket for each of the 64 slots around the current one, level 1
-for each of the 64 groups of 64 slots, and so on: a wheel of wheels that takes any weights. The nearest bucket of level 0 is
-scanned until it stays empty; if level 0 is empty, the nearest bucket above is spread over the levels below. A few arcs are
-shorter than a slot, so a row may be scanned again (as in Meyer, Sanders: Delta-Stepping, 2003). Addition is monotone, so the
-smallest sum is found in whatever order: the distances are the same to the bit.
+Distances are divided into slots of equal width. Level 0 has a bucket for each of the 64 slots around the current one, level 1 for
+each of the 64 groups of 64 slots, and so on: a hierarchy of timing wheels that accepts any weights. The nearest bucket of level 0
+is scanned until it stays empty; if level 0 is empty, the nearest bucket above is spread over the levels below. A few arcs are
+shorter than a slot, so a row may be scanned again (as in Meyer, Sanders: Delta-Stepping, 2003). Addition is monotone, so every
+order finds the smallest sum, and distances are the same to the bit.
 
-A bucket is a linked list of entries (row, length), entry 0 being none. An entry whose length is no longer its row's distance
-is stale. Entries of a scanned bucket are used again.
+A bucket is a linked list of entries (row, length), where entry 0 stands for none. An entry is stale if its length is no longer
+its row's distance. Entries of a scanned bucket are reused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numba import njit
 from kernels.answers import Paths
 from kernels.arrays import frozen, unsigned
 from kernels.graph import UNREACHED, Array, Csr, Graph, distance_dtype
-from kernels.paths.predecessors import predecessors
+from kernels.paths.predecessors_cpu import predecessors
 
 _BITS = 6
 _PLACES = 1 << _BITS
@@ -36,13 +36,15 @@ class _Entries(NamedTuple):
     after: Array
 
     def grown(self, least: int) -> _Entries:
-        """The same entries with room for as many again, and for `least` more."""
-        room = max(len(self.rows), least)
-        return _Entries(*(np.append(array, np.empty(room, array.dtype)) for array in self))
+        """The same entries with space for as many again, and for at least `least` more."""
+        more = max(len(self.rows), least)
+        return _Entries(*(np.append(array, np.empty(more, array.dtype)) for array in self))
 
 
 def search(graph: Graph, source: int) -> Paths:
     """Answer `kernels.sssp.sssp` on NumPy arrays."""
+    assert graph.out.weights is not None
+    assert graph.into.weights is not None
     kind = distance_dtype(graph.out.weights)
     far = far_of(kind)
     lengths = np.full(graph.num_vertices, far)
@@ -51,29 +53,31 @@ def search(graph: Graph, source: int) -> Paths:
     unreached = lengths == far
     distance = lengths.view(kind)
     distance[unreached] = UNREACHED
-    return Paths(source, distance, predecessors(graph, source, distance))
+    return Paths(source, distance, predecessors(graph, source, distance, (graph.out.weights, graph.into.weights)))
 
 
 def far_of(kind: np.dtype[Any]) -> Any:
-    """A scalar larger than any distance of this type, and of the type in which `shorten` sums them.
+    """A scalar larger than any distance of this type, and of the type in which `shorten` adds them.
 
-    Unsigned, a sum of two int64 does not wrap, and one that exceeds int64 is not less than 2^63: the row stays unreached.
+    Integers are added unsigned: a sum of two int64 does not wrap, and one that exceeds int64 is at least 2^63, so its row stays
+    unreached.
     """
     return np.uint64(2**63) if kind == np.int64 else kind.type(np.inf)
 
 
 def shorten(out: Csr, width: float, rows: Array, distance: Array) -> None:
-    """Lower `distance` to the smallest sums from `rows`, each from its own distance; entries are added as they are needed.
+    """Lower `distance` to the smallest sums from `rows`, each from its own distance; the supply of entries grows on demand.
 
     Parameters
     ----------
     out : Csr
     width : float
-        Of a slot; see `slot_width`.
+        Of a slot, from `slot_width`.
     rows : index width [S]
         Each once.
     distance : uint64 or float64 [V]
     """
+    assert out.weights is not None
     arcs = unsigned(out.offsets), unsigned(out.indices), frozen(out.weights)
     entries = _Entries(np.zeros(2, arcs[1].dtype), np.zeros(2, distance.dtype), np.zeros(2, np.uint64)).grown(len(distance))
     buckets = np.zeros(_PLACES * _LEVELS, np.uint64)
@@ -84,18 +88,20 @@ def shorten(out: Csr, width: float, rows: Array, distance: Array) -> None:
 
 
 def slot_width(weights: Array) -> float:
-    """Length that only a few of the positive weights are below, judged by a sample."""
+    """Length below which only a few of the positive weights are, estimated from a sample."""
     sample = weights[:: max(1, len(weights) // _SAMPLE)].astype(np.float64)
     positive = sample[(sample > 0) & np.isfinite(sample)]
     return max(float(np.quantile(positive, _SHORT_ARCS)), float(np.finfo(np.float64).tiny)) if len(positive) else 1.0
 
 
-# The places of `state`: the slot that is scanned, the first entry never used, the first of the list of entries to use again.
+# Indices of `state`: the slot that is scanned, the first entry never used, the head of the list of entries to reuse.
 _NOW, _UNUSED, _FREE = 0, 1, 2
 
 
 @njit(cache=True, nogil=True)
-def _start(sources, distance, slots, rows, lengths, after, buckets, state):  # type: ignore[no-untyped-def]
+def _start(
+    sources: Array, distance: Array, slots: float, rows: Array, lengths: Array, after: Array, buckets: Array, state: Array
+) -> None:
     """Enter the sources with their distances."""
     for row in sources:
         entry = state[_UNUSED]
@@ -105,8 +111,11 @@ def _start(sources, distance, slots, rows, lengths, after, buckets, state):  # t
 
 
 @njit(cache=True, nogil=True)
-def _shorten(offsets, indices, weights, distance, slots, rows, lengths, after, buckets, state):  # type: ignore[no-untyped-def]
-    """Empty the buckets, nearest first; return False if entries run out: to be called again with more."""
+def _shorten(
+    offsets: Array, indices: Array, weights: Array, distance: Array, slots: float, rows: Array, lengths: Array, after: Array,
+    buckets: Array, state: Array,
+) -> bool:  # fmt: skip
+    """Empty the buckets, nearest first; return False if entries run out, and the caller has to provide more."""
     bucket = 0
     while bucket < len(buckets):
         if buckets[bucket] == 0:
@@ -135,7 +144,10 @@ def _shorten(offsets, indices, weights, distance, slots, rows, lengths, after, b
 
 
 @njit(cache=True, nogil=True)
-def _scan(offsets, indices, weights, distance, slots, rows, lengths, after, buckets, state, now, row, length):  # type: ignore[no-untyped-def]
+def _scan(
+    offsets: Array, indices: Array, weights: Array, distance: Array, slots: float, rows: Array, lengths: Array, after: Array,
+    buckets: Array, state: Array, now: int, row: int, length: Any,
+) -> None:  # fmt: skip
     """Relax the arcs of `row`."""
     for arc in range(offsets[row], offsets[row + 1]):
         far = indices[arc]
@@ -153,8 +165,8 @@ def _scan(offsets, indices, weights, distance, slots, rows, lengths, after, buck
 
 
 @njit(cache=True, nogil=True)
-def _bucket(length, slots, now):  # type: ignore[no-untyped-def]
-    """Bucket of `length`: its level is the highest digit in which its slot differs from `now`, its place is that digit."""
+def _bucket(length: Any, slots: float, now: int) -> Any:
+    """Bucket of `length`: its level is the highest digit in which its slot differs from `now`; that digit selects it there."""
     slot = np.int64(min(np.float64(length) * slots, _LAST_SLOT))
     apart, level = slot ^ now, 0
     while apart >= _PLACES:
@@ -165,13 +177,13 @@ def _bucket(length, slots, now):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _put(buckets, after, entry, bucket):  # type: ignore[no-untyped-def]
+def _put(buckets: Array, after: Array, entry: int, bucket: int) -> None:
     after[entry], buckets[bucket] = buckets[bucket], entry
 
 
 @njit(cache=True, nogil=True)
-def _put_back(buckets, after, entry, bucket):  # type: ignore[no-untyped-def]
-    """Put `entry` and all that follow it in front of `bucket`."""
+def _put_back(buckets: Array, after: Array, entry: int, bucket: int) -> None:
+    """Put `entry` and all entries that follow it in front of `bucket`."""
     last = entry
     while after[last]:
         last = after[last]

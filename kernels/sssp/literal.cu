@@ -10,9 +10,7 @@
    One cooperative launch each. SUM, WEIGHT, ROW: lengths.cuh. */
 #include "paths/lengths.cuh"
 
-#define THREADS 512
 #define WARPS (THREADS / 32)
-#define SMALL_ROW 32
 
 struct Control {
     uint32_t barrier;

@@ -1,28 +1,26 @@
 /* The queues of short_paths.cu: what of a graph is relaxed next, in portions of even work.
 
-   A queue is two lists: rows of fewer than 32 arcs, which a warp takes 32 at a time and deals their arcs to its lanes; and pieces
+   A queue is two lists: rows of fewer than 32 arcs, which a warp takes 32 at a time and deals their arcs to its lanes; and chunks
    of 512 arcs of the other rows, a warp each. There are two queues, one that is worked off and one that is filled, and for each a
    bitmap in `queued`, so that it holds a row once. A warp gathers what it appends in shared memory. */
 #pragma once
 
 #include "paths/lengths.cuh"
 
-#define THREADS 512
-#define SMALL_ROW 32
-#define PIECE 512
-
-struct alignas(16) Piece {
+struct alignas(16) Chunk {
     uint64_t arcs; /* the first one, and in the last 10 bits how many */
     ROW row;
 };
+static_assert(sizeof(Chunk) == CHUNK_BYTES, "CHUNK_BYTES is wrong");
 
 struct Control {
     uint32_t barrier;
     uint32_t unused;
     uint64_t rows[3]; /* lengths of the queue's lists: now, next, and one that is zero */
-    uint64_t pieces[3];
+    uint64_t chunks[3];
     uint64_t nearest[3]; /* least length beyond the bucket that a pass looks for */
 };
+static_assert(sizeof(Control) <= CONTROL_BYTES, "CONTROL_BYTES is too small");
 
 struct Arcs {
     const int64_t* __restrict__ offsets;
@@ -35,8 +33,8 @@ struct Search {
     int64_t num_rows;
     Length* lengths;
     ROW* rows; /* two lists of `num_rows` */
-    Piece* pieces;
-    int64_t most_pieces; /* of each of two lists */
+    Chunk* chunks;
+    int64_t most_chunks; /* of each of two lists */
     uint32_t* queued;    /* two bitmaps */
     Control* control;
     int turn, parity;
@@ -49,7 +47,7 @@ __device__ __forceinline__ uint32_t* bitmap(const Search& search, int side) {
 
 /* How many elements a warp has staged for each list of the next queue: appended 32 at a time, they cost one atomic. */
 struct Stages {
-    int rows, pieces;
+    int rows, chunks;
 };
 
 /* Where this warp stages them. */
@@ -93,8 +91,8 @@ __device__ __forceinline__ ROW* next_rows(const Search& search) {
     return search.rows + (search.parity ^ 1) * search.num_rows;
 }
 
-__device__ __forceinline__ Piece* next_pieces(const Search& search) {
-    return search.pieces + (search.parity ^ 1) * search.most_pieces;
+__device__ __forceinline__ Chunk* next_chunks(const Search& search) {
+    return search.chunks + (search.parity ^ 1) * search.most_chunks;
 }
 
 /* Put the lanes' wanted rows into the next queue, with these arcs of them. All lanes of the warp come here. */
@@ -102,19 +100,19 @@ __device__ __forceinline__ void enqueue(const Search& search, Stages& stages, co
     if (!__any_sync(FULL_WARP, wanted)) {
         return;
     }
-    uint64_t* pieces = &search.control->pieces[(search.turn + 1) % 3];
+    uint64_t* chunks = &search.control->chunks[(search.turn + 1) % 3];
     int64_t begin = wanted ? arcs.offsets[row] : 0;
     int64_t left = wanted ? arcs.offsets[row + 1] - begin : 0;
-    if (left > PIECE) {
-        Piece* place = next_pieces(search) + atomicAdd(pieces, (uint64_t)((left - 1) / PIECE));
-        for (; left > PIECE; left -= PIECE, begin += PIECE) {
-            *place++ = Piece{(uint64_t)begin << 10 | PIECE, (ROW)row};
+    if (left > CHUNK_ARCS) {
+        Chunk* place = next_chunks(search) + atomicAdd(chunks, (uint64_t)((left - 1) / CHUNK_ARCS));
+        for (; left > CHUNK_ARCS; left -= CHUNK_ARCS, begin += CHUNK_ARCS) {
+            *place++ = Chunk{(uint64_t)begin << 10 | CHUNK_ARCS, (ROW)row};
         }
         wanted = false;
     }
-    const bool last = left >= SMALL_ROW || (!wanted && left > 0);
+    const bool last = left >= QUEUE_ROW || (!wanted && left > 0);
     if (__any_sync(FULL_WARP, last)) {
-        append(stages.pieces, next_pieces(search), pieces, last, Piece{(uint64_t)begin << 10 | (uint64_t)left, (ROW)row});
+        append(stages.chunks, next_chunks(search), chunks, last, Chunk{(uint64_t)begin << 10 | (uint64_t)left, (ROW)row});
     }
     append(stages.rows, next_rows(search), &search.control->rows[(search.turn + 1) % 3], wanted && left > 0 && !last, (ROW)row);
 }

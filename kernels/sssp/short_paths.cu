@@ -23,16 +23,16 @@ __device__ __forceinline__ void fill_bucket(const Search& search, Stages& stages
 }
 
 /* Settle, bucket by bucket, all rows with a length from the limit to the cap. Returns true, with rows in the queue, as soon as
-   these are `enough`: pieces, and 16 small rows for one. */
+   these are `enough`: chunks, and 16 small rows for one. */
 __device__ __forceinline__ bool settle(Search& search, Stages& stages, Length width, int64_t enough) {
     for (;;) {
         const int64_t rows = (int64_t)__ldcg(&search.control->rows[search.turn]);
-        const int64_t pieces = (int64_t)__ldcg(&search.control->pieces[search.turn]);
-        if (rows + pieces > 0) {
-            if (pieces + rows / 16 >= enough) {
+        const int64_t chunks = (int64_t)__ldcg(&search.control->chunks[search.turn]);
+        if (rows + chunks > 0) {
+            if (chunks + rows / 16 >= enough) {
                 return true;
             }
-            take_pieces<false>(search, stages, pieces);
+            take_chunks<false>(search, stages, chunks);
             take_rows<false>(search, stages, rows);
             end_turn(search, stages);
             continue;
@@ -45,7 +45,7 @@ __device__ __forceinline__ bool settle(Search& search, Stages& stages, Length wi
         fill_bucket(search, stages, from);
         end_turn(search, stages);
         const Length nearest = (Length)__ldcg(&search.control->nearest[search.turn]);
-        if (__ldcg(&search.control->rows[search.turn]) + __ldcg(&search.control->pieces[search.turn]) == 0) {
+        if (__ldcg(&search.control->rows[search.turn]) + __ldcg(&search.control->chunks[search.turn]) == 0) {
             search.limit = nearest; /* nothing lies between: the next bucket starts there */
         }
     }
@@ -54,10 +54,10 @@ __device__ __forceinline__ bool settle(Search& search, Stages& stages, Length wi
 // spills: a few words, by choice; with registers for all, fewer warps fit a processor, and R-MAT 24 takes 4 % longer
 extern "C" __global__ void __launch_bounds__(THREADS, 2) shorten(
     const int64_t* out_offsets, const ROW* out_indices, const WEIGHT* out_weights, const int64_t* in_offsets, const ROW* in_indices,
-    const WEIGHT* in_weights, int64_t num_rows, int64_t source, Length* lengths, ROW* rows, Piece* pieces, int64_t most_pieces,
+    const WEIGHT* in_weights, int64_t num_rows, int64_t source, Length* lengths, ROW* rows, Chunk* chunks, int64_t most_chunks,
     uint32_t* queued, Length core, Length light_width, Length width, int64_t enough, Control* control) {
     Search search{
-        {out_offsets, out_indices, out_weights}, {in_offsets, in_indices, in_weights}, num_rows, lengths, rows, pieces, most_pieces,
+        {out_offsets, out_indices, out_weights}, {in_offsets, in_indices, in_weights}, num_rows, lengths, rows, chunks, most_chunks,
         queued, control, 0, 0, 0, FAR};
     Stages stages{0, 0};
     if (!settle(search, stages, light_width, enough)) {
@@ -68,7 +68,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) shorten(
 
     queue_between(search, stages, search.into, search.num_rows, search.cap, FAR);
     end_turn(search, stages);
-    take_pieces<true>(search, stages, (int64_t)__ldcg(&control->pieces[search.turn]));
+    take_chunks<true>(search, stages, (int64_t)__ldcg(&control->chunks[search.turn]));
     take_rows<true>(search, stages, (int64_t)__ldcg(&control->rows[search.turn]));
     end_turn(search, stages);
 

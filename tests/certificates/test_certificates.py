@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels.answers import Certificate, Components, Forest, Paths
+from kernels.bfs.certificate import certify_bfs
 from kernels.forest.certificate import certify_forest
 from kernels.graph import Csr, Graph
-from kernels.paths.certificate import certify_bfs, certify_sssp
 from kernels.scc.certificate import certify_scc
+from kernels.sssp.certificate import certify_sssp
 from kernels.wcc.certificate import certify_wcc
 from tests.answers import true_forest, true_paths, true_strong, true_weak, uncleaned
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from kernels.answers import Components, Forest, Paths
+from kernels.bfs.certificate import certify_bfs
 from kernels.forest.certificate import certify_forest
 from kernels.graph import NO_ROW, UNREACHED, Array, Graph
-from kernels.paths.certificate import certify_bfs, certify_sssp
 from kernels.scc.certificate import certify_scc
+from kernels.sssp.certificate import certify_sssp
 from kernels.wcc.certificate import certify_wcc
 from tests.answers import true_forest, true_paths, true_strong, true_weak, uncleaned
 from tests.graphs import EdgeList

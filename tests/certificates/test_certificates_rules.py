@@ -12,9 +12,9 @@ from kernels.answers import Components, Forest, Paths
 from kernels.forest.certificate import RULES as FOREST_RULES
 from kernels.forest.certificate import certify_forest
 from kernels.paths.certificate import RULES as PATH_RULES
-from kernels.paths.certificate import certify_sssp
 from kernels.scc.certificate import RULES as SCC_RULES
 from kernels.scc.certificate import certify_scc
+from kernels.sssp.certificate import certify_sssp
 from kernels.wcc.certificate import RULES as WCC_RULES
 from kernels.wcc.certificate import certify_wcc
 from tests.graphs import Edge, EdgeList, graph_of

@@ -210,10 +210,11 @@ def test_a_grid_barrier(kernel, monkeypatch, seed):
 
 def test_a_cluster_shares_memory(monkeypatch):
     monkeypatch.setattr(machine, "ARCHITECTURE", 90)
+    from kernels.gpu.constants import CLUSTER_BLOCKS
     from kernels.gpu.loader import OPTIONS
 
-    out, blocks = ints(), np.arange(16)
-    cupy.RawModule(code=SOURCE, options=OPTIONS).get_function("write_to_next")((32,), (64,), (out,))
+    out, blocks, options = ints(), np.arange(CLUSTER_BLOCKS), (*OPTIONS, f"-DCLUSTER_BLOCKS={CLUSTER_BLOCKS}")
+    cupy.RawModule(code=SOURCE, options=options).get_function("write_to_next")((32,), (64,), (out,))
     np.testing.assert_array_equal(out.get(), np.concatenate([np.roll(blocks, 1), 16 + np.roll(blocks, 1)]))
 
 

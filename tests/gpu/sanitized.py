@@ -105,6 +105,7 @@ def run_over_shards(graph: Any) -> int:
     import cupy
 
     from kernels import bfs, forest, pagerank, scc, sssp, wcc
+    from kernels.bfs.certificate.sharded import certify_bfs
     from kernels.bfs.sharded import bfs as bfs_over_shards
     from kernels.distributed.assembly import even_bounds, split
     from kernels.distributed.local_graph import local_graph
@@ -113,9 +114,9 @@ def run_over_shards(graph: Any) -> int:
     from kernels.forest.sharded import minimum_spanning_forest as forest_over_shards
     from kernels.pagerank.certificate.sharded import certify_pagerank
     from kernels.pagerank.sharded import pagerank as pagerank_over_shards
-    from kernels.paths.certificate.sharded import certify_bfs, certify_sssp
     from kernels.scc.certificate.sharded import certify_scc
     from kernels.scc.sharded import scc as scc_over_shards
+    from kernels.sssp.certificate.sharded import certify_sssp
     from kernels.sssp.sharded import sssp as sssp_over_shards
     from kernels.wcc.certificate.sharded import certify_wcc
     from kernels.wcc.sharded import wcc as wcc_over_shards

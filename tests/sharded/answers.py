@@ -10,6 +10,8 @@ import numpy as np
 
 from kernels import bfs, forest, pagerank, scc, sssp, wcc
 from kernels.answers import Certificate, Components, Forest, Paths, Scores
+from kernels.bfs import certificate as bfs_certificate
+from kernels.bfs.certificate.sharded import certify_bfs
 from kernels.distributed.assembly import split
 from kernels.distributed.threads import run_ranks
 from kernels.forest import certificate as forest_certificate
@@ -17,10 +19,10 @@ from kernels.forest.certificate.sharded import certify_forest
 from kernels.graph import Array, Graph
 from kernels.pagerank import certificate as pagerank_certificate
 from kernels.pagerank.certificate.sharded import certify_pagerank
-from kernels.paths import certificate as paths_certificate
-from kernels.paths.certificate.sharded import certify_bfs, certify_sssp
 from kernels.scc import certificate as scc_certificate
 from kernels.scc.certificate.sharded import certify_scc
+from kernels.sssp import certificate as sssp_certificate
+from kernels.sssp.certificate.sharded import certify_sssp
 from kernels.wcc import certificate as wcc_certificate
 from kernels.wcc.certificate.sharded import certify_wcc
 from tests.sharded.ranks import DEADLINE, SIZES, bounds_of
@@ -34,8 +36,8 @@ CERTIFY: dict[str, Callable[..., Certificate]] = {
     "pagerank": certify_pagerank,
 }
 SINGLE_RANK = {
-    "bfs": paths_certificate.certify_bfs,
-    "sssp": paths_certificate.certify_sssp,
+    "bfs": bfs_certificate.certify_bfs,
+    "sssp": sssp_certificate.certify_sssp,
     "mst": forest_certificate.certify_forest,
     "wcc": wcc_certificate.certify_wcc,
     "scc": scc_certificate.certify_scc,

@@ -2,7 +2,7 @@
 
 If each of 32 ranks held one, there would be 32 of them. So all ranks together must not need much more memory than a single rank
 that has the complete graph. NumPy reports every array to tracemalloc; allocations within compiled loops are not seen (the queue
-of `kernels.paths.sharded.multi_source_bfs`, one entry per own row).
+of `kernels.paths.sharded.multi_source_bfs_cpu`, one entry per own row).
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
 from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.graph import UNREACHED
-from kernels.paths.sharded.multi_source_bfs import FAR, count_hops
-from kernels.paths.sharded.predecessors import predecessors
+from kernels.paths.sharded.multi_source_bfs_cpu import FAR, count_hops
+from kernels.paths.sharded.predecessors_cpu import predecessors
 
 
 def bfs(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnswer[Paths]:
@@ -32,9 +32,9 @@ def bfs(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnswe
     Raises
     ------
     IndexError
-        If `source_row` is no row of the graph.
+        If `source_row` is not a row of the graph.
     TypeError
-        If the shard's arrays belong to a backend without this kernel.
+        If there is no kernel for the shard's arrays.
     PeerLost
         See `Communicator`.
     """

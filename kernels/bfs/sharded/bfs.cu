@@ -14,7 +14,6 @@
 #include "bfs/bottom_up.cuh"
 
 #define LANE_ROW 32   /* out-arcs that a lane pushes by itself */
-#define WARP_ROW 1024 /* out-arcs that a warp pushes by itself; those of larger rows are dealt to all blocks */
 #define CHUNK 2048    /* of these arcs at a time */
 
 /* Everything a search expects before it starts, where the own rows begin at `first_row`; `frontier` is zero before. */

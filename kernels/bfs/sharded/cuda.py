@@ -1,106 +1,103 @@
-"""Breadth-first search over shards on GPUs, in one of two ways that the whole graph's numbers choose.
+"""Breadth-first search over shards on GPUs, by one of two methods that the whole graph's degrees decide.
 
-Graphs of few arcs a row and no large row (roads, grids) have many levels: each rank works to its local fixpoint, and a level
-costs no exchange. Others have few levels and many arcs, and are searched a level at a time, in both directions (bfs.cu).
+Graphs with few arcs per row and no large row (roads, grids) have many levels: each rank works to its local fixpoint, and a level
+costs no exchange. Other graphs have few levels and many arcs, and are searched level by level, in both directions (bfs.cu).
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import cupy
 import numpy as np
 
 from kernels.answers import Paths
+from kernels.bfs.constants import CONTROL_WORDS, LANE_ARCS, THREADS, WARP_ARCS
+from kernels.bfs.cuda import closed_rows
+from kernels.bfs.sharded.constants import WARP_ROW
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.gpu.bits import HaloBits
 from kernels.distributed.halo import Halo
 from kernels.distributed.shard import Shard, ShardAnswer
-from kernels.gpu import loader as cuda
-from kernels.gpu.loader import cooperative
+from kernels.gpu.loader import cooperative, launch
 from kernels.graph import Array, Csr
-from kernels.paths.sharded.cuda_facts import closed, whole_of
-from kernels.paths.sharded.cuda_long_paths import count_hops
-from kernels.paths.sharded.cuda_predecessors import name_rows
+from kernels.paths.sharded.long_paths_cuda import count_hops
+from kernels.paths.sharded.predecessors_cuda import to_global_rows
+from kernels.paths.sharded.totals import totals_of
 
-_SOURCE, _THREADS = "bfs/sharded/bfs.cu", 512
-_PUSHED_ARCS = 128  # a frontier of at most 1/128 of the arcs not seen is pushed: a mark costs more than a look
-_FEW_ARCS = 1 << 24  # not seen, on average over the ranks, are all looked at in less time than a push and its exchange take
-_LANE_ARCS, _WARP_ARCS = 32, 512  # as in bottom_up.cuh
-_WARP_ROW = 1024  # as in bfs.cu
-_CONTROL_WORDS = 14  # as in bottom_up.cuh ...
-_FOUND = slice(2, 4)  # ... and where the first level's rows and arcs stand
+_SOURCE = "bfs/sharded/bfs.cu"
+_PUSHED_SHARE = 128  # push a frontier with at most 1/128 of the unseen arcs, because marking an arc costs more than reading one
+_FEW_ARCS = 1 << 24  # unseen arcs per rank up to which reading all of them is faster than a push with its exchange
+_FOUND = slice(2, 4)  # words of Control (bottom_up.cuh): rows and arcs found in the first level
 
 
 def search(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnswer[Paths]:
     """Answer `kernels.bfs.sharded.bfs` on CuPy arrays."""
     halo = Halo(shard, communicator)
-    whole = whole_of(shard, communicator)
-    if whole.long_paths:
+    totals = totals_of(shard, communicator)
+    if totals.long_paths:
         starts = shard.own_numbers(source_row)
         distance, predecessor, supersteps = count_hops(halo, shard.local_out, shard.local_into, starts)
     else:
-        distance, predecessor, supersteps = _search_levels(halo, source_row, whole.arcs)
-    name_rows(shard, predecessor)
+        distance, predecessor, supersteps = _search_levels(halo, source_row, totals.num_arcs)
+    to_global_rows(shard, predecessor)
     return ShardAnswer(Paths(source_row, distance, predecessor), supersteps)
 
 
 def _search_levels(halo: Halo, source_row: int, num_arcs: int) -> tuple[Array, Array, int]:
-    """Search a level at a time; return the hops, the predecessors by local numbers, and the number of levels.
+    """Search level by level; return the hops, the predecessors as local rows, and the number of levels.
 
-    The last level is one whose rows have no arc but, in a symmetric graph, the one they were found by.
+    The last level is the first whose rows have no arcs, apart from, in a symmetric graph, the one that each was found by.
     """
     levels, few = _Levels(halo, source_row), _FEW_ARCS * halo.communicator.size
     level, arcs, unseen, goes_on = 0, 0, num_arcs, True
     while goes_on:
         level += 1
-        rows, arcs = levels.advance(level, push=unseen > few and arcs <= unseen // _PUSHED_ARCS)
+        rows, arcs = levels.advance(level, push=unseen > few and arcs <= unseen // _PUSHED_SHARE)
         unseen, goes_on = unseen - arcs, arcs > (rows if halo.shard.symmetric else 0)
     return levels.distance, levels.predecessor, level
 
 
 class _Levels:
-    """A search between two levels: every rank knows the frontier among its own rows and its ghosts."""
+    """A search between two levels: every rank knows which of its own rows and of its ghosts are in the frontier."""
 
     def __init__(self, halo: Halo, source_row: int):
-        shard, own_words = halo.shard, len(closed(halo.shard))
+        shard, num_own = halo.shard, len(halo.shard.ids)
+        closed = shard.derived.get(closed_rows, lambda: closed_rows(shard.local_into, num_own))
         self._bits, self._out, self._into, self._row = HaloBits(halo), shard.local_out, shard.local_into, shard.ghosts.dtype
-        self._size, self._control = np.int64(len(shard.ids)), cupy.empty(_CONTROL_WORDS, np.uint64)
-        self._visited, self._closed = cupy.empty(own_words, np.uint32), cupy.empty(own_words, np.uint32)
+        self._size, self._control = np.int64(num_own), cupy.empty(CONTROL_WORDS, np.uint64)
+        self._visited, self._skipped = cupy.empty_like(closed), cupy.empty_like(closed)
         self._frontier, self._found, self._marks = (self._bits.empty() for _ in range(3))
-        self.distance, self.predecessor = cupy.empty(len(shard.ids), np.int64), cupy.empty(len(shard.ids), self._row)
-        device = cupy.cuda.Device().id
-        self._kernels = {name: cooperative(_SOURCE, name, _THREADS, device, ROW=self._row) for name in ("push", "pull")}
+        self.distance, self.predecessor = cupy.empty(num_own, np.int64), cupy.empty(num_own, self._row)
+        for name in ("push", "pull"):  # loaded here, because no kernel may be loaded during an exchange (`exchange_then`)
+            cooperative(_SOURCE, name, THREADS, cupy.cuda.Device().id, 0, ROW=self._row)
         known = self._size, np.int64(shard.rows.start), shard.ghosts, np.int64(shard.num_ghosts)
-        cuda.launch(_SOURCE, "prepare", _THREADS, len(shard.ids), *known, np.int64(source_row), closed(shard), self._visited,
-                    self._frontier, self.distance, self.predecessor, ROW=self._row)  # fmt: skip
-        self._lists = _list(self._into, _LANE_ARCS, shard), _list(self._into, _LANE_ARCS + _WARP_ARCS, shard)
-        self._large = _list(self._out, _WARP_ROW, shard)
+        launch(_SOURCE, "prepare", THREADS, num_own, *known, np.int64(source_row), closed, self._visited, self._frontier,
+               self.distance, self.predecessor, ROW=self._row)  # fmt: skip
+        self._lists = _list(self._into, LANE_ARCS, shard), _list(self._into, LANE_ARCS + WARP_ARCS, shard)
+        self._large = _list(self._out, WARP_ROW, shard)
 
     def advance(self, level: int, push: bool) -> tuple[int, int]:
-        """Find the rows of `level`, which become the frontier; return how many all ranks have, and their out-arcs."""
+        """Find the rows of `level`, which become the frontier; return their number over all ranks, and that of their out-arcs."""
         self._control.fill(0)
         pull = partial(self._pull, level, push)
         if push:
-            self._run("push", self._out.offsets, self._out.indices, self._size, self._visited, self._frontier, self._marks,
-                      self._large, self._control)  # fmt: skip
+            bitmaps = self._visited, self._frontier, self._marks
+            launch(_SOURCE, "push", THREADS, None, self._out.offsets, self._out.indices, self._size, *bitmaps, self._large,
+                   self._control, ROW=self._row)  # fmt: skip
         rows, arcs = self._bits.tell(self._marks, pull) if push else pull()
         return rows, arcs
 
     def _pull(self, level: int, pushed: bool) -> list[int]:
-        bitmaps = self._frontier, self._visited, self._marks, self._closed, self._found
-        self._run("pull", self._into.offsets, self._into.indices, self._out.offsets, self._size, np.int64(self._bits.words),
-                  np.bool_(pushed), *bitmaps, self.distance, self.predecessor, *self._lists, np.int64(level),
-                  self._control)  # fmt: skip
+        bitmaps = self._frontier, self._visited, self._marks, self._skipped, self._found
+        launch(_SOURCE, "pull", THREADS, None, self._into.offsets, self._into.indices, self._out.offsets, self._size,
+               np.int64(self._bits.words), np.bool_(pushed), *bitmaps, self.distance, self.predecessor, *self._lists,
+               np.int64(level), self._control, ROW=self._row)  # fmt: skip
         self._frontier, self._found = self._found, self._frontier
         return self._bits.refresh(self._frontier, self._control[_FOUND])
 
-    def _run(self, name: str, *arguments: Any) -> None:
-        kernel, blocks = self._kernels[name]
-        kernel((blocks,), (_THREADS,), arguments)
-
 
 def _list(csr: Csr, arcs: int, shard: Shard) -> Array:
-    """Room for all rows of more than so many arcs."""
-    return cupy.empty(min(len(csr.indices) // arcs, len(shard.ids)) + 1, csr.indices.dtype)
+    """An empty list with space for all rows of more than `arcs` arcs."""
+    rows: Array = cupy.empty(min(len(csr.indices) // arcs, len(shard.ids)) + 1, csr.indices.dtype)
+    return rows

@@ -1,14 +1,15 @@
-"""Proof of breadth-first and shortest-path answers: one pass over the out-arcs, in the spirit of Graph500's validation.
+"""Proof of breadth-first and shortest-path answers: one pass over the arcs, in the spirit of Graph500's validation.
 
-Why it proves the distances. Let D be the true distances, and fl(d + w) the 64-bit sum, which never falls as d grows.
+Why it proves the distances. Let D be the true distances, and fl(d + w) the 64-bit sum, which does not decrease as d grows.
 
-* From above: d[source] = 0 and d[v] <= fl(d[u] + w) on every arc, so by induction along a shortest path d <= D. No arc leaves
-  the reached vertices, so all that can be reached are.
-* From below: every reached vertex but the source has a tight arc, d[v] = fl(d[u] + w), from a vertex that is strictly nearer, or
-  as near and one zero-length step nearer to such a vertex or the source. So tight arcs lead back to the source without a cycle,
-  d[v] is the length of a path, and d >= D. What no such path reaches is refused, so nothing but the reachable is reached.
+* Upper bound: d[source] = 0 and d[v] <= fl(d[u] + w) on every arc, so by induction along a shortest path d <= D. No arc leaves
+  the reached vertices, so everything that can be reached is.
+* Lower bound: every reached vertex except the source has a tight arc, d[v] = fl(d[u] + w), from a vertex that is strictly nearer,
+  or from one that is equally near and one zero-length step nearer to such a vertex or the source. So tight arcs lead back to the
+  source without a cycle, d[v] is the length of a path, and d >= D. A vertex without such a path is refused, so only reachable
+  vertices are reached.
 
-The predecessors are then compared with the least external rank that the same tight arcs scatter to their heads.
+Of the same tight arcs, the tail that comes first in external-id order is then compared with the stated predecessor.
 
 References
 ----------
@@ -18,12 +19,10 @@ Graph500 benchmark specification, section "Validation". Cormen, Leiserson, Rives
 
 from __future__ import annotations
 
-from typing import Any
-
 from kernels.answers import Certificate, Paths
 from kernels.arrays import is_cupy
 from kernels.certificate.rules import verdict
-from kernels.graph import Graph
+from kernels.graph import Array, Graph
 
 RULES = (
     "the source has distance 0 and no predecessor",
@@ -34,27 +33,10 @@ RULES = (
 )
 
 
-def certify_bfs(graph: Graph, paths: Paths) -> Certificate:
-    """Prove that `paths` is the breadth-first answer: hops, and the unique predecessors.
-
-    O(V + A) time, 4 V index entries of memory at most. Malformed answers do not hold; nothing is raised.
-    """
-    return verdict(RULES, _backend(graph).check, graph, paths, None)
-
-
-def certify_sssp(graph: Graph, paths: Paths) -> Certificate:
-    """Prove that `paths` is the shortest-path answer: 64-bit sums of weights, and the unique predecessors.
-
-    O(V + A) time, 4 V index entries of memory at most. Malformed answers do not hold; nothing is raised.
-    """
-    return verdict(RULES, _backend(graph).check, graph, paths, graph.out.weights)
-
-
-def _backend(graph: Graph) -> Any:
+def certify(graph: Graph, paths: Paths, weights: Array | None) -> Certificate:
+    """Prove that `paths` is the answer for `weights` of the out-arcs; None for hops."""
     if is_cupy(graph):
-        from kernels.paths.certificate import cuda
-
-        return cuda
-    from kernels.paths.certificate import cpu
-
-    return cpu
+        from kernels.paths.certificate.cuda import check
+    else:
+        from kernels.paths.certificate.cpu import check
+    return verdict(RULES, check, graph, paths, weights)

@@ -1,4 +1,4 @@
-"""The certificate of paths on CuPy arrays: one launch (paths.cu), and what it noted."""
+"""The certificate of paths on CuPy arrays: one launch (paths.cu), and the first broken rule that it noted."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy as np
 from kernels.answers import Paths
 from kernels.certificate.launches import launch, require_device_form
 from kernels.certificate.rules import Broken, arc_ends, arc_weight, at, outside, require_source
-from kernels.gpu.loader import pointer
+from kernels.gpu.loader import pointer, to_host
 from kernels.graph import NO_ROW, Array, Graph, distance_dtype
 from kernels.paths.certificate import reasons
 
 
 class _Noted(NamedTuple):
-    """The words of Control in paths.cu: first places, counted back from the number of rows or arcs; 0 where none."""
+    """The words of Control in paths.cu: first rows or arcs, counted back from their number; 0 for none."""
 
     barrier: int
     loose: int
-    greatest: int
-    no_distance: int
-    no_row: int
+    wide: int
+    not_a_distance: int
+    not_a_row: int
     without: int
     without_after: int
     wrong: int
@@ -44,13 +44,13 @@ def check(graph: Graph, paths: Paths, weights: Array | None) -> None:
         malformed, predecessor = broken, cupy.full(num_rows, NO_ROW, row)
     nearest, control = cupy.empty(num_rows, row), cupy.zeros(len(_Noted._fields), np.uint64)
     _launch_check(graph, weights, source, distance, predecessor, nearest, control)
-    noted = _Noted(*control.get().tolist())
-    if noted.no_distance:
-        raise Broken(reasons.no_distance(graph, distance, num_rows - noted.no_distance))
+    noted = _Noted(*to_host(control).tolist())
+    if noted.not_a_distance:
+        raise Broken(reasons.not_a_distance(graph, distance, num_rows - noted.not_a_distance))
     if malformed:
         raise malformed
-    if noted.no_row:
-        raise Broken(outside("predecessor", predecessor, num_rows - noted.no_row, num_rows, NO_ROW))
+    if noted.not_a_row:
+        raise Broken(outside("predecessor", predecessor, num_rows - noted.not_a_row, num_rows, NO_ROW))
     if at(distance, source) != 0:
         raise Broken(reasons.not_at_source(graph, distance, source))
     if noted.loose:
@@ -61,8 +61,8 @@ def check(graph: Graph, paths: Paths, weights: Array | None) -> None:
         raise Broken(reasons.no_path(graph, distance, num_rows - without))
     if wrong:
         first = num_rows - wrong
-        rank = int(at(nearest, first))
-        right = NO_ROW if rank == num_rows else int(at(graph.rows_by_id, rank))
+        position = int(at(nearest, first))
+        right = NO_ROW if position == num_rows else int(at(graph.rows_by_id, position))
         raise Broken(reasons.wrong_predecessor(graph, first, int(at(predecessor, first)), right))
 
 
@@ -82,7 +82,7 @@ def _first_loose(graph: Graph, weights: Array | None, distance: Array, control: 
     sizes = np.int64(graph.num_vertices), np.int64(graph.num_arcs)
     arguments = (graph.out.offsets, graph.out.indices, pointer(weights), *sizes, distance, control)
     launch("paths/certificate/paths.cu", "find_loose", graph.num_arcs, arguments, **_types(graph, weights))
-    return graph.num_arcs - _Noted(*control.get().tolist()).first_loose
+    return graph.num_arcs - _Noted(*to_host(control).tolist()).first_loose
 
 
 def _types(graph: Graph, weights: Array | None) -> dict[str, np.dtype[Any]]:

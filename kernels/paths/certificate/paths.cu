@@ -10,8 +10,6 @@
    where unreached, and is read in their place where all fit: it stays in the cache. `step` is -1 for a row to be searched. */
 #include "paths/certificate/relaxing.cuh"
 
-#define THREADS 512
-
 /* First places as note_first has them. `without` and `wrong` are told before and after the search of steps of no length. */
 struct Control {
     uint32_t barrier, padding;

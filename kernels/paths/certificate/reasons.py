@@ -1,30 +1,30 @@
-"""What a certificate of paths says of the first rule that does not hold."""
+"""Reasons that a certificate of paths gives for the first broken rule."""
 
 from __future__ import annotations
 
-from kernels.certificate.rules import Ids, arc_name, at, name_of
-from kernels.graph import UNREACHED, Array
+from kernels.certificate.rules import Entries, Ids, arc_name, at, name_of
+from kernels.graph import UNREACHED
 
 
-def no_distance(graph: Ids, distance: Array, row: int) -> str:
-    """Reason where a distance is no sum of weights."""
+def not_a_distance(graph: Ids, distance: Entries, row: int) -> str:
+    """Reason where a distance cannot be a sum of weights."""
     return f"vertex {name_of(graph, row)}: distance {at(distance, row)} is neither -1 nor a finite number from 0"
 
 
-def not_at_source(graph: Ids, distance: Array, source: int) -> str:
+def not_at_source(graph: Ids, distance: Entries, source: int) -> str:
     """Reason where the source is not at distance 0."""
     return f"source {name_of(graph, source)}: distance {at(distance, source)} is not 0"
 
 
-def loose(graph: Ids, distance: Array, ends: tuple[int, int], weight: object) -> str:
-    """Reason where an arc shortens a path, or leads to the unreached."""
+def loose(graph: Ids, distance: Entries, ends: tuple[int, int], weight: object) -> str:
+    """Reason where an arc shortens a path, or leads from a reached vertex to an unreached one."""
     near, far = (at(distance, end) for end in ends)
     if far == UNREACHED:
         return f"{arc_name(graph, ends)}: leads from distance {near} to an unreached vertex"
     return f"{arc_name(graph, ends)}: distance {far} is over {near} + {weight}"
 
 
-def no_path(graph: Ids, distance: Array, row: int) -> str:
+def no_path(graph: Ids, distance: Entries, row: int) -> str:
     """Reason where no tight arcs lead to a reached vertex."""
     return f"vertex {name_of(graph, row)}: no path of tight arcs from the source gives distance {at(distance, row)}"
 

@@ -4,8 +4,6 @@
    them. Encodings: `nearest` is the least rank of the tight in-arcs from strictly nearer rows, as it was where none is less. */
 #include "paths/certificate/relaxing.cuh"
 
-#define THREADS 512
-
 /* `first_loose` as note_first has it. */
 struct Control {
     unsigned long long loose, first_loose;

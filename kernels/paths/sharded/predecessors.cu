@@ -3,10 +3,8 @@
    SUM, WEIGHT, ROW: kernels/paths/lengths.cuh. */
 #include "paths/lengths.cuh"
 
-#define THREADS 512
-
 /* Turn local numbers into rows of the whole graph; numbers below 0 stay. */
-extern "C" __global__ void name_rows(int64_t num_own, int64_t first_row, const ROW* ghosts, ROW* predecessor) {
+extern "C" __global__ void to_global_rows(int64_t num_own, int64_t first_row, const ROW* ghosts, ROW* predecessor) {
     for (int64_t row = global_thread(); row < num_own; row += num_threads()) {
         const ROW number = predecessor[row];
         if (number >= 0) {

@@ -1,4 +1,4 @@
-"""Single-source shortest paths over shards: a rank's local work is the one-worker kernel's."""
+"""Single-source shortest paths over shards: a rank's local work is that of the kernel for one rank."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kernels.distributed.fixpoint import settle
 from kernels.distributed.halo import Halo
 from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.graph import UNREACHED, distance_dtype
-from kernels.paths.sharded.predecessors import predecessors
+from kernels.paths.sharded.predecessors_cpu import predecessors
 from kernels.sssp.cpu import far_of, shorten, slot_width
 
 
@@ -29,20 +29,20 @@ def sssp(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnsw
     Returns
     -------
     ShardAnswer[Paths]
-        `distance` is int64 for integer weights, float64 for floats: rounded once an arc, from the source outwards.
+        `distance` is int64 for integer weights and float64 for floats, rounded once per arc, from the source outwards.
 
     Raises
     ------
     IndexError
-        If `source_row` is no row of the graph.
+        If `source_row` is not a row of the graph.
     OverflowError
         On all ranks, if a distance exceeds int64, or is not finite.
     TypeError
-        If the shard's arrays belong to a backend without this kernel.
+        If there is no kernel for the shard's arrays.
     PeerLost
         See `Communicator`.
     """
-    if shard.out.weights is None:
+    if shard.out.weights is None or shard.into.weights is None:
         return bfs(shard, communicator, source_row)
     shard.require_row(source_row)
     if is_cupy(shard.out):
@@ -51,12 +51,12 @@ def sssp(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnsw
         return search(shard, communicator, source_row)
     require_numpy(shard.out, "sssp over shards")
     halo, out = Halo(shard, communicator), shard.local_out
-    kind = distance_dtype(out.weights)
+    kind = distance_dtype(shard.out.weights)
     far = far_of(kind)
     lengths = np.full(len(shard.local_rows), far)
     starts = shard.own_numbers(source_row)
     lengths[starts] = 0
-    width = slot_width(out.weights)
+    width = slot_width(shard.out.weights)
     supersteps = settle(halo, lambda rows: shorten(out, width, rows, lengths), lengths, starts)
     distance = lengths[: len(shard.ids)].view(kind)
     distance[lengths[: len(shard.ids)] == far] = UNREACHED

@@ -19,10 +19,11 @@ struct alignas(8) ProposalOf<true> {
 typedef ProposalOf<sizeof(Length) == 4 && sizeof(ROW) == 4> Proposal;
 
 /* Where the next launch goes on. */
-struct Place {
+struct Progress {
     int turn, parity;
-    uint64_t left; /* rows and pieces in the queue */
+    uint64_t left; /* rows and chunks in the queue */
 };
+static_assert(sizeof(Progress) == PROGRESS_WORDS * 8, "PROGRESS_WORDS is wrong");
 
 struct Ghosts {
     const ROW* rows;
@@ -82,20 +83,20 @@ __device__ __forceinline__ void propose(const Search& search, const Ghosts& ghos
 }
 
 /* Settle what others proposed, what was left in the queue, and the own rows with lengths from `from` on: all that is nearer than
-   `limit`, or until the queue has `enough` pieces, and 16 small rows for one. */
+   `limit`, or until the queue has `enough` chunks, and 16 small rows for one. */
 // spills: a few words, by choice, as in kernels/sssp/short_paths.cu: it holds more warps so
 extern "C" __global__ void __launch_bounds__(THREADS, 2) settle_bucket(
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t num_own, int64_t first_row, Length* lengths, ROW* rows,
-    Piece* pieces, int64_t most_pieces, uint32_t* queued, const ROW* ghost_rows, const int64_t* bounds, int64_t num_ghosts,
+    Chunk* chunks, int64_t most_chunks, uint32_t* queued, const ROW* ghost_rows, const int64_t* bounds, int64_t num_ghosts,
     Length* told, Proposal* proposals, uint64_t* counts, const Proposal* received, int64_t num_received, Length from, Length limit,
-    Length cap, int64_t enough, Control* control, Place* place) {
+    Length cap, int64_t enough, Control* control, Progress* progress) {
     const Arcs arcs{offsets, indices, weights};
-    Search search{arcs, arcs, num_own + num_ghosts, lengths, rows, pieces, most_pieces, queued, control, place->turn, place->parity,
+    Search search{arcs, arcs, num_own + num_ghosts, lengths, rows, chunks, most_chunks, queued, control, progress->turn, progress->parity,
                   limit, cap};
     Stages stages{0, 0};
-    int64_t in_rows = (int64_t)__ldcg(&control->rows[search.turn]), in_pieces = (int64_t)__ldcg(&control->pieces[search.turn]);
-    for (bool first = true; first || (in_rows + in_pieces > 0 && in_pieces + in_rows / 16 < enough); first = false) {
-        take_pieces<false>(search, stages, in_pieces);
+    int64_t in_rows = (int64_t)__ldcg(&control->rows[search.turn]), in_chunks = (int64_t)__ldcg(&control->chunks[search.turn]);
+    for (bool first = true; first || (in_rows + in_chunks > 0 && in_chunks + in_rows / 16 < enough); first = false) {
+        take_chunks<false>(search, stages, in_chunks);
         take_rows<false>(search, stages, in_rows);
         if (first) {
             take_proposals(search, stages, received, num_received, first_row);
@@ -105,30 +106,30 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) settle_bucket(
         }
         end_turn(search, stages);
         in_rows = (int64_t)__ldcg(&control->rows[search.turn]);
-        in_pieces = (int64_t)__ldcg(&control->pieces[search.turn]);
+        in_chunks = (int64_t)__ldcg(&control->chunks[search.turn]);
     }
     propose(search, Ghosts{ghost_rows, bounds, num_ghosts, told, proposals, counts}, num_own);
     if (global_thread() == 0) {
-        *place = Place{search.turn, search.parity, (uint64_t)(in_rows + in_pieces)};
+        *progress = Progress{search.turn, search.parity, (uint64_t)(in_rows + in_chunks)};
     }
 }
 
 /* Lower every own row at `cap` or beyond over its in-arcs. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2) pull_beyond(
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t num_own, int64_t num_ghosts, Length* lengths,
-    ROW* rows, Piece* pieces, int64_t most_pieces, uint32_t* queued, Length cap, Control* control, Place* place) {
+    ROW* rows, Chunk* chunks, int64_t most_chunks, uint32_t* queued, Length cap, Control* control, Progress* progress) {
     const Arcs arcs{offsets, indices, weights};
-    Search search{arcs, arcs, num_own + num_ghosts, lengths, rows, pieces, most_pieces, queued, control, place->turn, place->parity,
+    Search search{arcs, arcs, num_own + num_ghosts, lengths, rows, chunks, most_chunks, queued, control, progress->turn, progress->parity,
                   cap, FAR};
     Stages stages{0, 0};
     queue_between(search, stages, search.into, num_own, cap, FAR);
     end_turn(search, stages);
-    take_pieces<true>(search, stages, (int64_t)__ldcg(&control->pieces[search.turn]));
+    take_chunks<true>(search, stages, (int64_t)__ldcg(&control->chunks[search.turn]));
     take_rows<true>(search, stages, (int64_t)__ldcg(&control->rows[search.turn]));
     end_turn(search, stages);
     if (global_thread() == 0) {
-        place->turn = search.turn;
-        place->parity = search.parity;
+        progress->turn = search.turn;
+        progress->parity = search.parity;
     }
 }
 

@@ -21,7 +21,6 @@ from kernels.distributed.halo import Halo
 from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.gpu.loader import cooperative, launch
 from kernels.graph import Array
-from kernels.paths.sharded.cuda_facts import kept
 from kernels.wcc.cuda import MANY_ARCS, SAMPLED_THREADS, TILE, TILE_THREADS, WARP_ROW, tile_rows
 from kernels.wcc.sharded.shared_trees import FIRST, SharedTrees
 
@@ -56,6 +55,11 @@ def _largest_cluster(meets: Sequence[Array]) -> Array:
     return cluster
 
 
+def _bounds_on_device(shard: Shard) -> Array:
+    bounds: Array = cupy.asarray(shard.ghost_bounds)
+    return bounds
+
+
 def _rows_with_arcs(shard: Shard) -> int:
     return int(cupy.count_nonzero(cupy.diff(shard.local_out.offsets)))
 
@@ -67,13 +71,13 @@ class _Trees:
         self._shard, row = shard, shard.ghosts.dtype
         self._row, size = row, FIRST + len(shard.ids) + shard.num_ghosts
         self.parent, self._names = cupy.empty(size, row), cupy.empty(size, row)
-        self._bounds = kept(shard, "bounds of ghosts", lambda shard: cupy.asarray(shard.ghost_bounds))
+        self._bounds = shard.derived.get(_bounds_on_device, lambda: _bounds_on_device(shard))
         self._owners = self._bounds, np.int32(len(self._bounds) - 1)
         self._num_own = row.type(len(shard.ids))
         sides = (shard.local_out, shard.local_into)
         self._arcs = (*(array for csr in sides for array in (csr.offsets, csr.indices)), np.bool_(shard.symmetric), self._num_own)
         arcs = sum(len(csr.indices) for csr in (sides[:1] if shard.symmetric else sides))
-        self._sampled = len(sides[0].indices) >= MANY_ARCS * kept(shard, "rows with out-arcs", _rows_with_arcs)
+        self._sampled = len(sides[0].indices) >= MANY_ARCS * shard.derived.get(_rows_with_arcs, lambda: _rows_with_arcs(shard))
         self._queue = cupy.empty(2 * (arcs // WARP_ROW), np.int64)  # pairs
         self._control = cupy.zeros(3, np.int64)
 

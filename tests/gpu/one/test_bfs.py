@@ -12,10 +12,10 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks import generators
 from kernels.bfs import bfs, cuda, solutions
+from kernels.bfs.certificate import certify_bfs
 from kernels.bfs.cpu import search as search_on_cpu
 from kernels.gpu.loader import to_device
 from kernels.graph import Graph, index_dtype
-from kernels.paths.certificate import certify_bfs
 from tests.gpu.inputs import poison, with_wide_rows
 from tests.gpu.paths import assert_equal, to_host
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
@@ -30,9 +30,9 @@ def no_words(words: int) -> int:
 def check(monkeypatch: pytest.MonkeyPatch, graph: Graph, sources: list[int]) -> None:
     """Both ways of searching, whichever the graph would choose; top-down with the bitmap in shared memory and without."""
     on_device = to_device(graph)
-    top_down = cuda._top_down(on_device)
-    for plan, words in ((top_down, TEAM_WORDS), (top_down, no_words), (cuda._two_ways(on_device), no_words)):
-        vars(on_device)["_bfs_plan"] = plan
+    top_down = cuda.plan_top_down(on_device)
+    for plan, words in ((top_down, TEAM_WORDS), (top_down, no_words), (cuda.plan_both_ways(on_device), no_words)):
+        on_device.derived.put(cuda.plan_of, plan)
         monkeypatch.setattr(cuda, "_team_words", words)
         for source in sources:
             poison()

@@ -14,14 +14,15 @@ cupy = pytest.importorskip("cupy")
 
 from kernels.answers import Certificate, Components, Forest, Paths
 from kernels.bfs import bfs
+from kernels.bfs.certificate import certify_bfs
 from kernels.forest import minimum_spanning_forest
 from kernels.forest.certificate import certify_forest
 from kernels.gpu.loader import to_device
 from kernels.graph import NO_ROW, UNREACHED, WEIGHTS, Array, Graph
-from kernels.paths.certificate import certify_bfs, certify_sssp
 from kernels.scc import scc
 from kernels.scc.certificate import certify_scc
 from kernels.sssp import sssp
+from kernels.sssp.certificate import certify_sssp
 from kernels.wcc import wcc
 from kernels.wcc.certificate import certify_wcc
 from tests.answers import true_forest, true_paths, true_strong, true_weak, uncleaned

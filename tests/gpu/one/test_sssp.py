@@ -13,8 +13,8 @@ cupy = pytest.importorskip("cupy")
 from benchmarks import generators
 from kernels.gpu.loader import to_device
 from kernels.graph import Graph, index_dtype
-from kernels.paths.certificate import certify_sssp
 from kernels.sssp import cuda, sssp
+from kernels.sssp.certificate import certify_sssp
 from kernels.sssp.cpu import search as search_on_cpu
 from tests.gpu.inputs import poison, with_wide_rows
 from tests.gpu.paths import assert_equal, to_host
@@ -28,7 +28,7 @@ def check(graph: Graph, sources: list[int]) -> None:
     """Both ways of searching, whichever the graph would choose, and the source documents' methods."""
     on_device = to_device(graph)
     for long_paths, method in ((True, None), (False, None), (False, "dijkstra"), (False, "bellman-ford")):
-        vars(on_device)["_sssp_plan"] = cuda.make_plan(on_device, long_paths)
+        on_device.derived.put(cuda.plan_of, cuda.make_plan(on_device, long_paths))
         if method == "dijkstra" and graph.num_vertices > 20_000:
             continue
         for source in sources:
@@ -118,7 +118,7 @@ def test_sums_beyond_32_bits() -> None:
 def test_sums_beyond_64_bits_are_refused(directed: bool) -> None:
     graph = to_device(graph_of(EdgeList("heaviest", ((0, 1, 2**62), (1, 2, 2**62), (2, 3, 1)), directed)))
     for long_paths in (True, False):
-        vars(graph)["_sssp_plan"] = cuda.make_plan(graph, long_paths)
+        graph.derived.put(cuda.plan_of, cuda.make_plan(graph, long_paths))
         with pytest.raises(OverflowError):
             sssp(graph, 0)
 

@@ -19,8 +19,8 @@ from kernels.bfs.sharded import cuda as cuda_bfs
 from kernels.distributed.assembly import even_bounds, split, to_device
 from kernels.distributed.threads import run_ranks
 from kernels.graph import Graph
-from kernels.paths.sharded import cuda_long_paths as long_paths
-from kernels.paths.sharded.cuda_facts import Whole
+from kernels.paths.sharded import long_paths_cuda as long_paths
+from kernels.paths.sharded.totals import GraphTotals
 from kernels.sssp.sharded import cuda as cuda_sssp
 from kernels.sssp.sharded import sssp
 from tests.answers import uncleaned
@@ -40,7 +40,7 @@ NAMED = [edges for edges in NAMED_GRAPHS if edges.ids]
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways of searching, and the one that the graph's numbers choose: few arcs are all looked at then, and never pushed."""
     if request.param != "by itself":
-        monkeypatch.setattr(Whole, "long_paths", property(lambda whole: request.param == "long paths"))
+        monkeypatch.setattr(GraphTotals, "long_paths", property(lambda totals: request.param == "long paths"))
         monkeypatch.setattr(cuda_bfs, "_FEW_ARCS", 0)
 
 
@@ -129,7 +129,7 @@ def test_arcs_of_no_length(length: int) -> None:
 @pytest.mark.parametrize("width", [1.0, 7.0])
 def test_windows_of_a_few_arcs(width: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """What lies beyond a window is put aside, found again, and lowered meanwhile by others."""
-    monkeypatch.setattr(long_paths, "_WIDTH", width)
+    monkeypatch.setattr(long_paths, "_WINDOW", width)
     for graph in (grid(60), new_york(), zero_chain(300)):
         check(graph, even_bounds(graph, 3), graph.num_vertices // 2)
 

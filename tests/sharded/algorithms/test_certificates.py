@@ -11,12 +11,12 @@ import pytest
 from benchmarks.graphs import graph_of_arcs, graph_of_edges, grid, random_digraph, rmat
 from kernels import forest
 from kernels.answers import Components, Forest, Paths, Scores
+from kernels.bfs.certificate.sharded import certify_bfs
 from kernels.distributed.assembly import even_bounds
 from kernels.forest import certificate as forest_certificate
 from kernels.forest.certificate.sharded import certify_forest
 from kernels.pagerank import certificate as pagerank_certificate
-from kernels.paths import certificate as paths_certificate
-from kernels.paths.certificate.sharded import certify_bfs
+from kernels.sssp import certificate as sssp_certificate
 from tests.answers import true_answers, true_forest, true_paths, uncleaned
 from tests.certificates.test_certificates_mutants import CERTIFIED, forest_of, random_graph
 from tests.certificates.test_certificates_pagerank import mutants as rank_mutants
@@ -124,7 +124,7 @@ class TestBetweenRanks:
         lost = replace(truth, distance=np.where(truth.distance == 5, 4, truth.distance))
         for bounds in (even_bounds(graph, 7), bounds_of([30], length + 1)):
             ours = verdicts("sssp", graph, bounds, [truth, lost])
-            assert ours == [paths_certificate.certify_sssp(graph, answer) for answer in (truth, lost)]
+            assert ours == [sssp_certificate.certify_sssp(graph, answer) for answer in (truth, lost)]
             assert [verdict.holds for verdict in ours] == [True, False]
 
     def test_a_chain_that_alternates_between_two_ranks(self) -> None:

@@ -1,7 +1,7 @@
-"""The unique predecessors of final distances over shards: `kernels.paths.predecessors` says which they are.
+"""The unique predecessors of final distances over shards; `kernels.paths.predecessors_cpu` defines them.
 
-Every rank learns the distances of its ghosts; then a row's first tight in-arc is a matter of its owner. What only arcs of
-zero length reach is searched along them over all ranks, from all other reached rows at once.
+Every rank receives the distances of its ghosts; then each owner finds the first tight in-arcs of its rows. Rows that only arcs of
+length zero reach are searched along such arcs over all ranks, from all other reached rows at once.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ from kernels.arrays import frozen, unsigned
 from kernels.cpu.parallel import over_rows
 from kernels.distributed.halo import Halo
 from kernels.graph import NO_ROW, OFFSET, Array, Csr
-from kernels.paths.predecessors import nearest_tight
-from kernels.paths.sharded.multi_source_bfs import FAR, count_hops
-
-_NOT_OWN = -1  # the local number of a source that another rank owns
+from kernels.paths.predecessors_cpu import nearest_tight
+from kernels.paths.sharded.multi_source_bfs_cpu import FAR, count_hops
 
 
 def predecessors(halo: Halo, source_row: int, distance: Array, weights: tuple[Array, Array]) -> tuple[Array, int]:
@@ -45,7 +43,7 @@ def predecessors(halo: Halo, source_row: int, distance: Array, weights: tuple[Ar
         On all ranks, if an arc leads from a reached row to an unreached one: its sum did not fit the type of `distance`.
     """
     shard = halo.shard
-    source = source_row - shard.rows.start if source_row in shard.rows else _NOT_OWN
+    source = source_row - shard.rows.start if source_row in shard.rows else NO_ROW
     known = halo.extended(distance)
     predecessor = np.full(len(distance), NO_ROW, shard.ghosts.dtype)
     waiting, beyond = _first_tight(shard.local_into, weights[1], known, predecessor, source)
@@ -59,7 +57,7 @@ def predecessors(halo: Halo, source_row: int, distance: Array, weights: tuple[Ar
 
 
 def _first_tight(into: Csr, weights: Array, known: Array, predecessor: Array, source: int) -> tuple[int, bool]:
-    """Set predecessors by local numbers; return how many reached rows have none, and whether a sum did not fit."""
+    """Set predecessors as local rows; return the number of reached rows without one, and whether a sum did not fit."""
     own = Csr(into.offsets[: len(predecessor) + 1], into.indices, weights)
     arcs = unsigned(own.offsets), unsigned(own.indices), frozen(weights)
     parts = over_rows(own, partial(nearest_tight, *arcs, known, predecessor, source))
@@ -69,11 +67,12 @@ def _first_tight(into: Csr, weights: Array, known: Array, predecessor: Array, so
 def _follow_zero_steps(halo: Halo, source: int, known: Array, weights: tuple[Array, Array], predecessor: Array) -> int:
     num_own = len(predecessor)
     out, into = (
-        _of_no_length(csr, of, known) for csr, of in zip((halo.shard.local_out, halo.shard.local_into), weights, strict=True)
+        _arcs_of_length_zero(csr, of, known)
+        for csr, of in zip((halo.shard.local_out, halo.shard.local_into), weights, strict=True)
     )
     steps = np.full(len(known), FAR)
     steps[:num_own][predecessor >= 0] = 0
-    if source != _NOT_OWN:
+    if source != NO_ROW:
         steps[source] = 0
     starts = np.flatnonzero((steps[:num_own] == 0) & (np.diff(out.offsets[: num_own + 1]) > 0))
     supersteps = count_hops(halo, out, steps, starts.astype(predecessor.dtype))
@@ -81,7 +80,7 @@ def _follow_zero_steps(halo: Halo, source: int, known: Array, weights: tuple[Arr
     return supersteps
 
 
-def _of_no_length(csr: Csr, weights: Array, known: Array) -> Csr:
+def _arcs_of_length_zero(csr: Csr, weights: Array, known: Array) -> Csr:
     """The arcs between reached rows that add nothing to a distance."""
     near = np.repeat(np.arange(len(known)), np.diff(csr.offsets))
     kept = (known[near] >= 0) & (known[near] == known[csr.indices]) & (known[near] + weights == known[near])

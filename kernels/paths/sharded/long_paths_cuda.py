@@ -1,8 +1,9 @@
-"""Shortest paths over shards where paths have many arcs: each rank works to its local fixpoint, then all exchange.
+"""Shortest paths over shards for graphs with long paths: each rank works to its local fixpoint, then all exchange.
 
-They do so within a window of lengths that all ranks share, and move it on when nothing in it changes any more: what crosses a
-border late lowers again no more than the window holds. A path along a border crosses it many times, and each time is an exchange,
-however wide the window; a narrow one adds exchanges of its own, so it is wide: about a thousand arcs.
+All ranks share a window of lengths, work inside it, and move it on when nothing inside it changes any more. So a length that
+crosses a shard border late lowers no more lengths than the window holds. A path along a border crosses it many times, and each
+crossing costs an exchange however wide the window is, while a narrow window adds exchanges of its own. The window is therefore
+wide: about a thousand arcs.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from typing import Any
 import cupy
 import numpy as np
 
-from kernels.bfs.cuda import launch
 from kernels.distributed.halo import Halo
 from kernels.graph import Array, Csr
 from kernels.paths.lengths import as_length, beyond, far_of
+from kernels.paths.predecessors_cuda import of_levels
 from kernels.paths.team import Team, quads_of
 
-HOPS = np.dtype(np.int32)  # type in which hops are summed
-_WIDTH = 1024.0  # of a window, in mean weights
+_HOPS = np.dtype(np.int32)  # type in which hops are summed
+_WINDOW = 1024.0  # width in mean weights
 
 
 def shorten(halo: Halo, out: Csr, sums: np.dtype[Any], mean: float, rows: Array) -> tuple[Array, int]:
@@ -29,7 +30,7 @@ def shorten(halo: Halo, out: Csr, sums: np.dtype[Any], mean: float, rows: Array)
     ----------
     halo : Halo
     out : Csr
-        By local numbers; every arc weighs 1 where it has no weights.
+        By local rows; every arc weighs 1 if there are no weights.
     sums : dtype
         Type in which weights are summed.
     mean : float
@@ -40,26 +41,26 @@ def shorten(halo: Halo, out: Csr, sums: np.dtype[Any], mean: float, rows: Array)
     Returns
     -------
     lengths : uint32 or uint64 [n + g]
-        As kernels/paths/lengths.cuh encodes them; ghosts' are what this rank found.
+        Encoded as in kernels/paths/lengths.cuh; those of ghosts are what this rank found.
     supersteps : int
     """
     team, communicator, num_own, far = Team(out, sums, mean, quads_of(out)), halo.communicator, len(halo.shard.ids), far_of(sums)
     lengths = team.lengths
     lengths[rows] = 0
-    ghosts, told = lengths[num_own:], lengths[num_own:].copy()
+    ghosts, sent = lengths[num_own:], lengths[num_own:].copy()
     supersteps = 0
     while True:
         nearest = int(lengths[rows].min()) if len(rows) else far
         nearest = int(communicator.least(np.array([nearest], np.uint64))[0])
         if nearest == far:
             return lengths, supersteps
-        bound, near = beyond(sums, nearest, as_length(sums, _WIDTH * mean)), 1
-        while near:
+        bound, inside = beyond(sums, nearest, as_length(sums, _WINDOW * mean)), 1
+        while inside:
             _relax(team, rows, bound)
-            nearer = cupy.flatnonzero(ghosts < told)
-            told[nearer] = ghosts[nearer]
+            nearer = cupy.flatnonzero(ghosts < sent)
+            sent[nearer] = ghosts[nearer]
             rows = halo.lower(lengths, nearer)
-            near = int(communicator.total(np.array([int((lengths[rows] < bound).sum())]))[0])
+            inside = communicator.sum(int((lengths[rows] < bound).sum()))
             supersteps += 1
         _relax(team, rows, bound)
         rows = team.take_aside()
@@ -73,19 +74,16 @@ def _relax(team: Team, rows: Array, bound: int) -> None:
 
 
 def count_hops(halo: Halo, out: Csr, into: Csr, rows: Array) -> tuple[Array, Array, int]:
-    """Count the hops from own rows at 0, and find the unique predecessors of the others; a collective.
+    """Count the hops from own rows, which have 0, and find the unique predecessors of the others; a collective.
 
     Returns
     -------
     hops : int64 [n]
     predecessor : index width [n]
-        Local numbers.
+        Local rows.
     supersteps : int
     """
-    num_own, row = len(halo.shard.ids), halo.shard.ghosts.dtype
-    lengths, supersteps = shorten(halo, Csr(out.offsets, out.indices, None), HOPS, 1.0, rows)
-    levels = halo.extended(lengths[:num_own].view(HOPS).astype(row))
-    hops, predecessor = cupy.empty(num_own, np.int64), cupy.empty(num_own, row)
-    size = np.int64(num_own)
-    launch("top_down", "find_predecessors", row, num_own, into.offsets, into.indices, levels, size, hops, predecessor)
-    return hops, predecessor, supersteps
+    num_own = len(halo.shard.ids)
+    lengths, supersteps = shorten(halo, Csr(out.offsets, out.indices, None), _HOPS, 1.0, rows)
+    levels = halo.extended(lengths[:num_own].view(_HOPS).astype(into.indices.dtype))
+    return *of_levels(into, levels, num_own), supersteps

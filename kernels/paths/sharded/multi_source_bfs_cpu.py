@@ -1,4 +1,4 @@
-"""Breadth-first search from many rows at once, each with the hops that it starts at, over all ranks."""
+"""Breadth-first search over all ranks from many rows at once, each of which starts with its own number of hops."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def count_hops(halo: Halo, arcs: Csr, hops: Array, rows: Array) -> int:
     ----------
     halo : Halo
     arcs : Csr
-        Out-arcs by local numbers.
+        Out-arcs by local rows.
     hops : int64 [n + g]
         FAR where no path is known; lowered in place, ghosts as `kernels.distributed.fixpoint.settle` says.
     rows : index width [S]
@@ -37,16 +37,16 @@ def count_hops(halo: Halo, arcs: Csr, hops: Array, rows: Array) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _expand(offsets, indices, hops, num_own, starts, starts_at):  # type: ignore[no-untyped-def]
-    """Expand own rows in the order of their hops; `starts` ascend by `starts_at`, theirs.
+def _expand(offsets: Array, indices: Array, hops: Array, num_own: int, starts: Array, starts_at: Array) -> None:
+    """Expand own rows in the order of their hops; `starts` ascend by their hops `starts_at`.
 
-    A row is queued when it is lowered, and that is once: what is expanded later has no fewer hops.
+    A row is queued when it is lowered. That happens at most once, because rows that are expanded later have no fewer hops.
     """
     queue = np.empty(num_own, starts.dtype)
     head = tail = start = 0
     while start < len(starts) or head < tail:
         if head == tail or (start < len(starts) and starts_at[start] <= hops[queue[head]]):
-            row = starts[start]  # lowered before its turn, it was expanded from the queue, and now lowers nothing
+            row = starts[start]  # if it was lowered before its turn, the queue has expanded it, and it lowers nothing now
             start += 1
         else:
             row = queue[head]

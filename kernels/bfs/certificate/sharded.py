@@ -1,0 +1,24 @@
+"""Proof of breadth-first answers over shards; `kernels.paths.certificate.sharded` has the method."""
+
+from __future__ import annotations
+
+from kernels.answers import Certificate, Paths
+from kernels.distributed.communicator import Communicator
+from kernels.distributed.shard import Shard
+from kernels.paths.certificate.sharded import certify
+
+
+def certify_bfs(shard: Shard, communicator: Communicator, answer: Paths) -> Certificate:
+    """Prove that `answer`, of the own rows, is the breadth-first answer: hops, and the unique predecessors. A collective.
+
+    Returns
+    -------
+    Certificate
+        The same on all ranks, and equal to that of the certificate for one rank. Malformed answers do not hold.
+
+    Raises
+    ------
+    PeerLost
+        See `Communicator`.
+    """
+    return certify(shard, communicator, answer, None, None)

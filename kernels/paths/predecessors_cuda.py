@@ -1,0 +1,127 @@
+"""The unique predecessors of final lengths or levels on the GPU; `kernels.paths.predecessors_cpu` defines them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import cupy
+import numpy as np
+
+from kernels.gpu.loader import launch
+from kernels.graph import Array, Csr, Graph, distance_dtype
+from kernels.paths.constants import LARGE_ROW, SMALL_ROW, THREADS, WAITS
+
+_SOURCE = "paths/predecessors.cu"
+_LEVEL_THREADS = 256
+_FOUND_WORDS = 8
+
+
+class LargeRows(NamedTuple):
+    """Rows whose in-arcs a warp (`medium`) or a block (`large`) searches; index width."""
+
+    medium: Array
+    large: Array
+
+
+class Nearest(NamedTuple):
+    """What `nearest_tight` found.
+
+    Attributes
+    ----------
+    distance : int64 or float64 [R]
+    predecessor : index width [R]
+        WAITS where only tight arcs of length zero reach the row.
+    found : uint64 [8]
+        `Found` of predecessors.cu.
+    """
+
+    distance: Array
+    predecessor: Array
+    found: Array
+
+    @property
+    def flags(self) -> Array:
+        """Two uint32 on the host: nonzero if a row waits, and if a sum did not fit."""
+        flags: Array = cupy.asnumpy(self.found[:1]).view(np.uint32)
+        return flags
+
+
+def of_levels(into: Csr, levels: Array, num_rows: int) -> tuple[Array, Array]:
+    """Return hops (int64) and predecessors of the first `num_rows` rows.
+
+    Parameters
+    ----------
+    into : Csr
+        In-arcs of the rows.
+    levels : index width
+        Final levels of the rows and of all rows that their in-arcs name; -1 where not reached.
+    """
+    row = into.indices.dtype
+    hops, predecessor = cupy.empty(num_rows, distance_dtype(None)), cupy.empty(num_rows, row)
+    arguments = into.offsets, into.indices, levels, np.int64(num_rows), hops, predecessor
+    launch("paths/levels.cu", "find_predecessors", _LEVEL_THREADS, num_rows, *arguments, ROW=row)
+    return hops, predecessor
+
+
+def complete(graph: Graph, source: int, sums: np.dtype[Any], lengths: Array) -> tuple[Array, Array] | None:
+    """Return the distances and predecessors that final `lengths` imply; None if a sum did not fit.
+
+    Parameters
+    ----------
+    graph : Graph
+        Its arcs have weights.
+    sums : dtype
+        Type in which weights are summed.
+    lengths : uint32 or uint64 [V]
+        Encoded as in lengths.cuh.
+    """
+    into, row = graph.into, graph.rows_by_id.dtype
+    large_rows = graph.derived.get(large_rows_of, lambda: large_rows_of(into))
+    nearest = nearest_tight(into, graph.num_vertices, source, large_rows, sums, lengths)
+    waits, beyond = nearest.flags
+    if beyond:
+        return None
+    if waits:
+        waiting = cupy.flatnonzero(nearest.predecessor == WAITS).astype(row)
+        steps = cupy.zeros(graph.num_vertices, row)
+        steps[waiting] = -1
+        arcs = into.offsets, into.indices, into.weights, lengths
+        arguments = *arcs, waiting, np.int64(len(waiting)), nearest.predecessor, steps, nearest.found
+        launch(_SOURCE, "complete_zero_steps", THREADS, len(waiting), *arguments, **types_of(into, sums))
+    return nearest.distance, nearest.predecessor
+
+
+def nearest_tight(into: Csr, num_rows: int, source: int, large_rows: LargeRows, sums: np.dtype[Any], lengths: Array) -> Nearest:
+    """Find distances and the predecessors that tight arcs from strictly nearer rows decide.
+
+    Parameters
+    ----------
+    into : Csr
+        In-arcs of the first `num_rows` rows; `lengths` covers all rows that their indices name.
+    source : int
+    large_rows : LargeRows
+    """
+    distance, predecessor = cupy.empty(num_rows, distance_dtype(into.weights)), cupy.empty(num_rows, into.indices.dtype)
+    found = cupy.zeros(_FOUND_WORDS, np.uint64)
+    arcs = into.offsets, into.indices, into.weights, lengths
+    results = np.int64(source), distance, predecessor, found
+    types = types_of(into, sums)
+    for name, rows, threads in (("find_in_blocks", large_rows.large, THREADS), ("find_in_warps", large_rows.medium, 32)):
+        if len(rows):
+            launch(_SOURCE, name, THREADS, len(rows) * threads, *arcs, rows, np.int64(len(rows)), *results, **types)
+    launch(_SOURCE, "find_in_lanes", THREADS, num_rows, *arcs, np.int64(num_rows), *results, **types)
+    return Nearest(distance, predecessor, found)
+
+
+def large_rows_of(into: Csr) -> LargeRows:
+    """List the rows that are too large for one lane."""
+    degrees = cupy.diff(into.offsets)
+    medium, large = (degrees >= SMALL_ROW) & (degrees < LARGE_ROW), degrees >= LARGE_ROW
+    row = into.indices.dtype
+    return LargeRows(cupy.flatnonzero(medium).astype(row), cupy.flatnonzero(large).astype(row))
+
+
+def types_of(csr: Csr, sums: np.dtype[Any]) -> dict[str, Any]:
+    """Type macros of the sources that include lengths.cuh; arcs without weights weigh 1."""
+    weight = np.dtype(np.int32) if csr.weights is None else csr.weights.dtype
+    return {"ROW": csr.indices.dtype, "WEIGHT": weight, "SUM": sums}

@@ -1,0 +1,24 @@
+"""Proof of shortest-path answers over shards; `kernels.paths.certificate.sharded` has the method."""
+
+from __future__ import annotations
+
+from kernels.answers import Certificate, Paths
+from kernels.distributed.communicator import Communicator
+from kernels.distributed.shard import Shard
+from kernels.paths.certificate.sharded import certify
+
+
+def certify_sssp(shard: Shard, communicator: Communicator, answer: Paths) -> Certificate:
+    """Prove that `answer`, of the own rows, is the shortest-path answer: 64-bit sums of weights. A collective.
+
+    Returns
+    -------
+    Certificate
+        The same on all ranks, and equal to that of the certificate for one rank. Malformed answers do not hold.
+
+    Raises
+    ------
+    PeerLost
+        See `Communicator`.
+    """
+    return certify(shard, communicator, answer, shard.out.weights, shard.into.weights)
