@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from kernels.derived import Derived
 from kernels.graph import Array, Csr
 
 
@@ -74,12 +75,15 @@ class Condensation:
     children, parents : Csr
         Of the C nodes, without weights, self-loops and parallel arcs; a row's nodes ascend. One is the other's transpose.
         Indices have the width of `node`, also where C is smaller.
+    derived : Derived
+        What kernels derived from these arrays, kept as long as the condensation.
     """
 
     node: Array
     names: Array
     children: Csr
     parents: Csr
+    derived: Derived = field(default_factory=Derived, init=False, compare=False, repr=False)
 
     @property
     def num_nodes(self) -> int:
@@ -137,10 +141,19 @@ class Labels:
 
 @dataclass(frozen=True)
 class ReachabilityIndex:
-    """What answers whether a row reaches another: the answer of `kernels.reachability.reachability`."""
+    """What answers whether a row reaches another: the answer of `kernels.reachability.reachability`.
+
+    Attributes
+    ----------
+    condensation : Condensation
+    labels : Labels
+    derived : Derived
+        What kernels derived from these arrays, such as the records that queries read; kept as long as the index.
+    """
 
     condensation: Condensation
     labels: Labels
+    derived: Derived = field(default_factory=Derived, init=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,11 @@ from benchmarks.one_gpu.graphs import DATA, graph_of_arcs, to_host
 from benchmarks.one_gpu.thesis import LABELS_HEAD, QUERIES_HEAD, labels_row, queries_row
 from benchmarks.one_gpu.timing import milliseconds, poison
 from kernels.answers import ReachabilityIndex, Reached
+from kernels.gpu.transfer import on_host
 from kernels.graph import Array, Csr, Graph
 from kernels.reachability import condense, label, reach, reachability
 from kernels.reachability.certificate import certify_reachability
-from kernels.reachability.gpu import on_host
-from kernels.reachability.gpu import queries as cuda_queries
+from kernels.reachability.queries import cuda as cuda_queries
 
 RUNS = 20
 FEW_QUERIES, MANY_QUERIES = 100_000, 100_000_000

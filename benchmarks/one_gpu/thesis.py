@@ -15,12 +15,12 @@ import numpy as np
 
 from benchmarks.one_gpu.timing import milliseconds
 from kernels.answers import Condensation
+from kernels.gpu.transfer import on_host
 from kernels.graph import Array, Graph
 from kernels.reachability import SEARCH, label, reach, reachability
 from kernels.reachability.certificate import certify_reachability
-from kernels.reachability.gpu import dfs as cuda_dfs
-from kernels.reachability.gpu import on_host
-from kernels.reachability.gpu import queries as cuda_queries
+from kernels.reachability.labels.dfs import cuda as cuda_dfs
+from kernels.reachability.queries import cuda as cuda_queries
 
 RUNS = 20
 PASSES = ("sizes, DAG", "parents", "edges", "sizes, tree", "post-order", "minimum", "overhead", "total", "CPU")

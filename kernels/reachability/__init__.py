@@ -1,40 +1,41 @@
 """Reachability: whether a path leads from one row to another, by an index of interval labels (GRAIL) and other cuts.
 
-The graph is condensed to a directed acyclic graph (DAG) of its strong components, the nodes. Nodes have labels that are a
-function of the graph and a seed; the labels of two nodes decide most queries, and a search that labels prune decides the rest.
+The graph is condensed to a directed acyclic graph (DAG) whose nodes are the strong components. The nodes' labels are a function
+of the graph and a seed. The labels of two nodes decide most queries; a search that the labels prune decides the others.
 
-Labels, method "tree", the default
-    G(i) is the DAG where dimension i is even, and the reversed DAG where it is odd ("backward"). The level of a node in G(i) is
-    the number of arcs on the longest path that ends there: `level` in the DAG, `height` in the reversed one.
+Labels by method "tree", the default
+    G(i) is the DAG if dimension i is even, and the reversed DAG if it is odd (a "backward" dimension). The level of a node in
+    G(i) is the number of arcs on the longest path that ends there: `level` in the DAG, `height` in the reversed DAG.
 
     * Keys. mix(x) is splitmix64: x += 0x9E3779B97F4A7C15; x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
       x = (x ^ x >> 27) * 0x94D049BB133111EB; x ^ x >> 31, modulo 2^64. key(i, a, b) = mix(mix(mix(mix(seed) ^ i) ^ a) ^ b).
-    * The parent of v is, among the tails u of its in-arcs in G(i) that lie on the level before v's, the one of the smallest
-      key(i, u, v), then the smallest u; in dimension 0 the smallest u. A node of level 0 is a root.
-    * Siblings. Let c[0] < ... < c[k-1] be all heads of u's out-arcs in G(i), and h = key(i, u, C) for C nodes. They are visited
-      in the order c[(r + j) mod k], or c[(r - j) mod k] where h is odd, for j = 0, 1, ..., from r = (h >> 1) mod k. Those whose
-      parent is u are its subtrees. In dimension 0 they are visited as they ascend. Roots are visited so too, as if they were
-      the heads of a virtual node C.
-    * The forest's post-order numbers the nodes from 1 to C. `low` and `post` are the smallest and the largest number of a node
-      and of all that it reaches in G(i).
+    * Parents. The candidates for the parent of v are the tails u of its in-arcs in G(i) that are one level before v. The parent
+      is the candidate with the smallest key(i, u, v), ties by the smaller u; in dimension 0 it is the smallest u. A node of
+      level 0 is a root.
+    * Siblings. Let c[0] < ... < c[k-1] be the heads of all out-arcs of u in G(i), and h = key(i, u, C) for C nodes. They are
+      visited in the order c[(r + j) mod k], or c[(r - j) mod k] if h is odd, for j = 0, 1, ..., starting at r = (h >> 1) mod k.
+      The subtrees of u are those of the heads whose parent is u. In dimension 0 heads are visited in ascending order. Roots are
+      visited in the same way, as if they were the heads of a virtual node C.
+    * Numbers. The nodes are numbered from 1 to C in the post-order of the forest. `low` and `post` are the smallest and the
+      largest number of a node and of all nodes that it reaches in G(i).
 
-Labels, method "dfs", the thesis
-    Every dimension labels the DAG. The forest is that of a depth-first search from the roots, which visits the heads c of u's
-    out-arcs by key(i, u, c), then c, and the roots c by key(i, C, c), then c; in dimension 0 as they ascend. `post` is then the
-    node's own number.
+Labels by method "dfs", the thesis's
+    Every dimension labels the DAG. The forest is that of a depth-first search from the roots, which visits the heads c of the
+    out-arcs of u in the order of key(i, u, c), then c, and the roots c in the order of key(i, C, c), then c; in dimension 0 in
+    ascending order. `post` then is the node's own number.
 
-Both
-    * `first` and `last` are the smallest and the largest number in the node's subtree, of every dimension.
-    * Supports, 64 nodes. Let L be 1 + the largest level and S = min(64, L). Band s holds the nodes of level * S // L = s. Its
-      64 // S nodes of largest (in-degree + 1) * (out-degree + 1), ties by the smaller node, are, in this order, the supports
-      from s * (64 // S) on; a band of fewer nodes leaves the rest of its share NO_ROW.
+Labels by both methods
+    * `first` and `last` are the smallest and the largest number in the node's subtree, for every dimension.
+    * Supports, 64 nodes. Let L be 1 + the largest level and S = min(64, L). Band s consists of the nodes with level * S // L = s.
+      Its 64 // S nodes with the largest (in-degree + 1) * (out-degree + 1), ties by the smaller node, are the supports
+      s * (64 // S), ..., in this order. If a band has fewer nodes, the rest of its share is NO_ROW.
 
-A query (u, v) of two nodes is decided
-    * SAME: yes, u = v.
-    * FILTER: no, since level[u] >= level[v], or height[u] <= height[v], or v's interval is not inside u's in some dimension (u's
-      not inside v's in a backward one), or a support reaches u and not v, or v reaches a support that u does not reach.
-    * POSITIVE_CUT: yes, since first[u] <= last[v] <= last[u] in dimension 0, or u reaches a support that reaches v.
-    * SEARCH: by a search, where none of these holds.
+A query (u, v) of two nodes is decided by
+    * SAME: yes, because u = v.
+    * FILTER: no, because level[u] >= level[v], or height[u] <= height[v], or the interval of v is not inside that of u in some
+      dimension (u's not inside v's in a backward one), or a support reaches u but not v, or v reaches a support that u does not.
+    * POSITIVE_CUT: yes, because first[u] <= last[v] <= last[u] in dimension 0, or u reaches a support that reaches v.
+    * SEARCH: a search, if none of these holds.
 
 References
 ----------
@@ -46,30 +47,34 @@ Hanauer, Schulz, Trummer: O'Reach: Even Faster Reachability in Large Graphs. SEA
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from kernels.answers import Condensation, Labels, ReachabilityIndex, Reached
 from kernels.arrays import is_cupy, require_numpy
 from kernels.graph import Array, Graph
+from kernels.reachability.constants import FILTER, NUM_SUPPORTS, POSITIVE_CUT, SAME, SEARCH
+from kernels.reachability.definitions import LARGEST_LISTED, METHODS, Memory, require_arguments
+from kernels.reachability.footprint import memory_on_cpu, memory_on_gpu
 
-SAME, FILTER, POSITIVE_CUT, SEARCH = range(4)
-METHODS = ("tree", "dfs")
-NUM_SUPPORTS = 64
-LARGEST_LISTED = 2_000  # components
-
-
-class Memory(NamedTuple):
-    """Bytes beside the graph's own arrays, at the peak of building an index and at that of answering queries with it.
-
-    A query takes 2 bytes more for its answer.
-    """
-
-    build: int
-    queries: int
+__all__ = [
+    "FILTER",
+    "LARGEST_LISTED",
+    "METHODS",
+    "NUM_SUPPORTS",
+    "POSITIVE_CUT",
+    "SAME",
+    "SEARCH",
+    "Memory",
+    "condense",
+    "exceptions",
+    "label",
+    "memory",
+    "reach",
+    "reachability",
+]
 
 
 def reachability(graph: Graph, dimensions: int = 3, seed: int = 0, method: str | None = None) -> ReachabilityIndex:
-    """Build the index of a graph: `condense`, then `label`, with their errors."""
+    """Build the index of a graph: `condense`, then `label`; raises what these raise."""
     condensation = condense(graph)
     return ReachabilityIndex(condensation, label(condensation, dimensions, seed, method))
 
@@ -83,13 +88,13 @@ def condense(graph: Graph) -> Condensation:
         If the graph's arrays belong to a backend without this kernel.
     """
     if is_cupy(graph):
-        from kernels.reachability import gpu as cuda
+        from kernels.reachability.condensation.cuda import condense as condense_on_gpu
 
-        return cuda.condense(graph)
+        return condense_on_gpu(graph)
     require_numpy(graph, "condense")
-    from kernels.reachability.condensation import condense as condense_rows
+    from kernels.reachability.condensation.cpu import condense as condense_on_cpu
 
-    return condense_rows(graph)
+    return condense_on_cpu(graph)
 
 
 def label(
@@ -100,35 +105,30 @@ def label(
     Parameters
     ----------
     dimensions : int
-        Interval labels a node, at least 1.
+        Interval labels per node, at least 1.
     seed : int
-        From 0 to 2^64 - 1: the labels of every dimension but 0 depend on it.
+        From 0 to 2^64 - 1. The labels of every dimension except 0 depend on it.
     method : {"tree", "dfs"}, or None
-        "tree" unless given.
+        None means "tree".
     only : sequence of int, or None
-        On the CPU: label these of the dimensions alone, for whoever puts the parts together. None labels all.
+        On the CPU: label only these dimensions; the caller puts the parts together. None labels all.
 
     Raises
     ------
     ValueError
-        If there is no such method, number of dimensions or seed, or if the condensation has a cycle.
+        If the method, the number of dimensions or the seed is not valid, or if the condensation has a cycle.
     """
     method = method or METHODS[0]
-    if method not in METHODS:
-        raise ValueError(f"label: no method {method!r}; there are {', '.join(METHODS)}")
-    if dimensions < 1:
-        raise ValueError(f"label: {dimensions} dimensions, where 1 is the least")
-    if not 0 <= seed < 2**64:
-        raise ValueError(f"label: seed {seed} is not in 0..{2**64 - 1}")
+    require_arguments("label", dimensions, seed, method)
     if is_cupy(condensation.children):
-        from kernels.reachability import gpu as cuda
+        from kernels.reachability.labels.cuda import label as label_on_gpu
 
         if only is not None:
             raise ValueError("label: on a GPU all dimensions are labelled together")
-        return cuda.label(condensation, dimensions, seed, method)
-    from kernels.reachability.labels import label as label_nodes
+        return label_on_gpu(condensation, dimensions, seed, method)
+    from kernels.reachability.labels.cpu import label as label_on_cpu
 
-    return label_nodes(condensation, range(dimensions) if only is None else only, seed, method)
+    return label_on_cpu(condensation, range(dimensions) if only is None else only, seed, method)
 
 
 def reach(index: ReachabilityIndex, src: Array, dst: Array, search: str | None = None) -> Reached:
@@ -139,27 +139,31 @@ def reach(index: ReachabilityIndex, src: Array, dst: Array, search: str | None =
     src, dst : integers [Q]
         Rows of the graph.
     search : {"dfs", "pruned-dfs", "pruned-bfs", "exceptions"}, or None
-        On the CPU: answer as the thesis does, by a depth-first search alone, by a search that the intervals prune and no other
-        cut, or by the intervals and the list of `exceptions`. None takes every cut, and the fastest search for what is left.
+        On the CPU: answer as the thesis does, by a depth-first search without cuts, by a search that only the intervals prune,
+        or by the intervals and the list of `exceptions`. None uses every cut, and the fastest search for the other queries.
 
     Raises
     ------
     IndexError
-        If an entry is no row of the graph.
+        If an entry is not a row of the graph.
+    TypeError
+        If the rows are not integers.
     ValueError
-        If the lengths differ, if there is no such search for the index's arrays, or as `exceptions` does.
+        If the lengths differ, if the index's backend does not have the search, or if `exceptions` raises it.
     """
     if is_cupy(index.condensation.children):
-        from kernels.reachability import gpu as cuda
+        from kernels.reachability.queries.cuda import answer as answer_on_gpu
 
-        return cuda.reach(index, src, dst, search)
-    from kernels.reachability.queries import reach as answer
+        if search is not None:
+            raise ValueError(f"reach: no search {search!r} for arrays on a GPU")
+        return answer_on_gpu(index, src, dst)
+    from kernels.reachability.queries.cpu import answer as answer_on_cpu
 
-    return answer(index, src, dst, search)
+    return answer_on_cpu(index, src, dst, search)
 
 
 def exceptions(index: ReachabilityIndex) -> Array:
-    """List the pairs (u, v) of nodes of which the intervals alone would say that u reaches v, and it does not.
+    """List the pairs (u, v) of nodes where v's interval is inside u's in every dimension although u does not reach v.
 
     Returns
     -------
@@ -169,25 +173,20 @@ def exceptions(index: ReachabilityIndex) -> Array:
     Raises
     ------
     TypeError
-        If the index's arrays are not NumPy's.
+        If the index's arrays are not NumPy arrays.
     ValueError
         If there are more than LARGEST_LISTED nodes.
     """
     require_numpy(index.condensation.children, "exceptions")
-    from kernels.reachability.exception_lists import exceptions as listed
+    from kernels.reachability.queries.exception_lists import list_exceptions
 
-    return listed(index)
+    return list_exceptions(index)
 
 
 def memory(num_vertices: int, num_arcs: int, dimensions: int = 3, method: str | None = None, *, gpu: bool = False) -> Memory:
-    """Bound the memory that an index of a graph takes, before it is built, as if no component had a second vertex.
+    """Bound the memory that an index of a graph takes, before it is built, as if every component were a single vertex.
 
     On a GPU it is device memory, beside the graph's arrays.
     """
-    if gpu:
-        from kernels.reachability.gpu import footprint as cuda_memory
-
-        return cuda_memory.memory(num_vertices, num_arcs, dimensions, method or METHODS[0])
-    from kernels.reachability.footprint import memory as bound
-
+    bound = memory_on_gpu if gpu else memory_on_cpu
     return bound(num_vertices, num_arcs, dimensions, method or METHODS[0])

@@ -241,13 +241,11 @@ class TestArguments:
             reach(self.index, [0, 0], [0, row])
 
     def test_other_types_lengths_and_searches_are_refused(self):
-        with pytest.raises(TypeError, match="rows are float64, no integers"):
+        with pytest.raises(TypeError, match="rows are float64, not integers"):
             reach(self.index, np.zeros(2), np.zeros(2))
         with pytest.raises(ValueError, match="2 sources, 3 destinations"):
             reach(self.index, [0, 1], [0, 1, 2])
-        with pytest.raises(
-            ValueError, match="no search 'bfs' for these arrays; there are dfs, pruned-dfs, pruned-bfs, exceptions"
-        ):
+        with pytest.raises(ValueError, match="no search 'bfs'; there are dfs, pruned-dfs, pruned-bfs, exceptions"):
             reach(self.index, [0], [1], "bfs")
 
     def test_a_graph_without_vertices(self):

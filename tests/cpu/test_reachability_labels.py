@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from kernels.answers import Condensation, Csr, Labels
 from kernels.graph import NO_ROW, Graph
-from kernels.reachability import METHODS, condense, dfs, label, reach, reachability
-from kernels.reachability.levels import sort_by_level
-from kernels.reachability.numbering import Rows, extremes, number
-from kernels.reachability.paths import first_parents
+from kernels.reachability import METHODS, condense, label, reach, reachability
+from kernels.reachability.labels.dfs import cpu as dfs
+from kernels.reachability.labels.dfs.root_paths import first_parents
+from kernels.reachability.labels.numbering import Rows, extremes, number
+from kernels.reachability.order.cpu import sort_by_level
 from tests.answers import uncleaned
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.reachability import closure, condensed, depth_first, digraph, key, labels_of
@@ -87,7 +88,7 @@ class TestTheThesisFigure:
     roots, order = np.zeros(1, np.int32), sort_by_level(condensation)[2]
 
     def forest(self, children: Rows) -> tuple[dfs.Sizes, np.ndarray, np.ndarray]:
-        sizes = dfs.sizes(children, self.order)
+        sizes = dfs.count_paths(children, self.order)
         return (sizes, *dfs.cheapest_parents(children, self.roots, self.order, sizes))
 
     def intervals(self, children: Rows) -> tuple[np.ndarray, np.ndarray]:
@@ -151,7 +152,7 @@ class TestDepthFirstPasses:
         condensation = condense(digraph(src, np.concatenate(children).astype(int), 5))
         order = sort_by_level(condensation)[2]
         out = Rows(condensation.children.offsets, condensation.children.indices)
-        _, cost = dfs.cheapest_parents(out, np.zeros(1, np.int32), order, dfs.sizes(out, order))
+        _, cost = dfs.cheapest_parents(out, np.zeros(1, np.int32), order, dfs.count_paths(out, order))
         assert cost.tolist() == [pre_order.index(node) for node in range(5)]
 
     def test_path_comparison_finds_the_same_parents(self):
@@ -237,7 +238,7 @@ class TestTraps:
         cyclic = Csr(offsets, indices, None)
         into = Csr(np.array([0, 1, 2, 3, 4]), np.array([2, 0, 1, 2], np.int32), None)
         nodes = np.arange(4, dtype=np.int32)
-        with pytest.raises(ValueError, match="4 of 4 nodes lie on cycles or behind them"):
+        with pytest.raises(ValueError, match="4 of 4 nodes are on cycles or are reached from one"):
             label(Condensation(nodes, nodes, cyclic, into), method=method)
 
     def test_dimensions_are_a_function_of_the_seed(self):

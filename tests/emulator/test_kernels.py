@@ -13,7 +13,7 @@ from benchmarks.one_gpu.contests import ALGORITHMS, arcs_of, equal, lay_out
 from kernels.gpu.loader import to_device
 from kernels.graph import Graph
 from kernels.reachability import METHODS, reach, reachability
-from kernels.reachability.gpu import queries as cuda_queries
+from kernels.reachability.queries import cuda as cuda_queries
 from tests.gpu.sanitized import layers, run_over_shards, run_reachability
 from tests.graphs import EdgeList, graph_of
 
@@ -84,7 +84,7 @@ def test_queries_that_the_labels_leave_to_searches():
     src, dst = np.random.default_rng(4).integers(0, graph.num_vertices, (2, 1000))
     expected = reach(index, src, dst).reachable
     for way in ({}, *({"width": width, "by_warps": False} for width in (32, 64, 256))):
-        found = cuda_queries.reach(index_there, cupy.asarray(src), cupy.asarray(dst), **way)
+        found = cuda_queries.answer(index_there, cupy.asarray(src), cupy.asarray(dst), **way)
         np.testing.assert_array_equal(found.reachable.get(), expected)
 
 

@@ -84,7 +84,7 @@ def run_reachability(graph: Any) -> int:
 
     from kernels.reachability import METHODS, reachability
     from kernels.reachability.certificate import certify_reachability
-    from kernels.reachability.gpu import queries as cuda_queries
+    from kernels.reachability.queries import cuda as cuda_queries
 
     ways = [{}, *({"width": width, "by_warps": False} for width in (32, 64, 256))]
     count = 500 if graph.num_vertices else 0
@@ -94,7 +94,7 @@ def run_reachability(graph: Any) -> int:
         index = reachability(graph, 3, 7, method)
         certificate = certify_reachability(graph, index)
         assert certificate.holds, f"reachability {method}: {certificate.reason}"
-        answers += [cupy.asnumpy(cuda_queries.reach(index, src, dst, **way).reachable) for way in ways]
+        answers += [cupy.asnumpy(cuda_queries.answer(index, src, dst, **way).reachable) for way in ways]
     for answer in answers:
         np.testing.assert_array_equal(answer, answers[0])
     return len(answers)

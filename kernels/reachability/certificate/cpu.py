@@ -12,9 +12,10 @@ from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, require_array
 from kernels.cpu.parallel import WORTH_A_THREAD, over_items
 from kernels.graph import Array, Graph
-from kernels.reachability import METHODS, NUM_SUPPORTS
 from kernels.reachability.certificate import passes, reasons
 from kernels.reachability.certificate.condensation import Rows, check_condensation
+from kernels.reachability.constants import NUM_SUPPORTS
+from kernels.reachability.definitions import METHODS
 from kernels.reachability.keys import salt_of
 
 

@@ -10,12 +10,13 @@ import numpy as np
 from kernels.answers import Components, Condensation, Labels, ReachabilityIndex
 from kernels.certificate.launches import launch
 from kernels.certificate.rules import Broken
+from kernels.gpu.transfer import on_host
 from kernels.graph import OFFSET, Array, Csr, Graph
-from kernels.reachability import METHODS, NUM_SUPPORTS
 from kernels.reachability.certificate import cpu
-from kernels.reachability.gpu import on_host
-from kernels.reachability.gpu.dfs import sort_roots, sort_rows
+from kernels.reachability.constants import NUM_SUPPORTS
+from kernels.reachability.definitions import METHODS
 from kernels.reachability.keys import key, salt_of
+from kernels.reachability.labels.dfs.cuda import sort_roots, sort_rows
 from kernels.scc.certificate import check_scc
 
 _SOURCE = "reachability/certificate/rules.cu"

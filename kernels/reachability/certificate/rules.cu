@@ -1,10 +1,11 @@
-/* The certificate of a reachability index (__init__.py says what it proves): every node looks at its own row, and notes in `broken`
-   that a rule does not hold. A row is read by a lane, or by its warp from LANE_ARCS arcs on.
+/* The certificate of a reachability index (__init__.py explains the proof): every node checks its own row, and sets `broken` if a
+   rule does not hold. One lane reads a row of up to LANE_ARCS arcs; a warp reads a longer one.
 
-   `random` is false in dimension 0. A node's block is first..last, its own number the last.
+   `random` is false in dimension 0. A node's block is first..last; the last is its own number.
 
    ROW is the type of a row number and of a node's. */
-#include "gpu/device.cuh"
+#include "reachability/bands.cuh"
+#include "reachability/keys.cuh"
 
 #define THREADS 512
 #define LANE_ARCS 32
@@ -14,7 +15,7 @@ struct Rows {
     const ROW* __restrict__ indices;
 };
 
-/* Call `visit(row, arc, sum)` for every arc, and `close(row, sum)` for every row, with one `sum` a row; `join` adds two. */
+/* Call `visit(row, arc, sum)` for every arc, then `close(row, sum)` for every row, with one `sum` per row; `join` adds two sums. */
 template <typename Sum, typename Visit, typename Join, typename Close>
 __device__ __forceinline__ void over_rows(
     const Rows& rows, int64_t num_rows, const Sum& nothing, const Visit& visit, const Join& join, const Close& close) {
@@ -46,7 +47,7 @@ __device__ __forceinline__ void over_rows(
     }
 }
 
-/* Every arc between two nodes is among the tail's children; those are marked in `found`. */
+/* The head of every arc between two nodes is among the tail's children; these are marked in `found`. */
 extern "C" __global__ void __launch_bounds__(THREADS) find_children(
     const int64_t* offsets, const ROW* indices, int64_t num_rows, const ROW* node, const int64_t* child_offsets, const ROW* children,
     bool* found, uint32_t* broken) {
@@ -67,7 +68,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) find_children(
         [](int a, int) { return a; }, [](int64_t, int) {});
 }
 
-/* Every child has its arc among its parents; those are marked in `found`. */
+/* Every child has the node among its parents; these are marked in `found`. */
 extern "C" __global__ void __launch_bounds__(THREADS) find_parents(
     const int64_t* child_offsets, const ROW* children, int64_t num_nodes, const int64_t* parent_offsets, const ROW* parents,
     bool* found, uint32_t* broken) {
@@ -86,7 +87,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) find_parents(
         [](int a, int) { return a; }, [](int64_t, int) {});
 }
 
-/* A level is one more than the largest in the row; 0 where the row is empty. */
+/* A level is one more than the largest in the row; 0 if the row is empty. */
 extern "C" __global__ void __launch_bounds__(THREADS) check_levels(
     const int64_t* offsets, const ROW* indices, int64_t num_nodes, const int32_t* level, uint32_t* broken) {
     const Rows rows{offsets, indices};
@@ -101,7 +102,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) check_levels(
         });
 }
 
-/* A word is the node's own bit and the words in its row. */
+/* A word is the union of the node's own bit and the words in its row. */
 extern "C" __global__ void __launch_bounds__(THREADS) check_bits(
     const int64_t* offsets, const ROW* indices, int64_t num_nodes, const uint64_t* own, const uint64_t* bits, uint32_t* broken) {
     const Rows rows{offsets, indices};
@@ -138,19 +139,20 @@ extern "C" __global__ void __launch_bounds__(THREADS) check_intervals(
         });
 }
 
-/* No node of a band is better than its supports, and every place has a node of its own that is one. `standing` comes in as false. */
+/* No other node of a band is better than its supports. Places whose support is a node of their band are marked in `standing`,
+   which must be false before. */
 extern "C" __global__ void __launch_bounds__(THREADS) check_supports(
     const int64_t* child_offsets, const int64_t* parent_offsets, int64_t num_nodes, const int32_t* level, const int32_t* deepest,
     const ROW* supports, bool* standing, uint32_t* broken) {
-    const int64_t levels = 1 + (int64_t)*deepest, bands = levels < 64 ? levels : 64;
-    const int share = (int)(64 / bands);
+    const int64_t levels = 1 + (int64_t)*deepest, bands = levels < NUM_SUPPORTS ? levels : NUM_SUPPORTS;
+    const int share = (int)(NUM_SUPPORTS / bands);
     for (int64_t node = global_thread(); node < num_nodes; node += num_threads()) {
-        const int64_t score = (child_offsets[node + 1] - child_offsets[node] + 1) * (parent_offsets[node + 1] - parent_offsets[node] + 1);
+        const int64_t score = support_score(child_offsets, parent_offsets, node);
         int place = (int)(level[node] * bands / levels) * share;
         const int end = place + share;
         for (; place < end && supports[place] >= 0 && supports[place] < num_nodes && supports[place] != node; ++place) {
             const int64_t other = supports[place];
-            const int64_t its = (child_offsets[other + 1] - child_offsets[other] + 1) * (parent_offsets[other + 1] - parent_offsets[other] + 1);
+            const int64_t its = support_score(child_offsets, parent_offsets, other);
             if (score > its || (score == its && node < other)) {
                 *broken = 1;
             }
@@ -165,18 +167,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) check_supports(
     }
 }
 
-__device__ __forceinline__ uint64_t scrambled(uint64_t x) {
-    x += 0x9E3779B97F4A7C15ull;
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ull;
-    x = (x ^ x >> 27) * 0x94D049BB133111EBull;
-    return x ^ x >> 31;
-}
-
-__device__ __forceinline__ uint64_t drawn(uint64_t salt, int64_t a, int64_t b) {
-    return scrambled(scrambled(salt ^ (uint64_t)a) ^ (uint64_t)b);
-}
-
-/* The parent that a node draws: of its row, on the level before, the one of the smallest key, then the smallest; -1 for a root. */
+/* The parent that a node draws: of its row, on the level before, the one with the smallest key, ties by node; -1 for a root. */
 extern "C" __global__ void __launch_bounds__(THREADS) draw_parents(
     const int64_t* offsets, const ROW* indices, int64_t num_nodes, const int32_t* level, bool random, uint64_t salt, ROW* parent) {
     const Rows rows{offsets, indices};
@@ -184,7 +175,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) draw_parents(
         rows, num_nodes, ~0ull,
         [&](int64_t row, int64_t arc, uint64_t& least) {
             if (level[indices[arc]] + 1 == level[row]) {
-                least = min(least, random ? drawn(salt, indices[arc], row) : 0ull);
+                least = min(least, random ? key_of(salt, indices[arc], row) : 0ull);
             }
         },
         [](uint64_t a, uint64_t b) { return min(a, b); },
@@ -192,13 +183,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) draw_parents(
             ROW found = -1;
             for (int64_t arc = offsets[row]; arc < offsets[row + 1] && found < 0; ++arc) {
                 const ROW tail = indices[arc];
-                found = level[tail] + 1 == level[row] && (random ? drawn(salt, tail, row) : 0ull) == least ? tail : -1;
+                found = level[tail] + 1 == level[row] && (random ? key_of(salt, tail, row) : 0ull) == least ? tail : -1;
             }
             parent[row] = found;
         });
 }
 
-/* Rows ascend by the keys of their arcs, then by head; row r is that of the node `first_tail` + r. */
+/* Rows ascend by the keys of their arcs, then by head; row r belongs to node `first_tail` + r. */
 extern "C" __global__ void __launch_bounds__(THREADS, 1) check_order(
     const int64_t* offsets, const ROW* indices, int64_t num_rows, int64_t first_tail, uint64_t salt, uint32_t* broken) {
     const Rows rows{offsets, indices};
@@ -206,7 +197,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) check_order(
         rows, num_rows, 0,
         [&](int64_t row, int64_t arc, int&) {
             if (arc > offsets[row]) {
-                const uint64_t before = drawn(salt, first_tail + row, indices[arc - 1]), key = drawn(salt, first_tail + row, indices[arc]);
+                const uint64_t before = key_of(salt, first_tail + row, indices[arc - 1]), key = key_of(salt, first_tail + row, indices[arc]);
                 if (before > key || (before == key && indices[arc - 1] >= indices[arc])) {
                     *broken = 1;
                 }
@@ -215,15 +206,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) check_order(
         [](int a, int) { return a; }, [](int64_t, int) {});
 }
 
-/* The blocks of a node's children follow one another in the order of the visits, and then comes its own number. `parent` is null for
-   "dfs", where a child is a head whose block begins where it is due, and any other has a smaller number. Rows are `indices` as they
-   stand, or rotated and reversed by the tail's key. */
+/* The blocks of a node's children are consecutive in the order of visits, and its own number comes next. `parent` is null for "dfs":
+   there a head is a child if its block begins at the next number, and any other head has a smaller number. Rows are visited in the
+   order of `indices`, or, if `turned`, rotated and perhaps reversed by the tail's key. */
 extern "C" __global__ void __launch_bounds__(THREADS) check_blocks(
     const int64_t* offsets, const ROW* indices, int64_t num_nodes, bool turned, uint64_t salt, const ROW* parent, const ROW* first,
     const ROW* last, uint32_t* broken) {
     for (int64_t node = global_thread(); node < num_nodes; node += num_threads()) {
         const int64_t begin = offsets[node], length = offsets[node + 1] - begin;
-        const uint64_t key = turned && length ? drawn(salt, node, num_nodes) : 0;
+        const uint64_t key = turned && length ? key_of(salt, node, num_nodes) : 0;
         int64_t place = length ? (int64_t)((key >> 1) % (uint64_t)length) : 0;
         const int64_t step = key & 1 ? -1 : 1;
         int64_t free = first[node];

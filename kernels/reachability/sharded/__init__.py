@@ -21,11 +21,12 @@ from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.gpu import loader as cuda
 from kernels.gpu.loader import to_host
 from kernels.graph import NO_ROW, OFFSET, Array
-from kernels.reachability import METHODS, NUM_SUPPORTS
+from kernels.reachability.constants import NUM_SUPPORTS
+from kernels.reachability.definitions import METHODS, require_arguments
+from kernels.reachability.labels.supports import bands_of, best_of_bands
 from kernels.reachability.sharded.condensation import condense
 from kernels.reachability.sharded.sweeps import Way, plan, sweep
 from kernels.reachability.sharded.trees import Forest, measuring, placing, widening
-from kernels.reachability.supports import bands_of, best_of_bands
 
 # What sweeps hold on a GPU at their peak, by hand: of a node or ghost offsets, order, depths and bits, and numbers of each
 # dimension; of an arc of either direction its end by number and by ghost, and the 32 bytes of `cuda.by_ghost`.
@@ -102,10 +103,7 @@ def reachability(
         require_numpy(shard.out, "reachability over shards")
     if (method or METHODS[0]) != "tree":
         raise ValueError(f"reachability over shards: method {method!r} needs one worker; here there is 'tree'")
-    if dimensions < 1:
-        raise ValueError(f"reachability over shards: {dimensions} dimensions, where 1 is the least")
-    if not 0 <= seed < 2**64:
-        raise ValueError(f"reachability over shards: seed {seed} is not in 0..{2**64 - 1}")
+    require_arguments("reachability over shards", dimensions, seed, "tree")
     condensed = condense(shard, communicator)
     nodes = condensed.answer
     on_gpu = is_cupy(shard.out) and _fit_gpus(shard, nodes.dag, dimensions, communicator)

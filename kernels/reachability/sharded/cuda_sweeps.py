@@ -15,12 +15,13 @@ import numpy as np
 from kernels.distributed.gpu.levels import CHUNK, Levels
 from kernels.gpu.loader import launch, pointer
 from kernels.graph import Array, Csr
-from kernels.reachability.gpu.labels import FUSED, pair
-from kernels.reachability.gpu.launch import launch as launch_pass
+from kernels.reachability.labels.constants import FUSED_DIMENSIONS
+from kernels.reachability.labels.cuda_passes import INTERVALS, TREE, padded
+from kernels.reachability.order.constants import SWEEP_THREADS
 from kernels.reachability.sharded.sweeps import Way, Work
 from kernels.reachability.sharded.trees import Forest
 
-_SOURCE, _THREADS = "reachability/sharded/sweeps.cu", 512
+_SOURCE, _THREADS = "reachability/sharded/sweeps.cu", SWEEP_THREADS
 
 
 class Peeler:
@@ -62,11 +63,12 @@ def _measuring(way: Way, bits: Array | None, forests: Sequence[Forest]) -> Work:
     near, count, parents = way.near, np.int32(len(forests)), tuple(forest.parent for forest in forests)
     sizes = tuple(forest.size for forest in forests)
     marks = cupy.zeros((len(way.depth), 2), np.uint64)
-    found = marks, way.depth, pointer(bits), count, *pair(parents), *pair(sizes)
+    found = marks, way.depth, pointer(bits), count, *padded(parents), *padded(sizes)
 
     def update(nodes: Array) -> None:
         arguments = near.offsets, near.indices, nodes, np.int64(len(nodes)), np.bool_(False), *found
-        launch_pass("tree", "measure", len(nodes), nodes.dtype, *arguments)
+        if len(nodes):
+            launch(TREE, "measure", SWEEP_THREADS, len(nodes), *arguments, ROW=nodes.dtype)
 
     return Work(update, [*marks.T, *sizes])
 
@@ -101,16 +103,17 @@ def _widening(forests: Sequence[Forest]) -> Work:
         forest.low, forest.post = cupy.empty_like(forest.size), cupy.empty_like(forest.size)
         forest.last = forest.size
     far, size, row = forests[0].way.far, len(forests[0].numbers), forests[0].numbers.dtype
-    spans = cupy.zeros((size, 2 * FUSED), row)
+    spans = cupy.zeros((size, 2 * FUSED_DIMENSIONS), row)
     names = "size", "first", "low", "post"
-    arrays = [part for name in names for part in pair(tuple(getattr(forest, name) for forest in forests))]
+    arrays = [part for name in names for part in padded(tuple(getattr(forest, name) for forest in forests))]
 
     def update(nodes: Array) -> None:
         arguments: tuple[Any, ...] = (far.offsets, far.indices, nodes, np.int64(len(nodes)), np.bool_(False), spans)
-        launch_pass("intervals", "widen_intervals", len(nodes), row, *arguments, np.int32(len(forests)), *arrays)
+        if len(nodes):
+            launch(INTERVALS, "widen_intervals", SWEEP_THREADS, len(nodes), *arguments, np.int32(len(forests)), *arrays, ROW=row)
 
     return Work(update, list(spans.T[: 2 * len(forests)]))
 
 
 def _groups(forests: Sequence[Forest]) -> list[Sequence[Forest]]:
-    return [forests[at : at + FUSED] for at in range(0, len(forests), FUSED)]
+    return [forests[at : at + FUSED_DIMENSIONS] for at in range(0, len(forests), FUSED_DIMENSIONS)]

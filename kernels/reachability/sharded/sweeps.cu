@@ -5,8 +5,8 @@
    Encodings: nodes and ghosts are local numbers, own nodes first; `numbers` has their numbers in the whole graph.
 
    ROW is the type of a node's number. */
-#include "reachability/gpu/cu/unsigned.cuh"
-#include "reachability/gpu/cu/visits.cuh"
+#include "reachability/unsigned.cuh"
+#include "reachability/labels/visits.cuh"
 #include "distributed/gpu/levels.cuh"
 
 typedef UnsignedOf<sizeof(ROW)>::type Unsigned;
@@ -122,13 +122,13 @@ extern "C" __global__ void deal_numbers(
         const ROW node = (ROW)(base + lane);
         const int64_t begin = open ? far_offsets[node] : 0, end = open ? far_offsets[node + 1] : 0;
         if (open && end - begin <= LANE_ARCS) {
-            place_children(Visit(begin, end, dimension, numbers[node], num_nodes), far, dimension, node, 0);
+            number_children(Visit(begin, end, dimension, numbers[node], num_nodes), far, dimension, node, 0);
         }
         for (uint32_t longs = __ballot_sync(FULL_WARP, end - begin > LANE_ARCS); longs; longs &= longs - 1) {
             const int owner = __ffs(longs) - 1;
             const int64_t from = __shfl_sync(FULL_WARP, begin, owner), to = __shfl_sync(FULL_WARP, end, owner);
             const ROW row = (ROW)(base + owner);
-            place_many(Visit(from, to, dimension, numbers[row], num_nodes), far, dimension, row, 0);
+            number_children_by_warp(Visit(from, to, dimension, numbers[row], num_nodes), far, dimension, row, 0);
         }
     }
 }
@@ -142,9 +142,9 @@ place_nodes(const ROW* order, int64_t length, const ROW* parent, const ROW* befo
         const ROW above = base + lane < length ? parent[node] : -1;
         bool open = above >= 0;
         while (__any_sync(FULL_WARP, open)) {
-            const ROW begin = open ? look(first + above) : 0;
+            const ROW begin = open ? load_relaxed(first + above) : 0;
             if (begin != 0) {
-                tell(first + node, begin + before[node]);
+                store_relaxed(first + node, begin + before[node]);
                 open = false;
             }
             if (!__any_sync(FULL_WARP, begin != 0)) {

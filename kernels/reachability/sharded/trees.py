@@ -16,9 +16,9 @@ from kernels.distributed.columns import exchange_columns
 from kernels.distributed.halo import Halo
 from kernels.graph import NO_ROW, OFFSET, Array
 from kernels.reachability.keys import key, salt_of
-from kernels.reachability.numbering import widen
+from kernels.reachability.labels.numbering import widen
+from kernels.reachability.labels.supports import gather_bits
 from kernels.reachability.sharded.sweeps import Way, Work
-from kernels.reachability.supports import gather
 
 
 class Forest:
@@ -104,7 +104,7 @@ def measuring(way: Way, bits: Array, forests: Sequence[Forest]) -> list[Work]:
 
         return cuda.measuring(way, bits, forests)
     rows = frozen(way.near.offsets), frozen(way.near.indices)
-    return [Work(lambda nodes: gather(*rows, nodes, bits), [bits]), *(_sizing(forest) for forest in forests)]
+    return [Work(lambda nodes: gather_bits(*rows, nodes, bits), [bits]), *(_sizing(forest) for forest in forests)]
 
 
 def placing(forests: Sequence[Forest]) -> list[Work]:

@@ -27,7 +27,14 @@ from tests.sharded.indexes import assert_index, layered, sparse_digraph
 from tests.sharded.ranks import evenly, on_shards
 
 SIZES = (1, 2, 3, 4)
-CPU_SWEEPS = ((sweeps, "_peel"), (trees, "_draw"), (trees, "gather"), (trees, "_deal"), (trees, "_descend"), (trees, "widen"))
+CPU_SWEEPS = (
+    (sweeps, "_peel"),
+    (trees, "_draw"),
+    (trees, "gather_bits"),
+    (trees, "_deal"),
+    (trees, "_descend"),
+    (trees, "widen"),
+)
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""The condensation: the acyclic graph of the strong components."""

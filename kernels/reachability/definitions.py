@@ -1,0 +1,28 @@
+"""The labelling methods and their arguments, the limit of exception lists, and the memory bound."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+METHODS = ("tree", "dfs")
+LARGEST_LISTED = 2_000  # nodes of a graph with an exception list
+
+
+class Memory(NamedTuple):
+    """Bytes beside the graph's own arrays, at the peak of building an index and at that of answering queries with it.
+
+    A query takes 2 bytes more for its answer.
+    """
+
+    build: int
+    queries: int
+
+
+def require_arguments(kernel: str, dimensions: int, seed: int, method: str) -> None:
+    """Raise ValueError unless labels can have these dimensions, seed and method; `kernel` is named in the message."""
+    if method not in METHODS:
+        raise ValueError(f"{kernel}: no method {method!r}; there are {', '.join(METHODS)}")
+    if dimensions < 1:
+        raise ValueError(f"{kernel}: {dimensions} dimensions, where 1 is the least")
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"{kernel}: seed {seed} is not in 0..{2**64 - 1}")

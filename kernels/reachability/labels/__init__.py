@@ -1,0 +1,1 @@
+"""Levels, interval labels and supports of the nodes of a condensation."""

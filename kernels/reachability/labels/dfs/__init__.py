@@ -1,0 +1,1 @@
+"""Method "dfs": the forest of a depth-first search, found without the search."""

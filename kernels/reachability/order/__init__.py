@@ -1,0 +1,1 @@
+"""Topological orders of the nodes, and sweeps along them."""

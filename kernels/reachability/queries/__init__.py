@@ -1,0 +1,1 @@
+"""Queries: what two labels decide, and searches for the rest."""

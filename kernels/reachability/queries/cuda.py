@@ -1,0 +1,149 @@
+"""Queries on the GPU: one pass decides what labels decide, then warps search for undecided queries, and blocks for the last ones.
+
+A warp searches from both ends in shared memory; searches that become too large for that run side by side, one bit of a mask each.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import cupy
+import numpy as np
+
+from kernels.answers import ReachabilityIndex, Reached
+from kernels.gpu.loader import cooperative, launch
+from kernels.graph import NO_ROW, Array
+from kernels.reachability.queries.constants import (
+    LARGE_SEARCH_LOG_SLOTS,
+    LARGE_SEARCH_THREADS,
+    SMALL_SEARCH_LOG_SLOTS,
+    SMALL_SEARCH_THREADS,
+    WIDE_SEARCH_THREADS,
+)
+from kernels.reachability.queries.sizes import QUERIES_PER_PASS, WIDE_SEARCH_BYTES, record_bytes_on_gpu
+
+WIDTH = 64  # bits of a mask
+_FILTER = "reachability/queries/filter.cu"
+_FILTER_THREADS = 512
+# Threads of a block, and slots of a search's table, which together with its queues takes 7/4 nodes per slot.
+_BY_WARPS = {
+    "search_in_little": (SMALL_SEARCH_THREADS, 1 << SMALL_SEARCH_LOG_SLOTS),
+    "search_in_much": (LARGE_SEARCH_THREADS, 1 << LARGE_SEARCH_LOG_SLOTS),
+}
+
+
+class Records(NamedTuple):
+    """The index as the kernels read it; `arguments` come first in every launch."""
+
+    buffer: Array
+    arguments: tuple[Any, ...]
+
+
+def answer(index: ReachabilityIndex, src: Array, dst: Array, width: int = WIDTH, by_warps: bool = True) -> Reached:
+    """Answer `kernels.reachability.reach` on CuPy arrays.
+
+    `width` is the number of bits of a mask, 32, 64 or 256. Without `by_warps` masks search for all undecided queries.
+    """
+    num_rows, row = len(index.condensation.node), index.condensation.node.dtype
+    if len(src) != len(dst):
+        raise ValueError(f"reach: {len(src)} sources, {len(dst)} destinations")
+    answers = Reached(cupy.empty(len(src), np.bool_), cupy.empty(len(src), np.uint8))
+    for begin in range(0, len(src), QUERIES_PER_PASS):
+        part = slice(begin, begin + QUERIES_PER_PASS)
+        rows = _narrowed(src[part], num_rows, row), _narrowed(dst[part], num_rows, row)
+        part_of = Reached(answers.reachable[part], answers.decided[part])
+        left, count = cut(index, *rows, part_of)
+        undecided, wrong = (int(number) for number in count.tolist())
+        if wrong < len(rows[0]):
+            _raise_wrong(src[part], dst[part], wrong, num_rows)
+        if undecided and by_warps:
+            left = left[:undecided]
+            for name in _BY_WARPS:
+                left, count = search(index, *rows, left, count, part_of, name)
+            undecided = int(count[0])
+        if undecided:
+            search_wide(index, *rows, left, count, part_of, width)
+    return answers
+
+
+def _raise_wrong(src: Array, dst: Array, query: int, num_rows: int) -> None:
+    """Raise IndexError for a query with an entry that is not a row."""
+    rows = int(src[query]), int(dst[query])
+    wrong = rows[0] if not 0 <= rows[0] < num_rows else rows[1]
+    raise IndexError(f"row {wrong} is not in 0..{num_rows - 1}, the rows of this graph")
+
+
+def records_of(index: ReachabilityIndex) -> Records:
+    """The records of an index, 64 bytes per node (96 from 2^31 nodes on), which are made once and kept with it."""
+    return index.derived.get(records_of, lambda: _pack(index))
+
+
+def _pack(index: ReachabilityIndex) -> Records:
+    labels = index.labels
+    size, alternating = np.int64(len(labels.level)), np.bool_(labels.method == "tree")
+    dimensions = np.int32(labels.dimensions)
+    # Zeros, because the kernels load the padding, too.
+    buffer = cupy.zeros((int(size), record_bytes_on_gpu(labels.low.itemsize)), np.uint8)
+    arrays = (labels.level, labels.height, labels.low, labels.post, labels.first, labels.last, labels.reaches, labels.reached)
+    facts = size, dimensions, alternating
+    launch(_FILTER, "pack_records", _FILTER_THREADS, int(size), *arrays, *facts, buffer, ROW=labels.low.dtype)
+    return Records(buffer, (buffer, *facts, labels.low, labels.post))
+
+
+def cut(index: ReachabilityIndex, src: Array, dst: Array, answers: Reached) -> tuple[Array, Array]:
+    """Decide what the labels decide; return the undecided queries, and [their number, the first query of a wrong row]."""
+    left = cupy.empty(len(src), np.uint32)
+    count = cupy.array([0, len(src)], np.uint64)
+    node, row = index.condensation.node, index.labels.low.dtype
+    queries = node, np.int64(len(node)), src, dst, np.int64(len(src)), answers.reachable, answers.decided
+    arguments = *records_of(index).arguments, *queries, left, count
+    launch(_FILTER, "filter_queries", _FILTER_THREADS, len(src), *arguments, ROW=row)
+    return left, count
+
+
+def search(
+    index: ReachabilityIndex, src: Array, dst: Array, left: Array, count: Array, answers: Reached, name: str = "search_in_little"
+) -> tuple[Array, Array]:
+    """Search for the first `count` of the queries `left`, one warp each; return those that are too large, and their number.
+
+    The host does not read how many there are, because the GPU would be idle until it had.
+    """
+    dag, row = index.condensation, index.labels.low.dtype
+    threads, slots = _BY_WARPS[name]
+    shared = threads // 32 * (slots // 4 * 7 * row.itemsize + 16)
+    kernel, blocks = cooperative("reachability/queries/search.cu", name, threads, cupy.cuda.Device().id, shared, ROW=row)
+    rest, control = cupy.empty_like(left), cupy.zeros(2, np.uint64)
+    arcs = (dag.children.offsets, dag.children.indices, dag.parents.offsets, dag.parents.indices, dag.node)
+    arguments = (*records_of(index).arguments, *arcs, src, dst, left, count, answers.reachable, rest, control)
+    kernel((blocks,), (threads,), arguments, shared_mem=shared)
+    return rest, control[1:]
+
+
+def search_wide(
+    index: ReachabilityIndex, src: Array, dst: Array, left: Array, count: Array, answers: Reached, width: int = WIDTH
+) -> None:
+    """Search for the queries `left`, `width` of them side by side in a block."""
+    dag, labels = index.condensation, index.labels
+    row, num_nodes, words = labels.low.dtype, dag.num_nodes, -(-width // 64)
+    record = record_bytes_on_gpu(row.itemsize)
+    shared = width * (record + row.itemsize) + 2 * width // 8 + 64
+    source, device = "reachability/queries/wide_search.cu", cupy.cuda.Device().id
+    kernel, blocks = cooperative(source, f"search_{width}", WIDE_SEARCH_THREADS, device, shared, ROW=row)
+    block_bytes = num_nodes * (2 * width // 8 + 3 * words * row.itemsize)
+    batches = -(-int(count[0]) // width)
+    blocks = max(1, min(blocks, batches, max(WIDE_SEARCH_BYTES, num_nodes * record) // block_bytes))
+    masks = cupy.zeros(blocks * 2 * num_nodes * width // 8, np.uint8)
+    lists = cupy.empty(blocks * 3 * num_nodes * words, row)
+    arguments = (*records_of(index).arguments, dag.children.offsets, dag.children.indices, dag.node)
+    queries = (src, dst, left, count, answers.reachable, masks, lists, cupy.zeros(1, np.uint64))
+    kernel((blocks,), (WIDE_SEARCH_THREADS,), (*arguments, *queries), shared_mem=shared)
+
+
+def _narrowed(rows: Array, num_rows: int, row: np.dtype[Any]) -> Array:
+    """The same rows in the graph's row type; an entry that is not a row becomes NO_ROW."""
+    rows = cupy.asarray(rows)
+    if rows.dtype.kind not in "iu":
+        raise TypeError(f"reach: rows are {rows.dtype}, not integers")
+    if rows.dtype == row:
+        return cupy.ascontiguousarray(rows)
+    return cupy.where((rows >= 0) & (rows < num_rows), rows.astype(row), row.type(NO_ROW))

@@ -1,0 +1,113 @@
+"""Searches in the DAG, without recursion. Each visits a node once per query, and resets only the nodes that it visited.
+
+The bidirectional search goes from u along the arcs and from v against them, one node at a time on the side with the shorter
+queue. It drops a node that the labels rule out, and ends at a node whose labels say yes, or when the sides meet
+(Hanauer et al. 2021).
+
+The thesis's searches (Caiazza 2019, algorithms 2 and 3) go from u only, and drop a node whose interval does not contain v's.
+Callers pass two different nodes that the cuts do not decide.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from kernels.graph import Array
+from kernels.reachability.constants import FILTER, POSITIVE_CUT
+from kernels.reachability.queries.records import contains, decide
+
+# Arrays are separate arguments: a tuple of them costs an update of shared reference counts at every call.
+
+
+@njit(cache=True, nogil=True)
+def meet(
+    bits: Array, entries: Array, backward: Array, offsets: Array, indices: Array, into_offsets: Array, into_indices: Array,
+    visited: Array, queue: Array, back_visited: Array, back_queue: Array, u: int, v: int,
+) -> bool:  # fmt: skip
+    """Whether u reaches v, by a bidirectional search that all cuts prune."""
+    queue[0], back_queue[0] = u, v
+    visited[u] = back_visited[v] = True
+    head, tail, back_head, back_tail = 0, 1, 0, 1
+    found = False
+    while not found and head < tail and back_head < back_tail:
+        if tail - head <= back_tail - back_head:
+            node = queue[head]
+            head += 1
+            for arc in range(offsets[node], offsets[node + 1]):
+                child = indices[arc]
+                if not visited[child]:
+                    decided = decide(bits, entries, backward, child, v)
+                    found |= back_visited[child] or decided == POSITIVE_CUT
+                    if decided != FILTER:
+                        visited[child] = True
+                        queue[tail] = child
+                        tail += 1
+        else:
+            node = back_queue[back_head]
+            back_head += 1
+            for arc in range(into_offsets[node], into_offsets[node + 1]):
+                parent = into_indices[arc]
+                if not back_visited[parent]:
+                    decided = decide(bits, entries, backward, u, parent)
+                    found |= visited[parent] or decided == POSITIVE_CUT
+                    if decided != FILTER:
+                        back_visited[parent] = True
+                        back_queue[back_tail] = parent
+                        back_tail += 1
+    _reset(visited, queue, tail)
+    _reset(back_visited, back_queue, back_tail)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def depth_first(
+    entries: Array, backward: Array, offsets: Array, indices: Array,
+    visited: Array, queue: Array, path: Array, arcs: Array, u: int, v: int, pruned: bool,
+) -> bool:  # fmt: skip
+    """Whether u reaches v, by a depth-first search; `path` and `arcs` [C] hold the nodes on the path and the next arc of each."""
+    path[0], arcs[0], queue[0] = u, offsets[u], u
+    visited[u] = True
+    depth, tail, found = 0, 1, False
+    while depth >= 0 and not found:
+        if arcs[depth] == offsets[path[depth] + 1]:
+            depth -= 1
+            continue
+        child = indices[arcs[depth]]
+        arcs[depth] += 1
+        if not visited[child] and (not pruned or contains(entries, backward, child, v)):
+            visited[child] = True
+            queue[tail] = child
+            tail += 1
+            depth += 1
+            path[depth], arcs[depth] = child, offsets[child]
+            found = child == v
+    _reset(visited, queue, tail)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def breadth_first(
+    entries: Array, backward: Array, offsets: Array, indices: Array, visited: Array, queue: Array, u: int, v: int
+) -> bool:
+    """Whether u reaches v, by a breadth-first search that the intervals prune."""
+    queue[0] = u
+    visited[u] = True
+    head, tail, found = 0, 1, False
+    while head < tail and not found:
+        node = queue[head]
+        head += 1
+        for arc in range(offsets[node], offsets[node + 1]):
+            child = indices[arc]
+            if not visited[child] and contains(entries, backward, child, v):
+                visited[child] = True
+                queue[tail] = child
+                tail += 1
+                found |= child == v
+    _reset(visited, queue, tail)
+    return found
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _reset(visited: Array, queue: Array, tail: int) -> None:
+    for place in range(tail):
+        visited[queue[place]] = False
