@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
+from kernels.registry import ALGORITHMS
 from pipeline import signals
 
 if TYPE_CHECKING:
@@ -21,37 +22,41 @@ if TYPE_CHECKING:
     from pipeline.config.run import RunConfig
     from pipeline.store.manifest import Folder
 
-HELP = """
+STAGES = "\n".join(
+    f"* `{algorithm.name}`: {algorithm.help}; columns "
+    + ", ".join(f"{column.name}_0" if column.each else column.name for column in algorithm.columns)
+    + (", ..." if any(column.each for column in algorithm.columns) else "")
+    for algorithm in ALGORITHMS
+)
+NAMES = ", ".join(algorithm.name for algorithm in ALGORITHMS)
+WITH_SOURCES = ", ".join(algorithm.name for algorithm in ALGORITHMS if algorithm.has_sources)
+HELP = f"""
 Turn a road or social graph into proven Parquet tables.
 
 A run reads a graph (DIMACS, SNAP, Matrix Market, GRAIL, PACE, CSV, TSV or Parquet; plain, .gz, .xz or .zst; a path or a URL),
-lays it out, runs its stages, proves every answer, and publishes one table a stage:
+lays it out, runs its stages, proves every answer, and publishes one table per stage:
 
-* `bfs`, `sssp`: source, vertex, distance, predecessor
-* `mst`: src, dst, weight, labels
-* `wcc`, `scc`: vertex, labels
-* `pagerank`: vertex, pagerank
-* `reachability`: an index, and table `reachability_labels`: vertex, labels, level, low_0, post_0, ...
+{STAGES}
 
-`graphmill reach` answers with that index whether a path leads from one vertex to another, for millions of pairs.
+With the index of stage `reachability`, `graphmill reach` decides for millions of pairs of vertices whether a path connects them.
 
-Read them with `pandas.read_parquet("DIR/latest/bfs")`, or in DuckDB with `FROM 'DIR/latest/bfs/*.parquet'`. The page
-`DIR/latest/report.html` shows what came out. A second run over the same graph only does what has changed.
+Read the tables with `pandas.read_parquet("DIR/latest/bfs")`, or in DuckDB with `FROM 'DIR/latest/bfs/*.parquet'`. The page
+`DIR/latest/report.html` shows the results. A second run over the same graph repeats only the steps whose input has changed.
 """
 
 app = App(name="graphmill", help=HELP, help_format="markdown", version=lambda: version("graphmill"))
 
 
-def _whole(_: type[int], tokens: Sequence[Token]) -> int:
-    """Take no fraction for a whole number: left to itself, Cyclopts rounds it."""
+def _integer(_: type[int], tokens: Sequence[Token]) -> int:
+    """Refuse a fraction, which Cyclopts would round."""
     value = tokens[0].value
     try:
         return int(value)
     except ValueError:
-        raise ValueError(f'"{value}" is no whole number') from None
+        raise ValueError(f'"{value}" is not an integer') from None
 
 
-Whole = Annotated[int, Parameter(converter=_whole)]
+Integer = Annotated[int, Parameter(converter=_integer)]
 
 
 @app.command
@@ -60,8 +65,14 @@ def run(
     /,
     *,
     out: Path | None = None,
-    stages: str | None = None,
-    source: Annotated[list[Whole] | None, Parameter(negative="")] = None,
+    stages: Annotated[str | None, Parameter(help=f"Comma-separated names: {NAMES}. Default: all.")] = None,
+    source: Annotated[
+        list[Integer] | None,
+        Parameter(
+            negative="",
+            help=f"External id of a source of {WITH_SOURCES}; repeat it for more. Default: the vertex of highest out-degree.",
+        ),
+    ] = None,
     directed: Annotated[bool | None, Parameter(negative="--undirected")] = None,
     format: str | None = None,
     coordinates: str | None = None,
@@ -70,7 +81,7 @@ def run(
     oracle: Annotated[bool | None, Parameter(negative="")] = None,
     backend: str | None = None,
     cluster: str | None = None,
-    shards: Whole | None = None,
+    shards: Integer | None = None,
 ) -> None:
     """Run a configuration, or any graph file directly.
 
@@ -80,36 +91,33 @@ def run(
     graphmill run follows.txt --stages wcc,scc --directed --out out/follows
     ```
 
-    Options given beside a configuration replace its values.
+    Options replace the values of a configuration.
 
     Parameters
     ----------
     graph
         A run's `.toml`, or a graph file: a local path, or a URL that fsspec opens.
     out
-        Folder of the tables: `latest` there is the newest run. Required for a graph file.
-    stages
-        Comma-separated, of bfs, sssp, mst, wcc, scc, pagerank, reachability; all by default.
-    source
-        External id of a source of bfs and sssp; repeat it for more. Default: the vertex of highest out-degree.
+        Folder of the tables; `latest` in it is the newest run. Required for a graph file.
     directed
-        Whether a line of the file is one arc or an edge both ways. Default: what the format says; else directed.
+        Whether a line of the file is one arc, or an edge in both directions. Default: as the format states; otherwise directed.
     format
         dimacs, arcs, snap, matrix-market, gra, pace, csv, tsv or parquet. Default: by content and name.
     coordinates
-        DIMACS `.co` file of the vertices' coordinates, for the report's map.
+        DIMACS `.co` file of the vertices' coordinates, for the report's maps.
     sha256
-        SHA-256 that the graph file must have.
+        Expected SHA-256 of the graph file.
     order
         Row order of the stored graph: degree (default), windowed (for roads) or source.
     oracle
         Also compare every answer with a second solver.
     backend
-        cpu, gpu, or auto (default): the GPU where there is one. The tables are the same.
+        cpu, gpu, or auto (default): the GPU if there is one. The tables are the same.
     cluster
         none (default); local: Dask workers on this machine; or the address of a Dask scheduler.
     shards
-        0 (default): each worker has the whole graph. Else over how many ranks it lies, each with a part. The tables are the same.
+        Number of ranks that hold the graph together, each a part of it; 0 (default): each worker holds all of it. The tables are
+        the same.
     """
     config = _config(
         graph,
@@ -134,28 +142,28 @@ def reach(
     backend: str = "auto",
     cluster: str = "none",
 ) -> None:
-    """Answer whether a path leads from one vertex to another, for every row of a Parquet file with columns `src` and `dst`.
+    """Decide whether a path leads from `src` to `dst`, for every row of a Parquet file with these columns.
 
     ```
     graphmill reach out/follows/latest pairs.parquet --out out/answers
     ```
 
-    The rows come out in their order, with `reachable` and with `decided`: same (component), filter, positive cut or search.
+    The rows keep their order and get columns `reachable` and `decided`: same (component), filter, positive cut or search.
 
     Parameters
     ----------
     index
-        A published run that had stage reachability, `DIR/latest` or `DIR/runs/ID`, or the index's folder in it.
+        A published run with stage reachability, `DIR/latest` or `DIR/runs/ID`, or the index's folder in it.
     pairs
         The Parquet file; `src` and `dst` are external ids.
     out
-        Folder of the answers. Replaced as a whole, and kept if index and pairs are as they were.
+        Folder of the answers. It is replaced as a whole, or kept if neither the index nor the pairs have changed.
     unknown
-        error (default) or null: what to make of a vertex that the graph does not have.
+        error (default) or null: what a vertex that is not in the graph gives.
     oracle
-        Also search for a sample of the pairs without the help of the index, and compare.
+        Also search for a sample of the pairs without the index, and compare.
     backend
-        cpu, gpu, or auto (default): the GPU where there is one. The answers are the same.
+        cpu, gpu, or auto (default): the GPU if there is one. The answers are the same.
     cluster
         none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` with a table
         `[cluster]`.
@@ -167,21 +175,21 @@ def reach(
     where = load_cluster(Path(cluster)) if cluster.endswith(".toml") else {"scheduler": cluster}
     answers = reach_into(index, pairs, out, unknown=unknown, oracle=oracle, backend=backend, cluster=where)
     files = tables.files(answers.path)
-    print(f"\n{_told(answers.facts)}   {out / (files[0].name if len(files) == 1 else tables.FILES)}")
+    print(f"\n{_sentence(answers.facts)}   {out / (files[0].name if len(files) == 1 else tables.FILES)}")
 
 
 def main() -> None:
-    """Run the command; what is the user's to mend is one line on standard error and exit code 1, without a traceback."""
+    """Run the command; an error that the user can fix is one line on standard error and exit code 1, without a traceback."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s  %(message)s", datefmt="%H:%M:%S")
     signals.listen()
     try:
         app()
     except Exception as error:
-        said = message(error)
-        if said is None:
+        line = message(error)
+        if line is None:
             raise
         sys.stdout.flush()
-        print(f"graphmill: {said}", file=sys.stderr)
+        print(f"graphmill: {line}", file=sys.stderr)
         sys.exit(1)
     finally:
         if signals.received:  # whatever the outcome: the interrupted code may have failed or finished
@@ -198,7 +206,7 @@ def _config(target: str, graph: dict[str, Any], top: dict[str, Any], tables: dic
         del graph["source"]
         return load_run(Path(target), {"graph": graph, **tables}, **top)
     if "output" not in top:
-        raise BadConfig("--out DIR is missing: where the tables of a graph file go")
+        raise BadConfig("--out DIR is missing: the folder for the tables of a graph file")
     return run_config("options", graph=graph, **tables, **top)
 
 
@@ -211,19 +219,19 @@ def _listed(names: str | None) -> list[str] | None:
 
 
 def summarise(published: Folder, output: Path) -> None:
-    """Print what a run published, and where it lies."""
+    """Print the tables of a published run and their paths."""
     facts = published.facts
     graph = facts["graph"]
     print(f"\n{graph['name']}: {graph['vertices']:,} vertices, {graph['arcs']:,} arcs; every answer proved")
     for table, described in facts["tables"].items():
         print(f"  {table:<20} {described['rows']:>13,} rows   {output / 'latest' / table}")
     if facts["reached"]:
-        print(f"  {_told(facts['reached'])}")
+        print(f"  {_sentence(facts['reached'])}")
     print(f"  {'report':<20} {'':>18}   {output / 'latest' / 'report.html'}")
 
 
-def _told(reached: dict[str, Any]) -> str:
-    """The facts of answered queries in a sentence."""
+def _sentence(reached: dict[str, Any]) -> str:
+    """Describe answered queries."""
     decided = reached["decided"]
     words = ", ".join(f"{word} {decided[word]:,}" for word in ("same", "filter", "positive cut", "search"))
     unknown = f", {reached['unknown']:,} unknown" if reached["unknown"] else ""
@@ -231,7 +239,7 @@ def _told(reached: dict[str, Any]) -> str:
 
 
 def message(error: Exception) -> str | None:
-    """One sentence for what the user can mend; None for what is our mistake."""
+    """One sentence for an error that the user can fix; None for a bug."""
     from pipeline.errors import GraphmillError
 
     if isinstance(error, GraphmillError):
@@ -239,7 +247,7 @@ def message(error: Exception) -> str | None:
     if isinstance(error, MemoryError):
         return f"out of memory: {error or 'the graph needs more than this machine has'}"
     if isinstance(error, RuntimeError) and "no locator available" in str(error):
-        return "no folder for compiled code can be written; name one in the environment variable NUMBA_CACHE_DIR"
+        return "no folder for compiled code is writable; name one in the environment variable NUMBA_CACHE_DIR"
     if isinstance(error, OSError):
         where = f"{os.fspath(error.filename)}: " if isinstance(error.filename, str | os.PathLike) else ""
         return f"{where}{error.strerror or error}"

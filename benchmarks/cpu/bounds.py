@@ -5,6 +5,8 @@ Tests do not assert times, because they also run on busy machines. Each line is 
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -31,6 +33,7 @@ LONG_PATH = 1_000_000
 
 def bounds() -> Iterator[tuple[str, float, float]]:
     """What was timed, its CPU seconds, and the most that it may take."""
+    yield "graphmill --help", min(_help() for _ in range(5)), 0.5
     first, second = np.random.default_rng(0).integers(0, 10**6, (2, 1_000_000))
     keys = first * 10**6 + second
     # NumPy 2.3's `unique` hashes, and took ten times as long as a sort.
@@ -43,6 +46,14 @@ def bounds() -> Iterator[tuple[str, float, float]]:
             yield f"{kernel.__name__}, a path of a million arcs of weight {weight}", _best(partial(kernel, graph, 0), 1), 5.0
     with tempfile.TemporaryDirectory() as folder:
         yield from _ingest(Path(folder))
+
+
+def _help() -> float:
+    """CPU seconds of the command that imports nothing heavy."""
+    before = os.times()
+    subprocess.run([sys.executable, "-m", "pipeline.cli", "--help"], check=True, capture_output=True)
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
 
 
 def _ingest(folder: Path) -> Iterator[tuple[str, float, float]]:
