@@ -1,1 +1,1 @@
-"""Our kernels against SciPy, igraph and NetworKit on the same graphs: `python -m benchmarks`."""
+"""Benchmarks of the kernels and of their peers on the same graphs: `python -m benchmarks`."""

@@ -1,4 +1,4 @@
-"""Run the benchmarks: `python -m benchmarks --help`. The GPU's on a machine with a GPU, else the CPU's."""
+"""Run the benchmarks: `python -m benchmarks --help`. They time the CUDA kernels if there is a GPU, otherwise the CPU kernels."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ def main() -> None:
     """Print the table, and write it as Parquet and Markdown."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("out/benchmarks"), help="folder of the tables (default: out/benchmarks)")
-    parser.add_argument("--cpu", action="store_true", help="time the CPU kernels, also where there is a GPU")
+    parser.add_argument("--cpu", action="store_true", help="time the CPU kernels even if there is a GPU")
     gpu = parser.add_argument_group("on a GPU")
-    gpu.add_argument("--graphs", type=Path, help="a folder with further graphs, which are known by their files' names")
+    gpu.add_argument("--graphs", type=Path, help="a folder with further graphs, recognised by the names of their files")
     gpu.add_argument(
-        "--only", action="append", default=[], metavar="GRAPH[:KERNEL]", help="run what fits, such as 'New York' or '*:bfs'"
+        "--only", action="append", default=[], metavar="GRAPH[:KERNEL]", help="run what matches, such as 'New York' or '*:bfs'"
     )
-    gpu.add_argument("--seconds", type=float, default=float("inf"), help="start nothing after so many seconds")
+    gpu.add_argument("--seconds", type=float, default=float("inf"), help="start no measurement after so many seconds")
     options = parser.parse_args()
     if options.cpu or not device_count():
         from benchmarks.cpu import bench as cpu

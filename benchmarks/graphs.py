@@ -1,4 +1,4 @@
-"""The graphs of the benchmarks: real ones from data/, and generated ones with a fixed seed. Rows are in the order of the ids."""
+"""The graphs of the benchmarks: real ones from data/, and generated ones with a fixed seed. Rows are in order of ids."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DATA = Path(__file__).parent.parent / "data"
 def graph_of_arcs(src: Array, dst: Array, weights: Array | None, num_vertices: int, symmetric: bool) -> Graph:
     """Build a Graph of distinct arcs between rows `0..num_vertices-1`, whose ids are their rows; without self-loops.
 
-    Of parallel arcs the lightest stays. `symmetric` says that every arc comes with its reverse of the same weight.
+    Of parallel arcs the lightest is kept. `symmetric` says that every arc comes with its reverse of the same weight.
     """
     order = np.lexsort((dst, src)) if weights is None else np.lexsort((weights, dst, src))
     first = np.append(True, (np.diff(src[order]) != 0) | (np.diff(dst[order]) != 0)) if len(order) else np.empty(0, np.bool_)

@@ -1,6 +1,6 @@
 """Write an R-MAT edge list as Parquet, the same on every machine: `python -m benchmarks.rmat_parquet 24 rmat-24.parquet`.
 
-Graph500's parameters: 2^scale vertices, 16 edges a vertex, ids permuted; weights 1..999. `graphmill run --undirected` takes it.
+Graph500's parameters: 2^scale vertices, 16 edges per vertex, ids permuted; weights 1..999. `graphmill run --undirected` reads it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from benchmarks.generators import EDGES_PER_VERTEX, LARGEST_WEIGHT, rmat_edges
 from kernels.cpu.parallel import cores
 from pipeline.cluster.protocol import map_in_order
 
-CHUNK = 1 << 20  # edges, each drawn from a stream of its own
+CHUNK = 1 << 20  # edges, each chunk with its own random stream
 SCHEMA = pa.schema([pa.field(name, pa.int64(), nullable=False) for name in ("src", "dst", "weight")])
 
 

@@ -1,1 +1,1 @@
-"""Our CPU kernels beside SciPy, igraph and NetworKit."""
+"""The CPU kernels, compared with SciPy, igraph and NetworKit."""

@@ -1,4 +1,4 @@
-"""Time the CPU kernels beside SciPy, igraph and NetworKit."""
+"""Time the CPU kernels, SciPy, igraph and NetworKit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`wcc`, and `scc` where the graph is directed, against the peers: all number the components, ours names them by an id."""
+"""`wcc`, and `scc` on directed graphs, and their peers. The peers number components; ours name them by an id."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from kernels.wcc import wcc
 
 
 def contests(graph: Graph, peers: Peers) -> Iterator[Contest]:
-    """Race for the weak components and for the strong ones, which are the same where the graph is symmetric."""
+    """Race for the weak components and for the strong ones, which are the same if the graph is symmetric."""
     undirected = networkit.graphtools.toUndirected(peers.networkit)
-    # SciPy finds weak components by way of the transpose, which a symmetric graph does not need.
+    # SciPy finds weak components with the transpose, which a symmetric graph does not need.
     scipy_way = "strong" if graph.symmetric else "weak"
     weak = partial(_networkit, networkit.components.ConnectedComponents, undirected)
     strong = partial(_networkit, networkit.components.StronglyConnectedComponents, peers.networkit)

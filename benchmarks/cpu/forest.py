@@ -1,4 +1,4 @@
-"""`minimum_spanning_forest` against the peers, which get each edge once; ours reads both arcs and orders its answer."""
+"""`minimum_spanning_forest` and its peers. The peers get each edge once; ours reads both arcs and sorts its answer."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def contests(graph: Graph, peers: Peers) -> Iterator[Contest]:
 
 
 def each_edge_once(graph: Graph, peers: Peers) -> Graph:
-    """The arcs from the smaller row to the larger; of the two between a pair of rows the lighter, either being read as both."""
+    """The graph's edges as arcs from the smaller row to the larger; the lighter one if both directions exist."""
     far = graph.out.indices.astype(np.int64)
     ends = np.minimum(peers.src, far), np.maximum(peers.src, far)
     return graph_of_arcs(*ends, graph.out.weights, graph.num_vertices, symmetric=False)

@@ -1,4 +1,4 @@
-"""A fair race: the same graph built beforehand for all, every answer compared before a clock runs, runs in turn, medians."""
+"""A fair comparison: graphs are built and answers compared before timing, runs alternate, medians count."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OURS = "graphmill"
 
 @dataclass(frozen=True)
 class Contender:
-    """One library's way to an answer.
+    """One library's function for an algorithm.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Row:
 
 
 class Peers:
-    """A graph in the form of each peer, built when it is first asked for. All are directed, one arc for one arc."""
+    """A graph in each peer's format, built on first use. All are directed and have the same arcs."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -85,13 +85,13 @@ class Peers:
 
     @cached_property
     def networkit(self) -> networkit.Graph:
-        """Weighted where the graph is."""
+        """Weighted if the graph is."""
         coordinates = (self.weights, (self.src.astype(np.uint64), self.graph.out.indices.astype(np.uint64)))
         return networkit.GraphFromCoo(coordinates, self.graph.num_vertices, weighted=self.weighted, directed=True)
 
 
 def race(name: str, graph: Graph, contest: Contest) -> Iterator[Row]:
-    """Compare all answers, then time the contenders in turn; raise AssertionError where answers differ."""
+    """Compare all answers, then time the contenders in turn; raise AssertionError if answers differ."""
     ours = contest.contenders[0]
     expected = ours.answer(ours.solve())
     for peer in contest.contenders[1:]:
@@ -103,7 +103,7 @@ def race(name: str, graph: Graph, contest: Contest) -> Iterator[Row]:
 
 
 def _time(solve: Callable[[], Any]) -> float:
-    """Seconds of a call that follows its like: the contender before left its own data in the caches."""
+    """Seconds of a second call, because another contender's data is in the caches before the first."""
     solve()
     start = time.perf_counter()
     solve()
@@ -111,7 +111,7 @@ def _time(solve: Callable[[], Any]) -> float:
 
 
 def markdown(rows: list[Row]) -> str:
-    """Table of a line per graph and algorithm, a column per library, the fastest bold, in milliseconds."""
+    """Table with a line per graph and algorithm, a column per library, the fastest bold, in milliseconds."""
     libraries = list(dict.fromkeys(row.library for row in rows))
     lines = [f"| graph | vertices | arcs | algorithm | {' | '.join(libraries)} |", f"|---|---|---|---|{'---|' * len(libraries)}"]
     contests: dict[tuple[str, int, int, str], dict[str, float]] = {}

@@ -1,7 +1,8 @@
-"""`bfs` and `sssp` against the peers: ours returns distances and unique predecessors, theirs what comes nearest to both.
+"""`bfs` and `sssp` and their peers. Ours return distances and unique predecessors, the peers the closest equivalents.
 
-SciPy's `breadth_first_order` returns an order and any predecessors, but no distances: it is timed with a compiled loop that
-adds them. igraph's `bfs` returns an order, any predecessors and where the layers start; igraph's `distances` no predecessors.
+SciPy's `breadth_first_order` returns an order and arbitrary predecessors, but no distances: it is timed with a compiled loop
+that adds them. igraph's `bfs` returns an order, arbitrary predecessors and the starts of the layers; its `distances` returns no
+predecessors.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from kernels.sssp import sssp
 
 
 def contests(graph: Graph, peers: Peers) -> Iterator[Contest]:
-    """Race from the row of highest out-degree; `sssp` where the graph has weights."""
+    """Race from the row of highest out-degree; `sssp` if the graph has weights."""
     source = int(np.argmax(np.diff(graph.out.offsets)))
     yield Contest(
         "bfs",
@@ -81,7 +82,7 @@ def _follow(order, predecessors, levels):  # type: ignore[no-untyped-def]
 
 
 def _levels_of_layers(num_vertices: int, answer: tuple[list[int], list[int], list[int]]) -> Array:
-    """Levels from igraph's order of vertices and the places where its layers start."""
+    """Levels from igraph's order of vertices and the indices at which its layers start."""
     order, starts, _ = answer
     levels = np.full(num_vertices, UNREACHED)
     levels[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))

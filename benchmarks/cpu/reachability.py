@@ -1,4 +1,4 @@
-"""Reachability on the CPU beside the thesis's tables: `python -m benchmarks.cpu.reachability --graphs DIR`.
+"""Reachability on the CPU, compared with the thesis's tables: `python -m benchmarks.cpu.reachability --graphs DIR`.
 
 Graphs are the GRAIL authors' (`.gra.gz` in DIR), which the thesis takes, each with 100,000 random pairs of vertices and two
 dimensions. Nothing is timed before the index is proved and all searches give the same answers.
@@ -28,7 +28,7 @@ from kernels.reachability.certificate import certify_reachability
 
 QUERIES = 100_000
 RUNS = 9
-SLOW = 1.0  # seconds; what takes longer runs once
+SLOW = 1.0  # seconds; a longer call runs once
 # Positives of 100,000, then milliseconds: depth-first search alone, construction, and the queries by pruned searches.
 COLUMNS = ("positives", "DFS alone", "build", "DFS, 1 thread", "DFS, parallel", "BFS, 1 thread", "BFS, parallel")
 THESIS = {
@@ -74,7 +74,7 @@ def pairs(graph: Graph, num_pairs: int = QUERIES) -> tuple[Array, Array]:
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """Leave this process one core, by which the kernels count."""
+    """Restrict this process to one core, which the kernels respect."""
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})
     try:
@@ -84,7 +84,7 @@ def one_core() -> Iterator[None]:
 
 
 def milliseconds(call: Callable[[], Any]) -> float:
-    """Median of some runs after one that is not counted; one run alone where it is slow.
+    """Median of some runs after one that is not counted; only one run if it is slow.
 
     On one core it is the time that this process had it, which others on the machine do not change.
     """
@@ -102,7 +102,7 @@ def _seconds(call: Callable[[], Any], clock: Callable[[], float]) -> float:
 
 
 def proved(graph: Graph, dimensions: int, method: str) -> ReachabilityIndex:
-    """An index that its certificate holds for."""
+    """Build an index and prove it."""
     index = reachability(graph, dimensions, 0, method)
     certificate = certify_reachability(graph, index)
     assert certificate.holds, certificate.reason
@@ -110,7 +110,7 @@ def proved(graph: Graph, dimensions: int, method: str) -> ReachabilityIndex:
 
 
 def thesis_row(name: str, graph: Graph) -> str:
-    """The thesis's columns, "thesis / ours" where it has the graph, then the default's build, queries on one core and on all."""
+    """The thesis's columns, "thesis / ours" if it has the graph, then the default's build, queries on one core and on all."""
     indexes = {method: proved(graph, 2, method) for method in METHODS}
     src, dst = pairs(graph)
     expected = reach(indexes["tree"], src, dst).reachable

@@ -1,1 +1,1 @@
-"""Our kernels on one GPU beside cuGraph."""
+"""The CUDA kernels on one GPU, compared with cuGraph."""

@@ -1,4 +1,4 @@
-"""Time the CUDA kernels, with proofs, and cuGraph's where it is installed: `python -m benchmarks` on a machine with a GPU.
+"""Prove and time the CUDA kernels, and time cuGraph if it is installed: `python -m benchmarks` on a machine with a GPU.
 
 Nothing is timed before its certificate has passed on the GPU and its answer has been compared with the CPU kernel's.
 """
@@ -28,18 +28,18 @@ from kernels.gpu.loader import to_host as array_to_host
 from kernels.graph import Csr, Graph
 from kernels.sssp import sssp
 
-POISONED = 1 << 30  # bytes of the pool that hold no zeros when a kernel asks for its arrays
-PEER_SECONDS = 4.0  # a peer is called again until so many have passed
-METHOD_SECONDS, METHOD_CALLS = 1.0, 4  # as is a method of a source document, but so many times at most
+POISONED = 1 << 30  # bytes of the pool that are filled with a pattern before a kernel allocates
+PEER_SECONDS = 4.0  # a peer is called again until so many seconds have passed
+METHOD_SECONDS, METHOD_CALLS = 1.0, 4  # the same for a method of a source document, with a limit on calls
 PROOFS = 5
 CPU_RUNS = 3
-CPU_SECONDS = 2.0  # what takes longer on the CPU is timed once
+CPU_SECONDS = 2.0  # a longer run on the CPU is timed once
 
 
 def run(out: Path, folder: Path | None, only: list[str], seconds: float) -> bool:
-    """Measure every graph and kernel that `only` names, all if it is empty, until `seconds` have passed; whether none failed.
+    """Measure the graphs and kernels that `only` names (empty: all) until `seconds` have passed; return whether none failed.
 
-    The table is written after each row, to `gpu.parquet` and `gpu.md` in `out`; rows that are there already are kept or replaced.
+    The table is written after each row, to `gpu.parquet` and `gpu.md` in `out`; existing rows are kept or replaced.
     """
     deadline = time.monotonic() + seconds
     path, new = out / "gpu.parquet", list[Row]()
@@ -50,7 +50,7 @@ def run(out: Path, folder: Path | None, only: list[str], seconds: float) -> bool
         if not wanted:
             continue
         if time.monotonic() > deadline:
-            print(f"{name}: left out, the time is up", file=sys.stderr)
+            print(f"{name}: skipped, the time limit is reached", file=sys.stderr)
             continue
         for row in measure(name, load(), wanted, where, deadline):
             new.append(row)
@@ -61,7 +61,7 @@ def run(out: Path, folder: Path | None, only: list[str], seconds: float) -> bool
 
 
 def machine() -> dict[str, Any]:
-    """What every row says of where it was measured; cuGraph takes its memory here."""
+    """Columns of every row that describe the machine; also initialises cuGraph's memory pool."""
     runtime = cp.cuda.runtime
     return {
         "gpu": runtime.getDeviceProperties(cp.cuda.Device().id)["name"].decode(),
@@ -81,7 +81,7 @@ def driver() -> str:
 
 
 def measure(name: str, edges: Edges, kernels: list[Kernel], where: dict[str, Any], deadline: float) -> Iterator[Row]:
-    """Rows of one graph."""
+    """Measure one graph and yield its rows."""
     graph = edges.graph()
     host = to_host(graph)
     shape = Row(name, "", "", graph.num_vertices, graph.num_arcs, graph_bytes(graph), **where)
@@ -93,11 +93,11 @@ def measure(name: str, edges: Edges, kernels: list[Kernel], where: dict[str, Any
         for method in kernel.methods(graph):
             row = replace(shape, kernel=kernel.name, method=method.get("method", ""))
             if time.monotonic() > deadline:
-                print(f"{name}: {kernel.name} {row.method} left out, the time is up", file=sys.stderr)
+                print(f"{name}: {kernel.name} {row.method} skipped, the time limit is reached", file=sys.stderr)
                 continue
             try:
                 yield contest(row, kernel, graph, host, calls[:METHOD_CALLS] if method else calls, method, libraries)
-            except Exception as wrong:  # a wrong answer, or no memory: it stands in the table, and the others are measured
+            except Exception as wrong:  # a wrong answer or lack of memory becomes a row of the table
                 yield replace(row, failure=" ".join(f"{type(wrong).__name__}: {wrong}".split())[:200])
 
 
@@ -110,7 +110,7 @@ def contest(
     method: dict[str, str],
     libraries: Libraries | None,
 ) -> Row:
-    """Prove, compare and time one kernel and method; AssertionError where an answer is wrong."""
+    """Prove, compare and time one kernel and method; AssertionError if an answer is wrong."""
     solve = partial(kernel.solve, graph, **method)
     answer, arcs = prove(kernel, graph, solve, calls)
     row = replace(row, necessary_bytes=kernel.necessary_bytes(graph, calls[0], answer))
@@ -133,7 +133,7 @@ def contest(
 
 
 def prove(kernel: Kernel, graph: Graph, solve: Callable[..., Any], calls: list[tuple[Any, ...]]) -> tuple[Any, list[int]]:
-    """Certify the answer to every call that is not the first again; return the first answer, and the arcs of each."""
+    """Certify the answer to every call except repetitions of the first; return the first answer and the arcs of each call."""
     poison(POISONED)
     first, arcs = None, list[int]()
     for call in calls:
@@ -149,7 +149,7 @@ def prove(kernel: Kernel, graph: Graph, solve: Callable[..., Any], calls: list[t
 
 
 def compare(kernel: Kernel, host: Graph, call: tuple[Any, ...], answer: Any) -> float:
-    """Compare an answer with the CPU's; return the CPU's milliseconds, compiled."""
+    """Compare an answer with the CPU kernel's; return the CPU kernel's milliseconds without compilation."""
     call = tuple(map(array_to_host, call))
     _compile(kernel, host, call)
     times: list[float] = []
@@ -162,7 +162,7 @@ def compare(kernel: Kernel, host: Graph, call: tuple[Any, ...], answer: Any) -> 
 
 
 def _compile(kernel: Kernel, host: Graph, call: tuple[Any, ...]) -> None:
-    """Let Numba compile the kernel for arrays of these types, on two vertices that are joined."""
+    """Let Numba compile the kernel for arrays of these types, on two adjacent vertices."""
 
     def pair(csr: Csr) -> Csr:
         weights = None if csr.weights is None else np.ones(2, csr.weights.dtype)
@@ -174,19 +174,19 @@ def _compile(kernel: Kernel, host: Graph, call: tuple[Any, ...]) -> None:
 
 
 def _small(argument: Any) -> Any:
-    """A source that a graph of two vertices has; what is no number stays."""
+    """Reduce a source to one of a graph with two vertices; other arguments are unchanged."""
     return min(argument, 1) if type(argument) is int else argument
 
 
 class Libraries:
-    """cuGraph's two ways on one graph, which are built where they are first asked for."""
+    """cuGraph's two interfaces on one graph; their graphs are built on first use."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
 
     @cached_property
     def ways(self) -> list[Any]:
-        """The library and the public API, with weights of a type that holds our distances."""
+        """The library and the public API, with weights of a type that can represent our distances."""
         sources = searches(self.graph, 1)
         weight = gpu_peers.weight_type(sssp(self.graph, *sources[0])) if sources else np.dtype(np.float32)
         return [gpu_peers.Pylibcugraph(self.graph, weight), gpu_peers.CuGraph(self.graph, weight)]
@@ -204,12 +204,12 @@ class Libraries:
 
     @staticmethod
     def arguments(kernel: Kernel, answer: Any) -> tuple[Any, ...]:
-        """What a peer has to know: of PageRank the number of iterations, of the layout whether the edges have weights."""
+        """Arguments of a peer: for PageRank the number of iterations, for the layout whether the edges have weights."""
         if kernel.reads_edges:
             return (answer.csr.weights is not None,)
         return (answer.iterations,) if isinstance(answer, Scores) else ()
 
 
 def _chosen(only: list[str], graph: str, kernel: str) -> bool:
-    """Whether one of the patterns `GRAPH` or `GRAPH:KERNEL` fits; all do where there is none."""
+    """Whether one of the patterns `GRAPH` or `GRAPH:KERNEL` matches; without patterns every graph and kernel does."""
     return not only or any(fnmatch(f"{graph}:{kernel}", one if ":" in one else f"{one}:*") for one in only)

@@ -1,4 +1,4 @@
-"""The kernels as the GPU's benchmarks and checks call them: methods, inputs, certificates, and the bytes they cannot avoid."""
+"""How benchmarks and checks call the kernels: methods, inputs, certificates, and the bytes that any method has to move."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from kernels.sssp.certificate import certify_sssp
 from kernels.wcc import wcc
 from kernels.wcc.certificate import certify_wcc
 
-RANK_TOLERANCE = 1e-6  # of the sum of differences, as kernels/pagerank says
+SCORE_TOLERANCE = 1e-6  # sum of differences, see kernels/pagerank
 DIJKSTRA_ROWS = 1 << 16  # "dijkstra" passes over all rows for each row
-_ALL = 1 << 40  # rows of a window that has all
-SEARCHED_ROWS = 1 << 21  # the documents' searches take seconds on larger graphs
+_ALL = 1 << 40  # a window that contains all rows
+SEARCHED_ROWS = 1 << 21  # the source documents' searches take seconds on larger graphs
 
 
 def equal(found: Any, expected: Any) -> None:
@@ -47,9 +47,9 @@ def equal(found: Any, expected: Any) -> None:
 
 
 def near(found: Scores, expected: Scores) -> None:
-    """Raise AssertionError unless two PageRanks differ by little in sum."""
+    """Raise AssertionError if the sum of the differences of two PageRanks exceeds the tolerance."""
     difference = float(np.abs(cp.asnumpy(found.scores) - expected.scores).sum())
-    assert difference <= RANK_TOLERANCE, f"the ranks differ by {difference} in sum"
+    assert difference <= SCORE_TOLERANCE, f"the scores differ by {difference} in sum"
 
 
 def no_arguments(graph: Graph, count: int) -> list[tuple[Any, ...]]:
@@ -58,7 +58,7 @@ def no_arguments(graph: Graph, count: int) -> list[tuple[Any, ...]]:
 
 
 def searches(graph: Graph, count: int) -> list[tuple[Any, ...]]:
-    """Random sources; none where the graph has no arc."""
+    """Random sources; none if the graph has no arc."""
     return [(source,) for source in random_sources(graph, count)] if graph.num_arcs else []
 
 
@@ -69,17 +69,17 @@ def edge_lists(edges: Edges, count: int) -> list[tuple[Any, ...]]:
 
 
 def lay_out(graph: Graph, src: Array, dst: Array, weights: Array | None, declared: range, both: bool, window: int) -> VectCsr:
-    """The out-rows of an edge list, with their lanes."""
+    """Lay out the out-direction of an edge list, with its vector extension."""
     ids, arcs, _ = clean(src, dst, weights, declared, both, keep_self_loops=False, keep_parallel=False)
     order = by_degree_in_windows(arcs.offsets[1:] - arcs.offsets[:-1], window)
     rows = take_rows(arcs, order, inverse(order))
     num_vertices = len(ids)
-    del ids, arcs, order  # so that they do not count while the lanes are filled
+    del ids, arcs, order  # not counted in the peak while the vector extension is filled
     return extend(rows, 0, num_vertices)
 
 
 def certify_layout(graph: Graph, laid_out: VectCsr) -> Certificate:
-    """Whether the rows are those of the graph that CuPy made of the edges, and the weights where the edges have some."""
+    """Check that the arrays equal those of the graph that CuPy built from the same edges."""
     pairs = zip(vars(laid_out.csr).values(), vars(graph.out).values(), strict=True)
     same = all(one is None or bool(cp.array_equal(one, other)) for one, other in pairs)
     return Certificate(same, "" if same else "the rows differ from the graph's", ("the rows are the graph's",))
@@ -97,15 +97,15 @@ class Kernel:
     certify : callable
         `certify(graph, answer)`.
     inputs : callable
-        `inputs(graph, count)`: the arguments of `count` calls; of the layout `inputs(edges, count)`.
+        `inputs(graph, count)`: the arguments of `count` calls; for the layout `inputs(edges, count)`.
     require_equal : callable
         Compares with the CPU's answer.
     weighted : bool
         Whether it reads weights.
     both_ways : bool
-        Whether it has to read in-arcs, too, where they are not the out-arcs.
+        Whether it also has to read in-arcs if they differ from the out-arcs.
     directed : bool
-        Whether it is another kernel's where the graph is symmetric.
+        Whether it only runs on directed graphs, because another kernel answers the same on symmetric ones.
     cpu_arcs : int
         Arcs up to which it is compared with the CPU's answer.
     variants : tuple of str
@@ -125,15 +125,15 @@ class Kernel:
 
     @property
     def reads_edges(self) -> bool:
-        """Whether it makes a graph rather than reads one."""
+        """Whether it builds a graph instead of reading one."""
         return self.inputs is edge_lists
 
     def runs_on(self, graph: Graph) -> bool:
-        """Whether the answer on this graph is the kernel's own."""
+        """Whether the kernel runs on this graph."""
         return (graph.out.weights is not None or not self.weighted) and not (graph.symmetric and self.directed)
 
     def methods(self, graph: Graph) -> Iterator[dict[str, str]]:
-        """Keywords of each method that ends on this graph in reasonable time, the default first."""
+        """Keyword arguments of each method that finishes on this graph in reasonable time, the default first."""
         yield {}
         if not self.runs_on(graph) or (self.inputs is searches and graph.num_vertices > SEARCHED_ROWS):
             return
@@ -142,7 +142,7 @@ class Kernel:
                 yield {"method": method}
 
     def necessary_bytes(self, graph: Graph, call: tuple[Any, ...], answer: Any) -> int:
-        """What any method has to move: the arcs, or edges, that it speaks of, read once, and its answer, written once."""
+        """Bytes that any method has to move: its arcs or edges read once, and its answer written once."""
         if self.reads_edges:
             edges = sum(getattr(argument, "nbytes", 0) for argument in call)
             return int(edges + array_bytes(answer) + array_bytes(answer.csr))
@@ -150,7 +150,7 @@ class Kernel:
         return sum(csr_bytes(side, self.weighted) for side in sides) + array_bytes(answer)
 
     def arcs(self, graph: Graph, answer: Any) -> int:
-        """Arcs that the answer speaks of: of a search those out of the rows that it reached."""
+        """Arcs that the answer covers: for a search, those that leave the rows it reached."""
         if not isinstance(answer, Paths):
             return graph.num_arcs
         return int(cp.diff(graph.out.offsets)[answer.distance >= 0].sum())
@@ -168,7 +168,7 @@ KERNELS = (*ALGORITHMS, Kernel("layout", lay_out, certify_layout, edge_lists, cp
 
 
 def arcs_of(graph: Graph) -> tuple[Array, Array, Array | None]:
-    """Rows at both ends of each arc, and its weight."""
+    """Tails, heads and weights of all arcs."""
     src = cp.zeros(graph.num_arcs, graph.out.indices.dtype)
     starts = graph.out.offsets[1:-1]
     starts, rows = cp.unique(starts[starts < graph.num_arcs], return_counts=True)
@@ -177,7 +177,7 @@ def arcs_of(graph: Graph) -> tuple[Array, Array, Array | None]:
 
 
 def repeats(answer: Any) -> int:
-    """How often a call does what is timed: iterations of PageRank, else 1."""
+    """Number of timed units in a call: iterations of PageRank, otherwise 1."""
     return answer.iterations if isinstance(answer, Scores) else 1
 
 
@@ -188,7 +188,7 @@ def csr_bytes(csr: Csr, weighted: bool = True) -> int:
 
 
 def graph_bytes(graph: Graph) -> int:
-    """Bytes of a graph's CSR, both directions where they differ."""
+    """Bytes of a graph's CSR, both directions if they differ."""
     return csr_bytes(graph.out) + (0 if graph.symmetric else csr_bytes(graph.into))
 
 

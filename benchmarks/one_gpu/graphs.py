@@ -1,4 +1,4 @@
-"""The graphs of the GPU's benchmarks: edge lists, generated or read, and their graphs, all with CuPy arrays."""
+"""Graphs of the GPU benchmarks: generated edge lists and files, and the graphs made of them, with CuPy arrays."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from kernels.graph import ID, OFFSET, Array, Csr, Graph, index_dtype
 
 DATA = Path(__file__).parents[2] / "data"
 WINDOW = 4096  # vertices, as in pipeline/config/run.py
-_WARP_DEGREE = 32  # from here on, rows come first whatever their window
+_WARP_DEGREE = 32  # rows of at least this degree come first, independently of windows
 
 
 @dataclass(frozen=True)
 class Edges:
-    """An edge list as it was generated or as a file has it, and the graph that is made of it.
+    """An edge list as it was generated or read, and the graph that is built from it.
 
     Attributes
     ----------
@@ -29,13 +29,13 @@ class Edges:
         External ids.
     weights : [E], CuPy, or None
     declared : range
-        All ids, or none where the ids are those that occur.
+        All ids; empty if the ids are those that occur.
     symmetric : bool
         Whether the graph has every edge's reverse.
     order : {"degree", "windowed"}
         Of the graph's rows.
     weighted : bool
-        Whether the graph has weights 1..999 where the list has none.
+        Whether the graph gets weights 1..999 if the list has none.
     """
 
     src: Array
@@ -47,11 +47,11 @@ class Edges:
     weighted: bool
 
     def graph(self) -> Graph:
-        """Build the graph, by CuPy alone."""
+        """Build the graph with CuPy only."""
         src, dst, num_vertices = self.src, self.dst, len(self.declared)
         if not self.declared:
-            ids, ranks = cp.unique(cp.concatenate([src, dst]), return_inverse=True)
-            src, dst, num_vertices = ranks[: len(src)], ranks[len(src) :], len(ids)
+            ids, positions = cp.unique(cp.concatenate([src, dst]), return_inverse=True)
+            src, dst, num_vertices = positions[: len(src)], positions[len(src) :], len(ids)
         return graph_of_arcs(src, dst, self.weights, num_vertices, self.symmetric, self.order, self.weighted)
 
 
@@ -98,7 +98,7 @@ def graph_of_arcs(
 
 
 def road_like_grid(side: int = 4900, dropped: float = 0.35) -> Edges:
-    """Square 4-neighbour grid, row by row, without a share of its edges; each edge once."""
+    """Square 4-neighbour grid, row by row, with a fraction of its edges removed; each edge once."""
     random = cp.random.default_rng(side)
     src, dst = grid_edges(side, arrays=cp)
     kept = random.random(len(src), dtype=cp.float32) >= dropped
@@ -106,7 +106,7 @@ def road_like_grid(side: int = 4900, dropped: float = 0.35) -> Edges:
 
 
 def rmat(scale: int = 24, edge_factor: int = EDGES_PER_VERTEX, directed: bool = False) -> Edges:
-    """R-MAT edges between 2^scale vertices, ids permuted, self-loops and repeats kept; weights where it is not directed."""
+    """R-MAT edges between 2^scale vertices, ids permuted, with self-loops and parallel edges; weighted if undirected."""
     random = cp.random.default_rng(scale)
     src, dst = rmat_edges(scale, edge_factor << scale, random)
     shuffled = cp.argsort(random.random(1 << scale))
@@ -114,7 +114,7 @@ def rmat(scale: int = 24, edge_factor: int = EDGES_PER_VERTEX, directed: bool = 
 
 
 def rmat_edges(scale: int, count: int, random: Any) -> tuple[Array, Array]:
-    """As `generators.rmat_edges`, with CuPy and in place: a level is one kernel."""
+    """As `generators.rmat_edges`, with CuPy and in place: one kernel for each level."""
     src, dst = cp.zeros(count, cp.int64), cp.zeros(count, cp.int64)
     for _ in range(scale):
         _descend(random.random(count, dtype=cp.float32), src, dst)
@@ -150,15 +150,15 @@ def edge_list(
         near, far = columns or ((1, 2) if marked else (0, 1))
         use = (near, far) if weight_column is None else (near, far, weight_column)
         read = np.loadtxt(path, np.int64, comments=("c", "p", "#", "%"), usecols=use).T
-        read = read[:, path.suffixes[0] == ".mtx" :]  # the first line that is no comment has the sizes
+        read = read[:, path.suffixes[0] == ".mtx" :]  # the first line after the comments has the sizes
         ends, weights = read[:2], None if weight_column is None else cp.asarray(read[2])
     return Edges(*map(cp.asarray, ends), weights, range(0), symmetric, order, weighted)
 
 
 def graphs(folder: Path | None = None) -> dict[str, Callable[[], Edges]]:
-    """Edge lists by name: what is generated, what lies in data/, and those of the files below `folder` that are known by name.
+    """Edge lists by name: generated ones, those in data/, and the files below `folder` whose names are known.
 
-    Graphs without weights of their own have int32 weights 1..999, but for the directed R-MAT.
+    Graphs without weights of their own have int32 weights 1..999, except the directed R-MAT.
     """
     found = {path.name: path for path in sorted(folder.rglob("*"))} if folder else {}
     return {
@@ -217,7 +217,7 @@ def _distinct(src: Array, dst: Array, weights: Array | None, num_vertices: int) 
 
 
 def _rows(degrees: Array, order: str) -> Array:
-    """Row of each id."""
+    """Row of each id, by descending degree within windows."""
     num_vertices = len(degrees)
     ids = cp.arange(num_vertices, dtype=cp.int64)
     window = {"degree": cp.zeros_like(ids), "windowed": cp.where(degrees >= _WARP_DEGREE, 0, 1 + ids // WINDOW), "source": ids}[
@@ -230,7 +230,7 @@ def _rows(degrees: Array, order: str) -> Array:
 
 
 def _csr(keys: Array, weights: Array | None, num_vertices: int, rows: Array, weighted: bool) -> Csr:
-    """The rows' CSR of ascending keys; an id's arcs stay together and in their order."""
+    """CSR of ascending keys; the arcs of an id stay together and in order."""
     near = keys // num_vertices
     degrees = cp.bincount(near, minlength=num_vertices)
     starts = cp.cumsum(degrees) - degrees
@@ -243,7 +243,7 @@ def _csr(keys: Array, weights: Array | None, num_vertices: int, rows: Array, wei
     far = keys % num_vertices
     indices[places] = rows[far]
     if weights is None and weighted:
-        weights = weight_of_ends(near, far)
+        weights = weight_of_endpoints(near, far)
     if weights is None:
         return Csr(offsets, indices, None)
     placed = cp.empty_like(weights)
@@ -251,12 +251,12 @@ def _csr(keys: Array, weights: Array | None, num_vertices: int, rows: Array, wei
     return Csr(offsets, indices, placed)
 
 
-weight_of_ends = cp.ElementwiseKernel(
+weight_of_endpoints = cp.ElementwiseKernel(
     "int64 near, int64 far",
     "int32 weight",
     "const long long low = near < far ? near : far, high = near < far ? far : near;"
     "unsigned long long mixed = (0x9e3779b97f4a7c15ull * (1 + low)) ^ (0xc2b2ae3d27d4eb4full * (1 + high));"
     "mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ull; mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebull;"
     f"weight = 1 + (int)((mixed >> 33) % {LARGEST_WEIGHT});",
-    "graphmill_weight_of_ends",
+    "graphmill_weight_of_endpoints",
 )

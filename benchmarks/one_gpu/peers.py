@@ -1,4 +1,4 @@
-"""cuGraph beside our kernels: pylibcugraph with a prebuilt graph and a warm memory pool, and the public API that users call.
+"""cuGraph: pylibcugraph with a prebuilt graph and a warm memory pool, and the public API that users call.
 
 A peer's first answer is compared with ours before it is timed. Its weights are float32 where that holds every distance exactly,
 else float64. Where a graph is symmetric, breadth-first search is timed with and without direction-optimising: the faster counts.
@@ -20,15 +20,15 @@ from benchmarks.one_gpu.timing import milliseconds_within
 from kernels.answers import Components, Forest, Paths, Scores
 from kernels.graph import UNREACHED, Array, Graph
 
-POOL = 64 << 30  # bytes that cuGraph has for itself; CuPy keeps its own pool
-RANK_TOLERANCE = 1e-3  # of the sum of differences: cuGraph's ranks are float32
-_EXACT = 1 << 24  # integers that float32 holds
-_FAR = {"i": 2**31 - 1, "f": 1e30}  # distances from here on say that cuGraph has not reached a row
+POOL = 64 << 30  # bytes of cuGraph's pool; CuPy keeps its own
+SCORE_TOLERANCE = 1e-3  # sum of differences: cuGraph's scores are float32
+_EXACT = 1 << 24  # float32 represents all integers up to here
+_FAR = {"i": 2**31 - 1, "f": 1e30}  # larger distances mean that cuGraph has not reached a row
 
 
 @dataclass(frozen=True)
 class Peer:
-    """One way of calling cuGraph.
+    """One interface of cuGraph.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Peer:
 
 @dataclass(frozen=True)
 class Timed:
-    """A peer's median; `runs` is 0 where it failed, and the note says how."""
+    """A peer's median; `runs` is 0 if it failed, and the note says why."""
 
     milliseconds: float | None
     runs: int
@@ -54,7 +54,7 @@ class Timed:
 
 
 def start(pool: int = POOL) -> str | None:
-    """Give cuGraph a pool of so many bytes, or half of what is free; return its version, None where it is not installed."""
+    """Give cuGraph a pool of POOL bytes, or half of the free memory; return its version, or None if it is not installed."""
     if find_spec("cugraph") is None:
         return None
     import rmm
@@ -63,7 +63,7 @@ def start(pool: int = POOL) -> str | None:
     rmm.reinitialize(pool_allocator=True, initial_pool_size=min(pool, free // 2) // 256 * 256)
     import cugraph
 
-    cp.cuda.set_allocator(cp.get_default_memory_pool().malloc)  # importing cuDF has pointed CuPy to cuGraph's pool
+    cp.cuda.set_allocator(cp.get_default_memory_pool().malloc)  # importing cuDF made CuPy use cuGraph's pool
     return str(cugraph.__version__)
 
 
@@ -78,7 +78,7 @@ def _time(peer: Peer, ours: Any, calls: list[tuple[int, ...]], seconds: float) -
         if not peer.agrees(peer.solve(*calls[0]), ours):
             return Timed(None, 0, "failed: its answer differs from ours")
         times = milliseconds_within(seconds, peer.solve, calls)
-    except Exception as error:  # whatever a peer raises is its result
+    except Exception as error:  # a peer's error is its result
         return Timed(None, 0, f"failed: {' '.join(str(error).split())[:120]}")
     return Timed(float(np.median(times)), len(times), peer.note)
 
@@ -105,12 +105,12 @@ class Pylibcugraph:
 
     @cached_property
     def arcs(self) -> tuple[Array, Array, Array | None]:
-        """Ends and weights of all arcs."""
+        """Endpoints and weights of all arcs."""
         return arcs_with(self.graph, self.weight_type)
 
     @cached_property
     def built(self) -> Any:
-        """Its graph, with weights where ours has some."""
+        """Its graph, with weights if ours has weights."""
         return self.build()
 
     @cached_property
@@ -119,7 +119,7 @@ class Pylibcugraph:
         return self.build(weighted=False, transposed=True)
 
     def peers(self, kernel: str) -> list[Peer]:
-        """Ways to answer a kernel, each on the prebuilt graph; none where cuGraph has none."""
+        """Functions that answer a kernel on the prebuilt graph; empty if cuGraph has none."""
         library, handle = self.library, self.handle
 
         def search(optimising: bool, source: int) -> Any:
@@ -175,7 +175,7 @@ class CuGraph:
 
     @cached_property
     def edges(self) -> tuple[Array, Array, Array | None]:
-        """Ends and weights of the edges, or of the arcs where they are directed."""
+        """Endpoints and weights of the edges, or of the arcs of a directed graph."""
         src, dst, weights = arcs_with(self.graph, self.weight_type)
         if not self.graph.symmetric:
             return src, dst, weights
@@ -193,7 +193,7 @@ class CuGraph:
         return self.build(weighted=False, transposed=True)
 
     def peers(self, kernel: str) -> list[Peer]:
-        """Ways to answer a kernel; none where cuGraph has none."""
+        """Functions that answer a kernel; empty if cuGraph has none."""
         import cugraph
 
         def of(frame: Any, value: str) -> Any:
@@ -225,19 +225,19 @@ class CuGraph:
 
 
 def arcs_with(graph: Graph, weight_type: np.dtype[Any]) -> tuple[Array, Array, Array | None]:
-    """Rows at both ends of each arc, and its weight in the peer's type."""
+    """Tails, heads and weights of all arcs, weights in the peer's type."""
     src, dst, weights = arcs_of(graph)
     return src, dst, None if weights is None else weights.astype(weight_type)
 
 
 def weight_type(paths: Paths) -> np.dtype[Any]:
-    """The narrowest float that holds every distance of a graph exactly, as far as one search tells: none is twice as far."""
+    """The narrowest float type that represents every distance exactly; one search gives at least half of the largest."""
     largest = float(paths.distance.max())
     return np.dtype(np.float32 if paths.distance.dtype.kind == "i" and 2 * largest < _EXACT else np.float64)
 
 
 def same_distances(answer: tuple[Array, Array], ours: Paths) -> bool:
-    """Whether all vertices that cuGraph names are as far as in our answer."""
+    """Whether cuGraph's distances equal ours."""
     vertices, distance = answer
     reached = distance < _FAR[distance.dtype.kind]
     theirs = cp.where(reached, distance, 0).astype(ours.distance.dtype)
@@ -245,14 +245,14 @@ def same_distances(answer: tuple[Array, Array], ours: Paths) -> bool:
 
 
 def same_weight(weights: Array, ours: Forest) -> bool:
-    """Whether a forest has as many edges as ours, and their weight; cuGraph may name both arcs of an edge."""
+    """Whether a forest has as many edges as ours and the same weight; cuGraph may return both arcs of an edge."""
     times = max(1, len(weights) // max(1, len(ours.weights)))
     weight = float(ours.weights.sum(dtype=np.float64))
     return len(weights) == times * len(ours.weights) and float(weights.sum(dtype=np.float64)) == times * weight
 
 
 def same_parts(answer: tuple[Array, Array], ours: Components) -> bool:
-    """Whether the labels make the parts that ours do: as many pairs of labels as labels on either side."""
+    """Whether the labels make the same partition: there are as many distinct pairs of labels as labels on either side."""
     vertices, labels = answer
     theirs, mine = (cp.unique(one, return_inverse=True)[1].astype(np.int64) for one in (labels, ours.labels[vertices]))
     count = int(theirs.max()) + 1
@@ -260,6 +260,6 @@ def same_parts(answer: tuple[Array, Array], ours: Components) -> bool:
 
 
 def same_ranks(answer: tuple[Array, Array], ours: Scores) -> bool:
-    """Whether the ranks differ by little in sum."""
+    """Whether the sum of the differences of the scores is within the tolerance."""
     vertices, ranks = answer
-    return float(cp.abs(ranks - ours.scores[vertices]).sum()) <= RANK_TOLERANCE
+    return float(cp.abs(ranks - ours.scores[vertices]).sum()) <= SCORE_TOLERANCE

@@ -31,8 +31,8 @@ from kernels.reachability.queries import cuda as cuda_queries
 
 RUNS = 20
 FEW_QUERIES, MANY_QUERIES = 100_000, 100_000_000
-COMPARED = 1 << 20  # vertices up to which the CPU answers too
-SAMPLES = 20_000  # of each way to decide
+COMPARED = 1 << 20  # most vertices for which the CPU also answers
+SAMPLES = 20_000  # of each kind of decision
 POISONED = 1 << 28
 WIDTHS = (32, 64, 256)
 
@@ -71,7 +71,7 @@ def adjacency(file: Path) -> Graph:
 
 @dataclass(frozen=True)
 class Contest:
-    """A graph, how many random pairs are asked of it, and how often it is timed; what is timed once is not warmed up."""
+    """A graph, its number of random queries, and the number of timed runs; a single run is not warmed up."""
 
     name: str
     graph: Graph
@@ -99,7 +99,7 @@ def require_equal(found: Any, expected: Any) -> None:
 
 
 def check(contest: Contest, index: ReachabilityIndex, src: Array, dst: Array) -> None:
-    """Raise AssertionError unless the index is proved, and the CPU finds the same answers to samples of what decides in each way.
+    """Raise AssertionError unless the index is proved and the CPU gives the same answers to samples of each kind of decision.
 
     Where the graph is small, the CPU builds it again, and answers all.
     """
@@ -136,7 +136,7 @@ def build_row(contest: Contest) -> str:
 
 
 def query_row(contest: Contest, index: ReachabilityIndex, src: Array, dst: Array) -> str:
-    """Share and times of queries by what decides them."""
+    """Fractions and times of queries by kind of decision."""
     runs, answers = max(3, contest.runs), reach(index, src, dst)
     shares = 100 * cp.asnumpy(cp.bincount(answers.decided, minlength=4)) / len(src)
     cuts = median(partial(cuda_queries.cut, index, src, dst, answers), runs)
@@ -148,7 +148,7 @@ def query_row(contest: Contest, index: ReachabilityIndex, src: Array, dst: Array
 
 
 def width_row(contest: Contest, index: ReachabilityIndex, src: Array, dst: Array) -> str:
-    """Times of all that the labels leave, by searches side by side."""
+    """Times of the queries that the labels leave open, by concurrent searches."""
     answers = Reached(cp.empty(len(src), np.bool_), cp.empty(len(src), np.uint8))
     left, count = cuda_queries.cut(index, src, dst, answers)
     searched, runs = int(count[0]), max(3, contest.runs)
@@ -178,8 +178,8 @@ def measure(contest: Contest, tables: list[list[str]]) -> None:
 
 
 def main() -> None:
-    """Print five tables: builds, queries, widths of masks, and the thesis's of labels and of queries, with ours beside."""
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # not without the tables
+    """Print five tables: builds, queries, widths of masks, and the thesis's of labels and of queries, with our figures."""
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # print the tables first
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DATA
     builds = [
         "| graph | nodes / arcs | levels | condense | label | graph to index | label, dfs |",
@@ -195,7 +195,7 @@ def main() -> None:
         for contest in contests(folder):
             measure(contest, tables)
             cp.get_default_memory_pool().free_all_blocks()
-    finally:  # also of a run that is cut off
+    finally:  # also if the run is interrupted
         print("\n\n".join("\n".join(table) for table in tables))
 
 

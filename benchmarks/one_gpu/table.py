@@ -1,4 +1,4 @@
-"""The table of the GPU's benchmarks: rows in Parquet, which a later run adds to, and their Markdown."""
+"""The table of the GPU's benchmarks: rows in Parquet, to which a later run adds, and as Markdown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TYPES = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
 
 @dataclass(frozen=True)
 class Row:
-    """One kernel and method on one graph. Times are milliseconds; what was not measured is None.
+    """One kernel and method on one graph. Times are in milliseconds; None means not measured.
 
     Attributes
     ----------
@@ -79,17 +79,17 @@ class Row:
 
 
 def read(path: Path) -> list[Row]:
-    """The rows of a table; none where there is no file."""
+    """The rows of a table; empty if there is no file."""
     return [Row(**record) for record in pq.read_table(path).to_pylist()] if path.exists() else []
 
 
 def merge(old: Iterable[Row], new: Iterable[Row]) -> list[Row]:
-    """The old rows, those replaced that were measured again, and then the new ones."""
+    """Old rows, with new measurements in place of older ones, then the other new rows."""
     return list({(row.graph, row.kernel, row.method): row for row in (*old, *new)}.values())
 
 
 def write(path: Path, rows: list[Row]) -> None:
-    """Replace the table by one rename, and its Markdown beside it."""
+    """Replace the Parquet file and the Markdown file by one rename each."""
     schema = pa.schema([(field.name, _TYPES[str(field.type).partition(" ")[0]]) for field in fields(Row)])
     path.parent.mkdir(parents=True, exist_ok=True)
     for target, content in ((path, None), (path.with_suffix(".md"), markdown(rows))):
@@ -102,8 +102,8 @@ def write(path: Path, rows: list[Row]) -> None:
 
 
 def markdown(rows: list[Row]) -> str:
-    """The table as analysts read it: where it was measured, a line per kernel, the graphs, and what the columns mean."""
-    graphs = {row.graph: row for row in reversed(rows)}  # its first row's, which is not the layout's
+    """The table in Markdown: the machine, a line per kernel, the graphs, and the meaning of the columns."""
+    graphs = {row.graph: row for row in reversed(rows)}  # from its first row, which is not a layout
     lines = [
         *sorted({_where(row) for row in rows}),
         "",

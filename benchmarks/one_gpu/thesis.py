@@ -1,4 +1,4 @@
-"""The GPU's tables of the thesis with ours beside: labels pass by pass, and queries.
+"""The GPU tables of the thesis with our figures: labels by pass, and queries.
 
 Caiazza: Data-parallel implementation of the GRAIL index on many-core architectures. Politecnico di Torino, 2019, tables 6.1-6.6.
 """
@@ -71,7 +71,7 @@ _OVERHEAD, _TOTAL, _CPU = 6, 7, 8
 
 
 def labels_row(name: str, graph: Graph, condensation: Condensation) -> str:
-    """One dimension by method "dfs" from a condensation, pass by pass, "thesis / ours"; then whole builds of two dimensions."""
+    """One dimension by method "dfs" from a condensation, by pass, "thesis / ours"; then complete builds of two dimensions."""
     ours = np.median([_passes(condensation) for _ in range(RUNS)], axis=0)
     host = on_host(condensation)
     found, expected = label(condensation, 1, 0, "dfs"), label(host, 1, 0, "dfs")
@@ -103,7 +103,7 @@ def queries_row(name: str, graph: Graph, src: Array, dst: Array, reachable: Arra
 
 
 def _passes(condensation: Condensation) -> Array:
-    """Milliseconds of each pass of one dimension, as PASSES; 0 for "edges", which we have no pass for, and for "CPU"."""
+    """Milliseconds of each pass of one dimension, as PASSES; 0 for "edges", for which we have no pass, and for "CPU"."""
     cp.cuda.Device().synchronize()
     spans: list[tuple[int, Any, Any]] = []
     with ExitStack() as stack, _span(spans, _TOTAL):
@@ -120,7 +120,7 @@ def _passes(condensation: Condensation) -> Array:
 
 @contextmanager
 def _watched(function: str, place: int, spans: list[tuple[int, Any, Any]]) -> Iterator[None]:
-    """Note when a pass runs; `measure` also finds levels and heights, which are no pass of the thesis."""
+    """Record when a pass runs; `measure` also computes levels and heights, which the thesis does not time."""
     run = getattr(cuda_dfs, function)
 
     def watched(*arguments: Any) -> Any:

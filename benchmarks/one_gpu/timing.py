@@ -1,4 +1,4 @@
-"""How GPU kernels are timed: CUDA events, warm, the median over random sources, on memory that holds no old answers."""
+"""Timing of GPU kernels: CUDA events, warm, the median over random sources, on memory without old answers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 from kernels.graph import Graph
 
 SOURCES = 16
-_POISON = 0xCB  # a byte that is no answer: -875836469 as int32
-_COPIED = 1 << 31  # bytes of the copy that measures the bandwidth
+_POISON = 0xCB  # a byte that no answer contains: -875836469 as int32
+_COPIED = 1 << 31  # bytes copied to measure the bandwidth
 
 
 def random_sources(graph: Graph, count: int = SOURCES, seed: int = 0) -> list[int]:
@@ -24,7 +24,7 @@ def random_sources(graph: Graph, count: int = SOURCES, seed: int = 0) -> list[in
 
 
 def poison(num_bytes: int) -> None:
-    """Fill `num_bytes` of the pool with a pattern, so that the next arrays made of it start with that."""
+    """Fill `num_bytes` of the pool with a pattern, so that the next arrays from it begin with the pattern."""
     pool = cp.get_default_memory_pool()
     pool.free_all_blocks()
     filled = cp.full(num_bytes, _POISON, cp.uint8)
@@ -49,7 +49,7 @@ def milliseconds(call: Callable[..., Any], inputs: Sequence[Any] = ((),), warm_u
 
 
 def milliseconds_within(seconds: float, call: Callable[..., Any], inputs: Sequence[Any]) -> list[float]:
-    """Wall time of `call(*one)` for the first of `inputs`, one at least, until `seconds` have passed; on every stream."""
+    """Wall time of `call(*one)` on all streams for the first `inputs`, at least one, until `seconds` have passed."""
     times: list[float] = []
     for one in inputs:
         cp.cuda.Device().synchronize()
@@ -68,7 +68,7 @@ def median_over_sources(call: Callable[[Graph, int], Any], graph: Graph, count: 
 
 
 class Memory(cp.cuda.MemoryHook):
-    """Bytes that are taken from CuPy's pool and given back while the hook is on: those held now, and the most at a time."""
+    """Counts bytes allocated from CuPy's pool while the hook is active: those held now, and the peak."""
 
     name = "graphmill"
 
@@ -81,12 +81,12 @@ class Memory(cp.cuda.MemoryHook):
         self.most = max(self.most, self.held)
 
     def free_postprocess(self, **block: int) -> None:
-        """Count a block no more."""
+        """Uncount a block."""
         self.held -= block["mem_size"]
 
 
 def peak_bytes(call: Callable[[], Any]) -> int:
-    """Device memory that `call` takes beyond what is held before it, answers included."""
+    """Peak device memory of `call` in addition to what was held before, answers included."""
     with Memory() as memory:
         call()
     return memory.most
@@ -94,7 +94,7 @@ def peak_bytes(call: Callable[[], Any]) -> int:
 
 @dataclass(frozen=True)
 class FirstCall:
-    """What a kernel's first call on a graph costs, with what it derives from the graph and keeps with it.
+    """Cost of a kernel's first call on a graph, which includes deriving its plan.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class FirstCall:
     peak_bytes : int
         Device memory beyond the graph, answer included.
     kept_bytes : int
-        Of it, what stays with the graph.
+        The part that stays with the graph.
     """
 
     milliseconds: float
@@ -111,7 +111,7 @@ class FirstCall:
 
 
 def first_call(kernel: Callable[..., Any], graph: Graph, *arguments: Any) -> FirstCall:
-    """Measure the first call on a graph, for kernels that are compiled already."""
+    """Measure the first call on a graph with kernels that are already compiled."""
     fresh = replace(graph)
     cp.get_default_memory_pool().free_all_blocks()
     with Memory() as memory:
@@ -124,7 +124,7 @@ def first_call(kernel: Callable[..., Any], graph: Graph, *arguments: Any) -> Fir
 
 
 def copy_bandwidth() -> float:
-    """Bytes a second that a copy within device memory reads and writes: what no kernel is expected to pass."""
+    """Bytes per second that a copy within device memory reads and writes: an upper bound for kernels."""
     source = cp.zeros(_COPIED, cp.uint8)
     target = cp.empty_like(source)
     times = milliseconds(lambda: cp.copyto(target, source), repeats=20)

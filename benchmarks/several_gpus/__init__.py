@@ -1,1 +1,1 @@
-"""Our kernels over several GPUs beside cuGraph on dask-cuda."""
+"""The kernels on several GPUs, compared with cuGraph on Dask-CUDA."""

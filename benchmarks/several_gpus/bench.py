@@ -34,24 +34,24 @@ from pipeline.steps.shard_layout import StoredPart, store_part
 from pipeline.store.manifest import Folder, Manifest
 
 PARTS = ("ready", "drawn", "stored", "bfs", "sssp", "wcc", "pagerank", "forest")
-SPREAD = ("bfs", "sssp", "labels", "queries", "reach")  # the parts of several_gpus_sources.py
+SPREAD = ("bfs", "sssp", "labels", "queries", "reach")  # the parts of sources.py
 
 
 def main() -> None:
-    """Run parts, or write the table of what was measured."""
+    """Run parts, or write the table of all measurements."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.several_gpus.bench", description=__doc__)
     parser.add_argument("command", choices=("shards", "sources", "cugraph", "table"))
     parser.add_argument(
         "--graph", action="append", default=[], metavar="GRAPH:PARTS",
         help=f"rmat-SCALE or grid-SIDE, for sources also new-york or dag-LAYERSxWIDTH; and of {','.join(PARTS)}, "
-        f"for sources of {','.join(SPREAD)}, what is to be run",
+        f"for sources of {','.join(SPREAD)}, what to run",
     )  # fmt: skip
-    parser.add_argument("--gpus", type=int, default=0, help="how many; 0: all that there are")
-    parser.add_argument("--threads", action="store_true", help="ranks are threads of this process, on one GPU, as a trial")
+    parser.add_argument("--gpus", type=int, default=0, help="number of GPUs; 0: all")
+    parser.add_argument("--threads", action="store_true", help="ranks are threads of this process on one GPU, for a trial run")
     parser.add_argument("--runs", type=int, default=8, help="runs of a kernel, and its sources")
-    parser.add_argument("--seconds", type=float, default=60.0, help="of a kernel, after which no source is added")
+    parser.add_argument("--seconds", type=float, default=60.0, help="time of a kernel after which no source is added")
     parser.add_argument(
-        "--sources", type=int, default=4096, help="for sources: searches a GPU, and pieces of other work, one for 64"
+        "--sources", type=int, default=4096, help="for sources: searches per GPU, and tasks of other work, one for 64 searches"
     )
     parser.add_argument("--work", type=Path, default=Path("out/several_gpus"), help="edge lists, stored graphs, rows")
     parser.add_argument("--out", type=Path, default=Path("out/benchmarks/several_gpus.parquet"))
@@ -95,7 +95,7 @@ def _title(graph: str) -> str:
 
 
 def edges_of(asked: Any) -> tuple[Path, Path]:
-    """The folder of a graph's edge list, and the file that says how many edges it has, once it is whole."""
+    """The folder of a graph's edge list, and the file that says how many edges it has, once it is complete."""
     folder = asked.work / asked.graph
     return folder, folder / "edges.json"
 
@@ -107,7 +107,7 @@ def _cluster(asked: Any) -> Iterator[Cluster]:
         return
     begun = time.perf_counter()
     with started(ClusterConfig(scheduler="local", workers=asked.gpus, shards=asked.gpus, lost_workers=0), "gpu") as cluster:
-        _say(f"{asked.gpus} workers in {time.perf_counter() - begun:.1f} s")
+        _log(f"{asked.gpus} workers in {time.perf_counter() - begun:.1f} s")
         yield cluster
 
 
@@ -128,9 +128,9 @@ def _shards(asked: Any, cluster: Cluster) -> None:
                 note = f"{made.most_arcs:,} arcs on the fullest rank, {made.ghosts:,} ghosts at most"
                 milliseconds = 1000 * made.seconds
                 add(asked.work, replace(row, what=what, median=milliseconds, runs=1, note=note))
-                _say(f"{what}: {milliseconds:.0f} ms, {note}")
+                _log(f"{what}: {milliseconds:.0f} ms, {note}")
                 chosen, ids = together(ranks.sources, asked.runs)
-                _tell_sources(asked, ids)
+                _write_sources(asked, ids)
                 continue
             found = together(ranks.measure, ranks.Asked(part, chosen, asked.runs, asked.seconds))
             measured = _row_of_kernel(replace(row, what=part), found)
@@ -138,7 +138,7 @@ def _shards(asked: Any, cluster: Cluster) -> None:
             traceback.print_exc()
             measured = replace(row, what=part, failure=" ".join(f"{type(wrong).__name__}: {wrong}".split())[:300])
         add(asked.work, measured)
-        _say(f"{part}: {measured.failure or measured.median} ms; {time.perf_counter() - begun:.1f} s in all")
+        _log(f"{part}: {measured.failure or measured.median} ms; {time.perf_counter() - begun:.1f} s in all")
 
 
 def _made_ready(
@@ -162,19 +162,19 @@ def edge_list(asked: Any, together: Callable[..., Any]) -> Folder:
         count = together(ranks.write_edges, (asked.graph, folder))
         note.write_text(json.dumps(count), encoding="utf-8")
         size = sum(path.stat().st_size for path in folder.glob("part-*"))
-        _say(f"{count:,} edges, {size / 1e9:.1f} GB, written in {time.perf_counter() - begun:.1f} s")
+        _log(f"{count:,} edges, {size / 1e9:.1f} GB, written in {time.perf_counter() - begun:.1f} s")
     return folder_of(by_name(asked.graph), folder, json.loads(note.read_text(encoding="utf-8")))
 
 
 def _stored(asked: Any, cluster: Cluster, edges: Folder) -> Folder:
-    """The stored graph, without the hashes that a manifest has: they are no part of what is timed."""
+    """The stored graph, without the hashes of a manifest, which are not timed."""
     shares, folder = by_name(asked.graph), asked.work / f"{asked.graph}-stored"
     layout = LayoutConfig(order=shares.order, shards=asked.gpus)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     begun = time.perf_counter()
     parts = cluster.run_ranks(partial(_store, edges, layout), [folder] * asked.gpus, "gpu")
-    _say(f"stored in {time.perf_counter() - begun:.1f} s")
+    _log(f"stored in {time.perf_counter() - begun:.1f} s")
     return Folder(parts[0].folder, Manifest("graph", shares.name, {}, {}, facts_of(edges, layout, parts), {}, "", "", 0.0))
 
 
@@ -195,7 +195,7 @@ def _row_of_kernel(row: Row, found: ranks.Measured) -> Row:
     )  # fmt: skip
 
 
-def _tell_sources(asked: Any, ids: list[int]) -> None:
+def _write_sources(asked: Any, ids: list[int]) -> None:
     """Write the sources' ids for the peer, which may be waiting for them."""
     path = asked.work / f"{asked.graph}-sources.json"
     unfinished = path.with_suffix(".new")
@@ -203,7 +203,7 @@ def _tell_sources(asked: Any, ids: list[int]) -> None:
     unfinished.rename(path)
 
 
-def _say(line: str) -> None:
+def _log(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 

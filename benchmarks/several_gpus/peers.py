@@ -15,11 +15,11 @@ from benchmarks.several_gpus.bench import edges_of
 from benchmarks.several_gpus.ranks import ITERATIONS
 from benchmarks.several_gpus.table import Row, add
 
-POOL = 0.6  # share of a GPU's memory that cuGraph has for itself
+POOL = 0.6  # fraction of a GPU's memory for cuGraph
 WAIT = 120.0  # seconds for the edge list and the sources, which another process writes
 PATIENCE = 5.0  # seconds
-SLOW = 5.0  # seconds of a first call, after which there is no other
-_FAR = 1e30  # distances from here on say that a vertex is not reached
+SLOW = 5.0  # seconds of a first call after which there is no second one
+_FAR = 1e30  # larger distances mean that a vertex is not reached
 
 
 def run(asked: Any, row: Row) -> None:
@@ -64,7 +64,7 @@ def run(asked: Any, row: Row) -> None:
             }  # fmt: skip
             for what in asked.only.split(","):
                 if what in calls:
-                    with _impatient(asked.work, replace(row, what=what)):
+                    with _recording_delay(asked.work, replace(row, what=what)):
                         timed = _time(replace(row, what=what), *calls[what], wait)
                     add(asked.work, timed)
         finally:
@@ -72,8 +72,8 @@ def run(asked: Any, row: Row) -> None:
 
 
 @contextmanager
-def _impatient(folder: Any, row: Row) -> Iterator[None]:
-    """Note every few seconds that there is no answer yet: it may never come, since whoever waits may end this process."""
+def _recording_delay(folder: Any, row: Row) -> Iterator[None]:
+    """Record every few seconds that there is no answer yet, because the process may be ended before there is one."""
     done, begun = Event(), time.monotonic()
 
     def note() -> None:
@@ -90,7 +90,7 @@ def _impatient(folder: Any, row: Row) -> Iterator[None]:
 
 
 def _time(
-    row: Row, solve: Callable[[Any], Any], look: Callable[[Any], float] | None, inputs: list[Any], wait: Callable[[Any], Any]
+    row: Row, solve: Callable[[Any], Any], check_of: Callable[[Any], float] | None, inputs: list[Any], wait: Callable[[Any], Any]
 ) -> Row:
     def call(one: Any) -> Any:
         found = solve(one)
@@ -102,7 +102,7 @@ def _time(
         begun = time.perf_counter()
         found = call(inputs[0])
         times = [1000 * (time.perf_counter() - begun)]
-        check, note = (look(found), "") if look else (None, "cuGraph's follows the weights, so its ranks are others")
+        check, note = (check_of(found), "") if check_of else (None, "cuGraph's follows the weights, so its scores differ")
         if times[0] > 1000 * SLOW:
             inputs, note = [], "cuGraph's first call"
         else:

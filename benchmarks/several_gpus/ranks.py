@@ -1,4 +1,4 @@
-"""What the ranks do in the benchmarks over several GPUs: draw, write, lay out, load, prove, time. A rank keeps its shard."""
+"""Ranks' functions in the benchmarks on several GPUs: draw, write, lay out, load, prove, time. A rank keeps its shard."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from pipeline.steps.shard_layout import lay_out_part, rules_of
 from pipeline.store.manifest import Folder
 from pipeline.store.shards import dealing_of, load_shard
 
-ITERATIONS = 20  # of PageRank, as the peer's
+ITERATIONS = 20  # of PageRank; the peer runs as many
 WARM_UP = 2
-_CANDIDATES = 64  # rows looked at for each source
+_CANDIDATES = 64  # rows considered for each source
 
 _shards: dict[int, Shard] = {}  # of this process's ranks
 
 
 @dataclass(frozen=True)
 class Ready:
-    """A graph in shards: seconds of the slowest rank, and what the graph is like."""
+    """A graph in shards: seconds of the slowest rank, and the graph's counts."""
 
     seconds: float
     vertices: int
@@ -56,7 +56,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class Measured:
-    """A kernel's answers to all sources: seconds of the slowest rank, and the rest as the table's rows have it."""
+    """A kernel's answers to all sources: seconds of the slowest rank, and the other columns of the table."""
 
     seconds: list[float] = field(default_factory=list)
     arcs: list[int] = field(default_factory=list)
@@ -122,7 +122,7 @@ def sources(communicator: Communicator, count: int) -> tuple[list[int], list[int
 
 @dataclass(frozen=True)
 class Asked:
-    """What is to be measured: a kernel, from which rows, how many runs, and after how many seconds no more sources are proved."""
+    """A measurement: the kernel, its source rows, the number of runs, and the seconds after which no more sources are proved."""
 
     kernel: str
     rows: list[int]
@@ -144,7 +144,7 @@ def measure(communicator: Communicator, asked: Asked) -> Measured:
         verdict, proving = _timed(communicator, prove)
         if not verdict.holds:
             return Measured(failure=f"{call}: {verdict.reason}")
-        if not number:  # that proof compiled what proofs run
+        if not number:  # the first proof includes compilation
             _, proving = _timed(communicator, prove)
         spent += solving + proving
         arcs, check = kernel.look(shard, communicator, part)
@@ -162,13 +162,13 @@ def measure(communicator: Communicator, asked: Asked) -> Measured:
 
 
 def prove_one(place: Place, asked: tuple[str, int]) -> str:
-    """Prove the answer to one of many sources on a worker that has the whole graph: why it does not hold, or nothing."""
+    """Prove one of many answers on a worker that has the whole graph; return the reason if it does not hold, or ""."""
     solve, certify = ONE_WORKERS[asked[0]]
     return certify(place.graph, solve(place.graph, asked[1])).reason
 
 
 def search_all(place: Place, asked: tuple[str, list[int]]) -> tuple[int, float]:
-    """Answer a piece of many sources on a worker that has the whole graph: sum of the distances, and seconds."""
+    """Answer a task of many sources on a worker that has the whole graph: sum of the distances, and seconds."""
     solve, _ = ONE_WORKERS[asked[0]]
     started, total = time.perf_counter(), cp.zeros((), OFFSET)
     for row in asked[1]:
@@ -206,7 +206,7 @@ class Kernel:
 
 
 def _total(communicator: Communicator, *values: Any) -> list[int]:
-    """Sums over the ranks of what each has, whole numbers."""
+    """Sums of integers over the ranks."""
     return communicator.total(np.array([int(value) for value in values], OFFSET)).tolist()  # type: ignore[no-any-return]
 
 
@@ -259,7 +259,7 @@ def _ready(communicator: Communicator, make: Callable[[], Shard]) -> Ready:
 
 
 def _timed(communicator: Communicator, work: Callable[[], Any]) -> tuple[Any, float]:
-    """What `work` returns, and the seconds of the slowest rank, from where all begin."""
+    """Return the result of `work` and the seconds of the slowest rank, measured from a barrier."""
     cp.cuda.Device().synchronize()
     communicator.total(np.zeros(1, OFFSET))
     started = time.perf_counter()

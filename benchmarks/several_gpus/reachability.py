@@ -1,4 +1,4 @@
-"""What workers do for the benchmark of GRAIL over several GPUs: labelings of a graph, batches of queries, and their proofs."""
+"""Workers' functions for the GRAIL benchmark on several GPUs: labelings of a graph, batches of queries, and their proofs."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from pipeline.steps.pairs import BATCH
 from pipeline.store.index import open_index
 from pipeline.store.manifest import Folder
 
-LABELINGS = 16  # of a piece
-BATCHES = 64  # of a piece
-SAMPLES = 8  # pairs of each way to decide, that a search answers, too
+LABELINGS = 16  # per task
+BATCHES = 64  # per task
+SAMPLES = 8  # pairs of each kind of decision that a search also answers
 
 
 def write_dag(layers: int, width: int, path: Path) -> None:
-    """Write a layered random DAG, the same on every machine: four arcs a vertex, each to one drawn from the next layer.
+    """Write a layered random DAG, the same on every machine: four arcs per vertex to random vertices of the next layer.
 
-    Ids are a random permutation; a vertex of the last layer is one only if an arc leads to it.
+    Ids are a random permutation; ids of the last layer without in-arcs do not occur.
     """
     src, dst = layered_edges(layers, width, np.random.default_rng(1))
     pq.write_table(pa.table({"src": src, "dst": dst}), path)
 
 
 def prove_labels(place: Place, seed: int) -> str:
-    """Prove a labeling of the placed graph: why it does not hold, or nothing."""
+    """Prove a labeling of the placed graph: return the reason if it does not hold, otherwise an empty string."""
     nodes = condense(place.graph)
     return certify_reachability(place.graph, ReachabilityIndex(nodes, label(nodes, seed=seed))).reason
 
@@ -50,12 +50,12 @@ def label_all(place: Place, seeds: range) -> tuple[int, float]:
 
 
 def prove_index(place: Place, index: Folder) -> str:
-    """Prove a stored index of the placed graph: why it does not hold, or nothing."""
+    """Prove a stored index of the placed graph: return the reason if it does not hold, otherwise an empty string."""
     return certify_reachability(place.graph, open_index(index, place.backend).index).reason
 
 
 def prove_answers(place: Place, asked: tuple[Folder, int]) -> str:
-    """Answer a batch from the placed index, and some of it by a search without labels: what differs, or nothing."""
+    """Answer a batch from the placed index, and a sample by a search without labels; return what differs, or ""."""
     folder, seed = asked
     src, dst = _pairs(place, cp.random.default_rng(seed))
     found = reach(place.index.index, src, dst)

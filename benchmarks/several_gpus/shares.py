@@ -13,20 +13,20 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.generators import EDGES_PER_VERTEX
-from benchmarks.one_gpu.graphs import rmat_edges, weight_of_ends
+from benchmarks.one_gpu.graphs import rmat_edges, weight_of_endpoints
 from kernels.cpu.parallel import cores
 from kernels.graph import Array
 from pipeline.ingest.writer import edges_schema, write
 from pipeline.store.manifest import Folder, Manifest
 
-DROPPED = 0.35  # share of a grid's edges
-_CHUNK = 1 << 22  # edges, each drawn from a seed of its own
+DROPPED = 0.35  # fraction of a grid's edges that is removed
+_CHUNK = 1 << 22  # edges, each chunk with its own seed
 _WORKER_THREADS = 16
 
 
 @dataclass(frozen=True)
 class Shares:
-    """An undirected graph whose edges come in pieces.
+    """An undirected graph whose edges are drawn in chunks.
 
     Attributes
     ----------
@@ -34,41 +34,41 @@ class Shares:
     order : {"degree", "windowed"}
         Of its rows.
     declared : int
-        All ids are below; 0 if only those are vertices that an edge touches.
-    pieces : int
-    piece : callable
-        `piece(number)`: src and dst, int64, and int32 weights 1..999, with CuPy.
+        All ids are smaller; 0 if only the ids that occur are vertices.
+    chunks : int
+    chunk : callable
+        `chunk(number)`: src and dst, int64, and int32 weights 1..999, with CuPy.
     """
 
     name: str
     order: str
     declared: int
-    pieces: int
-    piece: Callable[[int], tuple[Array, Array, Array]]
+    chunks: int
+    chunk: Callable[[int], tuple[Array, Array, Array]]
 
     def of_rank(self, rank: int, size: int) -> range:
-        """The numbers of a rank's pieces."""
-        return range(self.pieces * rank // size, self.pieces * (rank + 1) // size)
+        """The numbers of a rank's chunks."""
+        return range(self.chunks * rank // size, self.chunks * (rank + 1) // size)
 
     def edges(self, rank: int, size: int) -> tuple[Array, Array, Array]:
         """A rank's share in memory: src and dst, int32, and weights."""
         drawn = [(cp.empty(0, np.int64), cp.empty(0, np.int64), cp.empty(0, np.int32))]
-        drawn += [self.piece(number) for number in self.of_rank(rank, size)]
-        src, dst, weights = (cp.concatenate([piece[place] for piece in drawn]) for place in range(3))
+        drawn += [self.chunk(number) for number in self.of_rank(rank, size)]
+        src, dst, weights = (cp.concatenate([chunk[column] for chunk in drawn]) for column in range(3))
         return src.astype(np.int32), dst.astype(np.int32), weights
 
 
 def rmat(scale: int) -> Shares:
-    """R-MAT with Graph500's parameters, ids scrambled, self-loops and repeats kept; vertices are those that an edge touches."""
+    """R-MAT with Graph500's parameters, ids scrambled, self-loops and parallel edges kept; vertices are the ids that occur."""
     count = EDGES_PER_VERTEX << scale
     chunk = min(_CHUNK, count)
-    return Shares(f"R-MAT {scale}", "degree", 0, count // chunk, partial(_rmat_piece, scale, chunk))
+    return Shares(f"R-MAT {scale}", "degree", 0, count // chunk, partial(_rmat_chunk, scale, chunk))
 
 
 def grid(side: int) -> Shares:
-    """Square 4-neighbour grid, row by row, without a share of its edges."""
+    """Square 4-neighbour grid, row by row, with a fraction of its edges removed."""
     rows = max(1, _CHUNK // (2 * side))
-    return Shares(f"road-like grid {side} x {side}", "windowed", side * side, -(-side // rows), partial(_grid_piece, side, rows))
+    return Shares(f"road-like grid {side} x {side}", "windowed", side * side, -(-side // rows), partial(_grid_chunk, side, rows))
 
 
 def by_name(name: str) -> Shares:
@@ -78,7 +78,7 @@ def by_name(name: str) -> Shares:
 
 
 def write_share(shares: Shares, folder: Path, rank: int, size: int) -> int:
-    """Write a rank's share as Parquet, in the form that ingest leaves, a file a thread; return the number of edges."""
+    """Write a rank's share as Parquet, in the form that ingest writes, one file per thread; return the number of edges."""
     mine, schema = shares.of_rank(rank, size), edges_schema(pa.int64())
     threads = min(cores(), _WORKER_THREADS)
     device = cp.cuda.Device()
@@ -86,7 +86,7 @@ def write_share(shares: Shares, folder: Path, rank: int, size: int) -> int:
     def tables(thread: int) -> Iterator[pa.Table]:
         for number in mine[thread::threads]:
             with device:
-                columns = [cp.asnumpy(column) for column in shares.piece(number)]
+                columns = [cp.asnumpy(column) for column in shares.chunk(number)]
             yield pa.table([pa.array(column.astype(np.int64, copy=False)) for column in columns], schema)
 
     def write_file(thread: int) -> int:
@@ -97,30 +97,30 @@ def write_share(shares: Shares, folder: Path, rank: int, size: int) -> int:
 
 
 def folder_of(shares: Shares, folder: Path, edges: int) -> Folder:
-    """The edge list of all shares; its files are not hashed, since nobody else gets them."""
+    """The edge list of all shares; its files are not hashed, because only the benchmark reads them."""
     facts = {
         "directed": False, "weight": "int64", "edges": edges, "first_id": 0, "declared_vertices": shares.declared,
     }  # fmt: skip
     return Folder(folder, Manifest("edges", shares.name, {}, {}, facts, {}, "", "", 0.0))
 
 
-def _rmat_piece(scale: int, chunk: int, number: int) -> tuple[Array, Array, Array]:
+def _rmat_chunk(scale: int, chunk: int, number: int) -> tuple[Array, Array, Array]:
     src, dst = rmat_edges(scale, chunk, cp.random.default_rng(100_000 * scale + number))
     src, dst = _scrambled(src, np.int32(scale)), _scrambled(dst, np.int32(scale))
-    return src, dst, weight_of_ends(src, dst)
+    return src, dst, weight_of_endpoints(src, dst)
 
 
-def _grid_piece(side: int, rows: int, number: int) -> tuple[Array, Array, Array]:
+def _grid_chunk(side: int, rows: int, number: int) -> tuple[Array, Array, Array]:
     first = number * rows
     cells = cp.arange(first * side, min(first + rows, side) * side, dtype=cp.int64)
     right, down = cells[cells % side != side - 1], cells[cells < side * (side - 1)]
     src, dst = cp.concatenate([right, down]), cp.concatenate([right + 1, down + side])
     kept = _drawn(src, dst) >= DROPPED
     src, dst = src[kept], dst[kept]
-    return src, dst, weight_of_ends(src, dst)
+    return src, dst, weight_of_endpoints(src, dst)
 
 
-# A bijection of the numbers of so many bits: odd factors and shifted differences can be undone.
+# A bijection of integers with `bits` bits: odd factors and shifted xors are invertible.
 _scrambled = cp.ElementwiseKernel(
     "int64 id, int32 bits",
     "int64 scrambled",

@@ -40,15 +40,15 @@ from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 
 NEW_YORK = Path(__file__).parents[2] / "data" / "USA-road-d.NY.gr.gz"
-PIECE = 32  # searches of a piece
-PROOFS = 4  # a worker, which also bring the graph there
-FILES = 4  # of answers a worker, of the command `reach`
-SAMPLES = 16  # pairs of each such file, that a search answers, too
+PIECE = 32  # searches per task
+PROOFS = 4  # per worker; they also load the graph there
+FILES = 4  # of answers per worker, for the command `reach`
+SAMPLES = 16  # pairs of each such file that a search also answers
 
 
 @dataclass(frozen=True)
 class Job:
-    """Pieces whose answers were proved, as many for each worker; `function` gives a number, and seconds.
+    """Tasks whose answers were proved, the same number for each worker; `function` returns a number and seconds.
 
     `count` is how many searches, labelings or queries all of them are, in words `what`.
     """
@@ -90,7 +90,7 @@ def _searches(asked: Any, cluster: Cluster, graph: Folder, row: Row) -> Row:
 
 
 def _labels(asked: Any, cluster: Cluster, graph: Folder, row: Row) -> Row:
-    """Labelings of the graph in three dimensions, each from a seed of its own."""
+    """Labelings of the graph in three dimensions, each with its own seed."""
     _require(cluster.map(grail.prove_labels, graph, "gpu", range(PROOFS * asked.gpus)))
     count = _pieces(asked) * grail.LABELINGS
     pieces = [range(first, first + grail.LABELINGS) for first in range(0, count, grail.LABELINGS)]
@@ -106,7 +106,7 @@ def _queries(asked: Any, cluster: Cluster, graph: Folder, row: Row) -> Row:
 
 
 def _reach(asked: Any, cluster: Cluster, graph: Folder, row: Row) -> Row:
-    """The command `reach`: a Parquet file of pairs in, the table of their answers out; a search looks at some of it after."""
+    """The command `reach`: a Parquet file of pairs in, the table of their answers out; afterwards a search checks a sample."""
     index = _proved_index(asked, cluster, graph)
     work, files = asked.work / f"{asked.graph}-whole", FILES * asked.gpus
     ids, pairs, out = open_vertices(graph)[0], work / "pairs.parquet", work / "reached"
@@ -114,7 +114,7 @@ def _reach(asked: Any, cluster: Cluster, graph: Folder, row: Row) -> Row:
         for number in range(files):
             src, dst = (ids[rows] for rows in _rows_of_file(number, len(ids)))
             writer.write_table(pa.table({"src": src, "dst": dst}), BATCH)
-    for _ in range(2):  # the first warms up, and what it wrote would be kept
+    for _ in range(2):  # the first call warms up; its steps would be reused
         shutil.rmtree(out, ignore_errors=True)
         begun = time.perf_counter()
         reached = reach(index, str(pairs), out, backend="gpu", cluster=cluster)
@@ -138,17 +138,17 @@ _REACH = "pairs from a file, answers into files, both hashed"
 
 
 def _pieces(asked: Any) -> int:
-    """How many pieces of labelings or queries there are: half as many as of searches."""
+    """Number of tasks of labelings or queries: half of that of searches."""
     return int(asked.gpus * max(1, asked.sources // (2 * PIECE)))
 
 
 def _rows_of_file(number: int, vertices: int) -> np.ndarray[Any, Any]:
-    """The pairs of rows that are to be a file of answers, [2, 4 million], the same whoever answers them."""
+    """The pairs of rows of one file of answers, [2, 4 million], independent of the worker."""
     return np.random.default_rng([2, number]).integers(0, vertices, (2, tables.ROWS_PER_FILE))
 
 
 def _proved_index(asked: Any, cluster: Cluster, graph: Folder) -> Folder:
-    """The index of the stored graph, proved once; every worker has it then, and its answers agree with searches."""
+    """The index of the stored graph, proved once; afterwards every worker has it, and samples agree with searches."""
     index = build_index(graph, ReachabilityConfig(), asked.work / f"{asked.graph}-whole", "gpu")
     _require(cluster.map(grail.prove_index, graph, "gpu", [index]))
     _require(cluster.map(grail.prove_answers, index, "gpu", [(index, number) for number in range(PROOFS * asked.gpus)]))
@@ -163,7 +163,7 @@ def _require(reasons: Any) -> None:
 
 
 def _spread(asked: Any, cluster: Cluster, job: Job, row: Row) -> Row:
-    """Time all pieces; the check is of one worker's share, which is the same for any number of workers."""
+    """Time all tasks; the check covers one worker's tasks, which are the same for any number of workers."""
     begun = time.perf_counter()
     found = list(cluster.map(job.function, job.stored, "gpu", job.pieces))
     seconds = time.perf_counter() - begun

@@ -1,4 +1,4 @@
-"""The table of the benchmarks over several GPUs: rows that each part writes at once, ours and the peer's, put together."""
+"""The table of the benchmarks over several GPUs: rows, which each part writes as it finishes, of our kernels and the peer's."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 _TYPES = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
-_CLOSE = 1e-3  # share by which checks of float32 sums may differ
+_CLOSE = 1e-3  # relative difference that is allowed for checks of float32 sums
 OURS, PEER = "graphmill", "cugraph"
 
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured of one library on one graph. Times are milliseconds; what was not measured is None.
+    """A measurement of one library on one graph. Times are in milliseconds; None means not measured.
 
     Attributes
     ----------
@@ -73,21 +73,21 @@ def add(folder: Path, row: Row) -> None:
 
 
 def collect(folder: Path) -> list[Row]:
-    """The rows of all processes, oldest first; what was measured again is replaced."""
+    """The rows of all processes, oldest first; newer measurements replace older ones."""
     files = sorted(folder.glob("rows-*.jsonl"), key=lambda path: path.stat().st_mtime)
     rows = [Row(**json.loads(line)) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     return list({(row.graph, row.what, row.gpus, row.library): row for row in rows}.values())
 
 
 def write(path: Path, rows: list[Row]) -> None:
-    """Write the table as Parquet, and as Markdown beside it."""
+    """Write the table as Parquet and as Markdown."""
     schema = pa.schema([(field.name, _TYPES[str(field.type).partition(" ")[0]]) for field in fields(Row)])
     pq.write_table(pa.Table.from_pylist([asdict(row) for row in rows], schema), path)
     path.with_suffix(".md").write_text(markdown(rows), encoding="utf-8")
 
 
 def markdown(rows: Iterable[Row]) -> str:
-    """A line for each graph, number of GPUs and kernel, with cuGraph beside."""
+    """A line for each graph, number of GPUs and kernel, with cuGraph's figures."""
     ours = [row for row in rows if row.library == OURS]
     peers = {(row.graph, row.what, row.gpus): row for row in rows if row.library == PEER}
     lines = [
