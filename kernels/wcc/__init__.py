@@ -1,4 +1,4 @@
-"""Weak components: what arcs join, whatever their direction."""
+"""Weak components: classes of vertices that arcs connect, whatever the arcs' direction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def wcc(graph: Graph, method: str | None = None) -> Components:
     Parameters
     ----------
     method : {"shiloach-vishkin"}, or None
-        On a GPU: hook and jump as a source document does (kernels/wcc/shiloach_vishkin.cu) instead of the best way.
+        On a GPU: hook and jump as a source document does (kernels/wcc/shiloach_vishkin.cu). None for the fastest.
 
     Raises
     ------

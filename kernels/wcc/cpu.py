@@ -1,7 +1,7 @@
 """Afforest (Sutton, Ben-Nun, Barak: Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling, IPDPS 2018).
 
-Each row is first united with two neighbours, which already gathers most of a giant component. The rows in it are then
-skipped: an arc that leaves it is read from its other end.
+Each row is first united with two neighbours, which already joins most of a giant component. The arcs of rows in it are then
+skipped: an arc that leaves the giant component is read from its other end.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from kernels.answers import Components
 from kernels.arrays import frozen
 from kernels.cpu.naming import smallest_ids
 from kernels.cpu.union_find import flatten, unite
-from kernels.graph import Graph
+from kernels.graph import Array, Graph
 
 _NEIGHBOURS = 2  # arcs of each row that are united before the giant component is known
-_SAMPLE = 1 << 10  # rows that are looked at to know it
+_SAMPLE = 1 << 10  # rows that are read to find it
 
 
 def components(graph: Graph) -> Components:
@@ -28,7 +28,7 @@ def components(graph: Graph) -> Components:
 
 
 @njit(cache=True, nogil=True)
-def _join(out, into, symmetric, parent):  # type: ignore[no-untyped-def]
+def _join(out: tuple[Array, Array], into: tuple[Array, Array], symmetric: bool, parent: Array) -> None:
     """Let the parent of every row of a component be the same row."""
     _unite_arcs(out, parent, np.ones(len(parent), np.bool_), 0, _NEIGHBOURS)
     count, giant = np.zeros_like(parent), 0
@@ -43,8 +43,8 @@ def _join(out, into, symmetric, parent):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _unite_arcs(arcs, parent, active, first, last):  # type: ignore[no-untyped-def]
-    """Unite each active row with the ends of its arcs number `first` to `last - 1`."""
+def _unite_arcs(arcs: tuple[Array, Array], parent: Array, active: Array, first: int, last: int) -> None:
+    """Unite each active row with the heads of its arcs number `first` to `last - 1`."""
     offsets, indices = arcs
     for row in range(len(parent)):
         if active[row]:

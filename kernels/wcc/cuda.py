@@ -1,4 +1,4 @@
-"""Weak components on the GPU: one cooperative launch (wcc.cu), which reads all arcs, or a few of each row of many."""
+"""Weak components on the GPU: one cooperative launch (wcc.cu), which reads all arcs, or first a sample of them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import cupy
 import numpy as np
 
 from kernels.answers import Components
-from kernels.gpu.loader import cooperative
+from kernels.gpu.loader import cooperative, launch
 from kernels.graph import Array, Graph
+from kernels.wcc.constants import SAMPLED_THREADS, TILE_THREADS, WARP_ROW
 
-TILE_THREADS = 1024  # as in tiles.cuh
-SAMPLED_THREADS = 512  # as in sampling.cuh
-WARP_ROW = 32  # arcs
-TILE = 3 << 14  # rows of a tile at most, less than 2^16: 96 KiB of shared memory, which a multiprocessor holds twice
-MANY_ARCS = 8  # arcs a row, from which one component tends to hold nearly all rows
+_SOURCE = "wcc/wcc.cu"
+TILE = 3 << 14  # rows in a tile, at most; below 2^16. Takes 96 KiB of shared memory, twice per multiprocessor
+MANY_ARCS = 8  # arcs per row from which on one component tends to hold nearly all rows
 
 
 def components(graph: Graph) -> Components:
@@ -25,39 +24,36 @@ def components(graph: Graph) -> Components:
     return join_all(graph)
 
 
-def join_all(graph: Graph, tile: int = TILE) -> Components:
-    """Find the components from all arcs, with tiles of `tile` rows at most, a multiple of 32."""
-    row, num_rows, shared = graph.rows_by_id.dtype, graph.num_vertices, 2 * tile
-    kernel, blocks = cooperative("wcc/wcc.cu", "join_all", TILE_THREADS, cupy.cuda.Device().id, shared, ROW=row)
-    tile = tile_rows(num_rows, blocks, tile)
+def join_all(graph: Graph, most_rows: int = TILE) -> Components:
+    """Find the components from all arcs, in tiles of at most `most_rows` rows, a multiple of 32."""
+    row, num_rows, shared = graph.rows_by_id.dtype, graph.num_vertices, 2 * most_rows
+    _, resident = cooperative(_SOURCE, "join_all", TILE_THREADS, cupy.cuda.Device().id, shared, ROW=row)
+    tile = tile_rows(num_rows, resident, most_rows)
     labels, rest = _arguments(graph)
-    if num_rows:
-        blocks = min(blocks, -(-num_rows // tile))
-        open_rows = cupy.empty(-(-num_rows // 32), np.uint32)
-        out = (graph.out.offsets, graph.out.indices, np.bool_(graph.symmetric), np.int32(tile))
-        kernel((blocks,), (TILE_THREADS,), (*out, *rest, open_rows), shared_mem=shared)
+    open_rows = cupy.empty(-(-num_rows // 32), np.uint32)
+    arguments = (graph.out.offsets, graph.out.indices, np.bool_(graph.symmetric), np.int32(tile), *rest, open_rows)
+    blocks = min(resident, -(-num_rows // tile))
+    launch(_SOURCE, "join_all", TILE_THREADS, None, *arguments, blocks=blocks, shared=shared, ROW=row)
     return Components(labels)
 
 
 def tile_rows(num_rows: int, blocks: int, most: int) -> int:
-    """How many rows a tile has, `most` at most, so that all blocks have about equally many."""
+    """Rows per tile, at most `most`, such that all blocks have about equally many."""
     rounds = max(1, -(-num_rows // (blocks * most)))
     return min(most, max(TILE_THREADS, -(-num_rows // (32 * blocks * rounds)) * 32))
 
 
 def join_sampled(graph: Graph) -> Components:
-    """Find the components from a few arcs of each row, and all arcs of the rows that are not in the giant component then."""
-    kernel, blocks = cooperative("wcc/wcc.cu", "join_sampled", SAMPLED_THREADS, cupy.cuda.Device().id, ROW=graph.rows_by_id.dtype)
+    """Find the components from a few arcs of each row, then from all arcs of rows that are not in the giant component."""
     labels, rest = _arguments(graph)
+    arcs = (graph.out.offsets, graph.out.indices, graph.into.offsets, graph.into.indices, np.bool_(graph.symmetric))
     if graph.num_vertices:
-        blocks = min(blocks, -(-graph.num_vertices // SAMPLED_THREADS))
-        arcs = (graph.out.offsets, graph.out.indices, graph.into.offsets, graph.into.indices, np.bool_(graph.symmetric))
-        kernel((blocks,), (SAMPLED_THREADS,), arcs + rest)
+        launch(_SOURCE, "join_sampled", SAMPLED_THREADS, graph.num_vertices, *arcs, *rest, ROW=graph.rows_by_id.dtype)
     return Components(labels)
 
 
 def _arguments(graph: Graph) -> tuple[Array, tuple[Any, ...]]:
-    """The labels, and what both kernels take last."""
+    """The labels, and the last arguments of both kernels."""
     num_rows, row = graph.num_vertices, graph.rows_by_id.dtype
     labels, names = cupy.empty(num_rows, row), cupy.empty(num_rows, row)
     queue = cupy.empty(2 * (1 if graph.symmetric else 2) * (graph.num_arcs // WARP_ROW), np.int64)  # pairs

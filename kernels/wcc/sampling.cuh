@@ -1,32 +1,31 @@
-/* Components from a few arcs of each row, and from the arcs of the rows outside the giant tree, until they are inside. */
+/* Components from a few arcs of each row, then from the arcs of each row outside the giant tree, until it is inside. */
 #pragma once
 
 #include "wcc/arcs.cuh"
 
-#define SAMPLED_THREADS 512
 #define SAMPLED_ARCS 4
 
-/* Link every row to the first neighbour before it, of its first few arcs. */
+/* Link every row to a neighbour of a smaller slot among the heads of its first few arcs. */
 template <typename Side>
-__device__ void link_rows(Side arcs, const ROW* __restrict__ ranks, int64_t num_rows, ROW* parent, ROW* names) {
+__device__ void link_rows(Side arcs, const ROW* __restrict__ positions, int64_t num_rows, ROW* parent, ROW* names) {
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
         const int64_t first = arcs.offsets[v];
         const int64_t end = min(arcs.offsets[v + 1], first + SAMPLED_ARCS);
-        const ROW place = arcs.place(v);
-        ROW linked = place;
-        for (int64_t arc = first; arc < end && linked == place; ++arc) {
-            linked = min(linked, arcs.far(arc));
+        const ROW slot = arcs.slot(v);
+        ROW linked = slot;
+        for (int64_t arc = first; arc < end && linked == slot; ++arc) {
+            linked = min(linked, arcs.head(arc));
         }
-        parent[place] = linked;
-        names[place] = ranks[v];
+        parent[slot] = linked;
+        names[slot] = positions[v];
     }
 }
 
-/* Unite by the arcs of the small rows outside the giant tree, one after the other until a row is inside; large rows go to the queue. */
+/* Unite by the arcs of each small row outside the giant tree, until the row is inside; large rows are queued. */
 template <typename Side>
 __device__ void unite_outside(Side arcs, bool into, ROW giant, int64_t num_rows, ROW* parent, Chunk* queue, Control* control) {
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
-        if (find_root(parent, arcs.place(v)) == giant) {
+        if (find_root(parent, arcs.slot(v)) == giant) {
             continue;
         }
         const int64_t first = arcs.offsets[v], end = arcs.offsets[v + 1];
@@ -34,19 +33,19 @@ __device__ void unite_outside(Side arcs, bool into, ROW giant, int64_t num_rows,
             enqueue(queue, &control->queued[1], into ? ~v : v, first, end);
             continue;
         }
-        ROW root = arcs.place(v);
+        ROW root = arcs.slot(v);
         for (int64_t arc = first; arc < end && root != giant; ++arc) {
-            root = unite<RowOrder>(parent, root, arcs.far(arc));
+            root = unite<RowOrder>(parent, root, arcs.head(arc));
         }
     }
 }
 
-/* Unite the rows that are still roots by their first few arcs; large ones by more, through the queue. */
+/* Unite the rows that are still roots by their first few arcs; large rows are queued, and united by more arcs. */
 template <typename Side>
 __device__ void unite_roots(Side arcs, int64_t num_rows, ROW* parent, Chunk* queue, Control* control) {
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
-        const ROW place = arcs.place(v);
-        if (parent[place] != place) {
+        const ROW slot = arcs.slot(v);
+        if (parent[slot] != slot) {
             continue;
         }
         const int64_t first = arcs.offsets[v], end = arcs.offsets[v + 1];
@@ -56,7 +55,7 @@ __device__ void unite_roots(Side arcs, int64_t num_rows, ROW* parent, Chunk* que
         }
         for (int64_t arc = first; arc < min(end, first + SAMPLED_ARCS); ++arc) {
             if (!arcs.left_out(arc)) {
-                unite<RowOrder>(parent, place, arcs.far(arc));
+                unite<RowOrder>(parent, slot, arcs.head(arc));
             }
         }
     }

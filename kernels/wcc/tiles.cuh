@@ -3,31 +3,29 @@
 
 #include "wcc/arcs.cuh"
 
-#define TILE_THREADS 1024
-
-/* Pairs of a tile's rows to unite, a warp's: searches are taken up 32 at a time, so that no lane waits for others' loops. */
+/* A warp's buffer of pairs of a tile's rows to unite. They are united 32 at a time, so that all lanes search for roots together. */
 struct Pairs {
-    uint32_t* slots;
+    uint32_t* buffer;
     int count;
 
-    __device__ __forceinline__ void push(bool take, int near, int far, unsigned short* local) {
+    __device__ __forceinline__ void push(bool take, int tail, int head, unsigned short* local) {
         const int lane = threadIdx.x & 31;
         const uint32_t taken = __ballot_sync(FULL_WARP, take);
         if (take) {
-            slots[count + __popc(taken & ((1u << lane) - 1))] = (uint32_t)near << 16 | (uint32_t)far;
+            buffer[count + __popc(taken & ((1u << lane) - 1))] = (uint32_t)tail << 16 | (uint32_t)head;
         }
         count += __popc(taken);
         __syncwarp();
         if (count >= 32) {
             count -= 32;
-            unite_pair(slots[count + lane], local);
+            unite_pair(buffer[count + lane], local);
             __syncwarp();
         }
     }
 
     __device__ __forceinline__ void flush(unsigned short* local) {
         if ((threadIdx.x & 31) < count) {
-            unite_pair(slots[threadIdx.x & 31], local);
+            unite_pair(buffer[threadIdx.x & 31], local);
         }
     }
 
@@ -36,16 +34,16 @@ struct Pairs {
     }
 };
 
-/* Unite the tile's rows by the arcs of small rows inside it, a symmetric arc from its later end; every row's parent becomes a root
-   of the tile. A row's first link needs no search. Rows whose other arcs are still to be read get their bit in `open`. */
+/* Unite a tile's rows by the arcs of small rows inside it, reading one arc of a symmetric pair; every row's parent becomes a root of
+   the tile. A row's first link needs no search. Sets the bits in `open` of rows with arcs that remain to be read. */
 template <typename Side>
-__device__ void join_tile(Side arcs, bool symmetric, int64_t base, int size, const ROW* __restrict__ ranks, unsigned short* local,
-                          uint32_t* slots, ROW* parent, ROW* names, uint32_t* open) {
+__device__ void join_tile(Side arcs, bool symmetric, int64_t base, int size, const ROW* __restrict__ positions, unsigned short* local,
+                          uint32_t* buffer, ROW* parent, ROW* names, uint32_t* open) {
     for (int i = threadIdx.x; i < size; i += blockDim.x) {
         local[i] = (unsigned short)i;
     }
     __syncthreads();
-    Pairs pairs = {slots, 0};
+    Pairs pairs = {buffer, 0};
     for (int i = threadIdx.x; i - (int)(threadIdx.x & 31) < size; i += blockDim.x) {
         const int64_t first = i < size ? arcs.offsets[base + i] : 0;
         const int64_t length = i < size ? arcs.offsets[base + i + 1] - first : 0;
@@ -53,23 +51,23 @@ __device__ void join_tile(Side arcs, bool symmetric, int64_t base, int size, con
         const int longest = __reduce_max_sync(FULL_WARP, small);
         bool root = true, leaves = length >= WARP_ROW;
         for (int k = 0; k < longest; k += 2) {
-            int64_t fars[2];
+            int64_t heads[2];
 #pragma unroll
             for (int j = 0; j < 2; ++j) {
-                fars[j] = k + j < small ? (int64_t)arcs.indices[first + k + j] - base : i;
+                heads[j] = k + j < small ? (int64_t)arcs.indices[first + k + j] - base : i;
             }
 #pragma unroll
             for (int j = 0; j < 2; ++j) {
-                const int far = (int)fars[j];
-                const bool inside = fars[j] >= 0 && fars[j] < size;
-                leaves |= symmetric ? fars[j] < 0 : !inside;
-                const bool precedes = inside && ScrambledOrder::before(far, i);
+                const int head = (int)heads[j];
+                const bool inside = heads[j] >= 0 && heads[j] < size;
+                leaves |= symmetric ? heads[j] < 0 : !inside;
+                const bool precedes = inside && ScrambledOrder::before(head, i);
                 bool take = inside && (precedes || !symmetric);
                 if (precedes && root) {
                     root = false;
-                    take = swap_if(&local[i], (unsigned short)i, (unsigned short)far) != i;
+                    take = swap_if(&local[i], (unsigned short)i, (unsigned short)head) != i;
                 }
-                pairs.push(take, i, far, local);
+                pairs.push(take, i, head, local);
             }
         }
         const uint32_t leaving = __ballot_sync(FULL_WARP, leaves);
@@ -80,14 +78,14 @@ __device__ void join_tile(Side arcs, bool symmetric, int64_t base, int size, con
     pairs.flush(local);
     __syncthreads();
     for (int i = threadIdx.x; i < size; i += blockDim.x) {
-        const ROW place = arcs.place(base + i);
-        parent[place] = arcs.place(base + root_of(local, (unsigned short)i));
-        names[place] = ranks[base + i];
+        const ROW slot = arcs.slot(base + i);
+        parent[slot] = arcs.slot(base + root_of(local, (unsigned short)i));
+        names[slot] = positions[base + i];
     }
     __syncthreads();
 }
 
-/* Unite the trees of different tiles by the arcs of small open rows; large rows go to the queue. */
+/* Unite the trees of different tiles by the arcs of small open rows; large rows are queued. */
 template <typename Side>
 __device__ void leave_tile(Side arcs, bool symmetric, int64_t base, int size, const uint32_t* open, ROW* parent, Chunk* queue,
                            Control* control) {
@@ -101,9 +99,9 @@ __device__ void leave_tile(Side arcs, bool symmetric, int64_t base, int size, co
             continue;
         }
         for (int64_t arc = first; arc < end; ++arc) {
-            const ROW far = arcs.indices[arc];
-            if (far < base || (!symmetric && far >= base + size)) {
-                unite<ScrambledOrder>(parent, arcs.place(base + i), arcs.far(arc));
+            const ROW head = arcs.indices[arc];
+            if (head < base || (!symmetric && head >= base + size)) {
+                unite<ScrambledOrder>(parent, arcs.slot(base + i), arcs.head(arc));
             }
         }
     }

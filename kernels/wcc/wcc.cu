@@ -1,28 +1,29 @@
 /* Weak components. Returns for every row the row of smallest external id in its component.
 
-   Method: union-find (union_find.cuh). `join_all` reads every arc: a block first unites the rows of a tile, neighbours in
-   memory, by the arcs inside it, in shared memory with 16-bit numbers; then the arcs between tiles unite the tiles' trees.
-   A tile has a multiple of 32 rows.
-   `join_sampled` is for graphs of many arcs a row, where one component tends to hold nearly all (Afforest: Sutton, Ben-Nun,
-   Barak, IPDPS 2018): it links every row, without atomics, to a neighbour before it, finds the commonest root, and then reads
-   the arcs of the rows outside that tree only, until one leads into it; an arc into it is read from its outer end. A row of up to 31 arcs is read by a
-   lane; the arcs of others go through a queue, up to 1024 at a time, to warps.
+   Method: union-find (union_find.cuh). `join_all` reads every arc. A block first unites the rows of a tile, which are consecutive,
+   by the arcs inside the tile, in shared memory with 16-bit indices; then the arcs between tiles unite the tiles' trees. A tile
+   has a multiple of 32 rows.
+   `join_sampled` is for graphs with many arcs per row, where one component tends to hold nearly all rows (Afforest: Sutton,
+   Ben-Nun, Barak, IPDPS 2018). It links every row, without atomics, to a neighbour of a smaller number, finds the most frequent
+   root, and then reads only the arcs of rows outside that tree, until one leads into it; an arc that leaves the tree is read
+   from its head. A row of up to 31 arcs is read by one lane; the arcs of other rows go through a queue, in chunks of up to 1024,
+   to warps.
 
-   Encodings: `labels` holds parents until the last phase; `names` is the smallest rank of a root's tree. A row in the queue is
-   its number for out-arcs, and the complement of it for in-arcs. */
+   Encodings: `labels` holds parents until the last phase; `names` is the smallest position (place in the order of external ids)
+   in a root's tree. A queue entry has the row for out-arcs, and its complement for in-arcs. */
 #include "wcc/sampling.cuh"
 #include "wcc/tiles.cuh"
 
 extern "C" __global__ void __launch_bounds__(TILE_THREADS, 2)
-join_all(const int64_t* offsets, const ROW* indices, bool symmetric, int tile, const ROW* ranks, const ROW* rows_by_id,
+join_all(const int64_t* offsets, const ROW* indices, bool symmetric, int tile, const ROW* positions, const ROW* rows_by_id,
          int64_t num_rows, ROW* labels, ROW* names, Chunk* queue, Control* control, uint32_t* open) {
     extern __shared__ unsigned short local[];
-    __shared__ uint32_t slots[2 * TILE_THREADS];
+    __shared__ uint32_t buffer[2 * TILE_THREADS];
     const Arcs out = {offsets, indices};
     const int64_t stride = (int64_t)gridDim.x * tile;
     for (int64_t base = (int64_t)blockIdx.x * tile; base < num_rows; base += stride) {
-        join_tile(out, symmetric, base, (int)min((int64_t)tile, num_rows - base), ranks, local,
-                  slots + (threadIdx.x & ~31) * 2, labels, names, open);
+        join_tile(out, symmetric, base, (int)min((int64_t)tile, num_rows - base), positions, local,
+                  buffer + (threadIdx.x & ~31) * 2, labels, names, open);
     }
     grid_barrier(&control->barrier);
     for (int64_t base = (int64_t)blockIdx.x * tile; base < num_rows; base += stride) {
@@ -34,18 +35,18 @@ join_all(const int64_t* offsets, const ROW* indices, bool symmetric, int tile, c
         unite_queued<ScrambledOrder>(out, out, CHUNK, labels, queue, control->queued[1]);
         grid_barrier(&control->barrier);
     }
-    name_trees(labels, names, ranks, num_rows);
+    name_trees(labels, names, positions, num_rows);
     grid_barrier(&control->barrier);
-    label_rows(labels, names, ranks, rows_by_id, num_rows);
+    label_rows(labels, names, positions, rows_by_id, num_rows);
 }
 
 extern "C" __global__ void __launch_bounds__(SAMPLED_THREADS, 3)
 join_sampled(const int64_t* offsets, const ROW* indices, const int64_t* in_offsets, const ROW* in_indices, bool symmetric,
-             const ROW* ranks, const ROW* rows_by_id, int64_t num_rows, ROW* labels, ROW* names, Chunk* queue, Control* control) {
+             const ROW* positions, const ROW* rows_by_id, int64_t num_rows, ROW* labels, ROW* names, Chunk* queue, Control* control) {
     __shared__ ROW roots[SAMPLED_THREADS];
     __shared__ unsigned long long best;
     const Arcs out = {offsets, indices}, into = {in_offsets, in_indices};
-    link_rows(out, ranks, num_rows, labels, names);
+    link_rows(out, positions, num_rows, labels, names);
     grid_barrier(&control->barrier);
     unite_roots(out, num_rows, labels, queue, control);
     grid_barrier(&control->barrier);
@@ -69,7 +70,7 @@ join_sampled(const int64_t* offsets, const ROW* indices, const int64_t* in_offse
         unite_queued<RowOrder>(out, into, CHUNK, labels, queue, control->queued[1]);
         grid_barrier(&control->barrier);
     }
-    name_trees(labels, names, ranks, num_rows);
+    name_trees(labels, names, positions, num_rows);
     grid_barrier(&control->barrier);
-    label_rows(labels, names, ranks, rows_by_id, num_rows);
+    label_rows(labels, names, positions, rows_by_id, num_rows);
 }

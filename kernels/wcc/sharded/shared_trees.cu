@@ -1,12 +1,13 @@
-/* Trees of union-find that several ranks may have parts of: their numbers, the edges between them, and their names.
+/* Trees of union-find that may have parts on several ranks: their numbers, the edges between them, and their names.
 
-   A rank numbers its trees as its threads meet them. A number stays where its tree has become part of the giant component: then
-   an edge leads there. The trees of all ranks are joined by these edges at once, on every rank.
+   A rank numbers its shared trees in the order in which its threads find them. If a numbered tree becomes part of the giant
+   component, it keeps its number, and an edge leads from it to the giant component. Every rank then joins the trees of all ranks
+   by these edges.
 
-   Encodings: number 0 is that of the tree of place GIANT; `numbers` has NONE at roots that got none yet. An entry that ranks send
-   is a pair, row and number. The far end of an edge is the rank that it is on, shifted by RANK_SHIFT, and its number there. A rank's
-   message holds its trees' smallest ranks and their rows, then the near and the far ends of its edges; the numbers of all ranks
-   follow upon each other, as the ranks do. */
+   Encodings: number 0 is the tree of slot GIANT; `numbers` has NONE at roots without a number. An entry that ranks send is a pair,
+   row and tree number. An edge leads from a tree of this rank (near) to one of another (far): the other rank, shifted by
+   RANK_SHIFT, plus the number there. A rank's message holds the smallest positions in its trees and the rows that have them, then
+   the near and the far ends of its edges. In the messages, the numbers of rank r + 1 follow those of rank r. */
 #include "distributed/gpu/owners.cuh"
 #include "gpu/union_find.cuh"
 
@@ -15,19 +16,19 @@
 #define TAKEN ((ROW)-2)
 #define RANK_SHIFT 40
 
-/* `trees` and `edges` count what was appended: the giant component is not counted among the trees. */
+/* `trees` and `edges` count what was appended; the giant component is not counted as a tree. */
 struct Control {
     uint32_t barrier;
     uint64_t trees, edges;
 };
 
-__device__ __forceinline__ ROW number_of(const ROW* parent, const ROW* numbers, ROW place) {
-    const ROW root = root_of(parent, place);
+__device__ __forceinline__ ROW number_of(const ROW* parent, const ROW* numbers, ROW slot) {
+    const ROW root = root_of(parent, slot);
     return root == GIANT ? 0 : numbers[root];
 }
 
 /* Number the trees of the listed ghosts, and write an entry for each. */
-extern "C" __global__ void __launch_bounds__(512) tell(
+extern "C" __global__ void __launch_bounds__(512) number_trees(
     const ROW* listed, int64_t count, const ROW* ghosts, int64_t first_ghost, const ROW* parent, ROW* numbers, ROW* roots,
     ROW* entries, Control* control) {
     if (global_thread() == 0) {
@@ -49,15 +50,16 @@ extern "C" __global__ void __launch_bounds__(512) tell(
 }
 
 __device__ __forceinline__ void add_edge(int64_t near, int rank, int64_t far, int64_t* edges, Control* control) {
-    const uint64_t place = append(&control->edges);
-    edges[2 * place] = near;
-    edges[2 * place + 1] = (int64_t)rank << RANK_SHIFT | far;
+    const uint64_t edge = append(&control->edges);
+    edges[2 * edge] = near;
+    edges[2 * edge + 1] = (int64_t)rank << RANK_SHIFT | far;
 }
 
-/* Put what others have in the giant component there, and list the edges. The tree of an entry's row is there or has a number: all
-   arcs of such a row were read, so the tree has the teller's end of one of them, which was told from here.
-   `bounds` are those of the ranks' entries; the place of row r is r - `shift`; `edges` has room for all. */
-extern "C" __global__ void __launch_bounds__(512) hear(
+/* Put rows that other ranks have in the giant component there, and list the edges. The tree of an entry's row is in the giant
+   component or has a number: all arcs of such a row were read, so the tree contains the sender's end of one of them as a ghost,
+   for which this rank sent an entry. `bounds` are those of the ranks' entries; the slot of row r is r - `shift`; `edges` has
+   space for all. */
+extern "C" __global__ void __launch_bounds__(512) list_edges(
     const ROW* entries, int64_t count, const int64_t* bounds, int size, int64_t shift, ROW* parent, const ROW* numbers,
     const ROW* roots, int64_t* edges, Control* control) {
     for (int64_t i = global_thread(); i < count; i += num_threads()) {
@@ -78,20 +80,20 @@ extern "C" __global__ void __launch_bounds__(512) hear(
         }
     }
     if (global_thread() == 0) {
-        add_edge(0, 0, 0, edges, control); /* the giant component is one */
+        add_edge(0, 0, 0, edges, control); /* the ranks' giant components are one */
     }
 }
 
-/* This rank's message. A tree that is in the giant component by now has no name of its own: the largest rank, and no row.
-   `bounds` are those of the ranks' numbers. */
+/* Write this rank's message. A tree that has become part of the giant component has no name of its own: the largest position, and no
+   row. `bounds` are those of the ranks' tree numbers. */
 extern "C" __global__ void __launch_bounds__(512) describe(
     const ROW* roots, int64_t num_trees, const int64_t* edges, int64_t num_edges, const int64_t* bounds, int rank,
     const ROW* parent, const ROW* names, const ROW* holders, int64_t* message) {
-    constexpr ROW nobody = (ROW)(sizeof(ROW) == 4 ? 0x7fffffffll : 0x7fffffffffffffffll);
+    constexpr ROW no_position = (ROW)(sizeof(ROW) == 4 ? 0x7fffffffll : 0x7fffffffffffffffll);
     for (int64_t i = global_thread(); i < num_trees; i += num_threads()) {
         const ROW root = roots[i];
         const bool is_root = parent[root] == root;
-        message[i] = is_root ? names[root] : nobody;
+        message[i] = is_root ? names[root] : no_position;
         message[num_trees + i] = is_root ? holders[root] : NONE;
     }
     int64_t* const near = message + 2 * num_trees;
@@ -102,11 +104,11 @@ extern "C" __global__ void __launch_bounds__(512) describe(
     }
 }
 
-/* The ranks' messages, one after the other. */
+/* The messages of all ranks, concatenated. */
 struct Messages {
     const int64_t* all;
-    const int64_t* trees; /* bounds of the numbers */
-    const int64_t* edges; /* bounds of the edges */
+    const int64_t* trees; /* bounds of the ranks' tree numbers */
+    const int64_t* edges; /* bounds of the ranks' edges */
     int size;
 
     __device__ __forceinline__ const int64_t* of(int rank) const { return all + 2 * (trees[rank] + edges[rank]); }
@@ -121,8 +123,8 @@ struct Messages {
     }
 };
 
-/* Join the trees of all ranks, and give the roots of this rank's the row of smallest rank. `joined`, `least` and `held` have
-   room for all numbers. */
+/* Join the trees of all ranks; write, at the roots of this rank's trees, the row of smallest position. `joined`, `least` and `held` are
+   scratch memory for all tree numbers. */
 extern "C" __global__ void __launch_bounds__(512) name_all(
     const int64_t* messages, const int64_t* tree_bounds, const int64_t* edge_bounds, int size, int rank, const ROW* roots,
     int64_t* joined, int64_t* least, int64_t* held, ROW* holders, Control* control) {

@@ -1,15 +1,16 @@
-/* Weak components of a shard: what one rank does between the exchanges of kernels/wcc/sharded/cuda.py.
+/* Weak components of a shard: the kernels that one rank runs between the exchanges of kernels/wcc/sharded/cuda.py.
 
-   Method: union-find over own rows and ghosts by the own rows' arcs, as on one GPU (wcc/wcc.cu). Of a shard with many arcs a row
-   a sample joins own rows alone, and ghosts when their owners have told which are in their giant trees; then only the rows outside
-   the giant component are read, until they are inside. An arc that is so left unread leads from a row of one rank's giant tree to
-   one of another rank's, which are joined once one of them knows that the two meet, or is read from its other end.
+   Method: union-find over own rows and ghosts by the arcs of own rows, as on one GPU (wcc/wcc.cu). In a shard with many arcs per
+   row, a sample joins own rows only; ghosts are joined when their owners have sent which of them are in their giant trees. Then
+   only the arcs of rows outside the giant component are read, until each row is inside. An arc that remains unread either leads
+   from one rank's giant tree to another's, which are joined once one of the two ranks knows that they meet, or is read from
+   its head.
 
-   Encodings: at place 0 of `parent` and `names` stands the giant component of all ranks that meet, and behind it the rows by
-   their local numbers, own rows first: after a sample the root of a tree with own rows is one of them, or the giant component.
-   `names` holds the smallest rank of the own rows of a root's tree. A rank's word of `joined` says whether its giant tree is of
-   the giant component. `in_giant` has bit (number mod 32) of word number / 32 for a row: whether its owner has it in its giant
-   tree, and in the end in the giant component. The ghosts of rank r are those from `bounds[r]` on. */
+   Encodings: slot 0 of `parent` and `names` is the giant component, which joins the giant trees of all ranks that meet; slot
+   1 + i is local row i, own rows first. After a sample the root of a tree with own rows is an own row or the giant component.
+   `names` holds the smallest position of the own rows in a root's tree. `joined[r]` says whether rank r's giant tree is part of
+   the giant component. Bit i mod 32 of word i / 32 of `in_giant` belongs to local row i: whether its owner has it in its giant
+   tree, and at the end in the giant component. The ghosts of rank r begin at `bounds[r]`. */
 #include "distributed/gpu/owners.cuh"
 #include "wcc/sampling.cuh"
 #include "wcc/tiles.cuh"
@@ -18,28 +19,28 @@
 
 typedef unsigned char uint8_t;
 
-__device__ __forceinline__ ROW place_of(int64_t number) { return (ROW)number + 1; }
+__device__ __forceinline__ ROW slot_of(int64_t local_row) { return (ROW)local_row + 1; }
 
 /* The arcs of own rows. */
 struct OwnArcs {
     const int64_t* __restrict__ offsets;
     const ROW* __restrict__ indices;
 
-    __device__ __forceinline__ ROW place(int64_t row) const { return place_of(row); }
-    __device__ __forceinline__ ROW far(int64_t arc) const { return place_of(indices[arc]); }
+    __device__ __forceinline__ ROW slot(int64_t row) const { return slot_of(row); }
+    __device__ __forceinline__ ROW head(int64_t arc) const { return slot_of(indices[arc]); }
     __device__ __forceinline__ bool left_out(int64_t) const { return false; }
 };
 
-/* Of these, the arcs between own rows. */
+/* The arcs between own rows. */
 struct InnerArcs : OwnArcs {
     ROW num_own;
 
     __device__ __forceinline__ bool left_out(int64_t arc) const { return indices[arc] >= num_own; }
 };
 
-__device__ __forceinline__ bool is_set(const uint32_t* bits, int64_t number) { return bits[number >> 5] >> (number & 31) & 1; }
+__device__ __forceinline__ bool is_set(const uint32_t* bits, int64_t local_row) { return bits[local_row >> 5] >> (local_row & 31) & 1; }
 
-/* Set the bits of the own rows of which `has` says so, and clear the others'. All threads of the grid come here. */
+/* Set the bits of own rows to `has(row)`. All threads of the grid have to call it. */
 template <typename Has>
 __device__ __forceinline__ void set_own(uint32_t* bits, ROW num_own, Has has) {
     const int lane = threadIdx.x & 31;
@@ -51,17 +52,17 @@ __device__ __forceinline__ void set_own(uint32_t* bits, ROW num_own, Has has) {
     }
 }
 
-/* Let the ghosts, and the giant component, be trees of their own. */
+/* Make each ghost, and the giant component, a tree of its own. */
 extern "C" __global__ void start_ghosts(ROW num_own, ROW num_ghosts, ROW* parent, ROW* names) {
     constexpr ROW last = (ROW)(sizeof(ROW) == 4 ? 0x7fffffffll : 0x7fffffffffffffffll);
     for (int64_t ghost = global_thread() - 1; ghost < num_ghosts; ghost += num_threads()) {
-        const ROW place = ghost < 0 ? GIANT : place_of(num_own + ghost);
-        parent[place] = place;
-        names[place] = last;
+        const ROW slot = ghost < 0 ? GIANT : slot_of(num_own + ghost);
+        parent[slot] = slot;
+        names[slot] = last;
     }
 }
 
-/* Unite small rows with their ghosts. Large rows go to the queue, but for those which are there. */
+/* Unite small rows with their ghosts. Large rows are queued, for in-arcs only: their out-arcs are in the queue already. */
 __device__ void unite_ghosts(OwnArcs arcs, ROW num_own, bool into, ROW* parent, Chunk* queue, Control* control) {
     for (int64_t v = global_thread(); v < num_own; v += num_threads()) {
         const int64_t first = arcs.offsets[v], end = arcs.offsets[v + 1];
@@ -73,7 +74,7 @@ __device__ void unite_ghosts(OwnArcs arcs, ROW num_own, bool into, ROW* parent, 
         }
         for (int64_t arc = first; arc < end; ++arc) {
             if (arcs.indices[arc] >= num_own) {
-                unite<ScrambledOrder>(parent, arcs.place(v), arcs.far(arc));
+                unite<ScrambledOrder>(parent, arcs.slot(v), arcs.head(arc));
             }
         }
     }
@@ -85,16 +86,16 @@ __device__ void unite_ghosts(OwnArcs arcs, ROW num_own, bool into, ROW* parent, 
 
 #define SIDES const OwnArcs out = {out_offsets, out_indices}, into = {into_offsets, into_indices}
 
-/* Join by the arcs of small own rows, and put the large ones into the queue. */
-// spills: 4 bytes where rows are of 64 bits, which graphs of more than 2^31 rows alone have
-extern "C" __global__ void __launch_bounds__(TILE_THREADS, 2) join_whole(
-    SHARD, const ROW* ranks, ROW* parent, ROW* names, Chunk* queue, Control* control, int tile, uint32_t* open) {
+/* Join by the arcs of small own rows between own rows, and queue the large ones. */
+// spills: 4 bytes with rows of 64 bits, which only graphs of more than 2^31 rows have
+extern "C" __global__ void __launch_bounds__(TILE_THREADS, 2) join_all(
+    SHARD, const ROW* positions, ROW* parent, ROW* names, Chunk* queue, Control* control, int tile, uint32_t* open) {
     extern __shared__ unsigned short local[];
-    __shared__ uint32_t slots[2 * TILE_THREADS];
+    __shared__ uint32_t buffer[2 * TILE_THREADS];
     SIDES;
     const int64_t stride = (int64_t)gridDim.x * tile;
     for (int64_t base = (int64_t)blockIdx.x * tile; base < num_own; base += stride) {
-        join_tile(out, symmetric, base, (int)min((int64_t)tile, num_own - base), ranks, local, slots + (threadIdx.x & ~31) * 2,
+        join_tile(out, symmetric, base, (int)min((int64_t)tile, num_own - base), positions, local, buffer + (threadIdx.x & ~31) * 2,
                   parent, names, open);
     }
     grid_barrier(&control->barrier);
@@ -103,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS, 2) join_whole(
     }
 }
 
-/* Join by the arcs of the queue, and by those to and from ghosts that no own row has been joined by. */
+/* Join by the arcs of the queue, and by the arcs of small rows to and from ghosts. */
 extern "C" __global__ void __launch_bounds__(SAMPLED_THREADS, 3)
 join_ghosts(SHARD, ROW* parent, Chunk* queue, Control* control) {
     SIDES;
@@ -114,30 +115,30 @@ join_ghosts(SHARD, ROW* parent, Chunk* queue, Control* control) {
 
 /* Join own rows by a few arcs of each. */
 extern "C" __global__ void __launch_bounds__(SAMPLED_THREADS, 3)
-join_sample(SHARD, const ROW* ranks, ROW* parent, ROW* names, Chunk* queue, Control* control) {
+join_sample(SHARD, const ROW* positions, ROW* parent, ROW* names, Chunk* queue, Control* control) {
     const InnerArcs arcs = {{out_offsets, out_indices}, num_own};
-    link_rows(arcs, ranks, num_own, parent, names); /* a ghost is no neighbour before a row */
+    link_rows(arcs, positions, num_own, parent, names); /* no ghost has a smaller slot than an own row */
     grid_barrier(&control->barrier);
     unite_roots(arcs, num_own, parent, queue, control);
     grid_barrier(&control->barrier);
     unite_queued<RowOrder>(arcs, arcs, WARP_ROW, parent, queue, control->queued[0]);
 }
 
-/* Find the commonest root, and which own rows are in its tree. */
+/* Find the most frequent root, and which own rows are in its tree. */
 extern "C" __global__ void __launch_bounds__(SAMPLED_THREADS, 3)
 find_giant(ROW num_own, ROW* parent, uint32_t* in_giant, Control* control) {
     __shared__ ROW roots[SAMPLED_THREADS];
     __shared__ unsigned long long best;
     if (blockIdx.x == 0 && num_own > 0) {
-        const ROW giant = commonest_root(parent, num_own, roots, &best, place_of(0));
+        const ROW giant = commonest_root(parent, num_own, roots, &best, slot_of(0));
         control->giant = giant;
     }
     for (int64_t v = global_thread(); v < num_own; v += num_threads()) {
-        find_root(parent, place_of(v));
+        find_root(parent, slot_of(v));
     }
     grid_barrier(&control->barrier);
     const ROW giant = (ROW)control->giant;
-    set_own(in_giant, num_own, [=](int64_t v) { return root_of(parent, place_of(v)) == giant; });
+    set_own(in_giant, num_own, [=](int64_t v) { return root_of(parent, slot_of(v)) == giant; });
 }
 
 __device__ __forceinline__ bool all_meet(const uint8_t* meets, int size, int rank) {
@@ -148,7 +149,8 @@ __device__ __forceinline__ bool all_meet(const uint8_t* meets, int size, int ran
     return all;
 }
 
-/* Which other ranks' giant trees an arc, or the tree of a ghost, joins to this one: `meets` [size], zeros before. */
+/* Find the other ranks whose giant trees an arc, or after all arcs were read a ghost in this rank's giant tree, connects with this
+   rank's. `meets` [size] are zeros before. */
 extern "C" __global__ void find_meetings(
     SHARD, bool sampled, int rank, const ROW* parent, const Control* control, const uint32_t* in_giant, const int64_t* bounds,
     int size, uint8_t* meets) {
@@ -158,23 +160,23 @@ extern "C" __global__ void find_meetings(
         for (int64_t v = global_thread(); v < num_own && !all_meet(meets, size, rank); v += num_threads()) {
             const int64_t first = out.offsets[v], end = is_set(in_giant, v) ? out.offsets[v + 1] : first;
             for (int64_t arc = first; arc < min(end, first + SAMPLED_ARCS); ++arc) {
-                const ROW number = out.indices[arc];
-                if (number >= num_own && is_set(in_giant, number)) {
-                    meets[owner_of(bounds, size, number - num_own)] = 1;
+                const ROW head = out.indices[arc];
+                if (head >= num_own && is_set(in_giant, head)) {
+                    meets[owner_of(bounds, size, head - num_own)] = 1;
                 }
             }
         }
         return;
     }
     for (int64_t ghost = global_thread(); ghost < bounds[size] && !all_meet(meets, size, rank); ghost += num_threads()) {
-        if (is_set(in_giant, num_own + ghost) && root_of(parent, place_of(num_own + ghost)) == (ROW)control->giant) {
+        if (is_set(in_giant, num_own + ghost) && root_of(parent, slot_of(num_own + ghost)) == (ROW)control->giant) {
             meets[owner_of(bounds, size, ghost)] = 1;
         }
     }
 }
 
-/* Put the giant tree, where it is of the giant component, and the ghosts of others' into it; then, after a sample, read the arcs of
-   the rows that are outside. `control` has had the sample's; `next` is new. */
+/* Put this rank's giant tree, if it is part of the giant component, and the ghosts in other such trees into the giant component;
+   then, after a sample, read the arcs of rows outside. `control` is that of the kernels before, `next` is zeros. */
 extern "C" __global__ void __launch_bounds__(SAMPLED_THREADS, 3)
 join_rest(SHARD, bool sampled, int rank, const uint32_t* in_giant, const int64_t* bounds, const uint8_t* joined, int size,
           ROW* parent, Chunk* queue, const Control* control, Control* next) {
@@ -185,12 +187,12 @@ join_rest(SHARD, bool sampled, int rank, const uint32_t* in_giant, const int64_t
     grid_barrier(&next->barrier);
     for (int owner = 0; owner < size; ++owner) {
         const int64_t end = joined[owner] ? num_own + bounds[owner + 1] : 0;
-        for (int64_t number = num_own + bounds[owner] + global_thread(); number < end; number += num_threads()) {
-            if (is_set(in_giant, number)) {
+        for (int64_t ghost = num_own + bounds[owner] + global_thread(); ghost < end; ghost += num_threads()) {
+            if (is_set(in_giant, ghost)) {
                 if (sampled) {
-                    parent[place_of(number)] = GIANT; /* a root of none but itself */
+                    parent[slot_of(ghost)] = GIANT; /* until now a tree of its own */
                 } else {
-                    unite<RowOrder>(parent, place_of(number), (ROW)GIANT);
+                    unite<RowOrder>(parent, slot_of(ghost), (ROW)GIANT);
                 }
             }
         }
@@ -207,14 +209,14 @@ join_rest(SHARD, bool sampled, int rank, const uint32_t* in_giant, const int64_t
     unite_queued<RowOrder>(out, into, CHUNK, parent, queue, next->queued[1]);
 }
 
-/* Which own rows are in the giant component. */
+/* Find which own rows are in the giant component. */
 extern "C" __global__ void find_members(ROW num_own, ROW* parent, uint32_t* in_giant) {
-    set_own(in_giant, num_own, [=](int64_t v) { return find_root(parent, place_of(v)) == (ROW)GIANT; });
+    set_own(in_giant, num_own, [=](int64_t v) { return find_root(parent, slot_of(v)) == (ROW)GIANT; });
 }
 
-/* Put the ghosts that their owners have in the giant component there, too; the others are open, and listed: those of rank r from
-   `bounds[r]` on, `counts[r]` in no order. But after a sample a root has nothing to tell: all rows here that lead to it are in the
-   giant component, and were not read; its owner reads it from its end. */
+/* Put the ghosts that their owners have in the giant component there, too, and list the other ones, which are open: those of rank r
+   from `bounds[r]` on, `counts[r]` of them in no order. After a sample, a ghost that is a root is not listed: all own rows that
+   have arcs to it are in the giant component and their arcs were not read; its owner reads these arcs from the ghost's end. */
 extern "C" __global__ void list_open_ghosts(
     ROW num_own, bool sampled, ROW* parent, const uint32_t* in_giant, const int64_t* bounds, int size, ROW* listed,
     uint64_t* counts) {
@@ -222,11 +224,11 @@ extern "C" __global__ void list_open_ghosts(
     for (int owner = 0; owner < size; ++owner) {
         const int64_t begin = bounds[owner], end = bounds[owner + 1];
         for (int64_t ghost = begin + global_thread(); ghost - lane < end; ghost += num_threads()) {
-            const ROW place = place_of(num_own + ghost);
+            const ROW slot = slot_of(num_own + ghost);
             const bool known = ghost < end && is_set(in_giant, num_own + ghost);
-            const bool open = ghost < end && !known && !(sampled && parent[place] == place);
+            const bool open = ghost < end && !known && !(sampled && parent[slot] == slot);
             if (known) {
-                unite<RowOrder>(parent, place, (ROW)GIANT);
+                unite<RowOrder>(parent, slot, (ROW)GIANT);
             }
             const uint64_t at = append_of_warp(&counts[owner], open);
             if (open) {

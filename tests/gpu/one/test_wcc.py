@@ -22,8 +22,8 @@ from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 WAYS = (
     cuda.join_sampled,
     cuda.join_all,
-    partial(cuda.join_all, tile=64),
-    partial(cuda.join_all, tile=992),
+    partial(cuda.join_all, most_rows=64),
+    partial(cuda.join_all, most_rows=992),
     partial(wcc, method="shiloach-vishkin"),
 )
 
