@@ -13,7 +13,7 @@ from kernels.gpu import loader as cuda
 from kernels.graph import Array, Csr, Graph
 
 
-def launch(source: str, name: str, work: int, arguments: tuple[Any, ...], **types: np.dtype[Any]) -> None:
+def launch(source: str, name: str, work: int, arguments: tuple[Any, ...], **types: Any) -> None:
     """Launch a kernel of `kernels/SOURCE` with a thread for each of `work` items, or as many as the GPU holds."""
     cuda.launch(source, name, THREADS, work, *arguments, **types)
 

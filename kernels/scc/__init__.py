@@ -1,10 +1,11 @@
-"""Strong components: rows that reach each other."""
+"""Strong components: classes of vertices that reach each other."""
 
 from __future__ import annotations
 
 from kernels.answers import Components
 from kernels.arrays import is_cupy, require_numpy
 from kernels.graph import Graph
+from kernels.wcc import wcc
 
 
 def scc(graph: Graph) -> Components:
@@ -15,11 +16,15 @@ def scc(graph: Graph) -> Components:
     TypeError
         If the graph's arrays belong to a backend without this kernel.
     """
-    if is_cupy(graph):
+    on_gpu = is_cupy(graph)
+    if not on_gpu:
+        require_numpy(graph, "scc")
+    if graph.symmetric:
+        return wcc(graph)
+    if on_gpu:
         from kernels.scc import cuda
 
         return cuda.components(graph)
-    require_numpy(graph, "scc")
     from kernels.scc.cpu import components
 
     return components(graph)

@@ -1,4 +1,4 @@
-"""Tarjan's search with one number a row.
+"""Tarjan's search with one number per row.
 
 Pearce, A Space-Efficient Algorithm for Finding Strongly Connected Components, Information Processing Letters 116 (2016);
 without recursion.
@@ -12,15 +12,12 @@ from numba import njit
 from kernels.answers import Components
 from kernels.arrays import frozen
 from kernels.cpu.naming import smallest_ids
-from kernels.graph import Graph
-from kernels.wcc.cpu import components as weak_components
+from kernels.graph import Array, Graph
 
 
 def components(graph: Graph) -> Components:
-    """Answer `kernels.scc.scc` on NumPy arrays."""
-    if graph.symmetric:
-        return weak_components(graph)
-    # A row without arcs one way is a component of its own, and its arcs need not be read.
+    """Answer `kernels.scc.scc` on NumPy arrays of a directed graph."""
+    # A row without out-arcs or without in-arcs is a component of its own, and its arcs need not be read.
     both = (np.diff(graph.out.offsets) > 0) & (np.diff(graph.into.offsets) > 0)
     component = np.where(both, -1, np.arange(graph.num_vertices)).astype(graph.rows_by_id.dtype)
     _search(frozen(graph.out.offsets), frozen(graph.out.indices), component)
@@ -28,12 +25,13 @@ def components(graph: Graph) -> Components:
 
 
 @njit(cache=True, nogil=True)
-def _search(offsets, indices, component):  # type: ignore[no-untyped-def]
+def _search(offsets: Array, indices: Array, component: Array) -> None:
     """Give every row of component -1 its component, named by one of its rows."""
     rows = len(component)
-    low = np.zeros_like(component)  # 0 unseen; then the place in the search of the earliest row known to be reached
-    path, held = np.empty_like(component), np.empty_like(component)  # rows being searched; rows done that wait for theirs
-    # of a path's row: the next arc; still its component's first
+    low = np.zeros_like(component)  # 0 if unseen; then the number, in order of discovery, of the earliest row known to be reached
+    path = np.empty_like(component)  # rows being searched
+    held = np.empty_like(component)  # rows searched whose component is not complete
+    # for each row of the path: its next arc, and whether it is the first row of its component as far as is known
     arcs, closes = np.empty(rows, np.int64), np.empty(rows, np.bool_)
     num_held = 0
     seen = 0
@@ -49,19 +47,19 @@ def _search(offsets, indices, component):  # type: ignore[no-untyped-def]
             arc, end = arcs[depth], offsets[row + 1]
             lowest, close = low[row], closes[depth]
             while arc < end:
-                far = indices[arc]
-                if component[far] < 0:
-                    if low[far] == 0:
+                head = indices[arc]
+                if component[head] < 0:
+                    if low[head] == 0:
                         break
-                    if low[far] < lowest:
-                        lowest, close = low[far], False
+                    if low[head] < lowest:
+                        lowest, close = low[head], False
                 arc += 1
             low[row] = lowest
             if arc < end:
                 arcs[depth], closes[depth] = arc, close
                 depth += 1
                 seen += 1
-                path[depth], arcs[depth], closes[depth], low[far] = far, offsets[far], True, seen
+                path[depth], arcs[depth], closes[depth], low[head] = head, offsets[head], True, seen
                 continue
             depth -= 1
             if not close:

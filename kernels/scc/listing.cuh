@@ -1,12 +1,12 @@
-/* What the searches leave, and the arcs along which it may be connected: the second phase of scc.cu. */
+/* The rows that the searches leave, and the arcs along which these may be connected: the second phase of scc.cu. */
 #pragma once
 
 #include "scc/parts.cuh"
 
-#define ROW_COST 64 /* what looking at a row costs, in arcs */
-#define STAGED 128  /* arcs that a warp holds back before it appends them */
+#define ROW_COST 64 /* cost of reading a row, in arcs */
+#define STAGED 128  /* arcs that a warp collects before it appends them */
 
-/* Label the giant by its pivot; `new_fore` becomes the rows that are left. */
+/* Label the giant component by the pivot; `new_fore` becomes the rows that are left. */
 __device__ void leave_rest(const Search& search, bool searched, ROW pivot, ROW* labels) {
     const int lane = threadIdx.x & 31;
     for (int64_t word = global_thread() >> 5; word < search.num_words; word += num_threads() >> 5) {
@@ -24,7 +24,7 @@ __device__ void leave_rest(const Search& search, bool searched, ROW pivot, ROW* 
     }
 }
 
-/* A warp's arcs on their way to the list. */
+/* A warp's buffer in front of the list of arcs. */
 struct Stage {
     Arc* held;
     int length;
@@ -56,22 +56,22 @@ struct Stage {
     }
 };
 
-/* Whether a row that is left is left in the same way as one with these marks. */
+/* Whether a row is left and was reached by the same searches as one with these marks. */
 __device__ __forceinline__ bool is_alike(const Search& search, ROW row, bool fore, bool back) {
     return has(search.new_fore, row) & (has(search.fore, row) == fore) & (has(search.back, row) == back);
 }
 
-/* Shares of the work of all rows: row r has the places `offsets[r] + ROW_COST * r` and on, the last ones for its arcs. */
-__device__ __forceinline__ int64_t place_of(const int64_t* offsets, int64_t row) {
+/* Units of work, which warps share evenly: row r has ROW_COST units from `offsets[r] + ROW_COST * r` on, then one for each arc. */
+__device__ __forceinline__ int64_t first_unit(const int64_t* offsets, int64_t row) {
     return offsets[row] + ROW_COST * row;
 }
 
-/* The row of a place. All lanes of a warp come here: a 32-ary search. */
-__device__ int64_t row_of(const int64_t* offsets, int64_t num_rows, int64_t place) {
+/* The row of a unit of work, by a 32-ary search. All lanes of a warp have to call it. */
+__device__ int64_t row_of(const int64_t* offsets, int64_t num_rows, int64_t unit) {
     int64_t low = 0, size = num_rows; /* the row lies in low..low + size - 1 */
     while (size > 1) {
         const int64_t step = (size + 31) / 32, row = low + (threadIdx.x & 31) * step;
-        const uint32_t before = __ballot_sync(FULL_WARP, row < low + size && place_of(offsets, row) <= place);
+        const uint32_t before = __ballot_sync(FULL_WARP, row < low + size && first_unit(offsets, row) <= unit);
         const int64_t skipped = (31 - __clz(before)) * step;
         low += skipped;
         size = size - skipped < step ? size - skipped : step;
@@ -79,7 +79,7 @@ __device__ int64_t row_of(const int64_t* offsets, int64_t num_rows, int64_t plac
     return low;
 }
 
-/* List, of the arcs at the places `begin..stop-1`, those of the rows of one word that is not empty. */
+/* List the arcs of the rows of one word, which is not empty, whose units are in `begin..stop-1`. */
 __device__ void list_word(
     const Search& search, int64_t word, int64_t begin, int64_t stop, Stage& stage, Arc* list, uint64_t* listed) {
     const int lane = threadIdx.x & 31;
@@ -107,24 +107,24 @@ __device__ void list_word(
     }
     uint32_t longs = __ballot_sync(FULL_WARP, is_long);
     for (; longs; longs &= longs - 1) {
-        const int owner = __ffs(longs) - 1;
-        const int64_t first = __shfl_sync(FULL_WARP, arc, owner), last = __shfl_sync(FULL_WARP, end, owner);
-        const bool fore_of = __shfl_sync(FULL_WARP, fore, owner), back_of = __shfl_sync(FULL_WARP, back, owner);
+        const int source = __ffs(longs) - 1;
+        const int64_t first = __shfl_sync(FULL_WARP, arc, source), last = __shfl_sync(FULL_WARP, end, source);
+        const bool fore_of = __shfl_sync(FULL_WARP, fore, source), back_of = __shfl_sync(FULL_WARP, back, source);
         for (int64_t k = first + lane; k - lane < last; k += 32) {
             const ROW to = k < last ? search.out.indices[k] : 0;
-            stage.add(k < last && is_alike(search, to, fore_of, back_of), (ROW)(word * 32 + owner), to, list, listed);
+            stage.add(k < last && is_alike(search, to, fore_of, back_of), (ROW)(word * 32 + source), to, list, listed);
         }
     }
 }
 
-/* List the arcs between rows that are left, in the same way; every warp takes an equal share. */
+/* List the arcs between rows that are left and were reached by the same searches; every warp takes an equal share of the work. */
 __device__ void list_arcs(const Search& search, Arc* list, uint64_t* listed) {
     __shared__ Arc held[THREADS / 32][STAGED];
     Stage stage{held[threadIdx.x >> 5], 0};
     const int lane = threadIdx.x & 31;
-    const int64_t places = place_of(search.out.offsets, search.num_rows), warps = num_threads() >> 5;
-    const int64_t share = (places + warps - 1) / warps;
-    const int64_t begin = (global_thread() >> 5) * share, stop = min(begin + share, places);
+    const int64_t units = first_unit(search.out.offsets, search.num_rows), warps = num_threads() >> 5;
+    const int64_t share = (units + warps - 1) / warps;
+    const int64_t begin = (global_thread() >> 5) * share, stop = min(begin + share, units);
     if (begin >= stop) {
         return;
     }

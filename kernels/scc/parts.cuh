@@ -1,10 +1,9 @@
-/* What the phases of scc.cu share: the graph and the searches' bitmaps, the listed arcs, and barriers that sum. */
+/* Shared by the phases of scc.cu: the graph, the bitmaps of the searches, the listed arcs, and barriers that sum. */
 #pragma once
 
 #include "gpu/device.cuh"
 
-#define THREADS 512
-#define LANE_ARCS 32 /* of a row, before its warp helps a lane */
+#define LANE_ARCS 32 /* arcs of a row that one lane reads; its warp reads the others */
 #define BATCH 4      /* loads in flight of a lane */
 
 struct Arcs {
@@ -24,23 +23,23 @@ struct Pivot {
 struct Control {
     uint64_t barrier;
     uint64_t count[3];
-    Pivot best[1];  /* one a block */
+    Pivot best[1];  /* one for each block */
 };
 
-/* Barriers that also sum: what is added to `count()` before one is what `close` returns after it. */
-struct Turns {
+/* Barriers that also sum: `close` is a barrier and returns the sum of what all blocks have added to `count()` since the last one. */
+struct Summing {
     Control* control;
-    int turn;
+    int phase;
 
-    __device__ uint64_t* count() const { return control->count + turn; }
+    __device__ uint64_t* count() const { return control->count + phase; }
 
     __device__ uint64_t close() {
         grid_barrier((uint32_t*)&control->barrier);
-        const uint64_t sum = __ldcg(control->count + turn);
+        const uint64_t sum = __ldcg(control->count + phase);
         if (global_thread() == 0) {
-            control->count[(turn + 2) % 3] = 0;
+            control->count[(phase + 2) % 3] = 0;
         }
-        turn = (turn + 1) % 3;
+        phase = (phase + 1) % 3;
         return sum;
     }
 };

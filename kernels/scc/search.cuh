@@ -1,10 +1,9 @@
-/* The searches from the pivot, forward and backward at a time: the first phase of scc.cu. */
+/* The simultaneous searches from the pivot, forward and backward: the first phase of scc.cu. */
 #pragma once
 
 #include "scc/parts.cuh"
 
-#define RANGE 32   /* arcs a range at most: one a lane */
-#define LEVELS 400 /* after which a search is given up */
+#define LEVELS 400 /* after which the searches are given up */
 
 __device__ __forceinline__ uint64_t ranges_of(Arcs arcs, ROW row) {
     return (uint64_t)(arcs.offsets[row + 1] - arcs.offsets[row] + RANGE - 1) / RANGE;
@@ -14,7 +13,7 @@ __device__ __forceinline__ uint64_t range_of(int64_t first, int64_t end, bool ba
     return (uint64_t)backward << 63 | (uint64_t)first << 8 | (uint64_t)(end - first < RANGE ? end - first : RANGE);
 }
 
-/* The row of the largest product of degrees that a thread of the block holds; of several any one: the parts don't depend on it. */
+/* The row with the largest product of degrees in the block; any of several, for the components do not depend on it. */
 __device__ Pivot best_of_block(uint64_t product, int64_t row) {
     __shared__ Pivot best;
     if (threadIdx.x == 0) {
@@ -30,8 +29,8 @@ __device__ Pivot best_of_block(uint64_t product, int64_t row) {
     return best;
 }
 
-/* Open rows, labels and names at the start, and every block's best pivot. */
-__device__ void prepare(const Search& search, const ROW* ranks, ROW* labels, ROW* names, Control* control) {
+/* Initialise open rows, labels and names, and find every block's best pivot. */
+__device__ void prepare(const Search& search, const ROW* positions, ROW* labels, ROW* names, Control* control) {
     uint64_t product = 0;
     int64_t pivot = 0;
     const int lane = threadIdx.x & 31;
@@ -41,7 +40,7 @@ __device__ void prepare(const Search& search, const ROW* ranks, ROW* labels, ROW
             degrees = (uint64_t)(search.out.offsets[row + 1] - search.out.offsets[row]);
             degrees *= (uint64_t)(search.into.offsets[row + 1] - search.into.offsets[row]);
             labels[row] = (ROW)row;
-            names[row] = ranks[row];
+            names[row] = positions[row];
         }
         if (degrees > product) {
             product = degrees;
@@ -59,7 +58,7 @@ __device__ void prepare(const Search& search, const ROW* ranks, ROW* labels, ROW
     }
 }
 
-/* Block 0 chooses the pivot and queues its arcs, those out of it and those into it. */
+/* Block 0 chooses the pivot and queues its out-arcs and in-arcs. */
 __device__ void start_search(const Search& search, Control* control, uint64_t* queued) {
     Pivot best = {0, 0};
     for (unsigned block = threadIdx.x; block < gridDim.x; block += THREADS) {
@@ -85,7 +84,7 @@ __device__ void start_search(const Search& search, Control* control, uint64_t* q
     }
 }
 
-/* Queue the arcs of the rows of the lanes that hold one, all of one search. All lanes of a warp come here. */
+/* Queue the arcs of the rows that lanes hold, all of one search. All lanes of a warp have to call it. */
 __device__ __forceinline__ void enqueue(
     const Search& search, bool holds, ROW row, bool backward, uint64_t tail, uint64_t* queued) {
     const int lane = threadIdx.x & 31;
@@ -107,29 +106,29 @@ __device__ __forceinline__ void enqueue(
     }
     uint32_t longs = __ballot_sync(FULL_WARP, mine > 1);
     for (; longs; longs &= longs - 1) {
-        const int owner = __ffs(longs) - 1;
-        const int64_t from = __shfl_sync(FULL_WARP, begin, owner), to = __shfl_sync(FULL_WARP, end, owner);
-        uint64_t* ranges = (uint64_t*)__shfl_sync(FULL_WARP, (uint64_t)place, owner);
+        const int source = __ffs(longs) - 1;
+        const int64_t from = __shfl_sync(FULL_WARP, begin, source), to = __shfl_sync(FULL_WARP, end, source);
+        uint64_t* ranges = (uint64_t*)__shfl_sync(FULL_WARP, (uint64_t)place, source);
         for (int64_t k = lane; from + k * RANGE < to; k += 32) {
             ranges[k] = range_of(from + k * RANGE, to, backward);
         }
     }
 }
 
-/* Follow the queued ranges, a warp each; `queue[tail:]` gets the arcs of the rows found. */
+/* Follow the queued ranges, one per warp; `queue[tail:]` receives the arcs of the rows found. */
 __device__ void push(const Search& search, uint64_t head, uint64_t tail, uint64_t* queued) {
     const int lane = threadIdx.x & 31;
     for (uint64_t place = head + (uint64_t)(global_thread() >> 5); place < tail; place += num_threads() >> 5) {
         const uint64_t range = __ldcg(search.queue + place);
         const bool backward = range >> 63;
-        const ROW* ends = (backward ? search.into : search.out).indices + (range << 1 >> 9);
+        const ROW* heads = (backward ? search.into : search.out).indices + (range << 1 >> 9);
         uint32_t* reached = backward ? search.back : search.fore;
-        const ROW row = lane < (int)(range & 255) ? ends[lane] : 0;
+        const ROW row = lane < (int)(range & 255) ? heads[lane] : 0;
         bool is_new = lane < (int)(range & 255) && has(search.open, row);
         if (is_new) {
             uint32_t* word = reached + (row >> 5);
             const uint32_t bit = 1u << (row & 31);
-            /* a popular row is found by many at a time: to look first, past L1, costs less than an atomic each */
+            /* many lanes find a popular row at once: a load first, past L1, costs less than an atomic of each */
             is_new = !(__ldcg(word) & bit) && !(atomicOr(word, bit) & bit);
         }
         if (__any_sync(FULL_WARP, is_new)) {
@@ -138,7 +137,7 @@ __device__ void push(const Search& search, uint64_t head, uint64_t tail, uint64_
     }
 }
 
-/* The rows of one word, of those in `pending`, with a reached neighbour; a warp a word. */
+/* The rows of one word in `pending` that have a reached neighbour; one warp per word. */
 __device__ __forceinline__ uint32_t pull_word(Arcs arcs, const uint32_t* reached, int64_t word, uint32_t pending) {
     const int lane = threadIdx.x & 31;
     int64_t arc = 0, end = 0;
@@ -160,8 +159,8 @@ __device__ __forceinline__ uint32_t pull_word(Arcs arcs, const uint32_t* reached
     uint32_t hits = __ballot_sync(FULL_WARP, hit);
     uint32_t longs = __ballot_sync(FULL_WARP, !hit && arc < end);
     for (; longs; longs &= longs - 1) {
-        const int owner = __ffs(longs) - 1;
-        const int64_t first = __shfl_sync(FULL_WARP, arc, owner), stop = __shfl_sync(FULL_WARP, end, owner);
+        const int source = __ffs(longs) - 1;
+        const int64_t first = __shfl_sync(FULL_WARP, arc, source), stop = __shfl_sync(FULL_WARP, end, source);
         bool any = false;
         for (int64_t base = first; base < stop && !any; base += 32 * BATCH) {
             bool mine = false;
@@ -171,12 +170,12 @@ __device__ __forceinline__ uint32_t pull_word(Arcs arcs, const uint32_t* reached
             }
             any = __any_sync(FULL_WARP, mine);
         }
-        hits |= any ? 1u << owner : 0;
+        hits |= any ? 1u << source : 0;
     }
     return hits;
 }
 
-/* Let every open row look for a reached neighbour, in both searches; the new ones are in `new_fore` and `new_back`. */
+/* Search the arcs of every open row for a reached neighbour, in both searches; `new_fore` and `new_back` become the rows found. */
 __device__ void pull(const Search& search, uint64_t* found) {
     const int lane = threadIdx.x & 31;
     uint64_t rows = 0;
@@ -198,7 +197,7 @@ __device__ void pull(const Search& search, uint64_t* found) {
     }
 }
 
-/* Queue the arcs of the rows that `pull` found last. */
+/* Queue the arcs of the rows that the last `pull` found. */
 __device__ void enqueue_new(const Search& search, uint64_t tail, uint64_t* queued) {
     const int lane = threadIdx.x & 31;
     for (int64_t word = global_thread() >> 5; word < search.num_words; word += num_threads() >> 5) {
@@ -213,8 +212,8 @@ __device__ void enqueue_new(const Search& search, uint64_t tail, uint64_t* queue
     }
 }
 
-/* Search both ways from the pivot; false if that was given up. */
-__device__ bool search_both_ways(const Search& search, Turns& turns, uint64_t tail) {
+/* Search both ways from the pivot; returns false if the searches were given up. */
+__device__ bool search_both_ways(const Search& search, Summing& sums, uint64_t tail) {
     const uint64_t many = search.num_rows / 32 > 65536 ? search.num_rows / 32 : 65536;
     uint64_t head = 0;
     for (int level = 0; head < tail; ++level) {
@@ -222,15 +221,15 @@ __device__ bool search_both_ways(const Search& search, Turns& turns, uint64_t ta
             return false;
         }
         if (tail - head <= many) {
-            push(search, head, tail, turns.count());
+            push(search, head, tail, sums.count());
         } else {
             do {
-                pull(search, turns.count());
-            } while (turns.close() > many / 8);
-            enqueue_new(search, tail, turns.count());
+                pull(search, sums.count());
+            } while (sums.close() > many / 8);
+            enqueue_new(search, tail, sums.count());
         }
         head = tail;
-        tail += turns.close();
+        tail += sums.close();
     }
     return true;
 }

@@ -3,7 +3,7 @@
 
 #include "scc/parts.cuh"
 
-#define SWEEPS 8 /* of a block over its arcs between two barriers */
+#define SWEEPS 8 /* of a block over its arcs between two barriers of the grid, at most */
 
 template <int BYTES>
 struct KeyOf {
@@ -38,14 +38,15 @@ __device__ __forceinline__ Signature read(const Signature* signature) {
     return value;
 }
 
-/* Lower a signature; to look again first, past L1, spares a popular row most of its atomics. */
+/* Lower a signature; a load first, past L1, saves most atomics on popular rows. */
 __device__ __forceinline__ void pass(Key key, Key* place) {
     if (key < __ldcg(place)) {
         atomicMin(place, key);
     }
 }
 
-/* Pass signatures along this block's arcs once; whether this thread passed any. A signature's own row may know a lesser one. */
+/* Pass signatures along this block's arcs once; returns whether this thread passed any. It passes the signature of the signature's row,
+   which may be lower (a jump). */
 __device__ bool sweep(const Arc* first, const Arc* end, Signature* signatures) {
     bool changed = false;
     for (const Arc* at = first + threadIdx.x; at < end; at += BATCH * THREADS) {
@@ -75,7 +76,8 @@ __device__ bool sweep(const Arc* first, const Arc* end, Signature* signatures) {
     return changed;
 }
 
-/* Label the ends of this block's arcs that lie in a component, drop these arcs and those between unlike rows; returns the end. */
+/* Label the ends of this block's arcs that lie in a component; drop these arcs and those between rows of different signatures. Returns
+   the end of the arcs kept. */
 __device__ Arc* drop_arcs(Arc* first, const Arc* end, const Signature* signatures, ROW* labels) {
     __shared__ uint64_t kept;
     __syncthreads();
@@ -105,7 +107,7 @@ __device__ Arc* drop_arcs(Arc* first, const Arc* end, const Signature* signature
 }
 
 /* Find the components among the listed arcs. */
-__device__ void solve_rest(Arc* list, uint64_t listed, Signature* signatures, ROW* labels, Turns& turns) {
+__device__ void solve_rest(Arc* list, uint64_t listed, Signature* signatures, ROW* labels, Summing& sums) {
     Arc* first = list + listed * blockIdx.x / gridDim.x;
     Arc* end = list + listed * (blockIdx.x + 1) / gridDim.x;
     while (listed > 0) {
@@ -114,20 +116,20 @@ __device__ void solve_rest(Arc* list, uint64_t listed, Signature* signatures, RO
             signatures[at->from] = {from, from};
             signatures[at->to] = {to, to};
         }
-        turns.close();
+        sums.close();
         do {
             bool changed = false;
             for (int k = 0; k < SWEEPS && __syncthreads_or(sweep(first, end, signatures)); ++k) {
                 changed = true;
             }
             if (changed && threadIdx.x == 0) {
-                atomicAdd(turns.count(), (uint64_t)1);
+                atomicAdd(sums.count(), (uint64_t)1);
             }
-        } while (turns.close());
+        } while (sums.close());
         end = drop_arcs(first, end, signatures, labels);
         if (end > first && threadIdx.x == 0) {
-            atomicAdd(turns.count(), (uint64_t)(end - first));
+            atomicAdd(sums.count(), (uint64_t)(end - first));
         }
-        listed = turns.close();
+        listed = sums.close();
     }
 }

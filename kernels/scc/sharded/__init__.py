@@ -1,9 +1,10 @@
 """Strong components over shards: rows that the same row reaches first, and that reach the same row first.
 
-In a round every row gets the first row, by a pseudo-random order, that reaches it, and the first one that it reaches. Where
-these are one row, it is in the same strong component. Rows for which one of the two differs are in different components, so
-the arcs between them are dropped, and the next round goes on inside of what is left. A pivot with many arcs both ways is the
-first of all, so that a giant component is found in the first round; the order lets few rounds do, whatever the ids are.
+In a round every row receives the first row, in a pseudo-random order, that reaches it, and the first one that it reaches. If the
+two are the same row, it is in the same strong component. Rows for which one of the two differs are in different components, so
+the arcs between them are dropped, and the next round continues on the arcs that are left. A pivot with many in-arcs and out-arcs
+is the first row of all, so that the first round finds a giant component; with the pseudo-random order few rounds suffice for any
+external ids.
 
 After Fleischer, Hendrickson and Pinar, On Identifying Strongly Connected Components in Parallel (2000: forward, backward), Orzan,
 On Distributed Verification and Verified Distribution (2004: colouring), and McLendon et al., Finding Strongly Connected
@@ -23,7 +24,7 @@ from kernels.distributed.owners import Owners, smallest_ids
 from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.graph import Array
 from kernels.scc.sharded.pivot_first import PivotFirst
-from kernels.scc.sharded.reach import Arcs, reach, trim
+from kernels.scc.sharded.reach import ShardArcs, first_reaching, trim
 from kernels.wcc.sharded import wcc
 
 
@@ -53,10 +54,10 @@ def scc(shard: Shard, communicator: Communicator) -> ShardAnswer[Components]:
 
 
 def _found(shard: Shard, halo: Halo, order: Array) -> tuple[Array, int]:
-    """Return the order of one row of each own row's component, uint64 [n], and the number of supersteps."""
+    """Return the place in the order of one row of each own row's component, uint64 [n], and the number of supersteps."""
     num_own, supersteps = len(shard.ids), 0
     graph = local_graph(shard)
-    arcs = Arcs(graph.out, graph.into)
+    arcs = ShardArcs(graph.out, graph.into)
     reaches, reached = np.zeros_like(order), np.ones_like(order)  # different: nothing is found yet
     while True:
         unfound = reaches != reached
@@ -64,7 +65,7 @@ def _found(shard: Shard, halo: Halo, order: Array) -> tuple[Array, int]:
             return reached[:num_own], supersteps
         gone, trims = trim(arcs, halo)
         arcs = arcs.among(unfound & ~gone)
-        (onto, forward), (back, backward) = reach(arcs.out, halo, order), reach(arcs.into, halo, order)
+        (onto, forward), (back, backward) = first_reaching(arcs.out, halo, order), first_reaching(arcs.into, halo, order)
         reached, reaches = (
             halo.extended(np.where(unfound, new, old)[:num_own]) for new, old in ((onto, reached), (back, reaches))
         )

@@ -1,6 +1,6 @@
 """Strong components over shards on GPUs, by the rounds of `kernels.scc.sharded`.
 
-Rows whose component is found lose their arcs, so that a round costs what is left; the first one finds the giant component.
+Rows whose component is found lose their arcs, so that a round costs only what is left; the first one finds the giant component.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kernels.distributed.halo import Halo
 from kernels.distributed.owners import Owners
 from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.graph import Array, Csr
-from kernels.scc.sharded.cuda_reach import Arcs, reach, trim
+from kernels.scc.sharded.cuda_reach import OwnArcs, first_reaching, trim
 from kernels.scc.sharded.pivot_first import PivotFirst
 
 _FOUND = np.uint32(0)
@@ -31,14 +31,15 @@ def components(shard: Shard, communicator: Communicator) -> ShardAnswer[Componen
 
 
 def _found(shard: Shard, halo: Halo, order: Array) -> tuple[Array, int]:
-    """Return the order of one row of each own row's component, uint64 [n], and the number of supersteps."""
+    """Return the place in the order of one row of each own row's component, uint64 [n], and the number of supersteps."""
     num_own, supersteps = len(shard.ids), 0
-    arcs = Arcs(_of_own_rows(shard.local_out, num_own), _of_own_rows(shard.local_into, num_own))
+    arcs = OwnArcs(_of_own_rows(shard.local_out, num_own), _of_own_rows(shard.local_into, num_own))
     found, unfound = cupy.zeros(num_own, np.uint64), cupy.ones(num_own, np.bool_)
     while int(halo.communicator.most(np.array([int(cupy.count_nonzero(unfound))]))[0]):
         gone, trims = trim(arcs, halo, unfound)
-        asleep = halo.extended(gone | ~unfound)
-        (reached, forward), (reaches, backward) = reach(arcs.out, halo, order, asleep), reach(arcs.into, halo, order, asleep)
+        inactive = halo.extended(gone | ~unfound)
+        reached, forward = first_reaching(arcs.out, halo, order, inactive)
+        reaches, backward = first_reaching(arcs.into, halo, order, inactive)
         news = unfound & (gone | (reached == reaches))
         found = cupy.where(news, cupy.where(gone, order[:num_own], reached), found)
         unfound &= ~news
@@ -52,20 +53,20 @@ def _of_own_rows(csr: Csr, num_own: int) -> Csr:
 
 
 def _class(reached: Array, reaches: Array) -> Array:
-    """Mix two orders to a number, uint32 and not 0. Unlike pairs that get one number leave an arc too many, and that is right."""
+    """Hash two places of the order to a uint32 other than 0. If pairs collide, some arcs stay too long, which is correct."""
     mixed = (reached ^ (reaches * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(0xFF51AFD7ED558CCD)
     return (mixed >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
 
 
 def _named(shard: Shard, owners: Owners, component: Array, pivot: int) -> Array:
-    """Name components that are given by one of their rows, int64 [n].
+    """Name components that are given by one of their rows, int64 [n]: index width [n].
 
-    A tree's root is this row, by its local number; or, where another rank owns it, a place behind the own rows.
+    As a tree, a component has this row as its root; if another rank owns the row, the root is an index after the own rows.
     """
     row, num_own, start = shard.ghosts.dtype, len(shard.ids), shard.rows.start
     here = component - start
     foreign = (here < 0) | (here >= num_own)
-    few = cupy.flatnonzero(foreign & (component != pivot))  # the giant component, of which most rows may be, is not sorted
+    few = cupy.flatnonzero(foreign & (component != pivot))  # most rows may be in the pivot's component: they are not sorted
     others, place = cupy.unique(component[few], return_inverse=True)
     here[foreign] = num_own + len(others)
     here[few] = num_own + place

@@ -1,4 +1,4 @@
-"""What the rounds of strong components do to arcs that are left: drop rows without arcs one way, find who reaches a row first."""
+"""Steps of a round on the arcs that are left: peel off rows on no cycle, and find the first row that reaches each row."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _LARGE_ROW = 32  # arcs, as in levels.cuh
 
 
 @dataclass(frozen=True)
-class Arcs:
-    """The arcs left of the own rows, by local numbers."""
+class OwnArcs:
+    """The arcs left of own rows, to local rows."""
 
     out: Csr
     into: Csr
 
-    def within(self, classes: Array) -> Arcs:
+    def within(self, classes: Array) -> OwnArcs:
         """The arcs whose ends are in the same class; `classes` (uint32 [n + g]) are 0 for rows that lose all arcs."""
-        return Arcs(_within(self.out, classes), _within(self.into, classes))
+        return OwnArcs(_within(self.out, classes), _within(self.into, classes))
 
 
 def _within(csr: Csr, classes: Array) -> Csr:
@@ -45,15 +45,15 @@ def _within(csr: Csr, classes: Array) -> Csr:
     return Csr(kept, indices, None)
 
 
-def trim(arcs: Arcs, halo: Halo, unfound: Array) -> tuple[Array, int]:
-    """Find the rows that no cycle leads through, as far as peeling off rows without arcs in, or without arcs out, shows.
+def trim(arcs: OwnArcs, halo: Halo, unfound: Array) -> tuple[Array, int]:
+    """Find rows on no cycle, by repeatedly peeling off rows without in-arcs or without out-arcs.
 
     Parameters
     ----------
-    arcs : Arcs
+    arcs : OwnArcs
     halo : Halo
     unfound : bool [n]
-        Own rows that are looked at; the others have no arcs.
+        Own rows to consider; the others have no arcs.
 
     Returns
     -------
@@ -70,28 +70,29 @@ def trim(arcs: Arcs, halo: Halo, unfound: Array) -> tuple[Array, int]:
     rows, supersteps = cupy.flatnonzero(unfound & ((out == 0) | (into == 0))), 0
     while int(halo.communicator.most(np.array([len(rows)]))[0]):
         levels.run(*sides, rows.astype(row), np.int64(len(rows)), out, into, lost_out, lost_in, gone)
-        rows = _take_off(halo, lost_out, lost_in, out, into)
+        rows = _subtract_lost(halo, lost_out, lost_in, out, into)
         rows = rows[(gone[rows] == 0) & ((out[rows] == 0) | (into[rows] == 0))]
         supersteps += 1
     return gone != 0, supersteps
 
 
-def _take_off(halo: Halo, lost_out: Array, lost_in: Array, out: Array, into: Array) -> Array:
-    """Take off the owners' degrees what their rows lost elsewhere, and is then none there; return the own rows that lost."""
+def _subtract_lost(halo: Halo, lost_out: Array, lost_in: Array, out: Array, into: Array) -> Array:
+    """Subtract from own rows' degrees the arcs that they lost on other ranks, and clear those counts; return these own rows."""
     shard = halo.shard
     ghosts = cupy.flatnonzero(lost_out | lost_in)
     cuts = cupy.searchsorted(ghosts, cupy.asarray(shard.ghost_bounds[1:-1])).tolist()
     columns = (np.split(column[ghosts], cuts) for column in (shard.ghosts, lost_out, lost_in))
-    rows, less_out, less_in = exchange_columns(halo.communicator, *columns)
+    rows, fewer_out, fewer_in = exchange_columns(halo.communicator, *columns)
     lost_out[ghosts], lost_in[ghosts] = 0, 0
     rows = rows - shard.rows.start
-    for degrees, less in ((out, less_out), (into, less_in)):
-        launch(_SOURCE, "take_off", _THREADS, len(rows), rows, less, np.int64(len(rows)), degrees, ROW=rows.dtype)
-    return cupy.unique(rows)
+    for degrees, fewer in ((out, fewer_out), (into, fewer_in)):
+        launch(_SOURCE, "subtract", _THREADS, len(rows), rows, fewer, np.int64(len(rows)), degrees, ROW=rows.dtype)
+    lost: Array = cupy.unique(rows)
+    return lost
 
 
-def reach(arcs: Csr, halo: Halo, order: Array, asleep: Array) -> tuple[Array, int]:
-    """Find the first row, by `order`, that reaches each row; a row reaches itself.
+def first_reaching(arcs: Csr, halo: Halo, order: Array, inactive: Array) -> tuple[Array, int]:
+    """Find the first row in the order that reaches each row; a row reaches itself.
 
     Parameters
     ----------
@@ -99,19 +100,20 @@ def reach(arcs: Csr, halo: Halo, order: Array, asleep: Array) -> tuple[Array, in
         Out-arcs left; in-arcs, to find the first row that each row reaches.
     halo : Halo
     order : uint64 [n + g]
-        All different, over all ranks. What the row of order 0 reaches is found first, and not searched again.
-    asleep : bool [n + g]
+        Places of the local rows in the order, all different. The rows that the first row (place 0) reaches are found by a search
+        of their own and not visited again.
+    inactive : bool [n + g]
         Rows that take no part.
 
     Returns
     -------
     uint64 [n]
-        The order of that row.
+        The place of that row.
     int
         Supersteps.
     """
     row, num_own = arcs.indices.dtype, len(halo.shard.ids)
-    marked, steps = _reach_from_pivot(arcs, halo, cupy.flatnonzero((order[:num_own] == 0) & ~asleep[:num_own]), asleep)
+    marked, steps = _reach_from_pivot(arcs, halo, cupy.flatnonzero((order[:num_own] == 0) & ~inactive[:num_own]), inactive)
     first = cupy.where(halo.extended(marked), np.uint64(0), order)
     stamps = cupy.zeros(num_own, np.uint32)
     levels = Levels(_SOURCE, "spread", row, num_own + len(arcs.indices) // CHUNK)
@@ -123,11 +125,11 @@ def reach(arcs: Csr, halo: Halo, order: Array, asleep: Array) -> tuple[Array, in
     return first[:num_own], steps + 1 + settle(halo, relax, first, rest)
 
 
-def _reach_from_pivot(arcs: Csr, halo: Halo, rows: Array, asleep: Array) -> tuple[Array, int]:
-    """Return which own rows are asleep or reached by the pivot (bool [n]), and the supersteps; its owner has it in `rows`."""
+def _reach_from_pivot(arcs: Csr, halo: Halo, rows: Array, inactive: Array) -> tuple[Array, int]:
+    """Return which own rows are inactive or reached by the pivot (bool [n]), and supersteps; `rows` is the pivot on its owner."""
     row, num_own, supersteps = arcs.indices.dtype, len(halo.shard.ids), 0
     bits, levels = HaloBits(halo), Levels(_SOURCE, "mark", row, num_own + len(arcs.indices) // CHUNK)
-    closed = asleep.copy()
+    closed = inactive.copy()
     closed[rows] = True
     marks = bits.empty()
     packed = cupy.packbits(closed, bitorder="little")
@@ -142,4 +144,5 @@ def _reach_from_pivot(arcs: Csr, halo: Halo, rows: Array, asleep: Array) -> tupl
 
 
 def _unpacked(marks: Array, count: int) -> Array:
-    return cupy.unpackbits(marks.view(np.uint8), bitorder="little")[:count].view(np.bool_)
+    unpacked: Array = cupy.unpackbits(marks.view(np.uint8), bitorder="little")[:count].view(np.bool_)
+    return unpacked

@@ -1,4 +1,4 @@
-"""A pseudo-random order of all rows, the same on every rank, of which a row with many arcs is the first."""
+"""A pseudo-random order of all rows, the same on every rank, whose first row has many arcs."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from kernels.distributed.shard import Shard
 from kernels.graph import OFFSET, Array
 
 _SHIFT = np.uint64(33)
-_FACTORS = (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53)  # of MurmurHash3's finalizer, which maps 64 bits one to one, and 0 to 0
+_FACTORS = (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53)  # of MurmurHash3's finalizer, a bijection of 64 bits that maps 0 to 0
 _INVERSE = tuple(pow(factor, -1, 2**64) for factor in reversed(_FACTORS))
 
 
 class PivotFirst:
-    """The order; to make it is a collective.
+    """The order. Its construction is a collective.
 
     Attributes
     ----------
     pivot : int
-        The first row: the one of all that has most arcs of the direction it has fewer of; 0 in an empty graph.
+        The first row: that with the largest minimum of its in-degree and out-degree; 0 in an empty graph.
     """
 
     def __init__(self, shard: Shard, communicator: Communicator):
@@ -34,11 +34,12 @@ class PivotFirst:
 
     def rows(self, places: Array) -> Array:
         """The rows, int64, at these places."""
-        return (_mixed(places, _INVERSE) ^ np.uint64(self.pivot)).astype(OFFSET)
+        rows: Array = (_mixed(places, _INVERSE) ^ np.uint64(self.pivot)).astype(OFFSET)
+        return rows
 
 
-def _mixed(numbers: Array, factors: tuple[int, ...]) -> Array:
-    """Map numbers, uint64, one to one onto numbers that look random; by the inverse factors, map them back."""
+def _mixed(keys: Array, factors: tuple[int, ...]) -> Array:
+    """Apply a bijection that scatters uint64; the inverse factors give the inverse."""
     for factor in factors:
-        numbers = (numbers ^ (numbers >> _SHIFT)) * np.uint64(factor)
-    return numbers ^ (numbers >> _SHIFT)
+        keys = (keys ^ (keys >> _SHIFT)) * np.uint64(factor)
+    return keys ^ (keys >> _SHIFT)

@@ -1,7 +1,7 @@
-/* What the strong components of a shard are found by, between two exchanges (kernels/scc/sharded/cuda_reach.py): drop rows that no
-   cycle leads through, mark what the pivot reaches, spread the least value along arcs, and keep the arcs inside of classes.
+/* Steps of strong components on one shard, between two exchanges (kernels/scc/sharded/cuda_reach.py): peel off rows on no cycle, mark
+   the rows that the pivot reaches, spread the least value along arcs, and keep the arcs inside classes.
 
-   Encodings: rows are local numbers, own rows first. `classes` are 0 for rows whose component is found, all of whose arcs go. */
+   Encodings: rows are local rows, own rows first. `classes` are 0 for rows whose component is found; they lose all their arcs. */
 #include "distributed/gpu/levels.cuh"
 
 __device__ __forceinline__ int32_t add(int32_t* place, int32_t value) {
@@ -12,7 +12,7 @@ __device__ __forceinline__ int64_t add(int64_t* place, int64_t value) {
     return (int64_t)atomicAdd((unsigned long long*)place, (unsigned long long)value);
 }
 
-/* Marks what a row's arcs lead to: a bit each, so that most looks at marks stay in the caches. */
+/* Marks the heads of a row's arcs: one bit each, so that most reads of marks hit a cache. */
 struct Mark {
     Side arcs;
     ROW num_own;
@@ -20,15 +20,15 @@ struct Mark {
 
     __device__ __forceinline__ Side side(bool) const { return arcs; }
     __device__ __forceinline__ void open(int64_t) {}
-    __device__ __forceinline__ void visit(ROW far, const Levels& levels) const {
-        const uint32_t bit = 1u << (far & 31);
-        if ((__ldcg(marks + (far >> 5)) & bit) == 0 && (atomicOr(marks + (far >> 5), bit) & bit) == 0 && far < num_own) {
-            levels.push(arcs, far, false, levels.level + 1);
+    __device__ __forceinline__ void visit(ROW head, const Levels& levels) const {
+        const uint32_t bit = 1u << (head & 31);
+        if ((__ldcg(marks + (head >> 5)) & bit) == 0 && (atomicOr(marks + (head >> 5), bit) & bit) == 0 && head < num_own) {
+            levels.push(arcs, head, false, levels.level + 1);
         }
     }
 };
 
-/* The starts are marked, and each is given once. */
+/* `starts` are marked already and distinct. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 mark(const int64_t* offsets, const ROW* indices, ROW num_own, const ROW* starts, int64_t num_starts, uint32_t* marks,
      Entry* entries, int64_t capacity, Control* control) {
@@ -41,7 +41,7 @@ mark(const int64_t* offsets, const ROW* indices, ROW num_own, const ROW* starts,
     levels.run(mark);
 }
 
-/* Lowers what a row's arcs lead to. A row is queued once a level: `stamps` has the level it was last queued for. */
+/* Lowers the values of the heads of a row's arcs. A row is queued once per level: `stamps` has the level it was last queued for. */
 struct Spread {
     Side arcs;
     ROW num_own;
@@ -51,9 +51,9 @@ struct Spread {
 
     __device__ __forceinline__ Side side(bool) const { return arcs; }
     __device__ __forceinline__ void open(int64_t row) { value = __ldcg(values + row); }
-    __device__ __forceinline__ void visit(ROW far, const Levels& levels) const {
-        if (value < __ldcg(values + far) && value < atomicMin((unsigned long long*)values + far, value) && far < num_own) {
-            queue(far, levels, levels.level + 1);
+    __device__ __forceinline__ void visit(ROW head, const Levels& levels) const {
+        if (value < __ldcg(values + head) && value < atomicMin((unsigned long long*)values + head, value) && head < num_own) {
+            queue(head, levels, levels.level + 1);
         }
     }
     __device__ __forceinline__ void queue(ROW row, const Levels& levels, uint32_t level) const {
@@ -75,7 +75,8 @@ spread(const int64_t* offsets, const ROW* indices, ROW num_own, const ROW* start
     levels.run(spread);
 }
 
-/* Takes rows away. A row's out-arc is an in-arc of its other end, of which that has one less then; of a ghost it is counted. */
+/* Peels off rows. A row's out-arc is an in-arc of its head, whose in-degree falls by one, and likewise for in-arcs. Arcs that ghosts
+   lose are counted for their owners. */
 struct Peel {
     Side out, into;
     ROW num_own;
@@ -86,11 +87,11 @@ struct Peel {
 
     __device__ __forceinline__ Side side(bool into_side) const { return into_side ? into : out; }
     __device__ __forceinline__ void open(int64_t row) { of_into = row < 0; }
-    __device__ __forceinline__ void visit(ROW far, const Levels& levels) const {
-        if (far >= num_own) {
-            add((of_into ? lost_out : lost_in) + (far - num_own), (ROW)1);
-        } else if (add((of_into ? degrees_out : degrees_in) + far, (ROW)-1) == 1) {
-            queue(far, levels, levels.level + 1);
+    __device__ __forceinline__ void visit(ROW head, const Levels& levels) const {
+        if (head >= num_own) {
+            add((of_into ? lost_out : lost_in) + (head - num_own), (ROW)1);
+        } else if (add((of_into ? degrees_out : degrees_in) + head, (ROW)-1) == 1) {
+            queue(head, levels, levels.level + 1);
         }
     }
     __device__ __forceinline__ void queue(ROW row, const Levels& levels, uint32_t level) const {
@@ -115,16 +116,16 @@ peel(const int64_t* out_offsets, const ROW* out_indices, const int64_t* into_off
     levels.run(peel);
 }
 
-extern "C" __global__ void take_off(const ROW* rows, const ROW* less, int64_t count, ROW* degrees) {
+extern "C" __global__ void subtract(const ROW* rows, const ROW* fewer, int64_t count, ROW* degrees) {
     for (int64_t i = global_thread(); i < count; i += num_threads()) {
-        if (less[i] > 0) {
-            add(degrees + rows[i], -less[i]);
+        if (fewer[i] > 0) {
+            add(degrees + rows[i], -fewer[i]);
         }
     }
 }
 
-/* Count, or with `kept` write, the arcs whose ends are of one class. `counts` [num_own] are zeros; in the second call they come in
-   as the new rows' starts. The rows of 32 arcs and more are read by chunks. */
+/* Count, or with WRITE write to `kept`, the arcs whose ends have one class. `counts` [num_own] are zeros when counting, and the new
+   offsets when writing. Rows of 32 arcs and more are read in chunks. */
 template <bool WRITE>
 __device__ void keep_arcs(Side arcs, ROW num_own, const uint32_t* __restrict__ classes, const ROW* chunk_rows,
                           const int64_t* chunk_firsts, int64_t num_chunks, int64_t* counts, ROW* kept) {
@@ -137,10 +138,10 @@ __device__ void keep_arcs(Side arcs, ROW num_own, const uint32_t* __restrict__ c
         }
         int64_t place = WRITE ? counts[v] : 0;
         for (int64_t arc = first; arc < end; ++arc) {
-            const ROW far = arcs.indices[arc];
-            if (classes[far] == own) {
+            const ROW head = arcs.indices[arc];
+            if (classes[head] == own) {
                 if (WRITE) {
-                    kept[place] = far;
+                    kept[place] = head;
                 }
                 ++place;
             }
@@ -154,15 +155,15 @@ __device__ void keep_arcs(Side arcs, ROW num_own, const uint32_t* __restrict__ c
         const uint32_t own = classes[row];
         const int64_t first = chunk_firsts[chunk], end = own == 0 ? first : min(first + CHUNK, arcs.offsets[row + 1]);
         for (int64_t tile = first; tile < end; tile += 32) {
-            const ROW far = tile + lane < end ? arcs.indices[tile + lane] : 0;
-            const uint32_t same = __ballot_sync(FULL_WARP, tile + lane < end && classes[far] == own);
+            const ROW head = tile + lane < end ? arcs.indices[tile + lane] : 0;
+            const uint32_t same = __ballot_sync(FULL_WARP, tile + lane < end && classes[head] == own);
             int64_t place = 0;
             if (lane == 0 && same) {
                 place = (int64_t)atomicAdd((unsigned long long*)counts + row, (unsigned long long)__popc(same));
             }
             place = __shfl_sync(FULL_WARP, place, 0);
             if (WRITE && same >> lane & 1) {
-                kept[place + __popc(same & ((1u << lane) - 1))] = far;
+                kept[place + __popc(same & ((1u << lane) - 1))] = head;
             }
         }
     }

@@ -1,4 +1,4 @@
-"""What `kernels.scc.sharded` does to the arcs that are left: drop rows without arcs one way, and find who reaches a row first."""
+"""Steps of a round on the arcs that are left: peel off rows on no cycle, and find the first row that reaches each row."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from kernels.graph import OFFSET, Array, Csr
 
 
 @dataclass(frozen=True)
-class Arcs:
-    """The arcs left of a shard, by local numbers, ghosts' included; `into` is the transpose of `out`."""
+class ShardArcs:
+    """The arcs left of a shard between local rows, ghosts included; `into` is the transpose of `out`."""
 
     out: Csr
     into: Csr
 
-    def within(self, *classes: Array) -> Arcs:
+    def within(self, *classes: Array) -> ShardArcs:
         """The arcs whose ends are in the same class by each of `classes` [n + g]."""
-        return Arcs(_within(self.out, classes), _within(self.into, classes))
+        return ShardArcs(_within(self.out, classes), _within(self.into, classes))
 
-    def among(self, rows: Array) -> Arcs:
-        """The arcs both ends of which are among `rows`, bool [n + g]."""
-        # Every other row is a class of its own, of which only self-loops stay, and they make no difference.
+    def among(self, rows: Array) -> ShardArcs:
+        """The arcs with both ends among `rows`, bool [n + g]."""
+        # Every other row is a class of its own, which keeps only self-loops, and these make no difference.
         return self.within(np.where(rows, -1, np.arange(len(rows), like=rows)))
 
 
@@ -39,13 +39,13 @@ def _within(csr: Csr, classes: tuple[Array, ...]) -> Csr:
     return Csr(kept[csr.offsets], csr.indices[same], None)
 
 
-def trim(arcs: Arcs, halo: Halo) -> tuple[Array, int]:
-    """Find the rows that no cycle leads through, as far as peeling off rows without arcs in, or without arcs out, shows.
+def trim(arcs: ShardArcs, halo: Halo) -> tuple[Array, int]:
+    """Find rows on no cycle, by repeatedly peeling off rows without in-arcs or without out-arcs.
 
     Returns
     -------
     bool [n + g]
-        Of the own rows and the ghosts.
+        The local rows that are peeled off.
     int
         Supersteps.
     """
@@ -62,8 +62,8 @@ def trim(arcs: Arcs, halo: Halo) -> tuple[Array, int]:
     return gone, supersteps
 
 
-def reach(arcs: Csr, halo: Halo, order: Array) -> tuple[Array, int]:
-    """Find the first row, by `order`, that reaches each row; a row reaches itself.
+def first_reaching(arcs: Csr, halo: Halo, order: Array) -> tuple[Array, int]:
+    """Find the first row in the order that reaches each row; a row reaches itself.
 
     Parameters
     ----------
@@ -71,12 +71,12 @@ def reach(arcs: Csr, halo: Halo, order: Array) -> tuple[Array, int]:
         Out-arcs left; in-arcs, to find the first row that each row reaches.
     halo : Halo
     order : uint64 [n + g]
-        All different, over all ranks.
+        Places of the local rows in the order, all different.
 
     Returns
     -------
     uint64 [n + g]
-        The order of that row; only the own rows' are final.
+        The place of that row; only those of own rows are final.
     int
         Supersteps.
     """
@@ -95,29 +95,38 @@ def _degrees(csr: Csr) -> Array:
     return np.diff(csr.offsets)
 
 
-def _ends(arcs: Arcs) -> tuple[Array, ...]:
+def _ends(arcs: ShardArcs) -> tuple[Array, ...]:
     return tuple(frozen(array) for csr in (arcs.out, arcs.into) for array in (csr.offsets, csr.indices))
 
 
 @njit(cache=True, nogil=True)
-def _expand(offsets, indices, first, starts):  # type: ignore[no-untyped-def]
-    """Lower `first` along all paths from `starts`, which ascend by it: so no row is lowered twice."""
+def _expand(offsets: Array, indices: Array, first: Array, starts: Array) -> None:
+    """Lower `first` along all paths from `starts`, which ascend by `first`, so that no row is lowered twice."""
     stack = np.empty(len(first) + 1, starts.dtype)
     for start in starts:
         stack[0], size = start, 1
         while size:
             size -= 1
             row = stack[size]
-            for far in indices[offsets[row] : offsets[row + 1]]:
-                if first[row] < first[far]:
-                    first[far] = first[row]
-                    stack[size] = far
+            for head in indices[offsets[row] : offsets[row + 1]]:
+                if first[row] < first[head]:
+                    first[head] = first[row]
+                    stack[size] = head
                     size += 1
 
 
 @njit(cache=True, nogil=True)
-def _peel(out_offsets, out_indices, into_offsets, into_indices, degrees, gone, num_own, rows):  # type: ignore[no-untyped-def]
-    """Let `rows`, and then every own row left without arcs one way, be gone; `degrees` counts arcs out and in."""
+def _peel(
+    out_offsets: Array,
+    out_indices: Array,
+    into_offsets: Array,
+    into_indices: Array,
+    degrees: Array,
+    gone: Array,
+    num_own: int,
+    rows: Array,
+) -> None:
+    """Peel off `rows`, then every own row left without in-arcs or out-arcs; `degrees` [2, n + g] counts out-arcs and in-arcs."""
     stack = np.empty(len(gone) + 1, np.int64)
     for start in rows:
         if gone[start]:
@@ -128,9 +137,9 @@ def _peel(out_offsets, out_indices, into_offsets, into_indices, degrees, gone, n
             size -= 1
             row = stack[size]
             for way, offsets, indices in ((1, out_offsets, out_indices), (0, into_offsets, into_indices)):
-                for far in indices[offsets[row] : offsets[row + 1]]:
-                    degrees[way, far] -= 1
-                    if far < num_own and degrees[way, far] == 0 and not gone[far]:
-                        gone[far] = True
-                        stack[size] = far
+                for other in indices[offsets[row] : offsets[row + 1]]:
+                    degrees[way, other] -= 1
+                    if other < num_own and degrees[way, other] == 0 and not gone[other]:
+                        gone[other] = True
+                        stack[size] = other
                         size += 1

@@ -19,7 +19,7 @@ from kernels.distributed.gpu.bits import HaloBits
 from kernels.distributed.gpu.naming import find_holders, label
 from kernels.distributed.halo import Halo
 from kernels.distributed.shard import Shard, ShardAnswer
-from kernels.gpu.loader import cooperative, launch
+from kernels.gpu.loader import cooperative, launch, to_host
 from kernels.graph import Array
 from kernels.wcc.constants import SAMPLED_THREADS, TILE_THREADS, WARP_ROW
 from kernels.wcc.cuda import MANY_ARCS, TILE, tile_rows
@@ -104,7 +104,7 @@ class _Trees:
         meets = cupy.zeros(len(self._bounds) - 1, np.uint8)
         known = np.bool_(self._sampled), np.int32(self._shard.rank), self.parent, self._control, in_giant
         self._run("find_meetings", _THREADS, *self._arcs, *known, *self._owners, meets)
-        return cupy.asnumpy(meets)
+        return to_host(meets)
 
     def join_rest(self, in_giant: Array, joined: Array) -> None:
         """Join the giant trees of the ranks `joined`, bool [size]; then join by the arcs that a sample left out."""
