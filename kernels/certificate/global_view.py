@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kernels.arrays import frozen, is_cupy_array
-from kernels.certificate.directory import Directory
 from kernels.certificate.rules import Broken, label_astray, label_greater, outside, require_form
 from kernels.distributed.communicator import Communicator
+from kernels.distributed.owners import Owners
 from kernels.distributed.shard import Shard
 from kernels.graph import NO_ROW, Array
 
@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 class DistributedArray:
     """An array with an entry for each row, of which each rank holds those of its own rows. Reading is collective."""
 
-    def __init__(self, rows: Directory, own: Array):
+    def __init__(self, rows: Owners, own: Array):
         self._rows, self._own = rows, own
 
     def __getitem__(self, one: slice) -> Array:
@@ -40,7 +40,7 @@ class GlobalView:
 
     Attributes
     ----------
-    rows : Directory
+    rows : Owners
     ids : DistributedArray
         External ids of all rows.
     num_vertices : int
@@ -48,7 +48,7 @@ class GlobalView:
 
     def __init__(self, shard: Shard, communicator: Communicator):
         self.shard, self.communicator = shard, communicator
-        self.rows = Directory(shard.bounds, communicator)
+        self.rows = Owners(shard.bounds, communicator)
         self.ids = self.spread(shard.ids)
         self.num_vertices = shard.num_vertices
 
@@ -121,7 +121,7 @@ class GlobalView:
     def form_of_labels(self, labels: Any) -> Array:
         """Frozen `labels` [n], or Broken unless each names a row that names itself and has no greater id than those it names."""
         own = self.form_of_rows("labels", labels, len(self.shard.ids))
-        label_of_label, position = self.rows.ask(own, own, self.shard.positions)
+        label_of_label, position = self.rows.request(own, own, self.shard.positions)
         for wrong, reason in ((label_of_label != own, label_astray), (position > self.shard.positions, label_greater)):
             row = self.first_row(wrong)
             if row != NO_ROW:

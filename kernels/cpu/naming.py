@@ -1,4 +1,4 @@
-"""Components are named by their vertex of smallest external id."""
+"""Names of components: the row of smallest external id."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ def smallest_ids(graph: Graph, component: Array) -> Array:
     ----------
     graph : Graph
     component : index width [V]
-        Any number from 0 to V - 1, the same for all rows of a component and for no other row.
+        A number from 0 to V - 1 per component.
 
     Returns
     -------
     index width [V]
     """
-    return _name(frozen(graph.rows_by_id), frozen(component), np.full_like(component, -1))
+    labels = np.empty_like(component)
+    _name(frozen(graph.rows_by_id), frozen(component), np.full_like(component, -1), labels)
+    return labels
 
 
 @njit(cache=True, nogil=True)
-def _name(rows_by_id, component, name):  # type: ignore[no-untyped-def]
+def _name(rows_by_id: Array, component: Array, name: Array, labels: Array) -> None:
     """Let the first row of each component, by external id, name it; `name` [V] comes in as -1."""
-    labels = np.empty_like(component)
     for row in rows_by_id:
         if name[component[row]] < 0:
             name[component[row]] = row
         labels[row] = name[component[row]]
-    return labels

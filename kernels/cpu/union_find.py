@@ -1,17 +1,19 @@
 """Union-find by Rem (Dijkstra, A Discipline of Programming, 1976): fast in practice (Patwary, Blair, Manne, SEA 2010).
 
-`parent` starts as `arange(V)`, and a parent is never larger than its child. So a root is the smallest of its tree, and one
-ascending pass reaches all of them.
+`parent` starts as `arange(V)`, and a parent is never larger than its child. The root is therefore the smallest vertex of its
+tree, and one ascending pass finds every vertex's root.
 """
 
 from __future__ import annotations
 
 from numba import njit
 
+from kernels.graph import Array
+
 
 @njit(cache=True, nogil=True)
-def unite(parent, near, far):  # type: ignore[no-untyped-def]
-    """Make one tree of the trees of `near` and `far`; return whether they were two."""
+def unite(parent: Array, near: int, far: int) -> bool:
+    """Join the trees of `near` and `far`; return whether they were different."""
     while parent[near] != parent[far]:
         if parent[near] < parent[far]:
             near, far = far, near
@@ -24,14 +26,14 @@ def unite(parent, near, far):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def flatten(parent):  # type: ignore[no-untyped-def]
-    """Let every parent be the root."""
+def flatten(parent: Array) -> None:
+    """Replace every parent by the root."""
     for vertex in range(len(parent)):
         parent[vertex] = parent[parent[vertex]]
 
 
 @njit(cache=True, nogil=True)
-def number_trees(parent):  # type: ignore[no-untyped-def]
+def number_trees(parent: Array) -> None:
     """Replace every parent by the number of its tree: 0, 1, ... by the tree's smallest vertex."""
     trees = 0
     for vertex in range(len(parent)):

@@ -1,4 +1,4 @@
-"""What ranks do with columns of values: send several at once, and keep each once, or the least of those that come for a place."""
+"""Columns of values: several in one exchange, distinct values, and minima by index."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from kernels.graph import Array
 
 
 def exchange_columns(communicator: Communicator, *columns: Sequence[Array]) -> list[Array]:
-    """Send `column[r]` of each column to rank r, all in one exchange; return what came of each column, in rank order.
+    """Send `column[r]` of each column to rank r, all in one exchange; return what was received of each column, in rank order.
 
-    A rank gets equally many values of every column. A column has one type, the same on all ranks.
+    Each rank is sent equally many values of every column. A column has one type, the same on all ranks.
     """
     types = [column[0].dtype for column in columns]
-    # Widest first: so each begins at a multiple of its width
+    # Widest first, so that each column begins at a multiple of its width
     order = sorted(range(len(columns)), key=lambda number: -types[number].itemsize)
     parts = [np.concatenate([_bytes(columns[number][rank]) for number in order]) for rank in range(communicator.size)]
     width = sum(dtype.itemsize for dtype in types)
@@ -36,7 +36,7 @@ def _bytes(array: Array) -> Array:
 
 
 def distinct(values: Array) -> Array:
-    """The values ascending, each once. NumPy's `unique` alone hashes since 2.3, and takes up to 70 times as long."""
+    """The distinct values, ascending. NumPy's `unique` hashes since 2.3 and then takes up to 70 times as long."""
     ordered = np.sort(values)
     differs = np.ones_like(ordered, np.bool_)
     differs[1:] = ordered[1:] != ordered[:-1]
@@ -44,12 +44,12 @@ def distinct(values: Array) -> Array:
 
 
 def lower_at(values: Array, places: Array, proposed: Array) -> None:
-    """Lower `values[p]` to the least of what is proposed for each place p; none is negative."""
+    """Lower `values[p]` to the minimum of itself and what is proposed for index p; no value is negative."""
     if not is_cupy_array(values):
         np.minimum.at(values, places, proposed)
         return
     import cupyx
 
-    # Where none is negative, bits order as the values do. CuPy has no minimum of int64.
+    # The bits of values that are not negative have the values' order. CuPy has no minimum of int64.
     word = np.dtype(f"u{values.itemsize}")
     cupyx.scatter_min(values.view(word), places, proposed.view(word))

@@ -1,10 +1,11 @@
 """The fixpoint of shortest paths over all ranks, in supersteps.
 
-A rank lowers the distances of its rows, and its own idea of its ghosts', to its local fixpoint; then every ghost that came
-nearer is told to its owner, who goes on from there. A distance may so be found too large at first and be lowered later, as in
-Bellman's and Ford's method. Addition is monotone, so the fixpoint is the one of the one-worker kernels, to the bit of a float.
+A rank lowers the distances of its own rows, and its estimates for its ghosts, to its local fixpoint; then every ghost whose
+distance fell is sent to its owner, which continues from there. A distance may therefore be too large at first and be lowered
+later, as in the method of Bellman and Ford. Addition is monotone, so the fixpoint equals that of the single-rank kernels, to the
+bit of a float.
 
-A social network of few levels takes no more supersteps so than level by level, and about the same work.
+A social network of few levels takes no more supersteps than level by level, and about the same work.
 """
 
 from __future__ import annotations
@@ -24,20 +25,20 @@ def settle(halo: Halo, relax: Callable[[Array], None], values: Array, rows: Arra
     ----------
     halo : Halo
     relax : callable
-        Lowers `values` to the local fixpoint from the own rows that it is given, each once.
+        Lowers `values` to the local fixpoint from the own rows that it is given, which are distinct.
     values : [n + g]
-        Of the own rows and the ghosts, larger than any distance where no path is known; lowered in place. The ghosts' are what
-        this rank found, and their owners may know better.
+        Of the own rows and the ghosts, larger than any distance where no path is known; lowered in place. Those of ghosts are
+        this rank's estimates; their owners may have smaller ones.
     rows : index width [S]
-        Own rows to start from, each once.
+        Own rows to start from, distinct.
     """
     ghosts = values[len(values) - halo.shard.num_ghosts :]
-    told = ghosts.copy()
+    sent = ghosts.copy()
     supersteps = 0
-    while halo.communicator.total(np.array([len(rows)]))[0]:
+    while halo.communicator.any(len(rows)):
         relax(rows)
-        nearer = np.flatnonzero(ghosts < told)
-        told[nearer] = ghosts[nearer]
-        rows = halo.lower(values, nearer)
+        lowered = np.flatnonzero(ghosts < sent)
+        sent[lowered] = ghosts[lowered]
+        rows = halo.lower(values, lowered)
         supersteps += 1
     return supersteps

@@ -1,8 +1,8 @@
-"""What edges join, where neither the vertices nor the edges are on one rank: a forest of least weight, by Borůvka's rounds.
+"""Spanning forest of least weight where neither vertices nor edges are on one rank: Borůvka's rounds between the ranks.
 
 Sanders and Schimek, Engineering Massively Parallel MST Algorithms, IPDPS 2023: every vertex takes its lightest edge, chains of
-taken edges are shortened to stars, and what a star joins is one vertex from then on; when little is left, all ranks have it
-and finish by themselves. An edge stays where it is: only each rank's best offer for a vertex goes to the vertex's owner.
+taken edges are shortened to stars, and each star becomes one vertex. As soon as few edges remain, every rank gathers them and
+finishes by itself. Edges stay on their rank: only each rank's lightest edge of a vertex is sent to the vertex's owner.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from kernels.distributed.owners import Owners
 from kernels.gpu.loader import to_host
 from kernels.graph import OFFSET, Array
 
-GATHERED = 1 << 16  # edges, of all ranks together, that every rank may have: 3 MiB
+GATHERED = 1 << 16  # edges of all ranks together that every rank may hold: 3 MiB
 
 
 class Edges(NamedTuple):
-    """Edges that a rank has, in the order (weight, low, high), which has no ties but between copies of one edge.
+    """Edges of a rank, ordered by (weight, low, high), in which only parallel edges are equal.
 
-    All arrays are NumPy's or all are CuPy's, on all ranks alike.
+    All arrays are NumPy's or all are CuPy's, the same on all ranks.
 
     Attributes
     ----------
@@ -41,12 +41,12 @@ class Edges(NamedTuple):
     high: Array
 
     def take(self, places: Array) -> Edges:
-        """The edges at these places."""
+        """The edges at these indices."""
         return Edges(*(column[places] for column in self))
 
 
 def join(owners: Owners, edges: Edges, gathered: int) -> tuple[Array, Array]:
-    """Find the forest of least weight.
+    """Find the forest of least weight. A collective.
 
     Parameters
     ----------
@@ -55,14 +55,14 @@ def join(owners: Owners, edges: Edges, gathered: int) -> tuple[Array, Array]:
     edges : Edges
         Of this rank, between vertices of any rank.
     gathered : int
-        Most edges, of all ranks together, that each rank may hold to finish by itself.
+        Most edges, of all ranks together, that each rank may hold in order to finish by itself.
 
     Returns
     -------
     root : int64
-        For each own vertex, the number of one vertex of its tree, the same for all of the tree.
+        For each own vertex, the number of one vertex of its tree, the same for the whole tree.
     chosen : int64
-        Places in `edges` of those in the forest, ascending. Of copies of an edge on several ranks, one or more are.
+        Indices in `edges` of those in the forest, ascending. Of parallel edges on several ranks, one or more are chosen.
     """
     place = _order(edges.weight, edges.low, edges.high)
     edges, chosen = edges.take(place), [place[:0]]
@@ -70,7 +70,7 @@ def join(owners: Owners, edges: Edges, gathered: int) -> tuple[Array, Array]:
     while True:
         needed = np.flatnonzero(_needed(edges))
         edges, place = edges.take(needed), place[needed]
-        if int(owners.communicator.total(np.array([len(needed)], OFFSET))[0]) <= gathered:
+        if owners.communicator.sum(len(needed)) <= gathered:
             break
         edges, taken, left = _round(owners, edges, root)
         chosen.append(place[taken])
@@ -80,7 +80,7 @@ def join(owners: Owners, edges: Edges, gathered: int) -> tuple[Array, Array]:
 
 
 def _order(*keys: Array) -> Array:
-    """The permutation that sorts by the first key, ties by the next, and so on, in the order they are in."""
+    """The stable permutation that sorts by the first key, ties by the next, and so on."""
     if is_cupy_array(keys[0]):
         from kernels.gpu.sorting import sorted_by
 
@@ -89,19 +89,19 @@ def _order(*keys: Array) -> Array:
 
 
 def _needed(edges: Edges) -> Array:
-    """Which edges may be in the forest; a GPU leaves those that close cycles until they are inside a tree."""
+    """Which edges may be in the forest; a GPU keeps those that close cycles until their ends are in one tree."""
     return edges.near != edges.far if is_cupy_array(edges.near) else _span(edges.near, edges.far)[0]
 
 
 def _round(owners: Owners, edges: Edges, root: Array) -> tuple[Edges, Array, Array]:
-    """Join each tree by its lightest edge; return the edges left, places of those taken here, and places of those left."""
+    """Join each tree by its lightest edge; return the edges left, indices of those taken here, and indices of those left."""
     ends = np.stack([edges.near, edges.far], axis=1).ravel()
     trees, first, tree = np.unique(ends, return_index=True, return_inverse=True)
     best = first // 2  # the edges are in order: the first one is a tree's lightest
     rank = owners.communicator.rank
     winner = _hook(owners, root, trees, ends[first ^ 1], edges.take(best), np.full_like(trees, rank, OFFSET, shape=(len(trees),)))
     _jump(owners, root)
-    joined, won = owners.ask(trees, root, winner)
+    joined, won = owners.request(trees, root, winner)
     near, far = joined[tree].reshape(-1, 2).T
     left = np.flatnonzero(near != far)
     return edges._replace(near=near, far=far).take(left), best[won == rank], left
@@ -109,7 +109,7 @@ def _round(owners: Owners, edges: Edges, root: Array) -> tuple[Edges, Array, Arr
 
 def _hook(owners: Owners, root: Array, trees: Array, others: Array, best: Edges, rank: Array) -> Array:
     """Let the root of each tree be the tree that its lightest edge leads to; return the rank that has this edge."""
-    here, other, *key, source = owners.tell(trees, others, best.weight, best.low, best.high, rank)
+    here, other, *key, source = owners.send(trees, others, best.weight, best.low, best.high, rank)
     weight, low, high = key
     order = _order(here, weight, low, high)
     hooked, first = np.unique(here[order], return_index=True)
@@ -117,31 +117,31 @@ def _hook(owners: Owners, root: Array, trees: Array, others: Array, best: Edges,
     root[hooked] = other[lightest]
     winner = np.full_like(root, -1, OFFSET, shape=(len(root),))
     winner[hooked] = source[lightest]
-    # Two trees that take the same edge lead to each other: the smaller number is the root of both. No cycle is longer.
-    (back,) = owners.ask(root[hooked], root)
+    # Two trees that take the same edge lead to each other: the smaller number becomes the root of both. No cycle is longer.
+    (back,) = owners.request(root[hooked], root)
     number = hooked + owners.own.start
     root[hooked] = np.where((back == number) & (number < root[hooked]), number, root[hooked])
     return winner
 
 
 def _jump(owners: Owners, root: Array) -> None:
-    """Let every root be the root's root, until all are roots."""
+    """Replace every root by its root, until all are roots."""
     changed = True
     while changed:
         below = np.flatnonzero(root != np.arange(owners.own.start, owners.own.stop, like=root))
-        (above,) = owners.ask(root[below], root)
-        changed = owners.any(int(np.count_nonzero(above != root[below])))
+        (above,) = owners.request(root[below], root)
+        changed = owners.communicator.any(np.count_nonzero(above != root[below]))
         root[below] = above
 
 
 def _finish(owners: Owners, edges: Edges, root: Array) -> Array:
-    """Join what the edges of all ranks join; return places of those taken that are this rank's."""
+    """Gather the edges of all ranks and join their ends; return indices of this rank's edges that were taken."""
     owners.supersteps += 1
     communicator = owners.communicator
     parts = [communicator.gather(to_host(column)) for column in edges]
-    everybodys = Edges(*(np.concatenate(part) for part in parts))
-    order = _order(everybodys.weight, everybodys.low, everybodys.high)
-    needed, ends, top = _span(everybodys.near[order], everybodys.far[order])
+    gathered = Edges(*(np.concatenate(part) for part in parts))
+    order = _order(gathered.weight, gathered.low, gathered.high)
+    needed, ends, top = _span(gathered.near[order], gathered.far[order])
     if len(ends):
         ends, top = np.asarray(ends, like=root), np.asarray(top, like=root)
         place = np.minimum(np.searchsorted(ends, root), len(ends) - 1)
@@ -159,14 +159,14 @@ def _span(near: Array, far: Array) -> tuple[Array, Array, Array]:
 
 
 def unite_all(count: int, near: Array, far: Array) -> Array:
-    """Return the smallest number that edges join each of the numbers 0 to `count` - 1 to; NumPy arrays."""
+    """Return, for each of the numbers 0 to `count` - 1, the smallest number that the edges join it to; NumPy arrays."""
     parent = np.arange(count, dtype=OFFSET)
     _unite(parent, frozen(near), frozen(far))
     return parent
 
 
 @njit(cache=True, nogil=True)
-def _unite(parent, near, far):  # type: ignore[no-untyped-def]
+def _unite(parent: Array, near: Array, far: Array) -> Array:
     needed = np.empty(len(near), np.bool_)
     for edge in range(len(near)):
         needed[edge] = unite(parent, near[edge], far[edge])

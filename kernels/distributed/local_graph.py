@@ -1,4 +1,4 @@
-"""A shard as a graph of its own: what the one-worker kernels take to work to the local fixpoint."""
+"""A shard as a graph of its own, on which single-rank kernels compute a rank's local fixpoint."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from kernels.graph import ID, Array, Csr, Graph
 
 
 def local_graph(shard: Shard) -> Graph:
-    """Return the own rows, the ghosts, and all arcs that the rank knows, by local numbers.
+    """Return the own rows, the ghosts, and all arcs that the rank knows, by local rows.
 
     Unlike in `shard.local_out`, ghosts have their arcs to and from own rows, so that `into` is the transpose of `out`.
-    The external ids are the places in the order of all external ids: they compare as those do.
+    The external ids are the positions in the order of all external ids: they compare as those do.
 
     Notes
     -----
-    The arcs are copied: memory for the shard's arcs once more.
+    The arcs are copied, which takes memory for the shard's arcs once more.
     """
-    ranks = np.concatenate([shard.positions, shard.ghost_positions])
-    rows_by_id = np.argsort(ranks).astype(shard.ghosts.dtype)
+    positions = np.concatenate([shard.positions, shard.ghost_positions])
+    rows_by_id = np.argsort(positions).astype(shard.ghosts.dtype)
     own_by_id = rows_by_id[rows_by_id < len(shard.ids)]
     out = _with_ghosts(shard.local_out, shard.local_into, own_by_id)
     into = out if shard.symmetric else _with_ghosts(shard.local_into, shard.local_out, own_by_id)
-    return Graph(ranks.astype(ID), rows_by_id, out, into)
+    return Graph(positions.astype(ID), rows_by_id, out, into)
 
 
 def _with_ghosts(csr: Csr, back: Csr, own_by_id: Array) -> Csr:
-    """Append the ghosts' rows: the arcs of the other direction, `back`, that lead to ghosts, from their other ends."""
+    """Append the ghosts' rows: the arcs of the other direction, `back`, that lead to ghosts, reversed."""
     num_own = len(own_by_id)
     num_arcs, arcs, own = _by_ghost(back, own_by_id)
     stops = csr.offsets[num_own] + np.cumsum(num_arcs)
@@ -46,7 +46,7 @@ def _by_ghost(back: Csr, own_by_id: Array) -> tuple[Array, Array, Array]:
     num_arcs : int64 [g]
         Of each ghost.
     arcs : int64 [L]
-        Places in `back`.
+        Their indices in `back`.
     own : index width [L]
         Own rows.
     """
@@ -61,8 +61,8 @@ def _by_ghost(back: Csr, own_by_id: Array) -> tuple[Array, Array, Array]:
 
 
 @njit(cache=True, nogil=True)
-def _list(offsets, indices, own_by_id, places, num_arcs):  # type: ignore[no-untyped-def]
-    """Fill the lists; `places` [g] are where the ghosts' arcs begin."""
+def _list(offsets: Array, indices: Array, own_by_id: Array, places: Array, num_arcs: int) -> tuple[Array, Array]:
+    """Fill the lists; those of ghost i begin at `places[i]`, int64 [g], which is overwritten."""
     num_own = len(own_by_id)
     arcs, own = np.empty(num_arcs, offsets.dtype), np.empty(num_arcs, indices.dtype)
     for row in own_by_id:

@@ -1,107 +1,146 @@
-"""Numbers that are spread over the ranks in contiguous ranges, so that what is known of a number is known to its owner only."""
+"""The directory of owners: numbers in contiguous ranges per rank, whose owners store what is known of them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 
 from kernels.distributed.columns import exchange_columns, lower_at
 from kernels.distributed.communicator import Communicator
-from kernels.graph import OFFSET, Array
+from kernels.graph import NO_ROW, OFFSET, Array
 
 
 class Owners:
-    """The numbers 0 to N - 1: rank r owns `bounds[r]:bounds[r + 1]`. All methods are collective.
+    """The numbers 0 to N - 1: rank r owns `bounds[r]:bounds[r + 1]`. All methods but `distinct` are collective.
 
     Attributes
     ----------
     bounds : int64 [size + 1]
+        A NumPy array.
     communicator : Communicator
     supersteps : int
-        How often the ranks told or asked each other.
+        Number of calls of `send` and `request`.
     """
 
     def __init__(self, bounds: Array, communicator: Communicator):
         self.bounds, self.communicator, self.supersteps = bounds, communicator, 0
+        self.start, self.stop = (int(bound) for bound in bounds[communicator.rank : communicator.rank + 2])
 
     @classmethod
     def of_counts(cls, count: int, communicator: Communicator) -> Owners:
-        """Number what the ranks have: `count` on this one."""
+        """Number the items of all ranks consecutively, rank after rank: `count` on this one."""
         counts = np.concatenate(communicator.gather(np.array([count], OFFSET), alike=True))
         return cls(np.concatenate([np.zeros(1, OFFSET), np.cumsum(counts)]), communicator)
 
     @property
     def own(self) -> range:
         """The numbers of this rank."""
-        return range(int(self.bounds[self.communicator.rank]), int(self.bounds[self.communicator.rank + 1]))
+        return range(self.start, self.stop)
 
-    def tell(self, numbers: Array, *columns: Array) -> tuple[Array, ...]:
+    def send(self, numbers: Array, *columns: Array) -> tuple[Array, ...]:
         """Send each number's entry of `columns` to its owner.
 
         Parameters
         ----------
-        numbers : int64 [E]
+        numbers : integer [E]
             Ascending.
         columns : [E]
 
         Returns
         -------
         tuple of arrays [R]
-            What all ranks told this one, in rank order: places in its range, and the columns.
+            What this rank received, in rank order: offsets in its range, and the columns.
         """
         self.supersteps += 1
-        here, *told = exchange_columns(self.communicator, *(self._by_owner(numbers, column) for column in (numbers, *columns)))
-        return here - self.own.start, *told
+        here, *received = exchange_columns(self.communicator, *(self._by_owner(numbers, of) for of in (numbers, *columns)))
+        return here - self.start, *received
 
-    def ask(self, numbers: Array, *values: Array) -> tuple[Array, ...]:
-        """Return what the owners have of `numbers`, int64 [E] in any order, in their `values`, one for each number they own."""
+    def request(self, numbers: Array, *values: Array) -> tuple[Array, ...]:
+        """Return the owners' `values` for each of the numbers.
+
+        Parameters
+        ----------
+        numbers : integer [E]
+            In any order.
+        values : one entry for each number that this rank owns
+
+        Returns
+        -------
+        tuple of arrays [E]
+        """
         self.supersteps += 1
-        wanted, place = np.unique(numbers, return_inverse=True)
-        asked = [part - self.own.start for part in self.communicator.exchange(self._by_owner(wanted, wanted))]
-        answers = exchange_columns(self.communicator, *([value[part] for part in asked] for value in values))
-        return tuple(answer[place] for answer in answers)
+        mine, others = self._own_and_others(numbers)
+        wanted, place = np.unique(numbers[others], return_inverse=True)
+        requested = [part - self.start for part in self.communicator.exchange(self._by_owner(wanted, wanted))]
+        replies = exchange_columns(self.communicator, *([value[part] for part in requested] for value in values))
+        found = tuple(np.empty(len(numbers), value.dtype, like=value) for value in values)
+        for column, value, reply in zip(found, values, replies, strict=True):
+            column[mine] = value[numbers[mine] - self.start]
+            column[others] = reply[place]
+        return found
 
-    def any(self, count: int) -> bool:
-        """Whether `count` is not zero on some rank."""
-        return bool(self.communicator.most(np.array([count], OFFSET))[0])
+    def query(self, numbers: Array, column: Array, answer: Callable[[Array, Array], Array]) -> Array:
+        """Let the owners answer for each of ascending numbers with its entry of `column`: `answer(offsets, entries)`."""
+        here, entries = (self.communicator.exchange(self._by_owner(numbers, of)) for of in (numbers, column))
+        replies = [answer(part - self.start, of) for part, of in zip(here, entries, strict=True)]
+        return np.concatenate(self.communicator.exchange(replies))
 
-    def _by_owner(self, numbers: Array, column: Array) -> list[Array]:
-        cuts = np.searchsorted(numbers, np.asarray(self.bounds, like=numbers)).tolist()
-        return [column[begin:end] for begin, end in pairwise(cuts)]
+    def distinct(self, numbers: Array) -> tuple[Array, Array]:
+        """The distinct numbers, own ones first, and the index of each of `numbers` among them. Not collective."""
+        mine, others = self._own_and_others(numbers)
+        flags = np.zeros(len(self.own), np.bool_, like=numbers)
+        flags[numbers[mine] - self.start] = True
+        own = np.flatnonzero(flags) + self.start
+        foreign, place_of_others = np.unique(numbers[others], return_inverse=True)
+        place = np.empty(len(numbers), OFFSET, like=numbers)
+        place[mine] = (np.cumsum(flags) - 1)[numbers[mine] - self.start]
+        place[others] = len(own) + place_of_others
+        return np.concatenate([own, foreign]), place
+
+    tell, ask = send, request  # former names, until all callers use the new ones
+
+    def _own_and_others(self, numbers: Array) -> tuple[Array, Array]:
+        own = (numbers >= self.start) & (numbers < self.stop)
+        return np.flatnonzero(own), np.flatnonzero(~own)
+
+    def _by_owner(self, ascending: Array, column: Array) -> list[Array]:
+        bounds = np.asarray(self.bounds.astype(ascending.dtype), like=ascending)
+        return [column[begin:end] for begin, end in pairwise(np.searchsorted(ascending, bounds).tolist())]
 
 
-def smallest_ids(owners: Owners, numbers: Array, ranks: Array, rows: Array) -> Array:
-    """Name each item by the row of smallest external id among the items, of all ranks, with its number.
+def smallest_ids(owners: Owners, numbers: Array, positions: Array, rows: Array) -> Array:
+    """Name each item by the row of smallest external id among the items, of all ranks, with the same number.
 
     Parameters
     ----------
     owners : Owners
     numbers : int64 [E]
-        What items that are named alike have in common.
-    ranks, rows : index width [E]
-        The items' places in the order of external ids, and their rows.
+        Equal for items that get the same name.
+    positions, rows : index width [E]
+        The items' positions in the order of external ids, and their rows.
 
     Returns
     -------
     index width [E]
     """
     shared, place = np.unique(numbers, return_inverse=True)
-    here, rank, row = owners.tell(shared, *least_of_groups(place, len(shared), ranks, rows))
-    _, names = least_of_groups(here, len(owners.own), rank, row)
-    (name,) = owners.ask(shared, names)
+    here, position, row = owners.send(shared, *least_of_groups(place, len(shared), positions, rows))
+    _, names = least_of_groups(here, len(owners.own), position, row)
+    (name,) = owners.request(shared, names)
     return name[place]
 
 
-def least_of_groups(group: Array, groups: int, ranks: Array, rows: Array) -> tuple[Array, Array]:
-    """The smallest rank of each group, the groups' numbers being 0 to `groups` - 1, and its row.
+def least_of_groups(group: Array, groups: int, positions: Array, rows: Array) -> tuple[Array, Array]:
+    """The smallest position in each group, and its row; groups are numbered from 0 to `groups` - 1.
 
-    The largest number is nobody's rank: a group that has nothing else has it, and the row -1.
+    The largest integer is not a valid position: a group with no other one has it, and NO_ROW.
     """
-    nobody = np.iinfo(ranks.dtype).max
-    least = np.full_like(ranks, nobody, ranks.dtype, shape=(groups,))
-    lower_at(least, group, ranks)
-    has = np.flatnonzero((ranks == least[group]) & (ranks < nobody))
-    row = np.full_like(rows, -1, rows.dtype, shape=(groups,))
+    largest = np.iinfo(positions.dtype).max
+    least = np.full_like(positions, largest, positions.dtype, shape=(groups,))
+    lower_at(least, group, positions)
+    has = np.flatnonzero((positions == least[group]) & (positions < largest))
+    row = np.full_like(rows, NO_ROW, rows.dtype, shape=(groups,))
     row[group[has]] = rows[has]
     return least, row

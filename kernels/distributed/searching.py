@@ -1,7 +1,7 @@
-"""Many values among ascending ones: a table says between which places a value's high bits lead, and bisection does the rest.
+"""Search for many values in a sorted array: a table indexed by the high bits narrows the range, then bisection.
 
-`np.searchsorted` of values in any order misses the caches at each of its steps: of 4 million among 1 million, for a second. Here
-a value misses them twice.
+`np.searchsorted` of values in random order misses the caches at each step, which takes a second for 4 million values among 1
+million. Here each value misses them twice.
 
 Source: Bentley, Programming Pearls (2nd edition, 2000), column 9: a table in front of a binary search.
 """
@@ -16,7 +16,7 @@ from kernels.graph import Array
 
 
 def places_upto(ascending: Array, values: Array) -> Array:
-    """How many of `ascending` are no greater than each value: `np.searchsorted(ascending, values, "right")`, sooner.
+    """How many of `ascending` are not greater than each value: `np.searchsorted(ascending, values, "right")`, but faster.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def places_upto(ascending: Array, values: Array) -> Array:
     Returns
     -------
     [E]
-        Of the same type. Beside it there is memory for up to eight numbers for each of `ascending`.
+        Of the same type. Meanwhile there is memory for up to eight values for each of `ascending`.
     """
     if not len(ascending):
         return np.zeros_like(values)
@@ -40,8 +40,8 @@ def places_upto(ascending: Array, values: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def _search(ascending, ends, low, shift, values, places):  # type: ignore[no-untyped-def]
-    """`ends` says how many of `ascending` are in each bucket or before it."""
+def _search(ascending: Array, ends: Array, low: int, shift: int, values: Array, places: Array) -> None:
+    """`ends[b]` is the number of `ascending` in the buckets up to b."""
     for number in range(len(values)):
         value = values[number]
         bucket = (value - low) >> shift

@@ -52,7 +52,7 @@ class OfShard:
         own = (rows >= self.first_row) & (rows < self.first_row + len(self.ids))
         others = ~own & (rows != NO_ROW)
         ids[own] = self.ids[rows[own] - self.first_row]
-        (ids[others],) = self.owners.ask(rows[others].astype(OFFSET), self.ids)
+        (ids[others],) = self.owners.request(rows[others].astype(OFFSET), self.ids)
         return ids
 
     def rows_of(self, ids: Array) -> Array:
@@ -76,7 +76,7 @@ class OfShard:
     def labelled(self, rows: Array, labels: Array) -> Array:
         """See `Vertices.labelled`."""
         order = np.argsort(rows, kind="stable")
-        here, given = self.owners.tell(rows[order].astype(OFFSET), labels[order])
+        here, given = self.owners.send(rows[order].astype(OFFSET), labels[order])
         own = np.arange(self.first_row, self.first_row + len(self.ids), dtype=self.positions.dtype)
         own[here] = given
         require_one_label(own[here], given)
@@ -111,11 +111,11 @@ def edge_places(vertices: OfShard, src: Array) -> tuple[Array, int]:
     places = Owners(np.array([num_vertices * rank // size for rank in range(size + 1)], OFFSET), communicator)
     ranks = vertices.positions[src - vertices.first_row].astype(OFFSET)
     numbers, first, count = np.unique(ranks, return_index=True, return_counts=True)
-    here, of_row = places.tell(numbers, count)
+    here, of_row = places.send(numbers, count)
     edges = np.zeros(len(places.own), OFFSET)
     edges[here] = of_row
     totals = np.concatenate(communicator.gather(edges.sum(keepdims=True)))
-    (start,) = places.ask(numbers, np.cumsum(edges) - edges + totals[: communicator.rank].sum())
+    (start,) = places.request(numbers, np.cumsum(edges) - edges + totals[: communicator.rank].sum())
     return np.repeat(start - first, count) + np.arange(len(src)), int(totals.sum())
 
 

@@ -50,7 +50,7 @@ class HaloBits:
         shard = halo.shard
         self._halo, self._num_own, self._row = halo, np.int64(len(shard.ids)), shard.ghosts.dtype
         self.words = words_of(len(shard.ids) + shard.num_ghosts) + 1
-        asked, ghosts = halo.kept("messages of bits", _layouts)
+        asked, ghosts = halo.derived.get(_layouts, lambda: _layouts(halo))
         self._of_asked, self._of_ghosts = _Messages(asked), _Messages(ghosts)
         self._known = cupyx.empty_pinned(_SUM_WORDS // 2, np.uint64)
 

@@ -50,7 +50,7 @@ def require_edges(view: GlobalView, forest: Forest) -> Edges:
     strange = np.flatnonzero((src < shard.rows.start) | (src >= shard.rows.stop))[:1]
     view.require(outside("src", src[strange], 0, shard.rows.stop, shard.rows.start) if len(strange) else "")
     low = shard.positions[src - shard.rows.start].astype(OFFSET)
-    (rank,) = view.rows.ask(dst, shard.positions)
+    (rank,) = view.rows.request(dst, shard.positions)
     edges = Edges(src, dst, stated, places_of(stated), low, rank.astype(OFFSET))
     _require(view, edges, edges.low >= edges.high, 1, reasons.wrong_end)
     _require(view, edges, _falls(edges), 2, reasons.not_ascending)

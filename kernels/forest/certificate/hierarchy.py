@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels.certificate.directory import Directory
 from kernels.certificate.global_view import GlobalView
 from kernels.distributed.columns import lower_at
+from kernels.distributed.owners import Owners
 from kernels.forest.certificate.edges import Edges
 from kernels.graph import OFFSET, Array
 
@@ -64,7 +64,7 @@ def build(view: GlobalView, edges: Edges) -> tuple[Hierarchy, Array]:
     while view.any(len(place) > 0):
         left = edges.take(place)
         above, chosen = _round(rows, near, far, Keys(left.heavy, left.low, left.high))
-        over, heavy, low, high = rows.ask(np.concatenate([nodes, near, far]), above, *chosen)
+        over, heavy, low, high = rows.request(np.concatenate([nodes, near, far]), above, *chosen)
         size, ends = len(nodes), (slice(len(nodes), len(nodes) + len(near)), slice(len(nodes) + len(near), None))
         for end in ends:
             needed[place[(low[end] == left.low) & (high[end] == left.high)]] = True
@@ -78,12 +78,12 @@ def build(view: GlobalView, edges: Edges) -> tuple[Hierarchy, Array]:
     return _stacked(levels, len(nodes), nodes), needed
 
 
-def _round(rows: Directory, near: Array, far: Array, keys: Keys) -> tuple[Array, Keys]:
+def _round(rows: Owners, near: Array, far: Array, keys: Keys) -> tuple[Array, Keys]:
     """Let each node take its least edge; return, for own rows that are nodes, what they become and the edge, low -1 if none."""
     chosen, above = _least(rows, near, far, keys)
     taking = np.flatnonzero(chosen.low >= 0)
     # Two nodes that take one edge lead to each other: the smaller is the end of both. No cycle is longer.
-    (back,) = rows.ask(above[taking], above)
+    (back,) = rows.request(above[taking], above)
     number = taking + rows.start
     ends_here = (back == number) & (number < above[taking])
     above[taking[ends_here]] = number[ends_here]
@@ -91,14 +91,14 @@ def _round(rows: Directory, near: Array, far: Array, keys: Keys) -> tuple[Array,
     return above, chosen
 
 
-def _least(rows: Directory, near: Array, far: Array, keys: Keys) -> tuple[Keys, Array]:
+def _least(rows: Owners, near: Array, far: Array, keys: Keys) -> tuple[Keys, Array]:
     """The least edge of each own node, of all ranks' edges, and its other end; an own row that is none has low -1, and itself."""
     ends = np.stack([near, far], axis=1).ravel()
     nodes, place = rows.distinct(ends)
     first = np.full_like(near, len(ends), OFFSET, shape=(len(nodes),))
     lower_at(first, place, np.arange(len(ends), like=near))  # the edges ascend: the first one is the least
     own = int(np.count_nonzero((nodes >= rows.start) & (nodes < rows.stop)))
-    here, other, *offered = rows.tell(nodes[own:], ends[first[own:] ^ 1], *(column[first[own:] // 2] for column in keys))
+    here, other, *offered = rows.send(nodes[own:], ends[first[own:] ^ 1], *(column[first[own:] // 2] for column in keys))
     order = _order(here, *offered)
     here, best = np.unique(here[order], return_index=True)
     best = order[best]
@@ -129,17 +129,17 @@ def _is_less(one: Keys, other: Keys) -> Array:
     return (one.heavy < other.heavy) | ((one.heavy == other.heavy) & ends)
 
 
-def _jump(rows: Directory, above: Array, moving: Array) -> None:
+def _jump(rows: Owners, above: Array, moving: Array) -> None:
     """Let `above` be the end of each chain: pointer jumping, as far as it goes among own rows before others are asked."""
     while rows.communicator.most(np.array([len(moving)]))[0]:
         _jump_here(rows, above, moving)
-        (further,) = rows.ask(above[moving], above)
+        (further,) = rows.request(above[moving], above)
         moves = np.flatnonzero(further != above[moving])
         moving = moving[moves]
         above[moving] = further[moves]
 
 
-def _jump_here(rows: Directory, above: Array, moving: Array) -> None:
+def _jump_here(rows: Owners, above: Array, moving: Array) -> None:
     changed = True
     while changed:
         up = above[moving]

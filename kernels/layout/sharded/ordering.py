@@ -88,7 +88,7 @@ def cut_over_ranks(rows: Array, degrees: Array, num_vertices: int, communicator:
     size = communicator.size
     passing = Owners(np.array([num_vertices * rank // size for rank in range(size + 1)], OFFSET), communicator)
     own = passing.own
-    here, found = passing.tell(rows.astype(OFFSET), degrees)
+    here, found = passing.send(rows.astype(OFFSET), degrees)
     arcs = np.zeros(len(own) + 1, OFFSET, like=degrees)
     arcs[here + 1] = found
     arcs = np.cumsum(arcs)

@@ -140,7 +140,7 @@ class _Subject:
         scores = (np.diff(shard.into.offsets) + 1) * (np.diff(shard.out.offsets) + 1)
         known = np.flatnonzero((labels.supports >= 0) & (labels.supports < shard.num_vertices))
         of_supports = np.zeros(len(labels.supports), OFFSET)
-        (of_supports[known],) = self.nodes.rows.ask(labels.supports[known], scores)
+        (of_supports[known],) = self.nodes.rows.request(labels.supports[known], scores)
         levels = int(self.whole.communicator.most(np.array([labels.level.max(initial=-1)], OFFSET))[0]) + 1
         place, standing = blocks.first_wrong_support(
             labels.level, scores, self.nodes.rows.start, shard.num_vertices, levels, labels.supports, of_supports
@@ -203,7 +203,7 @@ def _require_rows(whole: GlobalView, nodes: GlobalView, answer: Any, labels: Lab
     """Raise Broken unless the own rows have the labels of their nodes."""
     condensation, rows = answer.index.condensation, answer.rows
     columns = [labels.level, *labels.low, *labels.post, condensation.names]
-    *expected, name = nodes.rows.ask(condensation.node, *columns)
+    *expected, name = nodes.rows.request(condensation.node, *columns)
     dimensions = labels.dimensions
     forms = {"labels": name, "level": expected[0], "low": np.stack(expected[1 : 1 + dimensions])}
     forms["post"] = np.stack(expected[1 + dimensions :])

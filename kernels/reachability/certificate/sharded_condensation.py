@@ -70,7 +70,7 @@ def check_condensation(whole: GlobalView, on_device: Shard, condensation: Any, n
     places = GlobalView(
         Shard(shard.rank, bounds, numbers, numbers.astype(node.dtype), none, none, names[:0], names[:0]), communicator
     )
-    (named,) = places.rows.ask(node, names)
+    (named,) = places.rows.request(node, names)
     check_scc(on_device, communicator, Components(np.asarray(named, like=on_device.ghosts)))
     shown: Any = Names(places.spread(names), num_nodes)
     _require_numbered(whole, places, names, node, shown)
@@ -89,7 +89,7 @@ def _rows_of(whole: GlobalView, name: str, csr: Any, num_own: int, num_nodes: in
 
 def _require_numbered(whole: GlobalView, places: GlobalView, names: Array, node: Array, shown: Any) -> None:
     """Raise Broken unless nodes ascend by the ids of their names, which are in them."""
-    node_of_name, rank = whole.rows.ask(names, node, whole.shard.positions)
+    node_of_name, rank = whole.rows.request(names, node, whole.shard.positions)
     before = np.concatenate(
         [np.full_like(rank, -1, shape=(1,)), *whole.communicator.gather(rank[-1:])[: whole.communicator.rank]]
     )
@@ -137,7 +137,7 @@ def _require_transposed(places: GlobalView, whole: GlobalView, children: Rows, p
     own = places.shard.ids
     heads = children[1].astype(OFFSET)
     order = np.argsort(heads, kind="stable")
-    here, tails = places.rows.tell(heads[order], np.repeat(own, np.diff(children[0]))[order])
+    here, tails = places.rows.send(heads[order], np.repeat(own, np.diff(children[0]))[order])
     order = np.argsort(here, kind="stable")  # the ranks' parts ascend by tail, and so do a node's
     here, tails = here[order], tails[order]
     place = parents[0][here] + np.arange(len(here)) - np.searchsorted(here, here)

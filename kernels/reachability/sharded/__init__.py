@@ -117,7 +117,7 @@ def reachability(
 def labels_of_rows(owners: Owners, index: ReachabilityIndex) -> RowLabels:
     """The own rows' labels, from the owners of the nodes, each of whom has the part of the index of `IndexPart`. A collective."""
     dag, labels = index.condensation, index.labels
-    name, level, *numbers = owners.ask(dag.node.astype(OFFSET), dag.names, labels.level, *labels.low, *labels.post)
+    name, level, *numbers = owners.request(dag.node.astype(OFFSET), dag.names, labels.level, *labels.low, *labels.post)
     return RowLabels(name, level, np.stack(numbers[: labels.dimensions]), np.stack(numbers[labels.dimensions :]))
 
 

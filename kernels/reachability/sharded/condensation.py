@@ -73,15 +73,15 @@ def _numbered(shard: Shard, labels: Array, communicator: Communicator) -> tuple[
     names = names[np.argsort(ranks[names])]
     size = communicator.size
     places = Owners(np.arange(size + 1, dtype=OFFSET) * shard.num_vertices // size, communicator)
-    here, told = places.tell(ranks[names].astype(OFFSET), rows[names])
+    here, told = places.send(ranks[names].astype(OFFSET), rows[names])
     told = told[np.argsort(here)]
     nodes = Owners.of_counts(len(told), communicator)
     owners_of_rows = Owners(shard.bounds, communicator)
     by_row = np.argsort(told)
-    here, number = owners_of_rows.tell(told[by_row].astype(OFFSET), by_row + nodes.own.start)
+    here, number = owners_of_rows.send(told[by_row].astype(OFFSET), by_row + nodes.own.start)
     numbers = np.full(len(labels), NO_ROW, labels.dtype)
     numbers[here] = number
-    (node,) = owners_of_rows.ask(labels.astype(OFFSET), numbers)
+    (node,) = owners_of_rows.request(labels.astype(OFFSET), numbers)
     nodes.supersteps += places.supersteps + owners_of_rows.supersteps
     return node, told, nodes
 
@@ -94,10 +94,10 @@ def _between(shard: Shard, known: Array, owners: Owners) -> tuple[Csr, Csr]:
     heads = node[to_host(shard.local_out.indices)]
     between = tails != heads
     tails, heads = _pairs((tails[between], heads[between]), num_nodes)
-    tails, heads = _pairs(owners.tell(tails, heads), num_nodes)
+    tails, heads = _pairs(owners.send(tails, heads), num_nodes)
     children = _rows(tails, heads, owners, known.dtype)
     heads, tails = _pairs((heads, tails + owners.own.start), num_nodes)
-    heads, tails = _pairs(owners.tell(heads, tails), num_nodes)
+    heads, tails = _pairs(owners.send(heads, tails), num_nodes)
     return children, _rows(heads, tails, owners, known.dtype)
 
 

@@ -63,7 +63,7 @@ class Peeling:
         Returns the own labels whose classes have no more unread arcs, of those that a number came for; `read` is zeros again.
         """
         known = np.flatnonzero(state.read)
-        here, count = self._view.rows.tell(self._names[known].astype(OFFSET), state.read[known])
+        here, count = self._view.rows.send(self._names[known].astype(OFFSET), state.read[known])
         state.read[known] = 0
         order = np.argsort(here)
         labels, first = np.unique(here[order], return_index=True)

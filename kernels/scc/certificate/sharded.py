@@ -54,7 +54,7 @@ def _require_covered(view: GlobalView, labels: Array, reached: Array, *, forward
     if not view.any(not reached.all()):
         return
     # A class was searched if its label is reached. If all of these are covered, the others lie on or behind a cycle.
-    (label_reached,) = view.rows.ask(labels, reached)
+    (label_reached,) = view.rows.request(labels, reached)
     row = view.first_row(~reached & label_reached)
     if row != NO_ROW:
         raise Broken(reasons.uncovered(view, view.spread(labels), row, forward))

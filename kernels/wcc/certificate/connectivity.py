@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.certificate.directory import Directory
 from kernels.certificate.global_view import GlobalView
 from kernels.distributed.columns import lower_at
 from kernels.distributed.halo import Halo
+from kernels.distributed.owners import Owners
 from kernels.graph import OFFSET, Array
 
 
@@ -36,7 +36,7 @@ def components(view: GlobalView, halo: Halo, root: Array) -> Array:
     # An arc between two ranks is known to both, so only trees with ghosts touch other ranks.
     touching, tree = np.unique(root[num_own:], return_inverse=True)
     counts = np.concatenate(communicator.gather(np.array([len(touching)], OFFSET)))
-    vertices = Directory(np.concatenate([np.zeros(1, OFFSET), np.cumsum(counts)]), communicator)
+    vertices = Owners(np.concatenate([np.zeros(1, OFFSET), np.cumsum(counts)]), communicator)
     number = np.full_like(root, -1, OFFSET, shape=(len(root),))
     number[touching] = vertices.start + np.arange(len(touching), like=root)
     number = number[root[:num_own]]
@@ -46,32 +46,32 @@ def components(view: GlobalView, halo: Halo, root: Array) -> Array:
     return np.where(number < 0, inner, shard.num_vertices + least[place]) if len(least) else inner
 
 
-def _least_connected(vertices: Directory, near: Array, far: Array) -> Array:
+def _least_connected(vertices: Owners, near: Array, far: Array) -> Array:
     """Return the smallest vertex of each own vertex's component, int64.
 
     Parameters
     ----------
-    vertices : Directory
+    vertices : Owners
     near, far : int64 [E]
         The ends of edges: the place of an own vertex, and the number of one of another rank, which has the edge too.
     """
     parent = np.arange(vertices.start, vertices.stop, dtype=OFFSET, like=near)
     grandparent, changed = parent, True
     while changed:
-        (offered,) = vertices.ask(far, grandparent)
+        (offered,) = vertices.request(far, grandparent)
         following = np.minimum(parent, grandparent)
         lower_at(following, near, offered)
         _lower_parents(vertices, parent[near], offered, following)
-        (grandparent,) = vertices.ask(following, following)
+        (grandparent,) = vertices.request(following, following)
         changed = bool(vertices.communicator.most(np.array([int((following != parent).any())]))[0])
         parent = following
     return parent
 
 
-def _lower_parents(vertices: Directory, parents: Array, offered: Array, following: Array) -> None:
+def _lower_parents(vertices: Owners, parents: Array, offered: Array, following: Array) -> None:
     """Lower `following` of `parents` [E], vertices of any rank, to `offered` [E]."""
     distinct, place = np.unique(parents, return_inverse=True)
     least = np.full_like(parents, np.iinfo(OFFSET).max, OFFSET, shape=(len(distinct),))
     lower_at(least, place, offered)
-    here, least = vertices.tell(distinct, least)
+    here, least = vertices.send(distinct, least)
     lower_at(following, here, least)

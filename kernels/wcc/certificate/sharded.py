@@ -44,7 +44,7 @@ def _check(shard: Shard, communicator: Communicator, answer: Components) -> None
         src, dst, _ = across
         raise Broken(reasons.two_labels(view, view.spread(own), (int(src[0]), int(dst[0]))))
     number = components(view, halo, passes.trees(shard))
-    (of_label,) = view.rows.ask(own, number)
+    (of_label,) = view.rows.request(own, number)
     row = view.first_row(of_label != number)
     if row != NO_ROW:
         raise Broken(reasons.apart(view, view.spread(own), row))

@@ -267,7 +267,7 @@ def test_owners_are_told_and_asked(size: int) -> None:
         owners, own, known = Owners(bounds, ranks), here(numbers[ranks.rank]), here(places[ranks.rank])
         values = here(np.arange(owners.own.start, owners.own.stop, dtype=np.int16))
         names = smallest_ids(owners, own, known, known)
-        return [*owners.tell(own, known, own * 2), *owners.ask(own[::-1], values, 3.0 * values), names]
+        return [*owners.send(own, known, own * 2), *owners.request(own[::-1], values, 3.0 * values), names]
 
     on_both(size, speak)
 
