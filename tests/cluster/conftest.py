@@ -20,7 +20,7 @@ WIDTH, HEIGHT = 1500, 1400
 
 @pytest.fixture(scope="session")
 def grid(tmp_path_factory) -> Folder:
-    """A grid of streets so large that every source has a file of its own; ids from 1, row by row."""
+    """A grid of streets, so large that every source has its own file; ids from 1, row by row."""
     work = tmp_path_factory.mktemp("grid")
     src, dst = (end + 1 for end in grid_edges(WIDTH, HEIGHT))
     weights = np.random.default_rng(5).integers(1, 100, len(src))

@@ -1,4 +1,4 @@
-"""Three hosts of one machine: network namespaces, each with an address of its own on one switch."""
+"""Three virtual hosts on this machine: network namespaces with an address each on one switch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from uuid import uuid4
 
 ADDRESSES = ("10.0.0.5", "10.0.0.6", "10.0.0.7")
-# The read ends when the test's process is gone, by whatever signal; so no host outlives it.
+# The read ends when the test's process ends, even if it is killed; so no host outlives it.
 GUARD = """
 read -r _
 for name in "$@"; do
@@ -21,7 +21,7 @@ done
 
 
 def why_not() -> str:
-    """Why this machine cannot have namespaces; an empty string where it can."""
+    """Why this machine cannot create namespaces; an empty string if it can."""
     name = f"graphmill-{uuid4().hex[:8]}"
     try:
         _ip("netns", "add", name)
@@ -40,7 +40,7 @@ def why_not() -> str:
 
 @dataclass
 class Host:
-    """A host, and the switch to which its cable goes."""
+    """A host and the switch to which it is connected."""
 
     address: str
     name: str
@@ -50,7 +50,7 @@ class Host:
     logs: list[Path] = field(default_factory=list)
 
     def start(self, command: str, cwd: Path) -> subprocess.Popen:
-        """Run a command there, in a session of its own. What it says goes into the last of the `logs`."""
+        """Run a command on the host in its own session; its output goes to the last of the `logs`."""
         self.logs.append(self.folder / f"log-{len(self.logs)}")
         with self.logs[-1].open("wb") as log:
             return subprocess.Popen(
@@ -59,30 +59,30 @@ class Host:
             )  # fmt: skip
 
     def log(self) -> str:
-        """What its commands have said."""
+        """The output of its commands."""
         return "\n".join(log.read_text() for log in self.logs)
 
     def processes(self) -> list[int]:
-        """Everything that runs there."""
+        """The ids of all processes on the host."""
         return [int(number) for number in _ip("netns", "pids", self.name).split()]
 
     def listens_on(self) -> set[str]:
-        """The addresses at which it can be reached from elsewhere, or from itself, by TCP."""
+        """The addresses on which it listens for TCP connections."""
         listed = subprocess.run(["ip", "netns", "exec", self.name, "ss", "-Htln"], text=True, check=True, capture_output=True)
         return {line.split()[3].rpartition(":")[0] for line in listed.stdout.splitlines()}
 
-    def cut_off(self) -> None:
-        """Pull the cable: packets vanish, and nobody is told."""
+    def disconnect(self) -> None:
+        """Disconnect the host: packets are lost silently."""
         _ip("-n", self.switch, "link", "set", f"port-{self.address}", "down")
 
-    def put_back(self) -> None:
-        """Put the cable back."""
+    def reconnect(self) -> None:
+        """Reconnect the host."""
         _ip("-n", self.switch, "link", "set", f"port-{self.address}", "up")
 
 
 @contextmanager
 def three_hosts(folder: Path, environment: dict[str, str]) -> Iterator[list[Host]]:
-    """Hosts at `ADDRESSES`, with a folder each; at the end all of it is gone, also if this process is killed."""
+    """Hosts at `ADDRESSES` with a folder each; removed at the end, even if this process is killed."""
     mark = f"graphmill-{uuid4().hex[:8]}"
     switch, names = f"{mark}-switch", [f"{mark}-{address}" for address in ADDRESSES]
     guard = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Pieces of work that misbehave, for workers to run: they have to be importable there."""
+"""Tasks for workers, many of which misbehave; a module, because workers must be able to import them."""
 
 from __future__ import annotations
 
@@ -30,35 +30,35 @@ SMALL = 100_000, 300_000  # rows of a row group and of a file
 
 
 def where(place: Place, item: int) -> tuple[int, int, int]:
-    """The item, who ran it, and what stands for the graph there."""
+    """The item, the process that ran it, and the identity of the graph in that process."""
     time.sleep(0.1)
     return item, os.getpid(), id(place.graph)
 
 
 def where_an_index(place: Place, item: int) -> tuple[int, int, int]:
-    """The same where an index was placed."""
+    """The same for an index."""
     time.sleep(0.1)
     return item, os.getpid(), id(place.index)
 
 
 def die(place: Place, item: Path) -> None:
-    """Die of it, and say so."""
+    """Note the process id and kill the process."""
     with item.open("a") as file:
         file.write(f"{os.getpid()}\n")
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def sleep_once(place: Place, item: Path) -> int:
-    """Sleep long the first time, as a process that hangs; then be quick."""
+    """Hang the first time; later return at once."""
     if item.exists():
         return os.getpid()
     item.write_text(str(os.getpid()))
     time.sleep(300)
-    raise AssertionError("nobody ended this piece")
+    raise AssertionError("this task was not ended")
 
 
 def fail(place: Place, item: int) -> int:
-    """Fail as a piece may that finds bad input, or a full disk."""
+    """Fail for bad input (item 3) or a full disk (item 4)."""
     if item == 3:
         raise BadInput("graph.csv", "is no graph", line=3)
     if item == 4:
@@ -72,7 +72,7 @@ def search(ranks: Communicator, graph: Graph) -> ShardAnswer[Any]:
 
 
 def linger(ranks: Communicator, folder: Path) -> int:
-    """Say that the rank has begun, and exchange with the others until there is a file `go`."""
+    """Write `begun-RANK`, and exchange with the other ranks until there is a file `go`."""
     (folder / f"begun-{ranks.rank}").write_text(str(os.getpid()))
     while not ranks.most(np.array([(folder / "go").exists()]))[0]:
         time.sleep(0.01)
@@ -81,7 +81,7 @@ def linger(ranks: Communicator, folder: Path) -> int:
 
 @dataclass(frozen=True)
 class Death:
-    """When a rank's process is to be killed, and the file that says that it was: so many seconds after that exchange."""
+    """When a rank's process is killed: `delay` seconds after its exchange number `exchange`; `marker` records that it was."""
 
     rank: int
     exchange: int
@@ -90,13 +90,13 @@ class Death:
 
 
 def mortal(function: Any, deaths: list[Death], ranks: Communicator, item: int) -> Any:
-    """Call `function`, and die of the first death that nobody has died of."""
+    """Call `function`, with the first death that has not happened yet."""
     due = next((death for death in deaths if not death.marker.exists()), None)
     return function(Mortal(ranks, due) if due and due.rank == ranks.rank else ranks, item)
 
 
 class Mortal(OverExchange):
-    """A communicator of a rank that is going to die."""
+    """A communicator that kills its rank's process at a given exchange."""
 
     def __init__(self, ranks: Communicator, death: Death):
         self.rank, self.size = ranks.rank, ranks.size
@@ -111,7 +111,7 @@ class Mortal(OverExchange):
 
 
 def measured(function: Any, notes: Path, ranks: Communicator, item: int) -> Any:
-    """Call `function`, with row groups that are small, and note how far this process's memory grew at its peak."""
+    """Call `function` with small row groups, and note by how many bytes this process's peak memory grew."""
     tables.ROWS_PER_GROUP, tables.ROWS_PER_FILE = SMALL
     with grown() as bytes_grown:
         result = function(ranks, item)
@@ -119,8 +119,8 @@ def measured(function: Any, notes: Path, ranks: Communicator, item: int) -> Any:
     return result
 
 
-def measured_alone(stage: str, rows: list[int], place: Place, item: int) -> int:
-    """How far the memory of a process grows that answers a stage from a row for the whole graph, and makes the table of it."""
+def measured_single_rank(stage: str, rows: list[int], place: Place, item: int) -> int:
+    """By how many bytes the peak memory grows when a single rank computes a stage and its table."""
     described = BY_NAME[stage]
     with grown() as bytes_grown:
         answer = resolve_name(described.kernel)(place.graph, *rows)
@@ -129,7 +129,7 @@ def measured_alone(stage: str, rows: list[int], place: Place, item: int) -> int:
 
 
 def swap(ranks: Communicator, ending: str) -> int:
-    """Exchange many times; rank 1 ends in the middle as it is told."""
+    """Exchange many times; rank 1 ends half-way as `ending` says."""
     for turn in range(TURNS):
         if (ranks.rank, turn) == (1, TURNS // 2):
             if ending == "kill":
@@ -138,9 +138,9 @@ def swap(ranks: Communicator, ending: str) -> int:
                 raise BadInput("graph.csv", "is no graph")
             if ending == "return":
                 return 0
-        room = [np.empty(source + ranks.rank, int) for source in range(ranks.size)] if turn % 2 else None
-        received = ranks.exchange([np.full(ranks.rank + to, 10 * ranks.rank + to + turn) for to in range(ranks.size)], room)
+        buffers = [np.empty(source + ranks.rank, int) for source in range(ranks.size)] if turn % 2 else None
+        received = ranks.exchange([np.full(ranks.rank + to, 10 * ranks.rank + to + turn) for to in range(ranks.size)], buffers)
         for source, array in enumerate(received):
             assert array.tolist() == [10 * source + ranks.rank + turn] * (source + ranks.rank)
-            array.fill(0)  # its own
+            array.fill(0)  # the receiver owns it
     return int(ranks.total(np.array([ranks.rank]))[0])

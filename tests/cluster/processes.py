@@ -1,4 +1,4 @@
-"""Dask's processes: the local workers of a cluster that this process started, and schedulers and workers of their own."""
+"""Dask's processes: local workers below this process, and separate schedulers and workers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def local_workers() -> list[psutil.Process]:
     """The worker processes below this one."""
     found = []
     for child in psutil.Process().children(recursive=True):
-        with suppress(psutil.Error):  # it may just have ended
+        with suppress(psutil.Error):  # the process may have ended
             if "spawn_main" in " ".join(child.cmdline()):
                 found.append(child)
     return found
@@ -27,7 +27,7 @@ def local_workers() -> list[psutil.Process]:
 
 @dataclass
 class Deployed:
-    """A scheduler and workers, started as `docs/operations.md` says, on loopback."""
+    """A scheduler and workers on loopback, started as docs/operations.md describes."""
 
     address: str
     home: Path
@@ -44,7 +44,7 @@ class Deployed:
         assert eventually(lambda: self._answers(int(port)))
 
     def add_worker(self) -> subprocess.Popen:
-        """One process of one thread, without a nanny that would start it again."""
+        """Start a worker with one thread and without a nanny, which would restart it."""
         host = ["--host", "127.0.0.1", "--local-directory", str(self.home)]
         self.workers.append(self._start("worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", *host))
         return self.workers[-1]
@@ -61,7 +61,7 @@ class Deployed:
 
 @contextmanager
 def deployed(home: Path, workers: int, *options: str, protocol: str = "tcp") -> Iterator[Deployed]:
-    """A scheduler with workers, all ended at the end. `options` go to every process."""
+    """A scheduler with workers, ended at the end of the block. Every process gets `options`."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

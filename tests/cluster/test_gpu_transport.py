@@ -1,4 +1,4 @@
-"""How ranks get their connection between GPUs, over a stand-in for NCCL: kept where all ended well, else made anew by all."""
+"""The NCCL connection of ranks, over a fake of NCCL: reused after success, created anew by all ranks after a failure."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pipeline.cluster import nccl_bootstrap as gpu_transport
 from pipeline.cluster.nccl_bootstrap import between_gpus
 from tests.sharded.fake_nccl import install
 
-SEATS = ["tls://127.0.0.1:1001", "tls://127.0.0.1:1002"]
+PLACES = ["tls://127.0.0.1:1001", "tls://127.0.0.1:1002"]
 
 
 class Workers:
-    """Two threads that keep what a worker's process keeps."""
+    """Two threads that each have the state of a worker process."""
 
     def __init__(self, monkeypatch):
-        self.threads = [ThreadPoolExecutor(1) for _ in SEATS]
+        self.threads = [ThreadPoolExecutor(1) for _ in PLACES]
         of_thread = threading.local()
 
         class Kept(dict):
@@ -38,10 +38,10 @@ class Workers:
 
         monkeypatch.setattr(gpu_transport, "_kept", Kept())
 
-    def run(self, work, seats=SEATS):
+    def run(self, work, places=PLACES):
         def on_rank(between):
             between.require_all = lambda: None
-            with between_gpus(between, seats) as ranks:
+            with between_gpus(between, places) as ranks:
                 return work(ranks)
 
         return run_ranks(2, lambda between: self.threads[between.rank].submit(on_rank, between).result(), deadline=10)
@@ -63,30 +63,30 @@ def total(ranks):
     return int(ranks.total(np.array([ranks.rank + 1]))[0])
 
 
-def test_a_connection_is_kept_for_the_ranks_that_come_after(fake_nccl, monkeypatch):
+def test_a_connection_is_reused_by_later_ranks(fake_nccl, monkeypatch):
     workers, made = Workers(monkeypatch), fake_nccl.NcclCommunicator.made
     for _ in range(3):
         assert workers.run(total) == [3, 3]
-    assert [of_rank.end for of_rank in made] == ["", ""]
+    assert [communicator.end for communicator in made] == ["", ""]
     assert workers.run(total, ["tls://10.0.0.5:1001", "tls://10.0.0.6:1001"]) == [3, 3]
-    assert sorted(of_rank.end for of_rank in made) == ["", "", "aborted", "aborted"]
+    assert sorted(communicator.end for communicator in made) == ["", "", "aborted", "aborted"]
 
 
-def test_after_an_error_of_one_rank_all_connect_anew(fake_nccl, monkeypatch):
+def test_after_an_error_on_one_rank_all_connect_anew(fake_nccl, monkeypatch):
     workers, made = Workers(monkeypatch), fake_nccl.NcclCommunicator.made
     assert workers.run(total) == [3, 3]
 
     def fail(ranks):
-        if ranks.rank == 0:  # the other ends well, and keeps its end
+        if ranks.rank == 0:  # the other rank succeeds and keeps its connection
             raise ValueError("of its own")
 
     with pytest.raises(ValueError, match="of its own"):
         workers.run(fail)
     assert workers.run(total) == [3, 3]
-    assert sorted(of_rank.end for of_rank in made) == ["", "", "aborted", "aborted"]
+    assert sorted(communicator.end for communicator in made) == ["", "", "aborted", "aborted"]
 
 
-def test_who_is_lost_is_asked_for_over_the_other_connection(fake_nccl, monkeypatch, caplog):
+def test_lost_ranks_are_detected_over_the_other_connection(fake_nccl, monkeypatch, caplog):
     def wait(ranks):
         def look():
             raise PeerLost("rank 1 has ended")
@@ -99,7 +99,7 @@ def test_who_is_lost_is_asked_for_over_the_other_connection(fake_nccl, monkeypat
     assert "cluster: rank 1 has ended" in caplog.messages
 
 
-@pytest.mark.parametrize(("seats", "interface"), [(SEATS, "lo"), (["tls://10.0.0.5:1001", SEATS[1]], None)])
-def test_on_one_machine_nccl_listens_on_loopback(seats, interface, fake_nccl, monkeypatch):
-    Workers(monkeypatch).run(total, seats)
+@pytest.mark.parametrize(("places", "interface"), [(PLACES, "lo"), (["tls://10.0.0.5:1001", PLACES[1]], None)])
+def test_on_one_machine_nccl_listens_on_loopback(places, interface, fake_nccl, monkeypatch):
+    Workers(monkeypatch).run(total, places)
     assert os.environ.get("NCCL_SOCKET_IFNAME") == interface

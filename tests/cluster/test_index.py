@@ -1,4 +1,4 @@
-"""The reachability index built on workers, a dimension at a time or a part of the graph each: the bytes of one process."""
+"""The index built on workers, by dimension or over shards, has the bytes of the one built in one process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def cluster():
 
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory) -> Folder:
-    """Cycles, and layers that they lead to; some vertices alone."""
+    """Cycles with arcs to a layered DAG, and isolated vertices."""
     work = tmp_path_factory.mktemp("graph")
     random = np.random.default_rng(7)
     src, dst = random.integers(0, 4000, (2, 5000))
@@ -51,7 +51,7 @@ def same(found: Folder, expected: Folder) -> None:
 
 
 @pytest.mark.parametrize(("method", "dimensions"), [("tree", 1), ("tree", 4), ("dfs", 3)])
-def test_dimensions_on_workers(method, dimensions, graph, cluster, tmp_path, monkeypatch):
+def test_dimensions_are_built_on_workers(method, dimensions, graph, cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "shards", 0)
     asked = ReachabilityConfig(dimensions=dimensions, seed=5, method=method)
     found = build_index(graph, asked, tmp_path / "there", cluster=cluster)
@@ -61,7 +61,7 @@ def test_dimensions_on_workers(method, dimensions, graph, cluster, tmp_path, mon
 
 
 @pytest.mark.parametrize("shards", [1, 2, 3, 7])
-def test_over_ranks_of_this_process(shards, graph, tmp_path):
+def test_an_index_is_built_over_ranks_of_this_process(shards, graph, tmp_path):
     asked = ReachabilityConfig(dimensions=3, seed=5)
     found = build_index(graph, asked, tmp_path / "there", cluster=Here(shards))
     same(found, build_index(graph, asked, tmp_path / "here"))
@@ -70,7 +70,7 @@ def test_over_ranks_of_this_process(shards, graph, tmp_path):
         build_index(graph, ReachabilityConfig(dimensions=10**9), tmp_path / "large", cluster=Here(shards))
 
 
-def test_over_ranks_of_workers_to_the_proof(graph, cluster, tmp_path):
+def test_an_index_is_built_and_proved_over_ranks_of_workers(graph, cluster, tmp_path):
     for name in ("there", "here"):
         (tmp_path / name).mkdir()
     found = run_stage(graph, "reachability", (), tmp_path / "there", cluster=cluster)
@@ -79,14 +79,14 @@ def test_over_ranks_of_workers_to_the_proof(graph, cluster, tmp_path):
     assert prove(graph, found, True, tmp_path / "there", cluster=cluster).facts["holds"]
 
 
-def test_what_ranks_have_no_kernel_for_is_one_workers(graph, cluster, tmp_path):
+def test_a_method_without_a_sharded_kernel_runs_on_one_worker(graph, cluster, tmp_path):
     asked = ReachabilityConfig(method="dfs")
     found = build_index(graph, asked, tmp_path / "there", cluster=cluster)
     assert "shards" not in found.facts
     same(found, build_index(graph, asked, tmp_path / "here"))
 
 
-def test_a_graph_without_arcs_and_one_without_vertices(tmp_path):
+def test_graphs_without_arcs_or_vertices_are_indexed(tmp_path):
     for name, table in (("none", []), ("loops", [3, 5])):
         pq.write_table(pa.table({"src": pa.array(table, pa.int64()), "dst": pa.array(table, pa.int64())}), tmp_path / name)
         work = tmp_path / f"{name}-work"
@@ -97,6 +97,6 @@ def test_a_graph_without_arcs_and_one_without_vertices(tmp_path):
         same(build_index(stored, ReachabilityConfig(), work / "there", cluster=Here(3)), expected)
 
 
-def test_only_numbers_have_a_row_for_each_dimension(graph, tmp_path):
+def test_only_the_numbers_have_a_row_per_dimension(graph, tmp_path):
     folder = build_index(graph, ReachabilityConfig(dimensions=2), tmp_path).path
     assert {path.stem for path in folder.glob("*.npy") if np.load(path, mmap_mode="r").ndim == 2} == set(NUMBERS)

@@ -1,4 +1,4 @@
-"""The layout by ranks on worker processes: the bytes that one worker stores, also if a worker dies of it."""
+"""The layout over ranks on worker processes has the bytes of a single rank's, even if a worker is killed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEW_YORK = Path(__file__).parents[2] / "data" / "USA-road-d.NY.gr.gz"
 
 
 class Dying:
-    """A cluster of which one rank's process dies the first time that it runs."""
+    """A cluster where the process of one rank is killed in the first attempt."""
 
     def __init__(self, cluster, note):
         self.shards, self.cluster, self.note = cluster.shards, cluster, note
@@ -35,7 +35,7 @@ def die_once(function, note, communicator, item):
     return result
 
 
-def test_new_york_over_three_ranks_of_two_workers(tmp_path):
+def test_the_layout_of_new_york_over_three_ranks_on_two_workers(tmp_path):
     edges = ingest(GraphConfig(source=str(NEW_YORK)), tmp_path)
     one = lay_out(edges, LayoutConfig(order="windowed", shards=3), tmp_path / "one")
     with started(ClusterConfig(scheduler="local", workers=2, shards=3), "cpu") as cluster:

@@ -1,4 +1,4 @@
-"""Local workers: the same bytes as without, the graph placed once a worker, errors as they are, loopback, nothing left behind."""
+"""Local workers: the same bytes as without a cluster, one copy of the graph per worker, errors, loopback, clean-up."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def cluster():
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_tables_and_proofs_are_the_same_with_and_without(stage, grid, small, cluster, tmp_path):
+def test_tables_and_proofs_are_the_same_with_and_without_workers(stage, grid, small, cluster, tmp_path):
     graph = grid if stage == "bfs" else small
     found, expected = (
         run_stage(graph, stage, SOURCES if graph is grid else [1, 5], tmp_path / name, cluster=where)
@@ -112,14 +112,14 @@ def test_a_wrong_table_is_not_proved_by_workers_either(harm, grid, cluster, tmp_
     assert not (tmp_path / "proof-bfs").exists()
 
 
-def test_pieces_come_in_order_and_the_graph_is_placed_once_a_worker(small, cluster):
+def test_results_keep_their_order_and_each_worker_opens_the_graph_once(small, cluster):
     found = list(cluster.map(pieces.where, small, "cpu", range(20)))
     assert [item for item, _, _ in found] == list(range(20))
     assert {process for _, process, _ in found} == {worker.pid for worker in local_workers()}
     assert len({(process, graph) for _, process, graph in found}) == 2
 
 
-def test_the_first_error_of_a_piece_ends_them_as_it_is(small, cluster):
+def test_the_first_error_of_a_task_is_raised_unchanged(small, cluster):
     found = cluster.map(pieces.fail, small, "cpu", range(6))
     assert [next(found) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(BadInput, match=r"^graph.csv: line 3: is no graph$"):
@@ -130,7 +130,7 @@ def test_the_first_error_of_a_piece_ends_them_as_it_is(small, cluster):
     assert list(cluster.map(pieces.fail, small, "cpu", [1])) == [1]
 
 
-def test_workers_say_when_they_do_not_see_the_graph(small, cluster, tmp_path):
+def test_a_worker_that_does_not_see_the_graph_is_an_error(small, cluster, tmp_path):
     elsewhere = make(tmp_path / "graph", "graph", {}, {"other": 1}, lambda _: dict(small.facts))
     elsewhere.path.rename(tmp_path / "moved")
     with pytest.raises(BadConfig, match=r"does not see .*graph; the output folder must be one that all hosts share"):
@@ -152,12 +152,12 @@ def test_local_workers_on_gpus_need_dask_cuda_and_a_gpu_each(monkeypatch):
         pass
 
 
-def test_a_worker_without_a_gpu_says_so(small, cluster):
+def test_a_worker_without_a_gpu_is_an_error(small, cluster):
     with pytest.raises(BadConfig, match="a GPU is asked for, but CuPy is not installed"):
         list(cluster.map(pieces.where, small, "gpu", [1]))
 
 
-def test_a_gpu_has_one_piece_at_a_time(small, monkeypatch):
+def test_a_gpu_runs_one_task_at_a_time(small, monkeypatch):
     monkeypatch.setattr(workers_module, "choose", lambda backend: backend)
     monkeypatch.setattr(workers_module, "_placed", lambda stored, backend: None)
     under_way, most = [], []
@@ -175,14 +175,14 @@ def test_a_gpu_has_one_piece_at_a_time(small, monkeypatch):
         assert max(most) == at_once
 
 
-def test_a_worker_that_takes_too_much_memory_is_told_of(caplog):
+def test_a_worker_over_its_memory_is_logged(caplog):
     config = ClusterConfig(scheduler="local", workers=1, memory="50 MB", deadline=12)
-    with suppress(ClusterLost), started(config, "cpu"):  # it may be ended before it has said that it is there
+    with suppress(ClusterLost), started(config, "cpu"):  # it may be killed before it registers
         eventually(lambda: "exceeded 95% memory budget" in caplog.text)
     assert "exceeded 95% memory budget" in caplog.text
 
 
-def test_a_local_cluster_that_never_closes_is_not_waited_for(monkeypatch, caplog):
+def test_a_local_cluster_that_does_not_close_is_abandoned(monkeypatch, caplog):
     how = {"protocol": "tls", "security": dask_cluster._security(LOCAL), "dashboard_address": None}
     with LocalCluster(n_workers=0, processes=False, **how) as workers, monkeypatch.context() as patched:
         patched.setattr(dask_cluster, "_END", 0.5)
@@ -202,9 +202,9 @@ def test_an_error_is_one_line_and_leaves_no_folder_behind(tmp_path):
     command = [sys.executable, "-m", "pipeline.cli", *command]
     run = subprocess.run(command, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert run.returncode == 1
-    *logged, said = run.stderr.splitlines()
-    assert said.startswith("graphmill: ") and "largest int64" in said
-    assert all(line[2] == line[5] == ":" for line in logged), run.stderr  # what this process logs begins with a time of day
+    *logged, last = run.stderr.splitlines()
+    assert last.startswith("graphmill: ") and "largest int64" in last
+    assert all(line[2] == line[5] == ":" for line in logged), run.stderr  # this process's log lines begin with a time of day
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
@@ -212,13 +212,13 @@ def test_an_error_is_one_line_and_leaves_no_folder_behind(tmp_path):
     ("end_by", "status", "wait"), [(signal.SIGINT, 130, 0), (signal.SIGTERM, 143, 3), (signal.SIGKILL, -9, 1)]
 )
 def test_no_worker_outlives_the_run(end_by, status, wait, tmp_path, monkeypatch):
-    """Nor one that is just starting."""
+    """Not even a worker that is just starting."""
     (tmp_path / "tmp").mkdir()
     environment = clean_environment(tmp_path) | {"TMPDIR": str(tmp_path / "tmp")}
     command = ["run", str(ROOT / "data" / "USA-road-d.NY.gr.gz"), "--out", str(tmp_path / "out"), "--cluster", "local"]
-    with (tmp_path / "said").open("wb") as said:
+    with (tmp_path / "stderr").open("wb") as stderr:
         run = subprocess.Popen(
-            [sys.executable, "-m", "pipeline.cli", *command], env=environment, stderr=said, start_new_session=True
+            [sys.executable, "-m", "pipeline.cli", *command], env=environment, stderr=stderr, start_new_session=True
         )
     try:
         assert eventually(lambda: len(alive(environment)) >= 3, 120)
@@ -229,7 +229,7 @@ def test_no_worker_outlives_the_run(end_by, status, wait, tmp_path, monkeypatch)
             run.send_signal(end_by)
         assert run.wait(60) == status
         assert eventually(lambda: not alive(environment))
-        assert "Traceback" not in (tmp_path / "said").read_text()
+        assert "Traceback" not in (tmp_path / "stderr").read_text()
         assert len(list((tmp_path / "tmp").iterdir())) == (end_by == signal.SIGKILL)
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
         with scratch() as folder:

@@ -1,4 +1,4 @@
-"""No worker, and not the process that asks them, ever holds the whole graph: loading, kernel, writing of the table, and proof."""
+"""Neither a worker nor the client ever holds the complete graph: not to load, compute, write the table or prove."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RANKS = 4
 
 
 class Measured:
-    """A cluster that notes how far the memory of each rank's process grew."""
+    """A cluster that notes by how much the peak memory of each rank's process grew."""
 
     def __init__(self, cluster, home: Path):
         self.shards, self.map, self.cluster, self.home = cluster.shards, cluster.map, cluster, home
@@ -30,7 +30,7 @@ class Measured:
         return max(int(note.read_text()) for note in self.home.iterdir())
 
 
-def test_a_rank_takes_little_of_what_one_worker_takes(grid, small, tmp_path, monkeypatch):
+def test_a_rank_needs_much_less_memory_than_a_single_rank(grid, small, tmp_path, monkeypatch):
     for name, value in zip(("ROWS_PER_GROUP", "ROWS_PER_FILE"), pieces.SMALL, strict=True):
         monkeypatch.setattr(tables, name, value)
     (tmp_path / "notes").mkdir()
@@ -38,15 +38,14 @@ def test_a_rank_takes_little_of_what_one_worker_takes(grid, small, tmp_path, mon
         measured = Measured(cluster, tmp_path / "notes")
         compiled = run_stage(small, "sssp", [1], tmp_path / "small", cluster=measured)
         prove(small, compiled, False, tmp_path / "small", cluster=measured)
-        with grown() as of_client:
+        with grown() as by_client:
             answer = run_stage(grid, "sssp", [1], tmp_path, cluster=measured)
-            of_ranks = measured.most()
+            by_rank = measured.most()
             prove(grid, answer, False, tmp_path, cluster=measured)
-            of_proof = measured.most()
-        (whole,) = cluster.map(partial(pieces.measured_alone, "sssp", rows_of_sources(grid, [1])), grid, "cpu", [0])
-    print(
-        f"{of_ranks >> 20} MiB a rank, {of_proof >> 20} in the proof, {of_client() >> 20} who asks, {whole >> 20} by one worker"
-    )
-    assert of_client() < whole / 4
-    assert of_ranks < 0.6 * whole  # of which a part does not grow with the graph; tests/sharded/test_memory.py has 32 ranks
-    assert of_proof < 0.6 * whole
+            by_proof = measured.most()
+        (single,) = cluster.map(partial(pieces.measured_single_rank, "sssp", rows_of_sources(grid, [1])), grid, "cpu", [0])
+    mebibytes = [count >> 20 for count in (by_rank, by_proof, by_client(), single)]
+    print("MiB per rank, in the proof, in the client, on a single rank:", *mebibytes)
+    assert by_client() < single / 4
+    assert by_rank < 0.6 * single  # a part of it does not grow with the graph; tests/sharded/test_memory.py uses 32 ranks
+    assert by_proof < 0.6 * single

@@ -1,4 +1,4 @@
-"""Batches of queries on workers: the same bytes as without, in the file's order, though workers die of it."""
+"""Queries on workers: the same bytes as without workers, in the file's order, even if workers are killed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def cluster():
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory) -> Folder:
-    """A layered graph, of whose queries some take a search."""
+    """The index of a layered graph, where some queries need a search."""
     work = tmp_path_factory.mktemp("layers")
     src = np.repeat(np.arange(11 * 500), 3)
     dst = (src // 500 + 1) * 500 + np.random.default_rng(1).integers(0, 500, len(src))
@@ -65,7 +65,7 @@ def small_files(monkeypatch) -> None:
     monkeypatch.setattr(tables, "ROWS_PER_FILE", PER_FILE)
 
 
-def test_answers_are_the_same_with_and_without(index, cluster, small_files, tmp_path):
+def test_answers_are_the_same_with_and_without_workers(index, cluster, small_files, tmp_path):
     pairs = write_pairs(tmp_path / "pairs.parquet")
     there = reach(index, pairs, tmp_path / "there", oracle=True, cluster=cluster)
     here = reach(index, pairs, tmp_path / "here", oracle=True, cluster=HERE)
@@ -83,12 +83,12 @@ def test_answers_are_the_same_with_and_without(index, cluster, small_files, tmp_
     assert tables.read(one_file.path).equals(found)
 
 
-def test_no_pair_at_all(index, cluster, tmp_path):
+def test_an_empty_file_of_pairs_has_an_empty_answer(index, cluster, tmp_path):
     answers = reach(index, write_pairs(tmp_path / "none.parquet", 0), tmp_path / "out", cluster=cluster)
     assert answers.facts["rows"] == 0 and len(tables.files(answers.path)) == 1
 
 
-def test_the_index_is_placed_once_a_worker(index, cluster):
+def test_each_worker_opens_the_index_once(index, cluster):
     found = list(cluster.map(pieces.where_an_index, index, "cpu", range(20), one_at_a_time=True))
     assert [item for item, _, _ in found] == list(range(20))
     assert {process for _, process, _ in found} == {worker.pid for worker in local_workers()}
@@ -104,7 +104,7 @@ def test_the_row_of_an_unknown_vertex_counts_from_the_first_file(index, cluster,
     assert tables.read(answers.path)["reachable"].null_count == answers.facts["unknown"] == 1
 
 
-def test_answers_are_right_though_workers_die_of_them(index, small_files, tmp_path):
+def test_answers_are_right_even_if_workers_are_killed(index, small_files, tmp_path):
     pairs = write_pairs(tmp_path / "pairs.parquet", 1_500_000, 150_000)
     (tmp_path / "there").mkdir()
     killer = Killer(tmp_path / "there", ".out-files-*/*", KILLS)
@@ -132,12 +132,12 @@ def test_a_run_and_the_command_answer_on_workers(small_files, tmp_path):
         path.read_bytes() for path in tables.files(published.path / "reached")
     ]
     (tmp_path / "run.toml").write_text('[cluster]\nscheduler = "local"\nworkers = 1\n')
-    command = [sys.executable, "-m", "pipeline.cli", "reach", tmp_path / "out", pairs, "--out", tmp_path / "told"]
+    command = [sys.executable, "-m", "pipeline.cli", "reach", tmp_path / "out", pairs, "--out", tmp_path / "command"]
     command += ["--cluster", tmp_path / "run.toml"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "cluster: 1 workers" in done.stderr
-    assert done.stdout.split()[-1] == str(tmp_path / "told" / "part-00000.parquet")
-    assert tables.read(tmp_path / "told").equals(tables.read(alone.path))
+    assert done.stdout.split()[-1] == str(tmp_path / "command" / "part-00000.parquet")
+    assert tables.read(tmp_path / "command").equals(tables.read(alone.path))
     with pytest.raises(BadConfig, match="cluster"):
         reach_into(tmp_path / "out", pairs, tmp_path / "more", cluster={"scheduler": "tcp://10.0.0.5:8786"})

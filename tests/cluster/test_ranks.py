@@ -1,4 +1,4 @@
-"""Scores on worker processes: what is sent arrives, a search is right, and who loses a peer says so in time."""
+"""Ranks on worker processes: exchanges, a search, and the loss of a peer within the deadline."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def cluster():
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
-def test_everybody_gets_what_was_sent_to_it(size, cluster):
+def test_each_rank_receives_what_was_sent_to_it(size, cluster):
     assert cluster.run_ranks(pieces.swap, ["go on"] * size, "cpu") == [sum(range(size))] * size
 
 
-def test_a_search_over_three_processes_is_the_search_of_one(small, cluster):
+def test_a_search_over_three_processes_equals_that_of_one(small, cluster):
     graph = open_graph(small)
     parts = cluster.run_ranks(pieces.search, [graph] * 3, "cpu")
     expected = bfs(graph, 0)
@@ -46,7 +46,7 @@ def test_a_search_over_three_processes_is_the_search_of_one(small, cluster):
         ("kill", ClusterLost, "1 times a worker of those that hold one graph together was lost"),
     ],
 )
-def test_a_rank_that_ends_ends_all_in_time(ending, error, words, size, cluster):
+def test_a_rank_that_ends_early_ends_all_in_time(ending, error, words, size, cluster):
     begun = time.monotonic()
     with pytest.raises(error, match=words):
         cluster.run_ranks(pieces.swap, [ending] * size, "cpu")

@@ -1,4 +1,4 @@
-"""Who kills workers in the middle of their work."""
+"""Kill workers while they write."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tests.cluster.processes import local_workers
 
 
 class Killer(threading.Thread):
-    """Kill the worker that writes one of the `files` (a pattern) below `work`, so many `times`.
+    """Kill `times` workers that write one of the `files` (a pattern) below `work`.
 
-    As soon as it has opened the file; with a seed up to half a second later.
+    A worker is killed as soon as it has opened the file; with a seed, up to half a second later.
     """
 
     def __init__(self, work: Path, files: str, times: int, seed: int | None = None):

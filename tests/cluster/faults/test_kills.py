@@ -1,4 +1,4 @@
-"""Workers killed at random moments: at any superstep of a graph over shards, and while they write the answers of many sources."""
+"""Workers are killed at random moments: during supersteps of a sharded graph, and while they write tables."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from tests.cluster.processes import local_workers
 from tests.flows.processes import ROOT
 
 SOURCES = [1, 2, 3_000]
-AT_ONCE = 3  # kills of a stage, and of its proof, at the most
+AT_ONCE = 3  # at most so many kills in a stage, and in its proof
 SHARDED = [stage for stage in STAGES if not BY_NAME[stage].has_index]
 
 
 class Deadly:
-    """A cluster whose workers die at random moments of what its ranks do."""
+    """A cluster whose workers are killed at random moments while their ranks run."""
 
     def __init__(self, cluster: Cluster, home: Path, seed: int):
         self.shards, self.map = cluster.shards, cluster.map
@@ -61,10 +61,10 @@ def rome(tmp_path_factory) -> Folder:
 
 
 @pytest.mark.parametrize(("kills", "seed"), [(5, 1), pytest.param(50, 2, marks=[pytest.mark.nightly, pytest.mark.timeout(3600)])])
-def test_a_worker_may_die_at_any_superstep(kills, seed, rome, tmp_path):
+def test_tables_are_right_even_if_workers_are_killed_at_any_superstep(kills, seed, rome, tmp_path):
     config = ClusterConfig(scheduler="local", workers=2, shards=3, lost_workers=AT_ONCE, deadline=30)
     expected = {stage: run_stage(rome, stage, SOURCES, tmp_path / "here", cluster=HERE) for stage in SHARDED}
-    expected["pagerank"] = None  # over shards it is rounded otherwise
+    expected["pagerank"] = None  # rounded differently over shards
     with started(config, "cpu") as cluster:
         deadly = Deadly(cluster, tmp_path, seed)
         deadly.due = kills
@@ -80,7 +80,7 @@ def test_a_worker_may_die_at_any_superstep(kills, seed, rome, tmp_path):
 
 @pytest.mark.nightly
 @pytest.mark.timeout(3600)
-def test_a_worker_may_die_of_any_of_many_sources(grid, tmp_path):
+def test_tables_are_right_even_if_workers_are_killed_at_any_source(grid, tmp_path):
     sources = list(range(1, 1_200_000, 100_000))
     expected = run_stage(grid, "bfs", sources, tmp_path / "here")
     killed = 0

@@ -1,4 +1,4 @@
-"""Workers and schedulers that die, hang or are not there: the right answer after a retry, or one clear error in time."""
+"""Workers and schedulers that die, hang or are missing: the right answer after a retry, or one clear error in time."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tests.cluster.processes import deployed, local_workers
 from tests.flows.processes import eventually
 
 DEADLINE = 12.0
-MARGIN = 15.0  # the look that is under way, and the closing
+MARGIN = 15.0  # for the poll under way and for closing
 KILLS = 5
 
 
-def test_a_table_is_right_though_five_workers_die_of_it(grid, tmp_path):
+def test_a_table_is_right_even_if_five_workers_are_killed(grid, tmp_path):
     sources = list(range(1, 1_200_000, 100_000))
     (tmp_path / "here").mkdir()
     expected = run_stage(grid, "bfs", sources, tmp_path / "here")
@@ -46,16 +46,16 @@ def test_a_table_is_right_though_five_workers_die_of_it(grid, tmp_path):
     assert not local_workers()
 
 
-def test_a_piece_that_kills_every_worker_is_one_error(small, tmp_path):
+def test_a_task_that_kills_every_worker_is_one_error(small, tmp_path):
     config = ClusterConfig(scheduler="local", workers=2, lost_workers=1)
     with started(config, "cpu") as cluster:
         with pytest.raises(ClusterLost, match=r"^cluster: one piece of work cost 2 workers$"):
             list(cluster.map(pieces.die, small, "cpu", [tmp_path / "deaths"]))
         assert len((tmp_path / "deaths").read_text().split()) == 2
-        assert len(list(cluster.map(pieces.where, small, "cpu", range(4)))) == 4  # and the others go on
+        assert len(list(cluster.map(pieces.where, small, "cpu", range(4)))) == 4  # other tasks still run
 
 
-def test_a_hanging_worker_is_given_up_and_its_piece_given_to_another(small, tmp_path):
+def test_a_task_of_a_hanging_worker_is_given_to_another(small, tmp_path):
     with started(ClusterConfig(scheduler="local", workers=2, deadline=DEADLINE), "cpu") as cluster:
         hung = tmp_path / "hung"
         stopper = threading.Thread(target=lambda: (eventually(hung.exists), psutil.Process(_pid(hung)).suspend()))
@@ -100,7 +100,7 @@ def test_a_scheduler_without_workers_is_one_error_in_time(small, tmp_path):
         killer.join()
 
 
-def test_nobody_at_the_address_is_one_error_in_time():
+def test_an_address_without_a_scheduler_is_one_error_in_time():
     config = ClusterConfig(scheduler="tcp://127.0.0.1:9", deadline=DEADLINE)
     begun = time.monotonic()
     with pytest.raises(ClusterLost, match=r"no scheduler answers at tcp://127\.0\.0\.1:9"), started(config, "cpu"):
@@ -108,7 +108,7 @@ def test_nobody_at_the_address_is_one_error_in_time():
     assert time.monotonic() - begun < DEADLINE + MARGIN
 
 
-def test_a_worker_of_a_running_scheduler_may_die(grid, tmp_path):
+def test_a_table_is_right_even_if_a_worker_of_a_running_scheduler_is_killed(grid, tmp_path):
     sources = [1, 2, 3, 4]
     for name in ("here", "there", "home"):
         (tmp_path / name).mkdir()
@@ -126,7 +126,7 @@ def test_a_worker_of_a_running_scheduler_may_die(grid, tmp_path):
     assert [path.name for path in tables.files(found.path)] == [tables.file_name(number) for number in range(4)]
 
 
-def test_certificates_are_asked_of_both_sides(small, tmp_path):
+def test_both_sides_must_present_certificates(small, tmp_path):
     made, other = _certificates(tmp_path / "made"), _certificates(tmp_path / "other")
     options = [f"--tls-{name.removeprefix('tls_')}={path}" for name, path in made.items()]
     with deployed(tmp_path, 1, *(option.replace("--tls-ca=", "--tls-ca-file=") for option in options), protocol="tls") as dask:

@@ -1,4 +1,4 @@
-"""Scores that lose a worker or the scheduler: all begin again on the workers that are left, or there is one error in time."""
+"""Ranks that lose a worker or the scheduler: all start again on the other workers, or there is one error in time."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.cluster.processes import deployed
 from tests.flows.processes import eventually
 
 DEADLINE = 12.0
-MARGIN = 30.0  # for a worker that may come back, and for the closing
+MARGIN = 30.0  # for a worker that may return, and for closing
 RANKS = 3
 
 
 def begun(folder: Path) -> list[int]:
-    """The processes of ranks 0 and RANKS - 1, as soon as all ranks exchange."""
+    """Wait until all ranks exchange; return the process ids of ranks 0 and RANKS - 1."""
     notes = [folder / f"begun-{rank}" for rank in range(RANKS)]
     assert eventually(lambda: all(note.exists() and note.read_text() for note in notes), seconds=120)
     time.sleep(0.2)
@@ -31,7 +31,7 @@ def begun(folder: Path) -> list[int]:
 
 
 class Meanwhile(threading.Thread):
-    """Do something as soon as the ranks have begun; the time from then on."""
+    """Call `act` as soon as the ranks have begun; `seconds` is the time since then."""
 
     def __init__(self, folder: Path, act):
         super().__init__()
@@ -48,7 +48,7 @@ class Meanwhile(threading.Thread):
         return time.monotonic() - self.since
 
 
-def test_a_worker_that_nobody_starts_again_is_done_without(tmp_path):
+def test_ranks_of_a_lost_worker_move_to_the_others(tmp_path):
     with deployed(tmp_path, workers=2) as dask:
         config = ClusterConfig(scheduler=dask.address, deadline=DEADLINE, lost_workers=1)
         with started(config, "cpu") as cluster:
@@ -58,7 +58,7 @@ def test_a_worker_that_nobody_starts_again_is_done_without(tmp_path):
     assert len(set(found)) == 1
 
 
-def test_a_worker_that_hangs_is_given_up(tmp_path):
+def test_ranks_of_a_hanging_worker_move_to_the_others(tmp_path):
     config = ClusterConfig(scheduler="local", workers=2, deadline=DEADLINE, lost_workers=2)
     stopped: list[int] = []
     with started(config, "cpu") as cluster:

@@ -1,4 +1,4 @@
-"""Section "Several hosts" of docs/operations.md as it stands, on three hosts of one machine; one is cut off in mid-run."""
+"""The commands of section "Several hosts" of docs/operations.md on three virtual hosts; one is disconnected during a run."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ CERTIFICATES, ENVIRONMENT, SCHEDULER, WORKER = below(PAGE, SECTION, "bash")
 (CLUSTER,) = below(PAGE, SECTION, "toml")
 DEADLINE = 12
 NEW_YORK, ROME = "USA-road-d.NY.gr.gz", "rome99.gr.gz"
-LATE = 15  # seconds after the deadline at which a loss is noticed at the latest: what the page says
-WORK = 240  # seconds for the work itself, on a machine that has other work to do
+LATE = 15  # seconds after the deadline within which the page promises that a loss is detected
+WORK = 240  # seconds for the work itself on a busy machine
 
 
 def nightly(test: Callable[..., None]) -> Callable[..., None]:
-    """Mark a test that takes too long for every change."""
+    """Mark a test as too slow to run for every change."""
     return pytest.mark.nightly(pytest.mark.timeout(3600)(test))
 
 
 class Three:
-    """The hosts, with a scheduler on the first and a worker on each other one; the page's own commands start them."""
+    """The hosts with a scheduler on the first and workers on the others, started by the page's commands."""
 
     def __init__(self, hosts: list[Host], folder: Path):
         self.first, self.second, self.third = self.hosts = hosts
@@ -54,24 +54,24 @@ class Three:
         assert eventually(lambda: log.read_text().count("Register worker") > before, 60), host.log()
 
     def cut_off(self, host: Host) -> float:
-        """Cut a host off from the others; the moment."""
-        host.cut_off()
+        """Disconnect a host from the others; return the time."""
+        host.disconnect()
         self.cut |= {host.address}
         return time.monotonic()
 
-    def mend(self) -> None:
-        """Put the cables back. Workers that have lost their scheduler end by themselves; these are started again."""
+    def repair(self) -> None:
+        """Reconnect all hosts. Workers that lost their scheduler end by themselves and are started again."""
         workers = (self.second, self.third)
         lost = [host for host in workers if {host.address, self.first.address} & self.cut]
         assert eventually(lambda: not any(host.processes() for host in lost), 3 * DEADLINE)
         for host in self.hosts:
-            host.put_back()
+            host.reconnect()
         for host in lost:
             self.add_worker(host)
         self.cut = set()
 
     def cluster(self, tls: Path, shards: int = 0) -> str:
-        """The table of a run's configuration as the page shows it."""
+        """The page's [cluster] table for a run's configuration."""
         return CLUSTER.replace("/etc/graphmill", str(tls)) + f"shards = {shards}\ndeadline = {DEADLINE}\n"
 
     def begin(self, name: str, graph: str, stages: list[str], sources: int, shards: int = 0, tls: Path | None = None) -> Run:
@@ -85,22 +85,22 @@ class Three:
 
 
 class Run:
-    """A run that has begun on a host."""
+    """A run that was started on a host."""
 
     def __init__(self, file: Path, process: subprocess.Popen, log: Path):
         self.file, self.process, self.log = file, process, log
         self.output = file.with_suffix("")
 
     def ended(self, within: float) -> int:
-        """The exit code."""
+        """Wait for the end of the run and return its exit code."""
         try:
             return self.process.wait(within)
         except subprocess.TimeoutExpired:
-            pytest.fail(f"{self.file}: still there after {within:g} s\n{self.log.read_text()}")
+            pytest.fail(f"{self.file}: still running after {within:g} s\n{self.log.read_text()}")
 
 
 def certify(folder: Path, to: dict[str, Path]) -> None:
-    """Make an authority and certificates in `folder`, and give those of each address to its folder."""
+    """Create an authority and certificates in `folder`; copy those of each address to its folder."""
     folder.mkdir()
     subprocess.run(["bash", "-euo", "pipefail", "-c", CERTIFICATES], cwd=folder, check=True, capture_output=True)
     for address, other in to.items():
@@ -111,14 +111,14 @@ def certify(folder: Path, to: dict[str, Path]) -> None:
 
 
 def as_here(command: str, host: Host) -> str:
-    """The page's command with the host's folder, less patience, and no more threads than this machine has for it."""
+    """The page's command with the host's folder, a shorter timeout and one thread."""
     return (
         command.replace("/etc/graphmill", str(host.folder)).replace("60s", f"{DEADLINE}s").replace("--nthreads 8", "--nthreads 1")
     )
 
 
 def writing(host: Host) -> list[Path]:
-    """The files of tables that the host's processes have open."""
+    """The table files that the host's processes have open."""
     found = []
     for number in host.processes():
         with suppress(psutil.Error):
@@ -127,7 +127,7 @@ def writing(host: Host) -> list[Path]:
 
 
 def when(holds: Callable[[], object], run: Run) -> None:
-    """Wait for it, closely."""
+    """Poll until the condition holds."""
     while not holds():
         assert run.process.poll() is None, run.log.read_text()
         time.sleep(0.02)
@@ -144,13 +144,13 @@ def started(tmp_path_factory):
 
 @pytest.fixture
 def three(started):
-    """All three together, whatever the test before has done."""
-    started.mend()
+    """All three hosts connected, whatever the previous test did."""
+    started.repair()
     return started
 
 
 def without_a_cluster(of: Run) -> dict[str, bytes]:
-    """The same run's tables, made by the threads of this process."""
+    """The same run's tables, computed by the threads of this process."""
     output = of.output.with_suffix(".here")
     run(load_run(of.file, {"cluster": {"scheduler": "none", "shards": 0}}, output=output))
     return files(output)
@@ -163,7 +163,7 @@ def files(output: Path) -> dict[str, bytes]:
     return found
 
 
-def test_nobody_gets_in_without_a_certificate_of_the_authority(three):
+def test_a_client_without_a_certificate_of_the_authority_is_refused(three):
     assert [host.listens_on() for host in three.hosts] == [{host.address, "127.0.0.1"} for host in three.hosts]
     scheduler, ca = f"{three.first.address}:8786", three.first.folder / "ca.pem"
     asked = three.second.start(f"openssl s_client -tls1_2 -connect {scheduler} -CAfile {ca} -verify_return_error", ROOT)
@@ -178,7 +178,7 @@ def test_nobody_gets_in_without_a_certificate_of_the_authority(three):
     assert f"no scheduler answers at tls://{scheduler}" in refused.log.read_text()
 
 
-def test_tables_are_right_though_a_host_of_a_shard_is_cut_off(three):
+def test_tables_are_right_even_if_the_host_of_a_shard_is_disconnected(three):
     found = three.begin("shards", ROME, ["sssp"], 8, shards=3)
     when(lambda: writing(three.second) + writing(three.third), found)
     cut = three.cut_off(three.third)
@@ -189,7 +189,7 @@ def test_tables_are_right_though_a_host_of_a_shard_is_cut_off(three):
 
 
 @nightly
-def test_tables_are_right_though_a_host_that_writes_them_is_cut_off(three):
+def test_tables_are_right_even_if_a_host_that_writes_them_is_disconnected(three):
     found = three.begin("many", NEW_YORK, ["bfs"], 30)
     when(lambda: writing(three.third), found)
     cut = three.cut_off(three.third)
@@ -200,7 +200,7 @@ def test_tables_are_right_though_a_host_that_writes_them_is_cut_off(three):
 
 
 @nightly
-def test_a_host_that_was_cut_off_comes_back(three):
+def test_a_reconnected_host_works_again(three):
     found = three.begin("back", ROME, ["wcc", "mst"], 1, shards=2)
     assert found.ended(WORK) == 0
     assert files(found.output) == without_a_cluster(found)
@@ -208,7 +208,7 @@ def test_a_host_that_was_cut_off_comes_back(three):
 
 @nightly
 @pytest.mark.parametrize("shards", [0, 3])
-def test_all_workers_cut_off_are_one_error_in_time(shards, three):
+def test_the_loss_of_all_workers_is_one_error_in_time(shards, three):
     found = three.begin(f"lost-{shards}", NEW_YORK, ["bfs"], 30, shards)
     when(lambda: "graph: " in found.log.read_text(), found)
     three.cut_off(three.first)
@@ -219,7 +219,7 @@ def test_all_workers_cut_off_are_one_error_in_time(shards, three):
 
 
 @nightly
-def test_a_deployment_names_the_address(three, tmp_path):
+def test_a_deployment_runs_on_the_hosts(three, tmp_path):
     clone = make_clone(tmp_path / "clone")
     settings = three.cluster(three.first.folder, shards=2)
     road_run(clone / "conf" / "runs", "new-york-on-hosts", settings=settings)
