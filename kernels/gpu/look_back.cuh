@@ -1,8 +1,8 @@
-/* A running sum over the tiles of one launch, in one pass: each tile leaves a status word, its own sum or better the sum up to
-   and with itself, and later tiles look back over the words.
+/* Prefix sum over the tiles of one launch, in one pass: each tile publishes a status word, which holds its own sum or, as soon as it
+   is known, the sum up to and including the tile, and later tiles look back over the words.
 
-   Tiles take their numbers from a ticket, so that all tiles before a running one have started: waiting for them ends.
-   A word's top two bits say what it holds; all words are zero before the launch.
+   Tiles take their numbers from a counter, so that all tiles before a running one have started and waiting for them terminates.
+   The STATUS_FLAG_BITS (constants.py) highest bits of a word say what it holds; all words are zero before the launch.
 
    Merrill, Garland: Single-pass Parallel Prefix Scan with Decoupled Look-back, NVIDIA NVR-2016-002. */
 #pragma once
@@ -11,7 +11,7 @@
 
 template <typename Word>
 struct Status {
-    static constexpr int VALUE_BITS = 8 * sizeof(Word) - 2;
+    static constexpr int VALUE_BITS = 8 * sizeof(Word) - STATUS_FLAG_BITS;
     static constexpr Word VALUE = ((Word)1 << VALUE_BITS) - 1;
     static constexpr Word OWN = (Word)1 << VALUE_BITS;    /* the tile's own sum */
     static constexpr Word UP_TO = (Word)2 << VALUE_BITS;  /* the sum of all tiles up to it */
@@ -37,7 +37,7 @@ __device__ __forceinline__ void store_relaxed(uint64_t* address, uint64_t value)
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
 }
 
-/* Sum of the tiles before this one, by one thread; their words lie `stride` apart, the last of them before `word`. */
+/* Sum of the tiles before this one, by one thread; their words are `stride` apart, the last of them before `word`. */
 template <typename Word>
 __device__ Word sum_before(const Word* word, int64_t tile, int64_t stride) {
     Word sum = 0;
@@ -55,7 +55,7 @@ __device__ Word sum_before(const Word* word, int64_t tile, int64_t stride) {
     return sum;
 }
 
-/* The same by a whole warp, 32 tiles at a time; `words[t]` is tile t's. All lanes return the sum. */
+/* The same by one warp, 32 tiles at a time; `words[t]` is tile t's. All lanes return the sum. */
 __device__ __forceinline__ uint64_t warp_sum_before(const uint64_t* words, int64_t tile) {
     using Word = Status<uint64_t>;
     const int lane = threadIdx.x & 31;

@@ -1,1 +1,1 @@
-"""The sharded kernels on CuPy arrays, and what they are made of."""
+"""What sharded kernels on CuPy arrays share."""

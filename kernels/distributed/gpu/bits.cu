@@ -1,22 +1,19 @@
-/* One bit a row between those who own rows and those who have them as ghosts, packed in words for each peer.
+/* One bit per row between owners and the ranks that have the row as a ghost, packed in words for each peer.
 
-   The messages to or from all peers stand one after the other: that of peer p has words[p] <= w < words[p + 1], and its last
-   SUM_WORDS are numbers that all ranks add up. Bit i of an earlier one is for place bounds[p] + 32 (w - words[p]) + i, unless that
-   is bounds[p + 1] or more, of a list of rows, one peer's after the other's:
-     asked    own rows by local numbers, which the peer has as ghosts;
-     ghosts   the ghosts, which the peer owns; they have the local numbers from num_own on.
-   In a bitmap by local numbers, bit (row mod 32) of word row / 32 stands for a row; it has a word more than it needs.
-   Where a peer is lost, these kernels still run, on whatever lies in the messages: bits that have no place are never looked at.
-   ROW is the type of a row number. */
+   The messages to or from all peers are in one buffer: that of peer p has the words words[p] <= w < words[p + 1], and its last
+   BITS_SUM_WORDS words are two 64-bit numbers that all ranks add up. Bit i of an earlier word is for entry bounds[p] +
+   32 (w - words[p]) + i of a list of rows, if that is below bounds[p + 1]. The list has one peer's rows after the other's:
+     asked    own rows, by local rows, that the peer has as ghosts;
+     ghosts   the ghosts that the peer owns, which have the local rows from num_own on.
+   In a bitmap by local rows, bit (row mod 32) of word row / 32 stands for a row; it has one word more than it needs.
+   If a peer is lost, these kernels still run, on undefined messages: bits without a list entry are never used.
+   ROW is the index type. BITS_*: constants.py. */
 #include "gpu/device.cuh"
 
-#define SUM_WORDS 4 /* as in bits.py, ... */
-#define BATCH 8     /* ... words that a warp packs at a time, too */
-
 struct Word {
-    int64_t first; /* place of bit 0 */
-    int64_t count; /* bits that have a place: all where it is 32 or more, none where it is 0 or less */
-    int64_t sum;   /* which word of the numbers it is; negative where it is none */
+    int64_t first; /* list entry of bit 0 */
+    int64_t count; /* bits that have an entry: all if it is 32 or more, none if it is 0 or less */
+    int64_t sum;   /* which word of the numbers it is; negative if it is not one */
 };
 
 __device__ __forceinline__ Word word_of(const int64_t* words, const int64_t* bounds, int64_t word) {
@@ -25,30 +22,30 @@ __device__ __forceinline__ Word word_of(const int64_t* words, const int64_t* bou
         peer += 1;
     }
     const int64_t first = bounds[peer] + 32 * (word - words[peer]);
-    return Word{first, bounds[peer + 1] - first, word - words[peer + 1] + SUM_WORDS};
+    return Word{first, bounds[peer + 1] - first, word - words[peer + 1] + BITS_SUM_WORDS};
 }
 
-/* Pack the bits of the rows that others asked for, and behind them the words of `sums`: a warp packs BATCH words at a time, since
-   each waits for a row, and then for its bit. */
+/* Pack the bits of the rows that others asked for, followed by the words of `sums`. A warp packs BITS_BATCH words at a time to hide
+   the latency of two dependent loads, of a row and then of its bit. */
 extern "C" __global__ void pack_asked(
     const int64_t* words, const int64_t* bounds, int64_t num_words, const ROW* asked, const uint32_t* bits, const uint32_t* sums,
     uint32_t* message) {
     const int lane = threadIdx.x & 31;
-    for (int64_t at = global_thread() / 32 * BATCH; at < num_words; at += num_threads() / 32 * BATCH) {
-        ROW rows[BATCH];
-        uint32_t near[BATCH], own = 0;
-        for (int k = 0; k < BATCH; ++k) {
+    for (int64_t at = global_thread() / 32 * BITS_BATCH; at < num_words; at += num_threads() / 32 * BITS_BATCH) {
+        ROW rows[BITS_BATCH];
+        uint32_t near[BITS_BATCH], own = 0;
+        for (int k = 0; k < BITS_BATCH; ++k) {
             const Word word = word_of(words, bounds, min(at + k, num_words - 1));
             rows[k] = lane < word.count ? asked[word.first + lane] : -1;
         }
-        for (int k = 0; k < BATCH; ++k) {
+        for (int k = 0; k < BITS_BATCH; ++k) {
             near[k] = rows[k] < 0 ? 0 : bits[rows[k] >> 5];
         }
-        for (int k = 0; k < BATCH; ++k) {
+        for (int k = 0; k < BITS_BATCH; ++k) {
             const uint32_t packed = __ballot_sync(FULL_WARP, near[k] >> (rows[k] & 31) & 1);
             own = lane == k ? packed : own;
         }
-        if (lane < BATCH && at + lane < num_words) {
+        if (lane < BITS_BATCH && at + lane < num_words) {
             const Word word = word_of(words, bounds, at + lane);
             message[at + lane] = word.sum >= 0 ? sums[word.sum] : own;
         }

@@ -1,8 +1,8 @@
-"""The arcs to ghosts in the order of these, on the GPU (by_ghost.cu): listed by own row, then sorted by ghost."""
+"""The arcs to ghosts, in the order of the ghosts, on the GPU (by_ghost.cu): listed by own row, then sorted by ghost."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import cupy
 import numpy as np
@@ -11,7 +11,7 @@ from kernels.gpu.loader import launch
 from kernels.gpu.radix_sort import KEY, sort
 from kernels.graph import OFFSET, Array, Csr
 
-_THREADS = 256
+_SOURCE, _THREADS = "distributed/gpu/by_ghost.cu", 256
 
 
 def by_ghost(back: Csr, own_by_id: Array) -> tuple[Array, Array, Array]:
@@ -19,23 +19,22 @@ def by_ghost(back: Csr, own_by_id: Array) -> tuple[Array, Array, Array]:
 
     Notes
     -----
-    32 bytes an arc to a ghost, at the peak.
+    The peak is 32 bytes per arc to a ghost.
     """
-    offsets, ends, row = back.offsets, back.indices, back.indices.dtype
+    offsets, neighbours, row = back.offsets, back.indices, back.indices.dtype
     num_own, num_ghosts = len(own_by_id), len(offsets) - 1 - len(own_by_id)
-    arc_bits, ghost_bits = len(ends).bit_length(), num_ghosts.bit_length()
-
-    def run(name: str, threads: int, *arguments: Any) -> None:
-        launch("distributed/gpu/by_ghost.cu", name, _THREADS, threads, *arguments, ROW=row)
-
+    arc_bits, ghost_bits = len(neighbours).bit_length(), num_ghosts.bit_length()
+    run = partial(launch, ROW=row)
+    given = offsets, neighbours, own_by_id, np.int64(num_own)
     counts = cupy.empty(num_own, OFFSET)
-    run("count_arcs", 32 * num_own, offsets, ends, own_by_id, np.int64(num_own), counts)
+    run(_SOURCE, "count_arcs", _THREADS, 32 * num_own, *given, counts)
     stops = cupy.cumsum(counts)
     keys = cupy.empty(int(stops[-1]) if num_own else 0, KEY)
-    run("list_arcs", 32 * num_own, offsets, ends, own_by_id, np.int64(num_own), stops - counts, np.int32(arc_bits), keys)
+    run(_SOURCE, "list_arcs", _THREADS, 32 * num_own, *given, stops - counts, np.int32(arc_bits), keys)
     keys, _ = sort(keys, None, arc_bits, arc_bits + ghost_bits)
     first_keys = cupy.arange(num_ghosts + 1, dtype=KEY) << KEY.type(arc_bits)
     num_arcs = cupy.diff(cupy.searchsorted(keys, first_keys)).astype(OFFSET)
     arcs, rows = cupy.empty(len(keys), OFFSET), cupy.empty(len(keys), row)
-    run("find_rows", len(keys), offsets, np.int64(num_own), keys, np.int64(len(keys)), np.int32(arc_bits), arcs, rows)
+    listed = offsets, np.int64(num_own), keys, np.int64(len(keys)), np.int32(arc_bits)
+    run(_SOURCE, "find_rows", _THREADS, len(keys), *listed, arcs, rows)
     return num_arcs, arcs, rows

@@ -1,16 +1,13 @@
-/* Work on rows by levels, inside one cooperative launch: what a level queues is the next one's.
+/* Work on rows by levels, inside one cooperative launch: the rows that one level queues are visited in the next one.
 
-   A queue's entry is up to 1024 arcs of a row: (row, first arc), of in-arcs by the row's complement. A warp takes up to 32 entries at
-   a time; those of few arcs are read by a lane each. Where a level has few entries, one block goes on by itself as long as they
-   are few, since a barrier of all blocks costs more than the work. */
+   An entry of the queue is up to LEVEL_CHUNK arcs of a row: (row, first arc), with the row's complement for in-arcs. A warp takes
+   up to 32 entries at a time; those of few arcs are read by one lane each. If a level has few entries, one block continues alone
+   as long as they stay few, because a barrier of all blocks costs more than the work.
+
+   LEVEL_* and the number of threads of a block, LEVEL_THREADS: constants.py. */
 #pragma once
 
 #include "gpu/device.cuh"
-
-#define THREADS 512
-#define LANE_ARCS 32
-#define CHUNK 1024
-#define FEW 512
 
 struct Side {
     const int64_t* __restrict__ offsets;
@@ -39,12 +36,12 @@ struct Levels {
     __device__ __forceinline__ void push(Side side, ROW row, bool into, uint32_t to) const {
         int64_t first = side.offsets[row];
         const int64_t end = side.offsets[row + 1], number = into ? ~(int64_t)row : (int64_t)row;
-        if (end - first > 0 && end - first <= CHUNK) {
+        if (end - first > 0 && end - first <= LEVEL_CHUNK) {
             queue(to)[append(&control->queued[to % 3])] = {number, first};
             return;
         }
-        uint32_t place = end == first ? 0 : atomicAdd(&control->queued[to % 3], (uint32_t)((end - first + CHUNK - 1) / CHUNK));
-        for (; first < end; first += CHUNK) {
+        uint32_t place = end == first ? 0 : atomicAdd(&control->queued[to % 3], (uint32_t)((end - first + LEVEL_CHUNK - 1) / LEVEL_CHUNK));
+        for (; first < end; first += LEVEL_CHUNK) {
             queue(to)[place++] = {number, first};
         }
     }
@@ -61,9 +58,9 @@ struct Levels {
                 const longlong2 loaded = __ldcg((const longlong2*)(queue(level) + place));
                 entry = {loaded.x, loaded.y};
                 const int64_t row = entry.row < 0 ? ~entry.row : entry.row;
-                length = min((int64_t)CHUNK, visitor.side(entry.row < 0).offsets[row + 1] - entry.first);
+                length = min((int64_t)LEVEL_CHUNK, visitor.side(entry.row < 0).offsets[row + 1] - entry.first);
             }
-            if (length > 0 && length < LANE_ARCS) {
+            if (length > 0 && length < LEVEL_LANE_ARCS) {
                 visitor.open(entry.row);
                 const ROW* indices = visitor.side(entry.row < 0).indices;
                 for (int64_t arc = entry.first; arc < entry.first + length; ++arc) {
@@ -71,7 +68,7 @@ struct Levels {
                 }
             }
             __syncwarp();
-            for (uint32_t large = __ballot_sync(FULL_WARP, length >= LANE_ARCS); large; large &= large - 1) {
+            for (uint32_t large = __ballot_sync(FULL_WARP, length >= LEVEL_LANE_ARCS); large; large &= large - 1) {
                 const int from = __ffs(large) - 1;
                 const int64_t row = __shfl_sync(FULL_WARP, entry.row, from), first = __shfl_sync(FULL_WARP, entry.first, from);
                 const int64_t end = first + __shfl_sync(FULL_WARP, length, from);
@@ -97,7 +94,7 @@ struct Levels {
     template <typename Visitor>
     __device__ void run(Visitor& visitor) {
         for (uint32_t entries = count(); entries > 0; entries = count()) {
-            if (entries > FEW) {
+            if (entries > LEVEL_FEW) {
                 if (blockIdx.x == 0) {
                     clear_next_but_one();
                 }
@@ -107,7 +104,7 @@ struct Levels {
                 continue;
             }
             if (blockIdx.x == 0) {
-                for (; entries > 0 && entries <= FEW; entries = count()) {
+                for (; entries > 0 && entries <= LEVEL_FEW; entries = count()) {
                     __syncthreads();
                     clear_next_but_one();
                     visit_level(visitor, entries, threadIdx.x / 32, blockDim.x / 32);

@@ -1,4 +1,4 @@
-"""Launches of kernels that work by levels (levels.cuh): each goes on from some rows, to the rank's own fixpoint."""
+"""Launches of kernels that proceed by levels (levels.cuh): each starts from some rows and ends at the rank's local fixpoint."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from typing import Any
 import cupy
 import numpy as np
 
+from kernels.distributed.gpu.constants import LEVEL_THREADS
 from kernels.gpu.loader import cooperative
-
-CHUNK = 1024  # arcs of an entry, as in levels.cuh
-_THREADS = 512
 
 
 class Levels:
-    """Launches of one kernel of a source, one after the other, each with its starts.
+    """Successive launches of one kernel of a source, each with its own starts.
 
     Parameters
     ----------
     source, name : str
     row : dtype
+        Index width.
     capacity : int
-        Entries that a level may queue: a row's arcs, up to `CHUNK` each.
+        Entries that a level may queue: for each row, one per `LEVEL_CHUNK` arcs begun.
     """
 
     def __init__(self, source: str, name: str, row: np.dtype[Any], capacity: int):
-        self._kernel, self._blocks = cooperative(source, name, _THREADS, cupy.cuda.Device().id, ROW=row)
+        # Loaded here, because `run` may be called where a kernel must not be loaded (`Communicator.exchange_then`)
+        self._kernel, self._blocks = cooperative(source, name, LEVEL_THREADS, cupy.cuda.Device().id, ROW=row)
         self._entries = cupy.empty((2, capacity + 1, 2), np.int64), np.int64(capacity + 1)
         self._control = cupy.zeros(6, np.uint32)
         self._control[1] = 1  # the first level
 
     def run(self, *arguments: Any) -> None:
-        """Launch the kernel; its last arguments, what levels need, are added."""
-        self._kernel((self._blocks,), (_THREADS,), (*arguments, *self._entries, self._control))
+        """Launch the kernel with these arguments, followed by the queues and the control words."""
+        self._kernel((self._blocks,), (LEVEL_THREADS,), (*arguments, *self._entries, self._control))

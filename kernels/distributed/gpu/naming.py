@@ -1,6 +1,8 @@
-"""The names of a shard's trees on the GPU: where other ranks have no part of a tree, its rank names it by itself."""
+"""Names of a shard's trees on the GPU: a tree without parts on other ranks is named by its own rank."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import cupy
 import numpy as np
@@ -14,20 +16,21 @@ from kernels.graph import Array
 _SOURCE, _THREADS = "distributed/gpu/naming.cu", 512
 
 
-def find_holders(ranks: Array, start: int, parent: Array, shift: int, names: Array) -> Array:
+def find_holders(positions: Array, start: int, parent: Array, shift: int, names: Array) -> Any:
     """Find the row of smallest external id in each tree.
 
     Parameters
     ----------
-    ranks : index width [n]
-        Places of the rows in the order of external ids.
+    positions : index width [n]
+        Positions of the rows in the order of external ids.
     start : int
-        Number of the first row.
+        The first row.
     parent : index width
-        Union-find; the place of row `start + v` is `shift + v`. Every row gets its root.
+        Union-find; row `start + v` has the index `shift + v`. Every row's entry is replaced by its root.
     shift : int
     names : index width
-        Of the places: those of rows their ranks, and others the largest number. Every root gets the smallest of its rows.
+        For each index of `parent`: the position of a row, and the largest integer elsewhere. A root's entry is replaced by the
+        smallest one of its rows.
 
     Returns
     -------
@@ -35,32 +38,32 @@ def find_holders(ranks: Array, start: int, parent: Array, shift: int, names: Arr
         For the roots of rows, a row; NO_ROW elsewhere.
     """
     holders = minus_ones(names.shape, names.dtype)  # NO_ROW
-    given = (parent, np.int64(shift), ranks, np.int64(len(ranks)), names)
-    launch(_SOURCE, "find_least", _THREADS, len(ranks), *given, ROW=ranks.dtype)
-    launch(_SOURCE, "find_holders", _THREADS, len(ranks), *given, np.int64(start), holders, ROW=ranks.dtype)
+    given = (parent, np.int64(shift), positions, np.int64(len(positions)), names)
+    launch(_SOURCE, "find_least", _THREADS, len(positions), *given, ROW=positions.dtype)
+    launch(_SOURCE, "find_holders", _THREADS, len(positions), *given, np.int64(start), holders, ROW=positions.dtype)
     return holders
 
 
-def label(num_rows: int, parent: Array, shift: int, holders: Array) -> Array:
-    """Label every row with what `holders` has for its root (index width [n]); `parent` and `shift` as in `find_holders`."""
+def label(num_rows: int, parent: Array, shift: int, holders: Array) -> Any:
+    """Label every row with its root's entry of `holders` (index width [n]); `parent` and `shift` as in `find_holders`."""
     labels = cupy.empty(num_rows, holders.dtype)
     given = (parent, np.int64(shift), np.int64(num_rows), holders, labels)
     launch(_SOURCE, "label", _THREADS, num_rows, *given, ROW=holders.dtype)
     return labels
 
 
-def name_own(shard: Shard, parent: Array, names: Array, shared: Array, numbers: Array, owners: Owners) -> Array:
+def name_own(shard: Shard, parent: Array, names: Array, shared: Array, numbers: Array, owners: Owners) -> Any:
     """Name the trees of all ranks by their smallest external ids. A collective.
 
     Parameters
     ----------
     shard : Shard
     parent, names : index width
-        As in `find_holders`; the place of an own row is its local number.
+        As in `find_holders`; the index of an own row is its local row.
     shared : int64 [T]
-        Roots of the trees that other ranks may have parts of; each once.
+        Roots of the trees that may have parts on other ranks; distinct.
     numbers : int64 [T]
-        What parts of one tree have in common, of numbers that `owners` has; where they are NumPy's, the ranks speak of names so.
+        A number per tree of all ranks, from those of `owners`. If they are NumPy's, the ranks exchange NumPy arrays.
     owners : Owners
 
     Returns
@@ -71,6 +74,6 @@ def name_own(shard: Shard, parent: Array, names: Array, shared: Array, numbers: 
     holders = find_holders(shard.positions, shard.rows.start, parent, 0, names)
     least, rows = names[shared], holders[shared]
     if not is_cupy_array(numbers):
-        least, rows = least.get(), rows.get()
+        least, rows = cupy.asnumpy(least), cupy.asnumpy(rows)
     holders[shared] = cupy.asarray(smallest_ids(owners, numbers, least, rows))
     return label(len(shard.ids), parent, 0, holders)

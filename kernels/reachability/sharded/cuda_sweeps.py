@@ -12,7 +12,8 @@ from typing import Any
 import cupy
 import numpy as np
 
-from kernels.distributed.gpu.levels import CHUNK, Levels
+from kernels.distributed.gpu.constants import LEVEL_CHUNK
+from kernels.distributed.gpu.levels import Levels
 from kernels.gpu.loader import launch, pointer
 from kernels.graph import Array, Csr
 from kernels.reachability.labels.constants import FUSED_DIMENSIONS
@@ -36,7 +37,7 @@ class Peeler:
 
     def __init__(self, far: Csr, waiting: Array, depth: Array, order: Array):
         self._row, self._ordered = order.dtype, cupy.zeros(1, np.uint64)
-        self._levels = Levels(_SOURCE, "peel", self._row, len(depth) + len(far.indices) // CHUNK)
+        self._levels = Levels(_SOURCE, "peel", self._row, len(depth) + len(far.indices) // LEVEL_CHUNK)
         self._rows = far.offsets, far.indices, self._row.type(len(waiting))
         self._found = waiting, depth, order, self._ordered
 

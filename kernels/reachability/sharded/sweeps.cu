@@ -40,7 +40,7 @@ struct Peel {
 };
 
 /* The starts wait for nobody, and each is given once; ghosts have their depths and arcs to own nodes. */
-extern "C" __global__ void __launch_bounds__(THREADS, 2)
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 2)
 peel(const int64_t* offsets, const ROW* indices, ROW num_own, const ROW* starts, int64_t num_starts, ROW* waiting, int32_t* depth,
      ROW* order, uint64_t* ordered, Entry* entries, int64_t capacity, Control* control) {
     Peel peel = {{offsets, indices}, num_own, waiting, depth, order, ordered, 0};
@@ -94,10 +94,10 @@ extern "C" __global__ void draw_parents(
         const bool open = base + lane < num_own;
         const ROW node = (ROW)(base + lane);
         const int64_t begin = open ? near_offsets[node] : 0, end = open ? near_offsets[node + 1] : 0;
-        if (open && end - begin <= LANE_ARCS) {
+        if (open && end - begin <= LEVEL_LANE_ARCS) {
             parent[node] = draw.best(node, begin, end, 1).node;
         }
-        for (uint32_t longs = __ballot_sync(FULL_WARP, end - begin > LANE_ARCS); longs; longs &= longs - 1) {
+        for (uint32_t longs = __ballot_sync(FULL_WARP, end - begin > LEVEL_LANE_ARCS); longs; longs &= longs - 1) {
             const int owner = __ffs(longs) - 1;
             const int64_t from = __shfl_sync(FULL_WARP, begin, owner), to = __shfl_sync(FULL_WARP, end, owner);
             Candidate best = draw.best((ROW)(base + owner), from + lane, to, 32);
@@ -121,10 +121,10 @@ extern "C" __global__ void deal_numbers(
         const bool open = base + lane < num_own;
         const ROW node = (ROW)(base + lane);
         const int64_t begin = open ? far_offsets[node] : 0, end = open ? far_offsets[node + 1] : 0;
-        if (open && end - begin <= LANE_ARCS) {
+        if (open && end - begin <= LEVEL_LANE_ARCS) {
             number_children(Visit(begin, end, dimension, numbers[node], num_nodes), far, dimension, node, 0);
         }
-        for (uint32_t longs = __ballot_sync(FULL_WARP, end - begin > LANE_ARCS); longs; longs &= longs - 1) {
+        for (uint32_t longs = __ballot_sync(FULL_WARP, end - begin > LEVEL_LANE_ARCS); longs; longs &= longs - 1) {
             const int owner = __ffs(longs) - 1;
             const int64_t from = __shfl_sync(FULL_WARP, begin, owner), to = __shfl_sync(FULL_WARP, end, owner);
             const ROW row = (ROW)(base + owner);

@@ -10,7 +10,8 @@ import numpy as np
 from kernels.distributed.columns import exchange_columns
 from kernels.distributed.fixpoint import settle
 from kernels.distributed.gpu.bits import HaloBits
-from kernels.distributed.gpu.levels import CHUNK, Levels
+from kernels.distributed.gpu.constants import LEVEL_CHUNK
+from kernels.distributed.gpu.levels import Levels
 from kernels.distributed.halo import Halo
 from kernels.forest.cuda import chunks
 from kernels.gpu.loader import launch
@@ -65,7 +66,7 @@ def trim(arcs: OwnArcs, halo: Halo, unfound: Array) -> tuple[Array, int]:
     out, into = (cupy.diff(csr.offsets).astype(row) for csr in (arcs.out, arcs.into))
     lost_out, lost_in = cupy.zeros(num_ghosts, row), cupy.zeros(num_ghosts, row)
     gone = cupy.zeros(num_own, np.uint32)
-    levels = Levels(_SOURCE, "peel", row, 2 * num_own + (len(arcs.out.indices) + len(arcs.into.indices)) // CHUNK)
+    levels = Levels(_SOURCE, "peel", row, 2 * num_own + (len(arcs.out.indices) + len(arcs.into.indices)) // LEVEL_CHUNK)
     sides = (arcs.out.offsets, arcs.out.indices, arcs.into.offsets, arcs.into.indices, row.type(num_own))
     rows, supersteps = cupy.flatnonzero(unfound & ((out == 0) | (into == 0))), 0
     while int(halo.communicator.most(np.array([len(rows)]))[0]):
@@ -116,7 +117,7 @@ def first_reaching(arcs: Csr, halo: Halo, order: Array, inactive: Array) -> tupl
     marked, steps = _reach_from_pivot(arcs, halo, cupy.flatnonzero((order[:num_own] == 0) & ~inactive[:num_own]), inactive)
     first = cupy.where(halo.extended(marked), np.uint64(0), order)
     stamps = cupy.zeros(num_own, np.uint32)
-    levels = Levels(_SOURCE, "spread", row, num_own + len(arcs.indices) // CHUNK)
+    levels = Levels(_SOURCE, "spread", row, num_own + len(arcs.indices) // LEVEL_CHUNK)
 
     def relax(starts: Array) -> None:
         levels.run(arcs.offsets, arcs.indices, row.type(num_own), starts.astype(row), np.int64(len(starts)), first, stamps)
@@ -128,7 +129,7 @@ def first_reaching(arcs: Csr, halo: Halo, order: Array, inactive: Array) -> tupl
 def _reach_from_pivot(arcs: Csr, halo: Halo, rows: Array, inactive: Array) -> tuple[Array, int]:
     """Return which own rows are inactive or reached by the pivot (bool [n]), and supersteps; `rows` is the pivot on its owner."""
     row, num_own, supersteps = arcs.indices.dtype, len(halo.shard.ids), 0
-    bits, levels = HaloBits(halo), Levels(_SOURCE, "mark", row, num_own + len(arcs.indices) // CHUNK)
+    bits, levels = HaloBits(halo), Levels(_SOURCE, "mark", row, num_own + len(arcs.indices) // LEVEL_CHUNK)
     closed = inactive.copy()
     closed[rows] = True
     marks = bits.empty()

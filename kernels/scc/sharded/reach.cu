@@ -29,7 +29,7 @@ struct Mark {
 };
 
 /* `starts` are marked already and distinct. */
-extern "C" __global__ void __launch_bounds__(THREADS, 2)
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 2)
 mark(const int64_t* offsets, const ROW* indices, ROW num_own, const ROW* starts, int64_t num_starts, uint32_t* marks,
      Entry* entries, int64_t capacity, Control* control) {
     Mark mark = {{offsets, indices}, num_own, marks};
@@ -63,7 +63,7 @@ struct Spread {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2)
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 2)
 spread(const int64_t* offsets, const ROW* indices, ROW num_own, const ROW* starts, int64_t num_starts, uint64_t* values,
        uint32_t* stamps, Entry* entries, int64_t capacity, Control* control) {
     Spread spread = {{offsets, indices}, num_own, values, stamps, 0};
@@ -102,7 +102,7 @@ struct Peel {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2)
+extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 2)
 peel(const int64_t* out_offsets, const ROW* out_indices, const int64_t* into_offsets, const ROW* into_indices, ROW num_own,
      const ROW* starts, int64_t num_starts, ROW* degrees_out, ROW* degrees_in, ROW* lost_out, ROW* lost_in, uint32_t* gone,
      Entry* entries, int64_t capacity, Control* control) {
@@ -133,7 +133,7 @@ __device__ void keep_arcs(Side arcs, ROW num_own, const uint32_t* __restrict__ c
     for (int64_t v = global_thread(); v < num_own; v += num_threads()) {
         const int64_t first = arcs.offsets[v], end = arcs.offsets[v + 1];
         const uint32_t own = classes[v];
-        if (own == 0 || end - first >= LANE_ARCS) {
+        if (own == 0 || end - first >= LEVEL_LANE_ARCS) {
             continue;
         }
         int64_t place = WRITE ? counts[v] : 0;
@@ -153,7 +153,7 @@ __device__ void keep_arcs(Side arcs, ROW num_own, const uint32_t* __restrict__ c
     for (int64_t chunk = global_thread() / 32; chunk < num_chunks; chunk += num_threads() / 32) {
         const ROW row = chunk_rows[chunk];
         const uint32_t own = classes[row];
-        const int64_t first = chunk_firsts[chunk], end = own == 0 ? first : min(first + CHUNK, arcs.offsets[row + 1]);
+        const int64_t first = chunk_firsts[chunk], end = own == 0 ? first : min(first + LEVEL_CHUNK, arcs.offsets[row + 1]);
         for (int64_t tile = first; tile < end; tile += 32) {
             const ROW head = tile + lane < end ? arcs.indices[tile + lane] : 0;
             const uint32_t same = __ballot_sync(FULL_WARP, tile + lane < end && classes[head] == own);
