@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kernels.algorithm import Form
+from kernels.registry import BY_NAME
 from pipeline.config import run as config
 from pipeline.steps.publish import publish
 from pipeline.store.manifest import Folder, make
@@ -64,15 +66,16 @@ def path_table(stage: str, ids: np.ndarray, weight: int) -> pa.Table:
     """The answer of one stage for the path along `ids`, from its first vertex."""
     hops = np.arange(len(ids))
     first = np.full(len(ids), ids[0])
-    step = {"bfs": 1, "sssp": weight}.get(stage)
-    if step is not None:
+    form = BY_NAME[stage].form
+    if form is Form.PATHS:
         before = pa.array(np.roll(ids, 1), mask=hops == 0)
-        columns = {"source": first, "vertex": ids, "distance": hops * step, "predecessor": before}
-    elif stage == "mst":
+        columns = {"source": first, "vertex": ids, "distance": hops * (1 if stage == "bfs" else weight), "predecessor": before}
+    elif form is Form.FOREST:
         weights = np.full(len(ids) - 1, weight, np.int32)
         columns = {"src": ids[:-1], "dst": ids[1:], "weight": weights, "labels": first[:-1]}
-    elif stage == "pagerank":
-        columns = {"vertex": ids, "pagerank": np.full(len(ids), 1 / len(ids))}
+    elif form is Form.VALUES:
+        values = {"float64": np.full(len(ids), 1 / len(ids)), "int64": hops}
+        columns = {"vertex": ids} | {column.name: values[column.type] for column in BY_NAME[stage].columns[1:]}
     else:
         columns = {"vertex": ids, "labels": first}
     return pa.table(columns).cast(tables.schema(stage, WEIGHT))

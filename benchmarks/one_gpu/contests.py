@@ -11,24 +11,14 @@ import numpy as np
 
 from benchmarks.one_gpu.graphs import WINDOW, Edges
 from benchmarks.one_gpu.timing import random_sources
+from kernels import registry
+from kernels.algorithm import Algorithm
 from kernels.answers import Certificate, Paths, Scores
-from kernels.bfs import bfs
-from kernels.bfs.certificate import certify_bfs
-from kernels.forest import minimum_spanning_forest
-from kernels.forest.certificate import certify_forest
 from kernels.graph import Array, Csr, Graph
 from kernels.layout.cleaning import clean
 from kernels.layout.orders import by_degree_in_windows, inverse
 from kernels.layout.rows import take_rows
 from kernels.layout.vect_csr import VectCsr, extend
-from kernels.pagerank import pagerank
-from kernels.pagerank.certificate import certify_pagerank
-from kernels.scc import scc
-from kernels.scc.certificate import certify_scc
-from kernels.sssp import sssp
-from kernels.sssp.certificate import certify_sssp
-from kernels.wcc import wcc
-from kernels.wcc.certificate import certify_wcc
 
 SCORE_TOLERANCE = 1e-6  # sum of differences, see kernels/pagerank
 DIJKSTRA_ROWS = 1 << 16  # "dijkstra" passes over all rows for each row
@@ -156,14 +146,26 @@ class Kernel:
         return int(cp.diff(graph.out.offsets)[answer.distance >= 0].sum())
 
 
-ALGORITHMS = (
-    Kernel("bfs", bfs, certify_bfs, searches, variants=("solution1", "solution2", "solution3", "solution4")),
-    Kernel("sssp", sssp, certify_sssp, searches, weighted=True, variants=("dijkstra", "bellman-ford")),
-    Kernel("forest", minimum_spanning_forest, certify_forest, weighted=True, variants=("boruvka",)),
-    Kernel("wcc", wcc, certify_wcc, variants=("shiloach-vishkin",)),
-    Kernel("scc", scc, certify_scc, both_ways=True, directed=True),
-    Kernel("pagerank", pagerank, certify_pagerank, require_equal=near),
-)
+SPECIAL: dict[str, dict[str, Any]] = {  # what the registry does not state of an algorithm
+    "bfs": {"variants": ("solution1", "solution2", "solution3", "solution4")},
+    "sssp": {"weighted": True, "variants": ("dijkstra", "bellman-ford")},
+    "mst": {"name": "forest", "weighted": True, "variants": ("boruvka",)},
+    "wcc": {"variants": ("shiloach-vishkin",)},
+    "scc": {"both_ways": True, "directed": True},
+}
+
+
+def _kernel(algorithm: Algorithm) -> Kernel:
+    options = {
+        "name": algorithm.name,
+        "inputs": searches if algorithm.has_sources else no_arguments,
+        "require_equal": equal if algorithm.exact else near,
+    }
+    functions = algorithm.resolve("solver"), algorithm.resolve("certificate")
+    return Kernel(solve=functions[0], certify=functions[1], **(options | SPECIAL.get(algorithm.name, {})))
+
+
+ALGORITHMS = tuple(_kernel(algorithm) for algorithm in registry.ALGORITHMS if not algorithm.has_index)
 KERNELS = (*ALGORITHMS, Kernel("layout", lay_out, certify_layout, edge_lists, cpu_arcs=1 << 24))
 
 

@@ -70,7 +70,8 @@ def start(pool: int = POOL) -> str | None:
 def race(way: Pylibcugraph | CuGraph, kernel: str, ours: Any, calls: list[tuple[int, ...]], seconds: float) -> Timed:
     """Compare and time a kernel's peers on `calls`, the first of which `ours` answers; the fastest counts."""
     timed = [_time(peer, ours, calls, seconds) for peer in way.peers(kernel)]
-    return min(timed, key=lambda one: one.milliseconds or np.inf, default=Timed(None, 0, "asks for a symmetric graph"))
+    note = "asks for a symmetric graph" if kernel in ("forest", "wcc") else "has no such algorithm"
+    return min(timed, key=lambda one: one.milliseconds or np.inf, default=Timed(None, 0, note))
 
 
 def _time(peer: Peer, ours: Any, calls: list[tuple[int, ...]], seconds: float) -> Timed:
@@ -146,7 +147,7 @@ class Pylibcugraph:
             "pagerank": [Peer(ranks, same_ranks)],
             "layout": [Peer(self.build, lambda built, ours: True, "from clean arcs")],
         }
-        return ways[kernel] if self.graph.symmetric or kernel not in ("forest", "wcc") else []
+        return ways.get(kernel, []) if self.graph.symmetric or kernel not in ("forest", "wcc") else []
 
     def _source(self, source: int) -> Array:
         return cp.asarray([source], self.arcs[0].dtype)
@@ -221,7 +222,7 @@ class CuGraph:
             ],
             "layout": [Peer(self.build, lambda built, ours: True, "from clean edges")],
         }
-        return ways[kernel] if self.graph.symmetric or kernel not in ("forest", "wcc") else []
+        return ways.get(kernel, []) if self.graph.symmetric or kernel not in ("forest", "wcc") else []
 
 
 def arcs_with(graph: Graph, weight_type: np.dtype[Any]) -> tuple[Array, Array, Array | None]:
