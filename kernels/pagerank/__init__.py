@@ -1,23 +1,20 @@
-"""PageRank: where a surfer is who follows a random arc, or now and then jumps anywhere."""
+"""PageRank: the stationary distribution of a surfer who follows a random arc, or sometimes jumps to any vertex."""
 
 from __future__ import annotations
 
 from kernels.answers import Scores
 from kernels.arrays import is_cupy, require_numpy
 from kernels.graph import Graph
-
-DAMPING = 0.85
-TOLERANCE = 1e-6
-MOST_ITERATIONS = 100
+from kernels.pagerank.parameters import DAMPING, MOST_ITERATIONS, TOLERANCE, checked
 
 
 def pagerank(
     graph: Graph, damping: float = DAMPING, tolerance: float = TOLERANCE, most_iterations: int = MOST_ITERATIONS
 ) -> Scores:
-    """Find the PageRank of every row, by power iteration from equal ranks; weights are not read.
+    """Find the PageRank score of every row, by power iteration from equal scores; weights are not read.
 
-    An iteration gives a row `(1 - damping) / V` and `damping` times what it gets: from each in-arc's row its rank over its
-    out-degree, and from every row without out-arcs its rank over V. That is NetworkX's definition.
+    An iteration gives a row `(1 - damping) / V`, and `damping` times the sum of two terms: the score over the out-degree of the
+    tail of each in-arc, and the score over V of every row without out-arcs. That is NetworkX's definition.
 
     Parameters
     ----------
@@ -25,36 +22,28 @@ def pagerank(
     damping : float
         Probability of following an arc, in 0..1.
     tolerance : float
-        Iteration ends when the ranks' changes sum to less than this; NetworkX's `tol` times V.
+        Iteration ends when the sum of the scores' changes is less than this; it is NetworkX's `tol` times V.
     most_iterations : int
         Iteration ends after so many, whatever the change.
 
     Returns
     -------
     Scores
-        The GPU's ranks differ from the CPU's by 1e-6 in sum at most, and are the same in every run.
+        The sum of the differences between the GPU's and the CPU's scores is at most 1e-6; the bits are the same in every run.
 
     Raises
     ------
     ValueError
         If `damping` is not in 0..1, or `tolerance` is negative or not a number.
     TypeError
-        If the graph's arrays belong to a backend without this kernel.
+        If there is no kernel for the graph's arrays.
     """
-    require_sense(damping, tolerance)
+    parameters = checked(damping, tolerance, most_iterations)
     if is_cupy(graph):
         from kernels.pagerank import cuda
 
-        return cuda.scores(graph, damping, tolerance, most_iterations)
+        return cuda.scores(graph, parameters)
     require_numpy(graph, "pagerank")
     from kernels.pagerank import cpu
 
-    return cpu.scores(graph, damping, tolerance, most_iterations)
-
-
-def require_sense(damping: float, tolerance: float) -> None:
-    """Raise ValueError as `pagerank` does."""
-    if not 0 <= damping <= 1:
-        raise ValueError(f"damping {damping} is not in 0..1")
-    if not tolerance >= 0:
-        raise ValueError(f"tolerance {tolerance} is negative or not a number")
+    return cpu.scores(graph, parameters)

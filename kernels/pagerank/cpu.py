@@ -1,9 +1,12 @@
-"""Power iteration that pulls: a row sums what its in-arcs bring, in their order, so that every run gives the same bits.
+"""Power iteration that pulls: a row adds the shares of its in-arcs in their order, so that every run gives the same bits.
 
 Page, Brin, Motwani, Winograd, The PageRank Citation Ranking: Bringing Order to the Web, Stanford 1999.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numba import njit
@@ -11,38 +14,62 @@ from numba import njit
 from kernels.answers import Scores
 from kernels.arrays import frozen
 from kernels.cpu.parallel import over_rows
-from kernels.graph import Graph
+from kernels.graph import Array, Csr, Graph
+from kernels.pagerank.parameters import Parameters
 
 
-def scores(graph: Graph, damping: float, tolerance: float, most_iterations: int) -> Scores:
+def scores(graph: Graph, parameters: Parameters) -> Scores:
     """Answer `kernels.pagerank.pagerank` on NumPy arrays."""
-    num_rows = graph.num_vertices
     degrees = np.diff(graph.out.offsets)
-    dangling = degrees == 0
-    degrees = np.maximum(degrees, 1)
-    rank, following = np.full(num_rows, 1 / max(num_rows, 1)), np.empty(num_rows)
-    offsets, indices = frozen(graph.into.offsets), frozen(graph.into.indices)
-    change = np.inf if num_rows else 0.0
-    iteration = 0
-    while change >= tolerance and iteration < most_iterations and num_rows:
-        shares = np.where(dangling, 0, rank / degrees)
-        base = (1 - damping + damping * rank[dangling].sum()) / num_rows
+    return iterate(graph.into, degrees, graph.num_vertices, parameters, lambda shares: shares, lambda values: float(values.sum()))
 
-        def pull(begin: int, end: int, shares=shares, base=base, following=following) -> None:  # type: ignore[no-untyped-def]
-            pull_ranks(offsets, indices, shares, base, damping, begin, end, following)
 
-        over_rows(graph.into, pull)
-        change = float(np.abs(following - rank).sum())
-        rank, following = following, rank
+def iterate(
+    into: Csr,
+    degrees: Array,
+    num_vertices: int,
+    parameters: Parameters,
+    extended: Callable[[Array], Array],
+    total: Callable[[Array], float],
+) -> Scores:
+    """Iterate over n rows, which are all rows of the graph or one rank's own rows.
+
+    Parameters
+    ----------
+    into : Csr
+        In-arcs of the rows.
+    degrees : int64 [n]
+        Out-degrees.
+    num_vertices : int
+        Of the whole graph.
+    parameters : Parameters
+    extended : callable
+        Returns the shares of the n rows, followed by those of all other rows that `into` names.
+    total : callable
+        Sums values over all rows of the graph.
+    """
+    damping, tolerance, most_iterations = parameters
+    dangling, degrees = degrees == 0, np.maximum(degrees, 1)
+    current, following = np.full(len(degrees), 1 / max(num_vertices, 1)), np.empty(len(degrees))
+    offsets, indices = frozen(into.offsets), frozen(into.indices)
+    change, iteration = np.inf if num_vertices else 0.0, 0
+    while change >= tolerance and iteration < most_iterations and num_vertices:
+        shares = extended(np.where(dangling, 0, current / degrees))
+        base = (1 - damping + damping * total(current[dangling])) / num_vertices
+        over_rows(into, partial(_pull, offsets, indices, shares, base, damping, following))
+        change = total(np.abs(following - current))
+        current, following = following, current
         iteration += 1
-    return Scores(rank, iteration, change)
+    return Scores(current, iteration, change)
 
 
 @njit(cache=True, nogil=True)
-def pull_ranks(offsets, indices, shares, base, damping, begin, end, ranks):  # type: ignore[no-untyped-def]
-    """Give the rows `begin:end` of `ranks` what their in-arcs bring of `shares`, added in the arcs' order."""
+def _pull(
+    offsets: Array, indices: Array, shares: Array, base: float, damping: float, scores: Array, begin: int, end: int
+) -> None:
+    """Set `scores[begin:end]` from the shares of the in-arcs, added in the arcs' order."""
     for row in range(begin, end):
         sum_of_row = 0.0
         for arc in range(offsets[row], offsets[row + 1]):
             sum_of_row += shares[indices[arc]]
-        ranks[row] = base + damping * sum_of_row
+        scores[row] = base + damping * sum_of_row

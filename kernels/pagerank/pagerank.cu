@@ -16,6 +16,7 @@ struct Control {
     uint64_t unused;
     Turn turns[3];
 };
+static_assert(sizeof(Control) == CONTROL_WORDS * 8, "CONTROL_WORDS is wrong");
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
     const Task* tasks, const int64_t* jobs, int64_t num_jobs, const uint32_t* arcs, const Slice* slices, int64_t num_slices,
@@ -24,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
     int64_t most_iterations, float* shares, float* partials, double* ranks, Control* control) {
     extern __shared__ float tile[];
     float* const staged = tile + TILE + (threadIdx.x >> 5) * ROUND;
-    const Plan plan{tasks, jobs, num_jobs, arcs, slices, num_slices, items, rows, degrees};
+    const TilePlan plan{tasks, jobs, num_jobs, arcs, slices, num_slices, items, rows, degrees};
     double base = 1.0 / (double)num_rows;
     start(out_offsets, num_rows, base, shares, ranks, &control->turns->sums);
     grid_barrier((uint32_t*)&control->barrier);

@@ -11,12 +11,9 @@
 #pragma once
 #include "gpu/device.cuh"
 
-#define THREADS 1024
-#define TILE 32768 /* rows */
-#define ROUND 256  /* arcs of a warp at a time, 8 a lane */
-#define BATCH 4    /* loads in flight of a lane */
+#define TILE (1 << TILE_BITS) /* rows */
+#define BATCH 4               /* loads in flight per lane */
 #define LAST 0x80008000u           /* of its segment: the marks of two arcs */
-#define UNIT 1152921504606846976.0 /* 2^60 */
 
 struct Task {
     int64_t tile, first_arc, count, first_partial;
@@ -27,7 +24,7 @@ struct Slice {
 };
 
 /* The graph's arcs in order of tiles, and its rows in slices. */
-struct Plan {
+struct TilePlan {
     const Task* tasks;
     const int64_t* jobs; /* first tasks, and the number of tasks */
     int64_t num_jobs;
@@ -137,7 +134,7 @@ __device__ void sum_segments(const float* tile, const uint32_t* arcs, int count,
 
 /* Jobs, as blocks come for them: the tasks of one tile, which the block's warps take as they come. */
 __device__ void sum_tiles(
-    const Plan& plan, int64_t num_shares, const float* shares, float* tile, float* staged, float* partials, uint64_t* dealt) {
+    const TilePlan& plan, int64_t num_shares, const float* shares, float* tile, float* staged, float* partials, uint64_t* dealt) {
     __shared__ int64_t job;
     __shared__ unsigned taken;
     for (int64_t held = -1;;) {
@@ -198,7 +195,7 @@ __device__ __forceinline__ double sum_row(const uint32_t* items, int64_t width, 
 }
 
 /* A slice of rows a warp: sum the partials, give each row its rank and its share. */
-__device__ void sum_rows(const Plan& plan, const float* partials, double base, double damping, float* shares, double* ranks, Sums& sums) {
+__device__ void sum_rows(const TilePlan& plan, const float* partials, double base, double damping, float* shares, double* ranks, Sums& sums) {
     const int lane = threadIdx.x & 31;
     for (int64_t place = global_thread() >> 5; place < plan.num_slices; place += num_threads() >> 5) {
         const Slice slice = plan.slices[place];

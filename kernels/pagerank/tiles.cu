@@ -5,9 +5,6 @@
    written as its source's place in the tile, 15 bits, and a bit that marks the last of its segment. */
 #include "gpu/device.cuh"
 
-#define TILE_BITS 15
-#define CHUNK 2048 /* arcs */
-
 typedef unsigned short uint16_t;
 typedef unsigned char uint8_t;
 
@@ -29,7 +26,7 @@ extern "C" __global__ void make_keys(const int64_t* offsets, const ROW* indices,
 extern "C" __global__ void mark_ends(const int64_t* keys, int64_t num_arcs, int32_t row_bits, const int64_t* starts, uint8_t* ends) {
     for (int64_t arc = global_thread(); arc < num_arcs; arc += num_threads()) {
         const int64_t segment = keys[arc] >> TILE_BITS, after = arc - starts[segment >> row_bits] + 1;
-        ends[arc] = after % CHUNK == 0 || arc + 1 == num_arcs || keys[arc + 1] >> TILE_BITS != segment;
+        ends[arc] = after % CHUNK_ARCS == 0 || arc + 1 == num_arcs || keys[arc + 1] >> TILE_BITS != segment;
     }
 }
 
@@ -44,8 +41,8 @@ extern "C" __global__ void write_arcs(
         if (ends[arc]) {
             items[ordinals[arc] - 1] = row << 32 | ordinals[arc];
         }
-        if (from % CHUNK == 0) {
-            tasks[first_tasks[tile] + from / CHUNK] = Task{tile, places[tile] + from, min((int64_t)CHUNK, starts[tile + 1] - arc),
+        if (from % CHUNK_ARCS == 0) {
+            tasks[first_tasks[tile] + from / CHUNK_ARCS] = Task{tile, places[tile] + from, min((int64_t)CHUNK_ARCS, starts[tile + 1] - arc),
                                                            first_partial + ordinals[arc] - ends[arc]};
         }
     }

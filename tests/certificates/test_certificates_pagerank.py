@@ -1,4 +1,4 @@
-"""The certificate of PageRank accepts ranks to its stated tolerance, and nothing farther away."""
+"""The certificate of PageRank accepts scores within its stated tolerance, and none beyond it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.certificates.test_certificates_mutants import MUTANTS, random_graph
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 
 SMALL = [edges for edges in NAMED_GRAPHS if len(edges.ids) <= 500]
-SURELY_WRONG = 2.01 * FARTHEST  # from ranks that are themselves accepted
+SURELY_WRONG = 2.01 * FARTHEST  # from scores that are themselves accepted
 
 
 def certify(graph: Graph, scores: Array) -> Certificate:
@@ -26,7 +26,7 @@ def certify(graph: Graph, scores: Array) -> Certificate:
 
 @pytest.mark.parametrize("build", [graph_of, uncleaned])
 @pytest.mark.parametrize("edges", SMALL, ids=lambda edges: edges.name)
-def test_true_ranks_of_named_graphs_hold(edges, build):
+def test_true_scores_of_named_graphs_hold(edges, build):
     for order in (edges.ids, edges.ids[::-1]):
         graph = build(edges, order)
         verdict = certify(graph, true_ranks(graph))
@@ -35,23 +35,23 @@ def test_true_ranks_of_named_graphs_hold(edges, build):
 
 
 @pytest.mark.parametrize("edges", SMALL, ids=lambda edges: edges.name)
-def test_what_the_kernel_answers_holds(edges):
+def test_the_kernels_answer_holds(edges):
     graph = graph_of(edges)
     assert certify(graph, pagerank(graph).scores).holds
 
 
-def test_hundreds_of_thousands_of_arcs():
+def test_a_graph_of_200_000_arcs():
     ends = (20_000 * np.random.default_rng(3).random((200_000, 2)) ** 2).astype(int)
     graph = graph_of(EdgeList("random", tuple(map(tuple, ends.tolist()))))
-    ranks = pagerank(graph).scores
-    assert certify(graph, ranks).holds
+    scores = pagerank(graph).scores
+    assert certify(graph, scores).holds
     assert not certify(graph, pagerank(graph, most_iterations=8).scores).holds
     assert not certify(graph, pagerank(graph, damping=0.849).scores).holds
 
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("number", MUTANTS)
-def test_mutants_do_not_hold_and_true_ranks_do(number):
+def test_mutants_do_not_hold_and_true_scores_do(number):
     rng = np.random.default_rng(12)
     refused = 0
     for _ in count():
@@ -61,7 +61,7 @@ def test_mutants_do_not_hold_and_true_ranks_do(number):
         assert verdict.holds, (verdict.reason, edges)
         for mutant in mutants(graph, truth, rng):
             if np.abs(mutant - truth).sum() <= SURELY_WRONG:
-                continue  # two of one rank were swapped
+                continue  # two equal scores were swapped
             verdict = certify(graph, mutant)
             assert not verdict.holds, (mutant, truth, edges)
             assert verdict.reason
@@ -71,22 +71,22 @@ def test_mutants_do_not_hold_and_true_ranks_do(number):
 
 
 def mutants(graph: Graph, truth: Array, rng: np.random.Generator) -> Iterator[Array]:
-    """Scores of which some are moved, swapped, nonsense or noisy, or all are scaled, turned about or found by another rule."""
+    """Scores of which some are changed, swapped, invalid or noisy, or all are scaled, reversed or computed by another rule."""
     n = graph.num_vertices
     for _ in range(30):
         row, other = rng.integers(n, size=2)
         amount = SURELY_WRONG * 10 ** rng.uniform(0, 4)
         for change in ({row: amount}, {row: -amount}, {row: amount / 2, other: -amount / 2}):
             mutant = truth.copy()
-            for place, by in change.items():
-                mutant[place] += by
+            for changed, by in change.items():
+                mutant[changed] += by
             yield mutant
         swapped = truth.copy()
         swapped[[row, other]] = swapped[[other, row]]
         yield swapped
-        for nonsense in (np.nan, np.inf, -np.inf, 0.0, -truth[row]):
+        for invalid in (np.nan, np.inf, -np.inf, 0.0, -truth[row]):
             mutant = truth.copy()
-            mutant[row] = nonsense
+            mutant[row] = invalid
             yield mutant
         noise = rng.normal(size=n)
         yield truth + noise * amount / np.abs(noise).sum()
@@ -97,37 +97,37 @@ def mutants(graph: Graph, truth: Array, rng: np.random.Generator) -> Iterator[Ar
     yield true_ranks(graph, damping=0.84)
 
 
-def test_the_tolerance_is_what_it_says():
+def test_the_tolerance_is_the_stated_one():
     graph = graph_of(FIGURE_1)
     truth = true_ranks(graph)
     shift = np.zeros(7)
     shift[0], shift[1] = 0.5, -0.5
-    # a step moves a vector that is e off by (1 - damping) to (1 + damping) times e
+    # a step changes a vector with an error of e by (1 - damping) to (1 + damping) times e
     assert certify(graph, truth + shift * 0.99 * MOST_CHANGE / (1 + DAMPING)).holds
     assert not certify(graph, truth + shift * 1.01 * FARTHEST).holds
     assert pytest.approx(1.33e-5, rel=0.01) == FARTHEST
 
 
 @pytest.mark.parametrize(
-    "ranks",
-    [None, 7, "ranks", [1 / 7] * 7, np.float64(1), np.full(6, 1 / 6), np.full((7, 1), 1 / 7), np.full(7, 1 / 7, np.float32),
+    "scores",
+    [None, 7, "scores", [1 / 7] * 7, np.float64(1), np.full(6, 1 / 6), np.full((7, 1), 1 / 7), np.full(7, 1 / 7, np.float32),
      np.ones(7, np.int64), np.full(7, 1 / 7, object), np.full(7, 1 / 7, complex)],
     ids=repr,
 )  # fmt: skip
-def test_malformed_ranks_do_not_hold(ranks):
-    verdict = certify(graph_of(FIGURE_1), ranks)
+def test_malformed_scores_do_not_hold(scores):
+    verdict = certify(graph_of(FIGURE_1), scores)
     assert not verdict.holds
     assert verdict.reason.startswith("pagerank ")
 
 
-def test_reasons_name_what_is_wrong():
+def test_reasons_name_the_broken_rule():
     graph = graph_of(FIGURE_1, FIGURE_1.ids[::-1])
-    ranks = true_ranks(graph)
-    ranks[0] = -ranks[0]
-    assert certify(graph, ranks).reason == f"vertex 6: rank {ranks[0]} is no positive finite number"
-    assert certify(graph, np.full(7, 0.1)).reason == "the ranks sum to 0.7, not 1"
-    assert "a step moves the ranks by" in certify(graph, np.full(7, 1 / 7)).reason
+    scores = true_ranks(graph)
+    scores[0] = -scores[0]
+    assert certify(graph, scores).reason == f"vertex 6: score {scores[0]} is not a positive finite number"
+    assert certify(graph, np.full(7, 0.1)).reason == "the scores sum to 0.7, not 1"
+    assert "a step changes the scores by" in certify(graph, np.full(7, 1 / 7)).reason
 
 
-def test_no_vertices_have_no_ranks():
+def test_an_empty_graph_holds():
     assert certify(graph_of(EdgeList("empty", ())), np.empty(0)).holds

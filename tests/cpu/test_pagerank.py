@@ -1,4 +1,4 @@
-"""PageRank against NetworkX, and against what the definition says of any graph."""
+"""PageRank against NetworkX, and against consequences of its definition."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ def by_networkx(edges: EdgeList, damping: float) -> list[float]:
     plain: nx.DiGraph[int] = nx.DiGraph()
     plain.add_nodes_from(edges.ids)
     plain.add_edges_from(edges.arcs())
-    ranks = nx.pagerank(plain, alpha=damping, tol=1e-13, max_iter=10_000)
-    return [ranks[vertex] for vertex in edges.ids]
+    scores = nx.pagerank(plain, alpha=damping, tol=1e-13, max_iter=10_000)
+    return [scores[vertex] for vertex in edges.ids]
 
 
 @pytest.mark.parametrize("damping", [0.85, 0.5])
 @pytest.mark.parametrize("edges", [edges for edges in NAMED_GRAPHS if edges.ids], ids=lambda edges: edges.name)
-def test_networkx_ranks_alike(edges: EdgeList, damping: float) -> None:
+def test_networkx_gives_the_same_scores(edges: EdgeList, damping: float) -> None:
     answer = pagerank(graph_of(edges), damping, tolerance=1e-12, most_iterations=10_000)
     assert answer.change < 1e-12
     np.testing.assert_allclose(answer.scores, by_networkx(edges, damping), rtol=0, atol=1e-10)
 
 
-def test_rows_in_another_order_have_the_same_ranks() -> None:
+def test_the_order_of_rows_does_not_change_scores() -> None:
     edges = EdgeList("random", tuple(map(tuple, np.random.default_rng(0).integers(200, size=(900, 2)).tolist())))
     forward, backward = pagerank(graph_of(edges)), pagerank(graph_of(edges, edges.ids[::-1]))
     np.testing.assert_allclose(forward.scores, backward.scores[::-1], rtol=1e-12)
 
 
-def test_a_graph_large_enough_for_threads_gives_the_same_bits_again() -> None:
+def test_a_graph_large_enough_for_threads_gives_the_same_bits_every_time() -> None:
     edges = EdgeList("random", tuple(map(tuple, np.random.default_rng(1).integers(20_000, size=(80_000, 2)).tolist())))
     graph = graph_of(edges)
     first, second = pagerank(graph), pagerank(graph)
@@ -41,19 +41,19 @@ def test_a_graph_large_enough_for_threads_gives_the_same_bits_again() -> None:
     assert first.scores.sum() == pytest.approx(1, abs=1e-12)
 
 
-def test_it_stops_where_it_is_told() -> None:
+def test_iteration_stops_at_its_limits() -> None:
     graph = graph_of(NAMED_GRAPHS[-1])
     assert pagerank(graph, most_iterations=3).iterations == 3
     assert pagerank(graph, tolerance=1e-3).iterations < pagerank(graph, tolerance=1e-9).iterations
     np.testing.assert_array_equal(pagerank(graph, most_iterations=0).scores, np.full(7, 1 / 7))
 
 
-def test_no_vertices_have_no_ranks() -> None:
+def test_an_empty_graph() -> None:
     answer = pagerank(graph_of(EdgeList("empty", ())))
     assert (len(answer.scores), answer.iterations, answer.change) == (0, 0, 0.0)
 
 
 @pytest.mark.parametrize(("damping", "tolerance"), [(-0.1, 1e-6), (1.1, 1e-6), (float("nan"), 1e-6), (0.85, -1.0)])
-def test_what_makes_no_sense_is_refused(damping: float, tolerance: float) -> None:
+def test_invalid_parameters_are_refused(damping: float, tolerance: float) -> None:
     with pytest.raises(ValueError, match="is n"):
         pagerank(graph_of(NAMED_GRAPHS[-1]), damping, tolerance)

@@ -1,4 +1,4 @@
-"""What the in-arcs bring to each row, on the CPU."""
+"""Sums of in-arcs' shares on the CPU. Nothing is shared with the kernel that the certificate checks."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from kernels.cpu.parallel import over_rows
 from kernels.graph import Array, Csr
 
 
-def arriving(into: Csr, shares: Array) -> Array:
-    """Sum over each row's in-arcs of the share of its other end, float64 [V]."""
+def gather(into: Csr, shares: Array) -> Array:
+    """See `kernels.pagerank.certificate.arriving`."""
     sums = np.empty(len(shares))
     arcs = frozen(into.offsets), frozen(into.indices), frozen(shares)
     over_rows(into, lambda begin, end: _gather(*arcs, begin, end, sums))

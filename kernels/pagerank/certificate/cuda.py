@@ -1,21 +1,22 @@
-"""What the in-arcs bring to each row, on the GPU (arriving.cu)."""
+"""Sums of in-arcs' shares on the GPU (arriving.cu)."""
 
 from __future__ import annotations
 
 import cupy
 import numpy as np
 
-from kernels.gpu.loader import load
+from kernels.gpu.loader import launch
 from kernels.graph import Array, Csr
 
 _THREADS = 256
-_BLOCKS_A_PROCESSOR = 8
+_BLOCKS_PER_PROCESSOR = 8
 
 
-def arriving(into: Csr, shares: Array) -> Array:
-    """Sum over each row's in-arcs of the share of its other end, float64 [V]."""
-    sums = cupy.empty(len(shares), np.float64)
-    kernel = load("pagerank/certificate/arriving.cu", cooperative=False, ROW=into.indices.dtype).get_function("gather")
-    blocks = _BLOCKS_A_PROCESSOR * cupy.cuda.Device().attributes["MultiProcessorCount"]
-    kernel((blocks,), (_THREADS,), (into.offsets, into.indices, np.int64(len(shares)), cupy.ascontiguousarray(shares), sums))
+def gather(into: Csr, shares: Array) -> Array:
+    """See `kernels.pagerank.certificate.arriving`."""
+    sums: Array = cupy.empty(len(shares), np.float64)
+    blocks = _BLOCKS_PER_PROCESSOR * cupy.cuda.Device().attributes["MultiProcessorCount"]
+    arguments = into.offsets, into.indices, np.int64(len(shares)), cupy.ascontiguousarray(shares), sums
+    launch("pagerank/certificate/arriving.cu", "gather", _THREADS, None, *arguments, blocks=blocks, plain=True,
+           ROW=into.indices.dtype)  # fmt: skip
     return sums

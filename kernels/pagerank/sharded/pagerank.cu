@@ -24,7 +24,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
     double damping, const Sums* totals, float* shares, float* partials, double* ranks, Sums* sums, uint64_t* dealt, Control* control) {
     extern __shared__ float tile[];
     float* const staged = tile + TILE + (threadIdx.x >> 5) * ROUND;
-    const Plan plan{tasks, jobs, num_jobs, arcs, slices, num_slices, items, rows, degrees};
+    const TilePlan plan{tasks, jobs, num_jobs, arcs, slices, num_slices, items, rows, degrees};
     const double base = (1.0 - damping + damping * ((double)totals->dangling / UNIT)) / (double)num_vertices;
     Sums own{};
     if (global_thread() == 0) {

@@ -1,4 +1,4 @@
-"""PageRank on the GPU: within 1e-6 of the CPU's ranks in sum, and the same bits in every run."""
+"""PageRank on the GPU: within 1e-6 of the CPU's scores in sum, and the same bits in every run."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
@@ -60,7 +60,7 @@ def test_many_bands(arcs: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rows_without_arcs() -> None:
-    """Some only send, some only receive, some do neither."""
+    """Some rows have only out-arcs, some only in-arcs, some neither."""
     arcs = tuple((7 * i, 7 * (i % 50) + 3) for i in range(900))
     check(graph_of(EdgeList("idle", arcs, True, tuple(range(40_000)))))
     check(graph_of(EdgeList("no arcs", (), True, tuple(range(100)))))
@@ -70,7 +70,7 @@ def test_wide_rows() -> None:
     check(with_wide_rows(graph_of(random_edges(5, 2000, 9000, True, 2))))
 
 
-def test_twenty_repeats_give_the_same_bits() -> None:
+def test_twenty_runs_give_the_same_bits() -> None:
     on_device = to_device(graph_of(random_edges(7, 20_000, 90_000, True, 2)))
     first = pagerank(on_device).scores
     for _ in range(20):
@@ -78,7 +78,7 @@ def test_twenty_repeats_give_the_same_bits() -> None:
         assert bool((pagerank(on_device).scores.view(np.int64) == first.view(np.int64)).all())
 
 
-def test_it_stops_where_it_is_told() -> None:
+def test_iteration_stops_at_its_limits() -> None:
     on_device = to_device(graph_of(NAMED_GRAPHS[-1]))
     assert pagerank(on_device, most_iterations=3).iterations == 3
     assert pagerank(on_device, tolerance=1e-3).iterations < pagerank(on_device, tolerance=1e-9).iterations

@@ -1,4 +1,7 @@
-"""PageRank over shards on a GPU: within 1e-6 of the CPU's in sum, one shard's as one worker's, the same bits in every run."""
+"""PageRank over shards on a GPU: within 1e-6 of the CPU's scores in sum, and the same bits in every run.
+
+One shard gives the bits of the kernel for one rank.
+"""
 
 # ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
@@ -12,7 +15,7 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import facebook, new_york, wiki_vote
-from kernels import pagerank as one_worker
+from kernels import pagerank as single_rank
 from kernels.distributed.assembly import even_bounds, split, to_device
 from kernels.distributed.shard import ShardAnswer
 from kernels.distributed.threads import run_ranks
@@ -27,12 +30,12 @@ from tests.sharded.ranks import DEADLINE, SIZES, bounds_of, whole
 
 
 def check(graph: Graph, *all_bounds: Array) -> None:
-    expected = one_worker.pagerank(graph)
+    expected = single_rank.pagerank(graph)
     for bounds in all_bounds:
         parts = on_gpu_shards(pagerank, graph, bounds)
-        ranks = whole(parts, "scores")
-        assert ranks.dtype == np.float64
-        assert float(np.abs(ranks - expected.scores).sum()) <= 1e-6
+        scores = whole(parts, "scores")
+        assert scores.dtype == np.float64
+        assert float(np.abs(scores - expected.scores).sum()) <= 1e-6
         assert len({(part.answer.iterations, part.answer.change, part.supersteps) for part in parts}) == 1
         assert abs(parts[0].answer.iterations - expected.iterations) <= 1
 
@@ -68,20 +71,20 @@ def test_any_number_of_shards_and_wide_rows() -> None:
     check(with_wide_rows(graph), even_bounds(graph, 3))
 
 
-def test_one_shard_has_the_bits_of_one_worker() -> None:
+def test_one_shard_has_the_bits_of_the_kernel_for_one_rank() -> None:
     graph = graph_of(random_edges(7, 70_000, 300_000, True, 2))
-    expected = one_worker.pagerank(graph_to_device(graph))
+    expected = single_rank.pagerank(graph_to_device(graph))
     (part,) = on_gpu_shards(pagerank, graph, even_bounds(graph, 1))
     assert part.answer.scores.tobytes() == expected.scores.get().tobytes()
     assert (part.answer.iterations, part.answer.change) == (expected.iterations, expected.change)
 
 
-def test_the_same_bits_again_and_with_the_arcs_on_the_host() -> None:
+def test_the_same_bits_in_every_run_and_with_arcs_in_host_memory() -> None:
     graph = graph_of(random_edges(7, 20_000, 90_000, True, 2))
     shards = split(graph, even_bounds(graph, 3))
     kept = [to_device(shard) for shard in shards]
 
-    def ranks(of_shards: list[Any]) -> bytes:
+    def scores_of(of_shards: list[Any]) -> bytes:
         poison()
 
         def run(communicator: Any) -> ShardAnswer[Any]:
@@ -89,13 +92,13 @@ def test_the_same_bits_again_and_with_the_arcs_on_the_host() -> None:
 
         return b"".join(part.answer.scores.get().tobytes() for part in run_ranks(3, run, DEADLINE))
 
-    first = ranks(kept)
+    first = scores_of(kept)
     for _ in range(10):
-        assert ranks(kept) == first
-    assert ranks([to_device(shard, "host") for shard in shards]) == first
+        assert scores_of(kept) == first
+    assert scores_of([to_device(shard, "host") for shard in shards]) == first
 
 
-def test_it_stops_where_it_is_told() -> None:
+def test_iteration_stops_at_its_limits() -> None:
     graph = graph_of(NAMED_GRAPHS[-1])
     bounds = even_bounds(graph, 3)
     assert on_gpu_shards(pagerank, graph, bounds, 0.85, 1e-6, 3)[0].answer.iterations == 3

@@ -1,4 +1,4 @@
-"""PageRank over shards: the same bits for any number of shards, and the one-worker kernel's ranks."""
+"""PageRank over shards: the same bits for any number of shards, and the scores of the kernel for one rank."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.graphs import facebook, new_york, wiki_vote
-from kernels import pagerank as one_worker
+from kernels import pagerank as single_rank
 from kernels.distributed.threads import run_ranks
 from kernels.pagerank.sharded import _total, pagerank
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
@@ -19,7 +19,7 @@ from tests.sharded.ranks import SIZES, bounds_of, evenly, on_shards, whole
 @pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
 def test_named_graphs(edges: EdgeList) -> None:
     graph = graph_of(edges, random.Random(2).sample(edges.ids, len(edges.ids)))
-    expected = one_worker.pagerank(graph, tolerance=1e-12, most_iterations=1000)
+    expected = single_rank.pagerank(graph, tolerance=1e-12, most_iterations=1000)
     for size in SIZES:
         parts = evenly(pagerank, graph, size, 0.85, 1e-12, 1000)
         np.testing.assert_allclose(whole(parts, "scores"), expected.scores, rtol=1e-11, atol=0)
@@ -35,7 +35,7 @@ def test_the_same_bits_for_any_number_of_shards(make) -> None:  # type: ignore[n
         evenly(pagerank, graph, 7),
         on_shards(pagerank, graph, bounds_of([5, 5, 999], graph.num_vertices)),
     ]
-    expected = one_worker.pagerank(graph)
+    expected = single_rank.pagerank(graph)
     np.testing.assert_allclose(whole(one, "scores"), expected.scores, rtol=0, atol=1e-13)
     assert one[0].answer.iterations == expected.iterations
     for parts in others:
@@ -43,7 +43,7 @@ def test_the_same_bits_for_any_number_of_shards(make) -> None:  # type: ignore[n
         assert {(part.answer.iterations, part.answer.change) for part in parts} == {(expected.iterations, one[0].answer.change)}
 
 
-def test_a_sum_over_ranks_is_the_exact_one_rounded_once() -> None:
+def test_a_sum_over_ranks_is_exact_and_rounded_once() -> None:
     values = np.random.default_rng(4).random(10_000) ** 40
     values /= values.sum()
     exact = float(sum(map(Fraction, values.tolist())))
@@ -51,13 +51,13 @@ def test_a_sum_over_ranks_is_the_exact_one_rounded_once() -> None:
         assert run_ranks(size, lambda ranks: _total(ranks, values[ranks.rank :: ranks.size])) == [exact] * size
 
 
-def test_it_stops_where_it_is_told() -> None:
+def test_iteration_stops_at_its_limits() -> None:
     graph = graph_of(NAMED_GRAPHS[-1])
     assert evenly(pagerank, graph, 3, 0.85, 1e-6, 3)[0].answer.iterations == 3
     np.testing.assert_array_equal(whole(evenly(pagerank, graph, 3, 0.85, 1e-6, 0), "scores"), np.full(7, 1 / 7))
 
 
 @pytest.mark.parametrize(("damping", "tolerance"), [(-0.1, 1e-6), (1.1, 1e-6), (float("nan"), 1e-6), (0.85, -1.0)])
-def test_what_makes_no_sense_is_refused(damping: float, tolerance: float) -> None:
+def test_invalid_parameters_are_refused(damping: float, tolerance: float) -> None:
     with pytest.raises(ValueError, match="is n"):
         evenly(pagerank, graph_of(NAMED_GRAPHS[-1]), 2, damping, tolerance)
