@@ -1,15 +1,16 @@
-/* One level bottom-up, for direction_optimising.cu: every unvisited row looks for its first in-arc from the frontier. A lane tries
-   a row's first arcs, then a warp the next ones, then a block the rest; so no thread is left with a long row. */
+/* One level bottom-up, for direction_optimising.cu and for shards: every unvisited row searches its in-arcs for the first one from
+   the frontier. A lane tries the row's first arcs, then a warp the next ones, then a block the rest, so that no thread is left with
+   a long row. */
 #pragma once
 
 #include "gpu/device.cuh"
 
-#define BATCH 2                  /* arcs that a lane tries at once */
-#define STEPS 4                  /* arcs that each lane of a warp or block tries at once */
-#define WORDS 8                  /* words of a bitmap that a warp looks at together ... */
-#define MANY_WORDS 32            /* ... from this many a warp on */
+#define BATCH 2       /* arcs that a lane tries at once */
+#define STEPS 4       /* arcs that each lane of a warp or block tries at once */
+#define WORDS 8       /* words of a bitmap that a warp reads together ... */
+#define MANY_WORDS 32 /* ... if there are more than this many per warp */
 
-/* What the blocks count together in a level. */
+/* Counters of a level, for all blocks. */
 struct Level {
     uint64_t found;      /* rows */
     uint64_t arcs;       /* their out-arcs */
@@ -20,8 +21,8 @@ struct Level {
 struct Control {
     uint32_t barrier;
     uint32_t unused;
-    uint64_t queued; /* rows that a bitmap has put into the queue */
-    Level levels[3]; /* this level's, the next one's, and one that is zero */
+    uint64_t queued; /* rows queued from a bitmap */
+    Level levels[3]; /* of this level, of the next one, and one that is zero */
 };
 static_assert(sizeof(Control) == CONTROL_WORDS * 8, "CONTROL_WORDS is wrong");
 
@@ -30,7 +31,7 @@ struct Search {
     const ROW* __restrict__ out_indices;
     const int64_t* __restrict__ in_offsets;
     const ROW* __restrict__ in_indices;
-    const ROW* __restrict__ ranks;
+    const ROW* __restrict__ positions;
     int64_t num_rows;
     uint32_t* visited;
     int64_t* distance;
@@ -41,7 +42,7 @@ struct Search {
     uint32_t* barrier;
 };
 
-/* Add a warp's numbers to a counter. All its lanes come here. */
+/* Add the sum of a warp's values to a counter. Called by all lanes. */
 __device__ __forceinline__ void add_of_warp(uint64_t* sum, uint64_t value) {
     for (int step = 16; step > 0; step >>= 1) {
         value += __shfl_xor_sync(FULL_WARP, value, step);
@@ -71,8 +72,7 @@ __device__ __forceinline__ ROW first_in(const Search& search, const uint32_t* fr
     return -1;
 }
 
-/* Place of the first of `width * STEPS` arcs from `arc` on whose end is in the frontier, of those that this thread tries, or
-   `end`. */
+/* The first arc with its tail in the frontier among those that this thread tries of `width * STEPS` arcs from `arc` on, or `end`. */
 __device__ __forceinline__ int64_t try_arcs(
     const Search& search, const uint32_t* frontier, int64_t arc, int64_t end, int thread, int width) {
     int64_t first = end;
@@ -92,7 +92,7 @@ __device__ __forceinline__ int64_t least_of_warp(int64_t value) {
     return value;
 }
 
-/* Let the unvisited rows of one word look for the frontier; returns the bits of those that found it. */
+/* Search the unvisited rows of one word; returns the bits of the rows that were found. */
 __device__ __forceinline__ uint32_t search_word(
     const Search& search, const uint32_t* frontier, int64_t word, uint32_t seen, int64_t level, uint64_t& arcs_found, Level* counts) {
     const int lane = threadIdx.x & 31;
@@ -112,7 +112,7 @@ __device__ __forceinline__ uint32_t search_word(
     return __ballot_sync(FULL_WARP, nearest >= 0);
 }
 
-/* Write down that `row` was found from the end of its in-arc `arc`; returns its out-arcs. */
+/* Record that `row` was found over its in-arc `arc`; returns its out-degree. */
 __device__ __forceinline__ uint64_t settle(const Search& search, ROW row, int64_t arc, uint32_t* next, int64_t level) {
     search.distance[row] = level;
     search.predecessor[row] = search.in_indices[arc];
@@ -121,7 +121,7 @@ __device__ __forceinline__ uint64_t settle(const Search& search, ROW row, int64_
     return (uint64_t)(search.out_offsets[row + 1] - search.out_offsets[row]);
 }
 
-/* Let the rows that wait for warps look for the frontier. */
+/* Search the rows that wait for warps. */
 __device__ void search_with_warps(
     const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, int64_t waiting, Level* counts) {
     const int lane = threadIdx.x & 31;
@@ -145,7 +145,7 @@ __device__ void search_with_warps(
     add_of_warp(&counts->arcs, arcs_found);
 }
 
-/* Let the rows that wait for blocks look for the frontier. */
+/* Search the rows that wait for blocks. */
 __device__ void search_with_blocks(
     const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, int64_t waiting, int64_t* best, Level* counts) {
     uint64_t rows_found = 0, arcs_found = 0;
@@ -172,7 +172,7 @@ __device__ void search_with_blocks(
     add_of_warp(&counts->arcs, arcs_found);
 }
 
-/* Bottom-up, the rows of a word by a warp. Where there are many words, it looks at several at once, for most may be visited. */
+/* A warp searches the rows of a word. If there are many words, it reads several at once, because most may be visited completely. */
 __device__ void search_words(const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, Level* counts) {
     const int lane = threadIdx.x & 31;
     const int64_t words = (search.num_rows + 31) / 32, warps = num_threads() >> 5;

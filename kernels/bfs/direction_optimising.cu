@@ -1,27 +1,28 @@
 /* Breadth-first search of graphs of few levels and many arcs a row (social networks, webs): hops, and the unique predecessors.
 
-   One cooperative launch. A small frontier is a queue and is expanded top-down: its arcs are dealt evenly to all threads, whatever
-   the degrees, by a search in the sums of the degrees. A large frontier is a bitmap, and every unvisited row looks for its
-   first in-arc from it (bottom-up); in-arcs ascend by external id, so that is the unique predecessor.
+   One cooperative launch. A small frontier is a queue and is expanded top-down: its arcs are divided evenly among all threads,
+   whatever the degrees, by a search in the prefix sums of the degrees. A large frontier is a bitmap, and every unvisited row
+   searches its in-arcs for the first one from it (bottom-up); in-arcs ascend by external id, so that is the unique predecessor.
 
-   Encodings. While the search runs, distance[row] is a key that only decreases, as unsigned number:
-     all ones                        not reached (and so -1 in the answer);
-     level << RANK_BITS | rank       reached top-down; `rank` is the least rank (place by external id) of the rows that reach it;
-     level                           final: the source, and what was reached bottom-up.
-   One atomic minimum finds the row, its level and its predecessor. The queue keeps every row that it ever had; at the end those
-   with a key are decoded. Bitmaps have bit (row mod 32) of word row / 32. ROW is the type of a row number.
+   Encodings. During the search distance[row] is a key that only decreases, as unsigned integer:
+     all ones                            not reached (and so -1 in the answer);
+     level << POSITION_BITS | position   reached top-down; `position` is the least position, in the order of external ids, of the
+                                         rows that reach it;
+     level                               final: the source, and rows reached bottom-up.
+   One atomic minimum sets the row's level and predecessor. The queue keeps all rows that were ever queued; at the end the keys
+   among them are decoded. Row r is bit r % 32 of word r / 32 of a bitmap. ROW is the type of a row number.
 
    Sources: Beamer, Asanovic, Patterson, Direction-Optimizing Breadth-First Search (SC 2012); Merrill, Garland, Grimshaw, Scalable
-   GPU Graph Traversal (PPoPP 2012), for the even deal of arcs. */
+   GPU Graph Traversal (PPoPP 2012), for dividing arcs evenly. */
 #include "bfs/bottom_up.cuh"
 
 #define ITEMS 8
-#define WINDOW (THREADS * ITEMS) /* rows of the frontier whose arcs are dealt at a time */
-#define TOP_DOWN_ARCS 128        /* top-down from frontiers of at most 1/128 of the arcs (an atomic costs more than a look) ... */
-#define TOP_DOWN_ROWS 2048       /* ... and of at most one window, or 1/2048 of the rows: dealing costs every block a pass over them */
-#define RANK_BITS (sizeof(ROW) == 4 ? 32 : 40)
+#define WINDOW (THREADS * ITEMS) /* rows of the frontier whose arcs are divided at a time */
+#define TOP_DOWN_ARCS 128        /* top-down from frontiers of at most 1/128 of the arcs, because an atomic costs more than a read ... */
+#define TOP_DOWN_ROWS 2048       /* ... and of at most one window or 1/2048 of the rows, because every block passes over all of them */
+#define POSITION_BITS (sizeof(ROW) == 4 ? 32 : 40)
 
-/* Rows without in-arcs, and the bits beyond the last row: nothing ever finds them. */
+/* Rows without in-arcs, and the bits behind the last row, which no search finds. */
 extern "C" __global__ void find_closed(const int64_t* in_offsets, int64_t num_rows, int64_t num_words, uint32_t* closed) {
     for (int64_t row = global_thread(); row < num_words * 32; row += num_threads()) {
         const uint32_t word = __ballot_sync(FULL_WARP, row >= num_rows || in_offsets[row] == in_offsets[row + 1]);
@@ -31,7 +32,7 @@ extern "C" __global__ void find_closed(const int64_t* in_offsets, int64_t num_ro
     }
 }
 
-/* Everything a search expects before it starts. */
+/* Initialise a search. */
 extern "C" __global__ void prepare(
     int64_t num_rows, int64_t num_words, int64_t source, const uint32_t* closed, uint32_t* visited, int64_t* distance,
     ROW* predecessor, ROW* queue, Control* control) {
@@ -69,10 +70,10 @@ __device__ __forceinline__ uint64_t sum_before(uint64_t value, uint64_t* sums, u
     return before + sum - value;
 }
 
-/* Reach the end of an arc; returns its out-arcs if it is new. */
+/* Reach the head of an arc; returns its out-degree if it is new. */
 __device__ __forceinline__ uint64_t reach(const Search& search, ROW row, uint64_t key, ROW* next, uint64_t* found) {
     if (search.visited[row >> 5] >> (row & 31) & 1) {
-        /* found on this level or before; on this level the least rank still has to be told */
+        /* found on this level or before; on this level its position may still be lowered */
         if ((uint64_t)search.distance[row] > key) {
             atomicMin((uint64_t*)search.distance + row, key);
         }
@@ -86,7 +87,7 @@ __device__ __forceinline__ uint64_t reach(const Search& search, ROW row, uint64_
     return (uint64_t)(search.out_offsets[row + 1] - search.out_offsets[row]);
 }
 
-/* Expand the frontier `queue[head:head + size]`; every block sums the degrees of a window and takes its share of the arcs. */
+/* Expand the frontier `queue[head:head + size]`. Every block sums the degrees of a window and takes its share of the arcs. */
 __device__ void expand_top_down(
     const Search& search, uint64_t* prefix, uint64_t* sums, int64_t head, int64_t size, uint64_t level, Level* counts) {
     uint64_t arcs_found = 0;
@@ -111,13 +112,13 @@ __device__ void expand_top_down(
         }
         __syncthreads();
         for (uint64_t arc = (uint64_t)global_thread(); arc < total; arc += (uint64_t)num_threads()) {
-            int item = 0; /* the last one with prefix <= arc: rows without arcs come before it */
+            int item = 0; /* the last one with prefix <= arc; rows without arcs come before it */
             for (int step = WINDOW / 2; step > 0; step >>= 1) {
                 item += prefix[item + step] <= arc ? step : 0;
             }
             const ROW row = __ldcg(search.queue + window + (int64_t)(item % ITEMS) * THREADS + item / ITEMS);
-            const ROW end = search.out_indices[search.out_offsets[row] + (int64_t)(arc - prefix[item])];
-            arcs_found += reach(search, end, level << RANK_BITS | (uint64_t)search.ranks[row], next, &counts->found);
+            const ROW far = search.out_indices[search.out_offsets[row] + (int64_t)(arc - prefix[item])];
+            arcs_found += reach(search, far, level << POSITION_BITS | (uint64_t)search.positions[row], next, &counts->found);
         }
         __syncthreads();
     }
@@ -158,27 +159,27 @@ __device__ void decode_keys(const Search& search, const ROW* rows_by_id, int64_t
     for (int64_t place = global_thread(); place < queued; place += num_threads()) {
         const ROW row = __ldcg(search.queue + place);
         const uint64_t key = (uint64_t)__ldcg(search.distance + row);
-        if (key >> RANK_BITS) {
-            search.distance[row] = (int64_t)(key >> RANK_BITS);
-            search.predecessor[row] = rows_by_id[key & (((uint64_t)1 << RANK_BITS) - 1)];
+        if (key >> POSITION_BITS) {
+            search.distance[row] = (int64_t)(key >> POSITION_BITS);
+            search.predecessor[row] = rows_by_id[key & (((uint64_t)1 << POSITION_BITS) - 1)];
         }
     }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2) search_both_ways(
-    const int64_t* out_offsets, const ROW* out_indices, const int64_t* in_offsets, const ROW* in_indices, const ROW* ranks,
+    const int64_t* out_offsets, const ROW* out_indices, const int64_t* in_offsets, const ROW* in_indices, const ROW* positions,
     const ROW* rows_by_id, int64_t num_rows, int64_t num_arcs, int64_t source, uint32_t* visited, uint32_t* frontier,
     uint32_t* next, int64_t* distance, ROW* predecessor, ROW* queue, ROW* for_warps, ROW* for_blocks,
     Control* control) {
     __shared__ uint64_t prefix[WINDOW];
     __shared__ uint64_t sums[THREADS / 32];
     __shared__ int64_t best;
-    const Search search{out_offsets, out_indices, in_offsets, in_indices, ranks, num_rows, visited, distance, predecessor, queue,
+    const Search search{out_offsets, out_indices, in_offsets, in_indices, positions, num_rows, visited, distance, predecessor, queue,
                         for_warps, for_blocks, &control->barrier};
     const int64_t most_rows = num_rows / TOP_DOWN_ROWS > WINDOW ? num_rows / TOP_DOWN_ROWS : WINDOW;
-    int64_t head = 0, tail = 1; /* `queue[:tail]` is every row that was queued, `queue[head:tail]` the last ones */
+    int64_t head = 0, tail = 1; /* `queue[:tail]` are all rows ever queued, `queue[head:tail]` the last frontier */
     int64_t size = 1, arcs = out_offsets[source + 1] - out_offsets[source];
-    bool queued = true; /* the frontier is `queue[head:tail]`, else a bitmap */
+    bool queued = true; /* whether the frontier is `queue[head:tail]` or a bitmap */
     for (int64_t level = 1, turn = 0; size > 0; ++level, turn = (turn + 1) % 3) {
         Level* counts = &control->levels[(turn + 1) % 3];
         if (global_thread() == 0) {

@@ -1,29 +1,29 @@
-/* How top_down.cu finds the unvisited ends of a row's arcs.
+/* How top_down.cu finds the unvisited heads of a row's arcs.
 
    Encodings. Slots (`Quad`) of row r, in the order of the CSR row:
-     up to 4 arcs     their ends, padded with r itself;
-     up to 10 arcs    three ends and ~q: the rest is in Quad q, built the same way;
-     more             HUB in slot 0: the arcs are in the CSR alone.
-   Bit (row mod 32) of word row / 32 of the bitmap says that a row is found. */
+     up to 4 arcs     their heads, padded with r itself;
+     up to 10 arcs    three heads and ~q: the rest is in Quad q, in the same encoding;
+     more             HUB in slot 0: the arcs are only in the CSR.
+   Row r is found if bit r % 32 of word r / 32 of the bitmap is set. */
 #pragma once
 
 #include "gpu/cluster.cuh"
 
 #define SLOTS 4
 #define HUB ((ROW)-1)
-#define NOBODY ((ROW)-1)
+#define NO_ROW ((ROW)-1)
 
 struct alignas(16) Quad {
     ROW slot[SLOTS];
 };
 
-/* All zero before `prepare`. */
+/* Zero before `prepare`. */
 struct Control {
     uint32_t barrier;
-    uint32_t spilled;      /* rows that did not fit into the team's shared memory */
-    uint64_t found[3];     /* rows that the grid found: this level's, the next one's, and one that is zero */
-    int64_t head, size, level; /* the frontier that the team hands to the grid */
-    uint64_t quads;        /* Quads beyond the rows' */
+    uint32_t spilled;      /* rows that did not fit the team's shared memory */
+    uint64_t found[3];     /* rows that the grid found in this level, in the next one, and one that is zero */
+    int64_t head, size, level; /* the frontier that the team passes to the grid */
+    uint64_t quads;        /* Quads beyond one per row */
 };
 static_assert(sizeof(Control) <= CONTROL_WORDS * 8, "CONTROL_WORDS is too small");
 
@@ -36,12 +36,12 @@ struct Search {
     ROW* queue;
     Control* control;
     int64_t words;       /* of the bitmap */
-    uint32_t team_words; /* of it in each block of the team; 0 where they do not fit */
+    uint32_t team_words; /* of the bitmap in each block of the team; 0 if they do not fit */
 };
 
-/* Predicated steps: a level is a chain of few hundred instructions, and a branch around each step would double it. */
+/* Predicated instructions: a level is a chain of a few hundred instructions, and branches would double it. */
 
-/* Mark `row` as found if `wanted`; returns whether it was not before. */
+/* Mark `row` as found if `wanted`; returns whether it is new. */
 __device__ __forceinline__ bool claim(uint32_t* visited, ROW row, bool wanted) {
     uint32_t before;
     const uint32_t bit = 1u << (row & 31);
@@ -52,7 +52,7 @@ __device__ __forceinline__ bool claim(uint32_t* visited, ROW row, bool wanted) {
     return !(before & bit);
 }
 
-/* The same where the bitmap is in the team's shared memory, from the address `visited` on: 32 words in each block in turn. */
+/* The same if the bitmap is in the team's shared memory, from the address `visited` on: 32 words per block, block after block. */
 __device__ __forceinline__ bool claim_in_team(uint32_t visited, ROW row, bool wanted) {
     const uint32_t word = (uint32_t)(row >> 5), bit = 1u << (row & 31);
     const uint32_t here = visited + (word / (32 * TEAM_BLOCKS) * 32 + word % 32) * 4;
@@ -63,34 +63,34 @@ __device__ __forceinline__ void prefetch(const Quad* quad, bool wanted) {
     asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; @p prefetch.global.L2 [%0];}" ::"l"(quad), "r"((uint32_t)wanted));
 }
 
-/* Keep the ends that were just found: one atomic a warp, all of whose lanes come here. */
-template <int ENDS, typename Keep>
-__device__ __forceinline__ void keep_found(const Search& search, const ROW (&ends)[ENDS], const bool (&found)[ENDS], Keep& keep) {
+/* Keep the heads that were just found: one atomic per warp. Called by all lanes. */
+template <int HEADS, typename Keep>
+__device__ __forceinline__ void keep_found(const Search& search, const ROW (&heads)[HEADS], const bool (&found)[HEADS], Keep& keep) {
     const uint32_t before = (1u << (threadIdx.x & 31)) - 1;
-    uint32_t lanes[ENDS];
+    uint32_t lanes[HEADS];
     uint32_t total = 0;
 #pragma unroll
-    for (int k = 0; k < ENDS; ++k) {
-        prefetch(search.rows + ends[k], found[k]);
+    for (int k = 0; k < HEADS; ++k) {
+        prefetch(search.rows + heads[k], found[k]);
         lanes[k] = __ballot_sync(FULL_WARP, found[k]);
         total += __popc(lanes[k]);
     }
     if (total == 0) {
         return;
     }
-    typename Keep::Place first = 0;
+    typename Keep::Index first = 0;
     if ((threadIdx.x & 31) == 0) {
         first = keep.reserve(total);
     }
     first = __shfl_sync(FULL_WARP, first, 0);
 #pragma unroll
-    for (int k = 0; k < ENDS; ++k) {
-        keep.put(first + __popc(lanes[k] & before), ends[k], found[k]);
+    for (int k = 0; k < HEADS; ++k) {
+        keep.put(first + __popc(lanes[k] & before), heads[k], found[k]);
         first += __popc(lanes[k]);
     }
 }
 
-/* Find the unvisited ends of `row`'s arcs. All lanes of a warp come here; those without a row bring -1. */
+/* Find the unvisited heads of `row`'s arcs. Called by all lanes; `row` is -1 for lanes without one. */
 template <typename Keep>
 __device__ __forceinline__ void expand(const Search& search, ROW row, Keep& keep) {
     Quad quad{{row, row, row, row}};
@@ -127,9 +127,9 @@ __device__ __forceinline__ void expand(const Search& search, ROW row, Keep& keep
 #pragma unroll 1
         for (int64_t first = search.offsets[hub]; first < end; first += 32) {
             const int64_t arc = first + (threadIdx.x & 31);
-            const ROW ends[1] = {arc < end ? search.indices[arc] : hub};
-            const bool found[1] = {keep.claim(search, ends[0], arc < end)};
-            keep_found(search, ends, found, keep);
+            const ROW heads[1] = {arc < end ? search.indices[arc] : hub};
+            const bool found[1] = {keep.claim(search, heads[0], arc < end)};
+            keep_found(search, heads, found, keep);
         }
     }
 }

@@ -1,11 +1,11 @@
 /* The four breadth-first searches of Amorim, de Aquino, Moreano: Aceleracao da Busca em Largura em Grafos de Larga Escala
-   utilizando CUDA (UFMS), after Harish and Narayanan (2007): a thread a row, kernels a level, one flag read back a level.
+   utilizando CUDA (UFMS), after Harish and Narayanan (2007): one thread per row, several kernels and one flag read back per level.
 
-   They are kept for comparison. Solution 1 works in device memory; 2 keeps a row's own numbers in registers; 3 also stages the
-   arcs of a block's rows in shared memory; 4 only marks ends, and each thread then visits its own row.
+   They are kept for comparison. Solution 1 works in device memory; 2 keeps the values of a row in registers; 3 also stages the arcs
+   of a block's rows in shared memory; 4 only marks heads, and each thread then visits its own row.
 
-   Encodings. frontier, visited, marked: bytes, 0 or 1, a row each. levels: hops, -1 where not reached. ROW is the type of a row
-   number. Several threads may store the same value in one place. */
+   Encodings. frontier, visited, marked: one byte per row, 0 or 1. levels: hops, -1 where not reached. ROW is the type of a row
+   number. Several threads may store the same value at one address. */
 #include "gpu/device.cuh"
 
 #define TILE 2048 /* arcs staged at a time */
@@ -21,7 +21,7 @@ extern "C" __global__ void start(
     }
 }
 
-/* Solution 1, first kernel: the volatile reads are the point of it. */
+/* Solution 1, first kernel: with volatile reads, as the method requires. */
 extern "C" __global__ void visit_in_memory(
     const int64_t* offsets, const ROW* indices, int64_t num_rows, uint8_t* frontier, const uint8_t* visited, uint8_t* marked,
     volatile ROW* levels) {
@@ -120,7 +120,7 @@ extern "C" __global__ void visit_own_row(int64_t num_rows, int64_t level, const 
     }
 }
 
-/* The last kernel of all: what was marked is the next frontier. */
+/* The last kernel of every solution: the marked rows become the frontier. */
 extern "C" __global__ void update(int64_t num_rows, uint8_t* frontier, uint8_t* visited, uint8_t* marked, uint32_t* more) {
     for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
         if (marked[row]) {

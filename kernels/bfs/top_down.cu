@@ -1,14 +1,14 @@
-/* Breadth-first search of graphs of many levels and few arcs a row (roads, grids): hops from a source, unique predecessors.
+/* Breadth-first search of graphs with many levels and few arcs per row (roads, grids): levels from a source.
 
-   A level costs the chain of its dependent steps, so the chain is short. One cooperative launch does the whole search. While the
-   frontier is small, one team of blocks (a cluster) searches alone, and the other blocks wait; the frontier lies in the team's
-   shared memory. A larger frontier goes through a queue in device memory, to all blocks. A row is one load of four slots,
-   prefetched into L2 when the row is found; a bitmap says which rows are found: it lies in the
-   team's shared memory while the team searches, if it is small, else it stays in L2.
+   A level costs the chain of its dependent steps, so the chain is kept short. One cooperative launch does the whole search. While
+   the frontier is small, one team of blocks (a cluster) searches, the other blocks wait, and the frontier is in the team's shared
+   memory. A larger frontier goes through a queue in device memory to all blocks. A row is one load of four slots, prefetched into
+   L2 when the row is found. The bitmap of found rows is in the team's shared memory while the team searches, if it is small enough,
+   and otherwise in L2.
 
-   A team has no barrier, for the fence of one costs as much as the work of a level. Instead, what a block tells another says
-   itself whether it has arrived: a count carries its level, and a row is taken from its place in exchange for NOBODY, again
-   until it is there. So all of it is relaxed.
+   A team has no barrier, because the fence of a barrier costs as much as the work of a level. Instead, the values that blocks pass
+   to each other show whether they have arrived: a count carries its level, and a row is exchanged for NO_ROW, repeatedly until it
+   is present. So all these accesses are relaxed.
 
    ROW is the type of a row number.
 
@@ -16,12 +16,12 @@
 #include "bfs/slots.cuh"
 
 #define WARPS (THREADS / 32)
-#define CAPACITY (16384u / (uint32_t)sizeof(ROW)) /* rows that one block of the team finds in a level and keeps in shared memory */
+#define CAPACITY (16384u / (uint32_t)sizeof(ROW)) /* rows of a level that one block of the team keeps in shared memory */
 #define TEAM_LIMIT (TEAM_BLOCKS * CAPACITY / 2)
-#define GROUP 8                        /* rows that a warp takes of a part before the next warp does */
+#define GROUP 8                        /* rows of a part that a warp takes before the next warp does */
 #define SHARERS (WARPS / TEAM_BLOCKS) /* warps of a block that read the same part */
 
-/* The ends of a row's arcs, in slots. */
+/* Write the heads of a row's arcs to slots. */
 __device__ __forceinline__ void slot_row(
     const int64_t* offsets, const ROW* indices, int64_t row, int64_t num_rows, Quad* quads, uint64_t* used) {
     int64_t arc = offsets[row];
@@ -47,7 +47,7 @@ __device__ __forceinline__ void slot_row(
     }
 }
 
-/* Everything a search expects before it starts. */
+/* Initialise a search. */
 extern "C" __global__ void prepare(
     const int64_t* offsets, const ROW* indices, int64_t num_rows, int64_t source, Quad* quads, uint32_t* visited, ROW* levels,
     ROW* queue, Control* control) {
@@ -64,41 +64,41 @@ extern "C" __global__ void prepare(
     }
 }
 
-/* Keeps rows at the end of the queue in device memory. */
+/* Keeps rows in the queue in device memory. */
 struct ForGrid {
-    typedef uint64_t Place;
+    typedef uint64_t Index;
     ROW* queue;
     uint64_t* length;
     __device__ bool claim(const Search& search, ROW row, bool wanted) {
         return ::claim(search.visited, row, wanted);
     }
-    __device__ Place reserve(uint32_t count) {
+    __device__ Index reserve(uint32_t count) {
         return atomicAdd(length, (uint64_t)count);
     }
-    __device__ void put(Place place, ROW row, bool found) {
+    __device__ void put(Index place, ROW row, bool found) {
         if (found) {
             queue[place] = row;
         }
     }
 };
 
-extern __shared__ uint32_t team_bits[]; /* this block's words of the bitmap, where that fits into the team's shared memory */
+extern __shared__ uint32_t team_bits[]; /* this block's words of the bitmap, if the team's shared memory holds it */
 
-/* The word of the bitmap that is word `here` of this block's. */
+/* The word of the bitmap that this block has as word `here`. */
 __device__ __forceinline__ int64_t word_of(uint32_t here) {
     return ((int64_t)(here / 32) * TEAM_BLOCKS + team_rank()) * 32 + here % 32;
 }
 
 struct Shared {
-    ROW found[2][CAPACITY];          /* this block's part of the frontier and of the next one; NOBODY where no row is */
-    uint64_t counts[2][TEAM_BLOCKS]; /* level + 1 << 32 | length of every block's part */
-    uint32_t mine[4];                /* this block's lengths: place `level & 3` is this level's, the place after the next is zero */
+    ROW found[2][CAPACITY];          /* this block's part of the frontier and of the next one; NO_ROW where there is none */
+    uint64_t counts[2][TEAM_BLOCKS]; /* level + 1 << 32 | length of each block's part */
+    uint32_t mine[4];                /* this block's lengths: entry `level & 3` is this level's; the entry after the next is zero */
 };
 
-/* Keeps rows in this block's shared memory, and those beyond its capacity in the queue. */
+/* Keeps rows in this block's shared memory, and rows beyond its capacity in the queue. */
 template <bool BITS_IN_TEAM>
 struct ForTeam {
-    typedef uint32_t Place;
+    typedef uint32_t Index;
     uint32_t found_here; /* address in shared memory */
     uint32_t* length;
     ROW* queue;
@@ -107,10 +107,10 @@ struct ForTeam {
     __device__ bool claim(const Search& search, ROW row, bool wanted) {
         return BITS_IN_TEAM ? claim_in_team(bits, row, wanted) : ::claim(search.visited, row, wanted);
     }
-    __device__ Place reserve(uint32_t count) {
+    __device__ Index reserve(uint32_t count) {
         return atomicAdd(length, count);
     }
-    __device__ void put(Place place, ROW row, bool found) {
+    __device__ void put(Index place, ROW row, bool found) {
         team_put(found_here + (place < CAPACITY ? place : 0) * (uint32_t)sizeof(ROW), row, found && place < CAPACITY);
         if (found && place >= CAPACITY) {
             queue[atomicAdd(spilled, 1u)] = row;
@@ -118,7 +118,7 @@ struct ForTeam {
     }
 };
 
-/* End a level: tell every block of the team how many rows this one has found, and return to lane `i` how many block i has.
+/* End a level: send the number of rows that this block found to every block of the team, and return that of block i to lane i.
    `there` is the address of this block's count in block `threadIdx.x` of the team. */
 __device__ __forceinline__ uint32_t exchange_counts(const Shared& shared, uint32_t there, uint32_t level) {
     const int lane = threadIdx.x & 31;
@@ -128,14 +128,14 @@ __device__ __forceinline__ uint32_t exchange_counts(const Shared& shared, uint32
         team_store(there + parity * (uint32_t)sizeof(shared.counts[0]), (uint64_t)tag << 32 | shared.mine[level & 3]);
     }
     const uint64_t* count = &shared.counts[parity][lane % TEAM_BLOCKS];
-    uint64_t told;
+    uint64_t received;
     do {
-        told = team_look(count);
-    } while (!__all_sync(FULL_WARP, (uint32_t)(told >> 32) == tag));
-    return lane < TEAM_BLOCKS ? (uint32_t)told : 0;
+        received = team_look(count);
+    } while (!__all_sync(FULL_WARP, (uint32_t)(received >> 32) == tag));
+    return lane < TEAM_BLOCKS ? (uint32_t)received : 0;
 }
 
-/* Hand the frontier of shared memory to the grid: behind the rows that have spilled. */
+/* Pass the frontier in shared memory to the grid, behind the rows that were spilled. */
 __device__ void hand_over(const Search& search, const Shared& shared, int64_t head, int64_t level) {
     int64_t size = 0, spilled = 0, before = 0;
     for (int block = 0; block < TEAM_BLOCKS; ++block) {
@@ -165,8 +165,8 @@ __device__ void hand_over(const Search& search, const Shared& shared, int64_t he
 __device__ void take_over(const Search& search, Shared& shared, int64_t head, int64_t size, int64_t level) {
     const int64_t share = (size + TEAM_BLOCKS - 1 - team_rank()) / TEAM_BLOCKS;
     for (int64_t place = threadIdx.x; place < CAPACITY; place += THREADS) {
-        shared.found[level & 1][place] = place < share ? __ldcg(search.queue + head + place * TEAM_BLOCKS + team_rank()) : NOBODY;
-        shared.found[level + 1 & 1][place] = NOBODY;
+        shared.found[level & 1][place] = place < share ? __ldcg(search.queue + head + place * TEAM_BLOCKS + team_rank()) : NO_ROW;
+        shared.found[level + 1 & 1][place] = NO_ROW;
     }
     for (uint32_t here = threadIdx.x; here < search.team_words; here += THREADS) {
         team_bits[here] = word_of(here) < search.words ? __ldcg(search.visited + word_of(here)) : 0;
@@ -186,7 +186,7 @@ template <bool BITS_IN_TEAM>
 __device__ __forceinline__ void search_in_team(const Search& search, Shared& shared, int64_t head, int64_t size, int64_t level) {
     const int lane = threadIdx.x & 31;
     const uint32_t warp = threadIdx.x >> 5;
-    /* A warp reads the part of one block, in groups of eight rows; the warps of its own block come first. */
+    /* A warp reads the part of one block, in groups of eight rows; warps of that block come first. */
     const uint32_t owner = warp % TEAM_BLOCKS;
     const uint32_t turn = ((team_rank() - owner) % TEAM_BLOCKS) * SHARERS + warp / TEAM_BLOCKS;
     const uint32_t first = turn * GROUP + lane % GROUP + lane / GROUP * (GROUP * TEAM_BLOCKS * SHARERS);
@@ -211,11 +211,11 @@ __device__ __forceinline__ void search_in_team(const Search& search, Shared& sha
                                    (uint32_t)__cvta_generic_to_shared(team_bits)};
         uint32_t part = parts + parity * (uint32_t)sizeof(shared.found[0]);
         for (uint32_t place = first; __any_sync(FULL_WARP, place < length); place += 32 * TEAM_BLOCKS * SHARERS) {
-            ROW row = NOBODY;
+            ROW row = NO_ROW;
             if (place < length) {
                 do {
-                    row = team_exchange(part, NOBODY);
-                } while (row == NOBODY);
+                    row = team_exchange(part, NO_ROW);
+                } while (row == NO_ROW);
                 search.levels[row] = (ROW)level;
             }
             expand(search, row, keep);
@@ -224,12 +224,12 @@ __device__ __forceinline__ void search_in_team(const Search& search, Shared& sha
     }
 }
 
-/* One level by all blocks. */
+/* Expand one level with all blocks. */
 __device__ __forceinline__ void expand_in_grid(const Search& search, int64_t head, int64_t size, int64_t level, uint64_t* found) {
     ForGrid keep{search.queue + head + size, found};
     const int lane = threadIdx.x & 31;
     for (int64_t place = global_thread(); place - lane < size; place += num_threads()) {
-        ROW row = NOBODY;
+        ROW row = NO_ROW;
         if (place < size) {
             row = __ldcg(search.queue + head + place);
             search.levels[row] = (ROW)level;
@@ -244,7 +244,7 @@ extern "C" __global__ void TEAM __launch_bounds__(THREADS, 1) search_levels(
     __shared__ Shared shared;
     const Search search{rows, offsets, indices, visited, levels, queue, control, words, team_words};
     int64_t head = 0, size = 1, level = 0;
-    bool from_team = false; /* then the grid takes a level first, so that no block reads `control` late */
+    bool from_team = false; /* then the grid expands a level first, so that no block reads `control` late */
     for (int turn = 0; size > 0;) {
         if (!from_team && size <= TEAM_LIMIT / 2) {
             if (blockIdx.x < TEAM_BLOCKS) {

@@ -1,22 +1,21 @@
-/* Breadth-first search over shards, one level a launch or two: hops, and the unique predecessors by local numbers.
+/* Breadth-first search over shards, one or two launches per level: hops, and the unique predecessors as local rows.
 
-   The frontier is a bitmap of own rows and ghosts, and every rank knows all of it that touches its rows. Where it is large, every
-   unvisited own row looks for its first in-arc from it (kernels/bfs/bottom_up.cuh). Where it is small, and many arcs are
-   unseen, `push` first marks the ends of its out-arcs, ghosts among them, of which their owners are told; then the marked rows
-   look for their first in-arc.
-   In-arcs ascend by external id, so that is the unique predecessor.
+   The frontier is a bitmap of own rows and ghosts, so every rank knows the part of it that touches its rows. If it is large, every
+   unvisited own row searches its in-arcs for the first one from it (kernels/bfs/bottom_up.cuh). If it is small, and many arcs are
+   unseen, `push` first marks the heads of its out-arcs, and marks of ghosts are sent to their owners; then only the marked rows
+   search their in-arcs. In-arcs ascend by external id, so the first one gives the unique predecessor.
 
-   Bitmaps have bit (row mod 32) of word row / 32 by local numbers: own rows first, then ghosts. In `visited` the bits behind the
-   last own row are set, and those of rows without in-arcs; a pull begins by adding the frontier. ROW is the type of a row number.
+   Local row r, own rows first, then ghosts, is bit r % 32 of word r / 32 of a bitmap. In `visited` the bits behind the last own row
+   are set, and those of rows without in-arcs; a pull begins by adding the frontier. ROW is the type of a row number.
 
    Sources: Beamer, Asanovic, Patterson, Direction-Optimizing Breadth-First Search (SC 2012); Beamer, Buluc, Asanovic, Patterson,
    Distributed Memory Breadth-First Search Revisited (MTAAP 2013). */
 #include "bfs/bottom_up.cuh"
 
 #define LANE_ROW 32   /* out-arcs that a lane pushes by itself */
-#define CHUNK 2048    /* of these arcs at a time */
+#define CHUNK 2048    /* arcs of a larger row that a block takes at a time */
 
-/* Everything a search expects before it starts, where the own rows begin at `first_row`; `frontier` is zero before. */
+/* Initialise a search; the own rows begin at `first_row`, and `frontier` is zero before. */
 extern "C" __global__ void prepare(
     int64_t num_own, int64_t first_row, const ROW* ghosts, int64_t num_ghosts, int64_t source_row, const uint32_t* closed,
     uint32_t* visited, uint32_t* frontier, int64_t* distance, ROW* predecessor) {
@@ -54,7 +53,7 @@ __device__ __forceinline__ void mark(const Push& push, int64_t arc) {
     }
 }
 
-/* Mark the ends of the arcs of the frontier's own rows. `large` has place for every row of more than `WARP_ROW` arcs. */
+/* Mark the heads of the arcs of the frontier's own rows. `large` has space for every row of more than `WARP_ROW` arcs. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2) push(
     const int64_t* offsets, const ROW* indices, int64_t num_own, const uint32_t* visited, const uint32_t* frontier, uint32_t* marks,
     ROW* large, Control* control) {
@@ -90,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) push(
     const int64_t count = (int64_t)__ldcg(&control->queued);
     for (int64_t place = 0; place < count; ++place) {
         const ROW row = __ldcg(large + place);
-        const int64_t turn = (blockIdx.x + gridDim.x - place % gridDim.x) % gridDim.x; /* each row begins at another block */
+        const int64_t turn = (blockIdx.x + gridDim.x - place % gridDim.x) % gridDim.x; /* each row begins with another block */
         for (int64_t first = offsets[row] + turn * CHUNK; first < offsets[row + 1]; first += (int64_t)gridDim.x * CHUNK) {
             const int64_t end = first + CHUNK < offsets[row + 1] ? first + CHUNK : offsets[row + 1];
             for (int64_t at = first + threadIdx.x; at < end; at += THREADS) {
@@ -100,24 +99,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) push(
     }
 }
 
-/* Let the own rows that are not visited look for the frontier, after a push only those that are marked; those that find it are
-   `found`. It clears the marks for the next push. */
+/* Search the own rows that are not visited, after a push only those that are marked; the rows that the frontier reaches are `found`.
+   Marks are cleared for the next push. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2) pull(
     const int64_t* in_offsets, const ROW* in_indices, const int64_t* out_offsets, int64_t num_own, int64_t num_words, bool pushed,
-    const uint32_t* frontier, uint32_t* visited, uint32_t* marks, uint32_t* closed, uint32_t* found, int64_t* distance,
+    const uint32_t* frontier, uint32_t* visited, uint32_t* marks, uint32_t* skipped, uint32_t* found, int64_t* distance,
     ROW* predecessor, ROW* for_warps, ROW* for_blocks, int64_t level, Control* control) {
     __shared__ int64_t best;
     for (int64_t word = global_thread(); word < num_words; word += num_threads()) {
         if (word < (num_own + 31) / 32) {
             const uint32_t seen = visited[word] | frontier[word];
             visited[word] = seen;
-            closed[word] = pushed ? seen | ~marks[word] : seen;
+            skipped[word] = pushed ? seen | ~marks[word] : seen;
         }
         marks[word] = 0;
         found[word] = 0;
     }
     grid_barrier(&control->barrier);
-    const Search search{out_offsets, nullptr, in_offsets, in_indices, nullptr, num_own, closed, distance, predecessor, nullptr,
+    const Search search{out_offsets, nullptr, in_offsets, in_indices, nullptr, num_own, skipped, distance, predecessor, nullptr,
                         for_warps, for_blocks, &control->barrier};
     Level* counts = &control->levels[0];
     search_words(search, frontier, found, level, counts);
