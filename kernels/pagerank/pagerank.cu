@@ -1,12 +1,12 @@
-/* PageRank. Returns every row's rank after power iteration, how many iterations there were, and the last one's change.
+/* PageRank. Returns every row's score after power iteration, the number of iterations, and the change of the last one.
 
-   All iterations, each a step of step.cuh, are one cooperative launch.
+   All iterations, each a step of step.cuh, are in one cooperative launch.
    Source: Page, Brin, Motwani, Winograd, The PageRank Citation Ranking: Bringing Order to the Web, Stanford 1999. */
 #include "pagerank/step.cuh"
 
 struct Turn {
     Sums sums;
-    uint64_t dealt, unused; /* jobs */
+    uint64_t jobs_taken, unused;
 };
 
 struct Control {
@@ -22,12 +22,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
     const Task* tasks, const int64_t* jobs, int64_t num_jobs, const uint32_t* arcs, const Slice* slices, int64_t num_slices,
     const uint32_t* items, const ROW* rows, const float* degrees, const int64_t* out_offsets,
     const int64_t* in_offsets, int64_t num_rows, int64_t num_without_arcs, double damping, double tolerance,
-    int64_t most_iterations, float* shares, float* partials, double* ranks, Control* control) {
+    int64_t most_iterations, float* shares, float* partials, double* scores, Control* control) {
     extern __shared__ float tile[];
     float* const staged = tile + TILE + (threadIdx.x >> 5) * ROUND;
     const TilePlan plan{tasks, jobs, num_jobs, arcs, slices, num_slices, items, rows, degrees};
     double base = 1.0 / (double)num_rows;
-    start(out_offsets, num_rows, base, shares, ranks, &control->turns->sums);
+    start(out_offsets, num_rows, base, shares, scores, &control->turns->sums);
     grid_barrier((uint32_t*)&control->barrier);
     double change = 0;
     int64_t iteration = 0;
@@ -42,14 +42,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
             sums.change = in_units(fabs(base - before)) * (uint64_t)num_without_arcs;
             sums.dangling = in_units(base) * (uint64_t)num_without_arcs;
         }
-        sum_tiles(plan, num_rows, shares, tile, staged, partials, &turn->dealt);
+        sum_tiles(plan, num_rows, shares, tile, staged, partials, &turn->jobs_taken);
         grid_barrier((uint32_t*)&control->barrier);
-        sum_rows(plan, partials, base, damping, shares, ranks, sums);
+        sum_rows(plan, partials, base, damping, shares, scores, sums);
         publish(sums, &turn->sums);
         grid_barrier((uint32_t*)&control->barrier);
         change = (double)__ldcg(&turn->sums.change) / UNIT;
     }
-    finish(out_offsets, in_offsets, num_rows, base, ranks);
+    finish(out_offsets, in_offsets, num_rows, base, scores);
     if (global_thread() == 0) {
         control->change = change;
         control->iterations = (uint64_t)iteration;

@@ -1,11 +1,12 @@
 /* A step of PageRank's power iteration by propagation blocking without atomics.
 
-   Shares, that is ranks over out-degrees rounded to float, are cut in tiles of 32768 rows, which fit in shared memory. First, a
-   block holds a tile, and its warps stream the tile's arcs, two bytes each (tiles.cu), in order of the rows that they enter: a
-   segmented sum gives a partial, what a row gets from a tile. Then the rows sum their partials in double, a lane a row: rows are
-   in slices of 32, of about as many partials each, the places of which lie transposed. Neither gathers at random beyond shared memory: a tile's partials of neighbouring rows are neighbours.
-   Every sum's order depends on the arcs alone. The sums over all rows, of changes and of the ranks without out-arcs, are added as
-   integers of 2^-60: any order gives the same bits. Rows without any arc have one rank, the base, and are in no slice.
+   Shares, that is scores over out-degrees rounded to float, are divided into tiles of 32768 rows, which fit shared memory. First,
+   a block holds a tile, and its warps stream the tile's arcs, two bytes each (tiles.cu), in the order of their heads: a segmented
+   sum gives a partial, the contribution of a tile to a row. Then the rows add their partials in double, one row per lane: rows are
+   in slices of 32 with about equally many partials, whose indices are stored transposed. Neither pass gathers at random outside
+   shared memory, because a tile's partials of neighbouring rows are neighbours.
+   The order of every sum depends on the arcs only. The sums over all rows, of changes and of the scores without out-arcs, are added
+   as integers of 2^-60, so that any order gives the same bits. Rows without any arc have the base score and are in no slice.
    Sources: Beamer, Asanovic, Patterson, Reducing Pagerank Communication via Propagation Blocking, IPDPS 2017. Kreutzer, Hager,
    Wellein, Fehske, Bishop, A Unified Sparse Matrix Data Format for Efficient General Sparse Matrix-Vector Multiplication, SISC 2014. */
 #pragma once
@@ -23,20 +24,20 @@ struct Slice {
     int64_t first_item, width, first_partial;
 };
 
-/* The graph's arcs in order of tiles, and its rows in slices. */
+/* The arcs in the order of tiles, and the rows in slices (tiles.py). */
 struct TilePlan {
     const Task* tasks;
     const int64_t* jobs; /* first tasks, and the number of tasks */
     int64_t num_jobs;
-    const uint32_t* arcs; /* two a word */
+    const uint32_t* arcs; /* two per word */
     const Slice* slices;
     int64_t num_slices;
     const uint32_t* items;
-    const ROW* rows; /* of the slices' lanes; negative where a lane has none */
+    const ROW* rows; /* of the slices' lanes; negative for a lane without a row */
     const float* degrees;
 };
 
-/* What is added over all rows, in 2^-60. */
+/* Sums over all rows, in 2^-60. */
 struct Sums {
     uint64_t change, dangling;
 };
@@ -52,7 +53,7 @@ __device__ __forceinline__ void load_arcs(const uint32_t* arcs, uint32_t (&words
         : "l"(arcs));
 }
 
-/* What is to come of a warp's arcs, from `arc` on: 8 a lane, and zeros behind the end. */
+/* Load a warp's arcs from `arc` on: 8 per lane, and zeros behind the end. */
 __device__ __forceinline__ void load_round(const uint32_t* arcs, int arc, int count, uint32_t (&words)[4]) {
     words[0] = words[1] = words[2] = words[3] = 0;
     if (arc < count) {
@@ -71,7 +72,7 @@ __device__ __forceinline__ int sum_up_to(int value) {
     return value;
 }
 
-/* Write the sums of the segments that end in a lane's 8 arcs; return the sum of what follows the last of them. */
+/* Write the sums of the segments that end in a lane's 8 arcs; return the sum of the arcs behind the last end. */
 __device__ __forceinline__ float sum_lane(const float* tile, const uint32_t (&words)[4], float* sums) {
     float shares[8];
 #pragma unroll
@@ -92,7 +93,7 @@ __device__ __forceinline__ float sum_lane(const float* tile, const uint32_t (&wo
     return sum;
 }
 
-/* Of the sums that lanes leave open, those since the last marked lane, up to this one. */
+/* Add the lanes' unfinished sums from the last marked lane up to this one. */
 __device__ __forceinline__ float sum_open(float sum, uint32_t marked_up_to) {
     const int lane = threadIdx.x & 31, since = max(31 - __clz(marked_up_to), 0);
 #pragma unroll
@@ -103,7 +104,7 @@ __device__ __forceinline__ float sum_open(float sum, uint32_t marked_up_to) {
     return sum;
 }
 
-/* Sum the segments of a warp's arcs into `partials`, by way of `staged`, ROUND floats. What follows the last mark is dropped. */
+/* Sum the segments of a warp's arcs into `partials`, through `staged`, ROUND floats. Arcs behind the last mark are ignored. */
 __device__ void sum_segments(const float* tile, const uint32_t* arcs, int count, float* staged, float* partials) {
     const int lane = threadIdx.x & 31;
     const uint32_t lanes_before = (1u << lane) - 1;
@@ -132,15 +133,15 @@ __device__ void sum_segments(const float* tile, const uint32_t* arcs, int count,
     }
 }
 
-/* Jobs, as blocks come for them: the tasks of one tile, which the block's warps take as they come. */
+/* Blocks take jobs one after the other: the tasks of one tile, which the block's warps take one after the other. */
 __device__ void sum_tiles(
-    const TilePlan& plan, int64_t num_shares, const float* shares, float* tile, float* staged, float* partials, uint64_t* dealt) {
+    const TilePlan& plan, int64_t num_shares, const float* shares, float* tile, float* staged, float* partials, uint64_t* jobs_taken) {
     __shared__ int64_t job;
     __shared__ unsigned taken;
     for (int64_t held = -1;;) {
         __syncthreads();
         if (threadIdx.x == 0) {
-            job = (int64_t)atomicAdd(dealt, (uint64_t)1);
+            job = (int64_t)atomicAdd(jobs_taken, (uint64_t)1);
             taken = 0;
         }
         __syncthreads();
@@ -172,19 +173,19 @@ __device__ void sum_tiles(
     }
 }
 
-/* Sum the partials of a lane's row. */
+/* Add the partials of a lane's row. */
 __device__ __forceinline__ double sum_row(const uint32_t* items, int64_t width, const float* partials) {
     double sum = 0;
     for (int64_t item = 0; item < width; item += BATCH) {
-        uint32_t places[BATCH];
+        uint32_t indices[BATCH];
         float values[BATCH];
 #pragma unroll
         for (int k = 0; k < BATCH; ++k) {
-            places[k] = item + k < width ? __ldcs(items + (item + k) * 32) : 0;
+            indices[k] = item + k < width ? __ldcs(items + (item + k) * 32) : 0;
         }
 #pragma unroll
         for (int k = 0; k < BATCH; ++k) {
-            values[k] = partials[places[k]];
+            values[k] = partials[indices[k]];
         }
 #pragma unroll
         for (int k = 0; k < BATCH; ++k) {
@@ -194,26 +195,26 @@ __device__ __forceinline__ double sum_row(const uint32_t* items, int64_t width, 
     return sum;
 }
 
-/* A slice of rows a warp: sum the partials, give each row its rank and its share. */
-__device__ void sum_rows(const TilePlan& plan, const float* partials, double base, double damping, float* shares, double* ranks, Sums& sums) {
+/* One slice of rows per warp: add the partials, and set the score and the share of each row. */
+__device__ void sum_rows(const TilePlan& plan, const float* partials, double base, double damping, float* shares, double* scores, Sums& sums) {
     const int lane = threadIdx.x & 31;
     for (int64_t place = global_thread() >> 5; place < plan.num_slices; place += num_threads() >> 5) {
         const Slice slice = plan.slices[place];
         const ROW row = plan.rows[place * 32 + lane];
         const float degree = plan.degrees[place * 32 + lane];
-        const double before = row < 0 ? 0.0 : ranks[row];
+        const double before = row < 0 ? 0.0 : scores[row];
         const double sum = sum_row(plan.items + slice.first_item + lane, slice.width, partials + slice.first_partial);
         if (row >= 0) {
-            const double rank = base + damping * sum;
-            ranks[row] = rank;
-            shares[row] = degree > 0 ? (float)rank / degree : 0.0f;
-            sums.change += in_units(fabs(rank - before));
-            sums.dangling += degree > 0 ? 0 : in_units(rank);
+            const double score = base + damping * sum;
+            scores[row] = score;
+            shares[row] = degree > 0 ? (float)score / degree : 0.0f;
+            sums.change += in_units(fabs(score - before));
+            sums.dangling += degree > 0 ? 0 : in_units(score);
         }
     }
 }
 
-/* Add the sums of all lanes. */
+/* Add the sums of all lanes to the totals. */
 __device__ void publish(const Sums& sums, Sums* totals) {
     uint64_t change = sums.change, dangling = sums.dangling;
     for (int step = 16; step > 0; step >>= 1) {
@@ -226,23 +227,23 @@ __device__ void publish(const Sums& sums, Sums* totals) {
     }
 }
 
-/* Equal ranks, and their shares. */
-__device__ void start(const int64_t* out_offsets, int64_t num_rows, double rank, float* shares, double* ranks, Sums* totals) {
+/* Set equal scores and their shares. */
+__device__ void start(const int64_t* out_offsets, int64_t num_rows, double score, float* shares, double* scores, Sums* totals) {
     Sums sums{};
     for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
         const int64_t degree = out_offsets[row + 1] - out_offsets[row];
-        ranks[row] = rank;
-        shares[row] = degree ? (float)(rank / (double)degree) : 0.0f;
-        sums.dangling += degree ? 0 : in_units(rank);
+        scores[row] = score;
+        shares[row] = degree ? (float)(score / (double)degree) : 0.0f;
+        sums.dangling += degree ? 0 : in_units(score);
     }
     publish(sums, totals);
 }
 
-/* Rows without any arc. */
-__device__ void finish(const int64_t* out_offsets, const int64_t* in_offsets, int64_t num_rows, double base, double* ranks) {
+/* Set the scores of rows without any arc. */
+__device__ void finish(const int64_t* out_offsets, const int64_t* in_offsets, int64_t num_rows, double base, double* scores) {
     for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
         if (out_offsets[row + 1] == out_offsets[row] && in_offsets[row + 1] == in_offsets[row]) {
-            ranks[row] = base;
+            scores[row] = base;
         }
     }
 }

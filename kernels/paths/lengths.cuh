@@ -1,7 +1,8 @@
-/* Lengths of paths as unsigned numbers that order as the lengths do, so that an integer minimum serves every type of weight.
+/* Lengths of paths as unsigned integers that order as the lengths do, so that an integer minimum works for every type of weight.
 
-   SUM is the type of a sum of weights: int (tried first where the weights are integers), int64_t, or double (its bits, which order
-   as non-negative doubles do). FAR is the length of no path, and no sum that reaches it is taken for a path. */
+   SUM is the type of a sum of weights: int (tried first if the weights are integers), int64_t, or double (its bits, which order as
+   non-negative doubles do). FAR is the length of no path, and a sum that reaches it is not the length of a path. ROW is the type of
+   a row number, WEIGHT that of a weight. */
 #pragma once
 
 #include "gpu/device.cuh"
@@ -50,7 +51,7 @@ struct Kind<double> {
     typedef uint64_t Length;
     static constexpr Length far = 0x7ff0000000000000ull;
     static __device__ __forceinline__ Length of(double weight) {
-        return (Length)__double_as_longlong(weight + 0.0); /* no negative zero */
+        return (Length)__double_as_longlong(weight + 0.0); /* avoids a negative zero */
     }
     static __device__ __forceinline__ Length plus(Length a, Length b) {
         return (Length)__double_as_longlong(__longlong_as_double((int64_t)a) + __longlong_as_double((int64_t)b));
@@ -78,13 +79,13 @@ __device__ __forceinline__ Length smaller(Length a, Length b) {
     return a < b ? a : b;
 }
 
-/* The end of an interval from `from` that holds a length at least, also where the sum is rounded. */
+/* End of an interval from `from` that contains at least one length, even if the sum rounds to `from`. */
 __device__ __forceinline__ Length beyond(Length from, Length width) {
     const Length end = plus(from, width);
     return end > from || from >= FAR ? end : from + 1;
 }
 
-/* The least of a warp's lengths, in every lane; all lanes come here. */
+/* The least of a warp's lengths, returned to every lane. Called by all lanes. */
 __device__ __forceinline__ uint32_t least_of_warp(uint32_t length) {
     return __reduce_min_sync(FULL_WARP, length);
 }

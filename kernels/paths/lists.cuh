@@ -1,7 +1,7 @@
-/* The lists of long_paths.cu: the rows that a team of blocks relaxes in this step and holds for a later one, in its shared memory.
+/* The lists of long_paths.cu: the rows that a team of blocks relaxes in this step or holds for a later one, in its shared memory.
 
-   Each block has two lists for this step and two for the next; every block knows how long all are, and reads in any. Rows that
-   don't fit go to a pile in device memory, each once (`piled` is a bitmap of them), and come back when there is room. */
+   Each block has two lists for this step and two for the next; every block knows the lengths of all lists and can read all. Rows
+   that do not fit go to a pile in device memory, each once (`piled` is a bitmap of them), and return when there is space. */
 #pragma once
 
 #include "gpu/cluster.cuh"
@@ -9,12 +9,12 @@
 
 #define WARPS (THREADS / 32)
 #define SLOTS 4
-#define LIST_BYTES (TEAM_BLOCKS > 1 ? CLUSTER_LIST_BYTES : LONE_LIST_BYTES) /* there are four lists */
-#define PLACES ((int)(LIST_BYTES / sizeof(Entry)))
-#define CAPACITY (PLACES / 33 * 32) /* one place in 33 is left out, so that lanes 32 places apart use different banks */
+#define LIST_BYTES (TEAM_BLOCKS > 1 ? CLUSTER_LIST_BYTES : LONE_LIST_BYTES) /* of one of the four lists */
+#define ENTRIES ((int)(LIST_BYTES / sizeof(Entry)))
+#define CAPACITY (ENTRIES / 33 * 32) /* one entry in 33 is left out, so that entries 32 apart are in different banks */
 #define REFILL (CAPACITY / 2 * TEAM_BLOCKS)
 
-/* Weights as Quads have them: those whose sums are tried in 32 bits fit in 32 bits. */
+/* Type of a weight in a Quad: weights whose sums are tried in 32 bits fit 32 bits. */
 template <typename Sum>
 struct Narrow {
     typedef WEIGHT Weight;
@@ -35,10 +35,10 @@ struct alignas(sizeof(Length) == 4 && sizeof(ROW) == 4 ? 8 : 16) Entry {
     ROW row;
 };
 
-/* All zero before `prepare`. */
+/* Zero before `prepare`. */
 struct Control {
     uint64_t piled; /* rows on the pile */
-    uint64_t quads; /* Quads beyond the rows' */
+    uint64_t quads; /* Quads beyond one per row */
     uint64_t aside; /* rows put aside */
 };
 static_assert(sizeof(Control) == TEAM_CONTROL_WORDS * 8, "TEAM_CONTROL_WORDS is wrong");
@@ -51,7 +51,7 @@ struct Summary {
 };
 
 struct Shared {
-    uint32_t active[2], held[2], spilled; /* lengths of this block's lists, and the rows that it has piled in this step */
+    uint32_t active[2], held[2], spilled; /* lengths of this block's lists, and the rows that it piled in this step */
     Length nearest;                       /* of this block's lists */
     Summary team[2][TEAM_BLOCKS];
 };
@@ -63,14 +63,14 @@ __device__ __noinline__ void put_aside(ROW row, uint32_t* is_aside, ROW* aside, 
     }
 }
 
-/* Every row is for this launch. */
+/* Range of a launch without a bound. */
 struct Everywhere {
     static __device__ __forceinline__ bool holds(Length) { return true; }
     static __device__ __forceinline__ Length cut(Length limit) { return limit; }
     static __device__ __forceinline__ void put_aside(ROW, Control*) {}
 };
 
-/* Rows at `bound` or beyond are for another launch, and put aside, each once. */
+/* Range of a launch with a bound: rows at `bound` or beyond are put aside for another launch, each once. */
 struct Below {
     Length bound;
     ROW* aside;
@@ -83,7 +83,7 @@ struct Below {
     }
 };
 
-/* `Range` is a type, so that a launch for every row checks none. */
+/* `Range` is a type, so that a launch without a bound has no checks. */
 template <typename Range>
 struct Search {
     const Quad* quads;
@@ -98,7 +98,7 @@ struct Search {
 
 template <typename Range>
 __device__ __forceinline__ Entry* list(const Search<Range>& search, int which, int parity) {
-    return search.lists + (2 * which + parity) * PLACES;
+    return search.lists + (2 * which + parity) * ENTRIES;
 }
 
 __device__ __forceinline__ int spread(int place) {
@@ -121,7 +121,7 @@ __device__ __forceinline__ void prefetch(const void* address) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
 }
 
-/* Put `row` on the pile, unless it is there: what comes back from the pile has the row's length of then. */
+/* Put `row` on the pile unless it is there; it returns with the length that it has then. */
 __device__ __noinline__ void spill(ROW row, uint32_t* piled, ROW* pile, uint64_t* length, uint32_t* spilled) {
     const uint32_t bit = 1u << (row & 31);
     __threadfence();
@@ -131,7 +131,7 @@ __device__ __noinline__ void spill(ROW row, uint32_t* piled, ROW* pile, uint64_t
     }
 }
 
-/* Keep the wanted ones of each lane's entries: one reservation a list and warp, all of whose lanes come here. */
+/* Keep the wanted entries of each lane: one reservation per list and warp. Called by all lanes. */
 template <typename Range, int COUNT>
 __device__ __forceinline__ void keep(
     const Search<Range>& search, int parity, const bool (&wanted)[COUNT], const Entry (&entries)[COUNT], Length limit,

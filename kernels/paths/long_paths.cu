@@ -1,21 +1,22 @@
-/* Shortest paths in graphs of few arcs a row and many arcs a path (roads, grids): the lengths from the rows on the pile, each from
-   its own length on, to the end of all paths or up to a bound.
+/* Shortest paths in graphs with few arcs per row and many arcs per path (roads, grids): the lengths from the rows on the pile, each
+   of which starts with its own length, to the end of all paths or up to a bound.
 
-   A step costs the chain of its dependent loads, and there are thousands, so the chain is short and few blocks take part: one
-   launch of one team of blocks (a cluster), whose shared memory holds the rows to relax. A step relaxes at once all rows that are
-   nearer than the nearest of them plus a window; the rest is held. The window follows the number of rows at hand: wide while
-   lanes are idle, narrow while there is more work than lanes. Each lane follows a path for a few arcs before the team meets.
-   Lengths only decrease and whatever improves is relaxed again, so every order ends at the same lengths.
+   A step costs the chain of its dependent loads, and there are thousands of steps, so the chain is short and few blocks take part:
+   one launch of one team of blocks (a cluster), whose shared memory holds the rows to relax. A step relaxes all rows that are
+   nearer than the nearest of them plus a window; the other rows are held. The window follows the number of active rows: it is wide
+   while lanes are idle, narrow while there is more work than lanes. Each lane follows a path for a few arcs before the next
+   barrier of the team. Lengths only decrease, and every row that improves is relaxed again, so every order ends with the same
+   lengths.
 
-   Encodings. Arcs of row r in fours (`Quad`), in the order of the CSR row: up to 4, padded with r itself; of a longer row three,
-   and ~q in the last slot: the rest is in Quad q, built the same way. The lists are in lists.cuh. SUM, WEIGHT, ROW: lengths.cuh.
+   Encodings. Arcs of row r in groups of four (`Quad`), in the order of the CSR row: up to 4, padded with r itself; of a longer row
+   three, and ~q in the last slot: the rest is in Quad q, in the same encoding. lists.cuh has the lists. SUM, WEIGHT, ROW: lengths.cuh.
 
    Sources: Davidson, Baxter, Garland, Owens, Work-Efficient Parallel GPU Methods for Single-Source Shortest Paths (IPDPS 2014), for
    near and far; Dong, Gu, Sun, Zhang, Efficient Stepping Algorithms and Implementations for Parallel Shortest Paths (SPAA 2021),
    for the window that moves with every step. */
 #include "paths/steps.cuh"
 
-/* The arcs of a row, in fours; they weigh 1 where there are no weights. */
+/* Write the arcs of a row to Quads; they weigh 1 if there are no weights. */
 __device__ __forceinline__ void fill_quads(
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t row, int64_t num_rows, Quad* quads, uint64_t* used) {
     int64_t arc = offsets[row];
@@ -36,7 +37,7 @@ __device__ __forceinline__ void fill_quads(
     }
 }
 
-/* Everything a search expects before it starts; the source, if there is one, is on the pile. */
+/* Initialise a search, with the source, if there is one, on the pile. */
 extern "C" __global__ void prepare(
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t num_rows, int64_t source, Quad* quads,
     Length* lengths, ROW* pile, uint32_t* piled, Control* control) {

@@ -1,11 +1,11 @@
 /* From lengths to the answer: distances, and the unique predecessor of every reached row.
 
-   The predecessor is the first in-arc (in-arcs ascend by external id) that is tight, from a row strictly nearer. Rows that only
-   tight arcs of no length reach wait: WAITS stands for their predecessor until `complete_zero_steps` goes level by level from all
-   other reached rows. An arc heavier than the row's own length cannot be tight: most arcs of a large row are passed by after their
-   weight.
+   The predecessor is the tail of the first in-arc (in-arcs ascend by external id) that is tight and comes from a strictly nearer
+   row. Rows that only tight arcs of length zero reach wait: their predecessor is WAITS until `complete_zero_steps` searches level
+   by level from all other reached rows. An arc heavier than the row's length cannot be tight, so of most arcs of a large row only
+   the weight is read.
 
-   As kernels/paths/predecessors.py. SUM, WEIGHT, ROW: lengths.cuh. */
+   kernels/paths/predecessors_cpu.py defines the predecessors. SUM, WEIGHT, ROW: lengths.cuh. */
 #include "paths/lengths.cuh"
 
 #define BATCH 4
@@ -24,8 +24,8 @@ struct Rows {
     const Length* __restrict__ lengths;
 };
 
-/* Which of `BATCH` arcs into a row at `length`, `apart` from each other, decide: an arc that is tight from a nearer row, or one
-   that leads from a reached row where the row is not. Bit k stands for the k-th; the loads of all overlap. */
+/* Which of `BATCH` arcs, `apart` from each other, into a row with this length are decisive: tight from a nearer row, or from a
+   reached row if the row is not reached. Bit k stands for the k-th; the loads of all overlap. */
 __device__ __forceinline__ uint32_t deciding(const Rows& rows, int64_t arc, int64_t apart, int64_t end, Length length) {
     Length step[BATCH], near[BATCH];
     ROW far[BATCH];
@@ -62,7 +62,7 @@ __device__ __forceinline__ void conclude(
 
 #define DISTANCE decltype(Kind<SUM>::sum(0))
 
-/* Rows of few in-arcs, a lane each. */
+/* Rows with few in-arcs, one per lane. */
 extern "C" __global__ void __launch_bounds__(THREADS) find_in_lanes(
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, const Length* lengths, int64_t num_rows, int64_t source,
     DISTANCE* distance, ROW* predecessor, Found* found) {
@@ -95,7 +95,7 @@ struct RowAhead {
     }
 };
 
-/* The rows of `medium`, a warp each. */
+/* The rows of `medium`, one per warp. */
 extern "C" __global__ void __launch_bounds__(THREADS) find_in_warps(
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, const Length* lengths, const ROW* medium, int64_t count,
     int64_t source, DISTANCE* distance, ROW* predecessor, Found* found) {
@@ -107,7 +107,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) find_in_warps(
     ROW after = place + warps < count ? medium[place + warps] : -1;
     for (; place < count; place += warps) {
         const RowAhead now = ahead;
-        ahead = RowAhead(rows, after); /* on its way while this row is searched */
+        ahead = RowAhead(rows, after); /* loaded while this row is searched */
         after = place + 2 * warps < count ? medium[place + 2 * warps] : -1;
         const ROW row = now.row;
         const int64_t end = now.end;
@@ -126,7 +126,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) find_in_warps(
     }
 }
 
-/* The rows of `large`, a block each. */
+/* The rows of `large`, one per block. */
 extern "C" __global__ void __launch_bounds__(THREADS) find_in_blocks(
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, const Length* lengths, const ROW* large, int64_t count,
     int64_t source, DISTANCE* distance, ROW* predecessor, Found* found) {
@@ -157,8 +157,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) find_in_blocks(
     }
 }
 
-/* The second step, level by level: a waiting row takes the first in-arc without length from a row of the level before.
-   `steps` is 0 where a row does not wait, and -1 where it does. */
+/* The second step, level by level: a waiting row takes the first in-arc of length zero from a row of the level before.
+   `steps` is -1 for a waiting row and 0 for others. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2) complete_zero_steps(
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, const Length* lengths, const ROW* waiting, int64_t count,
     ROW* predecessor, ROW* steps, Found* found) {

@@ -1,15 +1,15 @@
-/* The steps of long_paths.cu: a team of blocks relaxes what its lists (lists.cuh) hold, until no row of the launch's range is left. */
+/* The steps of long_paths.cu: a team of blocks relaxes the rows in its lists (lists.cuh) until no row of the range is left. */
 #pragma once
 
 #include "paths/lists.cuh"
 
 #define HOPS 3 /* arcs that a lane follows in a step */
 
-/* Relax the arcs of `entry` where it is not outdated, and follow the best of them. All lanes of a warp come here. */
+/* Relax the arcs of `entry` unless it is stale, and follow the best of them. Called by all lanes of a warp. */
 template <typename Range>
 __device__ __forceinline__ void relax(
     const Search<Range>& search, int parity, bool open, Entry entry, Length limit, Length& nearest) {
-    ROW from = entry.row; /* back there no arc is shorter */
+    ROW from = entry.row; /* an arc back to there cannot improve it */
     for (int hop = 0; hop < HOPS && __any_sync(FULL_WARP, open); ++hop) {
         Entry best{FAR, 0};
         int64_t at = entry.row;
@@ -35,7 +35,7 @@ __device__ __forceinline__ void relax(
             for (int k = 0; k < SLOTS; ++k) {
                 others[k] = Entry{total[k], quad.end[k]};
                 better[k] = total[k] < before[k];
-                if (hop + 1 < HOPS && better[k] && total[k] < smaller(best.length, limit)) { /* follow it, keep the last best */
+                if (hop + 1 < HOPS && better[k] && total[k] < smaller(best.length, limit)) { /* follow it, and keep the previous best */
                     const Entry last = best;
                     best = others[k];
                     others[k] = last;
@@ -55,7 +55,7 @@ __device__ __forceinline__ void relax(
     }
 }
 
-/* Tell every block of the team what this one's lists hold. */
+/* Send a summary of this block's lists to every block of the team. */
 template <typename Range>
 __device__ __forceinline__ void exchange(const Search<Range>& search, int parity, Length& nearest) {
     Shared& shared = *search.shared;
@@ -81,7 +81,7 @@ __device__ __forceinline__ void exchange(const Search<Range>& search, int parity
     team_barrier();
 }
 
-/* Take rows back from the pile, which has `size`; a lane takes one at most. */
+/* Take rows back from the pile of `size` rows; a lane takes at most one. */
 template <typename Range>
 __device__ __forceinline__ void refill(const Search<Range>& search, int parity, int64_t size, Length limit, Length& nearest) {
     const int64_t taken = (int64_t)team_rank() * THREADS + threadIdx.x;
@@ -100,7 +100,7 @@ __device__ __forceinline__ void refill(const Search<Range>& search, int parity, 
     keep(search, parity, taken < size, entry, limit, nearest);
 }
 
-/* Step after step, until no row of the range is left. */
+/* Take steps until no row of the range is left. */
 template <typename Range>
 __device__ __forceinline__ void take_steps(
     const Quad* quads, Length* lengths, ROW* pile, uint32_t* piled, Length least_window, Length most_window, int64_t few, int64_t many,
@@ -110,7 +110,7 @@ __device__ __forceinline__ void take_steps(
     const Search<Range> search{quads, lengths, pile, piled, range, control, &shared, (Entry*)memory};
     const int lane = threadIdx.x & 31;
     const uint32_t warp = threadIdx.x >> 5;
-    const uint32_t owner = warp % TEAM_BLOCKS; /* this warp reads the list of this block, beside others of the team */
+    const uint32_t owner = warp % TEAM_BLOCKS; /* the block whose list this warp reads, together with other warps of the team */
     const uint32_t first = team_rank() * (WARPS / TEAM_BLOCKS) + warp / TEAM_BLOCKS;
     Length nearest = FAR, window = most_window;
     int64_t in_pile = (int64_t)__ldcg(&control->piled);

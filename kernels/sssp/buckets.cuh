@@ -1,5 +1,5 @@
-/* Work on the queues of queues.cuh, for short_paths.cu and for shards: rows are relaxed along their out-arcs, or lowered over their
-   in-arcs, and what has to be relaxed again is queued. */
+/* Work on the queues of queues.cuh, for short_paths.cu and for shards: rows are relaxed along their out-arcs, or lowered over
+   their in-arcs, and rows that have to be relaxed again are queued. */
 #pragma once
 
 #include "sssp/queues.cuh"
@@ -23,7 +23,7 @@ extern "C" __global__ void prepare(int64_t num_rows, int64_t source, Length* len
     }
 }
 
-/* Lower a row to `total`, if that is less. Returns whether the row has to be queued. */
+/* Lower a row to `total` if that is less; returns whether the row has to be queued. */
 __device__ __forceinline__ bool improve(const Search& search, ROW row, Length total) {
     if (atomicMin(search.lengths + row, total) > total && total < search.limit) {
         const uint32_t bit = 1u << (row & 31);
@@ -32,7 +32,7 @@ __device__ __forceinline__ bool improve(const Search& search, ROW row, Length to
     return false;
 }
 
-/* Relax arcs of one chunk. */
+/* Relax the arcs of a chunk. */
 __device__ __forceinline__ void push_chunk(const Search& search, Stages& stages, Length length, int64_t begin, int count) {
     const WEIGHT* weights = search.out.weights + begin;
     const ROW* indices = search.out.indices + begin;
@@ -64,7 +64,7 @@ __device__ __forceinline__ void push_chunk(const Search& search, Stages& stages,
     }
 }
 
-/* Lower a row over the in-arcs of one chunk. */
+/* Lower a row over the in-arcs of a chunk. */
 __device__ __forceinline__ void pull_chunk(const Search& search, ROW row, int64_t begin, int count) {
     Length least = FAR;
     for (int64_t arc = begin + (threadIdx.x & 31); arc < begin + count; arc += 32) {
@@ -89,7 +89,7 @@ __device__ __forceinline__ void take_chunks(const Search& search, Stages& stages
     Chunk next = chunk_at(chunks, place, count);
     for (; place < count; place += warps) {
         const Chunk chunk = next;
-        next = chunk_at(chunks, place + warps, count); /* on its way while this one is relaxed */
+        next = chunk_at(chunks, place + warps, count); /* loaded while this one is relaxed */
         const int64_t begin = (int64_t)(chunk.arcs >> 10);
         const int arcs = (int)(chunk.arcs & 1023);
         if (PULL) {
@@ -119,7 +119,7 @@ __device__ __forceinline__ void take_rows(const Search& search, Stages& stages, 
             length = __ldcg(search.lengths + row);
             bitmap(search, search.parity)[row >> 5] = 0;
         }
-        int ends = degree; /* of this lane's row, in the arcs of all 32 */
+        int ends = degree; /* end of this lane's row in the arcs of all 32 */
         for (int apart = 1; apart < 32; apart <<= 1) {
             const int other = __shfl_up_sync(FULL_WARP, ends, apart);
             ends += lane >= apart ? other : 0;
@@ -151,7 +151,7 @@ __device__ __forceinline__ void take_rows(const Search& search, Stages& stages, 
     }
 }
 
-/* Queue those of the first `count` rows with lengths from `from` up to `last`, with these arcs of them. Returns the least beyond that
+/* Of the first `count` rows queue those with lengths from `from` to `last`, with these arcs. Returns the least greater length that
    this lane saw. */
 __device__ __forceinline__ Length queue_between(
     const Search& search, Stages& stages, const Arcs& arcs, int64_t count, Length from, Length last) {
@@ -172,7 +172,7 @@ __device__ __forceinline__ Length queue_between(
     return nearest;
 }
 
-/* All blocks have done this turn: what they queued is the queue. */
+/* End a turn of all blocks: the rows and chunks that they queued become the queue. */
 __device__ __forceinline__ void end_turn(Search& search, Stages& stages) {
     const int next = (search.turn + 1) % 3;
     if (stages.rows > 0) {

@@ -1,10 +1,10 @@
-/* Shortest paths as the source documents tell them, kept to be compared with: the lengths from a source.
+/* Shortest paths by two published methods, kept for comparison: the lengths from a source.
 
-   `dijkstra`: one row is settled a step. A thread for each of its out-arcs relaxes it (update); then all rows are reduced to the
-   unsettled one of least length (reduce), the least row number among equals. Anastasopoulos, Megrampian, Mapping graphs on the
-   graphics card (2016), with an atomic minimum where theirs has a race between parallel arcs. O(V^2).
+   `dijkstra`: a step settles one row. One thread for each of its out-arcs relaxes it (update); then all rows are reduced to the
+   unsettled one of least length, and of least row number among equals (reduce). Anastasopoulos, Megrampian, Mapping graphs on the
+   graphics card (2016), but with an atomic minimum, because theirs has a race between parallel arcs. O(V^2).
 
-   `bellman_ford`: every reached row relaxes all its arcs, again until nothing changes, by a lane or by a warp after its degree.
+   `bellman_ford`: every reached row relaxes all its arcs, until nothing changes, by a lane or a warp depending on its degree.
    Afanasyev, VGL (2020).
 
    One cooperative launch each. SUM, WEIGHT, ROW: lengths.cuh. */
@@ -26,7 +26,7 @@ __device__ __forceinline__ Nearest nearer(Nearest a, Nearest b) {
     return b.length < a.length || (b.length == a.length && b.row < a.row) ? b : a;
 }
 
-/* The least of a block's candidates, in all its threads. */
+/* The least of a block's candidates, returned to all its threads. */
 __device__ __forceinline__ Nearest nearest_of_block(Nearest mine) {
     __shared__ Nearest of_warp[WARPS];
     for (int apart = 16; apart > 0; apart >>= 1) {
@@ -45,7 +45,7 @@ __device__ __forceinline__ Nearest nearest_of_block(Nearest mine) {
     return mine;
 }
 
-/* Returns whether the arc made its far end nearer. */
+/* Relax an arc; returns whether its head came nearer. */
 __device__ __forceinline__ bool relax(Length* lengths, Length length, ROW far, WEIGHT weight) {
     const Length total = plus(length, length_of(weight));
     return total < __ldcg(lengths + far) && atomicMin(lengths + far, total) > total;

@@ -1,14 +1,15 @@
-/* The queues of short_paths.cu: what of a graph is relaxed next, in portions of even work.
+/* The queues of short_paths.cu: the rows that are relaxed next, in tasks of equal work.
 
-   A queue is two lists: rows of fewer than 32 arcs, which a warp takes 32 at a time and deals their arcs to its lanes; and chunks
-   of 512 arcs of the other rows, a warp each. There are two queues, one that is worked off and one that is filled, and for each a
-   bitmap in `queued`, so that it holds a row once. A warp gathers what it appends in shared memory. */
+   A queue has two lists: rows of fewer than QUEUE_ROW arcs, of which a warp takes 32 at a time and divides their arcs among its
+   lanes; and chunks of up to CHUNK_ARCS arcs of the other rows, one per warp. There are two queues, one that is processed and one
+   that is filled, and for each a bitmap in `queued`, so that it holds a row only once. A warp collects elements in shared memory
+   before it appends them. */
 #pragma once
 
 #include "paths/lengths.cuh"
 
 struct alignas(16) Chunk {
-    uint64_t arcs; /* the first one, and in the last 10 bits how many */
+    uint64_t arcs; /* the first one, and in the last 10 bits their number */
     ROW row;
 };
 static_assert(sizeof(Chunk) == CHUNK_BYTES, "CHUNK_BYTES is wrong");
@@ -16,9 +17,9 @@ static_assert(sizeof(Chunk) == CHUNK_BYTES, "CHUNK_BYTES is wrong");
 struct Control {
     uint32_t barrier;
     uint32_t unused;
-    uint64_t rows[3]; /* lengths of the queue's lists: now, next, and one that is zero */
+    uint64_t rows[3]; /* lengths of the queue's lists: of this turn, of the next one, and one that is zero */
     uint64_t chunks[3];
-    uint64_t nearest[3]; /* least length beyond the bucket that a pass looks for */
+    uint64_t nearest[3]; /* least length beyond the bucket that a pass fills */
 };
 static_assert(sizeof(Control) <= CONTROL_BYTES, "CONTROL_BYTES is too small");
 
@@ -38,19 +39,19 @@ struct Search {
     uint32_t* queued;    /* two bitmaps */
     Control* control;
     int turn, parity;
-    Length limit, cap; /* the bucket's end; no arc is followed to `cap` or beyond */
+    Length limit, cap; /* end of the bucket; no arc is followed to a length of `cap` or more */
 };
 
 __device__ __forceinline__ uint32_t* bitmap(const Search& search, int side) {
     return search.queued + side * ((search.num_rows + 31) / 32);
 }
 
-/* How many elements a warp has staged for each list of the next queue: appended 32 at a time, they cost one atomic. */
+/* Numbers of elements that a warp has staged for the lists of the next queue; appending 32 of them costs one atomic. */
 struct Stages {
     int rows, chunks;
 };
 
-/* Where this warp stages them. */
+/* The elements that this warp has staged. */
 template <typename T>
 __device__ __forceinline__ T* staged() {
     __shared__ T elements[THREADS / 32][64];
@@ -95,7 +96,7 @@ __device__ __forceinline__ Chunk* next_chunks(const Search& search) {
     return search.chunks + (search.parity ^ 1) * search.most_chunks;
 }
 
-/* Put the lanes' wanted rows into the next queue, with these arcs of them. All lanes of the warp come here. */
+/* Append the lanes' wanted rows to the next queue, with these arcs. Called by all lanes of the warp. */
 __device__ __forceinline__ void enqueue(const Search& search, Stages& stages, const Arcs& arcs, bool wanted, int64_t row) {
     if (!__any_sync(FULL_WARP, wanted)) {
         return;

@@ -1,15 +1,16 @@
-/* Shortest paths in graphs of many arcs a row and short paths (social networks, webs): the lengths from a source.
+/* Shortest paths in graphs with many arcs per row and short paths (social networks, webs): the lengths from a source.
 
-   One cooperative launch, in four parts. From where the search meets its first large rows, most arcs are heavier than what most
-   rows are away, so few need be followed:
-     start   rows are settled bucket by bucket (delta-stepping), until one queue holds `enough` arcs;
-     light   rows up to `core` farther are settled so; of an arc that leads beyond, only the weight is read;
-     pull    every row beyond looks through its in-arcs: these rows are many, but have few arcs;
-     rest    these rows are settled bucket by bucket, too, now along all their arcs.
-   A bucket is relaxed again while rows fall into it. Lengths only decrease and whatever improves is relaxed again, so every
-   order ends at the same lengths.
+   One cooperative launch in four phases. Once the search has reached the first large rows, most arcs weigh more than the remaining
+   distance of most rows, so few arcs have to be followed:
+     start   rows are settled bucket by bucket (delta-stepping), until one queue is `enough` work;
+     light   rows up to `core` farther are settled in the same way; of an arc that leads farther, only the weight is read;
+     pull    every row beyond reads its in-arcs: these rows are many, but have few arcs;
+     rest    these rows are settled bucket by bucket as well, now along all their arcs.
+   A bucket is relaxed again while rows fall into it. Lengths only decrease, and every row that improves is relaxed again, so every
+   order ends with the same lengths.
 
-   The queues are in queues.cuh, the work on them in buckets.cuh. What a later bucket holds is found by a pass over the lengths. SUM, WEIGHT, ROW: lengths.cuh.
+   queues.cuh has the queues, buckets.cuh the work on them. The rows of a later bucket are found by a pass over the lengths.
+   SUM, WEIGHT, ROW: lengths.cuh.
 
    Sources: Meyer, Sanders, Delta-stepping (J. Algorithms 49, 2003), for buckets, light and heavy arcs; Chakaravarthy, Checconi,
    Petrini, Sabharwal, Scalable Single Source Shortest Path Algorithms for Massively Parallel Systems (IPDPS 2014), for pulling. */
@@ -23,7 +24,7 @@ __device__ __forceinline__ void fill_bucket(const Search& search, Stages& stages
 }
 
 /* Settle, bucket by bucket, all rows with a length from the limit to the cap. Returns true, with rows in the queue, as soon as
-   these are `enough`: chunks, and 16 small rows for one. */
+   the queue is `enough` work: its chunks, where 16 small rows count as one. */
 __device__ __forceinline__ bool settle(Search& search, Stages& stages, Length width, int64_t enough) {
     for (;;) {
         const int64_t rows = (int64_t)__ldcg(&search.control->rows[search.turn]);
@@ -46,12 +47,12 @@ __device__ __forceinline__ bool settle(Search& search, Stages& stages, Length wi
         end_turn(search, stages);
         const Length nearest = (Length)__ldcg(&search.control->nearest[search.turn]);
         if (__ldcg(&search.control->rows[search.turn]) + __ldcg(&search.control->chunks[search.turn]) == 0) {
-            search.limit = nearest; /* nothing lies between: the next bucket starts there */
+            search.limit = nearest; /* no row is between: the next bucket starts there */
         }
     }
 }
 
-// spills: a few words, by choice; with registers for all, fewer warps fit a processor, and R-MAT 24 takes 4 % longer
+// spills: a few words, by choice; with registers for all of them fewer warps fit a processor, and R-MAT 24 takes 4 % longer
 extern "C" __global__ void __launch_bounds__(THREADS, 2) shorten(
     const int64_t* out_offsets, const ROW* out_indices, const WEIGHT* out_weights, const int64_t* in_offsets, const ROW* in_indices,
     const WEIGHT* in_weights, int64_t num_rows, int64_t source, Length* lengths, ROW* rows, Chunk* chunks, int64_t most_chunks,

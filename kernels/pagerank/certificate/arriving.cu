@@ -1,8 +1,7 @@
-/* What the in-arcs bring. Returns, for each row, the sum of the shares of its in-arcs' other ends, in doubles.
+/* The sum of the shares of each row's in-arcs' tails, in doubles.
 
-   Method: rows are dealt to warps; each lane sums every 32nd arc, then the lanes are added in one order, so that every run gives
-   the same bits. Nothing is shared with the kernel whose ranks it proves but this header.
-   Source: none; plain sums. */
+   Method: one row per warp; each lane adds every 32nd arc, then the lanes' sums are added in a fixed order, so that every run gives
+   the same bits. Apart from device.cuh nothing is shared with the kernel that the certificate checks. */
 #include "gpu/device.cuh"
 
 extern "C" __global__ void gather(const int64_t* offsets, const ROW* indices, int64_t num_rows, const double* shares, double* sums) {

@@ -1,6 +1,6 @@
-/* PageRank over shards: the own rows' share of an iteration, between which the ranks exchange shares and totals.
+/* PageRank over shards: an iteration of one rank's own rows. Between iterations the ranks exchange shares and totals.
 
-   The plan is that of the own rows' in-arcs by local numbers; shares are of the own rows and then of the ghosts. */
+   The plan is that of the own rows' in-arcs by local rows; shares are those of the own rows, then those of the ghosts. */
 #include "pagerank/step.cuh"
 
 struct Control {
@@ -9,19 +9,19 @@ struct Control {
 };
 
 extern "C" __global__ void begin(
-    const int64_t* out_offsets, int64_t num_own, int64_t num_vertices, float* shares, double* ranks, Sums* sums, Control* control) {
-    const double rank = 1.0 / (double)num_vertices;
-    start(out_offsets, num_own, rank, shares, ranks, sums);
+    const int64_t* out_offsets, int64_t num_own, int64_t num_vertices, float* shares, double* scores, Sums* sums, Control* control) {
+    const double score = 1.0 / (double)num_vertices;
+    start(out_offsets, num_own, score, shares, scores, sums);
     if (global_thread() == 0) {
-        control->base = rank;
+        control->base = score;
     }
 }
 
-/* `totals` are of all ranks' last iteration, `sums` of the own rows' now; `dealt` counts jobs. */
+/* `totals` are those of all ranks in the last iteration, `sums` those of the own rows in this one. */
 extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
     const Task* tasks, const int64_t* jobs, int64_t num_jobs, const uint32_t* arcs, const Slice* slices, int64_t num_slices,
     const uint32_t* items, const ROW* rows, const float* degrees, int64_t num_shares, int64_t num_vertices, int64_t num_without_arcs,
-    double damping, const Sums* totals, float* shares, float* partials, double* ranks, Sums* sums, uint64_t* dealt, Control* control) {
+    double damping, const Sums* totals, float* shares, float* partials, double* scores, Sums* sums, uint64_t* jobs_taken, Control* control) {
     extern __shared__ float tile[];
     float* const staged = tile + TILE + (threadIdx.x >> 5) * ROUND;
     const TilePlan plan{tasks, jobs, num_jobs, arcs, slices, num_slices, items, rows, degrees};
@@ -32,13 +32,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
         own.dangling = in_units(base) * (uint64_t)num_without_arcs;
         control->base = base;
     }
-    sum_tiles(plan, num_shares, shares, tile, staged, partials, dealt);
+    sum_tiles(plan, num_shares, shares, tile, staged, partials, jobs_taken);
     grid_barrier((uint32_t*)&control->barrier);
-    sum_rows(plan, partials, base, damping, shares, ranks, own);
+    sum_rows(plan, partials, base, damping, shares, scores, own);
     publish(own, sums);
 }
 
 extern "C" __global__ void end(
-    const int64_t* out_offsets, const int64_t* in_offsets, int64_t num_own, double* ranks, const Control* control) {
-    finish(out_offsets, in_offsets, num_own, control->base, ranks);
+    const int64_t* out_offsets, const int64_t* in_offsets, int64_t num_own, double* scores, const Control* control) {
+    finish(out_offsets, in_offsets, num_own, control->base, scores);
 }

@@ -1,4 +1,4 @@
-/* Arcs with their weights, distances in two widths, and the sum of both. */
+/* Arcs with their weights, distances in two widths, and sums of distance and weight. */
 #pragma once
 
 #include "gpu/device.cuh"
@@ -32,20 +32,20 @@ struct Narrow {
     }
 };
 
-__device__ constexpr bool whole_numbers() {
+__device__ constexpr bool is_integer() {
     return (SUM)0.5 == (SUM)0;
 }
 
-/* Whether near + weight is a number of the type; `length` is the sum. */
+/* Set `length` to near + weight; returns whether the type holds it. */
 __device__ __forceinline__ bool add(SUM near, WEIGHT weight, SUM* length) {
-    if (whole_numbers() && (int64_t)weight > 0x7fffffffffffffffll - (int64_t)near) {
+    if (is_integer() && (int64_t)weight > 0x7fffffffffffffffll - (int64_t)near) {
         return false;
     }
     *length = near + (SUM)weight;
     return true;
 }
 
-/* Whether an arc out of a reached row leads to the unreached, or shortens a path. */
+/* Whether an arc from a reached row leads to an unreached one, or shortens a path. */
 __device__ __forceinline__ bool is_loose(SUM near, WEIGHT weight, SUM far, bool* tight) {
     SUM length;
     *tight = false;
@@ -62,7 +62,7 @@ __device__ __forceinline__ bool is_loose(SUM near, WEIGHT weight, SUM far, bool*
     return length < far;
 }
 
-/* The bits of a double that no sum has: of -0, of what is negative, infinite or no number. */
+/* Whether a value can be a distance: -1, or a finite sum from 0, which excludes -0 and NaN. */
 __device__ __forceinline__ bool is_distance(int64_t value) {
     return value >= -1;
 }

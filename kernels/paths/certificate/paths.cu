@@ -1,51 +1,52 @@
-/* The certificate of paths (paths/__init__.py says what it proves). Returns, in `control`, the first row or arc that breaks each
-   rule.
+/* The certificate of paths (see __init__.py for the proof). Returns in `control` the first row or arc that breaks each rule.
 
-   Method: rows are checked alone; then every in-arc is read once, by walks of as many arcs a warp: whether it is relaxed, and
-   whether it is the first tight arc of its row from a strictly nearer one, which in the order of a row is of the smallest
-   external id. Rows without such an arc are searched breadth-first over tight arcs of no length. One launch; a second one, which
-   only a refused answer needs, finds the first arc in the order of the out-arcs.
+   Method: each row is checked on its own; then every in-arc is read once, equally many arcs per warp: whether it is loose, and
+   whether it is the first tight arc of its row from a strictly nearer row, which is the one of smallest external id, because arcs
+   ascend by it. Rows without such an arc are searched breadth-first over tight arcs of length zero. This is one launch; a second
+   one, which only a refused answer needs, finds the first loose arc in the order of the out-arcs.
 
-   Encodings: `nearest` is the rank of the unique predecessor, V where none. `narrow` repeats the distances in 16 bits, 0xffff
-   where unreached, and is read in their place where all fit: it stays in the cache. `step` is -1 for a row to be searched. */
+   Encodings: `nearest` is the position, in the order of external ids, of the unique predecessor, V for none. `narrow` has the
+   distances in 16 bits, 0xffff for unreached; it is read instead of them if all fit, because it stays in the cache. `step` is -1
+   for a row that the search has not reached. */
 #include "paths/certificate/relaxing.cuh"
 
-/* First places as note_first has them. `without` and `wrong` are told before and after the search of steps of no length. */
+/* First rows or arcs, as `note_first` encodes them. `without` and `wrong` are noted before and after the search over arcs of
+   length zero. */
 struct Control {
     uint32_t barrier, padding;
-    unsigned long long loose, greatest, no_distance, no_row, without[2], wrong[2], first_loose, queued, searched;
+    unsigned long long loose, wide, not_a_distance, not_a_row, without[2], wrong[2], first_loose, queued, searched;
 };
 
 __device__ void check_rows(const SUM* __restrict__ distance, const ROW* __restrict__ predecessor, int64_t num_rows, ROW* nearest,
                            Code* narrow, Control* control) {
-    uint32_t greatest = 0;
+    uint32_t wide = 0;
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
         const SUM far = distance[v];
         nearest[v] = (ROW)num_rows;
         if (!is_distance(far)) {
-            note_first(&control->no_distance, num_rows, v);
+            note_first(&control->not_a_distance, num_rows, v);
         }
         if (predecessor[v] < -1 || predecessor[v] >= num_rows) {
-            note_first(&control->no_row, num_rows, v);
+            note_first(&control->not_a_row, num_rows, v);
         }
-        if (whole_numbers()) {
+        if (is_integer()) {
             const bool fits = far < (SUM)UNREACHED_CODE;
             narrow[v] = far < 0 || !fits ? (Code)UNREACHED_CODE : (Code)far;
-            greatest = fits ? greatest : 1;
+            wide = fits ? wide : 1;
         } else {
-            greatest = 1;
+            wide = 1;
         }
     }
-    if (greatest != 0) {
-        control->greatest = 1;
+    if (wide != 0) {
+        control->wide = 1;
     }
 }
 
-/* Out-arcs of rows that have a path, to rows that have none: tight arcs of no length. */
+/* Visitor of out-arcs: follows tight arcs of length zero from rows that have a path to rows that have none. */
 struct Spreading {
     const SUM* __restrict__ distance;
     Sides out;
-    const ROW* __restrict__ ranks;
+    const ROW* __restrict__ positions;
     ROW *nearest, *step, *queue;
     unsigned long long* queued;
 
@@ -75,7 +76,7 @@ struct Spreading {
             queue[append(queued)] = head;
         }
         if (held == -1 || held == next) {
-            atomicMin(&nearest[head], ranks[row]);
+            atomicMin(&nearest[head], positions[row]);
         }
     }
 
@@ -88,7 +89,7 @@ struct Spreading {
     }
 };
 
-/* Breadth-first from the rows that have a path; a warp reads a row of the queue. */
+/* Search breadth-first from the rows that have a path; a warp reads one row of the queue. */
 __device__ void spread(Spreading search, int64_t source, int64_t num_rows, Control* control) {
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
         search.step[v] = v == source || search.nearest[v] < num_rows ? 0 : -1;
@@ -114,7 +115,7 @@ __device__ void spread(Spreading search, int64_t source, int64_t num_rows, Contr
 }
 
 /* Compare the predecessors with `nearest`. */
-__device__ void compare(const SUM* __restrict__ distance, const ROW* __restrict__ predecessor, const ROW* __restrict__ ranks,
+__device__ void compare(const SUM* __restrict__ distance, const ROW* __restrict__ predecessor, const ROW* __restrict__ positions,
                         const ROW* __restrict__ nearest, int64_t source, int64_t num_rows, unsigned long long* without,
                         unsigned long long* wrong) {
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
@@ -123,7 +124,7 @@ __device__ void compare(const SUM* __restrict__ distance, const ROW* __restrict_
             note_first(without, num_rows, v);
         }
         const bool is_row = stated >= 0 && stated < num_rows;
-        if (least == num_rows ? stated != -1 : !is_row || ranks[stated] != least) {
+        if (least == num_rows ? stated != -1 : !is_row || positions[stated] != least) {
             note_first(wrong, num_rows, v);
         }
     }
@@ -131,18 +132,18 @@ __device__ void compare(const SUM* __restrict__ distance, const ROW* __restrict_
 
 extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) + sizeof(WEIGHT) == 8 ? 2 : 1) check_paths(
     const int64_t* out_offsets, const ROW* out_indices, const WEIGHT* out_weights, const int64_t* in_offsets,
-    const ROW* in_indices, const WEIGHT* in_weights, const ROW* ranks, int64_t source, int64_t num_rows, const SUM* distance,
+    const ROW* in_indices, const WEIGHT* in_weights, const ROW* positions, int64_t source, int64_t num_rows, const SUM* distance,
     const ROW* predecessor, ROW* nearest, Code* narrow, ROW* step, ROW* queue, Control* control) {
     const Sides into = {in_offsets, in_indices, in_weights};
     check_rows(distance, predecessor, num_rows, nearest, narrow, control);
     grid_barrier(&control->barrier);
     bool loose;
-    if (*(volatile unsigned long long*)&control->greatest == 0) {
-        Relaxing<Narrow> visit = {{narrow}, into, ranks, nearest, false, -1};
+    if (*(volatile unsigned long long*)&control->wide == 0) {
+        Relaxing<Narrow> visit = {{narrow}, into, positions, nearest, false, -1};
         walk_arcs(in_offsets, in_indices, num_rows, visit);
         loose = visit.loose;
     } else {
-        Relaxing<Wide> visit = {{distance}, into, ranks, nearest, false, -1};
+        Relaxing<Wide> visit = {{distance}, into, positions, nearest, false, -1};
         walk_arcs(in_offsets, in_indices, num_rows, visit);
         loose = visit.loose;
     }
@@ -150,7 +151,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) + sizeof(WEIGH
         control->loose = 1;
     }
     grid_barrier(&control->barrier);
-    compare(distance, predecessor, ranks, nearest, source, num_rows, &control->without[0], &control->wrong[0]);
+    compare(distance, predecessor, positions, nearest, source, num_rows, &control->without[0], &control->wrong[0]);
     if (out_weights == nullptr) {
         return;
     }
@@ -158,9 +159,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) + sizeof(WEIGH
     if (*(volatile unsigned long long*)&control->without[0] == 0 || *(volatile unsigned long long*)&control->loose != 0) {
         return;
     }
-    spread({distance, {out_offsets, out_indices, out_weights}, ranks, nearest, step, queue, &control->queued}, source, num_rows,
+    spread({distance, {out_offsets, out_indices, out_weights}, positions, nearest, step, queue, &control->queued}, source, num_rows,
            control);
-    compare(distance, predecessor, ranks, nearest, source, num_rows, &control->without[1], &control->wrong[1]);
+    compare(distance, predecessor, positions, nearest, source, num_rows, &control->without[1], &control->wrong[1]);
     control->searched = 1;
 }
 

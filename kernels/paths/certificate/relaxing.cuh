@@ -1,15 +1,15 @@
-/* Whether arcs are relaxed, and which tight ones come from strictly nearer rows: visits of `walk_arcs`. */
+/* Visitors of `walk_arcs` that find loose arcs, and tight arcs from strictly nearer rows. */
 #pragma once
 
 #include "certificate/arcs.cuh"
 #include "paths/certificate/lengths.cuh"
 
-/* In-arcs: the row is an arc's head. */
+/* Visitor of in-arcs: the row is an arc's head. */
 template <typename Distances>
 struct Relaxing {
     Distances distance;
     Sides into;
-    const ROW* __restrict__ ranks;
+    const ROW* __restrict__ positions;
     ROW* nearest;
     bool loose;
     ROW found;
@@ -41,13 +41,13 @@ struct Relaxing {
         const uint32_t before = all & ((1u << (threadIdx.x & 31)) - 1);
         const ROW row_before = __shfl_sync(FULL_WARP, (ROW)row, before == 0 ? 0 : 31 - __clz(before));
         if (tight && (ROW)row != found && (before == 0 || row_before != (ROW)row)) {
-            atomicMin(&nearest[row], ranks[tail]);
+            atomicMin(&nearest[row], positions[tail]);
         }
         found = __shfl_sync(FULL_WARP, (ROW)row, 31 - __clz(all));
     }
 };
 
-/* Out-arcs: the row is an arc's tail. */
+/* Visitor of out-arcs: the row is an arc's tail. */
 struct Loosening {
     Wide distance;
     Sides out;

@@ -1,5 +1,6 @@
-/* Shortest paths over shards of graphs of few arcs a row and many arcs a path: a rank's work between two exchanges, by the steps of
-   kernels/paths/long_paths.cu, but only up to `bound`. A file of its own, since beside it the other kernel would be compiled anew. */
+/* Shortest paths over shards of graphs with few arcs per row and many arcs per path: a rank's work between two exchanges, by the
+   steps of kernels/paths/long_paths.cu, but only up to `bound`. It is in a separate file so that it does not change the code that
+   is compiled for that kernel. */
 #include "paths/steps.cuh"
 
 extern "C" __global__ void TEAM __launch_bounds__(THREADS, 1) shorten_below(

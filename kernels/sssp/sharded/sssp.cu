@@ -1,11 +1,11 @@
-/* Shortest paths over shards of graphs of many arcs a row and short paths (social networks, webs): a rank's work between two
-   exchanges, with the queues of kernels/sssp/queues.cuh by local numbers. Ghosts have no arcs, so none is ever in a queue.
+/* Shortest paths over shards of graphs with many arcs per row and short paths (social networks, webs): a rank's work between two
+   exchanges, with the queues of kernels/sssp/queues.cuh by local rows. Ghosts have no arcs, so a queue never holds one.
 
-   All ranks settle the same bucket at a time, and follow no arc to `cap` or beyond. `told[g]` is the least length of ghost g that
-   its owner knows of. SUM, WEIGHT, ROW: kernels/paths/lengths.cuh. */
+   All ranks settle the same bucket at a time, and follow no arc to a length of `cap` or more. `known[g]` is the least length of
+   ghost g that its owner knows. SUM, WEIGHT, ROW: kernels/paths/lengths.cuh. */
 #include "sssp/buckets.cuh"
 
-/* A length of a row of the whole graph, told to its owner: one word or two, without a byte between. */
+/* A length of a row of the whole graph, for its owner: one word or two, without padding. */
 template <bool NARROW>
 struct alignas(16) ProposalOf {
     uint64_t length;
@@ -18,7 +18,7 @@ struct alignas(8) ProposalOf<true> {
 };
 typedef ProposalOf<sizeof(Length) == 4 && sizeof(ROW) == 4> Proposal;
 
-/* Where the next launch goes on. */
+/* State that the next launch continues from. */
 struct Progress {
     int turn, parity;
     uint64_t left; /* rows and chunks in the queue */
@@ -27,14 +27,14 @@ static_assert(sizeof(Progress) == PROGRESS_WORDS * 8, "PROGRESS_WORDS is wrong")
 
 struct Ghosts {
     const ROW* rows;
-    const int64_t* bounds; /* those of rank r stand at bounds[r] to bounds[r + 1] */
+    const int64_t* bounds; /* rank r owns the ghosts bounds[r] to bounds[r + 1] - 1 */
     int64_t count;
-    Length* told;
+    Length* known;
     Proposal* proposals;  /* to rank r from bounds[r] on */
-    uint64_t* counts; /* of each rank's, all zero before */
+    uint64_t* counts; /* number of proposals to each rank; zero before */
 };
 
-/* Lower own rows to what others propose, and queue those of this bucket. */
+/* Lower own rows to what other ranks propose, and queue those of this bucket. */
 __device__ __forceinline__ void take_proposals(
     const Search& search, Stages& stages, const Proposal* proposals, int64_t count, int64_t first_row) {
     const int lane = threadIdx.x & 31;
@@ -49,12 +49,12 @@ __device__ __forceinline__ void take_proposals(
     }
 }
 
-/* Note every ghost that came nearer than its owner knows. */
+/* Propose the length of every ghost that is nearer than its owner knows. */
 __device__ __forceinline__ void propose(const Search& search, const Ghosts& ghosts, int64_t num_own) {
     const int lane = threadIdx.x & 31;
     for (int64_t ghost = global_thread(); ghost - lane < ghosts.count; ghost += num_threads()) {
         const Length length = ghost < ghosts.count ? __ldcg(search.lengths + num_own + ghost) : FAR;
-        const bool nearer = ghost < ghosts.count && length < ghosts.told[ghost];
+        const bool nearer = ghost < ghosts.count && length < ghosts.known[ghost];
         uint32_t open = __ballot_sync(FULL_WARP, nearer);
         if (!open) {
             continue;
@@ -63,7 +63,7 @@ __device__ __forceinline__ void propose(const Search& search, const Ghosts& ghos
         while (nearer && ghosts.bounds[owner + 1] <= ghost) {
             owner += 1;
         }
-        while (open) { /* a warp's ghosts are hardly ever of two owners */
+        while (open) { /* rarely do the ghosts of a warp have two owners */
             const int leader = __ffs(open) - 1;
             const int of = __shfl_sync(FULL_WARP, owner, leader);
             const uint32_t same = __ballot_sync(FULL_WARP, nearer && owner == of);
@@ -73,7 +73,7 @@ __device__ __forceinline__ void propose(const Search& search, const Ghosts& ghos
             }
             first = __shfl_sync(FULL_WARP, first, leader);
             if (same >> lane & 1) {
-                ghosts.told[ghost] = length;
+                ghosts.known[ghost] = length;
                 Proposal* const place = ghosts.proposals + ghosts.bounds[of] + first + __popc(same & ((1u << lane) - 1));
                 *place = Proposal{length, ghosts.rows[ghost]};
             }
@@ -82,13 +82,13 @@ __device__ __forceinline__ void propose(const Search& search, const Ghosts& ghos
     }
 }
 
-/* Settle what others proposed, what was left in the queue, and the own rows with lengths from `from` on: all that is nearer than
-   `limit`, or until the queue has `enough` chunks, and 16 small rows for one. */
-// spills: a few words, by choice, as in kernels/sssp/short_paths.cu: it holds more warps so
+/* Settle the received proposals, the rest of the queue, and the own rows with lengths from `from` on: all rows nearer than `limit`,
+   or until the queue is `enough` work (short_paths.cu). */
+// spills: a few words, by choice, as in kernels/sssp/short_paths.cu: more warps fit a processor
 extern "C" __global__ void __launch_bounds__(THREADS, 2) settle_bucket(
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t num_own, int64_t first_row, Length* lengths, ROW* rows,
     Chunk* chunks, int64_t most_chunks, uint32_t* queued, const ROW* ghost_rows, const int64_t* bounds, int64_t num_ghosts,
-    Length* told, Proposal* proposals, uint64_t* counts, const Proposal* received, int64_t num_received, Length from, Length limit,
+    Length* known, Proposal* proposals, uint64_t* counts, const Proposal* received, int64_t num_received, Length from, Length limit,
     Length cap, int64_t enough, Control* control, Progress* progress) {
     const Arcs arcs{offsets, indices, weights};
     Search search{arcs, arcs, num_own + num_ghosts, lengths, rows, chunks, most_chunks, queued, control, progress->turn, progress->parity,
@@ -108,7 +108,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) settle_bucket(
         in_rows = (int64_t)__ldcg(&control->rows[search.turn]);
         in_chunks = (int64_t)__ldcg(&control->chunks[search.turn]);
     }
-    propose(search, Ghosts{ghost_rows, bounds, num_ghosts, told, proposals, counts}, num_own);
+    propose(search, Ghosts{ghost_rows, bounds, num_ghosts, known, proposals, counts}, num_own);
     if (global_thread() == 0) {
         *progress = Progress{search.turn, search.parity, (uint64_t)(in_rows + in_chunks)};
     }
