@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.generators import EDGES_PER_VERTEX, LARGEST_WEIGHT, rmat_edges
 from kernels.cpu.parallel import cores
-from pipeline.cluster.protocol import map_in_order
+from pipeline.runtime.threads import map_in_order
 
 CHUNK = 1 << 20  # edges, each chunk with its own random stream
 SCHEMA = pa.schema([pa.field(name, pa.int64(), nullable=False) for name in ("src", "dst", "weight")])

@@ -11,8 +11,9 @@ from pipeline.ingest import ingest
 from pipeline.report import draw
 from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out
-from pipeline.steps.publish import publish
+from pipeline.steps.publish import Results, publish
 from pipeline.steps.reach import answer_queries
+from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
@@ -56,19 +57,15 @@ def run(config: RunConfig, call: Call = directly) -> Folder:
     """
     name, backend = config.graph.title, choose(config.backend)
     with workspace(config.output) as work, started(config.cluster, backend) as cluster:
+        runtime = Runtime(work, backend, cluster)
         edges = call("edges", ingest, config.graph, work)
-        graph = call("graph", lay_out, edges, config.layout, work, backend, cluster)
+        graph = call("graph", lay_out, edges, config.layout, runtime)
         require_sources(graph, config.sources)
-        answers = [
-            call(stage, run_stage, graph, stage, config.sources, work, backend, config.reachability, cluster)
-            for stage in config.stages
-        ]
-        proofs = [
-            call(f"proof-{answer.manifest.step}", prove, graph, answer, config.oracle, work, backend, cluster)
-            for answer in answers
-        ]
+        answers = [call(stage, run_stage, graph, stage, config.sources, runtime, config.reachability) for stage in config.stages]
+        proofs = [call(f"proof-{answer.manifest.step}", prove, graph, answer, config.oracle, runtime) for answer in answers]
         report = call("report", draw, name, edges, graph, answers, proofs, work, backend)
         reached = None
         if config.queries:
-            reached = call("reached", answer_queries, config.queries, answers, config.oracle, work, backend, cluster)
-        return call("publish", publish, config.output, name, edges, graph, answers, proofs, report, config.keep, backend, reached)
+            reached = call("reached", answer_queries, config.queries, answers, config.oracle, runtime)
+        results = Results(name, edges, graph, answers, proofs, report, reached)
+        return call("publish", publish, config.output, results, config.keep, backend)

@@ -13,6 +13,7 @@ from pipeline.config.run import STAGES
 from pipeline.ingest import ingest
 from pipeline.report import draw
 from pipeline.steps.layout import lay_out
+from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store.manifest import Folder
@@ -48,9 +49,9 @@ def run(
         (work / "graph.co").write_text(places, encoding="utf-8")
     config = GraphConfig(source=str(source), coordinates=str(work / "graph.co") if places else None, directed=directed)
     edges = ingest(config, work)
-    graph = lay_out(edges, LayoutConfig(), work)
-    answers = [run_stage(graph, stage, sources, work) for stage in stages]
-    return Steps(work, edges, graph, answers, [prove(graph, answer, oracle, work) for answer in answers])
+    graph = lay_out(edges, LayoutConfig(), Runtime(work))
+    answers = [run_stage(graph, stage, sources, Runtime(work)) for stage in stages]
+    return Steps(work, edges, graph, answers, [prove(graph, answer, oracle, Runtime(work)) for answer in answers])
 
 
 def csv_of(edges: EdgeList) -> str:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from kernels.algorithm import Form
 from kernels.registry import BY_NAME
 from pipeline.config import run as config
-from pipeline.steps.publish import publish
+from pipeline.steps.publish import Results, publish
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 
@@ -31,7 +31,7 @@ class Steps:
     report: Folder
 
     def publish(self, output: Path, keep: int = 0) -> Folder:
-        return publish(output, "path", self.edges, self.graph, self.answers, self.proofs, self.report, keep)
+        return publish(output, Results("path", self.edges, self.graph, self.answers, self.proofs, self.report), keep)
 
 
 def path_steps(

@@ -25,12 +25,12 @@ from benchmarks.several_gpus.shares import by_name, folder_of
 from benchmarks.several_gpus.table import OURS, PEER, Row, add, collect, write
 from kernels.cpu.parallel import cores
 from kernels.gpu.loader import device_count
-from pipeline.cluster.protocol import Cluster, Here, started
+from pipeline.cluster.protocol import Cluster, Place, started
+from pipeline.cluster.threads import Here
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.runtime.backend import gpu
-from pipeline.steps.layout import facts_of
-from pipeline.steps.shard_layout import StoredPart, store_part
+from pipeline.steps.layout import facts_of, store_part
 from pipeline.store.manifest import Folder, Manifest
 
 PARTS = ("ready", "drawn", "stored", "bfs", "sssp", "wcc", "pagerank", "forest")
@@ -115,8 +115,7 @@ def _shards(asked: Any, cluster: Cluster) -> None:
     """One graph over all ranks."""
     row = row_of(asked, OURS)
 
-    def together(function: Callable[..., Any], item: Any) -> Any:
-        return cluster.run_ranks(function, [item] * asked.gpus, "gpu")[0]
+    together = partial(on_ranks, cluster, asked.gpus)
 
     chosen: list[int] = []
     for part in asked.only.split(","):
@@ -152,6 +151,16 @@ def _made_ready(
     return "ready from stored shards", together(ranks.load_shards, _stored(asked, cluster, edges))
 
 
+def on_ranks(cluster: Cluster, size: int, function: Callable[..., Any], item: Any) -> Any:
+    """What `function(communicator, item)` returns on the first of `size` ranks."""
+    ((first, *_),) = cluster.map(partial(_call, function), [item], "gpu", size)
+    return first
+
+
+def _call(function: Callable[..., Any], place: Place, item: Any) -> Any:
+    return function(place.communicator, item)
+
+
 def edge_list(asked: Any, together: Callable[..., Any]) -> Folder:
     """The edge list of the graph, written if it is not there."""
     folder, note = edges_of(asked)
@@ -173,13 +182,9 @@ def _stored(asked: Any, cluster: Cluster, edges: Folder) -> Folder:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     begun = time.perf_counter()
-    parts = cluster.run_ranks(partial(_store, edges, layout), [folder] * asked.gpus, "gpu")
+    (parts,) = cluster.map(partial(store_part, edges, layout), [folder], "gpu", asked.gpus)
     _log(f"stored in {time.perf_counter() - begun:.1f} s")
     return Folder(parts[0].folder, Manifest("graph", shares.name, {}, {}, facts_of(edges, layout, parts), {}, "", "", 0.0))
-
-
-def _store(edges: Folder, layout: LayoutConfig, communicator: Any, attempts: Path) -> StoredPart:
-    return store_part(communicator, edges, layout, attempts, "gpu")
 
 
 def _row_of_kernel(row: Row, found: ranks.Measured) -> Row:

@@ -32,7 +32,7 @@ from kernels.wcc.certificate import sharded as wcc_certificate
 from kernels.wcc.sharded import wcc
 from pipeline.cluster.protocol import Place
 from pipeline.config.layout import LayoutConfig
-from pipeline.steps.shard_layout import lay_out_part, rules_of
+from pipeline.steps.layout import lay_out_part, rules_of
 from pipeline.store.manifest import Folder
 from pipeline.store.shards import dealing_of, load_shard
 
@@ -161,18 +161,20 @@ def measure(communicator: Communicator, asked: Asked) -> Measured:
     return found
 
 
-def prove_one(place: Place, asked: tuple[str, int]) -> str:
+def prove_one(folder: Folder, place: Place, asked: tuple[str, int]) -> str:
     """Prove one of many answers on a worker that has the whole graph; return the reason if it does not hold, or ""."""
     solve, certify = ONE_WORKERS[asked[0]]
-    return certify(place.graph, solve(place.graph, asked[1])).reason
+    graph = place.whole_graph(folder).graph
+    return certify(graph, solve(graph, asked[1])).reason
 
 
-def search_all(place: Place, asked: tuple[str, list[int]]) -> tuple[int, float]:
+def search_all(folder: Folder, place: Place, asked: tuple[str, list[int]]) -> tuple[int, float]:
     """Answer a task of many sources on a worker that has the whole graph: sum of the distances, and seconds."""
     solve, _ = ONE_WORKERS[asked[0]]
+    graph = place.whole_graph(folder).graph
     started, total = time.perf_counter(), cp.zeros((), OFFSET)
     for row in asked[1]:
-        distance = solve(place.graph, row).distance
+        distance = solve(graph, row).distance
         total += cp.where(distance > 0, distance, 0).sum()
     return int(total), time.perf_counter() - started
 

@@ -17,7 +17,7 @@ from kernels.reachability import condense, label, reach
 from kernels.reachability.certificate import certify_reachability
 from pipeline.cluster.protocol import Place
 from pipeline.steps.pairs import BATCH
-from pipeline.store.index import open_index
+from pipeline.store.index import StoredIndex, open_index
 from pipeline.store.manifest import Folder
 
 LABELINGS = 16  # per task
@@ -34,31 +34,33 @@ def write_dag(layers: int, width: int, path: Path) -> None:
     pq.write_table(pa.table({"src": src, "dst": dst}), path)
 
 
-def prove_labels(place: Place, seed: int) -> str:
+def prove_labels(folder: Folder, place: Place, seed: int) -> str:
     """Prove a labeling of the placed graph: return the reason if it does not hold, otherwise an empty string."""
-    nodes = condense(place.graph)
-    return certify_reachability(place.graph, ReachabilityIndex(nodes, label(nodes, seed=seed))).reason
+    graph = place.whole_graph(folder).graph
+    nodes = condense(graph)
+    return certify_reachability(graph, ReachabilityIndex(nodes, label(nodes, seed=seed))).reason
 
 
-def label_all(place: Place, seeds: range) -> tuple[int, float]:
-    """Condense the placed graph once, and label it from each seed: sum of the intervals' lower ends, and seconds."""
+def label_all(folder: Folder, place: Place, seeds: range) -> tuple[int, float]:
+    """Condense the graph once, and label it from each seed: sum of the intervals' lower ends, and seconds."""
+    graph = place.whole_graph(folder).graph
     begun, total = time.perf_counter(), cp.zeros((), OFFSET)
-    nodes = condense(place.graph)
+    nodes = condense(graph)
     for seed in seeds:
         total += label(nodes, seed=seed).low.sum(dtype=OFFSET)
     return int(total), time.perf_counter() - begun
 
 
-def prove_index(place: Place, index: Folder) -> str:
-    """Prove a stored index of the placed graph: return the reason if it does not hold, otherwise an empty string."""
-    return certify_reachability(place.graph, open_index(index, place.backend).index).reason
+def prove_index(graph: Folder, place: Place, index: Folder) -> str:
+    """Prove a stored index of the graph: why it does not hold, or nothing."""
+    return certify_reachability(place.whole_graph(graph).graph, open_index(index, place.backend).index).reason
 
 
-def prove_answers(place: Place, asked: tuple[Folder, int]) -> str:
-    """Answer a batch from the placed index, and a sample by a search without labels; return what differs, or ""."""
-    folder, seed = asked
-    src, dst = _pairs(place, cp.random.default_rng(seed))
-    found = reach(place.index.index, src, dst)
+def prove_answers(folder: Folder, place: Place, seed: int) -> str:
+    """Answer a batch from the index, and some of it by a search without labels: what differs, or nothing."""
+    stored = place.index(folder)
+    src, dst = _pairs(stored, cp.random.default_rng(seed))
+    found = reach(stored.index, src, dst)
     ways = [cp.flatnonzero(found.decided == way)[:SAMPLES] for way in range(4)]
     sample = cp.concatenate(ways)
     ends = cp.asnumpy(src[sample]), cp.asnumpy(dst[sample])
@@ -67,17 +69,17 @@ def prove_answers(place: Place, asked: tuple[Folder, int]) -> str:
     return "".join(f"whether row {ends[0][at]} reaches {ends[1][at]} is not what a search says" for at in wrong[:1])
 
 
-def answer_all(place: Place, seed: int) -> tuple[int, float]:
-    """Answer batches of random pairs of the placed index's rows: how many are reachable, and seconds."""
+def answer_all(folder: Folder, place: Place, seed: int) -> tuple[int, float]:
+    """Answer batches of random pairs of the index's rows: how many are reachable, and seconds."""
+    stored = place.index(folder)
     begun, total = time.perf_counter(), cp.zeros((), OFFSET)
     random = cp.random.default_rng(seed)
     for _ in range(BATCHES):
-        total += reach(place.index.index, *_pairs(place, random)).reachable.sum(dtype=OFFSET)
+        total += reach(stored.index, *_pairs(stored, random)).reachable.sum(dtype=OFFSET)
     return int(total), time.perf_counter() - begun
 
 
-def _pairs(place: Place, random: cp.random.Generator) -> tuple[Array, Array]:
+def _pairs(stored: StoredIndex, random: cp.random.Generator) -> tuple[Array, Array]:
     """A batch of pairs of rows, as large as those of the command `reach`, drawn in device memory."""
-    stored = place.index
     src, dst = random.integers(0, stored.num_vertices, (2, BATCH)).astype(stored.index.condensation.node.dtype)
     return src, dst

@@ -9,8 +9,9 @@ import shutil
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,12 @@ import pyarrow.parquet as pq
 
 from benchmarks.several_gpus import ranks
 from benchmarks.several_gpus import reachability as grail
-from benchmarks.several_gpus.bench import edge_list
+from benchmarks.several_gpus.bench import edge_list, on_ranks
 from benchmarks.several_gpus.shares import by_name
 from benchmarks.several_gpus.table import Row, add
 from kernels.reachability import reach as reach_rows
-from pipeline.cluster.protocol import Cluster, Here, Place
+from pipeline.cluster.protocol import Cluster, Place
+from pipeline.cluster.threads import Here
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.reachability import ReachabilityConfig
@@ -33,6 +35,7 @@ from pipeline.steps.index import build_index
 from pipeline.steps.layout import lay_out
 from pipeline.steps.pairs import BATCH
 from pipeline.steps.reach import reach
+from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import rows_of_sources
 from pipeline.store.graph import open_vertices
 from pipeline.store.index import open_index
@@ -56,7 +59,7 @@ class Job:
     what: str
     count: int
     stored: Folder
-    function: Callable[[Place, Any], tuple[int, float]]
+    function: Callable[[Folder, Place, Any], tuple[int, float]]
     pieces: Sequence[Any]
     note: str = ""
 
@@ -85,13 +88,13 @@ def _searches(asked: Any, cluster: Cluster, graph: Folder, row: Row) -> Row:
     rows = rows_of_sources(graph, ids[drawn].tolist())
     pieces = [(row.what, rows[first : first + PIECE]) for first in range(0, len(rows), PIECE)]
     proofs = [(row.what, rows[number % len(rows)]) for number in range(PROOFS * asked.gpus)]
-    _require(cluster.map(ranks.prove_one, graph, "gpu", proofs))
+    _require(results(cluster, partial(ranks.prove_one, graph), proofs))
     return _spread(asked, cluster, Job(f"{row.what} from {len(rows):,} sources", len(rows), graph, ranks.search_all, pieces), row)
 
 
 def _labels(asked: Any, cluster: Cluster, graph: Folder, row: Row) -> Row:
     """Labelings of the graph in three dimensions, each with its own seed."""
-    _require(cluster.map(grail.prove_labels, graph, "gpu", range(PROOFS * asked.gpus)))
+    _require(results(cluster, partial(grail.prove_labels, graph), range(PROOFS * asked.gpus)))
     count = _pieces(asked) * grail.LABELINGS
     pieces = [range(first, first + grail.LABELINGS) for first in range(0, count, grail.LABELINGS)]
     return _spread(asked, cluster, Job(f"{count:,} labelings", count, graph, grail.label_all, pieces, _LABELS), row)
@@ -117,7 +120,7 @@ def _reach(asked: Any, cluster: Cluster, graph: Folder, row: Row) -> Row:
     for _ in range(2):  # the first call warms up; its steps would be reused
         shutil.rmtree(out, ignore_errors=True)
         begun = time.perf_counter()
-        reached = reach(index, str(pairs), out, backend="gpu", cluster=cluster)
+        reached = reach(index, str(pairs), out, runtime=Runtime(out.parent, "gpu", cluster))
         seconds = time.perf_counter() - begun
     answers = [pq.read_table(out / tables.file_name(number))["reachable"].to_numpy() for number in range(files)]
     plain = open_index(index).index
@@ -149,10 +152,15 @@ def _rows_of_file(number: int, vertices: int) -> np.ndarray[Any, Any]:
 
 def _proved_index(asked: Any, cluster: Cluster, graph: Folder) -> Folder:
     """The index of the stored graph, proved once; afterwards every worker has it, and samples agree with searches."""
-    index = build_index(graph, ReachabilityConfig(), asked.work / f"{asked.graph}-whole", "gpu")
-    _require(cluster.map(grail.prove_index, graph, "gpu", [index]))
-    _require(cluster.map(grail.prove_answers, index, "gpu", [(index, number) for number in range(PROOFS * asked.gpus)]))
+    index = build_index(graph, ReachabilityConfig(), Runtime(asked.work / f"{asked.graph}-whole", "gpu"))
+    _require(results(cluster, partial(grail.prove_index, graph), [index]))
+    _require(results(cluster, partial(grail.prove_answers, index), range(PROOFS * asked.gpus)))
     return index
+
+
+def results(cluster: Cluster, function: Callable[[Place, Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+    """What the tasks return, each on a GPU of its own."""
+    return (result for (result,) in cluster.map(function, tasks, "gpu"))
 
 
 def _require(reasons: Any) -> None:
@@ -165,7 +173,7 @@ def _require(reasons: Any) -> None:
 def _spread(asked: Any, cluster: Cluster, job: Job, row: Row) -> Row:
     """Time all tasks; the check covers one worker's tasks, which are the same for any number of workers."""
     begun = time.perf_counter()
-    found = list(cluster.map(job.function, job.stored, "gpu", job.pieces))
+    found = list(results(cluster, partial(job.function, job.stored), job.pieces))
     seconds = time.perf_counter() - begun
     busy = 100 * sum(took for _, took in found) / seconds / asked.gpus
     note = "; ".join(filter(None, [f"{job.count / seconds:,.0f} a second", f"workers busy {busy:.0f} %", job.note]))
@@ -178,10 +186,12 @@ def _whole(asked: Any) -> Folder:
     work = asked.work / f"{asked.graph}-whole"
     work.mkdir(exist_ok=True)
     if asked.graph == "new-york":
-        return lay_out(ingest(GraphConfig(source=str(NEW_YORK)), work), LayoutConfig(order="windowed"), work, "gpu")
+        return lay_out(ingest(GraphConfig(source=str(NEW_YORK)), work), LayoutConfig(order="windowed"), Runtime(work, "gpu"))
     if asked.graph.startswith("dag-"):
         source = work / "dag.parquet"
         grail.write_dag(*map(int, asked.graph.removeprefix("dag-").split("x")), source)
-        return lay_out(ingest(GraphConfig(source=str(source), directed=True), work), LayoutConfig(order="source"), work, "gpu")
-    edges = edge_list(asked, lambda function, item: Here(1).run_ranks(function, [item], "gpu")[0])
-    return lay_out(edges, LayoutConfig(order=by_name(asked.graph).order), work, "gpu")
+        return lay_out(
+            ingest(GraphConfig(source=str(source), directed=True), work), LayoutConfig(order="source"), Runtime(work, "gpu")
+        )
+    edges = edge_list(asked, partial(on_ranks, Here(1), 1))
+    return lay_out(edges, LayoutConfig(order=by_name(asked.graph).order), Runtime(work, "gpu"))

@@ -1,147 +1,109 @@
-"""Where the independent pieces of a step run: over the threads of this process, or over Dask workers.
+"""Where the tasks of a step run: a task runs on a group of ranks, of threads of this process or of Dask workers.
 
-A piece whose worker dies is given to another, so a piece must be free to run twice, also at the same time.
+A group of one rank holds a graph as a whole, and tasks are spread over many such groups. The ranks of a larger group hold a graph
+together, a shard each. A task whose worker dies runs again, so a task must be free to run twice, also at the same time.
 """
 
 from __future__ import annotations
 
-import logging
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from kernels.cpu.parallel import cores
-from kernels.distributed import threads
-from kernels.distributed.communicator import Communicator
-from kernels.graph import Graph
+from kernels.distributed.communicator import Alone, Communicator
+from pipeline.cluster.held_graph import HeldGraph
+from pipeline.cluster.holdings import Holdings
+from pipeline.cluster.shard_of_graph import ShardOfGraph
+from pipeline.cluster.whole_graph import WholeGraph
 from pipeline.config.cluster import ClusterConfig
-from pipeline.runtime.backend import Backend, open_on
-from pipeline.store.index import STEP as INDEX
-from pipeline.store.index import StoredIndex, place_index
+from pipeline.runtime.backend import Backend
+from pipeline.store.index import StoredIndex
 from pipeline.store.manifest import Folder
-from pipeline.store.shards import together
 
-log = logging.getLogger(__name__)
-Item = TypeVar("Item")
+Task = TypeVar("Task")
 Result = TypeVar("Result")
-_NEVER = 10.0**8  # seconds: a thread of this process is not lost, however long it computes
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a piece runs: the graph or the index as it lies there, and how many threads the piece may take."""
+    """Where a task runs: one rank of a group.
 
-    stored: Graph | StoredIndex
+    Attributes
+    ----------
+    backend : {"cpu", "gpu"}
+    holdings : Holdings
+        What this process has open.
+    threads : int
+        How many threads the task may use.
+    communicator : Communicator
+        Of the group.
+    sharded : bool
+        Whether the group's ranks hold a graph in shards; a group of one may, too.
+    ranks_here : int
+        How many of the group's ranks this process has.
+    """
+
     backend: Backend
-    threads: int
+    holdings: Holdings = field(default_factory=Holdings)
+    threads: int = 1
+    communicator: Communicator = field(default_factory=Alone)
+    sharded: bool = False
+    ranks_here: int = 1
 
-    @property
-    def graph(self) -> Graph:
-        """The graph, for a piece of which a graph was placed."""
-        assert isinstance(self.stored, Graph)
-        return self.stored
+    def graph(self, folder: Folder) -> HeldGraph:
+        """Open a stored graph as the group holds it. Raises as `Holdings.graph`."""
+        if not self.sharded:
+            return self.whole_graph(folder)
+        shard = self.holdings.shard(folder, self.communicator, self.backend, self.ranks_here)
+        return ShardOfGraph(folder, shard, self.communicator)
 
-    @property
-    def index(self) -> StoredIndex:
-        """The index, for a piece of which an index was placed."""
-        assert isinstance(self.stored, StoredIndex)
-        return self.stored
+    def whole_graph(self, folder: Folder) -> WholeGraph:
+        """Open a stored graph on this rank alone."""
+        return WholeGraph(folder, self.holdings, self.backend, self.threads)
+
+    def index(self, folder: Folder) -> StoredIndex:
+        """Open a stored index for queries. Raises as `Holdings.index`."""
+        return self.holdings.index(folder, self.backend)
 
 
 class Cluster(Protocol):
-    """Something that runs pieces, and ranks."""
+    """Something that runs tasks."""
 
     @property
     def shards(self) -> int:
-        """Over how many ranks a graph lies; 0: it does not, and each worker has all of it."""
+        """How many ranks hold a graph together; 0: every worker holds all of it."""
         ...
 
     def map(
         self,
-        function: Callable[[Place, Item], Result],
-        stored: Folder,
+        function: Callable[[Place, Task], Result],
+        tasks: Sequence[Task],
         backend: Backend,
-        items: Sequence[Item],
+        ranks: int = 0,
         one_at_a_time: bool = False,
-    ) -> Iterator[Result]:
-        """Yield `function(place, item)` in the items' order; the first exception ends it. A piece may be run more than once.
+    ) -> Iterator[list[Result]]:
+        """Yield the results of `function(place, task)` of the ranks of the task's group, task by task.
 
-        `stored` is the folder of a graph or of an index. `one_at_a_time` says that a piece takes all cores by itself, so that a
-        process is to have one piece at a time.
+        The first exception ends the iteration. A task may run more than once.
+
+        Parameters
+        ----------
+        function : callable
+        tasks : sequence
+        backend : {"cpu", "gpu"}
+        ranks : int
+            0: each task runs on a group of one rank that holds graphs as a whole. Otherwise one group of so many ranks runs all
+            tasks, one after the other.
+        one_at_a_time : bool
+            A task uses all cores by itself, so a process runs one task at a time.
         """
         ...
-
-    def run_ranks(
-        self, function: Callable[[Communicator, Item], Result], items: Sequence[Item], backend: Backend
-    ) -> list[Result]:
-        """Call `function(communicator, item)` at the same time for every item; results in their order.
-
-        The first error of a rank ends all. All of it may be run more than once.
-        """
-        ...
-
-
-class Here:
-    """The threads of this process, one a core; on a GPU one piece after the other."""
-
-    def __init__(self, shards: int = 0) -> None:
-        self.shards = shards
-
-    def map(
-        self,
-        function: Callable[[Place, Item], Result],
-        stored: Folder,
-        backend: Backend,
-        items: Sequence[Item],
-        one_at_a_time: bool = False,
-    ) -> Iterator[Result]:
-        """See `Cluster.map`. Few pieces share the cores."""
-        threads = cores() if backend == "cpu" else 1  # the CPU's kernels release the interpreter's lock; a GPU's take all of it
-        at_once = 1 if one_at_a_time else max(1, min(threads, len(items)))
-        place = Place(open_placed(stored, backend), backend, threads // at_once)
-        yield from map_in_order(partial(function, place), items, at_once)
-
-    def run_ranks(
-        self, function: Callable[[Communicator, Item], Result], items: Sequence[Item], backend: Backend
-    ) -> list[Result]:
-        """See `Cluster.run_ranks`. A thread a rank, however many cores and GPUs there are."""
-
-        def run(communicator: Communicator) -> Result:
-            together.set(len(items))
-            return function(communicator, items[communicator.rank])
-
-        return threads.run_ranks(len(items), run, _NEVER)
-
-
-HERE = Here()
-
-
-def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
-    """Yield `function(item)` in the items' order, by that many threads.
-
-    At most one result a thread waits to be taken, so memory does not grow with the number of items. The first exception ends
-    the iteration.
-    """
-    if threads == 1:
-        yield from map(function, items)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[Result]] = deque()
-        for item in items:
-            if len(waiting) == threads:
-                yield waiting.popleft().result()
-            waiting.append(pool.submit(function, item))
-        while waiting:
-            yield waiting.popleft().result()
 
 
 @contextmanager
 def started(config: ClusterConfig, backend: Backend) -> Iterator[Cluster]:
-    """The cluster of a run, closed however the run ends.
+    """Start the cluster of a run; it is closed however the run ends.
 
     Raises
     ------
@@ -151,15 +113,12 @@ def started(config: ClusterConfig, backend: Backend) -> Iterator[Cluster]:
         There is no GPU for a local worker, or a TLS file cannot be read.
     """
     if config.scheduler == "none":
+        from pipeline.cluster.threads import Here
+
         yield Here(config.shards)
         return
-    from pipeline.cluster.client import connected
-    from pipeline.cluster.workers import Workers
+    from pipeline.cluster.dask.client import connected
+    from pipeline.cluster.dask.workers import Workers
 
     with connected(config, backend) as client:
         yield Workers(client, config)
-
-
-def open_placed(stored: Folder, backend: Backend) -> Graph | StoredIndex:
-    """Open a graph or an index where pieces run."""
-    return place_index(stored, backend) if stored.manifest.step == INDEX else open_on(stored, backend)

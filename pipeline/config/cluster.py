@@ -14,7 +14,7 @@ _ADDRESS = re.compile(r"(?P<scheme>tls|tcp)://(?P<host>\[[0-9a-fA-F:]+\]|[^\s:/@
 
 
 class ClusterConfig(Model):
-    """Which workers run the tasks of stages and proofs; `pipeline.cluster.client` configures Dask.
+    """Which workers run the tasks of stages and proofs; `pipeline.cluster.dask.client` configures Dask.
 
     Attributes
     ----------

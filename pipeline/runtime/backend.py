@@ -1,4 +1,4 @@
-"""Where the arrays of a step live: in this machine's memory, or in its GPU's. The tables do not depend on it."""
+"""The backend of a step: whether its arrays are in host memory or on the GPU. The tables do not depend on it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-from kernels.gpu.loader import device_count, to_device
-from kernels.graph import Array, Graph
+from kernels.gpu.loader import device_count
+from kernels.graph import Array
 from pipeline.config.model import Choice
 from pipeline.errors import BadConfig
-from pipeline.store.graph import open_graph
-from pipeline.store.manifest import Folder
 
 Backend = Literal["cpu", "gpu"]
 DRIVER = Path("/proc/driver/nvidia/version")
-
-_on_gpu: dict[str, Graph] = {}  # by digest; the last graph alone
 
 
 def choose(choice: Choice) -> Backend:
@@ -36,23 +32,10 @@ def choose(choice: Choice) -> Backend:
     return choice
 
 
-def open_on(graph: Folder, backend: Backend) -> Graph:
-    """Open a stored graph where its arrays are to be. Raises Damaged as `open_graph`.
-
-    The GPU keeps the last graph, so that the steps of a run bring it there once.
-    """
-    if backend == "cpu":
-        return open_graph(graph)
-    if graph.digest not in _on_gpu:
-        _on_gpu.clear()  # first, so that there is room
-        _on_gpu[graph.digest] = to_device(open_graph(graph))
-    return _on_gpu[graph.digest]
-
-
 def keep_freed_memory() -> None:
-    """Let CuPy keep the GPU memory that it frees, where it would go back to the driver: every array then waits for the GPU.
+    """Let CuPy's pool keep freed GPU memory. Memory that goes back to the driver makes every allocation wait for the GPU.
 
-    Importing cuDF, as each of Dask-CUDA's workers does, has CuPy ask RMM, and RMM has no pool unless somebody gave it one.
+    Importing cuDF, as each worker of Dask-CUDA does, makes CuPy allocate through RMM, which has no pool by default.
     """
     rmm = sys.modules.get("rmm")
     if rmm and isinstance(rmm.mr.get_current_device_resource(), rmm.mr.CudaMemoryResource):
@@ -62,7 +45,7 @@ def keep_freed_memory() -> None:
 
 
 def bring(array: Array, backend: Backend) -> Array:
-    """The same array where the run's arrays are; one of this machine's memory stays as it is on the CPU."""
+    """Copy an array to the backend's memory; on the CPU it is returned as it is."""
     if backend == "cpu":
         return array
     import cupy
@@ -71,7 +54,7 @@ def bring(array: Array, backend: Backend) -> Array:
 
 
 def wait_for(backend: Backend) -> None:
-    """Return when a GPU has done what it was asked; its kernels return before."""
+    """Wait until the GPU has finished: kernel launches are asynchronous."""
     if backend == "gpu":
         import cupy
 
@@ -79,7 +62,7 @@ def wait_for(backend: Backend) -> None:
 
 
 class Clock:
-    """Seconds spent in the functions it times, from any thread."""
+    """Sums the seconds spent in the functions that it times, on any thread."""
 
     def __init__(self, backend: Backend) -> None:
         self.seconds = 0.0
@@ -113,7 +96,7 @@ def gpu() -> dict[str, str]:
 
 
 def _driver() -> str:
-    """The driver's own version; the runtime only says which CUDA it bears."""
+    """The driver's own version; the CUDA runtime reports only the newest CUDA version that it supports."""
     try:
         words = DRIVER.read_text(encoding="utf-8").splitlines()[0].split()
     except (OSError, IndexError):

@@ -1,4 +1,4 @@
-"""How much memory is free, where a step is about to take a lot of it: it is refused with both numbers before it begins."""
+"""How much memory is free. A step that needs more is refused before it begins, with both numbers in the message."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pipeline.runtime.backend import Backend
 
 MEMINFO = Path("/proc/meminfo")
 CGROUPS = Path("/sys/fs/cgroup")
-# The limit, what is in use, and the name in `memory.stat` of what files that nobody reads just now take of it: versions 2 and 1.
+# For versions 2 and 1: the limit, the usage, and the entry of `memory.stat` with the page cache that can be reclaimed.
 _NAMES = (
     ("memory.max", "memory.current", "inactive_file"),
     ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 )
 
 
-def require_room(what: str, needed: int, backend: Backend) -> None:
+def require_memory(what: str, needed: int, backend: Backend) -> None:
     """Raise TooLarge unless `needed` bytes are free for `what`."""
     free = free_memory(backend)
     if needed > free:
@@ -28,7 +28,7 @@ def require_room(what: str, needed: int, backend: Backend) -> None:
 
 
 def free_memory(backend: Backend = "cpu") -> int:
-    """Bytes that can still be taken: on the machine and in its control groups, or on the current GPU."""
+    """Free bytes: of the machine and within its control groups, or on the current GPU."""
     if backend == "gpu":
         return free_bytes()
     return min([_free_on_the_machine(), *(free for folder in _control_groups() if (free := _free_in(folder)) is not None)])
@@ -43,7 +43,7 @@ def _free_on_the_machine() -> int:
 
 
 def _control_groups() -> list[Path]:
-    """The control groups that bound this process's memory, and those around them."""
+    """The control groups of this process, and their parents."""
     try:
         lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -58,7 +58,7 @@ def _control_groups() -> list[Path]:
 
 
 def _free_in(folder: Path) -> int | None:
-    """Bytes left below the limit of a control group; None where it has none."""
+    """Bytes left below the limit of a control group; None if it has no limit."""
     for limit, usage, idle in _NAMES:
         try:
             left = int((folder / limit).read_text()) - int((folder / usage).read_text())

@@ -1,11 +1,15 @@
-"""Layout: an edge list in, the stored graph out, cleaned, numbered in its running order and cut into shards."""
+"""Layout: an edge list in, the stored graph out, cleaned, numbered in its running order and cut into shards.
+
+The step is the same on every rank of a group: a rank reads its part of the edge list and writes its shards. A group of one reads
+everything, and writes all shards.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -13,33 +17,33 @@ import numpy as np
 from kernels.distributed import partition
 from kernels.distributed.communicator import Communicator
 from kernels.gpu.loader import to_host
-from kernels.graph import Array, Csr, index_dtype
+from kernels.graph import OFFSET, Array, Csr, index_dtype
 from kernels.layout.cleaning import clean
 from kernels.layout.orders import by_degree, by_degree_in_windows, inverse
 from kernels.layout.rows import take_rows
+from kernels.layout.sharded import Rows, RowsById
+from kernels.layout.sharded import lay_out as lay_out_over_ranks
 from kernels.layout.sharded.cleaning import Rules
 from kernels.layout.sorting import in_rows
-from pipeline.cluster.protocol import HERE, Cluster
+from pipeline.cluster.protocol import Place
 from pipeline.config.layout import LayoutConfig
 from pipeline.runtime.backend import Backend
-from pipeline.steps.shard_layout import StoredPart, rules_of, store_part
+from pipeline.steps.runtime import Runtime
+from pipeline.store.attempts import attempts_at, shared_attempt
 from pipeline.store.edges import narrow, read_edges
-from pipeline.store.graph import save_vertices
-from pipeline.store.graph_writing import Direction, save_direction
+from pipeline.store.graph_writing import Direction, VertexSlice, save_direction, write_vertices
 from pipeline.store.manifest import Folder, make
 
 
-def lay_out(edges: Folder, layout: LayoutConfig, work: Path, backend: Backend = "cpu", cluster: Cluster = HERE) -> Folder:
-    """Clean an edge list and store it as a graph in `work / "graph"`: the same bytes on either backend, and by one or many.
+def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime) -> Folder:
+    """Clean an edge list and store it as a graph in `work / "graph"`: the same bytes on either backend and over any ranks.
 
     Parameters
     ----------
     edges : Folder
     layout : LayoutConfig
-    work : Path
-    backend : {"cpu", "gpu"}
-    cluster : Cluster
-        Where a graph lies over its `shards`, as many ranks make it together, each its own shard; none holds more.
+        `shards` is the cluster's where that holds a graph in shards: each rank makes its own, and none holds more.
+    runtime : Runtime
 
     Returns
     -------
@@ -49,7 +53,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, work: Path, backend: Backend = 
         * `vertices`, `arcs`, `directed`, `symmetric`, `weight` (the edge list's Arrow type, or null), `stored_weight` (NumPy's)
         * `self_loops_dropped`, `arcs_added`, `parallel_arcs_dropped`: edges - dropped + added - dropped = arcs
         * `out`, and `in` unless symmetric: `groups` (rows from 1024 arcs, from 32, below; under `degree` and `windowed` the
-          out-rows lie in this order), `padding` (share of the vector extension's entries)
+          out-rows are in this order), `padding` (share of the vector extension's entries)
         * `shards`: `rows` (first, and the one after the last), and for each direction `arcs`, `segments`, `slots`
         * `backend`
 
@@ -58,92 +62,181 @@ def lay_out(edges: Folder, layout: LayoutConfig, work: Path, backend: Backend = 
     Damaged
         The edge list cannot be read.
     ClusterLost
-        As `cluster.run_ranks`.
+        As `cluster.map`.
     """
+    cluster, backend = runtime.cluster, runtime.backend
     if cluster.shards:
         layout = layout.model_copy(update={"shards": cluster.shards})
+    else:
+        cluster = runtime.here().cluster  # one rank lays out the whole graph: in this process, which has all the memory
 
     def write(folder: Path) -> dict[str, Any]:
-        if cluster.shards:
-            parts = _store_over_ranks(folder, edges, layout, backend, cluster)
-        else:
-            parts = _store(folder, edges, layout, backend)
+        with attempts_at("graph", folder.parent) as attempts:
+            (parts,) = cluster.map(partial(store_part, edges, layout), [attempts], backend, cluster.shards)
+            for path in list(parts[0].folder.iterdir()):
+                path.rename(folder / path.name)
         return facts_of(edges, layout, parts) | {"backend": backend}
 
-    return make(work / "graph", "graph", {"edges": edges.digest}, layout.model_dump(), write)
+    return make(runtime.work / "graph", "graph", {"edges": edges.digest}, layout.model_dump(), write)
 
 
-def _store_over_ranks(
-    folder: Path, edges: Folder, layout: LayoutConfig, backend: Backend, cluster: Cluster
-) -> list[StoredPart]:  # fmt: skip
-    with TemporaryDirectory(prefix=".graph-shards-", dir=folder.parent, ignore_cleanup_errors=True) as attempts:
-        store = partial(_store_part, edges, layout, Path(attempts), backend)
-        parts = cluster.run_ranks(store, range(cluster.shards), backend)
-        for path in list(parts[0].folder.iterdir()):
-            path.rename(folder / path.name)
-    return parts
+@dataclass
+class StoredShard:
+    """What was written of a shard: its rows, and its directions by name, `out` and `in`."""
+
+    rows: range
+    directions: dict[str, Direction]
 
 
-def _store_part(
-    edges: Folder, layout: LayoutConfig, attempts: Path, backend: Backend, communicator: Communicator, _: int
-) -> StoredPart:
-    return store_part(communicator, edges, layout, attempts, backend)
+@dataclass(frozen=True)
+class StoredPart:
+    """What one rank wrote.
+
+    Attributes
+    ----------
+    folder : Path
+        Of all ranks.
+    shards : list of StoredShard
+        In the order of their rows.
+    self_loops : int
+        Of all ranks' edges.
+    """
+
+    folder: Path
+    shards: list[StoredShard]
+    self_loops: int
 
 
-def _store(folder: Path, edges: Folder, layout: LayoutConfig, backend: Backend) -> list[StoredPart]:
-    """Make the graph in memory, and write one direction of one shard after the other."""
+def store_part(edges: Folder, layout: LayoutConfig, place: Place, attempts: Path) -> StoredPart:
+    """Lay out a rank's share of a graph and write its shards into a folder that all ranks of this attempt share. A collective."""
+    communicator = place.communicator
+    part = _lay_out_all(edges, layout, place.backend) if communicator.size == 1 else _lay_out_share(edges, layout, place)
+    folder = shared_attempt(attempts, communicator)
+    if communicator.rank == 0:
+        folder.mkdir()
+    write_vertices(folder, part.vertices, communicator)
+    stored: dict[int, StoredShard] = {}
+    for number, rows, name, csr in part.directions:
+        shard = stored.setdefault(number, StoredShard(rows, {}))
+        shard.directions[name] = save_direction(folder, number, name, csr, rows.start, part.vertices.num_vertices)
+    return StoredPart(folder, list(stored.values()), part.self_loops)
+
+
+@dataclass(frozen=True)
+class _LaidOut:
+    """A rank's part of a graph: its vertices, and its arcs as (shard, its rows, direction, arcs), made when they are taken."""
+
+    vertices: VertexSlice
+    directions: Iterator[tuple[int, range, str, Csr]]
+    self_loops: int
+
+
+def _lay_out_all(edges: Folder, layout: LayoutConfig, backend: Backend) -> _LaidOut:
+    """Lay out a whole graph in memory; its shards are cut one after the other."""
     rules = rules_of(edges, layout)
-    ids, by_rank, self_loops = _clean(edges, rules, backend)
-    directions = {"out": by_rank}
-    if not rules.both and (into := in_rows(by_rank)) is not by_rank:
-        directions["in"] = into
-    degrees = {direction: np.diff(csr.offsets) for direction, csr in directions.items()}
-    out_degrees, in_degrees = degrees["out"], degrees.get("in", degrees["out"])
-    order = _order(out_degrees, layout)
-    row_of_rank = inverse(order)
-    save_vertices(folder, *(to_host(column) for column in (ids[order], row_of_rank, out_degrees[order], in_degrees[order])))
-    parts = []
-    for number, rows in enumerate(partition.cut(to_host(sum(degrees.values())[order]), layout.shards)):
-        own = order[rows.start : rows.stop]
-        stored = {
-            direction: save_direction(folder, number, direction, take_rows(csr, own, row_of_rank), rows.start, len(ids))
-            for direction, csr in directions.items()
-        }
-        parts.append(StoredPart(folder, rows, stored, self_loops))
-    return parts
-
-
-def _clean(edges: Folder, rules: Rules, backend: Backend) -> tuple[Array, Csr, int]:
-    """External ids ascending, the clean arcs by rank, and how many edges are self-loops."""
     src, dst, weights = read_edges(edges, backend)
-    return clean(src, dst, narrow(weights), rules.declared, rules.both, rules.keep_self_loops, rules.keep_parallel)
+    ids, by_position, self_loops = clean(
+        src, dst, narrow(weights), rules.declared, rules.both, rules.keep_self_loops, rules.keep_parallel
+    )
+    del src, dst, weights
+    found = {"out": by_position}
+    if not rules.both and (into := in_rows(by_position)) is not by_position:
+        found["in"] = into
+    degrees = [np.diff(csr.offsets) for csr in found.values()]
+    order = _order(degrees[0], layout)
+    row_of_position = inverse(order)
+    columns = (to_host(column[order]) for column in (ids, degrees[0], degrees[-1]))
+
+    def cut() -> Iterator[tuple[int, range, str, Csr]]:
+        for number, rows in enumerate(partition.cut(to_host(sum(degrees)[order]), layout.shards)):
+            for name, csr in found.items():
+                yield number, rows, name, take_rows(csr, order[rows.start : rows.stop], row_of_position)
+
+    return _LaidOut(VertexSlice(len(ids), 0, *columns, 0, to_host(row_of_position)), cut(), self_loops)
+
+
+def _lay_out_share(edges: Folder, layout: LayoutConfig, place: Place) -> _LaidOut:
+    part, rank = lay_out_part(place.communicator, edges, layout, place.backend), place.communicator.rank
+    rows, own = part.rows, range(int(part.rows.bounds[rank]), int(part.rows.bounds[rank + 1]))
+    degrees = [to_host(np.diff(csr.offsets)) for csr in (rows.out, rows.into)]
+    vertices = VertexSlice(
+        int(rows.bounds[-1]), own.start, to_host(rows.ids), *degrees, part.by_id.first, to_host(part.by_id.rows)
+    )
+    directions = {"out": rows.out} | ({} if rows.into is rows.out else {"in": rows.into})
+    return _LaidOut(vertices, ((rank, own, name, csr) for name, csr in directions.items()), part.self_loops)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one rank laid out in memory.
+
+    Attributes
+    ----------
+    rows : Rows
+        Its rows of the graph.
+    by_id : RowsById
+        Its slice of all rows in the order of their external ids.
+    self_loops : int
+        Of all ranks' edges.
+    """
+
+    rows: Rows
+    by_id: RowsById
+    self_loops: int
+
+
+def lay_out_part(
+    communicator: Communicator, edges: Folder, layout: LayoutConfig, backend: Backend = "cpu", deals: bool = False
+) -> Part:
+    """Lay out a rank's share of a graph, in memory. A collective; `layout.shards` is not used. Raises Damaged.
+
+    `deals` is that of `kernels.layout.sharded.lay_out`.
+    """
+    src, dst, weights = read_edges(edges, backend, communicator.rank, communicator.size)
+    self_loops = communicator.sum(int((src == dst).sum()))
+    weights = narrow(weights, communicator.max)
+    window = {"source": None, "windowed": layout.window, "degree": np.iinfo(OFFSET).max}[layout.order]
+    return Part(*lay_out_over_ranks(src, dst, weights, rules_of(edges, layout), window, communicator, deals), self_loops)
+
+
+def rules_of(edges: Folder, layout: LayoutConfig) -> Rules:
+    """Which arcs are stored of an edge list."""
+    first, declared = edges.facts["first_id"] or 0, edges.facts["declared_vertices"] or 0
+    return Rules(
+        range(first, first + declared),
+        both=layout.symmetrise or not edges.facts["directed"],
+        keep_self_loops=layout.self_loops == "keep",
+        keep_parallel=layout.parallel_arcs == "keep",
+    )
 
 
 def facts_of(edges: Folder, layout: LayoutConfig, parts: list[StoredPart]) -> dict[str, Any]:
-    """Facts of a graph, from what was written of its shards, in their order."""
+    """Facts of a graph, from what its ranks wrote, in rank order."""
     found, rules, self_loops = edges.facts["edges"], rules_of(edges, layout), parts[0].self_loops
-    arcs = sum(part.directions["out"].sizes["arcs"] for part in parts)
+    stored = [shard for part in parts for shard in part.shards]
+    names = list(stored[0].directions)
+    arcs = sum(shard.directions["out"].sizes["arcs"] for shard in stored)
     dropped = 0 if rules.keep_self_loops else self_loops
     added = found - self_loops if rules.both else 0
     return {
-        "vertices": parts[-1].rows.stop,
+        "vertices": stored[-1].rows.stop,
         "arcs": arcs,
         "directed": not rules.both,
-        "symmetric": "in" not in parts[0].directions,
+        "symmetric": "in" not in names,
         "weight": edges.facts["weight"],
-        "stored_weight": parts[0].directions["out"].weight,
+        "stored_weight": stored[0].directions["out"].weight,
         "self_loops_dropped": dropped,
         "arcs_added": added,
         "parallel_arcs_dropped": found - dropped + added - arcs,
         "shards": [
-            {"rows": [part.rows.start, part.rows.stop]} | {name: stored.sizes for name, stored in part.directions.items()}
-            for part in parts
+            {"rows": [shard.rows.start, shard.rows.stop]} | {name: shard.directions[name].sizes for name in names}
+            for shard in stored
         ],
-    } | {direction: _summary([part.directions[direction] for part in parts]) for direction in parts[0].directions}
+    } | {name: _summary([shard.directions[name] for shard in stored]) for name in names}
 
 
-def _summary(stored: Sequence[Direction]) -> dict[str, Any]:
-    """Facts of a direction, of all its shards."""
+def _summary(stored: list[Direction]) -> dict[str, Any]:
+    """Facts of one direction of all shards."""
     lane_arcs, slots = sum(part.lane_arcs for part in stored), sum(part.sizes["slots"] for part in stored)
     groups = [sum(group) for group in zip(*(part.groups for part in stored), strict=True)]
     return {"groups": groups, "padding": round(1 - lane_arcs / slots, 6) if slots else 0.0}

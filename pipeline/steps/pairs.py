@@ -15,41 +15,41 @@ from pipeline.errors import BadInput
 from pipeline.ingest.formats.parquet import reading
 
 BATCH = 2**20  # pairs in memory at a time
-BUFFER = 2**20  # bytes of a column that are read ahead; without it whole row groups are
+BUFFER = 2**20  # bytes read ahead of a column, instead of whole row groups
 
 
 @dataclass(frozen=True)
-class Piece:
+class Block:
     """Row groups of a file of pairs, and the number of their first row."""
 
     groups: range
     first: int
 
 
-def pieces(path: Path, file: str, rows: int) -> list[Piece]:
-    """Cut a file of pairs between its row groups: as many to a piece as have no more than `rows`, one at the least.
+def blocks(path: Path, file: str, rows: int) -> list[Block]:
+    """Cut a file of pairs between its row groups into blocks of at most `rows` rows, or of one row group.
 
-    `file` is what errors call it. Raises BadInput.
+    Error messages call the file `file`. Raises BadInput.
     """
-    found, first = [Piece(range(0), 0)], 0
+    found, first = [Block(range(0), 0)], 0
     with reading(file), pq.ParquetFile(path) as parquet:
         _check_columns(file, parquet.schema_arrow)
         for group in range(parquet.num_row_groups):
             end = first + parquet.metadata.row_group(group).num_rows
             last = found[-1]
             if end - last.first <= rows or not last.groups:
-                found[-1] = Piece(range(last.groups.start, group + 1), last.first)
+                found[-1] = Block(range(last.groups.start, group + 1), last.first)
             else:
-                found.append(Piece(range(group, group + 1), first))
+                found.append(Block(range(group, group + 1), first))
             first = end
     return found
 
 
-def batches(path: Path, file: str, piece: Piece) -> Iterator[pa.RecordBatch]:
-    """Columns `src` and `dst` of a piece, int64 and without nulls, batch by batch. Raises BadInput."""
-    first = piece.first
+def batches(path: Path, file: str, block: Block) -> Iterator[pa.RecordBatch]:
+    """Columns `src` and `dst` of a block, int64 and without nulls, batch by batch. Raises BadInput."""
+    first = block.first
     with reading(file), pq.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False, page_checksum_verification=True) as parquet:
-        for batch in parquet.iter_batches(BATCH, row_groups=list(piece.groups), columns=["src", "dst"]):
+        for batch in parquet.iter_batches(BATCH, row_groups=list(block.groups), columns=["src", "dst"]):
             yield pa.RecordBatch.from_arrays([_ids(file, batch, name, first) for name in ("src", "dst")], ["src", "dst"])
             first += len(batch)
 

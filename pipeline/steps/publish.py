@@ -1,7 +1,7 @@
-"""Publication: the tables, the report and the manifest of a run appear by one rename, then `latest` names them.
+"""Publication: the tables, the report and the manifest of a run appear by one rename, then `latest` becomes a link to them.
 
-A reader sees a whole run or none. The answers of a run are the very files that the steps wrote and the certificates read,
-linked, not written a second time; their hashes are taken where they will be read.
+A reader sees a complete run or none. The published files are hard links to the files that the steps wrote and the certificates
+read; they are hashed again in their final folder.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -35,34 +35,54 @@ STAMP = "%Y%m%dT%H%M%SZ"
 RUN_ID = re.compile(r"(\d{8}T\d{6}Z)-[0-9a-f]{8}")
 
 
-def publish(
-    output: Path,
-    name: str,
-    edges: Folder,
-    graph: Folder,
-    answers: Sequence[Folder],
-    proofs: Sequence[Folder],
-    report: Folder | None,
-    keep: int = 0,
-    backend: Backend = "cpu",
-    reached: Folder | None = None,
-) -> Folder:
+@dataclass(frozen=True)
+class Results:
+    """What the steps of a run wrote.
+
+    Attributes
+    ----------
+    name : str
+        Name of the graph.
+    edges, graph : Folder
+    answers, proofs : sequence of Folder
+        Every published answer needs a proof of exactly its content.
+    report : Folder or None
+    reached : Folder or None
+        Answers to queries, from the index of one of `answers`.
+    """
+
+    name: str
+    edges: Folder
+    graph: Folder
+    answers: Sequence[Folder]
+    proofs: Sequence[Folder]
+    report: Folder | None = None
+    reached: Folder | None = None
+
+    @property
+    def indexes(self) -> list[Folder]:
+        """The indexes of answers that have one."""
+        return [index_of(answer) for answer in self.answers if "index" in answer.manifest.inputs]
+
+    @property
+    def tabled(self) -> list[Folder]:
+        """The steps whose files are tables."""
+        return [*self.answers, *([self.reached] if self.reached else [])]
+
+
+def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "cpu") -> Folder:
     """Publish the proved answers of one graph as a run.
 
     Parameters
     ----------
     output : Path
         The output folder, held by `workspace`. The run becomes `output/runs/ID`, and `output/latest` a link to it.
-    name : str
-        What the graph is called.
-    edges, graph, answers, proofs, report : Folder
-        What the steps wrote. Every answer needs a proof of exactly its content; coordinates become a table too.
+    results : Results
+        Coordinates of the edge list become a table, too.
     keep : int
         How many runs stay, the newest ones; 0 keeps all.
     backend : {"cpu", "gpu"}
-        Where this run computed; a step says of itself where it was computed, which may have been in a run before.
-    reached : Folder or None
-        Answers to queries, by the index of one of `answers`.
+        Where this run computed. The facts of each step state where the step was computed, maybe in an earlier run.
 
     Returns
     -------
@@ -72,41 +92,38 @@ def publish(
     Raises
     ------
     ProofFailed
-        An answer has no proof that holds, or queries were answered by another index than the proved one.
+        An answer has no proof that holds, or queries were answered from another index than the proved one.
     Damaged
-        A file is no longer what its step wrote.
+        A file differs from the manifest of its step.
     BadConfig
-        `latest` is something that no run made.
+        `latest` exists and is not a link to a run.
     OSError
-        The disk is full or read-only. `latest` still is the run before.
+        The disk is full or read-only. `latest` is still the run before.
     """
     started = time.perf_counter()
-    _require_proofs(graph, answers, proofs)
+    graph, edges = results.graph, results.edges
+    _require_proofs(results)
     _require_ours(output / "latest")
-    indexes = [index_of(answer) for answer in answers if "index" in answer.manifest.inputs]
-    if reached:
-        _require_proved_index(reached, indexes)
-    tabled = [*answers, *([reached] if reached else [])]
-    steps = [edges, graph, *indexes, *tabled, *proofs, *([report] if report else [])]
-    inputs = {step.manifest.step: step.digest for step in steps}
-    key = manifest.digest_of([manifest.FORMAT, "run", name, inputs, manifest.code_version()])
+    inputs = {step.manifest.step: step.digest for step in _steps(results)}
+    key = manifest.digest_of([manifest.FORMAT, "run", results.name, inputs, manifest.code_version()])
     runs = output / "runs"
     runs.mkdir(parents=True, exist_ok=True)
     run_id = f"{_next_stamp(runs)}-{key[:8]}"
     with _hidden(runs, run_id) as fresh:
-        files = _collect(fresh, edges, indexes, tabled, report)
+        files = _collect(fresh, results)
+        dimensions = max((index.facts["dimensions"] for index in results.indexes), default=0)
         facts = {
             "run": run_id,
-            "graph": {"name": name, **graph.facts},
-            "tables": _tables(fresh, edges.facts["weight"], max((index.facts["dimensions"] for index in indexes), default=0)),
-            "proofs": {proof.facts["stage"]: proof.facts for proof in proofs},
-            "steps": {step.manifest.step: _summary(step) for step in steps},
-            "reached": reached.facts if reached else None,
+            "graph": {"name": results.name, **graph.facts},
+            "tables": _tables(fresh, edges.facts["weight"], dimensions),
+            "proofs": {proof.facts["stage"]: proof.facts for proof in results.proofs},
+            "steps": {step.manifest.step: _summary(step) for step in _steps(results)},
+            "reached": results.reached.facts if results.reached else None,
             "backend": backend,
             **_surroundings(backend),
         }
         content = Manifest(
-            "run", key, inputs, {"name": name}, facts, files, manifest.code_version(),
+            "run", key, inputs, {"name": results.name}, facts, files, manifest.code_version(),
             dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), round(time.perf_counter() - started, 6),
         )  # fmt: skip
         manifest.seal(fresh, asdict(content))
@@ -123,22 +140,27 @@ def open_run(path: Path) -> Folder:
     return folder
 
 
-def _require_proofs(graph: Folder, answers: Sequence[Folder], proofs: Sequence[Folder]) -> None:
+def _steps(results: Results) -> list[Folder]:
+    """All steps whose content is published or was proved."""
+    report = [results.report] if results.report else []
+    return [results.edges, results.graph, *results.indexes, *results.tabled, *results.proofs, *report]
+
+
+def _require_proofs(results: Results) -> None:
     proved = {
-        (proof.manifest.inputs["graph"], proof.manifest.inputs["answer"]) for proof in proofs if proof.facts["holds"] is True
+        (proof.manifest.inputs["graph"], proof.manifest.inputs["answer"])
+        for proof in results.proofs
+        if proof.facts["holds"] is True
     }
-    for answer in answers:
-        if (graph.digest, answer.digest) not in proved:
+    for answer in results.answers:
+        if (results.graph.digest, answer.digest) not in proved:
             raise ProofFailed(f"{answer.path}: no proof of this answer holds; nothing is published")
-
-
-def _require_proved_index(reached: Folder, indexes: Sequence[Folder]) -> None:
-    if reached.manifest.inputs["index"] not in {index.digest for index in indexes}:
-        raise ProofFailed(f"{reached.path}: was answered by another index than this run's; nothing is published")
+    if results.reached and results.reached.manifest.inputs["index"] not in {index.digest for index in results.indexes}:
+        raise ProofFailed(f"{results.reached.path}: was answered by another index than this run's; nothing is published")
 
 
 def _require_ours(latest: Path) -> None:
-    """Refuse to replace what no run made. A link to a run that somebody removed is ours, and is mended."""
+    """Refuse to replace what no run made. A link to a run that was removed is replaced."""
     if latest.is_symlink():
         target = latest.readlink()
         if target.parent != Path("runs") or not RUN_ID.fullmatch(target.name):
@@ -148,37 +170,38 @@ def _require_ours(latest: Path) -> None:
 
 
 def _next_stamp(runs: Path) -> str:
-    """The time in UTC, but later than every run's: order of ids is order of publication, also where a clock steps back."""
+    """The time in UTC, but later than every run's: ids ascend in order of publication even if the clock is set back."""
     now = dt.datetime.now(dt.UTC).replace(tzinfo=None, microsecond=0)
     found = [RUN_ID.fullmatch(path.name) for path in runs.iterdir()]
     stamps = [dt.datetime.strptime(match[1], STAMP) for match in found if match]
     return max([now, *(stamp + dt.timedelta(seconds=1) for stamp in stamps)]).strftime(STAMP)
 
 
-def _collect(
-    fresh: Path, edges: Folder, indexes: Sequence[Folder], tabled: Sequence[Folder], report: Folder | None
-) -> dict[str, FileEntry]:
-    """Put the files of a run into `fresh`, flush and hash them. Raises Damaged where one is not what its step wrote."""
-    origins = {f"{tables.table_of(step.manifest.step)}/{file}": (step, file) for step in tabled for file in step.manifest.files}
+def _collect(fresh: Path, results: Results) -> dict[str, FileEntry]:
+    """Put the files of a run into `fresh`, flush and hash them. Raises Damaged where one differs from its step's manifest."""
+    indexes, report = results.indexes, results.report
+    origins = {
+        f"{tables.table_of(step.manifest.step)}/{file}": (step, file) for step in results.tabled for file in step.manifest.files
+    }
     origins |= {f"{index.manifest.step}/{file}": (index, file) for index in indexes for file in index.manifest.files}
     if report:
         origins["report.html"] = (report, "report.html")
-    for place, (step, file) in origins.items():
-        (fresh / place).parent.mkdir(exist_ok=True)
-        _link(step.path / file, fresh / place)
+    for target, (step, file) in origins.items():
+        (fresh / target).parent.mkdir(exist_ok=True)
+        _link(step.path / file, fresh / target)
     for index in indexes:
         _link(index.path / manifest.FILE, fresh / index.manifest.step / manifest.FILE)
         manifest.read(fresh / index.manifest.step)
-    if tables.COORDINATES in edges.manifest.files:
-        _sort_coordinates(edges, fresh / "coordinates")
+    if tables.COORDINATES in results.edges.manifest.files:
+        _sort_coordinates(results.edges, fresh / "coordinates")
     files = manifest.entries(fresh)
-    for place, (step, file) in origins.items():
-        _require_same(step, file, files[place].sha256)
+    for target, (step, file) in origins.items():
+        _require_same(step, file, files[target].sha256)
     return files
 
 
 def _sort_coordinates(edges: Folder, folder: Path) -> None:
-    """Write the edge list's coordinates, which lie as the source has them, as a table like the others."""
+    """Write the edge list's coordinates, which are in the order of the source, as a sorted table."""
     source = edges.path / tables.COORDINATES
     _require_same(edges, tables.COORDINATES, manifest.sha256_of(source) if source.exists() else "none")
     table = pq.ParquetFile(source, page_checksum_verification=True).read().sort_by("vertex")
@@ -192,7 +215,7 @@ def _require_same(step: Folder, file: str, sha256: str) -> None:
 
 
 def _link(source: Path, target: Path) -> None:
-    """Hard-link; copy where links cannot be: across file systems, or on one without links."""
+    """Hard-link; copy where links are not possible: across file systems, or on one without links."""
     if not source.exists():
         raise Damaged(f"{source}: missing")
     try:
@@ -220,13 +243,13 @@ def _summary(step: Folder) -> dict[str, Any]:
         "key": step.manifest.key,
         "created": step.manifest.created,
     }
-    # What a graph calls `shards` is each one's size, which the run's `graph` has
-    told = ("backend",) if step.manifest.step == "graph" else ("backend", "shards", "supersteps")
-    return summary | {fact: step.facts[fact] for fact in told if fact in step.facts}
+    # `shards` of a graph are the sizes of its shards, which the run's `graph` has
+    shown = ("backend",) if step.manifest.step == "graph" else ("backend", "shards", "supersteps")
+    return summary | {fact: step.facts[fact] for fact in shown if fact in step.facts}
 
 
 def _surroundings(backend: Backend) -> dict[str, dict[str, Any]]:
-    """The machine and the versions of what computes."""
+    """The machine, and the versions of the libraries that compute."""
     versions = {"python": platform.python_version(), **{library: version(library) for library in LIBRARIES}}
     machine = {"system": platform.system(), "architecture": platform.machine(), "cpus": os.cpu_count()}
     if backend == "gpu":
@@ -246,15 +269,15 @@ def _hidden(runs: Path, run_id: str) -> Iterator[Path]:
     except BaseException as error:
         shutil.rmtree(fresh, ignore_errors=True)
         if isinstance(error, OSError) and error.filename is None:
-            error.filename = str(fresh)  # a failed write does not say where
+            error.filename = str(fresh)  # the error of a failed write does not name the file
         raise
 
 
 def _appear(fresh: Path, output: Path, run_id: str) -> None:
-    """Rename the whole run into place, then the link to it."""
+    """Rename the complete run into place, then the link to it."""
     link = fresh.with_name(f"{fresh.name}-latest")
     try:
-        link.symlink_to(Path("runs", run_id))  # first, because it may fail: the disk may be full
+        link.symlink_to(Path("runs", run_id))  # first, because it fails on a full disk
         fresh.rename(output / "runs" / run_id)
         manifest.flush(output / "runs")
         link.replace(output / "latest")
@@ -265,12 +288,12 @@ def _appear(fresh: Path, output: Path, run_id: str) -> None:
 
 
 def _retire(runs: Path, keep: int) -> None:
-    """Remove all but the newest `keep` runs, each by a rename first, so that no reader finds half of one."""
+    """Remove all but the newest `keep` runs, each by a rename first, so that no reader finds a part of one."""
     found = sorted(path for path in runs.iterdir() if RUN_ID.fullmatch(path.name))
     for old in found[:-keep] if keep else []:
         hidden = old.with_name(f".{old.name}")
         try:
             old.rename(hidden)
             shutil.rmtree(hidden)
-        except OSError as error:  # the new run is out; the next one tries again
+        except OSError as error:  # the new run is published; the next one tries again
             log.warning("%s: cannot be removed: %s", old, error.strerror)

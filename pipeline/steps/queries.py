@@ -1,4 +1,4 @@
-"""Batches of queries: pairs of vertices in, the same rows with their answers out, from an index that is placed."""
+"""Batches of queries: pairs of vertices in, the same rows with their answers out, from an index that is open."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ from kernels.gpu.loader import to_host
 from kernels.graph import NO_ROW, Array
 from kernels.reachability import FILTER, POSITIVE_CUT, SAME, SEARCH
 from kernels.reachability import reach as reach_rows
-from pipeline.cluster.protocol import Place
 from pipeline.errors import BadInput, ProofFailed
-from pipeline.runtime.backend import Clock, bring
+from pipeline.runtime.backend import Backend, Clock, bring
 from pipeline.store.index import StoredIndex
 from pipeline.tables import files as tables
 from pipeline.tables.forms import rows_of
 
 STEP = "reached"  # and the table
-ENTRIES = 4  # a vertex, at most, of an array from ids to rows
-SAMPLE = 1_000  # pairs of a batch that the oracle looks at
+ENTRIES = 4  # at most, for each vertex, of an array from ids to rows
+SAMPLE = 1_000  # pairs of a batch that the oracle checks
 WORDS = {SAME: "same", FILTER: "filter", POSITIVE_CUT: "positive cut", SEARCH: "search"}
 Unknown = Literal["error", "null"]
 
 
 @dataclass
 class Found:
-    """What was found of some pairs: counts of rows, by what decided them, and of pairs compared; seconds in the kernel."""
+    """Counts of some pairs: rows, by what decided them, and pairs compared with the oracle; seconds in the kernel."""
 
     rows: int = 0
     reachable: int = 0
@@ -40,7 +39,7 @@ class Found:
     seconds: float = 0.0
 
     def add(self, other: Found) -> None:
-        """Count what was found of other pairs, too."""
+        """Add the counts of other pairs."""
         self.rows += other.rows
         self.reachable += other.reachable
         self.unknown += other.unknown
@@ -49,7 +48,7 @@ class Found:
         self.seconds += other.seconds
 
     def facts(self, oracle: bool) -> dict[str, Any]:
-        """What `reach` says of them."""
+        """The facts of step `reached`."""
         return {
             "rows": self.rows,
             "reachable": self.reachable,
@@ -63,15 +62,17 @@ class Found:
 class Queries:
     """Batches of pairs, answered one after the other from row `first` of a file; `found` counts."""
 
-    def __init__(self, place: Place, file: str, first: int, unknown: Unknown, plain: StoredIndex | None) -> None:
-        self._stored = place.index
-        self._find = _finder(place.index)
+    def __init__(
+        self, stored: StoredIndex, backend: Backend, file: str, first: int, unknown: Unknown, searched: StoredIndex | None
+    ) -> None:
+        self._stored = stored
+        self._find = stored.derived.get(_new_finder, lambda: _new_finder(stored))
         self._file = file
         self._first = first
         self._unknown = unknown
-        self._plain = plain
-        self._backend = place.backend
-        self._clock = Clock(place.backend)
+        self._searched = searched
+        self._backend = backend
+        self._clock = Clock(backend)
         self._found = Found()
 
     @property
@@ -88,7 +89,7 @@ class Queries:
         src, dst = src[known], dst[known]
         answers = self._clock.timed(reach_rows)(self._stored.index, src, dst)
         reachable, decided = to_host(answers.reachable), to_host(answers.decided)
-        compared = self._compare(to_host(src), to_host(dst), reachable) if self._plain else 0
+        compared = self._compare(to_host(src), to_host(dst), reachable) if self._searched else 0
         counts = np.bincount(decided, minlength=len(WORDS)).tolist()
         self._found.add(Found(len(pairs), int(reachable.sum()), len(pairs) - len(reachable), counts, compared))
         columns = [pairs["src"], pairs["dst"], *_spread(reachable, decided, to_host(known))]
@@ -106,29 +107,19 @@ class Queries:
         raise BadInput(self._file, f"row {row}: {name} {pairs[name][place]} is not in the graph ({vertices})")
 
     def _compare(self, src: Array, dst: Array, reachable: Array) -> int:
-        """Number of a sample's pairs. Raises ProofFailed where a depth-first search that no label helps says otherwise of one."""
-        assert self._plain is not None
+        """Number of pairs in a sample. Raises ProofFailed if a depth-first search without labels contradicts one of them."""
+        assert self._searched is not None
         sample = np.linspace(0, len(src) - 1, min(len(src), SAMPLE)).astype(np.int64)
-        searched = reach_rows(self._plain.index, src[sample], dst[sample], "dfs").reachable
+        searched = reach_rows(self._searched.index, src[sample], dst[sample], "dfs").reachable
         if (wrong := searched != reachable[sample]).any():
             place = sample[wrong.argmax()]
-            ends = [int(self._plain.ids[rows[place]]) for rows in (src, dst)]
-            raise ProofFailed(f"reach: whether {ends[0]} reaches {ends[1]} is not what a search says")
+            ends = [int(self._searched.ids[rows[place]]) for rows in (src, dst)]
+            raise ProofFailed(f"reach: whether {ends[0]} reaches {ends[1]} differs from the result of a search")
         return len(sample)
 
 
-def _finder(stored: StoredIndex) -> Callable[[Array], Array]:
-    """`rows_of` for many ids: by a table of all numbers between the least and the largest id, where it stays small.
-
-    Made once an index and kept with it.
-    """
-    find: Callable[[Array], Array] | None = vars(stored).get("_finder")
-    if find is None:
-        find = vars(stored)["_finder"] = _new_finder(stored)
-    return find
-
-
 def _new_finder(stored: StoredIndex) -> Callable[[Array], Array]:
+    """`rows_of` for many ids: an array from each id between the smallest and the largest to its row, where it stays small."""
     vertices = stored.num_vertices
     ascending = stored.ids[stored.rows_by_id]
     low, high = (int(ascending[0]), int(ascending[-1])) if vertices else (0, -1)
@@ -140,7 +131,7 @@ def _new_finder(stored: StoredIndex) -> Callable[[Array], Array]:
 
 
 def _spread(reachable: Array, decided: Array, known: Array) -> list[pa.Array]:
-    """Answers to the `known` rows as columns for all rows, null elsewhere."""
+    """Columns for all rows of the answers to the `known` rows, null elsewhere."""
     if known.all():
         places = pa.array(decided, pa.int8())
         answers = pa.array(reachable)

@@ -9,30 +9,30 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
-from uuid import uuid4
 
-from pipeline.cluster.protocol import HERE, Cluster, Place, started
+from pipeline.cluster.protocol import Place, started
 from pipeline.config.loading import checked
 from pipeline.config.reachability import QueriesConfig, QueryOptions
 from pipeline.errors import BadConfig, BadInput, Damaged
 from pipeline.ingest.source import identify, locate
-from pipeline.runtime.backend import Backend, choose
-from pipeline.steps.pairs import Piece, batches, pieces
+from pipeline.runtime.backend import choose
+from pipeline.steps.pairs import Block, batches, blocks
 from pipeline.steps.queries import STEP, Found, Queries, Unknown
+from pipeline.steps.runtime import Runtime
 from pipeline.store import manifest
+from pipeline.store.attempts import attempts_at, new_attempt
 from pipeline.store.index import find_index, index_of, open_index
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 
 
 def reach(
-    index: Folder, pairs: str, out: Path, unknown: Unknown = "error", oracle: bool = False, backend: Backend = "cpu",
-    cluster: Cluster = HERE,
-) -> Folder:  # fmt: skip
+    index: Folder, pairs: str, out: Path, unknown: Unknown = "error", oracle: bool = False, runtime: Runtime | None = None
+) -> Folder:
     """Answer whether a path leads from `src` to `dst`, for every row of a Parquet file.
 
     Parameters
@@ -44,13 +44,11 @@ def reach(
     out : Path
         The folder to write, or to keep if it has these very answers.
     unknown : {"error", "null"}
-        What to make of a vertex that the graph does not have: an error, or null in `reachable` and `decided`.
+        A vertex that the graph does not have is an error, or null in `reachable` and `decided`.
     oracle : bool
-        Also search for 1,000 pairs of every 2^20 without the help of a label, and compare.
-    backend : {"cpu", "gpu"}
-        Where queries are answered. The table is the same.
-    cluster : Cluster
-        Who writes the files of the table, each a piece of work. The table is the same.
+        Also search for 1,000 pairs of every 2^20 without labels, and compare.
+    runtime : Runtime or None
+        Where queries are answered; each file of the table is a task. The table is the same. None: on the CPU, by threads.
 
     Returns
     -------
@@ -70,6 +68,8 @@ def reach(
     ClusterLost
         As `cluster.map`.
     """
+    runtime = runtime or Runtime(out.parent)
+    cluster, backend = runtime.cluster, runtime.backend
     source = locate(pairs)
     if source.local is None:
         raise BadInput(pairs, "is a URL, where a file of this machine is due")
@@ -77,26 +77,27 @@ def reach(
 
     def write(folder: Path) -> dict[str, Any]:
         found = Found()
-        with TemporaryDirectory(prefix=f".{out.name}-files-", dir=folder.parent, ignore_cleanup_errors=True) as attempts:
-            answer = partial(_write_file, index, path, pairs, unknown, oracle, Path(attempts))
-            written = cluster.map(answer, index, backend, pieces(path, pairs, tables.ROWS_PER_FILE), one_at_a_time=True)
-            for number, (file, found_there) in enumerate(written):
+        with attempts_at(out.name, folder.parent) as attempts:
+            asked = _Asked(index, path, pairs, unknown, oracle)
+            tasks = blocks(path, pairs, tables.ROWS_PER_FILE)
+            written = cluster.map(partial(_write_file, asked, attempts), tasks, backend, one_at_a_time=True)
+            for number, ((file, found_there),) in enumerate(written):
                 file.rename(folder / tables.file_name(number))
                 found.add(found_there)
         return found.facts(oracle) | {"backend": backend}
 
-    asked = {"unknown": unknown, "oracle": oracle}
-    return make(out, STEP, {"index": index.digest, "pairs": identify(source, None)}, asked, write)
+    inputs = {"index": index.digest, "pairs": identify(source, None)}
+    return make(out, STEP, inputs, {"unknown": unknown, "oracle": oracle}, write)
 
 
 def reach_into(index: Path, pairs: str, out: Path, **asked: Any) -> Folder:
-    """What the command does: `reach` from the index of a run into any folder, as `QueryOptions` asks.
+    """The command `graphmill reach`: answer pairs from the index of a run into any folder, as `QueryOptions` asks.
 
     Raises
     ------
     BadConfig
-        An option is none of its values; there is no index; `out` is a URL, or holds what no earlier call wrote, and would be
-        lost; or it is inside a run or a step, which would not be what its manifest says any more.
+        An option has a wrong value; there is no index; `out` is a URL, or holds files that no earlier call wrote and that would
+        be lost; or it is inside a run or a step, whose files would then differ from its manifest.
     """
     options = checked(QueryOptions, "options", pairs=pairs, output=out, **asked)
     out = options.output
@@ -104,7 +105,7 @@ def reach_into(index: Path, pairs: str, out: Path, **asked: Any) -> Folder:
     _require_outside(out)
     found, backend = find_index(index), choose(options.backend)
     with _without_leftovers(out), started(options.cluster, backend) as cluster:
-        return reach(found, pairs, out, options.unknown, options.oracle, backend, cluster)
+        return reach(found, pairs, out, options.unknown, options.oracle, Runtime(out.parent, backend, cluster))
 
 
 def _require_ours(out: Path) -> None:
@@ -120,7 +121,7 @@ def _require_ours(out: Path) -> None:
 
 
 def _require_outside(out: Path) -> None:
-    """Refuse a place inside a folder that has a manifest."""
+    """Refuse a folder inside a folder that has a manifest."""
     for folder in out.resolve().parents:
         with contextlib.suppress(Damaged):
             step = manifest.read(folder).manifest.step
@@ -131,23 +132,23 @@ def _require_outside(out: Path) -> None:
 
 @contextmanager
 def _without_leftovers(out: Path) -> Iterator[None]:
-    """Remove what a killed call left half-written beside `out`, unless another call works in the folder around it."""
+    """Remove the unfinished folders of killed calls beside `out`, unless another call works in the parent folder."""
     out.parent.mkdir(parents=True, exist_ok=True)
     around = os.open(out.parent, os.O_RDONLY)
     try:
-        with contextlib.suppress(OSError):  # another call is at work, or a file system has no locks
+        with contextlib.suppress(OSError):  # another call is running, or the file system has no locks
             fcntl.flock(around, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for leftover in [path for path in out.parent.iterdir() if _is_leftover(path, out.name)]:
                 shutil.rmtree(leftover)
         with contextlib.suppress(OSError):
-            fcntl.flock(around, fcntl.LOCK_SH)  # the kernel drops it when the holder dies, however it dies
+            fcntl.flock(around, fcntl.LOCK_SH)  # the kernel releases it when the process ends
         yield
     finally:
         os.close(around)
 
 
 def _is_leftover(path: Path, name: str) -> bool:
-    """Whether `path` is hidden as what is made for the folder `name` or for attempts at its files, and has only answers."""
+    """Whether `path` is a hidden folder for folder `name` or for attempts at its files, and has only answers."""
     drawn = "([0-9a-f]{16}|files-[a-z0-9_]{8})"
     made = re.fullmatch(rf"\.{re.escape(name)}-{drawn}", path.name) and path.is_dir() and not path.is_symlink()
     return bool(made) and all(
@@ -156,25 +157,32 @@ def _is_leftover(path: Path, name: str) -> bool:
     )
 
 
-def answer_queries(
-    queries: QueriesConfig | None, answers: Sequence[Folder], oracle: bool, work: Path, backend: Backend = "cpu",
-    cluster: Cluster = HERE,
-) -> Folder | None:  # fmt: skip
-    """Answer the queries that a run asks, if any, into `work / "reached"`; `answers` has that of stage reachability."""
+def answer_queries(queries: QueriesConfig | None, answers: Sequence[Folder], oracle: bool, runtime: Runtime) -> Folder | None:
+    """Answer the queries of a run, if any, into `work / "reached"`; `answers` has that of stage reachability."""
     if queries is None:
         return None
     (index,) = (index_of(answer) for answer in answers if "index" in answer.manifest.inputs)
-    return reach(index, queries.pairs, work / STEP, queries.unknown, oracle, backend, cluster)
+    return reach(index, queries.pairs, runtime.work / STEP, queries.unknown, oracle, runtime)
 
 
-def _write_file(
-    index: Folder, path: Path, file: str, unknown: Unknown, oracle: bool, attempts: Path, place: Place, piece: Piece
-) -> tuple[Path, Found]:
-    """Write one file of answers under a name that no other attempt has: one thought dead may still be writing."""
-    if not path.exists():
-        raise BadConfig(f"cluster: a worker does not see {path}; pairs must lie on a file system that all hosts share")
-    plain = (place.index if place.backend == "cpu" else open_index(index)) if oracle else None
-    queries = Queries(place, file, piece.first, unknown, plain)
-    attempt = attempts / uuid4().hex
-    tables.write_file(attempt, STEP, None, map(queries.answer, batches(path, file, piece)))
+@dataclass(frozen=True)
+class _Asked:
+    """What every task is asked; `name` is what errors call the file at `path`."""
+
+    index: Folder
+    path: Path
+    name: str
+    unknown: Unknown
+    oracle: bool
+
+
+def _write_file(asked: _Asked, attempts: Path, place: Place, block: Block) -> tuple[Path, Found]:
+    """Write one file of answers under a name that no other attempt has."""
+    if not asked.path.exists():
+        raise BadConfig(f"cluster: a worker does not see {asked.path}; pairs must lie on a file system that all hosts share")
+    stored = place.index(asked.index)
+    searched = (stored if place.backend == "cpu" else open_index(asked.index)) if asked.oracle else None
+    queries = Queries(stored, place.backend, asked.name, block.first, asked.unknown, searched)
+    attempt = new_attempt(attempts)
+    tables.write_file(attempt, STEP, None, map(queries.answer, batches(asked.path, asked.name, block)))
     return attempt, queries.found

@@ -1,4 +1,4 @@
-"""Sources of a run: external ids in, rows of the stored graph out, without reading more of it than the search for them needs."""
+"""Sources of a run: external ids in, rows of the stored graph out; only the entries that the search needs are read."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from pipeline.errors import BadSource
 from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder
 
-_PIECE = 1 << 20  # degrees that are looked at at a time
+_BLOCK = 1 << 20  # degrees that are read at a time
 
 
 def require_sources(graph: Folder, sources: Sequence[int]) -> None:
-    """Raise BadSource for a source that the graph does not have, whether or not a stage asks for it."""
+    """Raise BadSource for a source that the graph does not have, also if no stage uses sources."""
     rows_of_sources(graph, sources)
 
 
 def rows_of_sources(graph: Folder, sources: Sequence[int]) -> list[int]:
-    """Rows of external ids, by a binary search in the memory maps. Raises BadSource for the first that is not in the graph."""
+    """Rows of external ids, by a binary search in the memory maps. Raises BadSource for the first id that is not in the graph."""
     ids, rows_by_id, _, _ = open_vertices(graph)
     wanted = np.array(sources, np.int64)
-    places = np.zeros(len(wanted), np.int64)
+    positions = np.zeros(len(wanted), np.int64)
     for power in reversed(range(len(ids).bit_length())):
-        higher = places + (1 << power)
+        higher = positions + (1 << power)
         fits = higher < len(ids)
         fits[fits] = ids[rows_by_id[higher[fits]]] <= wanted[fits]
-        places[fits] = higher[fits]
-    rows: Array = rows_by_id[places] if len(ids) else places
+        positions[fits] = higher[fits]
+    rows: Array = rows_by_id[positions] if len(ids) else positions
     absent = ids[rows] != wanted if len(ids) else np.ones(len(wanted), np.bool_)
     if absent.any():
         known = f"ids {ids[rows_by_id[0]]}..{ids[rows_by_id[-1]]}" if len(ids) else "no vertex"
@@ -42,9 +42,9 @@ def default_source(graph: Folder) -> int | None:
     """External id of the vertex of highest out-degree, the smallest id among equals; None where there is no vertex."""
     ids, _, out_degrees, _ = open_vertices(graph)
     best: tuple[int, int] | None = None
-    for first in range(0, len(ids), _PIECE):
-        degrees = out_degrees[first : first + _PIECE]
+    for first in range(0, len(ids), _BLOCK):
+        degrees = out_degrees[first : first + _BLOCK]
         most = degrees.max()
-        found = (-int(most), int(ids[first : first + _PIECE][degrees == most].min()))
+        found = (-int(most), int(ids[first : first + _BLOCK][degrees == most].min()))
         best = min(best or found, found)
     return None if best is None else best[1]

@@ -1,37 +1,38 @@
-"""Stages: a stored graph in, the table of one algorithm out, in external ids and sorted as it will be published."""
+"""Stages: a stored graph in, the table of one algorithm out, in external ids and sorted as it will be published.
+
+A stage is the same on every rank of a group: a rank solves for its part of the graph and writes its files of the table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from kernels.graph import ID
+from kernels.algorithm import Algorithm
 from kernels.registry import BY_NAME
-from pipeline.cluster.protocol import HERE, Cluster, Place, map_in_order
+from pipeline.cluster.protocol import Cluster, Place
 from pipeline.config.reachability import ReachabilityConfig
 from pipeline.config.run import StageName
 from pipeline.errors import BadInput
 from pipeline.runtime.backend import Backend, Clock
+from pipeline.runtime.threads import map_in_order
 from pipeline.steps.index import build_index
-from pipeline.steps.shard_stages import Written, write_over_ranks
-from pipeline.steps.sources import default_source, require_sources
-from pipeline.store.index import open_index
+from pipeline.steps.runtime import Runtime
+from pipeline.steps.sources import default_source, rows_of_sources
+from pipeline.store.attempts import attempts_at
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
-from pipeline.tables.forms import form_of, rows_of
+from pipeline.tables.forms import form_of
 
 
 def run_stage(
-    graph: Folder, stage: StageName, sources: Sequence[int], work: Path, backend: Backend = "cpu",
-    reachability: ReachabilityConfig | None = None, cluster: Cluster = HERE,
-) -> Folder:  # fmt: skip
+    graph: Folder, stage: StageName, sources: Sequence[int], runtime: Runtime, reachability: ReachabilityConfig | None = None
+) -> Folder:
     """Run one algorithm and write its table.
 
     Parameters
@@ -42,12 +43,10 @@ def run_stage(
         One of `BY_NAME`; the folder is `work / stage`.
     sources : sequence of int
         External ids, for the stages that have sources; empty takes `default_source`.
-    backend : {"cpu", "gpu"}
-        Where the kernel runs. The table is the same, and so is the step's key, but for a stage that is not `exact`.
+    runtime : Runtime
+        The table is the same on every backend and cluster, and so is the step's key, except for a stage that is not `exact`.
     reachability : ReachabilityConfig or None
-        What the labels of stage `reachability` are like; None takes the defaults. Its index becomes a step of its own.
-    cluster : Cluster
-        Who writes the files of the table, each a piece of work, or over whose ranks the stage runs. The table is the same.
+        The labels of stage `reachability`; None takes the defaults. Its index is a step of its own.
 
     Returns
     -------
@@ -66,94 +65,101 @@ def run_stage(
     ClusterLost
         As `cluster.map`.
     """
-    described = BY_NAME[stage]
-    if described.has_index:
-        index = build_index(graph, reachability or ReachabilityConfig(), work, backend, cluster)
-        return _run_indexed(graph, stage, index, work, backend, cluster)
-    asked: dict[str, Any] = {"sources": sorted(sources)} if described.has_sources else {}
-    over_shards = over_shards_of(graph, cluster)
-    if not described.exact:
-        asked |= {"backend": backend, "over_shards": over_shards}
+    algorithm = BY_NAME[stage]
+    if algorithm.has_index:
+        return tabulate_index(graph, algorithm, build_index(graph, reachability or ReachabilityConfig(), runtime), runtime)
+    asked: dict[str, Any] = {"sources": sorted(sources)} if algorithm.has_sources else {}
+    ranks = runtime.ranks_of(graph)
+    if not algorithm.exact:
+        asked |= {"backend": runtime.backend, "over_shards": ranks > 0}
 
     def write(folder: Path) -> dict[str, Any]:
-        facts: dict[str, Any] = {"backend": backend, "weight": graph.facts["weight"], "rows": 0, "seconds": 0.0}
-        if described.has_sources:
-            facts["sources"] = _existing(graph, asked["sources"])
-        sources = facts.get("sources", [])
-        with TemporaryDirectory(prefix=f".{stage}-files-", dir=work, ignore_cleanup_errors=True) as attempts:
-            if over_shards:
-                parts = iter([write_over_ranks(cluster, graph, described, stage, sources, Path(attempts), backend)])
-                facts["shards"] = cluster.shards
-            else:
-                pieces = tables.by_file(sources, graph.facts["vertices"])
-                parts = cluster.map(partial(_write_files, graph, stage, Path(attempts)), graph, backend, pieces)
-            number = count()
-            for written in parts:
-                for path in written.paths:
-                    path.rename(folder / tables.file_name(next(number)))
-                facts["rows"] += written.rows
-                facts["seconds"] = round(facts["seconds"] + written.seconds, 6)
-                if over_shards:
-                    facts["supersteps"] = written.supersteps
-        return facts
+        request = _Request(graph, algorithm, _existing(graph, asked["sources"]) if algorithm.has_sources else ())
+        written = _write_table(folder, request, runtime.cluster, runtime.backend, ranks)
+        facts = {"backend": runtime.backend, "weight": graph.facts["weight"], "rows": written.rows, "seconds": written.seconds}
+        facts |= {"sources": request.sources} if algorithm.has_sources else {}
+        return facts | ({"shards": ranks, "supersteps": written.supersteps} if ranks else {})
 
-    return make(work / stage, stage, {"graph": graph.digest}, asked, write)
+    return make(runtime.work / stage, stage, {"graph": graph.digest}, asked, write)
 
 
-def _write_files(graph: Folder, stage: StageName, attempts: Path, place: Place, sources: list[int]) -> Written:
-    """Write the files of whole answers under names that no other attempt has: one thought dead may still be writing."""
-    described, weight = BY_NAME[stage], graph.facts["weight"]
-    clock = Clock(place.backend)
-    solve = clock.timed(described.resolve("solver"))
-    schema = tables.schema(stage, weight)
-
-    def batch(*source: int) -> pa.RecordBatch:
-        return form_of(described).batch(place.graph, solve(place.graph, *source), schema)
-
-    if described.has_sources:
-        batches = map_in_order(batch, rows_of(place.graph, np.array(sources, ID)).tolist(), place.threads)
-    else:
-        batches = iter([batch()])
-    try:
-        with tables.Files(attempts, stage, weight) as files:
-            files.begin()
-            for answer in batches:
-                files.write_whole(answer)
-    except OverflowError as error:
-        raise BadInput(graph.path, f"{stage}: {error}") from error
-    return Written(files.paths, files.rows, clock.seconds)
-
-
-def _run_indexed(
-    graph: Folder, stage: StageName, index: Folder, work: Path, backend: Backend = "cpu", cluster: Cluster = HERE
-) -> Folder:
-    """Write what a stored index says of each vertex as the table of its stage."""
-    described, table, weight = BY_NAME[stage], tables.table_of(stage), graph.facts["weight"]
+def tabulate_index(graph: Folder, algorithm: Algorithm, index: Folder, runtime: Runtime) -> Folder:
+    """Write the labels of each vertex in a stored index as the table of their stage."""
+    name = algorithm.name
 
     def write(folder: Path) -> dict[str, Any]:
-        with TemporaryDirectory(prefix=f".{stage}-files-", dir=work, ignore_cleanup_errors=True) as attempts:
-            if over_shards_of(graph, cluster) and index.facts["method"] == "tree":
-                written = write_over_ranks(cluster, graph, described, table, [], Path(attempts), backend, index)
-            else:
-                opened, dimensions = open_index(index), index.facts["dimensions"]
-                batch = form_of(described).batch(opened, opened.index, tables.schema(table, weight, dimensions))
-                with tables.Files(Path(attempts), table, weight, dimensions) as files:
-                    files.write_whole(batch)
-                written = Written(files.paths, files.rows, 0.0)
-            for number, path in enumerate(written.paths):
+        ranks = runtime.ranks_of(graph) if index.facts["method"] == "tree" else 0
+        where = runtime if ranks else runtime.here()
+        written = _write_table(folder, _Request(graph, algorithm, (), index), where.cluster, where.backend, ranks)
+        return index.facts | {"weight": graph.facts["weight"], "rows": written.rows}
+
+    return make(runtime.work / name, name, {"graph": graph.digest, "index": index.digest}, {}, write)
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What all ranks are asked: an algorithm's answers from some sources, or from none, solved or read from an index."""
+
+    graph: Folder
+    algorithm: Algorithm
+    sources: Sequence[int]
+    index: Folder | None = None
+
+
+@dataclass(frozen=True)
+class _Written:
+    """Files of a table by their numbers; their rows, and the seconds in the kernel and supersteps of their answers."""
+
+    files: dict[int, Path]
+    rows: int
+    seconds: float
+    supersteps: int
+
+
+def _write_table(folder: Path, request: _Request, cluster: Cluster, backend: Backend, ranks: int) -> _Written:
+    """Write all files of a table into `folder`; tasks are the answers of one file, or all answers for a larger group."""
+    answers = len(request.sources) if request.algorithm.has_sources else 1
+    tasks = [range(answers)] if ranks else tables.by_file(answers, request.graph.facts["vertices"])
+    rows, seconds, supersteps = 0, 0.0, 0
+    with attempts_at(request.algorithm.name, folder.parent) as attempts:
+        stored_rows = rows_of_sources(request.graph, request.sources)
+        for parts in cluster.map(partial(_write, request, stored_rows, attempts), tasks, backend, ranks):
+            for number, path in (file for part in parts for file in part.files.items()):
                 path.rename(folder / tables.file_name(number))
-        return index.facts | {"weight": weight, "rows": written.rows}
+            rows += sum(part.rows for part in parts)
+            seconds += max(part.seconds for part in parts)
+            supersteps += parts[0].supersteps
+    return _Written({}, rows, round(seconds, 6), supersteps)
 
-    return make(work / stage, stage, {"graph": graph.digest, "index": index.digest}, {}, write)
 
+def _write(request: _Request, rows: Sequence[int], attempts: Path, place: Place, answers: range) -> _Written:
+    """Write this rank's files of some answers under names that no other attempt has."""
+    algorithm, weight = request.algorithm, request.graph.facts["weight"]
+    held, clock, form = place.graph(request.graph), Clock(place.backend), form_of(algorithm)
+    solve = clock.timed(held.index_reader(request.index) if request.index else held.solver(algorithm))
+    dimensions = request.index.facts["dimensions"] if request.index else 0
+    schema = tables.schema(algorithm.table_name, weight, dimensions)
 
-def over_shards_of(graph: Folder, cluster: Cluster) -> bool:
-    """Whether stages of this graph run over shards on this cluster."""
-    return cluster.shards > 0 and graph.facts["vertices"] > 0
+    def tabulate(number: int) -> tuple[int, Iterator[tuple[int, pa.RecordBatch]]]:
+        part = solve(*map(held.row, rows[number : number + 1]))
+        return part.supersteps, held.batches(form, part.answer, schema, number)
+
+    supersteps = 0
+    try:
+        with tables.Files(attempts, algorithm.table_name, weight, dimensions) as files:
+            for taken, batches in map_in_order(tabulate, answers, min(held.threads, len(answers) or 1)):
+                supersteps += taken
+                for number, batch in batches:
+                    files.write(number, batch)
+            if not answers:
+                files.begin(0)
+    except OverflowError as error:
+        raise BadInput(request.graph.path, f"{algorithm.name}: {error}") from error
+    return _Written(files.paths, files.rows, clock.seconds, supersteps)
 
 
 def _existing(graph: Folder, sources: Sequence[int]) -> list[int]:
     """The sources, or the default one where none is given. Raises BadSource."""
-    require_sources(graph, sources)
+    rows_of_sources(graph, sources)
     default = None if sources else default_source(graph)
     return list(sources) if default is None else [default]

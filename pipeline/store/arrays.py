@@ -1,4 +1,4 @@
-"""Arrays on the disk, one `.npy` file each, opened as read-only memory maps, or read in pieces."""
+"""Arrays on the disk, one `.npy` file each, opened as read-only memory maps or read block by block."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ import numpy as np
 from kernels.graph import Array
 from pipeline.errors import Damaged
 
-_parsing = Lock()  # of a header: Python 3.11 counts how deep it parses for all threads together, and fails where two do
+_parsing = Lock()  # of a header: Python 3.11 counts the parser's depth for all threads together and fails where two parse
 
 
 def save_array(path: Path, array: Array) -> None:
-    """Save an array as `np.save` does, but by the file's own write: it says why where it fails, as on a full disk."""
+    """Save an array as `np.save` does, but by the file's own `write`, whose error names the cause, such as a full disk."""
     with path.open("wb") as file:
         np.lib.format.write_array(SimpleNamespace(write=file.write), np.ascontiguousarray(array))
 
 
 def load_array(path: Path, dtype: np.dtype[Any], *shape: int) -> Array:
-    """Map an array as a plain read-only ndarray, over the map and without a copy. Raises Damaged where it has another form."""
+    """Map an array as a plain read-only ndarray without a copy. Raises Damaged where its type or shape differs."""
     expected = _header(dtype, shape)
     try:
         with path.open("rb") as file:
-            if file.read(len(expected)) == expected:  # to parse it is slow, and for one thread at a time
+            if file.read(len(expected)) == expected:  # parsing it is slow, and one thread at a time can
                 count = math.prod(shape)
                 mapped = mmap.mmap(file.fileno(), len(expected) + count * dtype.itemsize, access=mmap.ACCESS_READ)
                 return np.frombuffer(mapped, dtype, count, len(expected)).reshape(shape)
@@ -50,7 +50,7 @@ def create_array(path: Path, dtype: np.dtype[Any], *shape: int) -> None:
 
 
 def _header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
-    """What a file begins with."""
+    """The first bytes of a file."""
     file = BytesIO()
     header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, header)
@@ -58,19 +58,19 @@ def _header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
 
 
 def write_slice(path: Path, first: int, values: Array) -> None:
-    """Write consecutive entries, the last index running fastest, from the entry `first` on. Processes may write side by side."""
+    """Write consecutive entries in C order, from entry `first` on. Several processes may write different entries."""
     with path.open("r+b") as file:
         np.lib.format.read_magic(file)
         with _parsing:
             np.lib.format.read_array_header_1_0(file)
         file.seek(first * values.itemsize, os.SEEK_CUR)
-        file.write(np.ascontiguousarray(values).tobytes())
+        file.write(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
 
 
-class InPieces:
-    """An array on the disk of which slices are read: what a map would show stays a part of this process until it is unmapped.
+class ArrayFile:
+    """An array on the disk of which slices are read; the pages of a memory map would count as memory of this process.
 
-    Raises Damaged where it has another form.
+    Raises Damaged where its type or length differs.
     """
 
     def __init__(self, path: Path, dtype: np.dtype[Any], length: int) -> None:
@@ -81,7 +81,7 @@ class InPieces:
     def __len__(self) -> int:
         return self._length
 
-    def __getitem__(self, piece: slice) -> Array:
-        first, stop, _ = piece.indices(self._length)
+    def __getitem__(self, block: slice) -> Array:
+        first, stop, _ = block.indices(self._length)
         count = max(stop - first, 0)
         return np.fromfile(self._path, self.dtype, count, offset=self._begin + first * self.dtype.itemsize)

@@ -1,4 +1,4 @@
-"""An edge list on the disk, read row group by row group on all cores: the whole, or one rank's part of it."""
+"""An edge list on the disk, read row group by row group on all cores: all of it, or the part of one rank."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
 from kernels.graph import ID, Array
-from pipeline.cluster.protocol import map_in_order
 from pipeline.errors import Damaged
 from pipeline.runtime.backend import Backend
+from pipeline.runtime.threads import map_in_order
 from pipeline.store.manifest import Folder
-from pipeline.tables import files as tables
+
+FILES = "part-*.parquet"
 
 
 def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int = 1) -> tuple[Array, Array, Array | None]:
@@ -33,11 +34,11 @@ def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int
     Raises
     ------
     Damaged
-        A file cannot be read, or has not the rows that the manifest says.
+        A file cannot be read, or the number of rows differs from the manifest's.
     """
     weight = edges.facts["weight"]
     try:
-        files = {path: pq.read_metadata(path) for path in tables.files(edges.path)}
+        files = {path: pq.read_metadata(path) for path in sorted(edges.path.glob(FILES))}
         found = sum(metadata.num_rows for metadata in files.values())
         if found != edges.facts["edges"]:
             raise Damaged(f"{edges.path}: {found} edges, the manifest says {edges.facts['edges']}")
@@ -53,14 +54,14 @@ def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int
 
 
 def narrow(weights: Array | None, of_all: Callable[[int], int] = int) -> Array | None:
-    """Integers in 32 bits where all fit; `of_all` tells the largest of all parts, given that of this one."""
+    """Store integers in 32 bits where all fit; `of_all` returns the maximum over all parts, given that of this one."""
     if weights is None or weights.dtype.kind == "f":
         return weights
     fits = of_all(int(weights.max()) if len(weights) else 0) < 2**31
     return weights.astype(np.int32) if fits else weights
 
 
-Group = tuple[Path, int, int, int]  # file, number in it, and the places of its first row and of that after its last in the part
+Group = tuple[Path, int, int, int]  # a row group: its file, its number there, and where its rows begin and end in the part
 Put = Callable[[str, int, int, Array], None]
 
 
@@ -117,7 +118,7 @@ def _stored(weight: str) -> np.dtype[Any]:
 
 
 def _narrowest(files: dict[Path, Any], columns: tuple[str, ...]) -> np.dtype[Any]:
-    """int32 where the files' own statistics say that it holds all values of these columns, else int64."""
+    """int32 where the statistics of the files show that all values of these columns fit, else int64."""
     for metadata in files.values():
         places = [place for place, name in enumerate(metadata.schema.to_arrow_schema().names) if name in columns]
         for number in range(metadata.num_row_groups):

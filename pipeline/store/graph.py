@@ -16,11 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.distributed import partition
+from kernels.gpu.loader import to_device
 from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype, joined_offsets
 from kernels.layout.sorting import is_transpose
 from kernels.layout.vect_csr import VectCsr
 from pipeline.errors import Damaged
-from pipeline.store.arrays import InPieces, load_array, save_array
+from pipeline.runtime.backend import Backend
+from pipeline.store.arrays import ArrayFile, load_array, save_array
 from pipeline.store.manifest import Folder
 
 VERTICES = "vertices.arrow"
@@ -63,8 +65,10 @@ def save_rows(folder: Path, number: int, direction: str, rows: VectCsr) -> dict[
     return {"arcs": len(rows.csr.indices), "segments": len(rows.segments) - 1, "slots": len(rows.segment_indices)}
 
 
-def open_graph(folder: Folder) -> Graph:
-    """Open a stored graph. With one shard its arrays are the memory maps themselves; several are put together in memory.
+def open_graph(folder: Folder, backend: Backend = "cpu") -> Graph:
+    """Open a stored graph where `backend` computes.
+
+    On the CPU the arrays of a graph of one shard are the memory maps themselves; several shards are concatenated in memory.
 
     Raises
     ------
@@ -75,7 +79,8 @@ def open_graph(folder: Folder) -> Graph:
     opened = [open_shard(folder, number) for number in range(len(shard_rows(folder)))]
     out = _joined([shard.out.csr for shard in opened])
     into = out if folder.facts["symmetric"] else _joined([shard.into.csr for shard in opened])
-    return Graph(ids, rows_by_id, out, into)
+    graph = Graph(ids, rows_by_id, out, into)
+    return graph if backend == "cpu" else to_device(graph)
 
 
 def open_vertices(folder: Folder) -> tuple[Array, Array, Array, Array]:
@@ -91,12 +96,12 @@ def open_vertices(folder: Folder) -> tuple[Array, Array, Array, Array]:
     return ids, load_array(folder.path / ROWS_BY_ID, index_dtype(num_vertices), num_vertices), out_degrees, in_degrees
 
 
-def rows_by_id_in_pieces(folder: Folder) -> InPieces:
+def rows_by_id_in_blocks(folder: Folder) -> ArrayFile:
     """The rows in the order of their ids, to be read slice by slice. Raises Damaged as `open_graph`."""
-    return InPieces(folder.path / ROWS_BY_ID, index_dtype(folder.facts["vertices"]), folder.facts["vertices"])
+    return ArrayFile(folder.path / ROWS_BY_ID, index_dtype(folder.facts["vertices"]), folder.facts["vertices"])
 
 
-def open_rows(folder: Folder, pieces: Sequence[range]) -> tuple[list[Csr], list[Csr]]:
+def open_rows(folder: Folder, blocks: Sequence[range]) -> tuple[list[Csr], list[Csr]]:
     """Open the out-arcs and the in-arcs of ranges of rows; the same object twice where the graph is symmetric.
 
     There is a CSR for the rows of a range that lie in one shard, of views of its memory maps; at least one.
@@ -105,7 +110,7 @@ def open_rows(folder: Folder, pieces: Sequence[range]) -> tuple[list[Csr], list[
     plan = shard_rows(folder)
     parts = [
         (number, range(max(rows.start, own.start), min(rows.stop, own.stop)))
-        for rows in pieces
+        for rows in blocks
         for number, own in enumerate(plan)
         if rows and own.start < rows.stop and own.stop > rows.start
     ] or [(0, range(0))]
@@ -117,7 +122,7 @@ def open_rows(folder: Folder, pieces: Sequence[range]) -> tuple[list[Csr], list[
 
 
 def arcs_before(folder: Folder) -> Callable[[int], int]:
-    """How many stored arcs all rows before a given one have; a look into the memory maps each."""
+    """A function from a row to the number of stored arcs of all rows before it; reads single entries of the memory maps."""
     plan = shard_rows(folder)
     offsets = []
     for number in range(len(plan)):

@@ -1,4 +1,4 @@
-"""How the stored graph is written: one direction of a shard at a time, and slices of what is known of the vertices."""
+"""How the stored graph is written: the vertices, slice by slice, and one direction of a shard at a time."""
 
 from __future__ import annotations
 
@@ -8,10 +8,38 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from kernels.distributed.communicator import Communicator
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, Array, Csr, index_dtype
 from kernels.layout.vect_csr import VectCsr, extend
 from pipeline.store.graph import ROWS_BY_ID, VERTICES, save_rows, save_vertices
+
+
+@dataclass(frozen=True)
+class VertexSlice:
+    """A rank's part of the vertices' files; all arrays are NumPy's.
+
+    Attributes
+    ----------
+    num_vertices : int
+        Of the graph.
+    first_row : int
+        The own rows begin here.
+    ids, out_degrees, in_degrees : int64 [n]
+        Of the own rows.
+    first_position : int
+        `rows_by_id` begins at this position.
+    rows_by_id : index width [k]
+        Rows in ascending order of their external ids.
+    """
+
+    num_vertices: int
+    first_row: int
+    ids: Array
+    out_degrees: Array
+    in_degrees: Array
+    first_position: int
+    rows_by_id: Array
 
 
 @dataclass(frozen=True)
@@ -45,27 +73,25 @@ def save_direction(folder: Path, number: int, direction: str, csr: Csr, first_ro
     return Direction(sizes, extended.groups, extended.lane_arcs, weight)
 
 
-def allot_vertices(folder: Path, num_vertices: int) -> None:
-    """Write the vertices' files with zeros, for `fill_vertices`. Zeros that are only read take no memory."""
-    zeros = np.zeros(num_vertices, ID)
-    save_vertices(folder, zeros, np.zeros(num_vertices, index_dtype(num_vertices)), zeros, zeros)
-
-
-def fill_vertices(folder: Path, first_row: int, ids: Array, out_degrees: Array, in_degrees: Array) -> None:
-    """Write what is known of the vertices from row `first_row` on, int64 each, into a file that is there."""
+def write_vertices(folder: Path, part: VertexSlice, communicator: Communicator) -> None:
+    """Write the vertices' files, each rank its slice. A collective."""
+    vertices = part.num_vertices
+    if communicator.size == 1:
+        save_vertices(folder, part.ids, part.rows_by_id, part.out_degrees, part.in_degrees)
+        return
+    if communicator.rank == 0:  # zeros that are only read take no memory
+        zeros = np.zeros(vertices, ID)
+        save_vertices(folder, zeros, np.zeros(vertices, index_dtype(vertices)), zeros, zeros)
+    communicator.sum(0)  # the files have to exist before any rank writes into them
     path = folder / VERTICES
     with pa.memory_map(str(path)) as file:
         content = file.read_buffer()
         columns = pa.ipc.open_file(content).get_batch(0).columns
         begins = [column.buffers()[1].address - content.address for column in columns]
-    for begin, values in zip(begins, (ids, out_degrees, in_degrees), strict=True):
-        _overwrite(path, begin + first_row * ID.itemsize, values)
-
-
-def fill_rows_by_id(folder: Path, num_vertices: int, first: int, rows: Array) -> None:
-    """Write the rows of the external ids from place `first` on into a file that is there."""
-    path = folder / ROWS_BY_ID
-    _overwrite(path, path.stat().st_size - (num_vertices - first) * rows.itemsize, rows)
+    for begin, values in zip(begins, (part.ids, part.out_degrees, part.in_degrees), strict=True):
+        _overwrite(path, begin + part.first_row * ID.itemsize, values)
+    path, rows = folder / ROWS_BY_ID, part.rows_by_id
+    _overwrite(path, path.stat().st_size - (vertices - part.first_position) * rows.itemsize, rows)
 
 
 def _overwrite(path: Path, begin: int, values: Array) -> None:

@@ -6,18 +6,19 @@ Every array is a `.npy` file, opened as a read-only memory map. The folder needs
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kernels.answers import Condensation, Labels, ReachabilityIndex
+from kernels.derived import Derived
 from kernels.graph import ID, OFFSET, Array, Csr, index_dtype
 from kernels.reachability import NUM_SUPPORTS, memory
 from pipeline.errors import BadConfig, Damaged
 from pipeline.runtime.backend import Backend, bring
-from pipeline.runtime.memory import require_room
+from pipeline.runtime.memory import require_memory
 from pipeline.store import manifest
 from pipeline.store.arrays import load_array
 from pipeline.store.manifest import Folder
@@ -34,6 +35,7 @@ class StoredIndex:
     ids: Array
     rows_by_id: Array
     index: ReachabilityIndex
+    derived: Derived = field(default_factory=Derived, init=False, compare=False, repr=False)
 
     @property
     def num_vertices(self) -> int:
@@ -73,10 +75,10 @@ def open_index(folder: Folder, backend: Backend = "cpu") -> StoredIndex:
 
 
 def place_index(folder: Folder, backend: Backend) -> StoredIndex:
-    """Open a stored index to answer queries with. Raises TooLarge where there may be no room for that, and as `open_index`."""
+    """Open a stored index to answer queries with. Raises TooLarge where there may not be enough memory, and as `open_index`."""
     facts = folder.facts
     needed = memory(facts["components"], facts["arcs"], facts["dimensions"], facts["method"], gpu=backend == "gpu").queries
-    require_room(f"reach: the index of {facts['vertices']:,} vertices", needed, backend)
+    require_memory(f"reach: the index of {facts['vertices']:,} vertices", needed, backend)
     return open_index(folder, backend)
 
 

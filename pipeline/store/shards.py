@@ -1,35 +1,31 @@
-"""Shards of a stored graph for the ranks that share it: each reads its own rows, however the stored graph itself is cut.
+"""Shards of a stored graph for the ranks that hold it together: each reads its own rows, however the stored graph is cut.
 
-Stored rows become dealt ones here, and where something else that is stored by rows meets a shard: `DealtRows`, the sources of a
-stage, and the index (`pipeline.store.index_parts`, `pipeline.steps.index`).
+Stored rows are translated to dealt rows here, and wherever other data that is stored by rows is used together with a shard:
+`DealtRows`, the sources of a stage, and the index (`pipeline.tables.index_parts`, `pipeline.cluster.shard_of_graph`).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import OrderedDict
 from collections.abc import Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
-from threading import Lock
 
 import numpy as np
 
 from kernels.arrays import ArcMemory
 from kernels.distributed.assembly import assemble
-from kernels.distributed.communicator import Communicator
 from kernels.distributed.dealing import Dealing, deal
 from kernels.distributed.shard import Shard
 from kernels.graph import OFFSET, Array, Csr
-from pipeline.errors import BadConfig
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import free_memory
-from pipeline.store.arrays import InPieces
-from pipeline.store.graph import arcs_before, open_rows, open_vertices, rows_by_id_in_pieces
+from pipeline.store.arrays import ArrayFile
+from pipeline.store.graph import arcs_before, open_rows, open_vertices, rows_by_id_in_blocks
 from pipeline.store.manifest import Folder
 
-together: ContextVar[int] = ContextVar("together", default=1)  # how many ranks of a graph this process has
-_ROOM = 4  # times the arcs of its shards that a GPU has to have free, for the kernels' own arrays
+_FREE_FACTOR = (
+    4  # a GPU has this many times the bytes of its shards' arcs free, for the kernels' own arrays; else they stay on the host
+)
 
 
 @dataclass(frozen=True)
@@ -38,35 +34,31 @@ class DealtRows:
 
     Attributes
     ----------
-    stored : InPieces
+    stored : ArrayFile
         The stored rows in that order.
     dealing : Dealing
     """
 
-    stored: InPieces
+    stored: ArrayFile
     dealing: Dealing
 
     def __len__(self) -> int:
         return len(self.stored)
 
-    def __getitem__(self, piece: slice) -> Array:
-        return self.dealing.dealt(self.stored[piece])
+    def __getitem__(self, block: slice) -> Array:
+        return self.dealing.dealt(self.stored[block])
 
 
 @dataclass(frozen=True)
-class Seat:
-    """What a rank has of a stored graph, and how its rows were dealt."""
+class DealtShard:
+    """A rank's shard of a stored graph, and how the graph's rows were dealt."""
 
     shard: Shard
     dealing: Dealing
 
 
-_seats: OrderedDict[tuple[str, Backend, int, int], Seat] = OrderedDict()  # of this process, the one used last at the end
-_placing = Lock()
-
-
 def dealing_of(graph: Folder, size: int) -> Dealing:
-    """Share the rows among `size` ranks; with a look into the memory maps here and there."""
+    """Deal the rows to `size` ranks; reads only single entries of the memory maps."""
     num_vertices, before = graph.facts["vertices"], arcs_before(graph)
 
     def cut(parts: int, per_row: int) -> tuple[Array, Array]:
@@ -81,54 +73,26 @@ def dealing_of(graph: Folder, size: int) -> Dealing:
     return deal(cut, size)
 
 
-def of_pieces(column: Array, pieces: Sequence[range]) -> Array:
+def of_blocks(column: Array, blocks: Sequence[range]) -> Array:
     """The entries of these ranges of rows: a view of `column`, which may be a memory map, where there is one range."""
-    parts = [column[rows.start : rows.stop] for rows in pieces]
+    parts = [column[rows.start : rows.stop] for rows in blocks]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def load_shard(graph: Folder, dealing: Dealing, rank: int, backend: Backend = "cpu") -> Shard:
-    """Read the shard of a rank; no more than its own rows, and the others' numbers in pieces. Raises Damaged as `open_graph`."""
-    pieces = dealing.blocks(rank)
-    out, into = open_rows(graph, pieces)
-    ids = of_pieces(open_vertices(graph)[0], pieces)
-    place = _place(out if into is out else [*out, *into]) if backend == "gpu" else None
-    return assemble(rank, dealing, ids, rows_by_id_in_pieces(graph), out, into, place)
+def load_shard(graph: Folder, dealing: Dealing, rank: int, backend: Backend = "cpu", ranks_here: int = 1) -> Shard:
+    """Read the shard of a rank: no more than its own rows, and `rows_by_id` block by block. Raises Damaged as `open_graph`.
 
-
-def placed(graph: Folder, ranks: Communicator, backend: Backend) -> Seat:
-    """Give what a rank has; a process keeps what its ranks used last, so that the steps of a run load shards once.
-
-    Raises
-    ------
-    BadConfig
-        The graph's folder is not there.
-    Damaged
-        As `open_graph`.
+    `ranks_here` ranks of the graph share this process, and its GPU.
     """
-    key = graph.digest, backend, ranks.size, ranks.rank
-    with _placing:
-        found = _seats.get(key)
-        if found is None and not graph.path.exists():
-            raise BadConfig(f"cluster: a worker does not see {graph.path}; the output folder must be one that all hosts share")
-        _keep(together.get() - (found is None))  # first, so that there is room
-    if found is None:
-        dealing = dealing_of(graph, ranks.size)
-        found = Seat(load_shard(graph, dealing, ranks.rank, backend), dealing)
-    with _placing:
-        _seats[key] = found
-        _seats.move_to_end(key)
-        _keep(together.get())
-    return found
+    blocks = dealing.blocks(rank)
+    out, into = open_rows(graph, blocks)
+    ids = of_blocks(open_vertices(graph)[0], blocks)
+    place = _place(out if into is out else [*out, *into], ranks_here) if backend == "gpu" else None
+    return assemble(rank, dealing, ids, rows_by_id_in_blocks(graph), out, into, place)
 
 
-def _keep(most: int) -> None:
-    while len(_seats) > most:
-        _seats.popitem(last=False)
-
-
-def _place(parts: Sequence[Csr]) -> ArcMemory:
-    """Where the arcs of a shard fit: into the GPU, or beside it."""
+def _place(parts: Sequence[Csr], ranks_here: int) -> ArcMemory:
+    """Whether the arcs of a shard fit into the GPU's memory, or stay in the host's."""
     arrays = [array for csr in parts for array in (csr.indices, csr.weights) if array is not None]
-    needed = sum(array.nbytes for array in arrays) * together.get()
-    return "device" if _ROOM * needed < free_memory("gpu") else "host"
+    needed = sum(array.nbytes for array in arrays) * ranks_here
+    return "device" if _FREE_FACTOR * needed < free_memory("gpu") else "host"

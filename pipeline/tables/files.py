@@ -10,16 +10,16 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kernels.registry import ALGORITHMS, BY_NAME, Column
+from pipeline.store.attempts import new_attempt
+from pipeline.store.edges import FILES
 
 ROWS_PER_GROUP = 1_000_000
 ROWS_PER_FILE = 4_000_000  # what a worker writes at a time, and writes again if it dies; whole groups
-FILES = "part-*.parquet"  # of a table
 COORDINATES = "coordinates.parquet"  # of an edge list, as the source has them; the published table is sorted
 
 
@@ -108,14 +108,14 @@ class Files:
 
     Attributes
     ----------
-    paths : list of Path
-        Of the files begun.
+    paths : dict
+        Of the files begun, by their numbers in the table.
     rows : int
         Of all of them.
     """
 
     def __init__(self, folder: Path, table: str, weight: str | None, dimensions: int = 0) -> None:
-        self.paths: list[Path] = []
+        self.paths: dict[int, Path] = {}
         self.rows = 0
         self._folder, self._table, self._weight, self._dimensions = folder, table, weight, dimensions
         self._open: pq.ParquetWriter | None = None
@@ -127,22 +127,17 @@ class Files:
         if self._open:
             self._open.close()
 
-    def begin(self) -> None:
-        """Begin the next file."""
+    def begin(self, number: int) -> None:
+        """Begin a file."""
         if self._open:
             self._open.close()
-        self.paths.append(self._folder / uuid4().hex)
-        self._open = open_file(self.paths[-1], self._table, self._weight, self._dimensions)
+        self.paths[number] = new_attempt(self._folder)
+        self._open = open_file(self.paths[number], self._table, self._weight, self._dimensions)
 
-    def write_whole(self, answer: pa.RecordBatch) -> None:
-        """Append an answer to the file begun last, or the first one, and begin others where it does not fit."""
-        for first in range(0, max(1, len(answer)), ROWS_PER_FILE):
-            if first or not self.paths:
-                self.begin()
-            self.write(answer[first : first + ROWS_PER_FILE])
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Append to the file begun last."""
+    def write(self, number: int, batch: pa.RecordBatch) -> None:
+        """Append rows to file `number`; another number than before begins the file."""
+        if number not in self.paths:
+            self.begin(number)
         assert self._open
         self._open.write_batch(batch, ROWS_PER_GROUP)
         self.rows += batch.num_rows
@@ -153,13 +148,13 @@ def file_name(number: int) -> str:
     return f"part-{number:05d}.parquet"
 
 
-def by_file(sources: Sequence[int], num_vertices: int) -> list[list[int]]:
-    """The sources of each file of a `bfs` or `sssp` table: whole ones, in order, as many as fit; one source at the least.
+def by_file(answers: int, num_vertices: int) -> list[range]:
+    """The numbers of the answers in each file of a `bfs` or `sssp` table: as many whole answers as fit, at least one.
 
-    One that does not fit has `files_of` files of its own.
+    An answer that does not fit has `files_of` files of its own. Without answers there is one file without rows.
     """
     fit = max(1, ROWS_PER_FILE // max(1, num_vertices))
-    return [list(sources[first : first + fit]) for first in range(0, len(sources), fit)] or [[]]
+    return [range(first, min(first + fit, answers)) for first in range(0, answers, fit)] or [range(0)]
 
 
 def files_of(rows: int) -> int:

@@ -1,7 +1,7 @@
-"""From an answer, whose arrays speak of rows, to its table, which speaks of external ids, and back, for each form of answer.
+"""The conversion between an answer, whose arrays name rows, and its table, which has external ids, for each form of answer.
 
-What a column holds is said once, whoever has the answer: one worker, or ranks that each have their own rows' part of it
-(`pipeline.tables.sharded`). Rows and ids are translated where the graph's arrays are; a table is in this machine's memory.
+The columns of a form are defined once, for a whole answer and for the part of it that a rank has (`pipeline.tables.over_ranks`).
+Rows and ids are translated on the backend of the graph's arrays; a table is in host memory.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pipeline.errors import ProofFailed
 from pipeline.store.index import StoredIndex
 
 NO_ID = -1  # in a column of external ids, or of distances: null
+WRONG_VERTICES = "the vertex column is not the graph's vertices, each once, ascending"
 
 
 class Ids(Protocol):
@@ -42,7 +43,7 @@ class Ids(Protocol):
 
 
 class Vertices(Protocol):
-    """Own rows, n of the graph's V, whose part of an answer is at hand. Over ranks all methods are collective."""
+    """The n own rows of a rank, of the graph's V rows. Where there are several ranks, all methods are collectives."""
 
     @property
     def ids(self) -> Array:
@@ -57,28 +58,31 @@ class Vertices(Protocol):
         """Type of the weights; int64 where there are none."""
 
     def ids_of(self, rows: Array) -> Array:
-        """External ids of rows of the whole graph; NO_ID for NO_ROW."""
+        """External ids of any rows of the graph; NO_ID for NO_ROW."""
 
     def rows_of(self, ids: Array) -> Array:
         """Rows of external ids, NO_ROW for NO_ID. Raises ProofFailed for one that the graph does not have."""
 
     def labelled(self, rows: Array, labels: Array) -> Array:
-        """Labels of the own rows, index width [n]: those given to them, by whomever; a row that nobody labels is its own."""
+        """Labels of the own rows, index width [n]: those that any rank gives them; a row without one is its own label.
+
+        Raises ProofFailed where a row gets two different labels.
+        """
 
 
 @dataclass(frozen=True)
 class Form:
-    """How the answers of some stages lie in a table.
+    """How answers of one form become the rows of a table.
 
     Attributes
     ----------
     columns : callable
         `columns(vertices, answer)`: the columns of the table, negative where there is a null.
     answer : callable
-        `answer(vertices, columns, source)`: the answer, from an external id or None, that such columns hold. Raises ProofFailed
-        where they hold none. Form LABELS has another: `read_labels`.
+        `answer(vertices, columns, source)`: the answer that such columns hold, from the external id of a source or None. Raises
+        ProofFailed where they are not an answer. Form LABELS is read by `read_labels`.
     of_vertices : bool
-        Whether a row of the table is a vertex; columns then are in the order of the rows. Else they are in the table's order.
+        Whether a row of the table is a vertex; columns are then in the order of the graph's rows, otherwise in the table's order.
     """
 
     columns: Callable[[Vertices, Any], list[Array]]
@@ -86,24 +90,24 @@ class Form:
     of_vertices: bool = True
 
     def batch(self, graph: Ids, answer: Any, schema: pa.Schema) -> pa.RecordBatch:
-        """The answer of a whole graph as the rows of its table, sorted."""
-        columns = self.columns(Whole(graph), answer)
+        """The rows of the table of a whole answer, sorted."""
+        columns = self.columns(AllVertices(graph), answer)
         if self.of_vertices:
             columns = [column[graph.rows_by_id] for column in columns]
         return as_batch(columns, schema)
 
     def read(self, graph: Graph, table: pa.Table, source: int | None = None) -> Any:
-        """The answer of a whole graph that the rows of a table hold, as `answer`."""
+        """The whole answer that the rows of a table hold, as `answer`."""
         columns = [np.asarray(column, like=graph.ids) for column in as_arrays(table)]
         if self.of_vertices:
             if not np.array_equal(columns[table.schema.get_field_index("vertex")], graph.ids[graph.rows_by_id]):
-                raise ProofFailed("the vertex column is not the graph's vertices, each once, ascending")
+                raise ProofFailed(WRONG_VERTICES)
             columns = [_by_row(graph, column) for column in columns]
-        return self.answer(Whole(graph, weight_type(graph.out)), columns, source)
+        return self.answer(AllVertices(graph, weight_type(graph.out)), columns, source)
 
 
 def as_batch(columns: Sequence[Array], schema: pa.Schema) -> pa.RecordBatch:
-    """Columns as the rows of a table; where nulls may be, a negative value is one."""
+    """Columns as the rows of a table; in a nullable column a negative value becomes a null."""
     arrays = []
     for field, column in zip(schema, map(to_host, columns), strict=True):
         mask = column < 0 if field.nullable else None
@@ -112,7 +116,7 @@ def as_batch(columns: Sequence[Array], schema: pa.Schema) -> pa.RecordBatch:
 
 
 def as_arrays(table: pa.Table) -> list[Array]:
-    """Columns of a table, -1 where there is a null. Raises ProofFailed where one that may have nulls has a negative value."""
+    """Columns of a table, -1 for a null. Raises ProofFailed where a nullable column has a negative value."""
     arrays = []
     for field, column in zip(table.schema, table.columns, strict=True):
         array = column.fill_null(pa.scalar(NO_ID, field.type)).to_numpy() if field.nullable else column.to_numpy()
@@ -123,11 +127,11 @@ def as_arrays(table: pa.Table) -> list[Array]:
 
 
 def rows_of(graph: Ids, ids: Array) -> Array:
-    """Rows of external ids (int64), where the graph's arrays are; NO_ROW for one that the graph does not have."""
+    """Rows of external ids (int64), on the backend of the graph's arrays; NO_ROW for an id that the graph does not have."""
     ids = np.asarray(ids, like=graph.ids)
     if not graph.num_vertices:
         return np.full_like(ids, NO_ROW, graph.rows_by_id.dtype)
-    order = np.argsort(ids)  # neighbours in a search share its path: four times as fast as in any order
+    order = np.argsort(ids)  # consecutive searches share their path: four times as fast as in any order
     ascending = ids[order]
     places = np.searchsorted(graph.ids, ascending, sorter=graph.rows_by_id)
     found = graph.rows_by_id[np.minimum(places, graph.num_vertices - 1)]
@@ -143,8 +147,8 @@ def require_known(ids: Array, rows: Array) -> None:
         raise ProofFailed(f"vertex {wrong} is not in the graph")
 
 
-class Whole:
-    """All vertices, on one worker; see `Vertices`."""
+class AllVertices:
+    """All vertices of a graph that one rank holds; see `Vertices`."""
 
     first_row = 0
 
@@ -178,7 +182,7 @@ def weight_type(csr: Csr) -> np.dtype[Any]:
 
 
 def require_one_label(found: Array, given: Array) -> None:
-    """Raise ProofFailed unless everybody gave a row the same label."""
+    """Raise ProofFailed unless a row was given the same label everywhere."""
     if not (found == given).all():
         raise ProofFailed("mst: the edges of a tree have different labels")
 
@@ -238,7 +242,7 @@ def _labels_of_rows(index: ReachabilityIndex) -> RowLabels:
 
 
 def shown_labels(vertices: Vertices, columns: Sequence[Array], index: np.dtype[Any]) -> RowLabels:
-    """What the columns of a table of labels say of the own rows. Raises ProofFailed where a number does not fit `index`."""
+    """The labels of the own rows in the columns of a table. Raises ProofFailed where a number does not fit `index`."""
     _, labels, level, *numbers = columns
     numbers = [_narrowed(column, index) for column in numbers]
     return RowLabels(vertices.rows_of(labels), _narrowed(level, np.int32), np.stack(numbers[::2]), np.stack(numbers[1::2]))
@@ -252,11 +256,11 @@ def _narrowed(column: Array, dtype: Any) -> Array:
 
 
 def _no_labels(*_: Any) -> ReachabilityIndex:
-    raise NotImplementedError("a table of labels has a part of its answer alone: read_labels")
+    raise NotImplementedError("a table of labels has only a part of its answer: use read_labels")
 
 
 def read_labels(graph: Graph, table: pa.Table, stored: StoredIndex) -> ReachabilityIndex:
-    """The index that a table of form LABELS shows a part of. Raises ProofFailed where it shows another."""
+    """The index whose labels a table of form LABELS shows. Raises ProofFailed where the table differs from the index."""
     if not (np.array_equal(stored.ids, graph.ids) and np.array_equal(stored.rows_by_id, graph.rows_by_id)):
         raise ProofFailed("reachability: the vertices of the index are not the graph's")
     shown = pa.Table.from_batches([LABELS.batch(graph, stored.index, table.schema)])
@@ -286,7 +290,7 @@ def form_of(stage: algorithm.Algorithm) -> Form:
 
 
 def _by_row(graph: Ids, ascending: Array) -> Array:
-    """Put values that stand in the order of external ids into row order."""
+    """Put values in the order of external ids into row order."""
     values = np.empty_like(ascending)
     values[graph.rows_by_id] = ascending
     return values

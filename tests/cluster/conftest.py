@@ -12,6 +12,7 @@ from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
+from pipeline.steps.runtime import Runtime
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 
@@ -26,8 +27,8 @@ def grid(tmp_path_factory) -> Folder:
     weights = np.random.default_rng(5).integers(1, 100, len(src))
     pq.write_table(pa.table({"src": src, "dst": dst, "weight": weights}), work / "grid.parquet")
     edges = ingest(GraphConfig(source=str(work / "grid.parquet"), directed=False), work)
-    stored = lay_out(edges, LayoutConfig(order="windowed"), work)
-    assert [len(sources) for sources in tables.by_file([1, 2, 3], stored.facts["vertices"])] == [1, 1, 1]
+    stored = lay_out(edges, LayoutConfig(order="windowed"), Runtime(work))
+    assert [len(answers) for answers in tables.by_file(3, stored.facts["vertices"])] == [1, 1, 1]
     return stored
 
 
@@ -36,4 +37,4 @@ def small(tmp_path_factory) -> Folder:
     """A path of ten vertices."""
     work = tmp_path_factory.mktemp("small")
     pq.write_table(pa.table({"src": np.arange(9), "dst": np.arange(1, 10)}), work / "path.parquet")
-    return lay_out(ingest(GraphConfig(source=str(work / "path.parquet"), directed=False), work), LayoutConfig(), work)
+    return lay_out(ingest(GraphConfig(source=str(work / "path.parquet"), directed=False), work), LayoutConfig(), Runtime(work))

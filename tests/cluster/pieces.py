@@ -7,9 +7,8 @@ import os
 import signal
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -22,23 +21,25 @@ from kernels.graph import Graph
 from kernels.registry import BY_NAME
 from pipeline.cluster.protocol import Place
 from pipeline.errors import BadInput
+from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
+from pipeline.tables.forms import form_of
 from tests.memory import grown
 
 TURNS = 20
 SMALL = 100_000, 300_000  # rows of a row group and of a file
 
 
-def where(place: Place, item: int) -> tuple[int, int, int]:
+def where(graph: Folder, place: Place, item: int) -> tuple[int, int, int]:
     """The item, the process that ran it, and the identity of the graph in that process."""
     time.sleep(0.1)
-    return item, os.getpid(), id(place.graph)
+    return item, os.getpid(), id(place.whole_graph(graph).graph)
 
 
-def where_an_index(place: Place, item: int) -> tuple[int, int, int]:
+def where_an_index(index: Folder, place: Place, item: int) -> tuple[int, int, int]:
     """The same for an index."""
     time.sleep(0.1)
-    return item, os.getpid(), id(place.index)
+    return item, os.getpid(), id(place.index(index))
 
 
 def die(place: Place, item: Path) -> None:
@@ -89,10 +90,11 @@ class Death:
     marker: Path
 
 
-def mortal(function: Any, deaths: list[Death], ranks: Communicator, item: int) -> Any:
+def mortal(function: Any, deaths: list[Death], place: Place, item: Any) -> Any:
     """Call `function`, with the first death that has not happened yet."""
     due = next((death for death in deaths if not death.marker.exists()), None)
-    return function(Mortal(ranks, due) if due and due.rank == ranks.rank else ranks, item)
+    ranks = place.communicator
+    return function(replace(place, communicator=Mortal(ranks, due)) if due and due.rank == ranks.rank else place, item)
 
 
 class Mortal(OverExchange):
@@ -110,21 +112,22 @@ class Mortal(OverExchange):
         return self._ranks.exchange(parts, buffers)
 
 
-def measured(function: Any, notes: Path, ranks: Communicator, item: int) -> Any:
+def measured(function: Any, notes: Path, place: Place, item: Any) -> Any:
     """Call `function` with small row groups, and note by how many bytes this process's peak memory grew."""
     tables.ROWS_PER_GROUP, tables.ROWS_PER_FILE = SMALL
     with grown() as bytes_grown:
-        result = function(ranks, item)
-    (notes / f"{ranks.rank}").write_text(str(bytes_grown()))
+        result = function(place, item)
+    (notes / f"{place.communicator.rank}").write_text(str(bytes_grown()))
     return result
 
 
-def measured_single_rank(stage: str, rows: list[int], place: Place, item: int) -> int:
+def measured_single_rank(stage: str, folder: Folder, rows: list[int], place: Place, item: int) -> int:
     """By how many bytes the peak memory grows when a single rank computes a stage and its table."""
-    described = BY_NAME[stage]
+    algorithm = BY_NAME[stage]
+    held = place.graph(folder)
     with grown() as bytes_grown:
-        answer = resolve_name(described.kernel)(place.graph, *rows)
-        described.form.batch(place.graph, answer, tables.schema(stage, "int64"))
+        answer = held.solver(algorithm)(*rows).answer
+        list(held.batches(form_of(algorithm), answer, tables.schema(stage, "int64"), 0))
     return bytes_grown()
 
 

@@ -12,18 +12,18 @@ import pytest
 from kernels.distributed.communicator import PeerLost
 from kernels.distributed.gpu import connection
 from kernels.distributed.threads import run_ranks
-from pipeline.cluster import nccl_bootstrap as gpu_transport
-from pipeline.cluster.nccl_bootstrap import between_gpus
+from pipeline.cluster.dask.nccl_bootstrap import between_gpus
+from pipeline.cluster.dask.worker_state import STATE
 from tests.sharded.fake_nccl import install
 
-PLACES = ["tls://127.0.0.1:1001", "tls://127.0.0.1:1002"]
+PLACEMENT = ["tls://127.0.0.1:1001", "tls://127.0.0.1:1002"]
 
 
 class Workers:
     """Two threads that each have the state of a worker process."""
 
     def __init__(self, monkeypatch):
-        self.threads = [ThreadPoolExecutor(1) for _ in PLACES]
+        self.threads = [ThreadPoolExecutor(1) for _ in PLACEMENT]
         of_thread = threading.local()
 
         class Kept(dict):
@@ -36,12 +36,12 @@ class Workers:
             def __bool__(self):
                 return bool(vars(of_thread).get("kept"))
 
-        monkeypatch.setattr(gpu_transport, "_kept", Kept())
+        monkeypatch.setattr(STATE, "nccl", Kept())
 
-    def run(self, work, places=PLACES):
+    def run(self, work, placement=PLACEMENT):
         def on_rank(between):
             between.require_all = lambda: None
-            with between_gpus(between, places) as ranks:
+            with between_gpus(between, placement) as ranks:
                 return work(ranks)
 
         return run_ranks(2, lambda between: self.threads[between.rank].submit(on_rank, between).result(), deadline=10)
@@ -99,7 +99,7 @@ def test_lost_ranks_are_detected_over_the_other_connection(fake_nccl, monkeypatc
     assert "cluster: rank 1 has ended" in caplog.messages
 
 
-@pytest.mark.parametrize(("places", "interface"), [(PLACES, "lo"), (["tls://10.0.0.5:1001", PLACES[1]], None)])
-def test_on_one_machine_nccl_listens_on_loopback(places, interface, fake_nccl, monkeypatch):
-    Workers(monkeypatch).run(total, places)
+@pytest.mark.parametrize(("placement", "interface"), [(PLACEMENT, "lo"), (["tls://10.0.0.5:1001", PLACEMENT[1]], None)])
+def test_on_one_machine_nccl_listens_on_loopback(placement, interface, fake_nccl, monkeypatch):
+    Workers(monkeypatch).run(total, placement)
     assert os.environ.get("NCCL_SOCKET_IFNAME") == interface

@@ -7,7 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.cluster.protocol import Here, started
+from pipeline.cluster.protocol import started
+from pipeline.cluster.threads import Here
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
@@ -16,6 +17,7 @@ from pipeline.errors import TooLarge
 from pipeline.ingest import ingest
 from pipeline.steps.index import build_index
 from pipeline.steps.layout import lay_out
+from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store.index import NUMBERS
@@ -40,7 +42,7 @@ def graph(tmp_path_factory) -> Folder:
     src, dst = np.append(src, layers), np.append(dst, (layers // 400 + 1) * 400 + random.integers(0, 400, len(layers)))
     pq.write_table(pa.table({"src": src * 5, "dst": dst * 5}), work / "arcs.parquet")
     edges = ingest(GraphConfig(source=str(work / "arcs.parquet"), directed=True), work)
-    return lay_out(edges, LayoutConfig(), work)
+    return lay_out(edges, LayoutConfig(), Runtime(work))
 
 
 def same(found: Folder, expected: Folder) -> None:
@@ -54,8 +56,8 @@ def same(found: Folder, expected: Folder) -> None:
 def test_dimensions_are_built_on_workers(method, dimensions, graph, cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "shards", 0)
     asked = ReachabilityConfig(dimensions=dimensions, seed=5, method=method)
-    found = build_index(graph, asked, tmp_path / "there", cluster=cluster)
-    same(found, build_index(graph, asked, tmp_path / "here"))
+    found = build_index(graph, asked, Runtime(tmp_path / "there", cluster=cluster))
+    same(found, build_index(graph, asked, Runtime(tmp_path / "here")))
     assert [path.name for path in (tmp_path / "there").iterdir()] == ["reachability_index"]
     assert (np.load(found.path / "low.npy").shape[0], len(found.facts["compared_paths"])) == (dimensions, dimensions)
 
@@ -63,27 +65,27 @@ def test_dimensions_are_built_on_workers(method, dimensions, graph, cluster, tmp
 @pytest.mark.parametrize("shards", [1, 2, 3, 7])
 def test_an_index_is_built_over_ranks_of_this_process(shards, graph, tmp_path):
     asked = ReachabilityConfig(dimensions=3, seed=5)
-    found = build_index(graph, asked, tmp_path / "there", cluster=Here(shards))
-    same(found, build_index(graph, asked, tmp_path / "here"))
+    found = build_index(graph, asked, Runtime(tmp_path / "there", cluster=Here(shards)))
+    same(found, build_index(graph, asked, Runtime(tmp_path / "here")))
     assert found.facts["shards"] == shards
     with pytest.raises(TooLarge, match=rf"one of {shards} parts, of [\d,]+ rows"):
-        build_index(graph, ReachabilityConfig(dimensions=10**9), tmp_path / "large", cluster=Here(shards))
+        build_index(graph, ReachabilityConfig(dimensions=10**9), Runtime(tmp_path / "large", cluster=Here(shards)))
 
 
 def test_an_index_is_built_and_proved_over_ranks_of_workers(graph, cluster, tmp_path):
     for name in ("there", "here"):
         (tmp_path / name).mkdir()
-    found = run_stage(graph, "reachability", (), tmp_path / "there", cluster=cluster)
-    expected = run_stage(graph, "reachability", (), tmp_path / "here")
+    found = run_stage(graph, "reachability", (), Runtime(tmp_path / "there", cluster=cluster))
+    expected = run_stage(graph, "reachability", (), Runtime(tmp_path / "here"))
     assert found.manifest.files == expected.manifest.files and found.facts["shards"] == 3
-    assert prove(graph, found, True, tmp_path / "there", cluster=cluster).facts["holds"]
+    assert prove(graph, found, True, Runtime(tmp_path / "there", cluster=cluster)).facts["holds"]
 
 
 def test_a_method_without_a_sharded_kernel_runs_on_one_worker(graph, cluster, tmp_path):
     asked = ReachabilityConfig(method="dfs")
-    found = build_index(graph, asked, tmp_path / "there", cluster=cluster)
+    found = build_index(graph, asked, Runtime(tmp_path / "there", cluster=cluster))
     assert "shards" not in found.facts
-    same(found, build_index(graph, asked, tmp_path / "here"))
+    same(found, build_index(graph, asked, Runtime(tmp_path / "here")))
 
 
 def test_graphs_without_arcs_or_vertices_are_indexed(tmp_path):
@@ -92,11 +94,11 @@ def test_graphs_without_arcs_or_vertices_are_indexed(tmp_path):
         work = tmp_path / f"{name}-work"
         work.mkdir()
         config = GraphConfig(source=str(tmp_path / name), format="parquet", directed=True)
-        stored = lay_out(ingest(config, work), LayoutConfig(), work)
-        expected = build_index(stored, ReachabilityConfig(), work / "here")
-        same(build_index(stored, ReachabilityConfig(), work / "there", cluster=Here(3)), expected)
+        stored = lay_out(ingest(config, work), LayoutConfig(), Runtime(work))
+        expected = build_index(stored, ReachabilityConfig(), Runtime(work / "here"))
+        same(build_index(stored, ReachabilityConfig(), Runtime(work / "there", cluster=Here(3))), expected)
 
 
 def test_only_the_numbers_have_a_row_per_dimension(graph, tmp_path):
-    folder = build_index(graph, ReachabilityConfig(dimensions=2), tmp_path).path
+    folder = build_index(graph, ReachabilityConfig(dimensions=2), Runtime(tmp_path)).path
     assert {path.stem for path in folder.glob("*.npy") if np.load(path, mmap_mode="r").ndim == 2} == set(NUMBERS)

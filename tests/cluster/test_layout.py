@@ -13,6 +13,7 @@ from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
+from pipeline.steps.runtime import Runtime
 
 NEW_YORK = Path(__file__).parents[2] / "data" / "USA-road-d.NY.gr.gz"
 
@@ -23,13 +24,13 @@ class Dying:
     def __init__(self, cluster, note):
         self.shards, self.cluster, self.note = cluster.shards, cluster, note
 
-    def run_ranks(self, function, items, backend):
-        return self.cluster.run_ranks(partial(die_once, function, self.note), items, backend)
+    def map(self, function, tasks, backend, ranks=0, one_at_a_time=False):
+        return self.cluster.map(partial(die_once, function, self.note), tasks, backend, ranks, one_at_a_time)
 
 
-def die_once(function, note, communicator, item):
-    result = function(communicator, item)
-    if communicator.rank == 1 and not note.exists():
+def die_once(function, note, place, task):
+    result = function(place, task)
+    if place.communicator.rank == 1 and not note.exists():
         note.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return result
@@ -37,10 +38,12 @@ def die_once(function, note, communicator, item):
 
 def test_the_layout_of_new_york_over_three_ranks_on_two_workers(tmp_path):
     edges = ingest(GraphConfig(source=str(NEW_YORK)), tmp_path)
-    one = lay_out(edges, LayoutConfig(order="windowed", shards=3), tmp_path / "one")
+    one = lay_out(edges, LayoutConfig(order="windowed", shards=3), Runtime(tmp_path / "one"))
     with started(ClusterConfig(scheduler="local", workers=2, shards=3), "cpu") as cluster:
-        many = lay_out(edges, LayoutConfig(order="windowed"), tmp_path / "many", cluster=cluster)
-        again = lay_out(edges, LayoutConfig(order="windowed"), tmp_path / "again", cluster=Dying(cluster, tmp_path / "died"))
+        many = lay_out(edges, LayoutConfig(order="windowed"), Runtime(tmp_path / "many", cluster=cluster))
+        again = lay_out(
+            edges, LayoutConfig(order="windowed"), Runtime(tmp_path / "again", cluster=Dying(cluster, tmp_path / "died"))
+        )
     assert (tmp_path / "died").exists()
     assert many.manifest.files == again.manifest.files == one.manifest.files
     assert many.facts == again.facts == one.facts

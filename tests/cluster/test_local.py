@@ -20,19 +20,22 @@ import pytest
 from distributed import LocalCluster
 
 from kernels.registry import BY_NAME
-from pipeline.cluster import client as dask_cluster
-from pipeline.cluster import local_workers as local_workers_module
-from pipeline.cluster import workers as workers_module
-from pipeline.cluster.protocol import HERE, started
-from pipeline.cluster.scratch import scratch
+from pipeline.cluster.dask import client as dask_cluster
+from pipeline.cluster.dask import local_workers as local_workers_module
+from pipeline.cluster.dask import workers as workers_module
+from pipeline.cluster.dask.scratch import scratch
+from pipeline.cluster.protocol import started
+from pipeline.cluster.threads import Here
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.run import STAGES
 from pipeline.errors import BadConfig, BadInput, ClusterLost, ProofFailed
+from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store.manifest import code_version, make
 from pipeline.tables import files as tables
 from tests.cluster import pieces
+from tests.cluster.calls import results
 from tests.cluster.processes import local_workers
 from tests.flows.processes import ROOT, alive, clean_environment, end, eventually, listening
 
@@ -51,32 +54,32 @@ def cluster():
 def test_tables_and_proofs_are_the_same_with_and_without_workers(stage, grid, small, cluster, tmp_path):
     graph = grid if stage == "bfs" else small
     found, expected = (
-        run_stage(graph, stage, SOURCES if graph is grid else [1, 5], tmp_path / name, cluster=where)
-        for name, where in (("there", cluster), ("here", HERE))
+        run_stage(graph, stage, SOURCES if graph is grid else [1, 5], Runtime(tmp_path / name, cluster=where))
+        for name, where in (("there", cluster), ("here", Here()))
         for _ in [(tmp_path / name).mkdir()]
     )
     assert found.manifest.files == expected.manifest.files
     assert len(tables.files(found.path)) == (len(SOURCES) if stage == "bfs" else 1)
     assert [path.name for path in (tmp_path / "there").glob(".*")] == []
-    proofs = [prove(graph, found, True, tmp_path, cluster=where).facts for where in (cluster, HERE)]
+    proofs = [prove(graph, found, True, Runtime(tmp_path, cluster=where)).facts for where in (cluster, Here())]
     assert proofs[0]["holds"] and proofs[0]["rules"] == proofs[1]["rules"]
 
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_tables_and_proofs_over_shards_are_the_same(stage, small, cluster, tmp_path, monkeypatch):
-    expected = run_stage(small, stage, [1, 5], tmp_path)
+    expected = run_stage(small, stage, [1, 5], Runtime(tmp_path))
     (tmp_path / "shards").mkdir()
     monkeypatch.setattr(cluster, "shards", 2)
-    found = run_stage(small, stage, [1, 5], tmp_path / "shards", cluster=cluster)
+    found = run_stage(small, stage, [1, 5], Runtime(tmp_path / "shards", cluster=cluster))
     assert found.facts["shards"] == 2
     if BY_NAME[stage].exact:
         assert found.manifest.files == expected.manifest.files
-    proof = prove(small, found, False, tmp_path, cluster=cluster)
+    proof = prove(small, found, False, Runtime(tmp_path, cluster=cluster))
     assert proof.facts["holds"] and proof.facts["shards"] == 2
 
 
 def test_a_table_of_many_files_is_one_sorted_table(grid, cluster, tmp_path):
-    answer = run_stage(grid, "bfs", SOURCES[::-1], tmp_path, cluster=cluster)
+    answer = run_stage(grid, "bfs", SOURCES[::-1], Runtime(tmp_path, cluster=cluster))
     of_files = [pq.read_table(path, columns=["source"])["source"].unique().to_pylist() for path in tables.files(answer.path)]
     assert of_files == [[source] for source in SOURCES]
     sources = tables.read(answer.path, columns=["source"])["source"]
@@ -86,7 +89,7 @@ def test_a_table_of_many_files_is_one_sorted_table(grid, cluster, tmp_path):
 
 @pytest.mark.parametrize("harm", ["exchange", "drop", "alter"])
 def test_a_wrong_table_is_not_proved_by_workers_either(harm, grid, cluster, tmp_path):
-    answer = run_stage(grid, "bfs", SOURCES, tmp_path, cluster=cluster)
+    answer = run_stage(grid, "bfs", SOURCES, Runtime(tmp_path, cluster=cluster))
 
     def write(folder):
         for number, path in enumerate(tables.files(answer.path)):
@@ -108,33 +111,33 @@ def test_a_wrong_table_is_not_proved_by_workers_either(harm, grid, cluster, tmp_
     with pytest.raises(
         ProofFailed, match={"exchange": "another source", "drop": "3 files, where 4", "alter": "2099999|source"}[harm]
     ):
-        prove(grid, wrong, False, tmp_path, cluster=cluster)
+        prove(grid, wrong, False, Runtime(tmp_path, cluster=cluster))
     assert not (tmp_path / "proof-bfs").exists()
 
 
 def test_results_keep_their_order_and_each_worker_opens_the_graph_once(small, cluster):
-    found = list(cluster.map(pieces.where, small, "cpu", range(20)))
+    found = results(cluster, partial(pieces.where, small), range(20), "cpu")
     assert [item for item, _, _ in found] == list(range(20))
     assert {process for _, process, _ in found} == {worker.pid for worker in local_workers()}
     assert len({(process, graph) for _, process, graph in found}) == 2
 
 
 def test_the_first_error_of_a_task_is_raised_unchanged(small, cluster):
-    found = cluster.map(pieces.fail, small, "cpu", range(6))
+    found = cluster.map(pieces.fail, range(6), "cpu")
     assert [next(found) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(BadInput, match=r"^graph.csv: line 3: is no graph$"):
         next(found)
     with pytest.raises(OSError) as error:
-        list(cluster.map(pieces.fail, small, "cpu", [4]))
+        results(cluster, pieces.fail, [4], "cpu")
     assert (error.value.errno, error.value.filename) == (errno.ENOSPC, "table")
-    assert list(cluster.map(pieces.fail, small, "cpu", [1])) == [1]
+    assert results(cluster, pieces.fail, [1], "cpu") == [1]
 
 
 def test_a_worker_that_does_not_see_the_graph_is_an_error(small, cluster, tmp_path):
     elsewhere = make(tmp_path / "graph", "graph", {}, {"other": 1}, lambda _: dict(small.facts))
     elsewhere.path.rename(tmp_path / "moved")
     with pytest.raises(BadConfig, match=r"does not see .*graph; the output folder must be one that all hosts share"):
-        list(cluster.map(pieces.where, elsewhere, "cpu", [1]))
+        results(cluster, partial(pieces.where, elsewhere), [1], "cpu")
 
 
 def test_everything_listens_on_loopback(cluster):
@@ -154,12 +157,11 @@ def test_local_workers_on_gpus_need_dask_cuda_and_a_gpu_each(monkeypatch):
 
 def test_a_worker_without_a_gpu_is_an_error(small, cluster):
     with pytest.raises(BadConfig, match="a GPU is asked for, but CuPy is not installed"):
-        list(cluster.map(pieces.where, small, "gpu", [1]))
+        results(cluster, partial(pieces.where, small), [1], "gpu")
 
 
-def test_a_gpu_runs_one_task_at_a_time(small, monkeypatch):
+def test_a_gpu_runs_one_task_at_a_time(monkeypatch):
     monkeypatch.setattr(workers_module, "choose", lambda backend: backend)
-    monkeypatch.setattr(workers_module, "_placed", lambda stored, backend: None)
     under_way, most = [], []
 
     def piece(place, item):
@@ -171,7 +173,7 @@ def test_a_gpu_runs_one_task_at_a_time(small, monkeypatch):
     for backend, at_once in (("cpu", 4), ("gpu", 1)):
         most.clear()
         with ThreadPoolExecutor(4) as threads:
-            list(threads.map(partial(workers_module._run, piece, small, backend, code_version()), range(8)))
+            list(threads.map(partial(workers_module._run, piece, backend, code_version()), range(8)))
         assert max(most) == at_once
 
 

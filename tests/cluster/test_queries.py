@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.cluster.protocol import HERE, started
+from pipeline.cluster.protocol import started
+from pipeline.cluster.threads import Here
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
@@ -23,9 +25,11 @@ from pipeline.run import run
 from pipeline.steps.index import build_index
 from pipeline.steps.layout import lay_out
 from pipeline.steps.reach import reach, reach_into
+from pipeline.steps.runtime import Runtime
 from pipeline.store.manifest import Folder, check
 from pipeline.tables import files as tables
 from tests.cluster import pieces
+from tests.cluster.calls import results
 from tests.cluster.faults.killer import Killer
 from tests.cluster.processes import local_workers
 from tests.flows.processes import ROOT
@@ -49,7 +53,7 @@ def index(tmp_path_factory) -> Folder:
     dst = (src // 500 + 1) * 500 + np.random.default_rng(1).integers(0, 500, len(src))
     pq.write_table(pa.table({"src": src, "dst": dst}), work / "layers.parquet")
     edges = ingest(GraphConfig(source=str(work / "layers.parquet"), directed=True), work)
-    return build_index(lay_out(edges, LayoutConfig(), work), ReachabilityConfig(), work)
+    return build_index(lay_out(edges, LayoutConfig(), Runtime(work)), ReachabilityConfig(), Runtime(work))
 
 
 def write_pairs(path: Path, rows: int = ROWS, group: int = PER_FILE // 2, unknown: int | None = None) -> str:
@@ -67,8 +71,8 @@ def small_files(monkeypatch) -> None:
 
 def test_answers_are_the_same_with_and_without_workers(index, cluster, small_files, tmp_path):
     pairs = write_pairs(tmp_path / "pairs.parquet")
-    there = reach(index, pairs, tmp_path / "there", oracle=True, cluster=cluster)
-    here = reach(index, pairs, tmp_path / "here", oracle=True, cluster=HERE)
+    there = reach(index, pairs, tmp_path / "there", oracle=True, runtime=Runtime(tmp_path, cluster=cluster))
+    here = reach(index, pairs, tmp_path / "here", oracle=True, runtime=Runtime(tmp_path, cluster=Here()))
     assert there.manifest.files == here.manifest.files
     assert len(tables.files(there.path)) == FILES
     check(there)
@@ -78,18 +82,22 @@ def test_answers_are_the_same_with_and_without_workers(index, cluster, small_fil
     assert there.facts["decided"]["search"] > 0
     found, asked = tables.read(there.path), pq.read_table(pairs)
     assert found.select(["src", "dst"]).equals(asked.cast(found.select(["src", "dst"]).schema))
-    one_file = reach(index, write_pairs(tmp_path / "one.parquet", group=ROWS), tmp_path / "one", cluster=cluster)
+    one_file = reach(
+        index, write_pairs(tmp_path / "one.parquet", group=ROWS), tmp_path / "one", runtime=Runtime(tmp_path, cluster=cluster)
+    )
     assert len(tables.files(one_file.path)) == 1
     assert tables.read(one_file.path).equals(found)
 
 
 def test_an_empty_file_of_pairs_has_an_empty_answer(index, cluster, tmp_path):
-    answers = reach(index, write_pairs(tmp_path / "none.parquet", 0), tmp_path / "out", cluster=cluster)
+    answers = reach(
+        index, write_pairs(tmp_path / "none.parquet", 0), tmp_path / "out", runtime=Runtime(tmp_path, cluster=cluster)
+    )
     assert answers.facts["rows"] == 0 and len(tables.files(answers.path)) == 1
 
 
 def test_each_worker_opens_the_index_once(index, cluster):
-    found = list(cluster.map(pieces.where_an_index, index, "cpu", range(20), one_at_a_time=True))
+    found = results(cluster, partial(pieces.where_an_index, index), range(20), "cpu", one_at_a_time=True)
     assert [item for item, _, _ in found] == list(range(20))
     assert {process for _, process, _ in found} == {worker.pid for worker in local_workers()}
     assert len({(process, placed) for _, process, placed in found}) == 2
@@ -98,9 +106,9 @@ def test_each_worker_opens_the_index_once(index, cluster):
 def test_the_row_of_an_unknown_vertex_counts_from_the_first_file(index, cluster, small_files, tmp_path):
     pairs = write_pairs(tmp_path / "pairs.parquet", unknown=43_210)
     with pytest.raises(BadInput, match=r"pairs\.parquet: row 43210: dst 99999 is not in the graph"):
-        reach(index, pairs, tmp_path / "out", cluster=cluster)
+        reach(index, pairs, tmp_path / "out", runtime=Runtime(tmp_path, cluster=cluster))
     assert list(tmp_path.iterdir()) == [tmp_path / "pairs.parquet"]
-    answers = reach(index, pairs, tmp_path / "out", "null", cluster=cluster)
+    answers = reach(index, pairs, tmp_path / "out", "null", runtime=Runtime(tmp_path, cluster=cluster))
     assert tables.read(answers.path)["reachable"].null_count == answers.facts["unknown"] == 1
 
 
@@ -111,7 +119,7 @@ def test_answers_are_right_even_if_workers_are_killed(index, small_files, tmp_pa
     with started(ClusterConfig(scheduler="local", workers=2, lost_workers=KILLS), "cpu") as cluster:
         killer.start()
         try:
-            found = reach(index, pairs, tmp_path / "there" / "out", cluster=cluster)
+            found = reach(index, pairs, tmp_path / "there" / "out", runtime=Runtime(tmp_path / "there", cluster=cluster))
         finally:
             killer.stop = True
             killer.join()

@@ -9,6 +9,7 @@ import pytest
 from kernels.graph import Csr
 from pipeline.config.layout import LayoutConfig
 from pipeline.steps.layout import lay_out
+from pipeline.steps.runtime import Runtime
 from pipeline.store.graph import open_graph, open_shard, shard_rows, validate
 from tests.edge_lists import edge_folder, table_folder
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
@@ -24,7 +25,7 @@ def same(left: Csr, right: Csr) -> bool:
 
 
 def laid_out(edges: EdgeList, work, **layout):
-    return lay_out(edge_folder(work, edges), LayoutConfig(**layout), work)
+    return lay_out(edge_folder(work, edges), LayoutConfig(**layout), Runtime(work))
 
 
 def arcs_of(folder) -> list[tuple]:
@@ -117,14 +118,14 @@ def test_a_reverse_that_differs_or_misses_makes_two_directions(edges, tmp_path):
 def test_declared_vertices_exist_without_an_arc(first, declared, ids, tmp_path):
     table = pa.table({"src": [2, 5], "dst": [3, 5]})
     edges = table_folder(tmp_path, table, first_id=first, declared_vertices=declared)
-    graph = open_graph(lay_out(edges, LayoutConfig(), tmp_path))
+    graph = open_graph(lay_out(edges, LayoutConfig(), Runtime(tmp_path)))
     assert graph.ids[graph.rows_by_id].tolist() == ids
     assert graph.num_arcs == 1
 
 
 def test_declared_vertices_without_any_edge(tmp_path):
     table = pa.table({"src": pa.array([], pa.int64()), "dst": pa.array([], pa.int64())})
-    folder = lay_out(table_folder(tmp_path, table, first_id=1, declared_vertices=3), LayoutConfig(shards=2), tmp_path)
+    folder = lay_out(table_folder(tmp_path, table, first_id=1, declared_vertices=3), LayoutConfig(shards=2), Runtime(tmp_path))
     validate(folder)
     assert open_graph(folder).ids.tolist() == [1, 2, 3]
 
@@ -142,7 +143,7 @@ def test_declared_vertices_without_any_edge(tmp_path):
 def test_the_width_of_stored_weights(arrow, values, stored, tmp_path):
     weights = pa.array(values, arrow)
     folder = lay_out(
-        table_folder(tmp_path, pa.table({"src": [0, 1], "dst": [1, 2], "weight": weights})), LayoutConfig(), tmp_path
+        table_folder(tmp_path, pa.table({"src": [0, 1], "dst": [1, 2], "weight": weights})), LayoutConfig(), Runtime(tmp_path)
     )
     assert folder.facts["weight"] == {"float32": "float", "float64": "double"}.get(arrow, arrow)
     assert folder.facts["stored_weight"] == stored

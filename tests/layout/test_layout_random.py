@@ -16,6 +16,7 @@ from kernels.graph import Csr, Graph
 from kernels.layout.vect_csr import VectCsr
 from pipeline.config.layout import LayoutConfig
 from pipeline.steps.layout import lay_out
+from pipeline.steps.runtime import Runtime
 from pipeline.store.graph import open_graph, open_shard, shard_rows, validate
 from tests.edge_lists import edge_folder, table_folder
 from tests.graphs import NAMED_GRAPHS
@@ -105,7 +106,7 @@ def test_arcs_ids_directions_and_lanes_survive(table, directed, layout, declared
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         edges = table_folder(work, table, directed=directed, first_id=3, declared_vertices=declared)
-        folder = lay_out(edges, layout, work)
+        folder = lay_out(edges, layout, Runtime(work))
         validate(folder)
         graph = open_graph(folder)
         arcs = clean_arcs(table, directed, layout)
@@ -124,7 +125,7 @@ def test_arcs_ids_directions_and_lanes_survive(table, directed, layout, declared
 @pytest.mark.parametrize("shard_count", [1, 3])
 def test_rows_of_32_arcs_have_no_lane(edges, shard_count, tmp_path):
     for order in ("degree", "windowed", "source"):
-        folder = lay_out(edge_folder(tmp_path, edges), LayoutConfig(order=order, shards=shard_count), tmp_path)
+        folder = lay_out(edge_folder(tmp_path, edges), LayoutConfig(order=order, shards=shard_count), Runtime(tmp_path))
         opened = [open_shard(folder, number) for number in range(shard_count)]
         directions = [vect for shard in opened for vect in (shard.out, shard.into)]
         for vect in directions:

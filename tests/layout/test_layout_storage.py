@@ -14,6 +14,7 @@ from kernels.distributed import partition
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import Damaged
 from pipeline.steps.layout import lay_out
+from pipeline.steps.runtime import Runtime
 from pipeline.store.graph import open_graph, open_shard, shard_rows, validate
 from tests.edge_lists import edge_folder
 from tests.graphs import EdgeList
@@ -37,7 +38,7 @@ def edges(tmp_path):
 
 @pytest.fixture
 def stored(edges, tmp_path):
-    return lay_out(edges, LayoutConfig(), tmp_path)
+    return lay_out(edges, LayoutConfig(), Runtime(tmp_path))
 
 
 def mapped_file(array: np.ndarray) -> Path:
@@ -70,27 +71,27 @@ def test_one_shard_opens_as_read_only_maps_of_its_files(stored):
 def test_shards_put_together_are_the_graph_of_one(edges, stored, tmp_path):
     one = open_graph(stored)
     arrays = [array.copy() for array in (one.ids, one.out.offsets, one.into.indices, one.into.weights)]
-    many = open_graph(lay_out(edges, LayoutConfig(shards=4), tmp_path))
+    many = open_graph(lay_out(edges, LayoutConfig(shards=4), Runtime(tmp_path)))
     for left, right in zip(arrays, (many.ids, many.out.offsets, many.into.indices, many.into.weights), strict=True):
         assert np.array_equal(left, right)
         assert left.dtype == right.dtype
 
 
 def test_a_whole_graph_is_reused_and_a_damaged_file_made_again(edges, stored, tmp_path):
-    assert lay_out(edges, LayoutConfig(), tmp_path).reused
+    assert lay_out(edges, LayoutConfig(), Runtime(tmp_path)).reused
     path = stored.path / "shard-00000" / "out-weights.npy"
     whole = path.read_bytes()
     path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    assert not lay_out(edges, LayoutConfig(), tmp_path).reused
+    assert not lay_out(edges, LayoutConfig(), Runtime(tmp_path)).reused
     assert path.read_bytes() == whole
 
 
 def test_another_configuration_makes_it_again(edges, stored, tmp_path):
-    assert not lay_out(edges, LayoutConfig(order="source"), tmp_path).reused
+    assert not lay_out(edges, LayoutConfig(order="source"), Runtime(tmp_path)).reused
 
 
 def test_equal_input_gives_equal_bytes(edges, stored, tmp_path):
-    again = lay_out(edges, LayoutConfig(), tmp_path / "again")
+    again = lay_out(edges, LayoutConfig(), Runtime(tmp_path / "again"))
     assert again.manifest.files == stored.manifest.files
 
 
@@ -169,7 +170,9 @@ def test_an_edge_list_that_changed_on_the_disk_never_becomes_another_graph(edges
         path.write_bytes(whole[:position] + bytes([whole[position] ^ 255]) + whole[position + 1 :])
         work = tmp_path / f"flipped-{position}"
         try:
-            assert lay_out(edges, LayoutConfig(), work).manifest.files == stored.manifest.files  # a byte that says nothing
+            assert (
+                lay_out(edges, LayoutConfig(), Runtime(work)).manifest.files == stored.manifest.files
+            )  # a byte that says nothing
         except Damaged:
             refused += 1
             assert not list(work.iterdir())
@@ -180,4 +183,4 @@ def test_an_edge_list_with_fewer_rows_than_it_says_is_refused(edges, tmp_path):
     facts = edges.facts | {"edges": edges.facts["edges"] + 1}
     wrong = dataclasses.replace(edges, manifest=dataclasses.replace(edges.manifest, facts=facts))
     with pytest.raises(Damaged, match="the manifest says"):
-        lay_out(wrong, LayoutConfig(), tmp_path)
+        lay_out(wrong, LayoutConfig(), Runtime(tmp_path))

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from kernels.gpu.loader import device_count
-from pipeline.cluster.protocol import map_in_order
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig
 from pipeline.report.machine import machine
 from pipeline.run import run
-from pipeline.runtime.backend import choose, open_on, wait_for
+from pipeline.runtime.backend import choose, wait_for
+from pipeline.runtime.threads import map_in_order
 from pipeline.store import manifest
+from pipeline.store.graph import open_graph
 from tests.graphs import FIGURE_1
 from tests.reports import csv_of
 
@@ -58,7 +59,7 @@ def test_every_step_and_the_run_record_their_backend(tmp_path):
 
 def test_the_cpu_opens_a_graph_as_numpy_arrays(tmp_path):
     run(config(tmp_path, backend="cpu"))
-    graph = open_on(manifest.read(tmp_path / "out" / "steps" / "graph"), "cpu")
+    graph = open_graph(manifest.read(tmp_path / "out" / "steps" / "graph"))
     assert isinstance(graph.ids, np.ndarray)
     wait_for("cpu")
 

@@ -18,6 +18,7 @@ from pipeline.config.run import STAGES
 from pipeline.errors import BadInput, BadSource, ProofFailed
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
+from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store.manifest import Folder, make
@@ -37,12 +38,12 @@ def stored(edges: EdgeList, work: Path, **layout: object) -> Folder:
         columns["weight"] = pa.array([row[2] for row in rows])
     source = work / "graph.csv"
     pyarrow.csv.write_csv(pa.table(columns), source)
-    return lay_out(ingest(GraphConfig(source=str(source), directed=edges.directed), work), LayoutConfig(**layout), work)
+    return lay_out(ingest(GraphConfig(source=str(source), directed=edges.directed), work), LayoutConfig(**layout), Runtime(work))
 
 
 def answer(graph: Folder, stage: str, sources: tuple[int, ...], work: Path) -> list[dict]:
-    table = run_stage(graph, stage, sources, work)
-    prove(graph, table, True, work)
+    table = run_stage(graph, stage, sources, Runtime(work))
+    prove(graph, table, True, Runtime(work))
     return tables.read(table.path).to_pylist()
 
 
@@ -113,27 +114,27 @@ def test_random_graphs_have_the_expected_tables(edges, order, shards, tmp_path_f
 
 def test_the_default_source_has_the_highest_out_degree(tmp_path):
     graph = stored(EdgeList("two", ((5, 1), (5, 2), (3, 1), (3, 2), (9, 5))), tmp_path)
-    assert run_stage(graph, "bfs", (), tmp_path).facts["sources"] == [3]
+    assert run_stage(graph, "bfs", (), Runtime(tmp_path)).facts["sources"] == [3]
 
 
 def test_weights_keep_their_type(tmp_path):
     graph = stored(EdgeList("floats", ((1, 2, 0.1), (2, 3, 0.2))), tmp_path)
-    sssp = tables.read(run_stage(graph, "sssp", (1,), tmp_path).path)
+    sssp = tables.read(run_stage(graph, "sssp", (1,), Runtime(tmp_path)).path)
     assert sssp["distance"].to_pylist() == [0.0, 0.1, 0.1 + 0.2]
-    assert tables.read(run_stage(graph, "mst", (), tmp_path).path)["weight"].to_pylist() == [0.1, 0.2]
+    assert tables.read(run_stage(graph, "mst", (), Runtime(tmp_path)).path)["weight"].to_pylist() == [0.1, 0.2]
 
 
 def test_a_source_outside_the_graph_is_refused(tmp_path):
     graph = stored(EdgeList("arc", ((1, 2),)), tmp_path)
     with pytest.raises(BadSource, match="source 3 is not in the graph"):
-        run_stage(graph, "bfs", (1, 3), tmp_path)
+        run_stage(graph, "bfs", (1, 3), Runtime(tmp_path))
     assert not (tmp_path / "bfs").exists()
 
 
 def test_a_distance_that_overflows_int64_is_an_error(tmp_path):
     graph = stored(EdgeList("vast", ((1, 2, 2**62), (2, 3, 2**62))), tmp_path)
     with pytest.raises(BadInput, match=r"sssp: .*int64"):
-        run_stage(graph, "sssp", (1,), tmp_path)
+        run_stage(graph, "sssp", (1,), Runtime(tmp_path))
     assert not (tmp_path / "sssp").exists()
 
 
@@ -159,7 +160,7 @@ def test_a_table_of_many_rows_has_several_files(stage, tmp_path, monkeypatch):
 def test_a_changed_table_is_not_proved(stage, tmp_path):
     edges = EdgeList("square", ((1, 2, 4), (2, 3, 4), (3, 4, 4), (4, 1, 4)), directed=False)
     graph = stored(edges, tmp_path)
-    true = run_stage(graph, stage, (), tmp_path)
+    true = run_stage(graph, stage, (), Runtime(tmp_path))
     table = tables.read(true.path)
     for column in table.column_names:
         for change in (
@@ -182,5 +183,5 @@ def test_a_changed_table_is_not_proved(stage, tmp_path):
             inputs = {**true.manifest.inputs, "forged": column, "values": str(values)}
             forged = make(tmp_path / stage, stage, inputs, {}, write)
             with pytest.raises(ProofFailed):
-                prove(graph, forged, False, tmp_path)
+                prove(graph, forged, False, Runtime(tmp_path))
     assert not (tmp_path / f"proof-{stage}").exists()

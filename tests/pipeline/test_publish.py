@@ -189,7 +189,7 @@ def test_files_are_copied_across_file_systems(output):
 
 def test_a_run_without_report_and_coordinates(output):
     steps = path_steps(output / "steps", coordinates=False, stages=("wcc",))
-    run = publish.publish(output, "path", steps.edges, steps.graph, steps.answers, steps.proofs, None)
+    run = publish.publish(output, publish.Results("path", steps.edges, steps.graph, steps.answers, steps.proofs))
     assert set(publish.open_run(run.path).manifest.files) == {"wcc/part-00000.parquet"}
 
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kernels.registry import BY_NAME
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.loading import run_config
@@ -28,9 +29,10 @@ from pipeline.run import run
 from pipeline.steps.index import build_index
 from pipeline.steps.layout import lay_out
 from pipeline.steps.pairs import BATCH
-from pipeline.steps.publish import publish
+from pipeline.steps.publish import Results, publish
 from pipeline.steps.reach import reach, reach_into
-from pipeline.steps.stages import _run_indexed, run_stage
+from pipeline.steps.runtime import Runtime
+from pipeline.steps.stages import run_stage, tabulate_index
 from pipeline.steps.verify import prove
 from pipeline.store.index import find_index
 from pipeline.store.manifest import check, make, read
@@ -164,19 +166,23 @@ def test_an_empty_file_of_pairs_has_an_empty_answer(votes, tmp_path):
 
 
 def test_an_index_that_cannot_fit_is_refused_with_both_numbers(tmp_path):
-    graph = lay_out(ingest(GraphConfig(source=layered(tmp_path / "a.parquet", 30, 40)), tmp_path), LayoutConfig(), tmp_path)
+    graph = lay_out(
+        ingest(GraphConfig(source=layered(tmp_path / "a.parquet", 30, 40)), tmp_path), LayoutConfig(), Runtime(tmp_path)
+    )
     with pytest.raises(
         TooLarge, match=r"1,192 vertices .* in 1,000,000,000 dim.* takes up to [\d,]{9,} MiB .* and [\d,]+ MiB are free"
     ):
-        build_index(graph, ReachabilityConfig(dimensions=10**9), tmp_path)
+        build_index(graph, ReachabilityConfig(dimensions=10**9), Runtime(tmp_path))
     assert not (tmp_path / "reachability_index").exists()
-    assert build_index(graph, ReachabilityConfig(), tmp_path).facts["bytes_needed"] < 2**24
+    assert build_index(graph, ReachabilityConfig(), Runtime(tmp_path)).facts["bytes_needed"] < 2**24
 
 
 @pytest.mark.parametrize("name", ["low", "post", "first", "height", "reaches", "node", "rows_by_id", "children-indices"])
 def test_a_wrong_index_is_neither_proved_nor_published(name, tmp_path):
-    graph = lay_out(ingest(GraphConfig(source=layered(tmp_path / "a.parquet", 30, 40)), tmp_path), LayoutConfig(), tmp_path)
-    true = build_index(graph, ReachabilityConfig(), tmp_path)
+    graph = lay_out(
+        ingest(GraphConfig(source=layered(tmp_path / "a.parquet", 30, 40)), tmp_path), LayoutConfig(), Runtime(tmp_path)
+    )
+    true = build_index(graph, ReachabilityConfig(), Runtime(tmp_path))
 
     def write(folder: Path) -> dict:
         for file in true.manifest.files:
@@ -186,27 +192,29 @@ def test_a_wrong_index_is_neither_proved_nor_published(name, tmp_path):
         return true.facts
 
     wrong = make(true.path, "reachability_index", {"graph": graph.digest, "wrong": name}, {}, write)
-    answer = _run_indexed(graph, "reachability", wrong, tmp_path)
+    answer = tabulate_index(graph, BY_NAME["reachability"], wrong, Runtime(tmp_path))
     with pytest.raises(ProofFailed):
-        prove(graph, answer, False, tmp_path)
+        prove(graph, answer, False, Runtime(tmp_path))
     assert not (tmp_path / "proof-reachability").exists()
     edges = read(tmp_path / "edges")
     with pytest.raises(ProofFailed):
-        publish(tmp_path / "out", "wrong", edges, graph, [answer], [], None)
+        publish(tmp_path / "out", Results("wrong", edges, graph, [answer], []))
 
 
 def test_answers_of_another_index_are_not_published(tmp_path):
     pairs = write_pairs(tmp_path / "pairs.parquet", [1], [4])
-    graph = lay_out(ingest(GraphConfig(source=layered(tmp_path / "a.parquet", 3, 4)), tmp_path), LayoutConfig(), tmp_path)
-    other = reach(build_index(graph, ReachabilityConfig(seed=1), tmp_path / "other"), pairs, tmp_path / "reached")
-    answer = run_stage(graph, "reachability", (), tmp_path)
-    proof = prove(graph, answer, False, tmp_path)
+    graph = lay_out(
+        ingest(GraphConfig(source=layered(tmp_path / "a.parquet", 3, 4)), tmp_path), LayoutConfig(), Runtime(tmp_path)
+    )
+    other = reach(build_index(graph, ReachabilityConfig(seed=1), Runtime(tmp_path / "other")), pairs, tmp_path / "reached")
+    answer = run_stage(graph, "reachability", (), Runtime(tmp_path))
+    proof = prove(graph, answer, False, Runtime(tmp_path))
     with pytest.raises(ProofFailed, match="another index"):
-        publish(tmp_path / "out", "name", read(tmp_path / "edges"), graph, [answer], [proof], None, reached=other)
+        publish(tmp_path / "out", Results("name", read(tmp_path / "edges"), graph, [answer], [proof], reached=other))
     (tmp_path / "reachability_index").rename(tmp_path / "gone")
     (tmp_path / "other" / "reachability_index").rename(tmp_path / "reachability_index")
     with pytest.raises(Damaged, match="is not the index that"):
-        publish(tmp_path / "out", "name", read(tmp_path / "edges"), graph, [answer], [proof], None)
+        publish(tmp_path / "out", Results("name", read(tmp_path / "edges"), graph, [answer], [proof]))
 
 
 @pytest.mark.parametrize("unknown", [0, 99_999_999, -1, 2**63 - 1, -(2**63)])

@@ -19,6 +19,7 @@ from pipeline.report import charts, maps
 from pipeline.report.charts import bins
 from pipeline.report.reading import Places
 from pipeline.steps.layout import lay_out
+from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.tables import files as tables
@@ -347,9 +348,9 @@ def test_bins_count_every_value_once():
 def test_the_report_of_new_york_is_small(tmp_path):
     config = load_run(ROOT / "conf/runs/new-york.toml")
     edges = ingest(config.graph, tmp_path)
-    graph = lay_out(edges, config.layout, tmp_path)
-    answers = [run_stage(graph, stage, config.sources, tmp_path) for stage in config.stages]
-    steps = Steps(tmp_path, edges, graph, answers, [prove(graph, answer, False, tmp_path) for answer in answers])
+    graph = lay_out(edges, config.layout, Runtime(tmp_path))
+    answers = [run_stage(graph, stage, config.sources, Runtime(tmp_path)) for stage in config.stages]
+    steps = Steps(tmp_path, edges, graph, answers, [prove(graph, answer, False, Runtime(tmp_path)) for answer in answers])
     report = steps.draw("new-york")
     assert report.facts["bytes"] < 4_000_000
     page = steps.page("new-york")

@@ -10,11 +10,11 @@ import tempfile
 
 import pytest
 
-from pipeline.cluster.scratch import LOCK, PREFIX, scratch
+from pipeline.cluster.dask.scratch import LOCK, PREFIX, scratch
 
 KILLED = """
 import os, signal
-from pipeline.cluster.scratch import scratch
+from pipeline.cluster.dask.scratch import scratch
 with scratch() as folder:
     (folder / "inner").mkdir()
     (folder / "inner" / "file").write_text("of a worker")

@@ -25,11 +25,12 @@ from kernels.distributed.threads import run_ranks
 from kernels.graph import OFFSET, Csr
 from kernels.pagerank.sharded import pagerank
 from kernels.sssp.sharded import sssp
-from pipeline.cluster.protocol import Here
+from pipeline.cluster.threads import Here
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
+from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.tables import files as tables
@@ -86,11 +87,11 @@ def test_stages_and_proofs_on_32_ranks_need_little_more_memory_than_on_one(stage
     src, dst = (np.concatenate([pair[end].ravel() for pair in ends]) for end in (0, 1))
     pq.write_table(pa.table({"src": src, "dst": dst, "weight": (src * 7 + dst) % 100}), tmp_path / "grid.parquet")
     edges = ingest(GraphConfig(source=str(tmp_path / "grid.parquet"), directed=False), tmp_path)
-    graph = lay_out(edges, LayoutConfig(order="source"), tmp_path)
+    graph = lay_out(edges, LayoutConfig(order="source"), Runtime(tmp_path))
 
     def run(size: int, name: str) -> None:
-        answer = run_stage(graph, stage, [0], tmp_path / name, cluster=Here(size))
-        prove(graph, answer, False, tmp_path / name, cluster=Here(size))
+        answer = run_stage(graph, stage, [0], Runtime(tmp_path / name, cluster=Here(size)))
+        prove(graph, answer, False, Runtime(tmp_path / name, cluster=Here(size)))
 
     run(2, "compiles")
     assert peak(lambda: run(RANKS, "many")) < 2 * peak(lambda: run(1, "one"))

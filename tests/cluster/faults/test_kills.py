@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 
 from kernels.registry import BY_NAME
-from pipeline.cluster.protocol import HERE, Cluster, started
+from pipeline.cluster.protocol import Cluster, started
+from pipeline.cluster.threads import Here
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.run import STAGES
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
+from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store.manifest import Folder
@@ -34,7 +36,7 @@ class Deadly:
     """A cluster whose workers are killed at random moments while their ranks run."""
 
     def __init__(self, cluster: Cluster, home: Path, seed: int):
-        self.shards, self.map = cluster.shards, cluster.map
+        self.shards = cluster.shards
         self.cluster, self.home, self.random, self.number = cluster, home, random.Random(seed), count()
         self.due = 0
 
@@ -42,7 +44,7 @@ class Deadly:
     def died(self) -> int:
         return len(list(self.home.glob("death-*")))
 
-    def run_ranks(self, function, items, backend):
+    def map(self, function, tasks, backend, ranks=0, one_at_a_time=False):
         deaths = [
             pieces.Death(
                 self.random.randrange(self.shards), self.random.randint(1, 25), self.random.uniform(0, 0.05),
@@ -50,29 +52,29 @@ class Deadly:
             )
             for _ in range(min(AT_ONCE, self.due - self.died))
         ]  # fmt: skip
-        return self.cluster.run_ranks(partial(pieces.mortal, function, deaths), items, backend)
+        return self.cluster.map(partial(pieces.mortal, function, deaths), tasks, backend, ranks, one_at_a_time)
 
 
 @pytest.fixture(scope="module")
 def rome(tmp_path_factory) -> Folder:
     work = tmp_path_factory.mktemp("rome")
     edges = ingest(GraphConfig(source=str(ROOT / "data" / "rome99.gr.gz")), work)
-    return lay_out(edges, LayoutConfig(order="windowed", shards=2), work)
+    return lay_out(edges, LayoutConfig(order="windowed", shards=2), Runtime(work))
 
 
 @pytest.mark.parametrize(("kills", "seed"), [(5, 1), pytest.param(50, 2, marks=[pytest.mark.nightly, pytest.mark.timeout(3600)])])
 def test_tables_are_right_even_if_workers_are_killed_at_any_superstep(kills, seed, rome, tmp_path):
     config = ClusterConfig(scheduler="local", workers=2, shards=3, lost_workers=AT_ONCE, deadline=30)
-    expected = {stage: run_stage(rome, stage, SOURCES, tmp_path / "here", cluster=HERE) for stage in SHARDED}
+    expected = {stage: run_stage(rome, stage, SOURCES, Runtime(tmp_path / "here", cluster=Here())) for stage in SHARDED}
     expected["pagerank"] = None  # rounded differently over shards
     with started(config, "cpu") as cluster:
         deadly = Deadly(cluster, tmp_path, seed)
         deadly.due = kills
         for number, stage in enumerate(cycle(SHARDED)):
-            found = run_stage(rome, stage, SOURCES, tmp_path / str(number), cluster=deadly)
+            found = run_stage(rome, stage, SOURCES, Runtime(tmp_path / str(number), cluster=deadly))
             expected[stage] = expected[stage] or found
             assert found.manifest.files == expected[stage].manifest.files
-            assert prove(rome, found, False, tmp_path / str(number), cluster=deadly).facts["holds"]
+            assert prove(rome, found, False, Runtime(tmp_path / str(number), cluster=deadly)).facts["holds"]
             if deadly.died == kills:
                 break
     assert not local_workers()
@@ -82,7 +84,7 @@ def test_tables_are_right_even_if_workers_are_killed_at_any_superstep(kills, see
 @pytest.mark.timeout(3600)
 def test_tables_are_right_even_if_workers_are_killed_at_any_source(grid, tmp_path):
     sources = list(range(1, 1_200_000, 100_000))
-    expected = run_stage(grid, "bfs", sources, tmp_path / "here")
+    expected = run_stage(grid, "bfs", sources, Runtime(tmp_path / "here"))
     killed = 0
     with started(ClusterConfig(scheduler="local", workers=2, lost_workers=50), "cpu") as cluster:
         for number in range(10):
@@ -90,7 +92,7 @@ def test_tables_are_right_even_if_workers_are_killed_at_any_source(grid, tmp_pat
             killer = Killer(work, ".bfs-files-*/*", 5, seed=number)
             killer.start()
             try:
-                found = run_stage(grid, "bfs", sources, work, cluster=cluster)
+                found = run_stage(grid, "bfs", sources, Runtime(work, cluster=cluster))
             finally:
                 killer.stop = True
                 killer.join()

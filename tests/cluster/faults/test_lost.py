@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -14,10 +15,12 @@ from distributed import Security
 from pipeline.cluster.protocol import started
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
+from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.tables import files as tables
 from tests.cluster import pieces
+from tests.cluster.calls import results
 from tests.cluster.faults.killer import Killer
 from tests.cluster.processes import deployed, local_workers
 from tests.flows.processes import eventually
@@ -30,14 +33,14 @@ KILLS = 5
 def test_a_table_is_right_even_if_five_workers_are_killed(grid, tmp_path):
     sources = list(range(1, 1_200_000, 100_000))
     (tmp_path / "here").mkdir()
-    expected = run_stage(grid, "bfs", sources, tmp_path / "here")
+    expected = run_stage(grid, "bfs", sources, Runtime(tmp_path / "here"))
     killer = Killer(tmp_path, ".bfs-files-*/*", KILLS)
     config = ClusterConfig(scheduler="local", workers=2, lost_workers=KILLS)
     with started(config, "cpu") as cluster:
         killer.start()
         try:
-            found = run_stage(grid, "bfs", sources, tmp_path, cluster=cluster)
-            assert prove(grid, found, False, tmp_path, cluster=cluster).facts["holds"]
+            found = run_stage(grid, "bfs", sources, Runtime(tmp_path, cluster=cluster))
+            assert prove(grid, found, False, Runtime(tmp_path, cluster=cluster)).facts["holds"]
         finally:
             killer.stop = True
             killer.join()
@@ -50,9 +53,9 @@ def test_a_task_that_kills_every_worker_is_one_error(small, tmp_path):
     config = ClusterConfig(scheduler="local", workers=2, lost_workers=1)
     with started(config, "cpu") as cluster:
         with pytest.raises(ClusterLost, match=r"^cluster: one piece of work cost 2 workers$"):
-            list(cluster.map(pieces.die, small, "cpu", [tmp_path / "deaths"]))
+            results(cluster, pieces.die, [tmp_path / "deaths"], "cpu")
         assert len((tmp_path / "deaths").read_text().split()) == 2
-        assert len(list(cluster.map(pieces.where, small, "cpu", range(4)))) == 4  # other tasks still run
+        assert len(results(cluster, partial(pieces.where, small), range(4), "cpu")) == 4  # other tasks still run
 
 
 def test_a_task_of_a_hanging_worker_is_given_to_another(small, tmp_path):
@@ -60,7 +63,7 @@ def test_a_task_of_a_hanging_worker_is_given_to_another(small, tmp_path):
         hung = tmp_path / "hung"
         stopper = threading.Thread(target=lambda: (eventually(hung.exists), psutil.Process(_pid(hung)).suspend()))
         stopper.start()
-        (found,) = cluster.map(pieces.sleep_once, small, "cpu", [hung])
+        (found,) = results(cluster, pieces.sleep_once, [hung])
         stopper.join()
         assert found != _pid(hung)
     assert eventually(lambda: not local_workers())
@@ -80,7 +83,7 @@ def test_a_lost_scheduler_is_one_error_in_time(how, small, tmp_path):
         loser.start()
         config = ClusterConfig(scheduler=dask.address, deadline=DEADLINE)
         with pytest.raises(ClusterLost, match="scheduler"), started(config, "cpu") as cluster:
-            list(cluster.map(pieces.sleep_once, small, "cpu", [tmp_path / "hung"]))
+            results(cluster, pieces.sleep_once, [tmp_path / "hung"], "cpu")
         loser.join()
         assert time.monotonic() - begun[0] < DEADLINE + MARGIN
 
@@ -96,7 +99,7 @@ def test_a_scheduler_without_workers_is_one_error_in_time(small, tmp_path):
         killer = threading.Thread(target=lambda: (eventually((tmp_path / "hung").exists), worker.kill()))
         killer.start()
         with pytest.raises(ClusterLost, match="had no worker for 12 s"), started(config, "cpu") as cluster:
-            list(cluster.map(pieces.sleep_once, small, "cpu", [tmp_path / "hung"]))
+            results(cluster, pieces.sleep_once, [tmp_path / "hung"], "cpu")
         killer.join()
 
 
@@ -112,14 +115,14 @@ def test_a_table_is_right_even_if_a_worker_of_a_running_scheduler_is_killed(grid
     sources = [1, 2, 3, 4]
     for name in ("here", "there", "home"):
         (tmp_path / name).mkdir()
-    expected = run_stage(grid, "bfs", sources, tmp_path / "here")
+    expected = run_stage(grid, "bfs", sources, Runtime(tmp_path / "here"))
     with (
         deployed(tmp_path / "home", workers=2) as dask,
         started(ClusterConfig(scheduler=dask.address, deadline=30), "cpu") as cluster,
     ):
         lost = threading.Thread(target=lambda: (eventually(lambda: _writes(dask.workers[0].pid)), dask.workers[0].kill()))
         lost.start()
-        found = run_stage(grid, "bfs", sources, tmp_path / "there", cluster=cluster)
+        found = run_stage(grid, "bfs", sources, Runtime(tmp_path / "there", cluster=cluster))
         lost.join()
     assert dask.workers[0].wait() == -signal.SIGKILL
     assert found.manifest.files == expected.manifest.files
@@ -131,7 +134,7 @@ def test_both_sides_must_present_certificates(small, tmp_path):
     options = [f"--tls-{name.removeprefix('tls_')}={path}" for name, path in made.items()]
     with deployed(tmp_path, 1, *(option.replace("--tls-ca=", "--tls-ca-file=") for option in options), protocol="tls") as dask:
         with started(ClusterConfig(scheduler=dask.address, deadline=30, **made), "cpu") as cluster:
-            assert len(list(cluster.map(pieces.where, small, "cpu", range(4)))) == 4
+            assert len(results(cluster, partial(pieces.where, small), range(4), "cpu")) == 4
         config = ClusterConfig(scheduler=dask.address, deadline=DEADLINE, **other)
         with pytest.raises(ClusterLost, match="no scheduler answers"), started(config, "cpu"):
             pass

@@ -19,17 +19,20 @@ import pyarrow.parquet as pq
 
 from kernels.pagerank.certificate import FARTHEST
 from kernels.registry import BY_NAME
+from pipeline.cluster.protocol import Place
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.reachability import ReachabilityConfig
 from pipeline.config.run import STAGES, RunConfig
 from pipeline.errors import BadInput, BadSource, ProofFailed, TooLarge
 from pipeline.ingest import ingest
-from pipeline.runtime.backend import choose, gpu, open_on
+from pipeline.runtime.backend import choose, gpu
 from pipeline.steps.index import build_index
 from pipeline.steps.layout import lay_out
+from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
+from pipeline.store.graph import open_graph
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 from pipeline.tables.forms import rows_of
@@ -56,11 +59,11 @@ def weighted(edges: EdgeList, weights: np.ndarray) -> EdgeList:
 def same_on_both(source: GraphConfig, folder: Path, sources: tuple[int, ...] = (), **layout: object) -> None:
     """Every step on both backends, the stages and proofs of the CPU from the GPU's graph and the other way round."""
     edges = ingest(source, folder)
-    graphs = {backend: lay_out(edges, LayoutConfig(**layout), folder / backend, backend) for backend in BACKENDS}
+    graphs = {backend: lay_out(edges, LayoutConfig(**layout), Runtime(folder / backend, backend)) for backend in BACKENDS}
     assert graphs["cpu"].digest == graphs["gpu"].digest
     for stage in STAGES:
         poison()
-        answers = {where: run_stage(graphs[where], stage, sources, folder / where, where) for where in BACKENDS}
+        answers = {where: run_stage(graphs[where], stage, sources, Runtime(folder / where, where)) for where in BACKENDS}
         assert {where: answer.facts["backend"] for where, answer in answers.items()} == dict(zip(BACKENDS, BACKENDS, strict=True))
         if BY_NAME[stage].exact:
             assert answers["cpu"].manifest.files == answers["gpu"].manifest.files, stage
@@ -69,7 +72,7 @@ def same_on_both(source: GraphConfig, folder: Path, sources: tuple[int, ...] = (
             apart = [tables.read(answer.path)["pagerank"].to_numpy() for answer in answers.values()]
             assert float(np.abs(apart[0] - apart[1]).sum()) <= 2 * FARTHEST
         for where, other in (BACKENDS, BACKENDS[::-1]):
-            proof = prove(graphs[where], answers[other], False, folder / where, where)
+            proof = prove(graphs[where], answers[other], False, Runtime(folder / where, where))
             assert (proof.facts["holds"], proof.facts["backend"]) == (True, where)
 
 
@@ -101,16 +104,16 @@ def test_random_graphs(weights, directed, tmp_path):
 
 def test_a_step_that_the_other_backend_made_is_valid(tmp_path):
     edges = ingest(csv_of(FIGURE_1, tmp_path), tmp_path)
-    graph = lay_out(edges, LayoutConfig(), tmp_path, "cpu")
+    graph = lay_out(edges, LayoutConfig(), Runtime(tmp_path, "cpu"))
     for stage in STAGES:
-        run_stage(graph, stage, (), tmp_path, "cpu")
-        assert run_stage(graph, stage, (), tmp_path, "gpu").reused == BY_NAME[stage].exact
+        run_stage(graph, stage, (), Runtime(tmp_path, "cpu"))
+        assert run_stage(graph, stage, (), Runtime(tmp_path, "gpu")).reused == BY_NAME[stage].exact
 
 
 def test_a_table_that_was_changed_is_not_proved(tmp_path):
-    graph = lay_out(ingest(csv_of(FIGURE_1, tmp_path), tmp_path), LayoutConfig(), tmp_path, "gpu")
+    graph = lay_out(ingest(csv_of(FIGURE_1, tmp_path), tmp_path), LayoutConfig(), Runtime(tmp_path, "gpu"))
     for stage in STAGES:
-        true = run_stage(graph, stage, (), tmp_path, "gpu")
+        true = run_stage(graph, stage, (), Runtime(tmp_path, "gpu"))
         table = tables.read(true.path)
         for position, column in enumerate(table.column_names):
             values = table[column].to_pylist()
@@ -119,7 +122,7 @@ def test_a_table_that_was_changed_is_not_proved(tmp_path):
                     continue
                 wrong = table.set_column(position, table.schema.field(column), [changed])
                 with pytest.raises(ProofFailed):
-                    prove(graph, forged(true, wrong, f"{column} {changed}", tmp_path), False, tmp_path, "gpu")
+                    prove(graph, forged(true, wrong, f"{column} {changed}", tmp_path), False, Runtime(tmp_path, "gpu"))
 
 
 def forged(true: Folder, table: object, name: str, folder: Path) -> Folder:
@@ -140,39 +143,40 @@ def test_pairs_are_answered_alike(tmp_path):
     from pipeline.steps.reach import reach
 
     source = GraphConfig(source=str(DATA / "wiki-Vote.txt.gz"), directed=True)
-    graph = lay_out(ingest(source, tmp_path), LayoutConfig(), tmp_path, "gpu")
-    indexes = {where: build_index(graph, ReachabilityConfig(), tmp_path / where, where) for where in BACKENDS}
+    graph = lay_out(ingest(source, tmp_path), LayoutConfig(), Runtime(tmp_path, "gpu"))
+    indexes = {where: build_index(graph, ReachabilityConfig(), Runtime(tmp_path / where, where)) for where in BACKENDS}
     assert indexes["cpu"].digest == indexes["gpu"].digest
-    ids = open_on(graph, "cpu").ids
+    ids = open_graph(graph).ids
     src, dst = np.random.default_rng(5).choice(np.append(ids, 99_999), (2, 3_000_000))
     pq.write_table(pa.table({"src": src, "dst": dst}), tmp_path / "pairs.parquet")
     pairs = str(tmp_path / "pairs.parquet")
     poison()
-    answers = [reach(indexes[other], pairs, tmp_path / where / "reached", "null", True, where)
+    answers = [reach(indexes[other], pairs, tmp_path / where / "reached", "null", True, Runtime(tmp_path / where, where))
                for where, other in (BACKENDS, BACKENDS[::-1])]  # fmt: skip
     assert answers[0].manifest.files == answers[1].manifest.files
     assert [answer.facts["backend"] for answer in answers] == ["cpu", "gpu"]
     with pytest.raises(BadInput, match="99999 is not in the graph"):
-        reach(indexes["gpu"], pairs, tmp_path / "refused", backend="gpu")
+        reach(indexes["gpu"], pairs, tmp_path / "refused", runtime=Runtime(tmp_path, "gpu"))
     print([answer.facts["seconds"] for answer in answers])
 
 
 def test_a_graph_that_cannot_fit_is_refused(tmp_path):
-    graph = lay_out(ingest(csv_of(FIGURE_1, tmp_path), tmp_path), LayoutConfig(), tmp_path, "gpu")
+    graph = lay_out(ingest(csv_of(FIGURE_1, tmp_path), tmp_path), LayoutConfig(), Runtime(tmp_path, "gpu"))
     with pytest.raises(TooLarge, match="MiB are free on the GPU"):
-        build_index(graph, ReachabilityConfig(dimensions=10**12), tmp_path, "gpu")
+        build_index(graph, ReachabilityConfig(dimensions=10**12), Runtime(tmp_path, "gpu"))
 
 
 def test_ids_are_looked_up_on_the_gpu(tmp_path):
-    folder = lay_out(ingest(csv_of(FIGURE_1, tmp_path), tmp_path), LayoutConfig(), tmp_path, "gpu")
-    graph = open_on(folder, "gpu")
-    assert open_on(folder, "gpu") is graph
+    folder = lay_out(ingest(csv_of(FIGURE_1, tmp_path), tmp_path), LayoutConfig(), Runtime(tmp_path, "gpu"))
+    place = Place("gpu")
+    graph = place.whole_graph(folder).graph
+    assert place.whole_graph(folder).graph is graph
     ids = np.array([6, 0, 99, -1, 3])
     rows = rows_of(graph, ids)
     assert isinstance(rows, cupy.ndarray)
-    assert rows.tolist() == rows_of(open_on(folder, "cpu"), ids).tolist()
+    assert rows.tolist() == rows_of(open_graph(folder), ids).tolist()
     with pytest.raises(BadSource, match="source 99 is not in the graph"):
-        run_stage(folder, "bfs", (0, 99), tmp_path, "gpu")
+        run_stage(folder, "bfs", (0, 99), Runtime(tmp_path, "gpu"))
 
 
 @pytest.mark.real_gpu(reason="it names the driver")

@@ -11,6 +11,7 @@ pytest.importorskip("pydantic")
 
 from pipeline.config.layout import LayoutConfig
 from pipeline.steps.layout import lay_out
+from pipeline.steps.runtime import Runtime
 from pipeline.store.graph import validate
 from tests.edge_lists import edge_folder, table_folder
 from tests.gpu.inputs import poison, random_edges
@@ -25,9 +26,9 @@ LAYOUTS = [
 
 
 def check(edges, layout: LayoutConfig, tmp_path) -> None:
-    expected = lay_out(edges, layout, tmp_path / "cpu")
+    expected = lay_out(edges, layout, Runtime(tmp_path / "cpu"))
     poison()
-    found = lay_out(edges, layout, tmp_path / "gpu", "gpu")
+    found = lay_out(edges, layout, Runtime(tmp_path / "gpu", "gpu"))
     assert not found.reused
     assert found.manifest.files == expected.manifest.files
     assert (found.facts["backend"], found.facts | {"backend": "cpu"}) == ("gpu", expected.facts)

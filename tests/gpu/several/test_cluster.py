@@ -16,17 +16,20 @@ pytest.importorskip("dask_cuda")
 from kernels.bfs import bfs
 from kernels.gpu.loader import device_count
 from kernels.registry import BY_NAME
-from pipeline.cluster.protocol import HERE, started
+from pipeline.cluster.protocol import started
+from pipeline.cluster.threads import Here
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadConfig, BadInput, ClusterLost
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
+from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store.graph import open_graph
 from tests.cluster import pieces
+from tests.cluster.calls import on_ranks, results
 from tests.cluster.processes import local_workers
 from tests.flows.processes import listening
 from tests.gpu.ranks import connection, pool_and_pointers, search, swap, swap_at_last
@@ -48,7 +51,7 @@ def votes(tmp_path_factory):
 
 
 def stored(source, directed, work):
-    return lay_out(ingest(GraphConfig(source=str(DATA / source), directed=directed), work), LayoutConfig(), work)
+    return lay_out(ingest(GraphConfig(source=str(DATA / source), directed=directed), work), LayoutConfig(), Runtime(work))
 
 
 @pytest.fixture(scope="module")
@@ -60,23 +63,23 @@ def cluster():
 def test_many_sources_are_the_same_tables_as_on_the_cpu(roads, cluster, tmp_path):
     sources = list(range(1, 264_000, 10_000))
     found, expected = (
-        run_stage(roads, "sssp", sources, tmp_path / backend, backend, cluster=where)
-        for backend, where in (("gpu", cluster), ("cpu", HERE))
+        run_stage(roads, "sssp", sources, Runtime(tmp_path / backend, backend, where))
+        for backend, where in (("gpu", cluster), ("cpu", Here()))
         for _ in [(tmp_path / backend).mkdir()]
     )
     assert found.manifest.files == expected.manifest.files
-    assert prove(roads, found, False, tmp_path / "gpu", backend="gpu", cluster=cluster).facts["holds"]
+    assert prove(roads, found, False, Runtime(tmp_path / "gpu", "gpu", cluster)).facts["holds"]
 
 
 def test_the_graph_is_placed_once_a_gpu_and_pieces_come_one_at_a_time(roads, cluster):
-    found = list(cluster.map(pieces.where, roads, "gpu", range(4 * GPUS)))
+    found = results(cluster, partial(pieces.where, roads), range(4 * GPUS), "gpu")
     assert [item for item, _, _ in found] == list(range(4 * GPUS))
     assert len({(process, graph) for _, process, graph in found}) == GPUS
 
 
 def test_a_search_over_all_gpus_is_the_search_of_one_core(roads, cluster):
     graph = open_graph(roads)
-    found = cluster.run_ranks(search, [graph] * GPUS, "gpu")
+    found = on_ranks(cluster, search, graph, GPUS, "gpu")
     assert {carrier for carrier, _ in found} == {"BetweenGpus"}
     expected = bfs(graph, 0)
     for name in ("distance", "predecessor"):
@@ -85,19 +88,19 @@ def test_a_search_over_all_gpus_is_the_search_of_one_core(roads, cluster):
 
 
 def test_ranks_that_follow_use_the_same_connection(cluster):
-    assert cluster.run_ranks(swap, ["go on"] * GPUS, "gpu") == [sum(range(GPUS))] * GPUS
-    found = [cluster.run_ranks(connection, range(GPUS), "gpu") for _ in range(2)]
+    assert on_ranks(cluster, swap, "go on", GPUS, "gpu") == [sum(range(GPUS))] * GPUS
+    found = [on_ranks(cluster, connection, None, GPUS, "gpu") for _ in range(2)]
     assert found[0] == found[1] and len(set(found[0])) == 1
 
 
 def test_workers_keep_the_memory_that_they_free(cluster):
-    cluster.run_ranks(pool_and_pointers, range(GPUS), "gpu")
-    for held, pointers in cluster.run_ranks(pool_and_pointers, range(GPUS), "gpu"):
+    on_ranks(cluster, pool_and_pointers, None, GPUS, "gpu")
+    for held, pointers in on_ranks(cluster, pool_and_pointers, None, GPUS, "gpu"):
         assert held and len(pointers) == 1
 
 
 def test_everything_listens_on_loopback_nccl_too(cluster):
-    cluster.run_ranks(swap, ["go on"] * GPUS, "gpu")
+    on_ranks(cluster, swap, "go on", GPUS, "gpu")
     assert listening([psutil.Process(), *local_workers()]) <= {"127.0.0.1", "::1"}
 
 
@@ -106,18 +109,18 @@ def test_everything_listens_on_loopback_nccl_too(cluster):
 def test_a_rank_that_ends_ends_all_in_time(ending, error, cluster):
     begun = time.monotonic()
     with pytest.raises(error):
-        cluster.run_ranks(swap, [ending] * GPUS, "gpu")
+        on_ranks(cluster, swap, ending, GPUS, "gpu")
     assert time.monotonic() - begun < LOCAL.deadline + 15
     eventually = time.monotonic() + 60
     while len(cluster._client.nthreads()) < GPUS and time.monotonic() < eventually:
         time.sleep(0.1)
-    assert cluster.run_ranks(swap, ["go on"] * GPUS, "gpu") == [sum(range(GPUS))] * GPUS
+    assert on_ranks(cluster, swap, "go on", GPUS, "gpu") == [sum(range(GPUS))] * GPUS
 
 
 @needs_two
 def test_after_a_lost_rank_all_begin_again(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "_lost_workers", 1)
-    found = cluster.run_ranks(partial(swap_at_last, tmp_path / "once"), range(GPUS), "gpu")
+    found = on_ranks(cluster, partial(swap_at_last, tmp_path / "once"), None, GPUS, "gpu")
     assert found == [sum(range(GPUS))] * GPUS
 
 
@@ -128,7 +131,7 @@ def test_more_workers_than_gpus_are_refused():
 
 
 def test_more_ranks_than_gpus_share_them(cluster):
-    assert cluster.run_ranks(swap, ["go on"] * (GPUS + 1), "gpu") == [sum(range(GPUS + 1))] * (GPUS + 1)
+    assert on_ranks(cluster, swap, "go on", GPUS + 1, "gpu") == [sum(range(GPUS + 1))] * (GPUS + 1)
 
 
 @pytest.mark.parametrize("more", [0, 1], ids=["a rank a GPU", "two ranks on one"])
@@ -137,11 +140,11 @@ def test_a_stage_over_shards_is_the_table_of_one_gpu(stage, more, roads, votes, 
     graph = votes if stage in {"scc", "pagerank"} else roads
     monkeypatch.setattr(cluster, "shards", GPUS + more)
     found, expected = (
-        run_stage(graph, stage, [3, 1000], tmp_path / name, "gpu", cluster=where)
-        for name, where in (("there", cluster), ("here", HERE))
+        run_stage(graph, stage, [3, 1000], Runtime(tmp_path / name, "gpu", where))
+        for name, where in (("there", cluster), ("here", Here()))
         for _ in [(tmp_path / name).mkdir()]
     )
     assert found.facts["shards"] == GPUS + more
     if BY_NAME[stage].exact:
         assert found.manifest.files == expected.manifest.files
-    assert prove(graph, found, False, tmp_path, "gpu", cluster).facts["holds"]
+    assert prove(graph, found, False, Runtime(tmp_path, "gpu", cluster)).facts["holds"]

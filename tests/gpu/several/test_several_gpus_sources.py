@@ -17,7 +17,7 @@ from benchmarks.several_gpus import sources as several_gpus_sources
 from benchmarks.several_gpus.bench import SPREAD
 from benchmarks.several_gpus.table import OURS, Row, collect
 from kernels.answers import Reached
-from pipeline.cluster.protocol import Here
+from pipeline.cluster.threads import Here
 from pipeline.tables import files as tables
 
 LAYERS, WIDTH = 6, 20

@@ -10,12 +10,13 @@ import pytest
 pytest.importorskip("cupy")
 
 from kernels.registry import BY_NAME
-from pipeline.cluster.protocol import Here
+from pipeline.cluster.threads import Here
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import ProofFailed
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
+from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store import shards as stored_shards
@@ -31,29 +32,31 @@ SHARDED = list(BY_NAME)
 def graph(request, tmp_path_factory):
     work = tmp_path_factory.mktemp(request.param)
     edges = ingest(GraphConfig(source=str(DATA / request.param), directed=GRAPHS[request.param]), work)
-    return lay_out(edges, LayoutConfig(shards=2), work)
+    return lay_out(edges, LayoutConfig(shards=2), Runtime(work))
 
 
 @pytest.mark.parametrize(("ranks", "beside"), [(1, False), (3, False), (2, True)])
 @pytest.mark.parametrize("stage", SHARDED)
 def test_the_files_are_those_of_ranks_on_the_cpu(stage, ranks, beside, graph, tmp_path, monkeypatch):
-    stored_shards._seats.clear()
-    if beside:  # as where a GPU has no room for the arcs
-        monkeypatch.setattr(stored_shards, "_ROOM", 2**60)
-    first = int(tables.read(run_stage(graph, "wcc", [], tmp_path / "ids").path)["vertex"][0].as_py())
-    cpu = run_stage(graph, stage, [first], tmp_path / "cpu", cluster=Here(ranks))
-    gpu = run_stage(graph, stage, [first], tmp_path / "gpu", "gpu", cluster=Here(ranks))
+    if beside:  # as where a GPU has no memory for the arcs
+        monkeypatch.setattr(stored_shards, "_FREE_FACTOR", 2**60)
+    first = int(tables.read(run_stage(graph, "wcc", [], Runtime(tmp_path / "ids")).path)["vertex"][0].as_py())
+    cpu = run_stage(graph, stage, [first], Runtime(tmp_path / "cpu", cluster=Here(ranks)))
+    gpu = run_stage(graph, stage, [first], Runtime(tmp_path / "gpu", "gpu", Here(ranks)))
     if BY_NAME[stage].exact:
         assert gpu.manifest.files == cpu.manifest.files
     else:
         found, expected = (tables.read(answer.path)["pagerank"].to_numpy() for answer in (gpu, cpu))
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
-    proofs = [prove(graph, answer, False, tmp_path / where, where, Here(ranks)) for answer, where in ((gpu, "gpu"), (cpu, "cpu"))]
+    proofs = [
+        prove(graph, answer, False, Runtime(tmp_path / where, where, Here(ranks)))
+        for answer, where in ((gpu, "gpu"), (cpu, "cpu"))
+    ]
     assert proofs[0].facts["rules"] == proofs[1].facts["rules"]
 
 
 def test_a_wrong_table_is_not_proved(graph, tmp_path):
-    true = run_stage(graph, "wcc", [], tmp_path, "gpu", cluster=Here(2))
+    true = run_stage(graph, "wcc", [], Runtime(tmp_path, "gpu", Here(2)))
     table = tables.read(true.path)
     labels = table["labels"].to_numpy().copy()
     labels[len(labels) // 2] = labels[0] + 1
@@ -64,4 +67,4 @@ def test_a_wrong_table_is_not_proved(graph, tmp_path):
 
     wrong = make(tmp_path / "wrong" / "wcc", "wcc", dict(true.manifest.inputs), {"wrong": 1}, write)
     with pytest.raises(ProofFailed):
-        prove(graph, wrong, False, tmp_path, "gpu", Here(2))
+        prove(graph, wrong, False, Runtime(tmp_path, "gpu", Here(2)))

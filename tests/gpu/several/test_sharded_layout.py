@@ -12,8 +12,9 @@ cupy = pytest.importorskip("cupy")
 import pipeline.steps.layout
 from kernels.distributed.gpu.memory import put
 from kernels.layout.sharded.cleaning import Rules
-from pipeline.cluster.protocol import Here
+from pipeline.cluster.threads import Here
 from pipeline.config.layout import LayoutConfig
+from pipeline.steps.runtime import Runtime
 from pipeline.store.edges import read_edges
 from pipeline.store.graph import validate
 from tests.edge_lists import table_folder
@@ -57,8 +58,8 @@ def test_the_stored_graph_has_the_bytes_of_the_cpu(tmp_path):
     columns = {"src": random.integers(1, 900, 5000), "dst": random.integers(1, 900, 5000), "weight": random.integers(0, 99, 5000)}
     edges = table_folder(tmp_path, pa.table(columns), directed=False)
     layout = LayoutConfig(shards=3)
-    one = pipeline.steps.layout.lay_out(edges, layout, tmp_path / "one")
-    many = pipeline.steps.layout.lay_out(edges, layout, tmp_path / "many", "gpu", Here(3))
+    one = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / "one"))
+    many = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / "many", "gpu", Here(3)))
     assert content(many) == content(one)
     validate(many)
 

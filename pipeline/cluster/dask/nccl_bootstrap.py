@@ -1,4 +1,4 @@
-"""What the ranks use to speak whose workers have a GPU each: NCCL, with Dask's connections to find each other and the lost."""
+"""NCCL communicator for one rank on each GPU worker; set up, and watched for lost peers, over Dask's connections."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ import numpy as np
 
 from kernels.distributed.communicator import Communicator, PeerLost
 from kernels.distributed.gpu.nccl import BetweenGpus, unique_id
-from pipeline.cluster.transport import BetweenWorkers
+from pipeline.cluster.dask.transport import BetweenWorkers
+from pipeline.cluster.dask.worker_state import STATE
 from pipeline.config.cluster import is_loopback
 
 log = logging.getLogger(__name__)
-_kept: dict[tuple[str, ...], BetweenGpus] = {}  # of this worker, by all workers in rank order; the one used last alone
 
 
 @contextmanager
-def between_gpus(between: BetweenWorkers, seats: Sequence[str]) -> Iterator[Communicator]:
-    """Connect the GPUs of all ranks, each on its own worker; `seats` are the workers' addresses in rank order.
+def between_gpus(between: BetweenWorkers, placement: Sequence[str]) -> Iterator[Communicator]:
+    """Connect the GPUs of all ranks, each on its own worker; `placement` has the workers' addresses in rank order.
 
-    Connecting takes a second and more, so ranks that end well keep the connection for those that come after them on the same
-    workers; where one has lost it, all connect anew.
+    Connecting takes more than a second, so ranks that end without an error keep the connection for the next group on the same
+    workers. If one worker has lost it, all connect again.
     """
-    if all(is_loopback(urlsplit(seat).hostname or "") for seat in seats):
-        os.environ.setdefault("NCCL_SOCKET_IFNAME", "lo")  # NCCL's own sockets ask nobody who they are
-    ranks = _kept.pop(tuple(seats), None)
-    while _kept:
-        _kept.popitem()[1].abort()
+    if all(is_loopback(urlsplit(address).hostname or "") for address in placement):
+        os.environ.setdefault("NCCL_SOCKET_IFNAME", "lo")  # NCCL's own sockets do not authenticate
+    ranks = STATE.nccl.pop(tuple(placement), None)
+    while STATE.nccl:
+        STATE.nccl.popitem()[1].abort()
     try:
         offered = _bytes_of_all(between, ranks.unique_id if ranks else b"")
         if ranks and len(set(offered)) > 1:
@@ -43,11 +43,11 @@ def between_gpus(between: BetweenWorkers, seats: Sequence[str]) -> Iterator[Comm
         yield ranks
     except BaseException as error:
         if isinstance(error, PeerLost):
-            log.warning("cluster: %s", error)  # what NCCL said: all ranks begin again, and nobody else tells why
+            log.warning("cluster: %s", error)  # all ranks start again, and only this line gives NCCL's reason
         if ranks:
             ranks.abort()
         raise
-    _kept[tuple(seats)] = ranks
+    STATE.nccl[tuple(placement)] = ranks
 
 
 def _bytes_of_all(between: Communicator, own: bytes) -> list[bytes]:

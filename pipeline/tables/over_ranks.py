@@ -1,7 +1,7 @@
-"""The table of an answer that lies over ranks: written and read by all of them, each some files or row groups.
+"""The table of an answer that is divided among ranks: every rank writes some of the files and reads some of the row groups.
 
-A table is in the order of external ids, an answer in that of rows: so ranks exchange what each has of a row group. A rank holds
-its own rows' part of the answer and a row group of the table, never a column of V entries.
+A table is in the order of external ids, an answer in the order of rows, so the ranks exchange the rows of each row group. A rank
+holds the answer for its own rows and one row group of the table, never a column of V entries.
 """
 
 from __future__ import annotations
@@ -10,25 +10,27 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.owners import Owners
 from kernels.distributed.shard import Shard
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, NO_ROW, OFFSET, Array
+from pipeline.errors import ProofFailed
 from pipeline.store.shards import DealtRows
 from pipeline.tables import files as tables
-from pipeline.tables.forms import NO_ID, require_known, require_one_label, weight_type
+from pipeline.tables.forms import NO_ID, WRONG_VERTICES, as_arrays, require_known, require_one_label, weight_type
 
 
-class OfShard:
-    """The own rows of a rank, in this machine's memory; see `pipeline.tables.forms.Vertices`.
+class OwnVertices:
+    """The own rows of a rank, in host memory; see `pipeline.tables.forms.Vertices`.
 
     Attributes
     ----------
     ids : int64 [n]
-    ranks : index width [n]
-        Places of the own rows in the order of external ids.
+    positions : index width [n]
+        Positions of the own rows in the order of external ids.
     owners : Owners
         Of the rows.
     rows_by_id : DealtRows
@@ -43,7 +45,7 @@ class OfShard:
 
     @property
     def communicator(self) -> Communicator:
-        """The rank's end."""
+        """The rank's communicator."""
         return self.owners.communicator
 
     def ids_of(self, rows: Array) -> Array:
@@ -56,7 +58,7 @@ class OfShard:
         return ids
 
     def rows_of(self, ids: Array) -> Array:
-        """See `Vertices.rows_of`. Every rank knows the ids of an even range of places in the order of external ids."""
+        """See `Vertices.rows_of`. Every rank knows the ids of an even range of positions."""
         first, own_ids, own_rows = self._directory()
         wanted, place = np.unique(ids, return_inverse=True)
         parts = np.split(wanted, np.searchsorted(wanted, first[1:]))
@@ -83,28 +85,28 @@ class OfShard:
         return own
 
     def _directory(self) -> tuple[Array, Array, Array]:
-        """The first id of each rank's range of places, and this rank's ids, ascending, and their rows."""
+        """The first id of each rank's range of positions, and the ids of this rank's range, ascending, with their rows."""
         if self._known is None:
             size, rank = self.communicator.size, self.communicator.rank
             cuts = [len(self.rows_by_id) * number // size for number in range(size + 1)]
             rows = self.rows_by_id[cuts[rank] : cuts[rank + 1]]
             ids = self.ids_of(rows)
             first = [int(of[0]) if len(of) else None for of in self.communicator.gather(ids[:1])]
-            for number in reversed(range(size)):  # a rank without places has none of the ids up to the next one's
+            for number in reversed(range(size)):  # an empty range ends where the next one begins
                 following = first[number + 1] if number + 1 < size else np.iinfo(ID).max
                 first[number] = following if first[number] is None else first[number]
             self._known = np.array(first, ID), ids, rows
         return self._known
 
 
-def edge_places(vertices: OfShard, src: Array) -> tuple[Array, int]:
-    """Places of the own edges in the table of all ranks' edges, int64, and their number. A collective.
+def edge_places(vertices: OwnVertices, src: Array) -> tuple[Array, int]:
+    """Places of the own edges in the table of all ranks' edges, int64, and the number of all edges. A collective.
 
     Parameters
     ----------
-    vertices : OfShard
+    vertices : OwnVertices
     src : index width [E]
-        Own rows, the smaller ends; ascending by external id, and with them the edges of a row.
+        Own rows, the edges' ends of smaller external id; ascending by external id, the edges of a row by their other end.
     """
     communicator = vertices.communicator
     size, num_vertices = communicator.size, len(vertices.rows_by_id)
@@ -120,13 +122,13 @@ def edge_places(vertices: OfShard, src: Array) -> tuple[Array, int]:
 
 
 class Spread:
-    """The rows of a table that this rank has, for the ranks that write them.
+    """Sends the table rows that this rank has to the ranks that write them.
 
     Parameters
     ----------
     communicator : Communicator
     places : integer [k]
-        Of the table's rows that this rank has, from 0.
+        Places in the table, from 0, of the rows that this rank has.
     """
 
     def __init__(self, communicator: Communicator, places: Array) -> None:
@@ -135,9 +137,9 @@ class Spread:
         self._places = places[self._order]
 
     def groups(self, columns: Sequence[Array], total: int, first_file: int) -> Iterator[tuple[int, list[Array]]]:
-        """Yield the row groups that this rank is to write, each with its file's number. A collective.
+        """Yield the row groups that this rank writes, each with the number of its file. A collective.
 
-        A file is one rank's, as its number says; all ranks write at the same time.
+        File number f is written by rank f modulo the number of ranks; all ranks write at the same time.
 
         Parameters
         ----------
@@ -157,7 +159,7 @@ class Spread:
                     yield first_file + of_rank[rank], taken
 
     def _exchange(self, groups: Sequence[range], columns: Sequence[Array]) -> list[Array]:
-        """Give each rank what this one has of the rank's row group; return the columns of this rank's."""
+        """Send every rank the rows of its row group that this rank has; return the columns of this rank's row group."""
         cuts = [slice(*np.searchsorted(self._places, [group.start, group.stop])) for group in groups]
         parts = [self._places[cut] - group.start for cut, group in zip(cuts, groups, strict=True)]
         here = np.concatenate(self._communicator.exchange(parts))
@@ -170,19 +172,20 @@ class Spread:
 
 
 def _group(file: int, within: int, total: int) -> range:
-    """Rows of a row group of an answer, of which a file of its own holds the rows from a place on."""
+    """Rows of the row group that begins at row `within` of file `file` of an answer of `total` rows."""
     begin, end = file * tables.ROWS_PER_FILE, min((file + 1) * tables.ROWS_PER_FILE, total)
     return range(min(begin + within, end), min(begin + within + tables.ROWS_PER_GROUP, end))
 
 
 def to_owners(bounds: Array, communicator: Communicator, rows: Array, columns: Sequence[Array]) -> tuple[Array, list[Array]]:
-    """Send each row's entry of the columns to the row's owner; rows of one sender keep their order. A collective.
+    """Send each row's entry of the columns to the row's owner; entries from one sender keep their order. A collective.
 
     Returns
     -------
     here : integer
-        What came, by its place among the own rows, in rank order.
+        The received entries' rows, as places among the own rows, in rank order of the senders.
     columns : list of arrays
+        Their values.
     """
     owner: Array = np.searchsorted(bounds, rows, side="right") - 1
     order = np.argsort(owner, kind="stable")
@@ -190,3 +193,44 @@ def to_owners(bounds: Array, communicator: Communicator, rows: Array, columns: S
     cuts = [order[begin:end] for begin, end in pairwise(ends.tolist())]
     first, *received = (np.concatenate(communicator.exchange([column[cut] for cut in cuts])) for column in (rows, *columns))
     return first - bounds[communicator.rank], received
+
+
+def own_rows(vertices: OwnVertices, groups: Iterator[tuple[range, pa.Table]]) -> list[Array]:
+    """Columns of a table of vertices, of the own rows in their order. Raises ProofFailed where it has other vertices."""
+    columns: list[Array] = []
+    for places, table in groups:
+        rows = vertices.rows_by_id[places.start : places.stop]
+        here, received = to_owners(vertices.owners.bounds, vertices.communicator, rows, as_arrays(table))
+        columns = columns or [np.zeros(len(vertices.ids), column.dtype) for column in received]
+        for column, values in zip(columns, received, strict=True):
+            column[here] = values
+        position = table.schema.get_field_index("vertex")
+    if not np.array_equal(columns[position], vertices.ids):
+        raise ProofFailed(WRONG_VERTICES)
+    return columns
+
+
+def own_edges(vertices: OwnVertices, groups: Iterator[tuple[range, pa.Table]]) -> list[Array]:
+    """Columns of a table of edges, of those whose `src` is an own row. Raises ProofFailed unless the table ascends."""
+    received: list[list[Array]] = []
+    last = (-1, -1)
+    for _, table in groups:
+        columns = as_arrays(table)
+        last = _require_ascending(vertices.communicator, columns[0], columns[1], last)
+        rows = vertices.rows_of(columns[0])
+        received.append(to_owners(vertices.owners.bounds, vertices.communicator, rows, columns)[1])
+    return [np.concatenate(parts) for parts in zip(*received, strict=True)]
+
+
+def _require_ascending(ranks: Communicator, src: Array, dst: Array, last: tuple[int, int]) -> tuple[int, int]:
+    """Raise ProofFailed unless the edges of all ranks' row groups ascend from edge `last` on; return their last edge."""
+    ends = np.stack([src[[0, -1]], dst[[0, -1]]], axis=1).ravel() if len(src) else src[:0]
+    for of_rank in ranks.gather(ends):
+        if len(of_rank):
+            first_src, first_dst, last_src, last_dst = of_rank.tolist()
+            if (first_src, first_dst) <= last:
+                raise ProofFailed("mst: the edges do not ascend")
+            last = last_src, last_dst
+    if not ((src[1:] > src[:-1]) | ((src[1:] == src[:-1]) & (dst[1:] > dst[:-1]))).all():
+        raise ProofFailed("mst: the edges do not ascend")
+    return last

@@ -1,6 +1,6 @@
-"""A stored reachability index for the ranks that share a graph: each reads its own rows' and an even share of the nodes' part.
+"""A stored reachability index, read by ranks: each reads the entries of its own rows and of an even share of the nodes.
 
-The index numbers rows as they are stored, ranks as they were dealt.
+The index numbers rows as the graph is stored, the ranks as its rows were dealt.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from kernels.reachability.sharded import IndexPart, labels_of_rows
 from pipeline.errors import ProofFailed
 from pipeline.store.index import BITS, LEVELS, NUMBERS, StoredIndex, open_index
 from pipeline.store.manifest import Folder
-from pipeline.store.shards import of_pieces
+from pipeline.store.shards import of_blocks
 from pipeline.tables.forms import shown_labels
-from pipeline.tables.sharded import OfShard
+from pipeline.tables.over_ranks import OwnVertices
 
 
 def read_part(index: Folder, dealing: Dealing, shard: Shard, communicator: Communicator) -> ShardAnswer[IndexPart]:
-    """What `kernels.reachability.sharded` answers, from the index. A collective."""
+    """Read the part of an index that `kernels.reachability.sharded` would return. A collective."""
     part, nodes = _own_part(open_index(index), dealing, shard.rank)
     owners = Owners.of_counts(len(nodes), communicator)
     return ShardAnswer(IndexPart(part, nodes, labels_of_rows(owners, part)), owners.supersteps)
 
 
-def proposed_part(index: Folder, shard: Shard, vertices: OfShard, columns: Sequence[Array]) -> IndexPart:
-    """The rank's part of an index, and the labels of its rows as the columns of a table have them. A collective.
+def proposed_part(index: Folder, shard: Shard, vertices: OwnVertices, columns: Sequence[Array]) -> IndexPart:
+    """The rank's part of an index, with the labels of its rows as the columns of a table state them. A collective.
 
-    Raises ProofFailed where the index has other vertices than the graph, or the table has ids that are none.
+    Raises ProofFailed where the index has other vertices than the graph, or where an id in the table is not a vertex.
     """
     stored, rows_by_id = open_index(index), vertices.rows_by_id
     size, rank, length = vertices.communicator.size, vertices.communicator.rank, shard.num_vertices
     share = slice(length * rank // size, length * (rank + 1) // size)
-    same = np.array_equal(of_pieces(stored.ids, rows_by_id.dealing.blocks(rank)), vertices.ids)
+    same = np.array_equal(of_blocks(stored.ids, rows_by_id.dealing.blocks(rank)), vertices.ids)
     if not (same and np.array_equal(stored.rows_by_id[share], rows_by_id.stored[share])):
         raise ProofFailed("reachability: the vertices of the index are not the graph's")
     return IndexPart(*_own_part(stored, rows_by_id.dealing, rank), shown_labels(vertices, columns, stored.rows_by_id.dtype))
@@ -51,7 +51,7 @@ def _own_part(stored: StoredIndex, dealing: Dealing, rank: int) -> tuple[Reachab
     dag, labels, size = stored.index.condensation, stored.index.labels, len(dealing.bounds) - 1
     nodes = range(dag.num_nodes * rank // size, dag.num_nodes * (rank + 1) // size)
     own = slice(nodes.start, nodes.stop)
-    node, names = np.array(of_pieces(dag.node, dealing.blocks(rank))), dealing.dealt(np.array(dag.names[own]))
+    node, names = np.array(of_blocks(dag.node, dealing.blocks(rank))), dealing.dealt(np.array(dag.names[own]))
     condensation = Condensation(node, names, _rows(dag.children, own), _rows(dag.parents, own))
     parts: dict[str, Any] = {name: np.array(getattr(labels, name)[own]) for name in (*LEVELS, *BITS)}
     parts |= {name: np.ascontiguousarray(getattr(labels, name)[:, own]) for name in NUMBERS}

@@ -10,8 +10,8 @@ from typing import Any
 import dask
 from distributed import Client, LocalCluster, Security
 
-from pipeline.cluster.local_workers import local_workers
-from pipeline.cluster.scratch import scratch
+from pipeline.cluster.dask.local_workers import local_workers
+from pipeline.cluster.dask.scratch import scratch
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
 from pipeline.runtime.backend import Backend

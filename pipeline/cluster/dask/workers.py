@@ -1,0 +1,136 @@
+"""Tasks on the workers of a Dask scheduler. A graph or an index is opened from its folder on each worker, never sent."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import distributed
+from distributed import Client, KilledWorker
+
+from pipeline.cluster.dask import ranks as groups
+from pipeline.cluster.dask.worker_state import STATE
+from pipeline.cluster.protocol import Place, Result, Task
+from pipeline.config.cluster import ClusterConfig
+from pipeline.errors import BadConfig, ClusterLost
+from pipeline.runtime.backend import Backend, choose, keep_freed_memory
+from pipeline.store.manifest import code_version
+
+_POLL = 1.0  # seconds between two checks of the scheduler
+
+
+class Workers:
+    """The workers of a Dask scheduler. All of them have to see the graph's folder at the same path."""
+
+    def __init__(self, client: Client, config: ClusterConfig) -> None:
+        self.shards = config.shards
+        self._client = client
+        self._address = config.scheduler
+        self._deadline, self._lost_workers = config.deadline, config.lost_workers
+
+    def map(
+        self,
+        function: Callable[[Place, Task], Result],
+        tasks: Sequence[Task],
+        backend: Backend,
+        ranks: int = 0,
+        one_at_a_time: bool = False,
+    ) -> Iterator[list[Result]]:
+        """See `Cluster.map`. Results wait on their workers, so they have to be small; a worker runs one task on each thread.
+
+        Raises
+        ------
+        ClusterLost
+            A task lost more workers than it may; or for the deadline the scheduler did not answer, or had no worker.
+        """
+        if ranks:
+            group = groups.Group(self._client, ranks, backend, self._deadline, self._lost_workers)
+            results = groups.run_on_ranks(group, partial(_run_all, function, tasks), self._watch())
+            yield from (list(of_task) for of_task in zip(*results, strict=True))
+            return
+        run = partial(_run, function, backend, code_version())
+        # An error of a task would occur again. Errors that may pass, such as a full disk, are for the step's caller to retry.
+        futures = deque(self._client.map(run, list(tasks), key=_name(function), pure=False, retries=0))
+        try:
+            while futures:
+                yield [self._result(futures[0])]
+                futures.popleft()
+        finally:
+            if self._client.status == "running":
+                self._client.cancel(list(futures))
+
+    def _result(self, future: distributed.Future[Result]) -> Result:
+        poll = self._watch()
+        while True:
+            try:
+                return future.result(_POLL)
+            except Exception as error:
+                if isinstance(error, KilledWorker):
+                    raise ClusterLost(f"cluster: one task lost {error.allowed_failures + 1} workers") from None
+                if self._status(future) == "error":
+                    raise  # the task's own
+                if self._status(future) == "cancelled":
+                    raise ClusterLost(f"cluster: the connection to the scheduler {self._address} broke") from None
+            poll()
+
+    def _watch(self) -> Callable[[], list[str]]:
+        """Give a function that returns the workers' addresses; it raises ClusterLost if there is none for the deadline."""
+        last_seen = time.monotonic()
+
+        def poll() -> list[str]:
+            nonlocal last_seen
+            if self._client.status != "running":
+                raise ClusterLost(f"cluster: the connection to the scheduler {self._address} broke")
+            found = self._workers()
+            if found:
+                last_seen = time.monotonic()
+            elif time.monotonic() - last_seen > self._deadline:
+                silence = "did not answer" if found is None else "had no worker"
+                raise ClusterLost(f"cluster: the scheduler {self._address} {silence} for {self._deadline:g} s")
+            return found or []
+
+        return poll
+
+    def _status(self, future: Any) -> str:
+        status: str = future.status
+        return "cancelled" if status == "lost" or self._client.status != "running" else status
+
+    def _workers(self) -> list[str] | None:
+        """The addresses of the workers that the scheduler has; None if it does not answer."""
+
+        async def ask() -> list[str]:
+            scheduler = self._client.scheduler
+            return [*(await asyncio.wait_for(scheduler.ncores(), self._deadline))] if scheduler else []
+
+        try:
+            found: list[str] = self._client.sync(ask)
+            return found
+        except OSError:
+            return None
+
+
+def _run_all(function: Callable[[Place, Task], Result], tasks: Sequence[Task], place: Place) -> list[Result]:
+    return [function(place, task) for task in tasks]
+
+
+def _run(function: Callable[[Place, Task], Result], backend: Backend, code: str, task: Task) -> Result:
+    """Run a task on one thread of a worker."""
+    if code_version() != code:
+        raise BadConfig("cluster: a worker has other code than this run; install the same everywhere")
+    if backend == "cpu":
+        return function(Place(backend, STATE.holdings), task)
+    with STATE.gpu:
+        there = choose(backend)
+        keep_freed_memory()
+        return function(Place(there, STATE.holdings), task)
+
+
+def _name(function: Callable[..., Any]) -> str:
+    """The name of a task on the dashboard."""
+    while isinstance(function, partial):
+        function = function.func
+    return function.__name__.strip("_")

@@ -1,0 +1,75 @@
+"""What a process keeps open between tasks, so that the steps of a run open a graph, an index or a shard once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from threading import Lock
+from typing import TypeVar
+
+from kernels.distributed.communicator import Communicator
+from kernels.graph import Graph
+from pipeline.errors import BadConfig
+from pipeline.runtime.backend import Backend
+from pipeline.store.graph import open_graph
+from pipeline.store.index import StoredIndex, place_index
+from pipeline.store.manifest import Folder
+from pipeline.store.shards import DealtShard, dealing_of, load_shard
+
+Opened = TypeVar("Opened", Graph, StoredIndex)
+
+
+class Holdings:
+    """The graph or index opened last, and the shards of the ranks that ran last, of this process.
+
+    A worker process has one for its life, a run on threads of this process one for its ranks. Thread-safe.
+    """
+
+    def __init__(self) -> None:
+        self._whole: dict[tuple[str, Backend], Graph | StoredIndex] = {}
+        self._shards: OrderedDict[tuple[str, Backend, int, int], DealtShard] = OrderedDict()  # the one used last at the end
+        self._lock = Lock()
+
+    def graph(self, folder: Folder, backend: Backend) -> Graph:
+        """Open a whole graph, its arrays where the backend computes. Raises Damaged, or BadConfig where its folder is missing."""
+        return self._open(folder, backend, open_graph)
+
+    def index(self, folder: Folder, backend: Backend) -> StoredIndex:
+        """Open a whole index for queries. Raises as `graph`, and TooLarge as `place_index`."""
+        return self._open(folder, backend, place_index)
+
+    def shard(self, graph: Folder, communicator: Communicator, backend: Backend, ranks_here: int) -> DealtShard:
+        """Load a rank's shard; `ranks_here` of the ranks are in this process. Raises as `graph`."""
+        key = graph.digest, backend, communicator.size, communicator.rank
+        with self._lock:
+            found = self._shards.get(key)
+            if found is None:
+                _require_visible(graph)
+            self._keep(ranks_here - (found is None))  # before loading: both do not fit into the memory at the same time
+        if found is None:
+            dealing = dealing_of(graph, communicator.size)
+            found = DealtShard(load_shard(graph, dealing, communicator.rank, backend, ranks_here), dealing)
+        with self._lock:
+            self._shards[key] = found
+            self._shards.move_to_end(key)
+            self._keep(ranks_here)
+        return found
+
+    def _open(self, folder: Folder, backend: Backend, opener: Callable[[Folder, Backend], Opened]) -> Opened:
+        key = folder.digest, backend
+        with self._lock:
+            found = self._whole.get(key)
+            if found is None:
+                _require_visible(folder)
+                self._whole.clear()  # before opening: both do not fit into the memory at the same time
+                found = self._whole[key] = opener(folder, backend)
+        return found  # type: ignore[return-value]  # a digest belongs to one kind of folder
+
+    def _keep(self, most: int) -> None:
+        while len(self._shards) > most:
+            self._shards.popitem(last=False)
+
+
+def _require_visible(folder: Folder) -> None:
+    if not folder.path.exists():
+        raise BadConfig(f"cluster: a worker does not see {folder.path}; the output folder must be one that all hosts share")

@@ -1,0 +1,38 @@
+"""What does not change within a run, as one argument of every step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pipeline.cluster.protocol import Cluster
+from pipeline.cluster.threads import Here
+from pipeline.runtime.backend import Backend
+from pipeline.store.manifest import Folder
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """Where a run works and computes.
+
+    Attributes
+    ----------
+    work : Path
+        The folder of the steps' folders.
+    backend : {"cpu", "gpu"}
+        Where kernels run. The tables are the same, except those of an algorithm that is not `exact`.
+    cluster : Cluster
+        Which processes run the tasks. The tables are the same.
+    """
+
+    work: Path
+    backend: Backend = "cpu"
+    cluster: Cluster = field(default_factory=Here)
+
+    def ranks_of(self, graph: Folder) -> int:
+        """How many ranks hold this graph together; 0 where each worker holds all of it."""
+        return self.cluster.shards if graph.facts["vertices"] else 0
+
+    def here(self) -> Runtime:
+        """The same on this process only, for work that is too small to distribute."""
+        return replace(self, backend="cpu", cluster=Here())

@@ -1,0 +1,96 @@
+"""The table of a stored answer, read for its proof: the shape of its files is checked first, then its answers are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kernels.algorithm import Algorithm
+from kernels.distributed.communicator import Communicator
+from kernels.registry import BY_NAME
+from pipeline.errors import ProofFailed
+from pipeline.store.manifest import Folder
+from pipeline.tables import files as tables
+from pipeline.tables.forms import form_of
+
+
+@dataclass(frozen=True)
+class AnswerTable:
+    """The files of a table whose shape was checked.
+
+    Attributes
+    ----------
+    answer : Folder
+    paths : list of Path
+    rows : int
+        Of each answer in it.
+    schema : pyarrow.Schema
+    index : Folder or None
+        The index that the table shows a part of.
+    """
+
+    answer: Folder
+    paths: list[Path]
+    rows: int
+    schema: pa.Schema
+    index: Folder | None
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """The algorithm whose answers these are."""
+        return BY_NAME[self.answer.manifest.step]
+
+    def source(self, number: int) -> int | None:
+        """External id of the source of answer `number`; None where the algorithm has no sources."""
+        return int(self.answer.facts["sources"][number]) if self.algorithm.has_sources else None
+
+    def read(self, number: int) -> pa.Table:
+        """All rows of answer `number`, their page checksums verified."""
+        return tables.read_answer(self.paths, number, self.rows) if self.rows else self.schema.empty_table()
+
+    def row_groups(self, number: int, communicator: Communicator) -> Iterator[tuple[range, pa.Table]]:
+        """The row groups of answer `number` that this rank reads, each with its rows' places in the answer.
+
+        Every rank yields equally many, at least one; empty ones if need be. Raises ProofFailed where a row group is missing.
+        """
+        count = tables.groups_of(self.rows)
+        for first in range(0, max(count, 1), communicator.size):
+            group = first + communicator.rank
+            if group >= count:
+                yield range(0), self.schema.empty_table()
+                continue
+            file, within = tables.place_of(number, self.rows, group)
+            due = range(group * tables.ROWS_PER_GROUP, min((group + 1) * tables.ROWS_PER_GROUP, self.rows))
+            opened = pq.ParquetFile(self.paths[file], page_checksum_verification=True)
+            if within >= opened.num_row_groups or opened.metadata.row_group(within).num_rows != len(due):
+                raise ProofFailed(f"{self.paths[file]}: row group {within} does not have the {len(due)} rows that are due")
+            yield due, opened.read_row_group(within)
+
+
+def open_table(answer: Folder, num_vertices: int, index: Folder | None) -> AnswerTable:
+    """Find the files of an answer's table. Raises ProofFailed unless they have its columns and as many rows as are due."""
+    algorithm, facts, paths = BY_NAME[answer.manifest.step], answer.facts, tables.files(answer.path)
+    schema = tables.schema(algorithm.table_name, facts["weight"], facts.get("dimensions", 0))
+    rows = sum(_rows_of(path, schema) for path in paths)
+    answers = len(facts["sources"]) if algorithm.has_sources else 1
+    if form_of(algorithm).of_vertices and rows != answers * num_vertices:
+        raise ProofFailed(
+            f"{answer.path}: {rows} rows, where {answers * num_vertices} are due ({answers} x {num_vertices} vertices)"
+        )
+    of_each = rows // max(answers, 1)
+    files = tables.place_of(answers - 1, of_each, 0)[0] + tables.files_of(of_each) if answers else 1
+    if len(paths) != files:
+        raise ProofFailed(f"{answer.path}: {len(paths)} files, which is not what {rows} rows take")
+    return AnswerTable(answer, paths, of_each, schema, index)
+
+
+def _rows_of(path: Path, schema: pa.Schema) -> int:
+    file: Any = pq.ParquetFile(path)
+    if not file.schema_arrow.equals(schema):
+        raise ProofFailed(f"{path}: its columns are {file.schema_arrow.names}, not {schema.names} of the stated types")
+    return int(file.metadata.num_rows)
