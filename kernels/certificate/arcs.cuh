@@ -1,14 +1,14 @@
-/* What the certificates share: a walk over arcs, as many a warp, and the first of the places that break a rule. */
+/* Shared by the certificates: a walk over all arcs that gives every warp equally many, and the first index that breaks a rule. */
 #pragma once
 
 #include "gpu/device.cuh"
 
-#define ABREAST 4
-#define PIECE 2048
+#define ABREAST 4   /* arcs that a lane reads at a time */
+#define SHARE 2048  /* arcs that a warp reads in a row, at most */
 
-/* The least place of those that are noted, counted back from `total`, so that zeroed memory says that there is none. */
-__device__ __forceinline__ void note_first(unsigned long long* first, int64_t total, int64_t place) {
-    const unsigned long long back = (unsigned long long)(total - place);
+/* The least index noted, counted back from `total`, so that 0 means that there is none. */
+__device__ __forceinline__ void note_first(unsigned long long* first, int64_t total, int64_t index) {
+    const unsigned long long back = (unsigned long long)(total - index);
     if (back > *(volatile unsigned long long*)first) {
         atomicMax(first, back);
     }
@@ -28,20 +28,19 @@ __device__ __forceinline__ int64_t row_of(const int64_t* __restrict__ offsets, i
     return low;
 }
 
-/* Visit all arcs, pieces of consecutive ones a warp. Its lanes stand at consecutive arcs, of rows that a window of 32 rows holds;
-   windows of which `visit.skips` all rows are not read. `visit.load(row, arc, far)` reads what the arc to `far` needs, for a
-   few arcs at a time and without a branch, so that loads overlap; to `visit.take(row, arc, far, loaded, active)` all lanes
-   come together. */
+/* Visit all arcs; each warp takes shares of consecutive ones. Its lanes read consecutive arcs of the rows in a window of 32 rows;
+   windows are not read if `visit.skips` all their rows. `visit.load(row, arc, head)` loads what the arc needs, for several arcs
+   without a branch, so that loads overlap. All lanes call `visit.take(row, arc, head, loaded, active)` together. */
 template <typename Visit>
 __device__ void walk_arcs(const int64_t* __restrict__ offsets, const ROW* __restrict__ indices, int64_t num_rows, Visit& visit) {
     const int lane = threadIdx.x & 31;
     const int64_t num_arcs = num_rows > 0 ? offsets[num_rows] : 0;
     const int64_t warps = num_threads() / 32;
-    const int64_t share = max((int64_t)32, min((int64_t)PIECE, ((num_arcs + warps - 1) / warps + 31) / 32 * 32));
-    for (int64_t piece = global_thread() / 32 * share; piece < num_arcs; piece += warps * share) {
-        const int64_t end = min(num_arcs, piece + share);
-        int64_t first_row = row_of(offsets, num_rows, piece);
-        for (int64_t arc = piece; arc < end; first_row += 32) {
+    const int64_t share = max((int64_t)32, min((int64_t)SHARE, ((num_arcs + warps - 1) / warps + 31) / 32 * 32));
+    for (int64_t begin = global_thread() / 32 * share; begin < num_arcs; begin += warps * share) {
+        const int64_t end = min(num_arcs, begin + share);
+        int64_t first_row = row_of(offsets, num_rows, begin);
+        for (int64_t arc = begin; arc < end; first_row += 32) {
             const int64_t own_row = first_row + lane;
             const int64_t own_end = offsets[min(own_row + 1, num_rows)];
             const int64_t until = min(end, (int64_t)__shfl_sync(FULL_WARP, own_end, 31));
@@ -57,11 +56,11 @@ __device__ void walk_arcs(const int64_t* __restrict__ offsets, const ROW* __rest
                 const int left = (int)min(until - arc, (int64_t)(32 * ABREAST));
                 const int own_left = (int)min(own_end - arc, (int64_t)(32 * ABREAST));
                 typename Visit::Loaded loaded[ABREAST];
-                ROW fars[ABREAST];
+                ROW heads[ABREAST];
                 int places[ABREAST];
 #pragma unroll
                 for (int j = 0; j < ABREAST; ++j) {
-                    fars[j] = indices[arc + min(32 * j + lane, left - 1)];
+                    heads[j] = indices[arc + min(32 * j + lane, left - 1)];
                 }
 #pragma unroll
                 for (int j = 0; j < ABREAST; ++j) {
@@ -71,12 +70,12 @@ __device__ void walk_arcs(const int64_t* __restrict__ offsets, const ROW* __rest
                     for (int step = 16; step > 0; step /= 2) {
                         places[j] += __shfl_sync(FULL_WARP, own_left, places[j] + step - 1) <= at ? step : 0;
                     }
-                    loaded[j] = visit.load(first_row + places[j], arc + at, fars[j]);
+                    loaded[j] = visit.load(first_row + places[j], arc + at, heads[j]);
                 }
 #pragma unroll
                 for (int j = 0; j < ABREAST; ++j) {
                     if (32 * j < left) {
-                        visit.take(first_row + places[j], arc + 32 * j + lane, fars[j], loaded[j], 32 * j + lane < left);
+                        visit.take(first_row + places[j], arc + 32 * j + lane, heads[j], loaded[j], 32 * j + lane < left);
                     }
                 }
             }

@@ -1,4 +1,4 @@
-"""Minimum spanning forest: the lightest edges that join all that can be joined."""
+"""Minimum spanning forest: the edges of least weight that connect all rows that arcs connect."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ METHODS = (None, "boruvka")
 
 
 def minimum_spanning_forest(graph: Graph, method: str | None = None) -> Forest:
-    """Find the forest of least weight, with edges ordered by (weight, smaller external end, larger external end).
+    """Find the forest of least weight, with edges ordered by (weight, smaller external id, larger external id).
 
-    A directed graph is read as undirected: the lightest arc between two rows stands for the pair. Self-loops never count.
+    A directed graph is read as undirected: an edge is the lightest arc between two rows. Self-loops are ignored.
 
     Parameters
     ----------
     method : {"boruvka"}, or None
-        On a GPU: contract the whole graph in every round, as a source document does (kernels/forest/boruvka.py), instead of the
-        best way.
+        On a GPU: contract the whole graph in every round, as a source document does (kernels/forest/boruvka.py). None for the
+        fastest.
 
     Returns
     -------
     Forest
-        `weights` has the graph's weight type; int64 ones where it has none.
+        `weights` has the graph's weight type; int64 ones if the graph has no weights.
 
     Raises
     ------

@@ -1,15 +1,15 @@
 /* Boruvka's algorithm of Anastasopoulos and Megrampian, Mapping graphs on the graphics card (2016), after Sousa, Mariano, Proenca
-   (PDP 2015): a thread a vertex, a kernel a step, and every round contracts the whole graph. Kept for comparison.
+   (PDP 2015): one thread per vertex, one kernel per step, and every round contracts the whole graph. Kept for comparison.
 
-   A vertex is a tree of the rounds before. Parallel edges between two vertices are not merged; edges inside a vertex go.
+   A vertex is a tree of the rounds before. Parallel edges between two vertices are not merged; edges inside a vertex are dropped.
 
-   Repaired, of the document and its code: every arc carries its edge's number, so that the forest can be returned; ties go to the
-   smallest number, not to the smallest end, so the answer is the unique one; a mirrored choice is one edge chosen from both ends,
-   of parallel edges too, and is read once; the round ends the search when no vertex has chosen, so a graph of several
-   components leaves a forest; a vertex without arcs keeps its own colour.
+   Repairs of the document and its code: every arc carries the number of its edge, so that the forest can be returned; ties go to
+   the smallest number, not to the smallest end, so the answer is the unique one; an edge that both ends choose, also one of
+   several parallel edges, counts once; the search ends when no vertex has chosen an edge, so a graph of several components gives
+   a forest; a vertex without arcs keeps its own colour.
 
-   Encodings. Arcs of vertex v: `first_edge[v]` and on, `out_degree[v]` of them. `chosen[v]`: the place of its lightest arc, or -1.
-   An edge's number is its place by (smaller rank, larger rank), as in forest.cu. ROW, WEIGHT, EDGE: edges.cuh. */
+   Encodings: the arcs of vertex v are the `out_degree[v]` from `first_edge[v]` on. `chosen[v]` is its lightest arc, or -1. Edges
+   are numbered by (smaller position, larger position) of their ends, as in forest.cu. */
 #include "forest/edges.cuh"
 
 typedef unsigned char uint8_t;
@@ -27,11 +27,11 @@ struct Vertices {
         const EDGE *number
 #define SETTING const Vertices g = {count, first_edge, out_degree, destination, weight, number};
 
-/* Before the first round: the number of every arc's edge. A block a row. */
+/* Before the first round: the number of every arc's edge. One block per row. */
 extern "C" __global__ void number_arcs(
-    const int64_t* offsets, const ROW* indices, const ROW* ranks, const ROW* tails, const EDGE* first_edge, int64_t num_rows,
+    const int64_t* offsets, const ROW* indices, const ROW* positions, const ROW* tails, const EDGE* first_edge, int64_t num_rows,
     EDGE* number) {
-    const Edges g = {offsets, indices, nullptr, ranks, nullptr, tails, first_edge, nullptr, nullptr, num_rows, 0, 0};
+    const Edges g = {offsets, indices, nullptr, positions, nullptr, tails, first_edge, nullptr, nullptr, num_rows, 0, 0};
     for (int64_t v = blockIdx.x; v < num_rows; v += gridDim.x) {
         for (int64_t arc = offsets[v] + threadIdx.x; arc < offsets[v + 1]; arc += blockDim.x) {
             number[arc] = (EDGE)edge_of(g, (ROW)v, indices[arc], arc - offsets[v]);
@@ -57,8 +57,8 @@ extern "C" __global__ void find_min(PARAMETERS, int64_t* chosen) {
     }
 }
 
-/* Step 2: of two vertices that chose one edge, that with the greater destination keeps it. The other one changes its own choice
-   alone, and nobody else asks for that. */
+/* Step 2: of two vertices that chose the same edge, the one with the greater destination keeps it. The other one changes only its own
+   choice, which no other thread reads. */
 extern "C" __global__ void mirrors_edge(PARAMETERS, int64_t* chosen, uint8_t* in_forest, uint32_t* any) {
     SETTING
     for (int64_t v = global_thread(); v < g.count; v += num_threads()) {
@@ -68,9 +68,9 @@ extern "C" __global__ void mirrors_edge(PARAMETERS, int64_t* chosen, uint8_t* in
         }
         *any = 1;
         in_forest[(Bits)g.number[place]] = 1;
-        const ROW far = g.destination[place];
-        if (far < v) {
-            const int64_t mirror = ((const volatile int64_t*)chosen)[far];
+        const ROW head = g.destination[place];
+        if (head < v) {
+            const int64_t mirror = ((const volatile int64_t*)chosen)[head];
             if (mirror >= 0 && g.number[mirror] == g.number[place]) {
                 chosen[v] = -1;
             }
@@ -86,7 +86,7 @@ extern "C" __global__ void initialize_colors(PARAMETERS, const int64_t* chosen, 
     }
 }
 
-/* Step 4, again until nothing changes. */
+/* Step 4, repeated until nothing changes. */
 extern "C" __global__ void propagate_colors(int64_t count, ROW* color, uint32_t* changed) {
     for (int64_t v = global_thread(); v < count; v += num_threads()) {
         const ROW now = color[v], next = ((const volatile ROW*)color)[now];
@@ -104,7 +104,7 @@ extern "C" __global__ void create_new_vertex_ids(int64_t count, const ROW* color
     }
 }
 
-/* Step 8. `ids`: the new number of a colour. */
+/* Step 8. `ids[c]` is the new vertex of colour c. */
 extern "C" __global__ void count_edges(PARAMETERS, const ROW* color, const int64_t* ids, int64_t* new_degree) {
     SETTING
     for (int64_t v = global_thread(); v < g.count; v += num_threads()) {
@@ -118,16 +118,16 @@ extern "C" __global__ void count_edges(PARAMETERS, const ROW* color, const int64
     }
 }
 
-/* Step 10. `cursor` comes in as the new first edges. */
+/* Step 10. `cursor` comes in as the first edges of the new vertices. */
 extern "C" __global__ void insert_new_edges(
     PARAMETERS, const ROW* color, const int64_t* ids, int64_t* cursor, ROW* new_destination, WEIGHT* new_weight, EDGE* new_number) {
     SETTING
     for (int64_t v = global_thread(); v < g.count; v += num_threads()) {
         for (int64_t arc = g.first_edge[v]; arc < g.first_edge[v] + g.out_degree[v]; ++arc) {
-            const ROW far = color[g.destination[arc]];
-            if (far != color[v]) {
+            const ROW head = color[g.destination[arc]];
+            if (head != color[v]) {
                 const uint64_t place = atomicAdd((unsigned long long*)&cursor[ids[color[v]]], 1ull);
-                new_destination[place] = (ROW)ids[far];
+                new_destination[place] = (ROW)ids[head];
                 new_weight[place] = g.weight[arc];
                 new_number[place] = g.number[arc];
             }

@@ -1,4 +1,4 @@
-"""A source document's Borůvka, kept for comparison (boruvka.cu): ten steps a round, and flags read back."""
+"""Borůvka's algorithm of a source document (boruvka.cu), kept for comparison: ten steps per round, with flags read back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Forest
-from kernels.forest.cuda import Plan, no_edges, plan_of
+from kernels.forest.cuda import ForestPlan, no_edges, plan_of
 from kernels.gpu.loader import launch
 from kernels.graph import OFFSET, Array, Graph
 
@@ -16,7 +16,7 @@ _THREADS = 256
 
 
 class Vertices(NamedTuple):
-    """The graph of a round: what the kernels take first."""
+    """The graph of a round: the first arguments of the kernels."""
 
     num_vertices: np.int64
     first_edge: Array
@@ -40,29 +40,20 @@ def span(graph: Graph) -> Forest:
     return _answer(graph, plan, cupy.flatnonzero(in_forest), tree)
 
 
-def _vertices(graph: Graph, plan: Plan) -> Vertices:
+def _vertices(graph: Graph, plan: ForestPlan) -> Vertices:
     edges = plan.edges
     weight = cupy.ones(len(edges.indices), np.int32) if edges.weights is None else edges.weights
     number = cupy.empty(len(edges.indices), plan.first_edge.dtype)
     vertices = Vertices(np.int64(graph.num_vertices), edges.offsets[:-1], cupy.diff(edges.offsets), edges.indices, weight, number)
-    _run(
-        vertices,
-        "number_arcs",
-        edges.offsets,
-        edges.indices,
-        graph.positions,
-        plan.tails,
-        plan.first_edge,
-        vertices.num_vertices,
-        number,
-    )
+    arcs = edges.offsets, edges.indices, graph.positions, plan.tails, plan.first_edge
+    _run(vertices, "number_arcs", *arcs, vertices.num_vertices, number)
     return vertices
 
 
 def _colors(vertices: Vertices, in_forest: Array) -> Array | None:
-    """Steps 1 to 4: the vertex that each one becomes part of; None where no vertex has an arc."""
+    """Steps 1 to 4: the vertex that each one becomes part of; None if no vertex has an arc."""
     chosen, flag = cupy.empty(int(vertices.num_vertices), np.int64), cupy.zeros(1, np.uint32)
-    color = cupy.empty(len(chosen), vertices.destination.dtype)
+    color: Array = cupy.empty(len(chosen), vertices.destination.dtype)
     _run(vertices, "find_min", *vertices, chosen)
     _run(vertices, "mirrors_edge", *vertices, chosen, in_forest, flag)
     if not int(flag[0]):
@@ -75,7 +66,7 @@ def _colors(vertices: Vertices, in_forest: Array) -> Array | None:
 
 
 def _contract(vertices: Vertices, color: Array) -> tuple[Vertices, Array]:
-    """Steps 5 to 10: the next round's graph, and the new number of each colour."""
+    """Steps 5 to 10: the next round's graph, and the new vertex of each colour."""
     flag = cupy.empty(len(color), OFFSET)
     _run(vertices, "create_new_vertex_ids", vertices.num_vertices, color, flag)
     ids = cupy.cumsum(flag) - flag
@@ -89,17 +80,17 @@ def _contract(vertices: Vertices, color: Array) -> tuple[Vertices, Array]:
     return Vertices(np.int64(count), first_edge, out_degree, *kept), ids
 
 
-def _answer(graph: Graph, plan: Plan, numbers: Array, tree: Array) -> Forest:
-    """The forest of these edges' numbers, ascending, and of the tree of each row: 0, 1, ..."""
+def _answer(graph: Graph, plan: ForestPlan, numbers: Array, tree: Array) -> Forest:
+    """The forest, given its edges' numbers in ascending order and the tree of each row: 0, 1, ..."""
     first_edge = plan.first_edge if plan.wide else plan.first_edge.view(np.uint32).astype(OFFSET)
-    rank = cupy.searchsorted(first_edge, numbers, side="right") - 1
-    src = graph.rows_by_id[rank]
-    arcs = plan.edges.offsets[src] + plan.tails[src] + numbers - first_edge[rank]
+    position = cupy.searchsorted(first_edge, numbers, side="right") - 1
+    src = graph.rows_by_id[position]
+    arcs = plan.edges.offsets[src] + plan.tails[src] + numbers - first_edge[position]
     weights = cupy.ones(len(numbers), np.int64) if plan.edges.weights is None else plan.edges.weights[arcs]
-    _, first_rank = cupy.unique(tree[graph.rows_by_id], return_index=True)
-    return Forest(src, plan.edges.indices[arcs], weights, graph.rows_by_id[first_rank[tree]])
+    _, first_position = cupy.unique(tree[graph.rows_by_id], return_index=True)
+    return Forest(src, plan.edges.indices[arcs], weights, graph.rows_by_id[first_position[tree]])
 
 
 def _run(vertices: Vertices, name: str, *arguments: Any) -> None:
-    types = {"ROW": vertices.destination.dtype, "WEIGHT": vertices.weight.dtype, "EDGE": vertices.number.dtype}
+    types: dict[str, Any] = {"ROW": vertices.destination.dtype, "WEIGHT": vertices.weight.dtype, "EDGE": vertices.number.dtype}
     launch("forest/boruvka.cu", name, _THREADS, int(vertices.num_vertices), *arguments, **types)

@@ -1,10 +1,11 @@
-"""Filter-Borůvka, and Kruskal's algorithm where all weights are equal.
+"""Filter-Borůvka, and Kruskal's algorithm if all weights are equal.
 
-In a round every tree takes its lightest edge, and what these edges join becomes one vertex of a smaller graph (Borůvka,
-1926). On a dense graph the light edges are joined first, and most heavy ones are then dropped as they are read (the filter of
-Osipov, Sanders and Singler, The Filter-Kruskal Minimum Spanning Tree Algorithm, ALENEX 2009).
+In a round every tree takes its lightest edge, and the trees that these edges connect become one vertex of a smaller graph
+(Borůvka, 1926). On a dense graph the light edges are joined first, and most heavy ones are then dropped as they are read (the
+filter of Osipov, Sanders and Singler, The Filter-Kruskal Minimum Spanning Tree Algorithm, ALENEX 2009).
 
-Edges are read and listed by (smaller end, larger end) in external ids. So among equal weights the first one is the lightest.
+Edges are read and listed in the order of their ends (smaller external id, larger external id), so among equal weights the first
+one is the lightest.
 """
 
 from __future__ import annotations
@@ -21,28 +22,27 @@ from kernels.cpu.naming import smallest_ids
 from kernels.cpu.union_find import flatten, number_trees, unite
 from kernels.graph import Array, Csr, Graph, index_dtype
 
-_DENSE = 6  # edges a vertex, from which the filter pays
-_LIGHT = 2  # light edges a vertex then
-_SAMPLE = 1 << 14  # weights that tell which edges are light
+_DENSE = 6  # edges per vertex from which on the filter saves time
+_LIGHT = 2  # light edges per vertex, in such a graph
+_SAMPLE = 1 << 14  # weights in the sample that tells which edges are light
 
 Edges = tuple[Array, Array, Array]  # rows of smaller external id, rows of larger external id, weights
 
 
 def span(graph: Graph) -> Forest:
     """Answer `kernels.forest.minimum_spanning_forest` on NumPy arrays."""
-    if graph.out.weights is None:
+    weights = graph.out.weights
+    if weights is None:
         src, dst, tree = _join_in_order(_arcs(graph.out), _arcs(graph.into), graph.symmetric, *_order(graph))
         return Forest(src, dst, np.ones(len(src), np.int64), smallest_ids(graph, tree))
     tree = np.arange(graph.num_vertices, dtype=graph.rows_by_id.dtype)
-    parts = []
-    for above, limit in pairwise(_limits(graph, graph.out.weights)):
-        lists = [
-            _list_edges(*_arcs(csr), frozen(csr.weights), *_order(graph), tree, above, limit)
-            for csr in ((graph.out,) if graph.symmetric else (graph.out, graph.into))
-        ]
-        edges = _merged(graph, lists)
-        chosen, joined = _join(*edges, tree)
-        parts.append(tuple(array[chosen] for array in edges))
+    sides = [(*_arcs(csr), frozen(csr.weights)) for csr in (graph.out, graph.into) if csr.weights is not None]
+    parts: list[Edges] = []
+    for above, limit in pairwise(_limits(graph, weights)):
+        lists = [_list_edges(*side, *_order(graph), tree, above, limit) for side in sides[: 1 if graph.symmetric else 2]]
+        src, dst, listed = _merged(graph, lists)
+        chosen, joined = _join(src, dst, listed, tree)
+        parts.append((src[chosen], dst[chosen], listed[chosen]))
         tree = joined[tree]
     return Forest(*_merged(graph, parts), smallest_ids(graph, tree))
 
@@ -60,7 +60,7 @@ def _merged(graph: Graph, lists: list[Edges]) -> Edges:
 
 
 def _limits(graph: Graph, weights: Array) -> list[float]:
-    """Weights that part the edges into slabs, joined one after the other: a single slab, or the light edges and the heavy."""
+    """Bounds of the ranges of weights that are joined one after the other: one range, or light edges and heavy ones."""
     edges = graph.num_arcs // 2 if graph.symmetric else graph.num_arcs
     if edges <= _DENSE * graph.num_vertices:
         return [-1.0, np.inf]
@@ -69,13 +69,15 @@ def _limits(graph: Graph, weights: Array) -> list[float]:
 
 
 @njit(cache=True, nogil=True)
-def _join_in_order(out, into, symmetric, rows_by_id, ranks):  # type: ignore[no-untyped-def]
-    """Take every edge that joins two trees, from the smallest id up; return ends, and the tree of each row."""
-    parent = np.arange(len(ranks)).astype(ranks.dtype)
+def _join_in_order(
+    out: tuple[Array, Array], into: tuple[Array, Array], symmetric: bool, rows_by_id: Array, positions: Array
+) -> Edges:
+    """Take every edge that joins two trees, in the order of ends; return its ends, and the tree of each row."""
+    parent = np.arange(len(positions)).astype(positions.dtype)
     src, dst = np.empty_like(parent), np.empty_like(parent)
     size = 0
     for row in rows_by_id:
-        # Arcs to smaller ids join nothing: they were read from their other ends.
+        # Arcs to smaller ids join nothing, because they were read from their other ends.
         out_arc, out_end = out[0][row], out[0][row + 1]
         in_end = into[0][row + 1]
         in_arc = in_end if symmetric else into[0][row]
@@ -86,37 +88,46 @@ def _join_in_order(out, into, symmetric, rows_by_id, ranks):  # type: ignore[no-
                 in_arc += 1
             if out_arc == out_end and in_arc == in_end:
                 break
-            if in_arc == in_end or (out_arc < out_end and ranks[out[1][out_arc]] <= ranks[into[1][in_arc]]):
-                far = out[1][out_arc]
+            if in_arc == in_end or (out_arc < out_end and positions[out[1][out_arc]] <= positions[into[1][in_arc]]):
+                head = out[1][out_arc]
                 out_arc += 1
             else:
-                far = into[1][in_arc]
+                head = into[1][in_arc]
                 in_arc += 1
-            if unite(parent, row, far):
-                src[size], dst[size] = row, far
+            if unite(parent, row, head):
+                src[size], dst[size] = row, head
                 size += 1
     flatten(parent)
     return src[:size], dst[:size], parent
 
 
 @njit(cache=True, nogil=True)
-def _list_edges(offsets, indices, weights, rows_by_id, ranks, tree, above, limit):  # type: ignore[no-untyped-def]
-    """List the edges between different trees of `above < weight <= limit`, of the arcs that lead to a larger external id."""
-    # A place is written before it is known whether the edge counts: no branch to mispredict, but one place more.
+def _list_edges(
+    offsets: Array,
+    indices: Array,
+    weights: Array,
+    rows_by_id: Array,
+    positions: Array,
+    tree: Array,
+    above: float,
+    limit: float,
+) -> Edges:
+    """List the edges between different trees with `above < weight <= limit`, from the arcs that lead to larger external ids."""
+    # An entry is written before it is known whether the edge counts: this avoids mispredicted branches and takes one more entry.
     src, dst = np.empty(len(indices) + 1, indices.dtype), np.empty(len(indices) + 1, indices.dtype)
     listed = np.empty(len(indices) + 1, weights.dtype)
     size = 0
-    for rank, row in enumerate(rows_by_id):
+    for position, row in enumerate(rows_by_id):
         for arc in range(offsets[row], offsets[row + 1]):
-            far, weight = indices[arc], weights[arc]
-            src[size], dst[size], listed[size] = row, far, weight
-            size += (ranks[far] > rank) & (tree[far] != tree[row]) & (above < weight) & (weight <= limit)
+            head, weight = indices[arc], weights[arc]
+            src[size], dst[size], listed[size] = row, head, weight
+            size += (positions[head] > position) & (tree[head] != tree[row]) & (above < weight) & (weight <= limit)
     return src[:size], dst[:size], listed[:size]
 
 
 @njit(cache=True, nogil=True)
-def _merge(one, two, ranks):  # type: ignore[no-untyped-def]
-    """Merge two lists of edges; of two edges between the same ends only the lighter stays."""
+def _merge(one: Edges, two: Edges, positions: Array) -> Edges:
+    """Merge two lists of edges; of two edges between the same ends only the lighter one stays."""
     space = len(one[0]) + len(two[0])
     src, dst, weights = np.empty(space, one[0].dtype), np.empty(space, one[1].dtype), np.empty(space, one[2].dtype)
     size, a, b = 0, 0, 0
@@ -126,9 +137,9 @@ def _merge(one, two, ranks):  # type: ignore[no-untyped-def]
         elif a == len(one[0]):
             order = 1
         elif one[0][a] != two[0][b]:
-            order = ranks[one[0][a]] - ranks[two[0][b]]
+            order = positions[one[0][a]] - positions[two[0][b]]
         else:
-            order = ranks[one[1][a]] - ranks[two[1][b]]
+            order = positions[one[1][a]] - positions[two[1][b]]
         if order < 0 or (order == 0 and one[2][a] <= two[2][b]):
             src[size], dst[size], weights[size] = one[0][a], one[1][a], one[2][a]
         else:
@@ -140,7 +151,7 @@ def _merge(one, two, ranks):  # type: ignore[no-untyped-def]
 
 
 def _join(src: Array, dst: Array, weights: Array, tree: Array) -> tuple[Array, Array]:
-    """Join the trees by their lightest edges; return the places of those edges, and the number of each tree's new tree."""
+    """Join the trees by their lightest edges; return the indices of those edges, and the new tree of each tree."""
     near, far, weights, place = tree[src], tree[dst], weights.copy(), np.arange(len(src), dtype=index_dtype(len(src)))
     chosen = np.zeros(len(src), np.bool_)
     vertices, rounds = tree.max(initial=-1) + 1, []
@@ -156,8 +167,8 @@ def _join(src: Array, dst: Array, weights: Array, tree: Array) -> tuple[Array, A
 
 
 @njit(cache=True, nogil=True)
-def _lightest(near, far, weights, place, vertices):  # type: ignore[no-untyped-def]
-    """Each vertex's lightest edge, the first among equals; -1 without edges."""
+def _lightest(near: Array, far: Array, weights: Array, place: Array, vertices: int) -> Array:
+    """Each vertex's lightest edge, the first among equals; -1 for a vertex without edges."""
     lightest = np.full(vertices, -1, place.dtype)
     least = np.zeros(vertices, weights.dtype)
     for edge in range(len(near)):
@@ -169,8 +180,8 @@ def _lightest(near, far, weights, place, vertices):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, nogil=True)
-def _choose(near, far, place, lightest, chosen):  # type: ignore[no-untyped-def]
-    """Choose the lightest edges; return the number of the tree that each vertex is joined to."""
+def _choose(near: Array, far: Array, place: Array, lightest: Array, chosen: Array) -> Array:
+    """Mark the lightest edges as chosen; return the new tree of each vertex."""
     parent = np.arange(len(lightest)).astype(near.dtype)
     for edge in lightest:
         if edge >= 0 and unite(parent, near[edge], far[edge]):
@@ -180,8 +191,8 @@ def _choose(near, far, place, lightest, chosen):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _contract(near, far, weights, place, number):  # type: ignore[no-untyped-def]
-    """Number the ends anew and close the gaps of edges inside one tree; return how many are left."""
+def _contract(near: Array, far: Array, weights: Array, place: Array, number: Array) -> int:
+    """Replace the ends of edges by their trees and remove edges inside one tree, in place; return how many are left."""
     size = 0
     for edge in range(len(near)):
         low, high = number[near[edge]], number[far[edge]]

@@ -1,4 +1,4 @@
-/* The graph as the forest's kernels read it: its edges' numbers and keys, and each tree's lightest key. */
+/* The graph as the kernels of the forest read it: numbers and keys of its edges, and the lightest key of each tree. */
 #pragma once
 
 #include "gpu/union_find.cuh"
@@ -31,7 +31,7 @@ struct Edges {
     const int64_t* __restrict__ offsets;
     const ROW* __restrict__ indices;
     const WEIGHT* __restrict__ weights;
-    const ROW* __restrict__ ranks;
+    const ROW* __restrict__ positions;
     const ROW* __restrict__ rows_by_id;
     const ROW* __restrict__ tails;
     const EDGE* __restrict__ first_edge;
@@ -40,7 +40,7 @@ struct Edges {
     int64_t num_rows, num_edges, num_chunks;
 };
 
-/* Each tree's lightest key. `edge` is used by WIDE alone. */
+/* The lightest key of each tree. Only WIDE keys use `edge`. */
 struct Minima {
     unsigned long long* weight;
     unsigned long long* edge;
@@ -71,7 +71,7 @@ __device__ __forceinline__ unsigned long long packed(Key key) {
     return WIDE ? (unsigned long long)key.weight : (unsigned long long)key.weight << 32 | key.edge;
 }
 
-/* A look before the store: many edges end in one tree, and stores to one place wait for each other. */
+/* A load first: many edges end in one tree, and stores to one address are serialised. */
 __device__ __forceinline__ void reset(Minima minima, ROW tree) {
     if (minima.weight[tree] != ~0ull) {
         minima.weight[tree] = ~0ull;
@@ -88,7 +88,7 @@ __device__ __forceinline__ void offer(Minima minima, ROW tree, Key key) {
     }
 }
 
-/* WIDE alone, when all weights are in: the smallest edge among the lightest. */
+/* For WIDE keys, after all weights were offered: the smallest edge among the lightest. */
 __device__ __forceinline__ void offer_edge(Minima minima, ROW tree, Key key) {
     if (key.weight == minima.weight[tree] && key.edge < __ldcg(&minima.edge[tree])) {
         atomicMin(&minima.edge[tree], (unsigned long long)key.edge);
@@ -99,30 +99,30 @@ __device__ __forceinline__ bool wins(Minima minima, ROW tree, Key key) {
     return packed(key) == minima.weight[tree] && (!WIDE || key.edge == minima.edge[tree]);
 }
 
-/* Number of an arc's edge: of an arc to a smaller rank it is found in the other end's row. */
-__device__ Bits edge_of(const Edges& g, ROW row, ROW far, int64_t place) {
-    const ROW rank = g.ranks[row];
-    if (place >= g.tails[row]) {
-        return (Bits)g.first_edge[rank] + (Bits)(place - g.tails[row]);
+/* Number of an arc's edge: that of an arc to a smaller position is found among the arcs of its head. */
+__device__ Bits edge_of(const Edges& g, ROW row, ROW head, int64_t arc) {
+    const ROW position = g.positions[row];
+    if (arc >= g.tails[row]) {
+        return (Bits)g.first_edge[position] + (Bits)(arc - g.tails[row]);
     }
-    const int64_t begin = g.offsets[far] + g.tails[far];
-    int64_t low = begin, high = g.offsets[far + 1];
+    const int64_t begin = g.offsets[head] + g.tails[head];
+    int64_t low = begin, high = g.offsets[head + 1];
     while (low < high) {
         const int64_t middle = (low + high) / 2;
-        if (g.ranks[g.indices[middle]] < rank) {
+        if (g.positions[g.indices[middle]] < position) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return (Bits)g.first_edge[g.ranks[far]] + (Bits)(low - begin);
+    return (Bits)g.first_edge[g.positions[head]] + (Bits)(low - begin);
 }
 
 __device__ __forceinline__ void mark(uint32_t* marks, Bits edge) {
     atomicOr(&marks[edge >> 5], 1u << (edge & 31));
 }
 
-/* The lightest of the keys of all lanes, in all lanes. */
+/* The lightest key of all lanes, in all lanes. */
 __device__ __forceinline__ Key lightest_of_warp(Key key) {
     for (int step = 16; step > 0; step /= 2) {
         const Key other = {__shfl_xor_sync(FULL_WARP, key.weight, step), __shfl_xor_sync(FULL_WARP, key.edge, step)};

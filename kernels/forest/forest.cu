@@ -1,43 +1,42 @@
 /* Minimum spanning forest of a symmetric graph. Returns the edges that the order (weight, smaller external id, larger external
    id) makes lightest, ascending by their external ids, and for every row the row of smallest external id in its tree.
 
-   Method: Boruvka's, in four launches, the third for all rounds but the first. In the first round every row finds its lightest arc
-   by itself, without atomics. The edges between different trees are then listed; a round finds each tree's lightest edge by 64-bit
-   minima, links trees by them, and closes the gaps of edges that became internal, in place, each warp in its own part of the list
-   (the worklist of ECL-MST: Fallin, Gonzalez, Seo, Burtscher, A High-Performance MST Implementation for GPUs, SC 2023). On dense
-   graphs only light edges are listed at first; after that one tree holds nearly all rows, and heavy edges are read from the rows
-   outside it only (the filter of Osipov, Sanders, Singler, ALENEX 2009, with the skip of Afforest: Sutton, Ben-Nun, Barak, IPDPS
-   2018).
+   Method: Boruvka's, in four launches, the third for all rounds but the first. In the first round every row finds its lightest arc,
+   without atomics. The edges between different trees are then listed. A round finds the lightest edge of each tree by 64-bit
+   atomic minima, links trees by these edges, and removes the edges that are now inside a tree, in place, each warp in its own
+   part of the list (the worklist of ECL-MST: Fallin, Gonzalez, Seo, Burtscher, A High-Performance MST Implementation for GPUs,
+   SC 2023). On dense graphs only light edges are listed at first; after they are joined, one tree holds nearly all rows, and
+   heavy edges are read only from the rows outside it (the filter of Osipov, Sanders, Singler, ALENEX 2009, with the skip of
+   Afforest: Sutton, Ben-Nun, Barak, IPDPS 2018).
 
-   Encodings: edges are numbered by (smaller rank, larger rank); the edges of row v to larger ranks are its arcs from `tails[v]` on,
-   numbered from `first_edge[ranks[v]]`. Weights are never negative, so their bits, read as an unsigned number, have their
-   order. An edge's key is (weight, number): packed into 64 bits with a 32-bit EDGE, in two steps (WIDE) with a 64-bit one.
-   `marks` is a bitmap of edges. `labels` holds parents until the last phase; `scratch` the place of each row's lightest
-   arc in the first launch, where `items` may lie, and in the last one the smallest rank of a root's tree: it comes in as the
-   ranks. A row of up to 31 arcs is read by a lane; of others, warps read a chunk of up to 1024 arcs at a time. */
+   Encodings: edges are numbered by (smaller position, larger position) of their ends; the edges of row v to larger positions are
+   its arcs from `tails[v]` on, numbered from `first_edge[positions[v]]`. Weights are never negative, so their bits, read as an
+   unsigned integer, have the same order. An edge's key is (weight, number), packed into 64 bits with a 32-bit EDGE; a 64-bit EDGE
+   (WIDE) takes two minima. `marks` is a bitmap of edges. `labels` holds parents until the last phase. `scratch` is each row's
+   lightest arc in the first launch, where it may overlap `items`; in the last launch it is the smallest position of a root's tree
+   and comes in as the positions. A row of up to 31 arcs is read by one lane; warps read other rows in chunks of up to 1024 arcs. */
 #include "forest/rounds.cuh"
 #include "forest/writing.cuh"
 
-#define THREADS 512
 #define WARPS (THREADS / 32)
 
-/* What the kernels of a search take. */
+/* Parameters of the kernels of a search. */
 #define PARAMETERS                                                                                                              \
-    const int64_t *offsets, const ROW *indices, const WEIGHT *weights, const ROW *ranks, const ROW *rows_by_id, const ROW *tails, \
+    const int64_t *offsets, const ROW *indices, const WEIGHT *weights, const ROW *positions, const ROW *rows_by_id, const ROW *tails, \
         const EDGE *first_edge, const ROW *chunk_rows, const int64_t *chunk_firsts, int64_t num_rows, int64_t num_edges,          \
         int64_t num_chunks, int64_t light_weight, int64_t light_edge, bool all_light, int64_t capacity, ROW *labels,              \
         ROW *scratch, unsigned long long *minima_weight, unsigned long long *minima_edge, Item *items, uint32_t *marks,           \
         uint32_t *counts, ROW *src, ROW *dst, WEIGHT *out_weights, Control *control
 
 #define SETTING                                                                                                        \
-    const Edges g = {offsets,    indices,    weights,      ranks,    rows_by_id, tails,                                \
-                     first_edge, chunk_rows, chunk_firsts, num_rows, num_edges,  num_chunks};                          \
+    const Edges g = {offsets,    indices,    weights,      positions, rows_by_id, tails,                               \
+                     first_edge, chunk_rows, chunk_firsts, num_rows,  num_edges,  num_chunks};                         \
     const Minima minima = {minima_weight, minima_edge};                                                                \
     const Key limit = {(Bits)light_weight, (Bits)light_edge};                                                          \
     (void)limit, (void)minima;
 
 /* The first round. */
-// spills: one register on sm_100; chains of dependent loads need many threads more
+// spills: one register on sm_100; chains of dependent loads need more threads
 extern "C" __global__ void __launch_bounds__(THREADS, WIDE ? 3 : 4) begin(PARAMETERS) {
     SETTING
     for (int64_t word = global_thread(); word < (num_edges + 31) / 32; word += num_threads()) {
@@ -66,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, WIDE ? 1 : 2) list_light(P
     light.list_rows();
 }
 
-/* The other rounds. Without room for all listed edges they leave nothing but the number of these. */
+/* The other rounds. If `capacity` is less than the number of listed edges, only that number is returned. */
 extern "C" __global__ void __launch_bounds__(THREADS, WIDE ? 1 : 2) join(PARAMETERS) {
     __shared__ __align__(16) char staged[WARPS * STAGED_BYTES];
     __shared__ unsigned long long best;
@@ -92,8 +91,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, WIDE ? 1 : 2) join(PARAMET
     }
 }
 
-/* The answer: labels, and the marked edges in their order. `counts` has a word a tile, and before that two a block. */
-// spills: one register on sm_80, of kernels whose loads need many threads more
+/* The answer: labels, and the marked edges in their order. `counts` has two words per block, then one per tile. */
+// spills: one register on sm_80; the loads need more threads
 extern "C" __global__ void __launch_bounds__(THREADS, WIDE ? 2 : 3) answer(PARAMETERS) {
     __shared__ uint16_t slots[WARPS * MARKS_OF_TILE];
     __shared__ uint32_t of_warps[WARPS];
@@ -103,29 +102,29 @@ extern "C" __global__ void __launch_bounds__(THREADS, WIDE ? 2 : 3) answer(PARAM
     }
     const Tiles tiles(num_edges);
     const Sums sums = {counts + 2 * gridDim.x, (unsigned long long*)counts};
-    name_trees(labels, scratch, ranks, num_rows);
+    name_trees(labels, scratch, positions, num_rows);
     count_marks(tiles, marks, sums);
     grid_barrier(&control->barrier);
-    label_rows(labels, scratch, ranks, rows_by_id, num_rows);
+    label_rows(labels, scratch, positions, rows_by_id, num_rows);
     sum_group(tiles, sums, of_warps);
     grid_barrier(&control->barrier);
     write_edges(g, tiles, marks, sums, slots + threadIdx.x / 32 * MARKS_OF_TILE, src, dst, out_weights, control);
 }
 
-/* Number of each row's arcs to smaller ranks, and by rank the number of the others. */
-extern "C" __global__ void find_tails(const int64_t* offsets, const ROW* indices, const ROW* ranks, int64_t num_rows, ROW* tails,
+/* Number of each row's arcs to smaller positions, and by position the number of its other arcs. */
+extern "C" __global__ void find_tails(const int64_t* offsets, const ROW* indices, const ROW* positions, int64_t num_rows, ROW* tails,
                                       int64_t* edges) {
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
         int64_t low = offsets[v], high = offsets[v + 1];
         while (low < high) {
             const int64_t middle = (low + high) / 2;
-            if (ranks[indices[middle]] < ranks[v]) {
+            if (positions[indices[middle]] < positions[v]) {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
         tails[v] = (ROW)(low - offsets[v]);
-        edges[ranks[v]] = offsets[v + 1] - low;
+        edges[positions[v]] = offsets[v + 1] - low;
     }
 }

@@ -13,7 +13,7 @@ struct __align__(8) Item {
     Key key;
 };
 
-/* A warp's buffer in front of the list of edges: one atomic for a buffer full. */
+/* A warp's buffer in front of the list of edges: one atomic for each full buffer. */
 struct Stage {
     Item* slots;
     int count;
@@ -53,7 +53,7 @@ struct Stage {
     }
 };
 
-/* The arcs to list of one row: the light ones to larger ranks, or, of a row outside the giant tree, all the heavy ones. */
+/* Lists the arcs of a row: the light ones to larger positions or, if HEAVY, all heavy ones of a row outside the giant tree. */
 template <bool HEAVY>
 struct Lister {
     const Edges& g;
@@ -83,16 +83,16 @@ struct Lister {
             opened.first = opened.end;
         }
         if (!HEAVY && opened.first < opened.end) {
-            opened.number = (Bits)g.first_edge[g.ranks[v]];
+            opened.number = (Bits)g.first_edge[g.positions[v]];
         }
         return opened;
     }
 
-    /* ARCS arcs a lane, STEP apart, from `arc` on. */
+    /* List ARCS arcs per lane, STEP apart, from `arc` on. */
     template <int ARCS, int STEP>
     __device__ __forceinline__ void list(const Row& row, int64_t arc, int64_t end) {
         Key keys[ARCS];
-        ROW fars[ARCS], trees_of[ARCS];
+        ROW heads[ARCS], trees_of[ARCS];
         bool takes[ARCS];
 #pragma unroll
         for (int i = 0; i < ARCS; ++i) {
@@ -112,13 +112,13 @@ struct Lister {
                 takes[i] = takes[i] && !before(limit, keys[i]);
             }
             if (takes[i]) {
-                fars[i] = g.indices[one];
+                heads[i] = g.indices[one];
             }
         }
 #pragma unroll
         for (int i = 0; i < ARCS; ++i) {
             if (takes[i]) {
-                trees_of[i] = trees[fars[i]];
+                trees_of[i] = trees[heads[i]];
                 takes[i] = trees_of[i] != row.tree;
             }
         }
@@ -129,7 +129,7 @@ struct Lister {
                 takes[i] = trees_of[i] == giant || one - row.start >= g.tails[row.row];
             }
             if (HEAVY && takes[i]) {
-                keys[i].edge = edge_of(g, row.row, fars[i], one - row.start);
+                keys[i].edge = edge_of(g, row.row, heads[i], one - row.start);
                 takes[i] = before(limit, keys[i]);
             }
             if (HEAVY && takes[i]) {

@@ -3,7 +3,7 @@
 
 #include "forest/listing.cuh"
 
-/* The tree that most of a warp's lanes hold, or -1 where no four agree. */
+/* The most frequent tree at the ends of a warp's edges, or -1 if no four agree. */
 __device__ __forceinline__ ROW commonest_of_warp(ROW near, ROW far) {
     const int lane = threadIdx.x & 31;
     const int nears = __reduce_max_sync(FULL_WARP, __popc(__match_any_sync(FULL_WARP, near)) * 32 + lane);
@@ -12,7 +12,7 @@ __device__ __forceinline__ ROW commonest_of_warp(ROW near, ROW far) {
     return max(nears, fars) >= 4 * 32 ? tree : (ROW)-1;
 }
 
-/* A warp's part of the list: every so manieth tile of 32 edges, so that all warps are in one region of the graph at a time. */
+/* A warp's part of the list: every `warps`-th tile of 32 edges, so that all warps read one region of the graph at a time. */
 struct Part {
     Item* items;
     int64_t warp, warps;
@@ -27,7 +27,7 @@ struct Part {
     }
 };
 
-/* Offer the part's edges to the trees at their ends. What most of a warp's edges share is offered once. */
+/* Offer the part's edges to the trees at their ends. The tree that many of a warp's edges share is offered only their lightest. */
 __device__ void offer_part(const Part& part, int64_t count, Minima minima) {
     const int lane = threadIdx.x & 31;
     if (count == 0) {
@@ -72,7 +72,7 @@ __device__ void link_part(const Part& part, int64_t count, Minima minima, ROW* p
     }
 }
 
-/* Lead the edges' ends to the roots and keep those between two trees; return how many. */
+/* Replace the ends of edges by their roots and keep the edges between two trees; returns their number. */
 __device__ int64_t keep_part(const Part& part, int64_t count, Minima minima, ROW* parent) {
     const int lane = threadIdx.x & 31;
     int64_t kept = 0;

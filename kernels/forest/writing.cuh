@@ -1,7 +1,7 @@
-/* The forest's edges, out of their bitmap and in its order.
+/* Writes the marked edges in ascending order.
 
-   The bitmap is cut into tiles of up to 32 words, which warps take in turn: neighbouring tiles, whose edges share rows, are written
-   at about the same time. */
+   The bitmap is divided into tiles of up to 32 words, which warps take in turn, so that neighbouring tiles, whose edges share rows,
+   are written at about the same time. */
 #pragma once
 
 #include "forest/edges.cuh"
@@ -10,7 +10,7 @@
 
 typedef unsigned short uint16_t;
 
-/* Marks before each tile within its group of tiles, a block's, and marks of each group. */
+/* Number of marks before each tile in its group of tiles, which belongs to a block, and number of marks of each group. */
 struct Sums {
     uint32_t* of_tiles;
     unsigned long long* of_groups;
@@ -35,7 +35,7 @@ struct Tiles {
     }
 };
 
-/* Sum of the values of the lower lanes and this one. */
+/* Sum of the values of this lane and lower ones. */
 __device__ __forceinline__ uint32_t sum_up_to_lane(uint32_t value) {
     for (int step = 1; step < 32; step *= 2) {
         const uint32_t lower = __shfl_up_sync(FULL_WARP, value, step);
@@ -53,7 +53,7 @@ __device__ void count_marks(const Tiles& tiles, const uint32_t* marks, Sums sums
     }
 }
 
-/* Add up the tiles of the block's group. `warps` is shared, a word a warp. */
+/* Prefix sums over the tiles of the block's group. `warps` is shared memory, one word per warp. */
 __device__ void sum_group(const Tiles& tiles, Sums sums, uint32_t* warps) {
     const int64_t begin = blockIdx.x * tiles.group, end = min(begin + tiles.group, tiles.count);
     uint32_t carried = 0;
@@ -81,8 +81,8 @@ __device__ void sum_group(const Tiles& tiles, Sums sums, uint32_t* warps) {
     }
 }
 
-/* The last rank of `low..high-1` whose edges begin at or before `edge`. */
-__device__ __forceinline__ int64_t rank_of_edge(const EDGE* __restrict__ first_edge, int64_t low, int64_t high, Bits edge) {
+/* The last position of `low..high-1` whose edges begin at or before `edge`. */
+__device__ __forceinline__ int64_t position_of_edge(const EDGE* __restrict__ first_edge, int64_t low, int64_t high, Bits edge) {
     while (high - low > 1) {
         const int64_t middle = (low + high) / 2;
         if ((Bits)first_edge[middle] <= edge) {
@@ -94,7 +94,7 @@ __device__ __forceinline__ int64_t rank_of_edge(const EDGE* __restrict__ first_e
     return low;
 }
 
-/* Place in the answer of a tile's first mark. */
+/* Index in the answer of a tile's first mark. */
 __device__ int64_t place_of_tile(const Tiles& tiles, Sums sums, int64_t tile) {
     unsigned long long before = 0;
     for (int64_t group = threadIdx.x & 31; group < tile / tiles.group; group += 32) {
@@ -106,7 +106,7 @@ __device__ int64_t place_of_tile(const Tiles& tiles, Sums sums, int64_t tile) {
     return (int64_t)before + sums.of_tiles[tile];
 }
 
-/* Write the marked edges in their order. `slots` is the warp's, in shared memory: the marks of a tile. */
+/* Write the marked edges in their order. `slots` is the warp's shared memory for the marks of a tile. */
 __device__ void write_edges(const Edges& g, const Tiles& tiles, const uint32_t* marks, Sums sums, uint16_t* slots, ROW* src, ROW* dst,
                             WEIGHT* weights, Control* control) {
     const int lane = threadIdx.x & 31;
@@ -124,13 +124,13 @@ __device__ void write_edges(const Edges& g, const Tiles& tiles, const uint32_t* 
         }
         __syncwarp();
         const Bits first = (Bits)tile * (Bits)tiles.words * 32;
-        const int64_t end = marked == 0 ? 0 : rank_of_edge(g.first_edge, 0, g.num_rows, first + slots[lane == 0 ? 0 : marked - 1]);
+        const int64_t end = marked == 0 ? 0 : position_of_edge(g.first_edge, 0, g.num_rows, first + slots[lane == 0 ? 0 : marked - 1]);
         const int64_t low = __shfl_sync(FULL_WARP, end, 0), high = __shfl_sync(FULL_WARP, end, 1) + 1;
         for (int i = lane; i < marked; i += 32) {
             const Bits edge = first + slots[i];
-            const int64_t rank = rank_of_edge(g.first_edge, low, high, edge);
-            const ROW row = g.rows_by_id[rank];
-            const int64_t arc = g.offsets[row] + g.tails[row] + (int64_t)(edge - (Bits)g.first_edge[rank]);
+            const int64_t position = position_of_edge(g.first_edge, low, high, edge);
+            const ROW row = g.rows_by_id[position];
+            const int64_t arc = g.offsets[row] + g.tails[row] + (int64_t)(edge - (Bits)g.first_edge[position]);
             src[place + i] = row;
             dst[place + i] = g.indices[arc];
             if (g.weights != nullptr) {

@@ -1,12 +1,12 @@
-"""Proof of the minimum spanning forest: it has no cycle, and every other arc is the greatest edge on the cycle it closes.
+"""Certificate of the minimum spanning forest: it has no cycle, and every other arc is the greatest edge on the cycle it closes.
 
 Edges are ordered by (weight, smaller id, larger id), so no two are equal and the forest is unique. A spanning forest is that one
 if and only if every edge outside it is greater than each forest edge between its ends (the cycle property; Tarjan, 1979).
 
 Both backends join the forest's edges into a hierarchy of O(log V) levels, in which the greatest forest edge between two vertices
-stands on the way between them; of an edge of the forest itself that is the edge. So one question to each arc, "which edge joined
-your ends?", proves that the forest spans (one did), that its edges are lightest arcs of the graph (its own ends: no arc is
-lighter, and one is equal), and the cycle property (other ends: that edge is less).
+is on the path between them; for the ends of a forest edge it is that edge. So it suffices to look up, for each arc, the edge that
+joined its ends. If there is one, the forest spans. If it has the arc's ends, no arc may be lighter and one has to be equal, so
+forest edges are lightest arcs of the graph. If it has other ends, it has to be less than the arc (the cycle property).
 
 References
 ----------
@@ -39,7 +39,7 @@ RULES = (
 def certify_forest(graph: Graph, forest: Forest) -> Certificate:
     """Prove that `forest` is the minimum spanning forest, in order, and that its labels name the trees.
 
-    O((V + A) log V) time, O(V) memory. Malformed answers do not hold; nothing is raised.
+    O((V + A) log V) time, O(V) memory. The certificate of a malformed answer does not hold; nothing is raised.
     """
     return verdict(RULES, backend_of(graph).check, graph, forest)
 

@@ -1,8 +1,8 @@
 """The certificate of a forest on NumPy arrays.
 
-The forest's edges are joined in ascending order by union by rank without path compression. A vertex remembers its parent and the
-time of the join, which grow along the way up, so the last join on the way between two vertices is the greatest forest edge
-between them, and the way is O(log V) long.
+The forest's edges are joined in ascending order by union by height without path compression. A vertex keeps its parent and the
+time of the join. Times grow along the path up, so the last join on the path between two vertices is the greatest forest edge
+between them, and the path is O(log V) long.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _require_tree_labels(graph: Graph, src: Array, dst: Array, labels: Array) ->
 
 
 def _join(num_vertices: int, src: Array, dst: Array) -> tuple[Array, Array, int]:
-    """Union by rank of the edges in turn: each row's parent and time of join (E for a root); the edge of a cycle or -1."""
+    """Union by height of the edges in turn: each row's parent and time of join (E for a root); the edge of a cycle or -1."""
     parent = np.arange(num_vertices, dtype=index_dtype(num_vertices))
     time = np.full(num_vertices, len(src), parent.dtype)
     closing = _join_all(src, dst, parent, time)
@@ -109,7 +109,7 @@ def _first_contradiction(
     offsets: Array,
     indices: Array,
     arc_weights: Array | None,
-    ranks: Array,
+    positions: Array,
     symmetric: bool,
     src: Array,
     dst: Array,
@@ -120,15 +120,15 @@ def _first_contradiction(
     begin: int,
     end: int,
 ) -> tuple[int, int]:
-    """First arc of rows `begin:end` that the greatest edge between its ends contradicts, and that edge (E: none), or (-1, -1).
+    """First arc of rows `begin:end` that the greatest edge between its ends contradicts, and that edge (E if none), or (-1, -1).
 
-    Edges ascend by (weight, ends). `found` marks those that are an arc to the bit of its weight; threads only ever set a mark.
+    Edges ascend by (weight, ends). `found` marks the edges that equal an arc to the bit of the weight; threads only set marks.
     """
     for u in range(begin, end):
         for arc in range(offsets[u], offsets[u + 1]):
             v = indices[arc]
-            if u == v or (symmetric and ranks[u] > ranks[v]):
-                continue  # the reverse, of the same weight, is asked
+            if u == v or (symmetric and positions[u] > positions[v]):
+                continue  # the reverse arc, of the same weight, is checked
             a, b, edge = u, v, -1
             while a != b:
                 if time[a] > time[b]:
@@ -140,11 +140,11 @@ def _first_contradiction(
             weight = 1 if arc_weights is None else arc_weights[arc]
             if weight < weights[edge]:
                 return arc, edge
-            low, high = (u, v) if ranks[u] < ranks[v] else (v, u)
+            low, high = (u, v) if positions[u] < positions[v] else (v, u)
             if src[edge] == low and dst[edge] == high:
                 if weight == weights[edge] and np.signbit(float(weight)) == np.signbit(float(weights[edge])):
                     found[edge] = True
-            elif weight == weights[edge] and (ranks[low], ranks[high]) < (ranks[src[edge]], ranks[dst[edge]]):
+            elif weight == weights[edge] and (positions[low], positions[high]) < (positions[src[edge]], positions[dst[edge]]):
                 return arc, edge
     return -1, -1
 
@@ -189,7 +189,7 @@ def _first_contradicted(
             weight = 1 if weights is None else weights[arc]
             if weight > greatest[max(top[u], top[v])]:
                 continue
-            one, other, last = np.int64(u), np.int64(v), np.int64(-1)
+            one, other, last = u, v, -1
             while one != other:
                 last = max(last, time[one], time[other])
                 one, other = parent[one], parent[other]

@@ -1,4 +1,4 @@
-"""The certificate of a forest on CuPy arrays: launches in turn (forest.cu), none of which waits for the host; what they noted."""
+"""The certificate of a forest on CuPy arrays: five launches (forest.cu) without a read-back between them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from kernels.forest.certificate.hierarchy import Hierarchy
 from kernels.gpu.loader import pointer, to_host
 from kernels.graph import Array, Csr, Graph
 
-_ITEM = 3  # words of a node's width, as in hierarchy.cuh
+_ITEM = 3  # nodes in an Item of hierarchy.cuh
 
 
 class _Noted(NamedTuple):
-    """The words of Control in forest.cu: first places, counted back from the number of edges, rows or arcs; 0 where none."""
+    """The words of Control in forest.cu: first edges, rows or arcs, counted back from their number; 0 if there is none."""
 
     barrier: int
     nodes: int
@@ -55,14 +55,14 @@ class _Edges(NamedTuple):
 
 
 class _Order(NamedTuple):
-    """The places of edges by (weight, ends), and the place of each in this order, its time."""
+    """Edges in the order (weight, ends), and for each edge its index in this order, its time."""
 
     order: Array
     times: Array
 
 
 class _Hierarchy(NamedTuple):
-    """Of each node what it became, and by which edge: the greatest number where by none."""
+    """For each node the node that it became part of, and the time of the edge; the largest integer at roots."""
 
     parent: Array
     time: Array
@@ -74,7 +74,7 @@ def check(graph: Graph, forest: Forest) -> None:
     stated = _require_form(graph, forest)
     edges, order = _order(graph, stated, control)
     tree = _join(graph, edges, order, control)
-    found = _ask(graph, edges, order, tree, control)
+    found = _check_arcs(graph, edges, order, tree, control)
     malformed = None
     try:
         labels = require_labels_form(graph, forest.labels)
@@ -100,7 +100,7 @@ def _require_form(graph: Graph, forest: Forest) -> _Edges:
             ends.append(require_device_form(name, rows, length, graph.rows_by_id.dtype))
         return _Edges(ends[0], ends[1], require_device_form("weights", forest.weights, length, weight))
     except Broken:
-        # What came before is checked first, as no launch does it.
+        # Arrays before the malformed one are checked first: no launch will.
         for name, rows in zip(("src", "dst"), ends, strict=False):
             no_row = (rows < 0) | (rows >= graph.num_vertices)
             if no_row.any():
@@ -109,15 +109,15 @@ def _require_form(graph: Graph, forest: Forest) -> _Edges:
 
 
 def _order(graph: Graph, edges: _Edges, control: Array) -> tuple[_Edges, _Order]:
-    """Check the edges and order them; of more than V, which close a cycle, the first V do and are kept."""
-    places = cupy.empty(len(edges.src), f"u{edges.weights.dtype.itemsize}")
+    """Check the edges and order them. More than V edges close a cycle; the first V of them also do, and only these are kept."""
+    keys = cupy.empty(len(edges.src), f"u{edges.weights.dtype.itemsize}")
     sizes = np.int64(len(edges.src)), np.int64(graph.num_vertices)
-    _launch(graph, "check_edges", len(edges.src), (*edges, sizes[0], graph.positions, sizes[1], places, control))
-    order = cupy.argsort(places)  # stable
+    _launch(graph, "check_edges", len(edges.src), (*edges, sizes[0], graph.positions, sizes[1], keys, control))
+    order = cupy.argsort(keys)  # stable
     if len(order) > graph.num_vertices:
         kept = cupy.sort(order[: graph.num_vertices])
         edges = _Edges(*(array[kept] for array in edges))
-        order = cupy.argsort(places[kept])
+        order = cupy.argsort(keys[kept])
     times = cupy.empty(len(order), _node(graph))
     times[order] = cupy.arange(len(order), dtype=times.dtype)
     return edges, _Order(order, times)
@@ -132,14 +132,14 @@ def _join(graph: Graph, edges: _Edges, order: _Order, control: Array) -> _Hierar
     return _Hierarchy(parent, time)
 
 
-def _ask(graph: Graph, edges: _Edges, order: _Order, tree: _Hierarchy, control: Array) -> Array:
-    """Ask every arc which edge joined its ends; the edges, by time, that are arcs."""
+def _check_arcs(graph: Graph, edges: _Edges, order: _Order, tree: _Hierarchy, control: Array) -> Array:
+    """Look up for every arc the edge that joined its ends; return which edges, by time, are arcs."""
     num_rows, num_edges = np.int64(graph.num_vertices), np.int64(len(edges.src))
     tops = cupy.empty(graph.num_vertices, np.uint16)
     _launch(graph, "climb", graph.num_vertices, (edges.weights, order.order, num_edges, num_rows, *tree, tops, control))
-    found = cupy.zeros(len(edges.src), np.uint8)
+    found: Array = cupy.zeros(len(edges.src), np.uint8)
     arguments = (*_arcs(graph), num_rows, *edges, order.order, num_edges, *tree, tops, found, control)
-    _launch(graph, "ask_arcs", graph.num_arcs, arguments)
+    _launch(graph, "check_arcs", graph.num_arcs, arguments)
     return found
 
 
@@ -182,12 +182,12 @@ def _require_tree_labels(graph: Graph, edges: _Edges, order: _Order, labels: Arr
 
 
 def _edge_at(order: _Order, back: int) -> int:
-    """The edge whose time is counted back from the number of edges."""
+    """The edge of the time that is counted back from the number of edges."""
     return int(at(order.order, len(order.order) - back))
 
 
 def _greatest_between(tree: _Hierarchy, one: int, other: int) -> int | None:
-    """Time of the greatest edge between two rows, as hierarchy.cuh has it; None where they lie in two trees."""
+    """Time of the greatest edge between two rows, by the hierarchy of hierarchy.cuh; None if they are in two trees."""
     greatest = 0
     while one != other:
         greatest = max(greatest, int(at(tree.time, one)), int(at(tree.time, other)))

@@ -1,4 +1,4 @@
-"""A forest's edges as the ranks state them, in the order (weight, smaller id, larger id), which has no ties."""
+"""The edges of an answer's forest that a rank holds, in the order (weight, smaller id, larger id), which has no ties."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Edges(NamedTuple):
         Rows of the whole graph; `src` are own rows.
     weights : [E]
     heavy : int64 [E]
-        The order of the weights (`places_of`).
+        Keys in the order of the weights (`keys_of`).
     low, high : int64 [E]
-        Places of the ends in the order of external ids.
+        Positions of the ends in the order of external ids.
     """
 
     src: Array
@@ -41,24 +41,24 @@ class Edges(NamedTuple):
 
 
 def require_edges(view: GlobalView, forest: Forest) -> Edges:
-    """Return the own edges in order, or raise Broken unless they are rows of the right ends that ascend without repeating."""
+    """Return the own edges in order; raise Broken unless their ends are rows in the right order and ascend without repetition."""
     shard, weights = view.shard, view.shard.out.weights
     length = len(forest.src) if isinstance(forest.src, type(shard.ghosts)) and forest.src.ndim else 0
     src = view.form_of_rows("src", forest.src, length)
     dst = view.form_of_rows("dst", forest.dst, length)
     stated = view.form("weights", forest.weights, length, np.dtype(np.int64) if weights is None else weights.dtype)
-    strange = np.flatnonzero((src < shard.rows.start) | (src >= shard.rows.stop))[:1]
-    view.require(outside("src", src[strange], 0, shard.rows.stop, shard.rows.start) if len(strange) else "")
+    foreign = np.flatnonzero((src < shard.rows.start) | (src >= shard.rows.stop))[:1]
+    view.require(outside("src", src[foreign], 0, shard.rows.stop, shard.rows.start) if len(foreign) else "")
     low = shard.positions[src - shard.rows.start].astype(OFFSET)
-    (rank,) = view.rows.request(dst, shard.positions)
-    edges = Edges(src, dst, stated, places_of(stated), low, rank.astype(OFFSET))
+    (position,) = view.rows.request(dst, shard.positions)
+    edges = Edges(src, dst, stated, keys_of(stated), low, position.astype(OFFSET))
     _require(view, edges, edges.low >= edges.high, 1, reasons.wrong_end)
     _require(view, edges, _falls(edges), 2, reasons.not_ascending)
-    return edges.take(np.argsort(edges.heavy, kind="stable"))  # by ends they ascend already
+    return edges.take(np.argsort(edges.heavy, kind="stable"))  # stable: they ascend by ends already
 
 
 def require_none(view: GlobalView, edges: Edges, wrong: Array, reason: Callable[..., str], *more: Any) -> None:
-    """Raise Broken for the first edge of all ranks for which `wrong`, bool [E], says so: `reason(view, src, dst, *more, 0)`."""
+    """Raise Broken for the first edge of all ranks where `wrong`, bool [E], is true: `reason(view, src, dst, *more, 0)`."""
     first = edges.take(np.flatnonzero(wrong)[:1])
     found = view.first(first.src, first.dst, first.weights, key=np.concatenate([first.heavy, first.low, first.high]))
     if found:
@@ -67,7 +67,7 @@ def require_none(view: GlobalView, edges: Edges, wrong: Array, reason: Callable[
 
 
 def _require(view: GlobalView, edges: Edges, wrong: Array, shown: int, reason: Callable[..., str]) -> None:
-    """Raise Broken for the first wrong edge of a rank, of all ranks the least by its ends; the reason shows so many edges."""
+    """Raise Broken for the least of the ranks' first wrong edges, by its ends; the reason shows `shown` edges."""
     place = np.flatnonzero(wrong)[:1]
     places = np.concatenate([place + step for step in range(shown)])
     ends = view.first(edges.src[places], edges.dst[places], key=np.concatenate([edges.low[place], edges.high[place]]))
@@ -77,10 +77,11 @@ def _require(view: GlobalView, edges: Edges, wrong: Array, shown: int, reason: C
 
 def _falls(edges: Edges) -> Array:
     low, high = edges.low, edges.high
-    return (low[1:] < low[:-1]) | ((low[1:] == low[:-1]) & (high[1:] <= high[:-1]))
+    falls: Array = (low[1:] < low[:-1]) | ((low[1:] == low[:-1]) & (high[1:] <= high[:-1]))
+    return falls
 
 
-def places_of(weights: Array) -> Array:
+def keys_of(weights: Array) -> Array:
     """GlobalView numbers, int64, that ascend with the weights; -0 equals 0, and what is no number is greatest."""
     if weights.dtype.kind == "i":
         return weights.astype(OFFSET)
@@ -91,8 +92,8 @@ def places_of(weights: Array) -> Array:
     return np.where(np.isnan(doubles), np.iinfo(OFFSET).max, bits)
 
 
-def weights_of(places: Array, dtype: np.dtype[Any]) -> Array:
-    """The weights that have these places."""
+def weights_of(keys: Array, dtype: np.dtype[Any]) -> Array:
+    """The weights that have these keys."""
     if dtype.kind == "i":
-        return places.astype(dtype)
-    return np.where(places < 0, places ^ np.iinfo(OFFSET).max, places).view(np.float64).astype(dtype)
+        return keys.astype(dtype)
+    return np.where(keys < 0, keys ^ np.iinfo(OFFSET).max, keys).view(np.float64).astype(dtype)

@@ -1,27 +1,26 @@
-/* The certificate of a minimum spanning forest (forest/__init__.py says what it proves). Returns, in `control`, the first place that
+/* The certificate of a minimum spanning forest (__init__.py says what it proves). Returns, in `control`, the first row, edge or arc that
    breaks each rule.
 
-   Method: `check_edges` looks at each edge beside the next and gives the numbers by which edges are then sorted; `join_forest`
-   builds their hierarchy (hierarchy.cuh); `ask_arcs` asks it about every arc, a symmetric one from its later row, but not about
-   arcs that are greater than all edges on the ways of both ends to the root: of the tree that took most rounds, a row knows these
-   edges' greatest in 16 bits; `check_rest` reads what was found, and the labels. None is read back by the host before the last;
-   `find_contradiction`, which only a refused answer needs, finds the first arc in the order of the out-arcs.
+   Method: `check_edges` compares each edge with the next one and computes keys by which the edges are then sorted. `join_forest`
+   builds their hierarchy (hierarchy.cuh). `check_arcs` looks up every arc in it, one of each symmetric pair, except arcs heavier
+   than all edges on the paths from both ends to the root: for rows of the tree that took most rounds, `tops` has the weight of
+   the greatest of these edges in 16 bits. `check_rest` reads what was found, and the labels. The host reads nothing back before
+   that. Only a refused answer needs `find_contradiction`, which finds the first arc in the order of the out-arcs.
 
-   Encodings: an edge's time is its place in the order (weight, ends); `order` is the place in the answer by time, `times` the
-   other way. Edges are read as the answer has them, as their ends are then near each other. `found` marks, by time, those that
-   are arcs. */
+   Encodings: an edge's time is its index in the order (weight, ends); `order` maps times to indices in the answer, `times` the
+   other way round. Edges are read in the answer's order, for locality. `found` marks, by time, the edges that are arcs. */
 #include "forest/certificate/order.cuh"
 #include "forest/certificate/hierarchy.cuh"
 #include "certificate/labels.cuh"
 
-/* First places as note_first has them. */
+/* First edges, rows and arcs as in note_first. */
 struct Control {
     uint32_t barrier, padding;
     unsigned long long nodes, src_outside, dst_outside, wrong_end, not_ascending, closing, contradicted, missing;
     Labels labels;
     unsigned long long labels_differ, classes, first_contradiction;
 
-    /* Whether the ends of an edge are no rows in order, so that nothing can be read by them. */
+    /* Whether an edge is not two rows in order, or edges do not ascend, so that nothing can be looked up. */
     __device__ __forceinline__ bool no_forest() const {
         return (src_outside | dst_outside | wrong_end | not_ascending) != 0;
     }
@@ -35,10 +34,10 @@ struct Edges {
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-check_edges(const ROW* src, const ROW* dst, const WEIGHT* weights, int64_t num_edges, const ROW* ranks, int64_t num_rows, Bits* places,
+check_edges(const ROW* src, const ROW* dst, const WEIGHT* weights, int64_t num_edges, const ROW* positions, int64_t num_rows, Bits* keys,
             Control* control) {
     for (int64_t e = global_thread(); e < num_edges; e += num_threads()) {
-        places[e] = place_of(weights[e]);
+        keys[e] = key_of(weights[e]);
         const bool src_row = src[e] >= 0 && src[e] < num_rows, dst_row = dst[e] >= 0 && dst[e] < num_rows;
         if (!src_row) {
             note_first(&control->src_outside, num_edges, e);
@@ -49,15 +48,15 @@ check_edges(const ROW* src, const ROW* dst, const WEIGHT* weights, int64_t num_e
         if (!src_row || !dst_row) {
             continue;
         }
-        const ROW low = ranks[src[e]], high = ranks[dst[e]];
+        const ROW low = positions[src[e]], high = positions[dst[e]];
         if (low >= high) {
             note_first(&control->wrong_end, num_edges, e);
         }
         if (e + 1 == num_edges || src[e + 1] < 0 || src[e + 1] >= num_rows || dst[e + 1] < 0 || dst[e + 1] >= num_rows) {
             continue;
         }
-        const ROW next_low = ranks[src[e + 1]];
-        if (next_low < low || (next_low == low && ranks[dst[e + 1]] <= high)) {
+        const ROW next_low = positions[src[e + 1]];
+        if (next_low < low || (next_low == low && positions[dst[e + 1]] <= high)) {
             note_first(&control->not_ascending, num_edges, e);
         }
     }
@@ -73,7 +72,7 @@ join_forest(const ROW* src, const ROW* dst, const Node* times, int64_t num_edges
                &control->closing);
 }
 
-/* What a row knows of its way to the root: the greatest weight, shortened, in the tree of the last node; NOT_SHORT in others. */
+/* The greatest weight on each row's path to the root, shortened, for rows in the tree of the last node; NOT_SHORT for others. */
 extern "C" __global__ void __launch_bounds__(THREADS)
 climb(const WEIGHT* weights, const int64_t* order, int64_t num_edges, int64_t num_rows, const Node* parent, const Node* time,
       unsigned short* tops, Control* control) {
@@ -93,7 +92,7 @@ climb(const WEIGHT* weights, const int64_t* order, int64_t num_edges, int64_t nu
 }
 
 /* Whether an arc contradicts the greatest edge between its ends; that edge is found if it is this arc. */
-__device__ __forceinline__ bool contradicts(const Edges& edges, const ROW* __restrict__ ranks, ROW one, ROW other, WEIGHT weight,
+__device__ __forceinline__ bool contradicts(const Edges& edges, const ROW* __restrict__ positions, ROW one, ROW other, WEIGHT weight,
                                             Node time, unsigned char* found) {
     if (time == NEVER) {
         return true;
@@ -113,14 +112,14 @@ __device__ __forceinline__ bool contradicts(const Edges& edges, const ROW* __res
         }
         return false;
     }
-    const ROW low = min(ranks[one], ranks[other]), high = max(ranks[one], ranks[other]);
-    const ROW src_rank = ranks[src];
-    return low < src_rank || (low == src_rank && high < ranks[dst]);
+    const ROW low = min(positions[one], positions[other]), high = max(positions[one], positions[other]);
+    const ROW src_position = positions[src];
+    return low < src_position || (low == src_position && high < positions[dst]);
 }
 
-struct Asking {
+struct Checking {
     const WEIGHT* __restrict__ arc_weights;
-    const ROW* __restrict__ ranks;
+    const ROW* __restrict__ positions;
     Edges edges;
     const Node* __restrict__ parent;
     const Node* __restrict__ time;
@@ -132,48 +131,48 @@ struct Asking {
 
     struct Loaded {
         WEIGHT weight;
-        unsigned short far_top;
+        unsigned short head_top;
     };
 
     __device__ __forceinline__ bool skips(int64_t) const {
         return false;
     }
 
-    __device__ __forceinline__ Loaded load(int64_t row, int64_t arc, ROW far) const {
-        return {arc_weights == nullptr ? (WEIGHT)1 : arc_weights[arc], asks(row, far) ? tops[far] : (unsigned short)0};
+    __device__ __forceinline__ Loaded load(int64_t row, int64_t arc, ROW head) const {
+        return {arc_weights == nullptr ? (WEIGHT)1 : arc_weights[arc], checks(row, head) ? tops[head] : (unsigned short)0};
     }
 
-    __device__ __forceinline__ bool asks(int64_t row, ROW far) const {
-        return symmetric ? far < row : far != row;
+    __device__ __forceinline__ bool checks(int64_t row, ROW head) const {
+        return symmetric ? head < row : head != row;
     }
 
-    __device__ __forceinline__ void take(int64_t row, int64_t, ROW far, const Loaded& seen, bool active) {
-        if (active && asks(row, far) && short_of(seen.weight, shift) <= max((uint32_t)tops[row], (uint32_t)seen.far_top)) {
-            const Node edge = greatest_between(parent, time, (Node)row, (Node)far);
-            broken |= contradicts(edges, ranks, (ROW)row, far, seen.weight, edge, found);
+    __device__ __forceinline__ void take(int64_t row, int64_t, ROW head, const Loaded& seen, bool active) {
+        if (active && checks(row, head) && short_of(seen.weight, shift) <= max((uint32_t)tops[row], (uint32_t)seen.head_top)) {
+            const Node edge = greatest_between(parent, time, (Node)row, (Node)head);
+            broken |= contradicts(edges, positions, (ROW)row, head, seen.weight, edge, found);
         }
     }
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
-ask_arcs(const int64_t* offsets, const ROW* indices, const WEIGHT* arc_weights, bool symmetric, const ROW* ranks, int64_t num_rows,
+check_arcs(const int64_t* offsets, const ROW* indices, const WEIGHT* arc_weights, bool symmetric, const ROW* positions, int64_t num_rows,
          const ROW* src, const ROW* dst, const WEIGHT* weights, const int64_t* order, int64_t num_edges, const Node* parent,
          const Node* time, const unsigned short* tops, unsigned char* found, Control* control) {
     if (control->no_forest()) {
         return;
     }
     const int shift = num_edges == 0 ? 0 : shift_of(weights[order[num_edges - 1]]);
-    Asking visit = {arc_weights, ranks, {src, dst, weights, order}, parent, time, tops, found, symmetric, shift, false};
+    Checking visit = {arc_weights, positions, {src, dst, weights, order}, parent, time, tops, found, symmetric, shift, false};
     walk_arcs(offsets, indices, num_rows, visit);
     if (visit.broken) {
         control->contradicted = 1;
     }
 }
 
-/* Arcs in the order of the out-arcs, of a symmetric pair the one that leaves the smaller id. */
+/* Contradicted arcs in the order of the out-arcs; of a symmetric pair the one that leaves the smaller id. */
 struct Contradicting {
     const WEIGHT* __restrict__ arc_weights;
-    const ROW* __restrict__ ranks;
+    const ROW* __restrict__ positions;
     Edges edges;
     const Node* __restrict__ parent;
     const Node* __restrict__ time;
@@ -193,35 +192,35 @@ struct Contradicting {
         return {arc_weights == nullptr ? (WEIGHT)1 : arc_weights[arc]};
     }
 
-    __device__ __forceinline__ void take(int64_t row, int64_t arc, ROW far, const Loaded& seen, bool active) {
-        if (!active || far == row || (symmetric && ranks[row] > ranks[far])) {
+    __device__ __forceinline__ void take(int64_t row, int64_t arc, ROW head, const Loaded& seen, bool active) {
+        if (!active || head == row || (symmetric && positions[row] > positions[head])) {
             return;
         }
-        const Node edge = greatest_between(parent, time, (Node)row, (Node)far);
-        if (contradicts(edges, ranks, (ROW)row, far, seen.weight, edge, nullptr)) {
+        const Node edge = greatest_between(parent, time, (Node)row, (Node)head);
+        if (contradicts(edges, positions, (ROW)row, head, seen.weight, edge, nullptr)) {
             note_first(first, num_arcs, arc);
         }
     }
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
-find_contradiction(const int64_t* offsets, const ROW* indices, const WEIGHT* arc_weights, bool symmetric, const ROW* ranks,
+find_contradiction(const int64_t* offsets, const ROW* indices, const WEIGHT* arc_weights, bool symmetric, const ROW* positions,
                    int64_t num_rows, int64_t num_arcs, const ROW* src, const ROW* dst, const WEIGHT* weights, const int64_t* order,
                    const Node* parent, const Node* time, Control* control) {
-    Contradicting visit = {arc_weights, ranks, {src, dst, weights, order}, parent, time, symmetric, num_arcs,
+    Contradicting visit = {arc_weights, positions, {src, dst, weights, order}, parent, time, symmetric, num_arcs,
                            &control->first_contradiction};
     walk_arcs(offsets, indices, num_rows, visit);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 check_rest(const ROW* src, const ROW* dst, const Node* times, int64_t num_edges, const unsigned char* found, const ROW* labels,
-           const ROW* ranks, int64_t num_rows, Control* control) {
+           const ROW* positions, int64_t num_rows, Control* control) {
     if (control->no_forest()) {
         return;
     }
     uint32_t classes = 0;
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
-        check_label(labels, ranks, num_rows, v, &control->labels);
+        check_label(labels, positions, num_rows, v, &control->labels);
         classes += labels[v] == v;
     }
     if (classes > 0) {

@@ -1,12 +1,13 @@
 /* The hierarchy of a forest's edges: Boruvka's rounds on the forest alone (King: A simpler minimum spanning tree verification
    algorithm, Algorithmica 18, 1997).
 
-   A node is a row, or what a round joined: a round joins every node to another by its least edge, and makes one node of all that
-   hang together. `parent` and `time` of a node are what it became and by which edge; edges are numbered in their order, and a
-   root has the time NEVER and is its own parent. The greatest edge between two rows is the greatest time on the ways up from both
-   until they meet; these have equal length, at most log2 V. An edge whose ends became one without it closes a cycle.
+   A node is a row, or a set of nodes that a round joined: a round joins every node to another by its least edge, and makes one node
+   of all that are connected. `parent` and `time` of a node are the node that it became part of, and by which edge; edges are
+   numbered in their order, and a root has the time NEVER and is its own parent. The greatest edge between two rows is the
+   greatest time on the paths up from both until they meet; these have equal length, at most log2 V. An edge whose ends became
+   one node by other edges closes a cycle.
 
-   A warp keeps its own part of the edges and closes its gaps in place. `hook` is a union-find of a round's nodes. */
+   Each warp has its own part of the edges and removes edges from it in place. `hook` is a union-find of a round's nodes. */
 #pragma once
 
 #include "certificate/arcs.cuh"
@@ -55,7 +56,7 @@ __device__ __forceinline__ void propose(Node* time, Node node, Node edge) {
     }
 }
 
-/* Hook a node to the other end of its least edge; of two that share it, the smaller one is the root, and makes their new node. */
+/* Hook a node to the other end of its least edge; of two nodes that share it, the smaller one is the root and makes the new node. */
 __device__ __forceinline__ void hook_ends(const Hierarchy& tree, const Item& item) {
     const bool one = tree.time[item.one] == item.time, other = tree.time[item.other] == item.time;
     if (one && other) {
@@ -71,7 +72,7 @@ __device__ __forceinline__ void hook_ends(const Hierarchy& tree, const Item& ite
     }
 }
 
-/* Lift the edges of a warp's part to the new nodes and keep those between two; how many are left. */
+/* Replace the ends of a warp's edges by the new nodes and keep the edges between two nodes; returns their number. */
 __device__ int64_t lift_edges(const Hierarchy& tree, Item* part, int64_t length, int64_t num_edges, unsigned long long* closing) {
     const int lane = threadIdx.x & 31;
     int64_t kept = 0;
@@ -98,7 +99,7 @@ __device__ int64_t lift_edges(const Hierarchy& tree, Item* part, int64_t length,
     return kept;
 }
 
-/* Build the hierarchy of `num_edges` edges; note the first that closes a cycle. `items` has room for all. */
+/* Build the hierarchy of `num_edges` edges; note the first that closes a cycle. `items` is scratch memory for all edges. */
 __device__ void join_edges(const ROW* __restrict__ src, const ROW* __restrict__ dst, const Node* __restrict__ times,
                            int64_t num_edges, int64_t num_rows, const Hierarchy& tree, Item* items, uint32_t* barrier,
                            unsigned long long* closing) {
@@ -144,7 +145,7 @@ __device__ void join_edges(const ROW* __restrict__ src, const ROW* __restrict__ 
     }
 }
 
-/* The greatest edge between two rows; NEVER where no edges connect them. */
+/* The time of the greatest edge between two rows; NEVER if no edges connect them. */
 __device__ __forceinline__ Node greatest_between(const Node* __restrict__ parent, const Node* __restrict__ time, Node one,
                                                  Node other) {
     Node greatest = 0;

@@ -1,10 +1,10 @@
-"""The hierarchy of a forest's edges over all ranks, in which the greatest edge between two vertices stands on their ways up.
+"""The hierarchy of a forest's edges over all ranks, in which the greatest edge between two vertices is on their paths up.
 
 Borůvka's rounds on the edges alone (King: A simpler minimum spanning tree verification algorithm, Algorithmica 18, 1997): in a
-round every node takes its least edge, chains of nodes that do are shortened by pointer jumping (Wyllie, 1979) to their end,
-and what hangs together is one node of the next level. So there are at most log2 V levels. A node is named by one of its rows
-and belongs to that row's owner; edges stay where they are. A rank keeps only the nodes above its own rows and ghosts: at a
-level no more than these, and at the k-th no more than V / 2^k.
+round every node takes its least edge, chains of such nodes are shortened by pointer jumping (Wyllie, 1979), and nodes that are
+connected become one node of the next level. So there are at most log2 V levels. A node is named by one of its rows and belongs
+to that row's owner; edges are not moved. A rank keeps only the nodes above its own rows and ghosts: at each level no more than
+these, and at the k-th level no more than V / 2^k.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NONE = -1  # the parent of a root
 
 
 class Keys(NamedTuple):
-    """Edges by their order: int64 columns as of `Edges`."""
+    """The keys that order edges: int64 columns as in `Edges`."""
 
     heavy: Array
     low: Array
@@ -31,18 +31,18 @@ class Keys(NamedTuple):
 
 
 class Hierarchy(NamedTuple):
-    """The ways up of a rank's local numbers.
+    """The paths up from a rank's local rows.
 
     Attributes
     ----------
     parent : int64 [N]
-        What a node became; the first n + g nodes are the local numbers. -1 for a root.
+        The node that a node became part of; the first n + g nodes are the local rows. -1 for a root.
     time : int64 [N]
-        By which edge: its place in `edges`. Without meaning for a root.
+        By which edge: its index in `edges`. Undefined for a root.
     edges : Keys
         Ascending.
     root, top : int64 [n + g]
-        The root above a local number, and the greatest time on the way there; -1 where that has no steps.
+        The root above a local row, and the greatest time on the path there; -1 for a root.
     """
 
     parent: Array
@@ -53,9 +53,9 @@ class Hierarchy(NamedTuple):
 
 
 def build(view: GlobalView, edges: Edges) -> tuple[Hierarchy, Array]:
-    """Join the edges of all ranks; return the hierarchy, and which own edges were needed, bool [E].
+    """Join the edges of all ranks; return the hierarchy, and which own edges joined two nodes, bool [E].
 
-    An edge that was not is the greatest on a cycle of edges.
+    An edge that did not is the greatest on a cycle of edges.
     """
     rows, nodes = view.rows, view.shard.local_rows.astype(OFFSET)
     near, far, place = edges.src.astype(OFFSET), edges.dst.astype(OFFSET), np.arange(len(edges.src), like=edges.src)
@@ -79,10 +79,10 @@ def build(view: GlobalView, edges: Edges) -> tuple[Hierarchy, Array]:
 
 
 def _round(rows: Owners, near: Array, far: Array, keys: Keys) -> tuple[Array, Keys]:
-    """Let each node take its least edge; return, for own rows that are nodes, what they become and the edge, low -1 if none."""
+    """Let each node take its least edge; return, for own rows, the node they become part of and the edge (low -1 if none)."""
     chosen, above = _least(rows, near, far, keys)
     taking = np.flatnonzero(chosen.low >= 0)
-    # Two nodes that take one edge lead to each other: the smaller is the end of both. No cycle is longer.
+    # Two nodes that take the same edge lead to each other: the smaller one ends the chain. No cycle is longer.
     (back,) = rows.request(above[taking], above)
     number = taking + rows.start
     ends_here = (back == number) & (number < above[taking])
@@ -92,7 +92,7 @@ def _round(rows: Owners, near: Array, far: Array, keys: Keys) -> tuple[Array, Ke
 
 
 def _least(rows: Owners, near: Array, far: Array, keys: Keys) -> tuple[Keys, Array]:
-    """The least edge of each own node, of all ranks' edges, and its other end; an own row that is none has low -1, and itself."""
+    """The least of all ranks' edges of each own node, and its other end; low -1 and the row itself if it is not a node."""
     ends = np.stack([near, far], axis=1).ravel()
     nodes, place = rows.distinct(ends)
     first = np.full_like(near, len(ends), OFFSET, shape=(len(nodes),))
@@ -114,8 +114,9 @@ def _least(rows: Owners, near: Array, far: Array, keys: Keys) -> tuple[Keys, Arr
 
 
 def _order(*columns: Array) -> Array:
-    """Places in ascending order, by the first column first."""
-    return np.lexsort(np.stack(columns[::-1])) if len(columns[0]) else columns[0]  # CuPy says nothing of sorting nothing
+    """The permutation that sorts by the first column, then by the next, and so on."""
+    order: Array = np.lexsort(np.stack(columns[::-1])) if len(columns[0]) else columns[0]  # CuPy does not sort empty keys
+    return order
 
 
 def _take(above: Array, chosen: Keys, nodes: Array, others: Array, edges: Keys) -> None:
@@ -126,11 +127,12 @@ def _take(above: Array, chosen: Keys, nodes: Array, others: Array, edges: Keys) 
 
 def _is_less(one: Keys, other: Keys) -> Array:
     ends = (one.low < other.low) | ((one.low == other.low) & (one.high < other.high))
-    return (one.heavy < other.heavy) | ((one.heavy == other.heavy) & ends)
+    less: Array = (one.heavy < other.heavy) | ((one.heavy == other.heavy) & ends)
+    return less
 
 
 def _jump(rows: Owners, above: Array, moving: Array) -> None:
-    """Let `above` be the end of each chain: pointer jumping, as far as it goes among own rows before others are asked."""
+    """Let `above` be the end of each chain, by pointer jumping: as far as possible among own rows before each exchange."""
     while rows.communicator.most(np.array([len(moving)]))[0]:
         _jump_here(rows, above, moving)
         (further,) = rows.request(above[moving], above)
@@ -150,7 +152,7 @@ def _jump_here(rows: Owners, above: Array, moving: Array) -> None:
 
 
 def _stacked(levels: list[tuple[Array, Keys]], last: int, like: Array) -> Hierarchy:
-    """Number the nodes of all levels in turn, the edges they took by their order, and find the tops, from above."""
+    """Number the nodes of all levels in turn, and their edges in order; find roots and greatest times from the top level down."""
     sizes = [len(parent) for parent, _ in levels] + [last]
     starts = np.concatenate([[0], np.cumsum(sizes)]).tolist()
     roots = np.full_like(like, _NONE, OFFSET, shape=(last,))

@@ -1,4 +1,4 @@
-/* The order of weights, as unsigned numbers: of an answer's, which may be anything, and of the graph's, never negative. */
+/* Unsigned integers in the order of weights: of an answer's weights, which may be anything, and of the graph's, which are not negative. */
 #pragma once
 
 #include "gpu/device.cuh"
@@ -19,7 +19,7 @@ typedef UnsignedOf<sizeof(WEIGHT)>::Type Bits;
 #define SIGN_BIT ((Bits)1 << (8 * sizeof(Bits) - 1))
 #define NOT_SHORT 0xffffu
 
-__device__ constexpr bool whole_weights() {
+__device__ constexpr bool integer_weights() {
     return (WEIGHT)0.5 == (WEIGHT)0;
 }
 
@@ -32,16 +32,16 @@ __device__ __forceinline__ Bits bits_of(WEIGHT weight) {
     return both.bits;
 }
 
-/* A number that ascends with the weight; -0 equals 0, what is no number is greatest. */
-__device__ __forceinline__ Bits place_of(WEIGHT weight) {
+/* A key that ascends with the weight; -0 equals 0, and NaN is greatest. */
+__device__ __forceinline__ Bits key_of(WEIGHT weight) {
     if (weight != weight) {
         return ~(Bits)0;
     }
     const Bits bits = weight == (WEIGHT)0 ? 0 : bits_of(weight);
-    return !whole_weights() && (bits & SIGN_BIT) != 0 ? ~bits : bits ^ SIGN_BIT;
+    return !integer_weights() && (bits & SIGN_BIT) != 0 ? ~bits : bits ^ SIGN_BIT;
 }
 
-/* 16 bits that never fall as the weight grows: of two weights with unlike ones the greater is known. NOT_SHORT: not comparable. */
+/* 16 bits that do not decrease as the weight grows, so that different ones decide which weight is greater. NOT_SHORT: not comparable. */
 __device__ __forceinline__ uint32_t short_of(WEIGHT weight, int shift) {
     if (weight != weight) {
         return NOT_SHORT;

@@ -1,33 +1,32 @@
-"""What a certificate of a forest says of the first rule that does not hold."""
+"""Reasons why a certificate of a forest does not hold."""
 
 from __future__ import annotations
 
-from kernels.certificate.rules import Ids, arc_name, at, name_of
-from kernels.graph import Array
+from kernels.certificate.rules import Entries, Ids, arc_name, at, name_of
 
 
-def wrong_end(graph: Ids, src: Array, dst: Array, edge: int) -> str:
-    """Reason where the ends of an edge are swapped."""
+def wrong_end(graph: Ids, src: Entries, dst: Entries, edge: int) -> str:
+    """Reason where the ends of an edge are in the wrong order."""
     return f"{_edge(graph, src, dst, edge)}: the first id is not the smaller one"
 
 
-def not_ascending(graph: Ids, src: Array, dst: Array, edge: int) -> str:
+def not_ascending(graph: Ids, src: Entries, dst: Entries, edge: int) -> str:
     """Reason where the next edge does not follow `edge`."""
     before, after = _edge(graph, src, dst, edge), _edge(graph, src, dst, edge + 1)
     return f"{after}: follows {before}, so edges repeat or do not ascend"
 
 
-def cycle(graph: Ids, src: Array, dst: Array, edge: int) -> str:
-    """Reason where an edge is greatest on a cycle of edges."""
+def cycle(graph: Ids, src: Entries, dst: Entries, edge: int) -> str:
+    """Reason where an edge is the greatest on a cycle of edges."""
     return f"{_edge(graph, src, dst, edge)}: closes a cycle"
 
 
 def two_trees(graph: Ids, ends: tuple[int, int]) -> str:
-    """Reason where no edges lead from an arc's end to the other."""
+    """Reason where no edges connect the ends of an arc."""
     return f"{arc_name(graph, ends)}: joins two trees"
 
 
-def lighter(graph: Ids, ends: tuple[int, int], weight: object, src: Array, dst: Array, weights: Array, edge: int) -> str:
+def lighter(graph: Ids, ends: tuple[int, int], weight: object, src: Entries, dst: Entries, weights: Entries, edge: int) -> str:
     """Reason where an arc is less than an edge between its ends."""
     text = (
         f"{arc_name(graph, ends)} of weight {weight}: is less than {_edge(graph, src, dst, edge)} of weight {at(weights, edge)}"
@@ -36,12 +35,12 @@ def lighter(graph: Ids, ends: tuple[int, int], weight: object, src: Array, dst: 
     return text if same else f"{text} on its cycle"
 
 
-def no_arc(graph: Ids, src: Array, dst: Array, weights: Array, edge: int) -> str:
-    """Reason where an edge is no arc."""
+def no_arc(graph: Ids, src: Entries, dst: Entries, weights: Entries, edge: int) -> str:
+    """Reason where an edge is not an arc."""
     return f"{_edge(graph, src, dst, edge)}: no arc between these ends has weight {at(weights, edge)}"
 
 
-def labels_differ(graph: Ids, src: Array, dst: Array, labels: Array, edge: int) -> str:
+def labels_differ(graph: Ids, src: Entries, dst: Entries, labels: Entries, edge: int) -> str:
     """Reason where a tree has two labels."""
     one, other = (name_of(graph, at(labels, at(ends, edge))) for ends in (src, dst))
     return f"{_edge(graph, src, dst, edge)}: labels {one} and {other} differ"
@@ -52,5 +51,5 @@ def too_few_labels(classes: int, trees: int) -> str:
     return f"{classes} labels name {trees} trees"
 
 
-def _edge(graph: Ids, src: Array, dst: Array, edge: int) -> str:
+def _edge(graph: Ids, src: Entries, dst: Entries, edge: int) -> str:
     return f"edge {name_of(graph, at(src, edge))} - {name_of(graph, at(dst, edge))}"

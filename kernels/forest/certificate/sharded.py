@@ -1,7 +1,8 @@
-"""Proof of the minimum spanning forest over shards: `kernels.forest.certificate` says why the rules prove it.
+"""Certificate of the minimum spanning forest over shards, by the rules of `kernels.forest.certificate`.
 
-The edges of all ranks are joined into King's hierarchy, of which each rank keeps the ways up of its rows and ghosts; then each
-own arc is asked which edge joined its ends. That an edge is an arc is found among its own end's arcs. Nothing is gathered.
+The edges of all ranks are joined into King's hierarchy, of which each rank keeps the paths up from its own rows and ghosts; then
+each rank looks up, for its own arcs, the edges that joined their ends. Whether an edge is an arc is found among the arcs of its
+first end. Nothing is gathered.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ def certify_forest(shard: Shard, communicator: Communicator, answer: Forest) -> 
     Returns
     -------
     Certificate
-        The same on all ranks, and the one-worker certificate's of the edges of all ranks, merged in order. Where edges are
-        out of order, it names the first such place of a rank. Malformed answers do not hold.
+        The same on all ranks, and that of `kernels.forest.certificate.certify_forest` of the edges of all ranks, merged in order.
+        If edges are out of order, it names the first such edge of a rank. A malformed answer gets one that does not hold.
 
     Raises
     ------
@@ -50,10 +51,10 @@ def _check(shard: Shard, communicator: Communicator, answer: Forest) -> None:
     edges = require_edges(view, answer)
     tree, needed = build(view, edges)
     require_none(view, edges, ~needed, lambda graph, src, dst, _, edge: reasons.cycle(graph, src, dst, edge))
-    ranks = np.concatenate([shard.positions, shard.ghost_positions])
-    _require_least(view, edges, tree, ranks)
+    positions = np.concatenate([shard.positions, shard.ghost_positions])
+    _require_least(view, edges, tree, positions)
     near, far = (local_rows_of(shard, rows) for rows in (edges.src, edges.dst))
-    require_none(view, edges, ~_are_arcs(shard, edges, ranks, near, far), reasons.no_arc)
+    require_none(view, edges, ~_are_arcs(shard, edges, positions, near, far), reasons.no_arc)
     own = view.form_of_labels(answer.labels)
     labels = Halo(shard, communicator).extended(own)
     require_none(view, edges, labels[near] != labels[far], reasons.labels_differ, view.spread(own))
@@ -63,11 +64,11 @@ def _check(shard: Shard, communicator: Communicator, answer: Forest) -> None:
         raise Broken(reasons.too_few_labels(classes, trees))
 
 
-def _require_least(view: GlobalView, edges: Edges, tree: Hierarchy, ranks: Array) -> None:
+def _require_least(view: GlobalView, edges: Edges, tree: Hierarchy, positions: Array) -> None:
     shard = view.shard
     weights = shard.out.weights
     greatest = weights_of(tree.edges.heavy, edges.weights.dtype)
-    arc, time = backend_of(shard.out).first_contradiction(shard, ranks, tree, greatest)
+    arc, time = backend_of(shard.out).first_contradiction(shard, positions, tree, greatest)
     joining = np.array([time] if arc >= 0 and time >= 0 else [], np.int64, like=tree.time)
     found = view.first(*evidence(shard, weights, arc), tree.edges.low[joining], tree.edges.high[joining])
     if not found:
@@ -82,34 +83,35 @@ def _require_least(view: GlobalView, edges: Edges, tree: Hierarchy, ranks: Array
     raise Broken(reasons.lighter(view, ends, lightest, edge_src, edge_dst, edge_weight, 0))
 
 
-def _are_arcs(shard: Shard, edges: Edges, ranks: Array, near: Array, far: Array) -> Array:
-    """Whether each own edge is an own arc, out or in, to the bit of its weight: bool [E]."""
-    found = _among(shard.local_out, shard.out.weights, edges, ranks, near, far)
-    return found if shard.symmetric else found | _among(shard.local_into, shard.into.weights, edges, ranks, near, far)
+def _are_arcs(shard: Shard, edges: Edges, positions: Array, near: Array, far: Array) -> Array:
+    """Whether each own edge is an own out-arc or in-arc with the same bits of weight: bool [E]."""
+    found = _among(shard.local_out, shard.out.weights, edges, positions, near, far)
+    return found if shard.symmetric else found | _among(shard.local_into, shard.into.weights, edges, positions, near, far)
 
 
-def _among(csr: Csr, weights: Array | None, edges: Edges, ranks: Array, near: Array, far: Array) -> Array:
-    """Whether a row's arcs have the other end with the weight: by bisection, since they ascend by the other end's id."""
+def _among(csr: Csr, weights: Array | None, edges: Edges, positions: Array, near: Array, far: Array) -> Array:
+    """Whether a row has an arc to the edge's other end with its weight: by bisection, since heads ascend by external id."""
     place, end = csr.offsets[near], csr.offsets[near + 1]
     stop = end.copy()
     while (place < stop).any():
         open_ = place < stop
         middle = np.where(open_, (place + stop) // 2, 0)
-        before = open_ & (ranks[csr.indices[middle]] < edges.high)
+        before = open_ & (positions[csr.indices[middle]] < edges.high)
         place, stop = np.where(before, middle + 1, place), np.where(open_ & ~before, middle, stop)
     found = np.zeros(len(near), np.bool_, like=near)
-    asked = np.flatnonzero(place < end)
-    while len(asked):  # parallel arcs stand side by side
-        at_arc = place[asked]
-        equal = csr.indices[at_arc] == far[asked]
-        found[asked] |= equal & _same(1 if weights is None else weights[at_arc], edges.weights[asked])
-        place[asked] += 1
-        asked = asked[equal & (place[asked] < end[asked])]
+    pending = np.flatnonzero(place < end)
+    while len(pending):  # parallel arcs are adjacent
+        at_arc = place[pending]
+        equal = csr.indices[at_arc] == far[pending]
+        found[pending] |= equal & _same(1 if weights is None else weights[at_arc], edges.weights[pending])
+        place[pending] += 1
+        pending = pending[equal & (place[pending] < end[pending])]
     return found
 
 
 def _same(weights: Array | int, stated: Array) -> Array:
-    """Whether weights are equal to the bit."""
-    return (weights == stated) & (
+    """Whether weights have the same bits."""
+    same: Array = (weights == stated) & (
         np.signbit(np.asarray(weights, np.float64, like=stated)) == np.signbit(stated.astype(np.float64))
     )
+    return same

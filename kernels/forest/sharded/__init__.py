@@ -1,9 +1,9 @@
-"""The minimum spanning forest over shards: each rank drops and takes what it can by itself, then the ranks join what is left.
+"""Minimum spanning forest over shards: each rank drops and takes the edges that it can decide on, then the ranks join the others.
 
-An edge outside the forest of the edges that one rank knows is outside the forest of the graph (the cycle property). Of the
-others, in ascending order, a rank takes an edge if one of the two trees that it joins has met no edge to another rank, for
-then it is the lightest edge that leaves this tree (the cut property). The trees that other ranks have ghosts of are the vertices
-of a smaller graph; the others are complete, and named where they are.
+An edge outside the forest of the edges that one rank knows is outside the forest of the graph (the cycle property). Among the
+others, in ascending order, a rank takes an edge if one of the two trees that it joins has met no edge to another rank, because it
+is then the lightest edge that leaves this tree (the cut property). Trees with rows that are ghosts elsewhere are the vertices of
+a smaller graph; the other trees are complete, and their rank names them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from kernels import forest as one_worker
 from kernels.answers import Forest
 from kernels.arrays import is_cupy, require_numpy
 from kernels.cpu.union_find import number_trees
@@ -21,7 +20,8 @@ from kernels.distributed.joining import GATHERED, Edges, join
 from kernels.distributed.local_graph import local_graph
 from kernels.distributed.owners import Owners, least_of_groups, smallest_ids
 from kernels.distributed.shard import Shard, ShardAnswer
-from kernels.graph import OFFSET
+from kernels.forest import minimum_spanning_forest as single_rank_forest
+from kernels.graph import OFFSET, Array
 
 
 def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: int = GATHERED) -> ShardAnswer[Forest]:
@@ -34,8 +34,8 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
     shard : Shard
     communicator : Communicator
     gathered : int
-        Most edges between trees that are left to be joined, of all ranks together, that each rank may hold; never
-        more than it has rows on average.
+        Most edges between trees left to join, of all ranks together, that each rank may hold; never more than the average number
+        of rows per rank.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
     require_numpy(shard.out, "minimum_spanning_forest over shards")
     num_own, rows = len(shard.ids), shard.local_rows
     graph = local_graph(shard)
-    known = one_worker.minimum_spanning_forest(graph)
+    known = single_rank_forest(graph)
     order = np.argsort(known.weights, kind="stable")  # the edges ascend by ends already
     taken, left, tree = _take_safe(known.src, known.dst, order, num_own)
     halo, trees = Halo(shard, communicator), int(tree.max(initial=-1)) + 1
@@ -81,11 +81,11 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
 
 
 @njit(cache=True, nogil=True)
-def _take_safe(src, dst, order, num_own):  # type: ignore[no-untyped-def]
-    """Go through a forest's edges in order.
+def _take_safe(src: Array, dst: Array, order: Array, num_own: int) -> tuple[Array, Array, Array]:
+    """Decide on the edges of a rank's forest, in ascending order.
 
-    Returns which are in the forest of the whole graph for sure, which may be and are this rank's (those to ghosts belong to
-    the owner of the smaller external id), and the tree of each own row by the sure ones: 0, 1, ...
+    Returns which are certainly in the forest of the whole graph; which may be and belong to this rank (edges to ghosts belong to
+    the owner of the smaller external id); and the tree of each own row by the certain ones: 0, 1, ...
     """
     parent = np.arange(num_own).astype(src.dtype)
     met_others = np.zeros(num_own, np.bool_)
@@ -110,8 +110,8 @@ def _take_safe(src, dst, order, num_own):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _root(parent, row):  # type: ignore[no-untyped-def]
-    """The root of a row's tree; the path to it gets half as long."""
+def _root(parent: Array, row: int) -> int:
+    """The root of a row's tree, with path halving."""
     while parent[row] != row:
         parent[row] = parent[parent[row]]
         row = parent[row]

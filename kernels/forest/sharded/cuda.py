@@ -1,4 +1,4 @@
-"""The minimum spanning forest over shards on GPUs, by the steps of `kernels.forest.sharded`."""
+"""Minimum spanning forest over shards on GPUs, by the steps of `kernels.forest.sharded`."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from kernels.distributed.joining import Edges, join
 from kernels.distributed.local_graph import local_graph
 from kernels.distributed.owners import Owners
 from kernels.distributed.shard import Shard, ShardAnswer
-from kernels.forest import cuda as one_worker
+from kernels.forest import minimum_spanning_forest
 from kernels.gpu.loader import launch, to_host
 from kernels.graph import OFFSET, Array
 
 _THREADS = 512
-_FEW = 1 << 18  # edges of all ranks together, which cores join sooner than GPUs
+_FEW = 1 << 18  # edges of all ranks together that CPUs join sooner than GPUs
 
 
 def span(shard: Shard, communicator: Communicator, gathered: int, few: int = _FEW) -> ShardAnswer[Forest]:
     """Answer `kernels.forest.sharded.minimum_spanning_forest` on CuPy arrays.
 
-    At most `few` edges that are left to be joined, of all ranks together, are joined by the hosts.
+    If at most `few` edges, of all ranks together, are left to join, the hosts join them.
     """
     num_own, halo = len(shard.ids), Halo(shard, communicator)
     graph = local_graph(shard)
-    known = one_worker.span(graph)
+    known = minimum_spanning_forest(graph)
     order = cupy.argsort(known.weights + known.weights.dtype.type(0))  # the edges ascend by ends already; -0 becomes 0
     near, far, parent, taken = _take_safe(known.src[order], known.dst[order], num_own)
     is_shared = cupy.zeros(num_own, np.bool_)
@@ -52,12 +52,12 @@ def span(shard: Shard, communicator: Communicator, gathered: int, few: int = _FE
 
 
 def _take_safe(src: Array, dst: Array, num_own: int) -> tuple[Array, Array, Array, Array]:
-    """Take the edges of a forest, by local numbers and in their order, that are in the forest of the whole graph for sure.
+    """Take the edges of a rank's forest, local rows in ascending order, that are certainly in the forest of the whole graph.
 
     Returns
     -------
     index width [E], index width [E]
-        The trees or ghosts at the edges' ends; alike where an edge is taken. They overwrite `src` and `dst`.
+        The trees or ghosts at the edges' ends; equal if the edge is taken. They overwrite `src` and `dst`.
     index width [n]
         The root of each own row's tree.
     bool [E]

@@ -1,11 +1,11 @@
-/* The edges of one rank's forest that are in the forest of the whole graph for sure (kernels/forest/sharded/cuda.py).
+/* The edges of one rank's forest that are certainly in the forest of the whole graph (kernels/forest/sharded/cuda.py).
 
-   Method: Boruvka's rounds over trees of own rows. All arcs of own rows are known here, so that a tree's lightest edge is the
-   lightest one that leaves it in the whole graph, and safe by the cut property. Where it leads to a ghost, the tree waits for the
-   ranks to join; a tree that takes an edge to it goes on from both.
+   Method: Boruvka's rounds over trees of own rows. All arcs of own rows are known here, so a tree's lightest edge is the lightest
+   one that leaves it in the whole graph, and safe by the cut property. If it leads to a ghost, the tree waits until all ranks
+   join; another tree may still join it by an edge of its own.
 
-   Encodings: edges stand in their order, and an edge's place is its key. `near` and `far` are the trees at its ends, or ghosts, from
-   `num_own` on; they are equal where an edge is inside a tree. `best[t]` is the lightest edge of tree t. */
+   Encodings: edges are in their order, so an edge's index is its key. `near` and `far` are the trees at its ends, or ghosts (from
+   `num_own` on); they are equal if the edge is inside a tree. `best[t]` is the lightest edge of tree t. */
 #include "gpu/union_find.cuh"
 
 #define THREADS 512

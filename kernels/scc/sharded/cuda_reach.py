@@ -10,15 +10,14 @@ import numpy as np
 from kernels.distributed.columns import exchange_columns
 from kernels.distributed.fixpoint import settle
 from kernels.distributed.gpu.bits import HaloBits
-from kernels.distributed.gpu.constants import LEVEL_CHUNK
+from kernels.distributed.gpu.constants import LEVEL_CHUNK, LEVEL_LANE_ARCS, LEVEL_THREADS
 from kernels.distributed.gpu.levels import Levels
 from kernels.distributed.halo import Halo
-from kernels.forest.cuda import chunks
+from kernels.gpu.arc_chunks import arc_chunks
 from kernels.gpu.loader import launch
 from kernels.graph import OFFSET, Array, Csr
 
-_SOURCE, _THREADS = "scc/sharded/reach.cu", 512
-_LARGE_ROW = 32  # arcs, as in levels.cuh
+_SOURCE = "scc/sharded/reach.cu"
 
 
 @dataclass(frozen=True)
@@ -36,13 +35,14 @@ class OwnArcs:
 def _within(csr: Csr, classes: Array) -> Csr:
     offsets, row = csr.offsets, csr.indices.dtype
     num_own = len(offsets) - 1
-    chunk_rows, chunk_firsts = chunks(offsets, cupy.flatnonzero(cupy.diff(offsets) >= _LARGE_ROW).astype(row))
+    large = cupy.flatnonzero(cupy.diff(offsets) >= LEVEL_LANE_ARCS).astype(row)
+    chunk_rows, chunk_firsts = arc_chunks(offsets, large, LEVEL_CHUNK)
     given = (offsets, csr.indices, row.type(num_own), classes, chunk_rows, chunk_firsts, np.int64(len(chunk_rows)))
     kept = cupy.zeros(num_own + 1, OFFSET)
-    launch(_SOURCE, "count_kept", _THREADS, max(num_own, 32 * len(chunk_rows)), *given, kept[1:], ROW=row)
+    launch(_SOURCE, "count_kept", LEVEL_THREADS, max(num_own, 32 * len(chunk_rows)), *given, kept[1:], ROW=row)
     kept = cupy.cumsum(kept)
     indices = cupy.empty(int(kept[-1]), row)
-    launch(_SOURCE, "keep", _THREADS, max(num_own, 32 * len(chunk_rows)), *given, kept.copy(), indices, ROW=row)
+    launch(_SOURCE, "keep", LEVEL_THREADS, max(num_own, 32 * len(chunk_rows)), *given, kept.copy(), indices, ROW=row)
     return Csr(kept, indices, None)
 
 
@@ -87,7 +87,7 @@ def _subtract_lost(halo: Halo, lost_out: Array, lost_in: Array, out: Array, into
     lost_out[ghosts], lost_in[ghosts] = 0, 0
     rows = rows - shard.rows.start
     for degrees, fewer in ((out, fewer_out), (into, fewer_in)):
-        launch(_SOURCE, "subtract", _THREADS, len(rows), rows, fewer, np.int64(len(rows)), degrees, ROW=rows.dtype)
+        launch(_SOURCE, "subtract", LEVEL_THREADS, len(rows), rows, fewer, np.int64(len(rows)), degrees, ROW=rows.dtype)
     lost: Array = cupy.unique(rows)
     return lost
 

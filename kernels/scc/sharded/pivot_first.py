@@ -42,4 +42,5 @@ def _mixed(keys: Array, factors: tuple[int, ...]) -> Array:
     """Apply a bijection that scatters uint64; the inverse factors give the inverse."""
     for factor in factors:
         keys = (keys ^ (keys >> _SHIFT)) * np.uint64(factor)
-    return keys ^ (keys >> _SHIFT)
+    mixed: Array = keys ^ (keys >> _SHIFT)
+    return mixed

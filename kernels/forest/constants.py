@@ -1,0 +1,5 @@
+"""Numbers that Python and CUDA share."""
+
+THREADS = 512  # of a block
+CHUNKED_ROW = 32  # arcs from which on warps read a row, in chunks
+CHUNK = 1024  # arcs in a chunk, at most
