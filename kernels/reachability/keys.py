@@ -20,7 +20,7 @@ def mix(x: np.uint64) -> np.uint64:
     x = np.uint64(x) + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    return np.uint64(x ^ (x >> np.uint64(31)))
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -1,4 +1,4 @@
-"""The part of the certificate that speaks of the condensation, on NumPy arrays."""
+"""The rules about the condensation, on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ def check_condensation(graph: Graph, condensation: Condensation) -> tuple[Rows, 
     if num_vertices and node.max() >= num_nodes:
         raise Broken(f"node has {node.max()}, outside 0..{num_nodes - 1}")
     check_scc(graph, Components(names[node]))
-    astray = node[names] != np.arange(num_nodes)
-    astray[1:] |= graph.ids[names[1:]] <= graph.ids[names[:-1]]
-    if astray.any():
-        raise Broken(reasons.misnumbered(graph, condensation, int(astray.argmax())))
+    wrong = node[names] != np.arange(num_nodes)
+    wrong[1:] |= graph.ids[names[1:]] <= graph.ids[names[:-1]]
+    if wrong.any():
+        raise Broken(reasons.misnumbered(graph, condensation, int(wrong.argmax())))
     index = index_dtype(num_vertices)
     children = require_csr("children", condensation.children, num_nodes, num_nodes, index)
     parents = require_csr("parents", condensation.parents, num_nodes, num_nodes, index)
     _check_arcs(graph, condensation, node, children)
     if (parent := _first_not_transposed(*children, *parents, parents[0][:-1].copy())) >= 0:
-        raise Broken(f"{reasons.node_of(graph, condensation, parent)}: its children are not those whose parent it is")
+        raise Broken(f"{reasons.node_of(graph, condensation, parent)}: its children are not the nodes whose parent it is")
     return children, parents
 
 
 def require_csr(name: str, csr: Any, num_rows: int, num_nodes: int, index: np.dtype[Any]) -> Rows:
     """Frozen offsets and indices of rows of nodes, or Broken."""
     if not isinstance(csr, Csr) or csr.weights is not None:
-        raise Broken(f"{name} are no rows without weights")
+        raise Broken(f"{name} are not a Csr without weights")
     offsets = require_array(f"{name}.offsets", csr.offsets, num_rows + 1, OFFSET)
     if offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
         raise Broken(f"{name}.offsets descend, or do not start at 0")
@@ -60,12 +60,12 @@ def _check_arcs(graph: Graph, condensation: Condensation, node: Array, children:
         raise Broken(f"{arc_name(graph, arc_ends(graph, arc))}: is not among the children")
     if not found.all():
         tail = int(np.searchsorted(children[0], found.argmin(), side="right")) - 1
-        raise Broken(f"{reasons.node_of(graph, condensation, tail)}: a child without an arc, twice, or out of order")
+        raise Broken(f"{reasons.node_of(graph, condensation, tail)}: a child without an arc, a repeated child, or a wrong order")
 
 
 @njit(cache=True, nogil=True)
-def _first_missing(offsets, indices, node, child_offsets, children, found):  # type: ignore[no-untyped-def]
-    """First arc between two nodes whose head is not in the tail's row of children, or -1; mark what is found."""
+def _first_missing(offsets: Array, indices: Array, node: Array, child_offsets: Array, children: Array, found: Array) -> int:
+    """First arc between two nodes whose head is not among the tail's children, or -1; mark children that have an arc."""
     for row in range(len(node)):
         tail = node[row]
         for arc in range(offsets[row], offsets[row + 1]):
@@ -81,8 +81,8 @@ def _first_missing(offsets, indices, node, child_offsets, children, found):  # t
 
 
 @njit(cache=True, nogil=True)
-def _first_not_transposed(offsets, indices, into_offsets, into_indices, expected):  # type: ignore[no-untyped-def]
-    """First node whose children do not expect it as their next parent, or whose parents are too many, or -1."""
+def _first_not_transposed(offsets: Array, indices: Array, into_offsets: Array, into_indices: Array, expected: Array) -> int:
+    """First node that is not the next parent of its children, or that has further parents, or -1."""
     for tail in range(len(offsets) - 1):
         for arc in range(offsets[tail], offsets[tail + 1]):
             place = expected[indices[arc]]

@@ -20,7 +20,7 @@ from kernels.reachability.keys import salt_of
 
 
 class Subject(NamedTuple):
-    """What is to be proved, and whose reasons name it."""
+    """What is proved, with the graph whose ids the reasons name."""
 
     graph: Graph
     condensation: Condensation
@@ -29,18 +29,18 @@ class Subject(NamedTuple):
     labels: Labels
 
     def require(self, name: str, label: Array, first_broken: int) -> None:
-        """Raise Broken unless a pass found no node to break its rule."""
+        """Raise Broken if a pass found a node that breaks its rule; -1 means none."""
         if first_broken >= 0:
-            raise Broken(reasons.off(self.graph, self.condensation, name, label, first_broken))
+            raise Broken(reasons.wrong_label(self.graph, self.condensation, name, label, first_broken))
 
 
 def check(graph: Graph, index: ReachabilityIndex) -> None:
-    """Raise Broken at the first rule of a reachability index that is broken."""
+    """Raise Broken at the first rule of a reachability index that does not hold."""
     children, parents = check_condensation(graph, index.condensation)
     labels = require_form_of_labels(index.labels, len(parents[0]) - 1, parents[1].dtype)
     subject = Subject(graph, index.condensation, children, parents, labels)
-    subject.require("level", labels.level, passes.first_off_level(*parents, labels.level))
-    subject.require("height", labels.height, passes.first_off_level(*children, labels.height))
+    subject.require("level", labels.level, passes.first_wrong_level(*parents, labels.level))
+    subject.require("height", labels.height, passes.first_wrong_level(*children, labels.height))
     _check_supports(subject)
     work = len(labels.level) + len(children[1])
     over_items(range(labels.dimensions), lambda i: _check_dimension(subject, i), parallel=work > WORTH_A_THREAD)
@@ -49,13 +49,13 @@ def check(graph: Graph, index: ReachabilityIndex) -> None:
 def require_form_of_labels(labels: Any, num_nodes: int, index: np.dtype[Any]) -> Labels:
     """The labels with frozen arrays of the right types and shapes, or Broken."""
     if not isinstance(labels, Labels) or not isinstance(labels.method, str) or labels.method not in METHODS:
-        raise Broken(f"labels are of no method, {', '.join(METHODS)}")
+        raise Broken(f"labels are not by a method of {', '.join(METHODS)}")
     if not isinstance(labels.seed, int) or not 0 <= labels.seed < 2**64:
         raise Broken(f"seed {labels.seed!r} is not in 0..{2**64 - 1}")
     if not isinstance(labels.low, np.ndarray) or labels.low.ndim != 2 or not len(labels.low):
-        raise Broken("low is no array of two dimensions")
+        raise Broken("low is not an array of two dimensions")
     dimensions = len(labels.low)
-    _require_record(labels.compared_paths, dimensions, labels.method)
+    _require_flags(labels.compared_paths, dimensions, labels.method)
     forms: dict[str, tuple[int, Any]] = {
         "level": (num_nodes, np.int32),
         "height": (num_nodes, np.int32),
@@ -63,14 +63,16 @@ def require_form_of_labels(labels: Any, num_nodes: int, index: np.dtype[Any]) ->
         "reaches": (num_nodes, np.uint64),
         "reached": (num_nodes, np.uint64),
     }
-    lines = {name: require_array(name, getattr(labels, name), n, np.dtype(dtype)) for name, (n, dtype) in forms.items()}
+    arrays: dict[str, Any] = {
+        name: require_array(name, getattr(labels, name), length, np.dtype(dtype)) for name, (length, dtype) in forms.items()
+    }
     intervals = ("low", "post", "first", "last")
-    tables = {name: _require_table(name, getattr(labels, name), (dimensions, num_nodes), index) for name in intervals}
-    return replace(labels, **lines, **tables)
+    shape = dimensions, num_nodes
+    return replace(labels, **arrays, **{name: _require_table(name, getattr(labels, name), shape, index) for name in intervals})
 
 
-def _require_record(compared_paths: Any, dimensions: int, method: str) -> None:
-    """How the parents were found is a record, and proves nothing; but "tree" does not compare paths."""
+def _require_flags(compared_paths: Any, dimensions: int, method: str) -> None:
+    """`compared_paths` only records how the parents were found, so only its form is checked; "tree" compares no paths."""
     flags = compared_paths if isinstance(compared_paths, tuple) else ()
     if [type(flag) for flag in flags] != [bool] * dimensions or (method == "tree" and any(flags)):
         raise Broken(f"compared_paths is {compared_paths!r}")
@@ -78,7 +80,7 @@ def _require_record(compared_paths: Any, dimensions: int, method: str) -> None:
 
 def _require_table(name: str, array: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
     if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != dtype:
-        raise Broken(f"{name} is no array of {shape} {dtype}")
+        raise Broken(f"{name} is not an array of {shape} {dtype}")
     return frozen(np.ascontiguousarray(array))
 
 
@@ -90,8 +92,8 @@ def _check_supports(subject: Subject) -> None:
     own = np.zeros(len(labels.level), np.uint64)
     used = np.flatnonzero(labels.supports >= 0)
     own[labels.supports[used]] = np.uint64(1) << used.astype(np.uint64)
-    subject.require("reaches", labels.reaches, passes.first_off_bits(*subject.children, own, labels.reaches))
-    subject.require("reached", labels.reached, passes.first_off_bits(*subject.parents, own, labels.reached))
+    subject.require("reaches", labels.reaches, passes.first_wrong_bits(*subject.children, own, labels.reaches))
+    subject.require("reached", labels.reached, passes.first_wrong_bits(*subject.parents, own, labels.reached))
 
 
 def _check_dimension(subject: Subject, dimension: int) -> None:
@@ -111,5 +113,5 @@ def _check_dimension(subject: Subject, dimension: int) -> None:
     node = passes.first_wrong_block(out[0], visits, roots, parent, first, last)
     if node >= 0:
         raise Broken(reasons.block(subject.graph, subject.condensation, dimension, node))
-    subject.require(f"low of dimension {dimension}", low, passes.first_off_low(*out, last, low))
-    subject.require(f"post of dimension {dimension}", post, passes.first_off_post(*out, last, post))
+    subject.require(f"low of dimension {dimension}", low, passes.first_wrong_low(*out, last, low))
+    subject.require(f"post of dimension {dimension}", post, passes.first_wrong_post(*out, last, post))

@@ -1,4 +1,4 @@
-"""The certificate of a reachability index on CuPy arrays: whether it holds is found here, what breaks it is named on the CPU."""
+"""The certificate of a reachability index on CuPy arrays: the GPU decides whether it holds, and the CPU names a broken rule."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SOURCE = "reachability/certificate/rules.cu"
 
 
 def check(graph: Graph, index: ReachabilityIndex) -> None:
-    """Raise Broken at the first rule of a reachability index that is broken."""
+    """Raise Broken at the first rule of a reachability index that does not hold."""
     if not holds(graph, index):
         cpu.check(on_host(graph), on_host(index))
         raise Broken("the GPU finds a broken rule that the CPU does not find")
@@ -120,10 +120,10 @@ def _holds_condensation(graph: Graph, condensation: Condensation) -> bool:
 def _hold_supports(condensation: Condensation, labels: Labels) -> bool:
     row, broken, supports = condensation.names.dtype, cupy.zeros(1, np.uint32), labels.supports
     children, parents = condensation.children, condensation.parents
-    standing, size = cupy.zeros(NUM_SUPPORTS, np.bool_), np.int64(condensation.num_nodes)
-    arguments = (children.offsets, parents.offsets, size, labels.level, labels.level.max(), supports, standing, broken)
+    present, size = cupy.zeros(NUM_SUPPORTS, np.bool_), np.int64(condensation.num_nodes)
+    arguments = (children.offsets, parents.offsets, size, labels.level, labels.level.max(), supports, present, broken)
     _run("check_supports", row, *arguments)
-    if int(broken[0]) or not bool((standing == (supports != -1)).all()):
+    if int(broken[0]) or not bool((present == (supports != -1)).all()):
         return False
     own, used = cupy.zeros(condensation.num_nodes, np.uint64), cupy.flatnonzero(supports >= 0)
     own[supports[used]] = cupy.uint64(1) << used.astype(np.uint64)
@@ -161,11 +161,12 @@ def _check_dimension(condensation: Condensation, labels: Labels, dimension: int,
 
 
 def _turned_roots(roots: Array, salt: np.uint64, num_nodes: int) -> Array:
-    """Roots in the order of their visits: rotated, and the rest reversed, by the virtual node's key."""
+    """Roots in the order of visits: rotated and perhaps reversed by the virtual node's key."""
     drawn = int(key(salt, num_nodes, num_nodes))
     places = cupy.arange(len(roots))
     start = (drawn >> 1) % len(roots)
-    return roots[(start - places if drawn & 1 else start + places) % len(roots)]
+    turned: Array = roots[(start - places if drawn & 1 else start + places) % len(roots)]
+    return turned
 
 
 def _rows(csr: Csr) -> tuple[Any, ...]:

@@ -1,16 +1,17 @@
-"""The passes of the certificate: each returns the first node, or place, that breaks its rule, or -1."""
+"""The passes of the certificate: each returns the first node, or support, that breaks its rule, or -1."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
+from kernels.graph import Array
 from kernels.reachability.keys import key
 
 
 @njit(cache=True, nogil=True)
-def first_off_level(offsets, indices, level):  # type: ignore[no-untyped-def]
-    """The level of a node is one more than the largest in its row; 0 where the row is empty."""
+def first_wrong_level(offsets: Array, indices: Array, level: Array) -> int:
+    """The level of a node is one more than the largest in its row; 0 if the row is empty."""
     for node in range(len(level)):
         largest = -1
         for arc in range(offsets[node], offsets[node + 1]):
@@ -21,7 +22,7 @@ def first_off_level(offsets, indices, level):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def first_off_low(offsets, indices, last, low):  # type: ignore[no-untyped-def]
+def first_wrong_low(offsets: Array, indices: Array, last: Array, low: Array) -> int:
     """The low of a node is the smallest of its own number and the lows in its row."""
     for node in range(len(low)):
         smallest = last[node]
@@ -33,7 +34,7 @@ def first_off_low(offsets, indices, last, low):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def first_off_post(offsets, indices, last, post):  # type: ignore[no-untyped-def]
+def first_wrong_post(offsets: Array, indices: Array, last: Array, post: Array) -> int:
     """The post of a node is the largest of its own number and the posts in its row."""
     for node in range(len(post)):
         largest = last[node]
@@ -45,8 +46,8 @@ def first_off_post(offsets, indices, last, post):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True)
-def first_off_bits(offsets, indices, own, bits):  # type: ignore[no-untyped-def]
-    """The word of a node is its own bit and the words in its row."""
+def first_wrong_bits(offsets: Array, indices: Array, own: Array, bits: Array) -> int:
+    """The word of a node is the union of its own bit and the words in its row."""
     for node in range(len(bits)):
         word = own[node]
         for arc in range(offsets[node], offsets[node + 1]):
@@ -57,13 +58,13 @@ def first_off_bits(offsets, indices, own, bits):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def first_wrong_support(into_offsets, out_offsets, level, supports):  # type: ignore[no-untyped-def]
-    """Every node stands in the sorted share of its band, or is not better than the last there; and no place has a stranger."""
+def first_wrong_support(into_offsets: Array, out_offsets: Array, level: Array, supports: Array) -> int:
+    """Every node is in the sorted share of its band or not better than the last support there; supports are such nodes."""
     num_nodes = len(level)
     num_levels = (level.max() if num_nodes else -1) + np.int64(1)
     bands = min(len(supports), num_levels)
     share = len(supports) // max(bands, 1)
-    standing = np.zeros(len(supports), np.bool_)
+    present = np.zeros(len(supports), np.bool_)
     for node in range(num_nodes):
         begin = level[node] * bands // num_levels * share
         place = begin
@@ -74,23 +75,23 @@ def first_wrong_support(into_offsets, out_offsets, level, supports):  # type: ig
         if place < begin + share:
             if supports[place] != node:
                 return place
-            standing[place] = True
+            present[place] = True
     for place in range(len(supports)):
-        if standing[place] != (supports[place] != -1):
+        if present[place] != (supports[place] != -1):
             return place
     return -1
 
 
 @njit(cache=True, nogil=True)
-def _better(into_offsets, out_offsets, a, b):  # type: ignore[no-untyped-def]
+def _better(into_offsets: Array, out_offsets: Array, a: int, b: int) -> bool:
     """Whether node a comes before node b among the supports of a band."""
     score_a = (into_offsets[a + 1] - into_offsets[a] + 1) * (out_offsets[a + 1] - out_offsets[a] + 1)
     score_b = (into_offsets[b + 1] - into_offsets[b] + 1) * (out_offsets[b + 1] - out_offsets[b] + 1)
-    return score_a > score_b or (score_a == score_b and a < b)
+    return bool(score_a > score_b or (score_a == score_b and a < b))
 
 
 @njit(cache=True, nogil=True)
-def drawn_parents(offsets, indices, level, random, salt):  # type: ignore[no-untyped-def]
+def drawn_parents(offsets: Array, indices: Array, level: Array, random: bool, salt: np.uint64) -> Array:
     """The parent that each node draws from the level before; -1 for a root."""
     parents = np.full(len(level), -1, indices.dtype)
     for node in range(len(level)):
@@ -102,21 +103,20 @@ def drawn_parents(offsets, indices, level, random, salt):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True)
-def turned(offsets, indices, roots, random, salt):  # type: ignore[no-untyped-def]
-    """Rows and roots in the order of the visits of "tree": each rotated, and the rest of it reversed, by the tail's key."""
+def turned(offsets: Array, indices: Array, roots: Array, random: bool, salt: np.uint64) -> tuple[Array, Array]:
+    """Rows and roots in the order of visits of "tree": each rotated and perhaps reversed by the tail's key."""
     num_nodes = len(offsets) - 1
     visits, starts = indices.copy(), roots.copy()
     if random:
         for node in range(num_nodes):
-            _turn(
-                indices[offsets[node] : offsets[node + 1]], key(salt, node, num_nodes), visits[offsets[node] : offsets[node + 1]]
-            )
+            row = slice(offsets[node], offsets[node + 1])
+            _turn(indices[row], key(salt, node, num_nodes), visits[row])
         _turn(roots, key(salt, num_nodes, num_nodes), starts)
     return visits, starts
 
 
 @njit(cache=True, nogil=True)
-def _turn(row, drawn, visits):  # type: ignore[no-untyped-def]
+def _turn(row: Array, drawn: np.uint64, visits: Array) -> None:
     length = len(row)
     for place in range(length):
         begin = np.int64((drawn >> np.uint64(1)) % np.uint64(length))
@@ -124,8 +124,8 @@ def _turn(row, drawn, visits):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def sorted_by_key(offsets, indices, roots, random, salt):  # type: ignore[no-untyped-def]
-    """Rows and roots in the order of the visits of "dfs"."""
+def sorted_by_key(offsets: Array, indices: Array, roots: Array, random: bool, salt: np.uint64) -> tuple[Array, Array]:
+    """Rows and roots in the order of visits of "dfs"."""
     num_nodes = len(offsets) - 1
     visits, starts = indices.copy(), roots.copy()
     if random:
@@ -136,8 +136,8 @@ def sorted_by_key(offsets, indices, roots, random, salt):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True)
-def _sort(salt, tail, row):  # type: ignore[no-untyped-def]
-    """Sort an ascending row by keys; equal keys stay in their order."""
+def _sort(salt: np.uint64, tail: int, row: Array) -> None:
+    """Sort an ascending row by keys, stably."""
     keys = np.empty(len(row), np.uint64)
     for place in range(len(row)):
         keys[place] = key(salt, tail, row[place])
@@ -145,10 +145,10 @@ def _sort(salt, tail, row):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def first_wrong_block(offsets, visits, roots, parents, first, last):  # type: ignore[no-untyped-def]
-    """The blocks of a row's children follow one another, and then the node's own number; C where those of the roots do not.
+def first_wrong_block(offsets: Array, visits: Array, roots: Array, parents: Array | None, first: Array, last: Array) -> int:
+    """The blocks of a node's children are consecutive, and its own number comes next. Returns C if this fails for the roots.
 
-    `parents` tells the children of "tree"; without it (None, "dfs") they are those whose block begins where it is due.
+    `parents` gives the children of "tree". For "dfs" it is None: a child is a head whose block begins at the next number.
     """
     num_nodes = len(first)
     free = np.int64(1)

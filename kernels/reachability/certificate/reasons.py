@@ -1,4 +1,4 @@
-"""What the certificate of a reachability index says of the first rule that does not hold; a node by its smallest external id."""
+"""The reasons for which a reachability index is rejected; a node is named by the smallest external id of its component."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from kernels.graph import Array, Graph
 
 
 def node_of(graph: Graph, condensation: Condensation, node: int) -> str:
-    """A node as the reasons write it; the virtual node before the roots is "the roots"."""
+    """The name of a node in a reason; that of the virtual node before the roots is "the roots"."""
     if node == len(condensation.names):
         return "the roots"
     return f"component {name_of(graph, at(condensation.names, node))}"
 
 
-def off(graph: Graph, condensation: Condensation, name: str, array: Array, node: int) -> str:
-    """Reason where a label is not what the node's rows make it."""
-    return f"{node_of(graph, condensation, node)}: {name} {at(array, node)} is not what its arcs make it"
+def wrong_label(graph: Graph, condensation: Condensation, name: str, array: Array, node: int) -> str:
+    """Reason if a label does not follow from the node's row."""
+    return f"{node_of(graph, condensation, node)}: {name} {at(array, node)} does not follow from its arcs"
 
 
 def block(graph: Graph, condensation: Condensation, dimension: int, node: int) -> str:
-    """Reason where the blocks of children do not follow one another."""
-    return f"{node_of(graph, condensation, node)}: in dimension {dimension} the blocks below do not follow one another"
+    """Reason if the blocks of children are not consecutive."""
+    return f"{node_of(graph, condensation, node)}: in dimension {dimension} the blocks of its children are not consecutive"
 
 
 def misnumbered(graph: Graph, condensation: Condensation, node: int) -> str:
-    """Reason where a node does not stand at its place."""
-    return f"node {node}: {node_of(graph, condensation, node)} does not stand here"
+    """Reason if a node has the wrong component."""
+    return f"node {node}: {node_of(graph, condensation, node)} does not have this number"
 
 
 def support(place: int) -> str:
-    """Reason where another node would be the support, or none."""
-    return f"support {place}: is not the best-connected node left of its band"
+    """Reason if a support should be another node, or none."""
+    return f"support {place}: is not the best-connected remaining node of its band"

@@ -139,11 +139,11 @@ extern "C" __global__ void __launch_bounds__(THREADS) check_intervals(
         });
 }
 
-/* No other node of a band is better than its supports. Places whose support is a node of their band are marked in `standing`,
+/* No other node of a band is better than its supports. Places whose support is a node of their band are marked in `present`,
    which must be false before. */
 extern "C" __global__ void __launch_bounds__(THREADS) check_supports(
     const int64_t* child_offsets, const int64_t* parent_offsets, int64_t num_nodes, const int32_t* level, const int32_t* deepest,
-    const ROW* supports, bool* standing, uint32_t* broken) {
+    const ROW* supports, bool* present, uint32_t* broken) {
     const int64_t levels = 1 + (int64_t)*deepest, bands = levels < NUM_SUPPORTS ? levels : NUM_SUPPORTS;
     const int share = (int)(NUM_SUPPORTS / bands);
     for (int64_t node = global_thread(); node < num_nodes; node += num_threads()) {
@@ -159,7 +159,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) check_supports(
         }
         if (place < end) {
             if (supports[place] == node) {
-                standing[place] = true;
+                present[place] = true;
             } else {
                 *broken = 1;
             }

@@ -1,6 +1,6 @@
-"""The passes of the certificate of a reachability index that speak of nodes by their numbers among all ranks' nodes.
+"""The passes of the certificate over shards that compare global nodes; the other passes are those of a single rank.
 
-Arrays are by local numbers; `numbers` are the nodes' own. The others are those of the one-worker certificate.
+Arrays have an entry for each local node; `numbers` has the global nodes.
 """
 
 from __future__ import annotations
@@ -8,16 +8,19 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from kernels.graph import Array
 from kernels.reachability.keys import key
 
 
 @njit(cache=True, nogil=True)
-def first_wrong_support(level, scores, start, num_nodes, num_levels, supports, of_supports):  # type: ignore[no-untyped-def]
-    """The first place with a support that an own node is better than, or should be, -1 for none; and where own nodes stand.
+def first_wrong_support(
+    level: Array, scores: Array, start: int, num_nodes: int, num_levels: int, supports: Array, support_scores: Array
+) -> tuple[int, Array]:
+    """First support that should be an own node, or -1, and the supports that are own nodes, bool [64].
 
-    `of_supports` are the scores of the supports, and of no meaning where they are no nodes.
+    `support_scores` are the scores of the supports; those of entries that are not nodes are ignored.
     """
-    standing = np.zeros(len(supports), np.bool_)
+    present = np.zeros(len(supports), np.bool_)
     bands = min(len(supports), num_levels)
     share = len(supports) // max(bands, 1)
     for own in range(len(level)):
@@ -25,19 +28,21 @@ def first_wrong_support(level, scores, start, num_nodes, num_levels, supports, o
         place = level[own] * bands // num_levels * share
         end = place + share
         while place < end and 0 <= supports[place] < num_nodes and supports[place] != node:
-            better = scores[own] > of_supports[place]
-            if better or (scores[own] == of_supports[place] and node < supports[place]):
-                return place, standing
+            better = scores[own] > support_scores[place]
+            if better or (scores[own] == support_scores[place] and node < supports[place]):
+                return place, present
             place += 1
         if place < end:
             if supports[place] != node:
-                return place, standing
-            standing[place] = True
-    return -1, standing
+                return place, present
+            present[place] = True
+    return -1, present
 
 
 @njit(cache=True, nogil=True)
-def drawn_parents(offsets, indices, level, numbers, num_own, random, salt):  # type: ignore[no-untyped-def]
+def drawn_parents(
+    offsets: Array, indices: Array, level: Array, numbers: Array, num_own: int, random: bool, salt: np.uint64
+) -> Array:
     """The parent that each own node draws from the level before; -1 for a root."""
     parents = np.full(num_own, -1, numbers.dtype)
     for node in range(num_own):
@@ -54,8 +59,11 @@ def drawn_parents(offsets, indices, level, numbers, num_own, random, salt):  # t
 
 
 @njit(cache=True, nogil=True)
-def first_wrong_block(offsets, indices, numbers, num_nodes, parents, first, last, num_own, random, salt):  # type: ignore[no-untyped-def]
-    """First own node whose children's blocks do not follow one another, and then its own number, or -1."""
+def first_wrong_block(
+    offsets: Array, indices: Array, numbers: Array, num_nodes: int, parents: Array, first: Array, last: Array,
+    num_own: int, random: bool, salt: np.uint64,
+) -> int:  # fmt: skip
+    """First own node whose children's blocks and own number are not consecutive, or -1."""
     for node in range(num_own):
         length = offsets[node + 1] - offsets[node]
         drawn = key(salt, numbers[node], num_nodes) if random else np.uint64(0)

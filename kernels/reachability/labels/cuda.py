@@ -50,7 +50,9 @@ def _label_by_tree(condensation: Condensation, dimensions: int, seed: int) -> La
 
 
 def _measure_all(way: Direction, groups: list[Forests], bits: Array) -> None:
-    for forests in groups or [None]:
+    if not groups:
+        measure(way, None, bits)
+    for forests in groups:
         measure(way, forests, bits)
 
 

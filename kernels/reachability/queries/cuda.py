@@ -144,6 +144,7 @@ def _narrowed(rows: Array, num_rows: int, row: np.dtype[Any]) -> Array:
     rows = cupy.asarray(rows)
     if rows.dtype.kind not in "iu":
         raise TypeError(f"reach: rows are {rows.dtype}, not integers")
-    if rows.dtype == row:
-        return cupy.ascontiguousarray(rows)
-    return cupy.where((rows >= 0) & (rows < num_rows), rows.astype(row), row.type(NO_ROW))
+    narrowed: Array = cupy.ascontiguousarray(rows)
+    if rows.dtype != row:
+        narrowed = cupy.where((rows >= 0) & (rows < num_rows), rows.astype(row), row.type(NO_ROW))
+    return narrowed

@@ -1,7 +1,7 @@
-"""The reachability index over shards: what `kernels.reachability.reachability` gives, to the byte, by method "tree".
+"""The reachability index over shards: the same bytes as `kernels.reachability.reachability`, by method "tree".
 
 Every rank condenses, labels and keeps a range of the nodes (condensation.py). A label is a sweep along or against the arcs
-(sweeps.py); sweeps in one direction run together: seven in all, two of which find their order.
+(schedule.py). Sweeps in one direction run together: there are seven, two of which find the order of the nodes (sweeps.py).
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ from kernels.reachability.constants import NUM_SUPPORTS
 from kernels.reachability.definitions import METHODS, require_arguments
 from kernels.reachability.labels.supports import bands_of, best_of_bands
 from kernels.reachability.sharded.condensation import condense
-from kernels.reachability.sharded.sweeps import Way, plan, sweep
-from kernels.reachability.sharded.trees import Forest, measuring, placing, widening
+from kernels.reachability.sharded.schedule import Direction, sweep
+from kernels.reachability.sharded.sweeps import find_schedule
+from kernels.reachability.sharded.trees import draw_forest, measuring, placing, widening
 
-# What sweeps hold on a GPU at their peak, by hand: of a node or ghost offsets, order, depths and bits, and numbers of each
-# dimension; of an arc of either direction its end by number and by ghost, and the 32 bytes of `cuda.by_ghost`.
+# Peak memory of sweeps on a GPU, estimated by hand. Per node or ghost: offsets, order, depths and bits, and the numbers of each
+# dimension. Per arc and direction: its head as a node and as a ghost, and 32 bytes of what orders the arcs by ghost.
 _NODE_BYTES, _LABELS, _ARC_BYTES = 160, 8, 32
 
 
 @dataclass(frozen=True)
 class RowLabels:
-    """What the table of labels says of the own rows.
+    """The columns of the label table for the own rows.
 
     Attributes
     ----------
@@ -59,8 +60,8 @@ class IndexPart:
     Attributes
     ----------
     index : ReachabilityIndex
-        Of the n own rows (`condensation.node`) and the c own nodes (all else), but `supports` whole; what it names are rows and
-        nodes of the whole graph. The ranks' arrays one after the other, offsets shifted, are those of one worker.
+        Of the n own rows (`condensation.node`) and the c own nodes (all other arrays); `supports` has all. Entries are rows and
+        nodes of the global graph. The ranks' arrays, concatenated with shifted offsets, are those of a single rank.
     nodes : range
         The own nodes.
     rows : RowLabels
@@ -86,7 +87,7 @@ def reachability(
     Raises
     ------
     ValueError
-        If there is no such number of dimensions, seed or method; also for "dfs", which only one worker can find.
+        If the number of dimensions, the seed or the method is not valid; "dfs" is not, because it needs a single rank.
     TypeError
         If the shard's arrays belong to a backend without this kernel.
     PeerLost
@@ -94,15 +95,15 @@ def reachability(
 
     Notes
     -----
-    A rank takes memory for its rows, its nodes, their arcs and their ghosts. A sweep takes one superstep more than the path that
-    leads from rank to rank most often. Of a shard on a GPU the components are found there, and sweeps run there where all ranks'
-    GPUs have room for them, beside arcs that lie in their memory. Nodes are numbered and supports are chosen on the CPU, and the
-    answer's arrays are NumPy's.
+    A rank takes memory for its rows, its nodes, their arcs and their ghosts. A sweep takes one superstep more than the largest
+    number of changes of rank on a path. For a shard on a GPU the components are found there; sweeps run there if on all ranks
+    the arcs are in GPU memory and enough of it is free for the sweeps. Nodes are numbered and supports are chosen on the CPU, and
+    the answer's arrays are NumPy arrays.
     """
     if not is_cupy(shard.out):
         require_numpy(shard.out, "reachability over shards")
     if (method or METHODS[0]) != "tree":
-        raise ValueError(f"reachability over shards: method {method!r} needs one worker; here there is 'tree'")
+        raise ValueError(f"reachability over shards: method {method!r} needs a single rank; over shards there is 'tree'")
     require_arguments("reachability over shards", dimensions, seed, "tree")
     condensed = condense(shard, communicator)
     nodes = condensed.answer
@@ -115,41 +116,41 @@ def reachability(
 
 
 def labels_of_rows(owners: Owners, index: ReachabilityIndex) -> RowLabels:
-    """The own rows' labels, from the owners of the nodes, each of whom has the part of the index of `IndexPart`. A collective."""
+    """Request the own rows' labels from the owners of their nodes; `index` is a rank's part, as in `IndexPart`. A collective."""
     dag, labels = index.condensation, index.labels
     name, level, *numbers = owners.request(dag.node.astype(OFFSET), dag.names, labels.level, *labels.low, *labels.post)
     return RowLabels(name, level, np.stack(numbers[: labels.dimensions]), np.stack(numbers[labels.dimensions :]))
 
 
 def _fit_gpus(shard: Shard, dag: Shard, dimensions: int, communicator: Communicator) -> bool:
-    """Whether the arcs of all ranks lie in the memory of their GPUs, and what sweeps take fits in beside them. A collective."""
+    """Whether on all ranks the arcs are in GPU memory, and enough of it is free for sweeps. A collective."""
     from kernels.distributed.gpu.memory import memory_of
 
-    is_there = memory_of(shard.local_out.indices) == memory_of(shard.local_into.indices) == "device"
+    on_device = memory_of(shard.local_out.indices) == memory_of(shard.local_into.indices) == "device"
     num_arcs, width = len(dag.out.indices) + len(dag.into.indices), dag.ghosts.dtype.itemsize
     of_nodes = (len(dag.ids) + dag.num_ghosts) * (_NODE_BYTES + _LABELS * width * dimensions)
-    fits = is_there and of_nodes + num_arcs * (_ARC_BYTES + 2 * width) < cuda.free_bytes()
-    return bool(communicator.least(np.array([fits], OFFSET))[0])
+    fits = on_device and of_nodes + num_arcs * (_ARC_BYTES + 2 * width) < cuda.free_bytes()
+    return communicator.all(fits)
 
 
 def _label(dag: Shard, communicator: Communicator, dimensions: int, seed: int, *, on_gpu: bool) -> tuple[Labels, int]:
-    """Label the own nodes; return how many supersteps it took, too. Arrays are NumPy's before and after."""
+    """Label the own nodes; also return the number of supersteps. Arguments and labels are NumPy arrays."""
     swept = to_device(dag) if on_gpu else dag
     halo, arcs, num_own = Halo(swept, communicator), local_graph(swept), len(dag.ids)
-    along, level = plan(halo, swept.local_into, arcs.out)
-    against, height = plan(halo, swept.local_out, arcs.into)
-    ahead = Way(swept.local_into, swept.local_out, level, along)
-    behind = Way(swept.local_out, swept.local_into, height, against)
+    along, level = find_schedule(halo, swept.local_into, arcs.out)
+    against, height = find_schedule(halo, swept.local_out, arcs.into)
+    ahead = Direction(swept.local_into, swept.local_out, level, along)
+    behind = Direction(swept.local_out, swept.local_into, height, against)
     supports = _supports(dag, communicator, to_host(level[:num_own]))
     own_bits = _own_bits(dag, supports)
     reaches, reached = (np.array(own_bits, like=level) for _ in range(2))
-    forests = [Forest(halo, behind if dimension % 2 else ahead, seed, dimension) for dimension in range(dimensions)]
+    forests = [draw_forest(halo, behind if dimension % 2 else ahead, seed, dimension) for dimension in range(dimensions)]
     forward, backward = forests[::2], forests[1::2]
     supersteps = along.supersteps + against.supersteps
     supersteps += sweep(halo, against, *measuring(behind, reaches, forward))
     supersteps += sweep(halo, along, *measuring(ahead, reached, backward))
-    supersteps += sweep(halo, along, *placing(forward))
-    supersteps += sweep(halo, against, *placing(backward), *widening(forward))
+    supersteps += sweep(halo, along, *placing(halo, forward))
+    supersteps += sweep(halo, against, *placing(halo, backward), *widening(forward))
     supersteps += sweep(halo, along, *widening(backward))
 
     def of_own(values: Array) -> Array:
@@ -166,11 +167,11 @@ def _label(dag: Shard, communicator: Communicator, dimensions: int, seed: int, *
 
 
 def _supports(dag: Shard, communicator: Communicator, level: Array) -> Array:
-    """Choose the best of the ranks' best."""
+    """Choose the best of the ranks' best nodes of each band."""
     supports = np.full(NUM_SUPPORTS, NO_ROW, dag.ghosts.dtype)
     if not dag.num_vertices:
         return supports
-    num_levels = 1 + int(communicator.most(np.array([level.max(initial=0)]))[0])
+    num_levels = 1 + communicator.max(int(level.max(initial=0)))
     bands, share = bands_of(num_levels)
     best, scores = best_of_bands(dag.into.offsets, dag.out.offsets, level, num_levels, supports.dtype)
     best[best != NO_ROW] += dag.rows.start
@@ -184,7 +185,7 @@ def _supports(dag: Shard, communicator: Communicator, level: Array) -> Array:
 
 
 def _own_bits(dag: Shard, supports: Array) -> Array:
-    """Each node's bit, where it is a support: uint64 [n + g]."""
+    """The bit of each own node that is a support: uint64 [n + g]."""
     bits = np.zeros(len(dag.local_rows), np.uint64)
     own = np.flatnonzero((supports >= dag.rows.start) & (supports < dag.rows.stop))
     bits[supports[own] - dag.rows.start] = np.uint64(1) << own.astype(np.uint64)

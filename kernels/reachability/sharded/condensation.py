@@ -1,8 +1,8 @@
 """The acyclic graph of the strong components over shards: every rank has a range of nodes, with their arcs.
 
-Nodes are numbered as on one worker, in the order of external ids, so that the range of a rank are the components whose smallest
-ids are among its even share of all ids. A component's arcs are many ranks': each drops copies before it sends, and whoever owns
-the tail drops the rest.
+Nodes are numbered as on a single rank, in the order of external ids; a rank gets the components whose smallest ids are in its
+even share of all ids. The arcs of a component can come from many ranks: each drops copies before it sends, and the owner of
+the tail drops the remaining ones.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from kernels.gpu.loader import to_host
 from kernels.graph import ID, NO_ROW, OFFSET, Array, Csr
 from kernels.scc.sharded import scc
 
-_LARGEST = 3_037_000_499  # nodes, so that the number of a pair of them fits int64
+_LARGEST = 3_037_000_499  # nodes: a pair u * C + v then fits int64
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """What a rank knows of the components: see `kernels.answers.Condensation`. Arrays are NumPy's.
+    """A rank's part of a condensation, see `kernels.answers.Condensation`. Arrays are NumPy arrays.
 
     Attributes
     ----------
     node : index width [n]
-        For each own row, its component's node, of any rank.
+        For each own row, its component's node, which any rank can own.
     names : index width [c]
         For each own node, the row of smallest external id in its component.
     dag : Shard
-        The own nodes and their arcs, `out` to children and `into` from parents; rows and ids are the nodes' numbers.
+        The own nodes and their arcs, `out` to children and `into` from parents; its rows and ids are the nodes.
     """
 
     node: Array
@@ -49,14 +49,14 @@ def condense(shard: Shard, communicator: Communicator) -> ShardAnswer[Nodes]:
 
     Notes
     -----
-    Of a shard on a GPU the components are found there, the nodes here. The node of a giant component has its arcs on one
-    rank, each once.
+    For a shard on a GPU the components are found there, and the rest is done on the CPU. All arcs of the node of a giant
+    component are on one rank, without copies.
     """
     found = scc(shard, communicator)
     labels = to_host(found.answer.labels)
     node, names, owners = _numbered(shard, labels, communicator)
     if owners.bounds[-1] > _LARGEST:
-        raise OverflowError(f"{owners.bounds[-1]} components, where {_LARGEST} can be numbered")
+        raise OverflowError(f"{owners.bounds[-1]} components, where {_LARGEST} are the most")
     known = to_host(Halo(shard, communicator).extended(np.asarray(node, like=shard.ghosts)))
     children, parents = _between(shard, known, owners)
     own = owners.own
@@ -67,27 +67,27 @@ def condense(shard: Shard, communicator: Communicator) -> ShardAnswer[Nodes]:
 
 
 def _numbered(shard: Shard, labels: Array, communicator: Communicator) -> tuple[Array, Array, Owners]:
-    """Number the components by their smallest ids; return the node of each own row, the own nodes' names, and who owns nodes."""
-    rows, ranks = np.arange(shard.rows.start, shard.rows.stop, dtype=labels.dtype), to_host(shard.positions)
+    """Number the components by their smallest ids; return the own rows' nodes, the own nodes' names, and the nodes' owners."""
+    rows, positions = np.arange(shard.rows.start, shard.rows.stop, dtype=labels.dtype), to_host(shard.positions)
     names = np.flatnonzero(labels == rows)
-    names = names[np.argsort(ranks[names])]
+    names = names[np.argsort(positions[names])]
     size = communicator.size
     places = Owners(np.arange(size + 1, dtype=OFFSET) * shard.num_vertices // size, communicator)
-    here, told = places.send(ranks[names].astype(OFFSET), rows[names])
-    told = told[np.argsort(here)]
-    nodes = Owners.of_counts(len(told), communicator)
+    here, received = places.send(positions[names].astype(OFFSET), rows[names])
+    received = received[np.argsort(here)]
+    nodes = Owners.of_counts(len(received), communicator)
     owners_of_rows = Owners(shard.bounds, communicator)
-    by_row = np.argsort(told)
-    here, number = owners_of_rows.send(told[by_row].astype(OFFSET), by_row + nodes.own.start)
+    by_row = np.argsort(received)
+    here, number = owners_of_rows.send(received[by_row].astype(OFFSET), by_row + nodes.own.start)
     numbers = np.full(len(labels), NO_ROW, labels.dtype)
     numbers[here] = number
     (node,) = owners_of_rows.request(labels.astype(OFFSET), numbers)
     nodes.supersteps += places.supersteps + owners_of_rows.supersteps
-    return node, told, nodes
+    return node, received, nodes
 
 
 def _between(shard: Shard, known: Array, owners: Owners) -> tuple[Csr, Csr]:
-    """The arcs of the own nodes to children, and from parents, each once; `known` are the nodes of own rows and ghosts."""
+    """The arcs of the own nodes to children and from parents, without copies; `known` has the nodes of own rows and ghosts."""
     num_nodes, num_own = int(owners.bounds[-1]), len(shard.ids)
     node = known.astype(OFFSET)
     tails = np.repeat(node[:num_own], np.diff(to_host(shard.local_out.offsets[: num_own + 1])))
@@ -101,12 +101,12 @@ def _between(shard: Shard, known: Array, owners: Owners) -> tuple[Csr, Csr]:
     return children, _rows(heads, tails, owners, known.dtype)
 
 
-def _pairs(ends: tuple[Array, ...], num_nodes: int) -> tuple[Array, Array]:
-    """Pairs of int64 numbers, ascending, each once."""
-    keys = distinct(ends[0] * num_nodes + ends[1])
+def _pairs(arcs: tuple[Array, ...], num_nodes: int) -> tuple[Array, Array]:
+    """Pairs of int64 nodes, ascending, without copies."""
+    keys = distinct(arcs[0] * num_nodes + arcs[1])
     return keys // max(num_nodes, 1), keys % max(num_nodes, 1)
 
 
-def _rows(near: Array, far: Array, owners: Owners, index: np.dtype[Any]) -> Csr:
-    degrees = np.bincount(near, minlength=len(owners.own))
-    return Csr(np.concatenate([np.zeros(1, OFFSET), np.cumsum(degrees)]), far.astype(index), None)
+def _rows(tails: Array, heads: Array, owners: Owners, index: np.dtype[Any]) -> Csr:
+    degrees = np.bincount(tails, minlength=len(owners.own))
+    return Csr(np.concatenate([np.zeros(1, OFFSET), np.cumsum(degrees)]), heads.astype(index), None)

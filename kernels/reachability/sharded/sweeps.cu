@@ -1,8 +1,8 @@
-/* What the sweeps of reachability labels over shards have of their own (kernels/reachability/sharded/cuda_sweeps.py): the order of the nodes, the
-   forests' parents, and numbers that go from parents to children. Depths, supports and sizes are `measure` of reachability/tree.cu,
-   and intervals `widen_intervals` of reachability/intervals.cu, each on a superstep's nodes.
+/* The kernels that only sweeps over shards need (cuda_sweeps.py): the order of the nodes, the forests' parents, and the numbers that
+   children get from their parents. `measure` of labels/tree.cu computes depths, bits and sizes, and `widen_intervals` of
+   labels/intervals.cu the intervals, each for the nodes of a superstep.
 
-   Encodings: nodes and ghosts are local numbers, own nodes first; `numbers` has their numbers in the whole graph.
+   Encodings: nodes are local nodes, own ones before ghosts; `numbers` has the global nodes.
 
    ROW is the type of a node's number. */
 #include "reachability/unsigned.cuh"
@@ -11,7 +11,7 @@
 
 typedef UnsignedOf<sizeof(ROW)>::type Unsigned;
 
-/* Takes nodes off (Kahn, 1962): an own node that waits for no other is put behind all that it waited for. */
+/* Peeling (Kahn, 1962): an own node that waits for no other node is appended to the order. */
 struct Peel {
     Side arcs;
     ROW num_own;
@@ -23,11 +23,11 @@ struct Peel {
 
     __device__ __forceinline__ Side side(bool) const { return arcs; }
     __device__ __forceinline__ void open(int64_t row) { next = __ldcg(depth + row) + 1; }
-    __device__ __forceinline__ void visit(ROW far, const Levels& levels) const {
-        if (far < num_own) {
-            atomicMax(depth + far, next);
-            if (atomicAdd((Unsigned*)waiting + far, (Unsigned)-1) == 1) {
-                queue(far, levels, levels.level + 1);
+    __device__ __forceinline__ void visit(ROW head, const Levels& levels) const {
+        if (head < num_own) {
+            atomicMax(depth + head, next);
+            if (atomicAdd((Unsigned*)waiting + head, (Unsigned)-1) == 1) {
+                queue(head, levels, levels.level + 1);
             }
         }
     }
@@ -39,7 +39,7 @@ struct Peel {
     }
 };
 
-/* The starts wait for nobody, and each is given once; ghosts have their depths and arcs to own nodes. */
+/* The starts are distinct and wait for no other node; ghosts have their depths, and arcs to own nodes. */
 extern "C" __global__ void __launch_bounds__(LEVEL_THREADS, 2)
 peel(const int64_t* offsets, const ROW* indices, ROW num_own, const ROW* starts, int64_t num_starts, ROW* waiting, int32_t* depth,
      ROW* order, uint64_t* ordered, Entry* entries, int64_t capacity, Control* control) {
@@ -52,7 +52,7 @@ peel(const int64_t* offsets, const ROW* indices, ROW num_own, const ROW* starts,
     levels.run(peel);
 }
 
-/* A near end one level before, none where it is negative; the least key has it, of equal ones the least number. */
+/* A tail one level before, none if `node` is negative; the smallest key wins, ties by the smaller number. */
 struct Candidate {
     uint64_t key;
     ROW number, node;
@@ -65,19 +65,19 @@ __device__ __forceinline__ void choose(Candidate& best, Candidate other) {
 }
 
 struct Draw {
-    const ROW *near, *numbers;
+    const ROW *tails, *numbers;
     const int32_t* depth;
     bool ascending;
     uint64_t salt;
 
-    /* The best of a node's arcs `arc`, `arc + step`, ... */
+    /* The best tail of the arcs `arc`, `arc + step`, ... of a node. */
     __device__ __forceinline__ Candidate best(ROW node, int64_t arc, int64_t end, int step) const {
         Candidate best = {0, -1, -1};
         for (; arc < end; arc += step) {
-            const ROW far = near[arc];
-            if (depth[far] == depth[node] - 1) {
-                const ROW number = numbers[far];
-                choose(best, {ascending ? 0 : key_of(salt, number, numbers[node]), number, far});
+            const ROW tail = tails[arc];
+            if (depth[tail] == depth[node] - 1) {
+                const ROW number = numbers[tail];
+                choose(best, {ascending ? 0 : key_of(salt, number, numbers[node]), number, tail});
             }
         }
         return best;
@@ -86,18 +86,18 @@ struct Draw {
 
 /* The tree parent of every own node, NO_ROW for roots. */
 extern "C" __global__ void draw_parents(
-    const int64_t* near_offsets, const ROW* near, const ROW* numbers, const int32_t* depth, int64_t num_own, bool ascending,
+    const int64_t* in_offsets, const ROW* tails, const ROW* numbers, const int32_t* depth, int64_t num_own, bool ascending,
     uint64_t salt, ROW* parent) {
-    const Draw draw = {near, numbers, depth, ascending, salt};
+    const Draw draw = {tails, numbers, depth, ascending, salt};
     const int lane = threadIdx.x & 31;
     for (int64_t base = global_thread() - lane; base < num_own; base += num_threads()) {
         const bool open = base + lane < num_own;
         const ROW node = (ROW)(base + lane);
-        const int64_t begin = open ? near_offsets[node] : 0, end = open ? near_offsets[node + 1] : 0;
-        if (open && end - begin <= LEVEL_LANE_ARCS) {
+        const int64_t begin = open ? in_offsets[node] : 0, end = open ? in_offsets[node + 1] : 0;
+        if (open && end - begin <= LANE_ARCS) {
             parent[node] = draw.best(node, begin, end, 1).node;
         }
-        for (uint32_t longs = __ballot_sync(FULL_WARP, end - begin > LEVEL_LANE_ARCS); longs; longs &= longs - 1) {
+        for (uint32_t longs = __ballot_sync(FULL_WARP, end - begin > LANE_ARCS); longs; longs &= longs - 1) {
             const int owner = __ffs(longs) - 1;
             const int64_t from = __shfl_sync(FULL_WARP, begin, owner), to = __shfl_sync(FULL_WARP, end, owner);
             Candidate best = draw.best((ROW)(base + owner), from + lane, to, 32);
@@ -111,30 +111,30 @@ extern "C" __global__ void draw_parents(
     }
 }
 
-/* What the children of every own node get of its subtree's numbers, less the first of these. */
+/* For the children of every own node: the first number of their subtree, relative to that of the node's subtree. */
 extern "C" __global__ void deal_numbers(
-    const int64_t* far_offsets, const ROW* far, const ROW* numbers, int64_t num_own, int64_t num_nodes, bool ascending,
+    const int64_t* out_offsets, const ROW* heads, const ROW* numbers, int64_t num_own, int64_t num_nodes, bool ascending,
     uint64_t salt, const ROW* parent, ROW* size, ROW* before) {
     const Dimension dimension = {salt, ascending, parent, size, before};
     const int lane = threadIdx.x & 31;
     for (int64_t base = global_thread() - lane; base < num_own; base += num_threads()) {
         const bool open = base + lane < num_own;
         const ROW node = (ROW)(base + lane);
-        const int64_t begin = open ? far_offsets[node] : 0, end = open ? far_offsets[node + 1] : 0;
-        if (open && end - begin <= LEVEL_LANE_ARCS) {
-            number_children(Visit(begin, end, dimension, numbers[node], num_nodes), far, dimension, node, 0);
+        const int64_t begin = open ? out_offsets[node] : 0, end = open ? out_offsets[node + 1] : 0;
+        if (open && end - begin <= LANE_ARCS) {
+            number_children(Visit(begin, end, dimension, numbers[node], num_nodes), heads, dimension, node, 0);
         }
-        for (uint32_t longs = __ballot_sync(FULL_WARP, end - begin > LEVEL_LANE_ARCS); longs; longs &= longs - 1) {
+        for (uint32_t longs = __ballot_sync(FULL_WARP, end - begin > LANE_ARCS); longs; longs &= longs - 1) {
             const int owner = __ffs(longs) - 1;
             const int64_t from = __shfl_sync(FULL_WARP, begin, owner), to = __shfl_sync(FULL_WARP, end, owner);
             const ROW row = (ROW)(base + owner);
-            number_children_by_warp(Visit(from, to, dimension, numbers[row], num_nodes), far, dimension, row, 0);
+            number_children_by_warp(Visit(from, to, dimension, numbers[row], num_nodes), heads, dimension, row, 0);
         }
     }
 }
 
-/* The first number of each node's subtree, zero before; roots have theirs. A node waits for its parent, as in sweeps.cuh. */
-extern "C" __global__ void __launch_bounds__(512, 2)
+/* The first number of each node's subtree, zero before except for roots. A node waits for its parent, as in order/sweeps.cuh. */
+extern "C" __global__ void __launch_bounds__(SWEEP_THREADS, 2)
 place_nodes(const ROW* order, int64_t length, const ROW* parent, const ROW* before, ROW* first) {
     const int lane = threadIdx.x & 31;
     for (int64_t base = global_thread() - lane; base < length; base += num_threads()) {

@@ -1,7 +1,7 @@
 """Forests of method "tree" over shards, and the intervals that they give: `kernels.reachability` defines both.
 
-A node draws its parent where its in-arcs are. The numbers of a subtree begin where its parent's begin, plus what the siblings
-visited earlier take; this second part is known where the parent's row is, before anyone knows where the parent's begin.
+A node's owner draws its parent. The numbers of a subtree begin at those of its parent plus the sizes of the siblings that are
+visited before. The parent's owner can add these sizes up before the parent's own numbers are known.
 """
 
 from __future__ import annotations
@@ -18,142 +18,121 @@ from kernels.graph import NO_ROW, OFFSET, Array
 from kernels.reachability.keys import key, salt_of
 from kernels.reachability.labels.numbering import widen
 from kernels.reachability.labels.supports import gather_bits
-from kernels.reachability.sharded.sweeps import Way, Work
+from kernels.reachability.sharded.forest import Forest
+from kernels.reachability.sharded.schedule import Direction, Work
 
 
-class Forest:
-    """The forest of one dimension, its own nodes' parts. To make one is a collective.
-
-    Attributes
-    ----------
-    way : Way
-    numbers : index width [n + g]
-        Of own nodes and ghosts in the whole graph, of `num_nodes`.
-    ascending, salt
-        Whether rows are visited as they are, as those of dimension 0 are; else what the dimension's keys have in common.
-    parent : index width [n + g]
-        By local numbers; NO_ROW for roots, and for ghosts whose parents others own.
-    size, before : index width [n + g]
-        Of subtrees, and what the siblings that are visited before take.
-    first, last, low, post : index width [n + g]
-        As `kernels.answers.Labels` has them, of the own nodes.
-    """
-
-    last: Array
-    low: Array
-    post: Array
-
-    def __init__(self, halo: Halo, way: Way, seed: int, dimension: int):
-        self._halo, self.way, self.ascending = halo, way, dimension == 0
-        self.salt = np.uint64(0) if self.ascending else salt_of(seed, dimension)
-        shard = halo.shard
-        self.numbers, self.num_nodes, self.num_own = shard.local_rows, shard.num_vertices, len(shard.ids)
-        self.parent = self._drawn_parents()
-        self.size, self.before, self.first = (np.zeros_like(self.numbers) for _ in range(3))
-
-    def _drawn_parents(self) -> Array:
-        start, near = self._halo.shard.rows.start, self.way.near
-        parent = np.full_like(self.numbers[: self.num_own], NO_ROW)
-        if is_cupy(near):
-            from kernels.reachability.sharded import cuda_sweeps as cuda
-
-            cuda.draw(self.way, self, parent)
-        else:
-            turn = self.salt, self.ascending
-            _draw(frozen(near.offsets), frozen(near.indices), self.numbers, self.way.depth, *turn, parent)
-        of_ghosts = self._halo.refresh(np.where(parent == NO_ROW, parent, self.numbers[parent])) - start
-        of_ghosts[(of_ghosts < 0) | (of_ghosts >= self.num_own)] = NO_ROW
-        return np.concatenate([parent, of_ghosts])
-
-    def tell_children(self) -> None:
-        """Send what ghosts get of the numbers of their parents, which are own nodes, to the ghosts' owners. A collective."""
-        shard = self._halo.shard
-        places = np.flatnonzero(self.parent[self.num_own :] != NO_ROW)
-        cuts = np.searchsorted(places, np.asarray(shard.ghost_bounds[1:-1], like=places)).tolist()
-        told = np.split(shard.ghosts[places], cuts), np.split(self.before[self.num_own :][places], cuts)
-        nodes, before = exchange_columns(self._halo.communicator, *told)
-        self.before[nodes - shard.rows.start] = before
-
-    def place_roots(self) -> None:
-        """Fill in the first numbers of the roots' subtrees, visited as the heads of a virtual node are. A collective."""
-        communicator = self._halo.communicator
-        roots = np.flatnonzero(self.parent[: self.num_own] == NO_ROW)
-        sizes = self.size[roots].astype(OFFSET)
-        counts = np.stack(communicator.gather(np.array([len(roots), int(sizes.sum())], OFFSET)))
-        (count, total), (first, taken) = counts.sum(axis=0).tolist(), counts[: communicator.rank].sum(axis=0).tolist()
-        if not count:
-            return
-        drawn = 0 if self.ascending else int(key(self.salt, self.num_nodes, self.num_nodes))
-        start, backwards = (drawn >> 1) % count, drawn % 2 == 1
-        upto = taken + np.cumsum(sizes)
-        # What the roots up to where the visit starts take: where it goes backwards, that root included.
-        at = start - first
-        mine = at in range(len(roots))
-        zero = int(communicator.total(np.array([int(upto[at] - (0 if backwards else sizes[at])) if mine else 0], OFFSET))[0])
-        before = (zero - upto if backwards else upto - sizes - zero) % total
-        self.first[roots] = 1 + before
-
-
-def measuring(way: Way, bits: Array, forests: Sequence[Forest]) -> list[Work]:
-    """Give each node the `bits` (uint64 [n + g]) of what it comes after; size the subtrees of forests that grow against `way`.
-
-    On the CPU they deal what a parent's children get of its numbers, too.
-    """
-    if is_cupy(way.near):
+def draw_forest(halo: Halo, direction: Direction, seed: int, dimension: int) -> Forest:
+    """Draw the forest of one dimension. A collective."""
+    shard, into = halo.shard, direction.into
+    numbers, num_own = shard.local_rows, len(shard.ids)
+    ascending = dimension == 0
+    salt = np.uint64(0) if ascending else salt_of(seed, dimension)
+    parent = np.full_like(numbers[:num_own], NO_ROW)
+    if is_cupy(into):
         from kernels.reachability.sharded import cuda_sweeps as cuda
 
-        return cuda.measuring(way, bits, forests)
-    rows = frozen(way.near.offsets), frozen(way.near.indices)
+        cuda.draw_parents(direction, numbers, ascending, salt, parent)
+    else:
+        _draw_parents(frozen(into.offsets), frozen(into.indices), numbers, direction.depth, salt, ascending, parent)
+    of_ghosts = halo.refresh(np.where(parent == NO_ROW, parent, numbers[parent])) - shard.rows.start
+    of_ghosts[(of_ghosts < 0) | (of_ghosts >= num_own)] = NO_ROW
+    size, before, first = (np.zeros_like(numbers) for _ in range(3))
+    parents = np.concatenate([parent, of_ghosts])
+    return Forest(direction, numbers, shard.num_vertices, num_own, ascending, salt, parents, size, before, first)
+
+
+def measuring(direction: Direction, bits: Array, forests: Sequence[Forest]) -> list[Work]:
+    """Gather the `bits` (uint64 [n + g]) along in-arcs, and size the subtrees of forests of the other direction.
+
+    On the CPU this also fills `before`.
+    """
+    if is_cupy(direction.into):
+        from kernels.reachability.sharded import cuda_sweeps as cuda
+
+        return cuda.measuring(direction, bits, forests)
+    rows = frozen(direction.into.offsets), frozen(direction.into.indices)
     return [Work(lambda nodes: gather_bits(*rows, nodes, bits), [bits]), *(_sizing(forest) for forest in forests)]
 
 
-def placing(forests: Sequence[Forest]) -> list[Work]:
-    """The first number of each subtree, where sizes are known. A collective."""
+def placing(halo: Halo, forests: Sequence[Forest]) -> list[Work]:
+    """Fill the first number of each subtree; sizes are known. A collective."""
     if not forests:
         return []
-    if is_cupy(forests[0].way.far):
+    if is_cupy(forests[0].direction.out):
         from kernels.reachability.sharded import cuda_sweeps as cuda
 
         for forest in forests:
-            cuda.deal(forest)
+            cuda.fill_before(forest)
         works = [cuda.placing(forest) for forest in forests]
     else:
         works = [_placing(forest) for forest in forests]
     for forest in forests:
-        forest.tell_children()
-        forest.place_roots()
+        _send_before(halo, forest)
+        _place_roots(halo, forest)
     return works
 
 
 def widening(forests: Sequence[Forest]) -> list[Work]:
-    """Backwards: the extremes of what each node reaches, where first numbers are known."""
-    if forests and is_cupy(forests[0].way.far):
+    """Fill the extremes of what each node reaches, in a sweep against the arcs; first numbers are known."""
+    if forests and is_cupy(forests[0].direction.out):
         from kernels.reachability.sharded import cuda_sweeps as cuda
 
         return cuda.widening(forests)
     return [_widening(forest) for forest in forests]
 
 
+def _send_before(halo: Halo, forest: Forest) -> None:
+    """Send `before` of ghosts whose parents are own nodes to the ghosts' owners. A collective."""
+    shard = halo.shard
+    children = np.flatnonzero(forest.parent[forest.num_own :] != NO_ROW)
+    cuts = np.searchsorted(children, np.asarray(shard.ghost_bounds[1:-1], like=children)).tolist()
+    columns = np.split(shard.ghosts[children], cuts), np.split(forest.before[forest.num_own :][children], cuts)
+    nodes, before = exchange_columns(halo.communicator, *columns)
+    forest.before[nodes - shard.rows.start] = before
+
+
+def _place_roots(halo: Halo, forest: Forest) -> None:
+    """Fill the first numbers of the roots' subtrees; roots are visited as the heads of a virtual node. A collective."""
+    communicator = halo.communicator
+    roots = np.flatnonzero(forest.parent[: forest.num_own] == NO_ROW)
+    sizes = forest.size[roots].astype(OFFSET)
+    counts = np.stack(communicator.gather(np.array([len(roots), int(sizes.sum())], OFFSET)))
+    (count, total), (first, taken) = counts.sum(axis=0).tolist(), counts[: communicator.rank].sum(axis=0).tolist()
+    if not count:
+        return
+    turn = 0 if forest.ascending else int(key(forest.salt, forest.num_nodes, forest.num_nodes))
+    start, backwards = (turn >> 1) % count, turn % 2 == 1
+    upto = taken + np.cumsum(sizes)
+    # `zero` is the sum of the sizes of the roots before the one that is visited first; backwards it includes that root's own.
+    at = start - first
+    zero = communicator.sum(int(upto[at] - (0 if backwards else sizes[at])) if at in range(len(roots)) else 0)
+    before = (zero - upto if backwards else upto - sizes - zero) % total
+    forest.first[roots] = 1 + before
+
+
 def _sizing(forest: Forest) -> Work:
-    rows = frozen(forest.way.far.offsets), frozen(forest.way.far.indices)
+    rows = frozen(forest.direction.out.offsets), frozen(forest.direction.out.indices)
     trees, turn = (forest.parent, forest.size, forest.before), (forest.salt, forest.ascending, forest.num_nodes)
-    return Work(lambda nodes: _deal(*rows, nodes, forest.numbers, *trees, *turn), [forest.size])
+    return Work(lambda nodes: _add_sizes(*rows, nodes, forest.numbers, *trees, *turn), [forest.size])
 
 
 def _placing(forest: Forest) -> Work:
-    return Work(lambda nodes: _descend(nodes, forest.parent, forest.before, forest.first), [forest.first])
+    return Work(lambda nodes: _place(nodes, forest.parent, forest.before, forest.first), [forest.first])
 
 
 def _widening(forest: Forest) -> Work:
     forest.last = forest.first + forest.size - 1
     forest.low, forest.post = forest.last.copy(), forest.last.copy()
-    rows = frozen(forest.way.far.offsets), frozen(forest.way.far.indices)
+    rows = frozen(forest.direction.out.offsets), frozen(forest.direction.out.indices)
     return Work(lambda nodes: widen(*rows, nodes[::-1].copy(), forest.low, forest.post), [forest.low, forest.post])
 
 
 @njit(cache=True, nogil=True)
-def _draw(offsets, indices, numbers, depth, salt, ascending, parent):  # type: ignore[no-untyped-def]
-    """Draw each own node's parent, by its local number; a row's other ends ascend by their numbers."""
+def _draw_parents(
+    offsets: Array, indices: Array, numbers: Array, depth: Array, salt: np.uint64, ascending: bool, parent: Array
+) -> None:
+    """Draw each own node's parent, a local node; the tails of a row ascend by their numbers."""
     for node in range(len(parent)):
         smallest = np.uint64(0)
         for arc in range(offsets[node], offsets[node + 1]):
@@ -169,10 +148,11 @@ def _draw(offsets, indices, numbers, depth, salt, ascending, parent):  # type: i
 
 
 @njit(cache=True, nogil=True)
-def _deal(  # type: ignore[no-untyped-def]
-    offsets, indices, nodes, numbers, parent, size, before, salt, ascending, num_nodes
-):  # fmt: skip
-    """Size the subtrees of `nodes`, and fill in what the children of each get, in the turned order of its row."""
+def _add_sizes(
+    offsets: Array, indices: Array, nodes: Array, numbers: Array, parent: Array, size: Array, before: Array,
+    salt: np.uint64, ascending: bool, num_nodes: int,
+) -> None:  # fmt: skip
+    """Size the subtrees of `nodes`, and fill `before` of their children, in the turned order of the row."""
     for node in nodes:
         begin, length = offsets[node], offsets[node + 1] - offsets[node]
         turn = np.uint64(0) if ascending else key(salt, numbers[node], num_nodes)
@@ -193,7 +173,7 @@ def _deal(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _descend(nodes, parent, before, first):  # type: ignore[no-untyped-def]
+def _place(nodes: Array, parent: Array, before: Array, first: Array) -> None:
     for node in nodes:
         if parent[node] >= 0:
             first[node] = first[parent[node]] + before[node]

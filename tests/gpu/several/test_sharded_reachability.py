@@ -29,11 +29,7 @@ from tests.sharded.ranks import evenly, on_shards
 SIZES = (1, 2, 3, 4)
 CPU_SWEEPS = (
     (sweeps, "_peel"),
-    (trees, "_draw"),
-    (trees, "gather_bits"),
-    (trees, "_deal"),
-    (trees, "_descend"),
-    (trees, "widen"),
+    *((trees, name) for name in ("_draw_parents", "gather_bits", "_add_sizes", "_place", "widen")),
 )
 
 

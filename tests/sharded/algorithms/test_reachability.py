@@ -127,7 +127,7 @@ def test_all_ranks_together_take_little_more_memory_than_one() -> None:
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ({"method": "dfs"}, "method 'dfs' needs one worker"),
+        ({"method": "dfs"}, "method 'dfs' needs a single rank"),
         ({"dimensions": 0}, "0 dimensions, where 1 is the least"),
         ({"seed": -1}, "seed -1 is not in"),
     ],

@@ -63,7 +63,8 @@ def count_paths(way: Direction) -> Array | None:
 def cheapest_parents(way: Direction, roots: Array, paths: Array) -> Array:
     """Find parents by counts; the rows of `way.out` and `roots` are in the order of visits."""
     num_nodes, row = len(way.order), way.order.dtype
-    cost, parent = cupy.full(num_nodes, np.iinfo(np.int64).max), cupy.full(num_nodes, NO_ROW, row)
+    parent: Array = cupy.full(num_nodes, NO_ROW, row)
+    cost = cupy.full(num_nodes, np.iinfo(np.int64).max)
     cost[roots] = cupy.cumsum(paths[roots]) - paths[roots] + (len(roots) > 1)
     waiting = cupy.diff(way.into.offsets).astype(row)
     children, size = (way.out.offsets, way.out.indices), np.int64(num_nodes)
@@ -77,7 +78,7 @@ def first_parents(way: Direction, level: Array, salt: np.uint64, ascending: bool
     num_nodes, row = len(way.order), way.order.dtype
     jumps = (int(level.max()) + 1).bit_length()
     ancestors, depth = cupy.full((jumps, num_nodes + 1), num_nodes, row), cupy.zeros(num_nodes + 1, np.int32)
-    parent = cupy.empty(num_nodes, row)
+    parent: Array = cupy.empty(num_nodes, row)
     sweep = way.into.offsets, way.into.indices, way.order, np.int64(num_nodes)
     found = np.bool_(ascending), salt, np.int32(jumps), ancestors, depth, parent
     launch(_SOURCE, "compare_paths", SWEEP_THREADS, num_nodes, *sweep, *found, ROW=row)
@@ -87,7 +88,8 @@ def first_parents(way: Direction, level: Array, salt: np.uint64, ascending: bool
 def sort_roots(roots: Array, salt: np.uint64, num_nodes: int) -> Array:
     """Sort roots, int64, by their keys, as the heads of a virtual node, then by node."""
     keys = _keys(salt, cupy.full_like(roots, num_nodes), roots)
-    return roots[cupy.lexsort(cupy.stack([roots.view(np.uint64), keys]))]
+    ascending: Array = roots[cupy.lexsort(cupy.stack([roots.view(np.uint64), keys]))]
+    return ascending
 
 
 def sort_rows(rows: Csr, salt: np.uint64) -> Csr:
