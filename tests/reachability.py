@@ -1,4 +1,4 @@
-"""Second solver of reachability labels: slow, obvious, straight from kernels/reachability/__init__.py. Nodes are numbers."""
+"""A second solver of reachability labels: slow and simple, from the definition in kernels/reachability/__init__.py."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def key(seed: int, dimension: int, a: int, b: int) -> int:
 
 @dataclass(frozen=True)
 class Dag:
-    """The strong components of an edge list: their names, the number of each vertex's, and the arcs between them."""
+    """The strong components of an edge list, the nodes: their names, the node of each vertex, and the arcs between nodes."""
 
     names: list[int]
     node: dict[int, int]
@@ -53,7 +53,7 @@ def rows_of(num_nodes: int, arcs: set[tuple[int, int]]) -> Rows:
 
 
 def reached(children: Rows) -> list[set[int]]:
-    """What each node reaches, itself included."""
+    """The nodes that each node reaches, including itself."""
     sets: list[set[int]] = [set() for _ in children]
     for start in range(len(children)):
         stack = [start]
@@ -73,7 +73,7 @@ def levels(parents: Rows) -> list[int]:
 
 
 def depth_first(children: Rows, roots: list[int]) -> tuple[list[int], list[int]]:
-    """Parents (-1 for a root) and post-order numbers of a depth-first search that visits rows and roots as they stand."""
+    """Parents (-1 for a root) and post-order numbers of a depth-first search that visits rows and roots in their order."""
     parent, number, seen = [-1] * len(children), [0] * len(children), set(roots[:0])
     numbered = 0
     for root in roots:
@@ -161,7 +161,7 @@ def labels_of(edges: EdgeList, dimensions: int, seed: int, method: str) -> dict[
 
 
 def digraph(src: Array, dst: Array, num_vertices: int) -> Graph:
-    """Rows are ids."""
+    """A directed graph whose ids are its rows."""
     return graph_of_arcs(src, dst, None, num_vertices, symmetric=False)
 
 

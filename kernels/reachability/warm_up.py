@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from kernels.graph import Graph
 from kernels.reachability import METHODS, reach, reachability
 from kernels.reachability.certificate import certify_reachability
@@ -12,4 +14,5 @@ def warm_up(graph: Graph) -> None:
     for method in METHODS:
         certificate = certify_reachability(graph, reachability(graph, 2, 0, method))
         assert certificate.holds, certificate.reason
-    assert all(reach(reachability(graph), [0], [1], search).reachable.all() for search in (None, "dfs"))
+    src, dst = np.array([0]), np.array([1])
+    assert all(reach(reachability(graph), src, dst, search).reachable.all() for search in (None, "dfs"))

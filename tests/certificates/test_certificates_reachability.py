@@ -1,6 +1,6 @@
-"""The certificate of a reachability index: every true index holds, and not one of 100,000 mutants does.
+"""The certificate of a reachability index: it holds for every correct index, and for none of 100,000 mutants.
 
-An index is unique for its method, seed and dimensions: each change of an array is a mutant, also one that would answer rightly.
+An index is unique for its method, seed and dimensions, so each change of an array is a mutant, even if all its answers are right.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.reachability import closure, digraph
 
 MUTANTS = [10_000, pytest.param(100_000, marks=pytest.mark.nightly)]
-MUTANTS_A_GRAPH = 60
+MUTANTS_PER_GRAPH = 60
 ARRAYS = ("level", "height", "low", "post", "first", "last", "supports", "reaches", "reached")
 
 
@@ -34,7 +34,7 @@ def random_graph(rng: np.random.Generator) -> Graph:
 
 
 def changed(array: Array, rng: np.random.Generator) -> Array:
-    """One entry, two entries that change places, or a row of entries that move by one."""
+    """One entry changed, two entries swapped or made equal, or rows of entries rotated by one."""
     mutant = array.copy()
     flat = mutant.reshape(-1)
     place, other = rng.integers(len(flat), size=2)
@@ -54,7 +54,7 @@ def changed(array: Array, rng: np.random.Generator) -> Array:
 
 
 def mutants(index: ReachabilityIndex, rng: np.random.Generator) -> Iterator[ReachabilityIndex]:
-    for _ in range(MUTANTS_A_GRAPH):
+    for _ in range(MUTANTS_PER_GRAPH):
         match rng.integers(8):
             case 0:
                 name = str(rng.choice(["node", "names"]))
@@ -68,7 +68,7 @@ def mutants(index: ReachabilityIndex, rng: np.random.Generator) -> Iterator[Reac
                 csr = replace(csr, **{name: changed(getattr(csr, name), rng)})
                 mutant = replace(index, condensation=replace(index.condensation, **{side: csr}))
             case 2:
-                mutant = replace(index, labels=grown(index.labels, rng))
+                mutant = replace(index, labels=consistently_wrong(index.labels, rng))
             case _:
                 name = str(rng.choice(ARRAYS))
                 mutant = replace(index, labels=replace(index.labels, **{name: changed(getattr(index.labels, name), rng)}))
@@ -76,8 +76,8 @@ def mutants(index: ReachabilityIndex, rng: np.random.Generator) -> Iterator[Reac
             yield mutant
 
 
-def grown(labels: Labels, rng: np.random.Generator) -> Labels:
-    """Consistent with one another, and still wrong: all intervals or blocks of a dimension moved by one, or all levels."""
+def consistently_wrong(labels: Labels, rng: np.random.Generator) -> Labels:
+    """Wrong labels that are consistent: all numbers of a dimension or all levels larger by one, or wider intervals."""
     dimension = rng.integers(labels.dimensions)
     match rng.integers(3):
         case 0:
@@ -89,7 +89,10 @@ def grown(labels: Labels, rng: np.random.Generator) -> Labels:
             return replace(labels, first=first, last=last, low=low, post=post)
         case _:
             low, post = labels.low.copy(), labels.post.copy()
-            low[dimension], post[dimension] = 1, low.shape[1]  # wide open: no false answer, but not the label
+            low[dimension], post[dimension] = (
+                1,
+                low.shape[1],
+            )  # every answer is right, but these are not the labels
             return replace(labels, low=low, post=post)
 
 
@@ -104,17 +107,17 @@ def arrays(index: ReachabilityIndex) -> list[Array]:
 
 
 @pytest.mark.parametrize("number", MUTANTS)
-def test_true_indexes_hold_and_mutants_do_not(number):
+def test_correct_indexes_hold_and_mutants_do_not(number):
     rng = np.random.default_rng(20100913)
-    refused = graphs = 0
-    while refused < number:
+    rejected = graphs = 0
+    while rejected < number:
         graph = random_graph(rng)
         index = reachability(graph, int(rng.integers(1, 4)), int(rng.integers(2**63)), METHODS[graphs % 2])
         verdict = certify_reachability(graph, index)
         assert verdict.holds, (verdict.reason, graph, index)
         for mutant in mutants(index, rng):
             assert not certify_reachability(graph, mutant).holds, (graph, index, mutant)
-            refused += 1
+            rejected += 1
         graphs += 1
     assert graphs > number // 66
 
@@ -142,19 +145,19 @@ class TestReasons:
     def reason(self, **changes: object) -> str:
         return certify_reachability(self.graph, replace(self.index, labels=replace(self.index.labels, **changes))).reason
 
-    def moved(self, name: str, node: int, by: int) -> dict[str, Array]:
+    def changed(self, name: str, node: int, by: int) -> dict[str, Array]:
         array = getattr(self.index.labels, name).copy()
         array[..., node] += by
         return {name: array}
 
-    def test_a_broken_label_is_named_with_its_component(self):
-        assert self.reason(**self.moved("level", 3, 1)) == "component 40: level 3 is not what its arcs make it"
-        assert self.reason(**self.moved("height", 0, -1)) == "component 10: height 1 is not what its arcs make it"
-        assert self.reason(**self.moved("low", 1, 1)) == "component 20: low of dimension 0 2 is not what its arcs make it"
-        assert self.reason(**self.moved("last", 2, 1)).endswith("in dimension 0 the blocks below do not follow one another")
-        assert self.reason(**self.moved("supports", 0, 1)) == "support 1: is not the best-connected node left of its band"
+    def test_a_wrong_label_is_named_with_its_component(self):
+        assert self.reason(**self.changed("level", 3, 1)) == "component 40: level 3 does not follow from its arcs"
+        assert self.reason(**self.changed("height", 0, -1)) == "component 10: height 1 does not follow from its arcs"
+        assert self.reason(**self.changed("low", 1, 1)) == "component 20: low of dimension 0 2 does not follow from its arcs"
+        assert self.reason(**self.changed("last", 2, 1)).endswith("in dimension 0 the blocks of its children are not consecutive")
+        assert self.reason(**self.changed("supports", 0, 1)) == "support 1: is not the best-connected remaining node of its band"
 
-    def test_another_method_or_seed_is_not_the_one_that_was_asked_for(self):
+    def test_labels_of_another_method_or_seed_do_not_hold(self):
         rng = np.random.default_rng(4)
         graph = digraph(*np.sort(rng.integers(0, 60, (150, 2)), axis=1).T, 60)
         index = reachability(graph, 3, 1, "tree")
@@ -163,7 +166,7 @@ class TestReasons:
 
 
 class TestMalformed:
-    """A malformed index does not hold, says why, and raises nothing."""
+    """The certificate of a malformed index does not hold and has a reason; nothing is raised."""
 
     graph = graph_of(EdgeList("cross", ((1, 2), (1, 3), (2, 4), (3, 4), (4, 5), (5, 4))))
     index = reachability(graph, 2)
@@ -173,14 +176,14 @@ class TestMalformed:
     )
     @pytest.mark.parametrize("part", ["condensation", "labels"])
     def test_any_field(self, part, bad):
-        whole = getattr(self.index, part)
-        for field in (field for field in fields(whole) if field.init):
-            verdict = certify_reachability(self.graph, replace(self.index, **{part: replace(whole, **{field.name: bad})}))
+        stated = getattr(self.index, part)
+        for field in (field for field in fields(stated) if field.init):
+            verdict = certify_reachability(self.graph, replace(self.index, **{part: replace(stated, **{field.name: bad})}))
             assert not verdict.holds and verdict.reason, field.name
         assert not certify_reachability(self.graph, replace(self.index, **{part: bad})).holds
 
     @pytest.mark.parametrize("side", ["children", "parents"])
-    def test_rows_that_are_none(self, side):
+    def test_malformed_rows(self, side):
         csr: Csr = getattr(self.index.condensation, side)
         for bad in (
             replace(csr, weights=np.ones(len(csr.indices))),
@@ -195,18 +198,14 @@ class TestMalformed:
             condensation: Condensation = replace(self.index.condensation, **{side: bad})
             assert certify_reachability(self.graph, replace(self.index, condensation=condensation)).reason
 
-    def test_a_record_of_how_parents_were_found_that_cannot_be(self):
+    def test_flags_of_compared_paths_that_are_impossible(self):
         for bad in ((False,), (False, True), (0, 0), [False, False], (False, False, False)):
-            assert (
-                "compared_paths"
-                in certify_reachability(
-                    self.graph, replace(self.index, labels=replace(self.index.labels, compared_paths=bad))
-                ).reason
-            )
+            labels = replace(self.index.labels, compared_paths=bad)
+            assert "compared_paths" in certify_reachability(self.graph, replace(self.index, labels=labels)).reason
 
 
-def test_what_a_false_label_would_answer():
-    """The proof is worth its time: an interval that lost its lower end denies a path, and the certificate sees it."""
+def test_a_wrong_label_that_gives_a_wrong_answer():
+    """Why labels are proved: an interval with a wrong lower bound denies an existing path, and the certificate detects it."""
     graph = digraph(np.array([0, 0, 2]), np.array([1, 2, 1]), 3)
     index = reachability(graph, 1, 0, "dfs")
     low = index.labels.low.copy()

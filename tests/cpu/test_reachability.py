@@ -1,4 +1,4 @@
-"""Answers equal the transitive closure, whatever decides them; on real graphs, a search from the source."""
+"""Answers equal the transitive closure, whatever decides them, and on real graphs a search from the source."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def all_pairs(graph: Graph) -> tuple[Array, Array]:
 
 
 def check(graph: Graph, index: ReachabilityIndex, search: str | None = None) -> Reached:
-    """All pairs against the closure, and what decided against what may decide."""
+    """Compare all pairs with the closure, and what decided with the answers."""
     answer = reach(index, *all_pairs(graph), search)
     np.testing.assert_array_equal(answer.reachable, closure(graph).ravel())
     assert answer.reachable[(answer.decided == SAME) | (answer.decided == POSITIVE_CUT)].all()
@@ -93,13 +93,13 @@ def test_all_pairs_of_graphs_that_hypothesis_finds(pairs, dimensions, method):
         ("in_star", digraph(np.arange(1, 100), np.zeros(99, int), 100), 100),
     ],
 )
-def test_all_pairs_of_graphs_of_one_shape(name, graph, components):
+def test_all_pairs_of_special_graphs(name, graph, components):
     assert condense(graph).num_nodes == components
     for method, search in itertools.product(METHODS, SEARCHES):
         check(graph, reachability(graph, 3, 0, method), search)
 
 
-def test_a_component_reaches_itself_and_what_lies_behind_it():
+def test_a_component_reaches_itself_and_what_its_arcs_lead_to():
     graph = graph_of(EdgeList("tail", ((5, 4), (4, 3), (3, 5), (3, 0), (0, 1), (9, 5))))
     index = reachability(graph)
     ids = graph.ids.tolist()
@@ -119,7 +119,7 @@ def test_any_number_of_queries(num_queries, search):
     assert (answer.reachable.dtype, answer.decided.dtype) == (np.bool_, np.uint8)
 
 
-def test_the_same_source_64_times_and_every_vertex_to_itself():
+def test_64_queries_of_one_source_and_every_vertex_to_itself():
     rng = np.random.default_rng(6)
     graph = digraph(*np.sort(rng.integers(0, 200, (500, 2)), axis=1).T, 200)
     index = reachability(graph)
@@ -131,8 +131,8 @@ def test_the_same_source_64_times_and_every_vertex_to_itself():
     assert (own.decided == SAME).all()
 
 
-def test_what_decided_depends_on_the_labels_alone():
-    """The definition, read off the published arrays."""
+def test_what_decided_follows_from_the_labels():
+    """The definition, applied to the published arrays."""
     rng = np.random.default_rng(7)
     graph = digraph(*np.sort(rng.integers(0, 120, (260, 2)), axis=1).T, 120)
     for method in METHODS:
@@ -172,7 +172,7 @@ REAL = {"wiki-Vote": wiki_vote, **{name: lambda name=name: read_gra(DATA / f"{na
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", REAL)
-def test_real_graphs_as_a_search_from_a_source_sees_them(name, method):
+def test_real_graphs_like_a_search_from_the_source(name, method):
     graph = REAL[name]()
     index = reachability(graph, 3, 0, method)
     rows = np.arange(graph.num_vertices)
@@ -183,16 +183,16 @@ def test_real_graphs_as_a_search_from_a_source_sees_them(name, method):
 
 
 class TestExceptions:
-    """The list of what the intervals alone would answer wrongly."""
+    """The list of pairs that the intervals alone would answer wrongly."""
 
-    def test_those_of_the_thesis_figure(self):
+    def test_the_list_of_the_thesis_figure(self):
         index = reachability(graph_of(FIGURE), 1, method="dfs")
         pairs = exceptions(index)
         assert (len(pairs), pairs.dtype) == (15, np.int64)
         assert pairs.tolist() == sorted(pairs.tolist())
         assert not closure(graph_of(FIGURE))[pairs[:, 0], pairs[:, 1]].any()
 
-    def test_a_graph_of_too_many_components_is_refused(self):
+    def test_too_many_components(self):
         index = reachability(digraph(np.arange(2000), np.arange(1, 2001), 2001), 1)
         for call in (lambda: exceptions(index), lambda: reach(index, [0], [1], "exceptions")):
             with pytest.raises(ValueError, match="2001 components, where 2000 are the most"):
@@ -205,7 +205,7 @@ class TestExceptions:
 
 
 class TestMemory:
-    """The bound is above what NumPy allocates, and not far above."""
+    """The bound is larger than what NumPy allocates, by a small factor."""
 
     @pytest.mark.parametrize("method", METHODS)
     @pytest.mark.parametrize("degree", [1, 8])
@@ -234,13 +234,13 @@ class TestArguments:
         assert reach(self.index, np.array([0, 2], dtype), np.array([2, 0], dtype)).reachable.tolist() == [True, False]
 
     @pytest.mark.parametrize("row", [-1, 3, 2**40])
-    def test_what_is_no_row_is_refused(self, row):
+    def test_entries_that_are_not_rows(self, row):
         with pytest.raises(IndexError, match=rf"row {row} is not in 0..2"):
             reach(self.index, [0, row], [0, 0])
         with pytest.raises(IndexError, match=rf"row {row} is not in 0..2"):
             reach(self.index, [0, 0], [0, row])
 
-    def test_other_types_lengths_and_searches_are_refused(self):
+    def test_wrong_types_lengths_and_searches(self):
         with pytest.raises(TypeError, match="rows are float64, not integers"):
             reach(self.index, np.zeros(2), np.zeros(2))
         with pytest.raises(ValueError, match="2 sources, 3 destinations"):

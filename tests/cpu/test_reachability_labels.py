@@ -1,4 +1,4 @@
-"""Labels equal their definition to the byte, and the thesis's passes a depth-first search; the traps of its scheme stay shut."""
+"""Labels equal their definition to the byte, and the thesis's passes a depth-first search; its known errors stay fixed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FIGURE = EdgeList(
 
 
 def diamonds(count: int) -> Graph:
-    """Chained diamonds: 2^count paths lead from end to end."""
+    """Chained diamonds: 2^count paths lead from the first vertex to the last."""
     top = 3 * np.arange(count)
     src, dst = np.concatenate((top, top, top + 1, top + 2)), np.concatenate((top + 1, top + 2, top + 3, top + 3))
     return digraph(src, dst, 3 * count + 1)
@@ -82,7 +82,7 @@ def test_labels_of_random_graphs_are_as_defined(size, degree, acyclic, seed, met
 
 
 class TestTheThesisFigure:
-    """The golden fixture: figures 2.2, 2.3 and 4.x."""
+    """The labels in the thesis's figures 2.2, 2.3 and 4.x."""
 
     condensation = condense(graph_of(FIGURE))
     roots, order = np.zeros(1, np.int32), sort_by_level(condensation)[2]
@@ -138,7 +138,7 @@ class TestDepthFirstPasses:
                 assert labels.last[dimension].tolist() == searched(condensation, dimension, seed)[1]
             assert (labels.last == labels.post).all()
 
-    def test_costs_are_the_first_places_in_the_pre_order_of_all_paths(self):
+    def test_costs_are_the_first_positions_in_the_pre_order_of_all_paths(self):
         children = [[1, 2], [3], [3, 4], [4], []]
         pre_order: list[int] = []
 
@@ -183,19 +183,19 @@ class TestDepthFirstPasses:
             assert all(np.array_equal(vars(first)[name], vars(again)[name]) for name in ("low", "post", "first", "last"))
 
 
-class TestTraps:
-    """Section 2.3 of the specification: each of these once gave wrong labels."""
+class TestKnownErrors:
+    """Graphs for which a literal implementation of the thesis gives wrong labels."""
 
     @pytest.mark.parametrize(("count", "overflow"), [(30, False), (60, False), (61, True), (62, True), (100, True), (200, True)])
-    def test_sizes_beyond_int64_are_found_and_paths_compared_instead(self, count, overflow):
+    def test_paths_are_compared_if_sizes_do_not_fit_int64(self, count, overflow):
         condensation = condense(diamonds(count))
         labels = label(condensation, 2, 9, "dfs")
         assert labels.compared_paths == (overflow, overflow)
         for dimension in range(2):
             assert labels.last[dimension].tolist() == searched(condensation, dimension, 9)[1]
 
-    def test_many_roots_overflow_together(self):
-        # 2 roots over 60 diamonds: each root's size is in range, their sum is not
+    def test_the_sum_over_the_roots_overflows(self):
+        # 2 roots above 60 diamonds: the size of each root fits int64, their sum does not
         graph = diamonds(60)
         src = np.repeat(np.arange(graph.num_vertices), np.diff(graph.out.offsets))
         dst = graph.out.indices
@@ -220,20 +220,20 @@ class TestTraps:
         assert sorted(label(condensation, 1).last[0].tolist()) == [1, 2, 3, 4, 5, 6, 7]
 
     @pytest.mark.parametrize("method", METHODS)
-    def test_the_smallest_number_is_taken_over_all_arcs_not_over_the_tree(self, method):
-        # 2 -> 1 leaves the tree of 2, whose own numbers are all larger
+    def test_the_smallest_number_is_that_of_all_arcs_not_of_the_tree(self, method):
+        # 2 -> 1 is not an arc of the tree, and the numbers of 2's subtree are larger
         labels = label(condense(digraph(np.array([0, 0, 2]), np.array([1, 2, 1]), 3)), 1, method=method)
         assert labels.low[0][2] <= labels.low[0][1]
         assert labels.post[0][2] >= labels.post[0][1]
 
     @pytest.mark.parametrize("method", METHODS)
-    def test_repeated_arcs_and_self_loops_change_nothing(self, method):
+    def test_parallel_arcs_and_self_loops_change_nothing(self, method):
         once = EdgeList("once", ((0, 1), (0, 2), (1, 2), (2, 3)))
         more = EdgeList("more", (*once.edges, (0, 1), (0, 0), (2, 3), (2, 3), (3, 3)))
         assert_labels(reachability(uncleaned(more), 3, 1, method).labels, labels_of(once, 3, 1, method))
 
     @pytest.mark.parametrize("method", METHODS)
-    def test_a_cycle_among_the_nodes_is_refused(self, method):
+    def test_a_cycle_among_the_nodes_is_an_error(self, method):
         offsets, indices = np.array([0, 1, 2, 4, 4]), np.array([1, 2, 0, 3], np.int32)
         cyclic = Csr(offsets, indices, None)
         into = Csr(np.array([0, 1, 2, 3, 4]), np.array([2, 0, 1, 2], np.int32), None)
@@ -254,7 +254,7 @@ class TestTraps:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_rows_of_64_bits_have_the_same_labels(method):
-    """As from 2^31 vertices on."""
+    """As in graphs of 2^31 vertices or more."""
     rng = np.random.default_rng(2)
     narrow = digraph(*rng.integers(0, 100, (2, 130)), 100)
     out, into = (replace(csr, indices=csr.indices.astype(np.int64)) for csr in (narrow.out, narrow.into))
@@ -296,7 +296,7 @@ class TestArguments:
             ({"seed": 2**64}, "seed 18446744073709551616 is not in"),
         ],
     )
-    def test_wrong_ones_are_refused(self, arguments, reason):
+    def test_wrong_arguments(self, arguments, reason):
         with pytest.raises(ValueError, match=reason):
             label(self.condensation, **arguments)
 

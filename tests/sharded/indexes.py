@@ -53,12 +53,12 @@ def of_rows(labels: Labels, names: Array, node: Array) -> dict[str, Array]:
 def layered(layers: int, width: int, degree: int, near: int | None = None) -> Graph:
     """A layered DAG: arcs go from each layer to random vertices of the next, with shuffled ids.
 
-    With `near`, an arc moves at most `near` places within the layer, and ids ascend place by place.
+    With `near`, an arc leads to a vertex at most `near` columns away, and ids ascend column by column.
     """
     numbers = np.random.default_rng(layers)
     src = np.repeat(np.arange((layers - 1) * width), degree)
-    place = numbers.integers(0, width, len(src)) if near is None else (src + numbers.integers(-near, near + 1, len(src))) % width
-    dst = (src // width + 1) * width + place
+    column = numbers.integers(0, width, len(src)) if near is None else (src + numbers.integers(-near, near + 1, len(src))) % width
+    dst = (src // width + 1) * width + column
     ids = numbers.permutation(layers * width)
     if near is not None:
         ids = np.arange(layers * width) % width * layers + np.arange(layers * width) // width
@@ -66,6 +66,6 @@ def layered(layers: int, width: int, degree: int, near: int | None = None) -> Gr
 
 
 def sparse_digraph(degree: float) -> Graph:
-    """A random digraph, which has a giant strong component from degree 1 on."""
+    """A random digraph, which has a giant strong component if the degree is at least 1."""
     src, dst = np.random.default_rng(int(10 * degree)).integers(20_000, size=(2, int(20_000 * degree)))
     return digraph(src, dst, 20_000)

@@ -67,8 +67,8 @@ def require_form_of_labels(labels: Any, num_nodes: int, index: np.dtype[Any]) ->
         name: require_array(name, getattr(labels, name), length, np.dtype(dtype)) for name, (length, dtype) in forms.items()
     }
     intervals = ("low", "post", "first", "last")
-    shape = dimensions, num_nodes
-    return replace(labels, **arrays, **{name: _require_table(name, getattr(labels, name), shape, index) for name in intervals})
+    arrays |= {name: _require_table(name, getattr(labels, name), (dimensions, num_nodes), index) for name in intervals}
+    return replace(labels, **arrays)
 
 
 def _require_flags(compared_paths: Any, dimensions: int, method: str) -> None:

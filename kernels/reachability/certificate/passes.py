@@ -67,7 +67,7 @@ def first_wrong_support(into_offsets: Array, out_offsets: Array, level: Array, s
     present = np.zeros(len(supports), np.bool_)
     for node in range(num_nodes):
         begin = level[node] * bands // num_levels * share
-        place = begin
+        place: int = begin
         while place < begin + share and supports[place] >= 0 and supports[place] < num_nodes and supports[place] != node:
             if _better(into_offsets, out_offsets, node, supports[place]):
                 return place

@@ -1,30 +1,33 @@
-"""The reasons for which a reachability index is rejected; a node is named by the smallest external id of its component."""
+"""The reasons for which a reachability index is rejected; a node is named by the smallest external id of its component.
+
+Arguments are a `Graph`, a `Condensation` and arrays, or their views of all ranks.
+"""
 
 from __future__ import annotations
 
-from kernels.answers import Condensation
+from typing import Any
+
 from kernels.certificate.rules import at, name_of
-from kernels.graph import Array, Graph
 
 
-def node_of(graph: Graph, condensation: Condensation, node: int) -> str:
+def node_of(graph: Any, condensation: Any, node: int) -> str:
     """The name of a node in a reason; that of the virtual node before the roots is "the roots"."""
     if node == len(condensation.names):
         return "the roots"
     return f"component {name_of(graph, at(condensation.names, node))}"
 
 
-def wrong_label(graph: Graph, condensation: Condensation, name: str, array: Array, node: int) -> str:
+def wrong_label(graph: Any, condensation: Any, name: str, array: Any, node: int) -> str:
     """Reason if a label does not follow from the node's row."""
     return f"{node_of(graph, condensation, node)}: {name} {at(array, node)} does not follow from its arcs"
 
 
-def block(graph: Graph, condensation: Condensation, dimension: int, node: int) -> str:
+def block(graph: Any, condensation: Any, dimension: int, node: int) -> str:
     """Reason if the blocks of children are not consecutive."""
     return f"{node_of(graph, condensation, node)}: in dimension {dimension} the blocks of its children are not consecutive"
 
 
-def misnumbered(graph: Graph, condensation: Condensation, node: int) -> str:
+def misnumbered(graph: Any, condensation: Any, node: int) -> str:
     """Reason if a node has the wrong component."""
     return f"node {node}: {node_of(graph, condensation, node)} does not have this number"
 

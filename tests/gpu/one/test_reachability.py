@@ -1,4 +1,4 @@
-"""The reachability index on the GPU: the CPU's condensation, labels, answers and decisions, to the byte."""
+"""The reachability index on the GPU: the bytes of the CPU's condensation, labels, answers and decisions."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
@@ -37,7 +37,7 @@ def require_same(found: Any, expected: Any) -> None:
 
 
 def pairs(num_rows: int, seed: int = 0, count: int = 20_000) -> tuple[Array, Array]:
-    """All pairs of rows, or as many at random."""
+    """All pairs of rows, or `count` random ones."""
     if num_rows * num_rows <= count:
         src, dst = np.meshgrid(np.arange(num_rows), np.arange(num_rows))
         return src.ravel(), dst.ravel()
@@ -46,7 +46,7 @@ def pairs(num_rows: int, seed: int = 0, count: int = 20_000) -> tuple[Array, Arr
 
 
 def check(graph: Graph, dimensions: int = 3, seed: int = 0, method: str = "tree") -> ReachabilityIndex:
-    """Build on both backends and compare all; answer queries in every way."""
+    """Build on both backends and compare everything; answer queries by every search."""
     expected = reachability(graph, dimensions, seed, method)
     on_device = to_device(graph)
     poison()
@@ -80,7 +80,7 @@ def complete(num_vertices: int) -> Graph:
 
 
 def layered(layers: int, width: int, degree: int, seed: int) -> Graph:
-    """Layers of `width`, every vertex with arcs to random vertices of the next layer; ids at random."""
+    """Layers of `width` vertices with `degree` arcs each to random vertices of the next layer; ids are shuffled."""
     random = np.random.default_rng(seed)
     src = np.repeat(np.arange((layers - 1) * width), degree)
     dst = (src // width + 1) * width + random.integers(0, width, len(src))
@@ -109,7 +109,7 @@ def test_layers(layers: int, width: int, degree: int, method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_counts_that_leave_int64(method: str) -> None:
+def test_path_counts_that_do_not_fit_int64(method: str) -> None:
     for count in (61, 62, 200):
         index = check(diamonds(count), method=method)
         assert index.labels.compared_paths == (method == "dfs" and count > 60,) * 3
@@ -126,7 +126,7 @@ def test_long_rows(method: str) -> None:
     check(device_graph(size, np.where(rest < half, rest, 0), np.where(rest < half, 0, rest)), method=method)
 
 
-@pytest.mark.real_gpu(reason="every look at a neighbour is a turn of some thread: a long path takes minutes")
+@pytest.mark.real_gpu(reason="every poll of a neighbour is a step of an emulated thread: a long path takes minutes")
 def test_a_long_path() -> None:
     size = 100_000
     ids = np.random.default_rng(0).permutation(size)
@@ -171,20 +171,20 @@ def test_one_source_many_times() -> None:
 
 
 def without_supports(index: ReachabilityIndex) -> ReachabilityIndex:
-    """The same index, of labels that say less: intervals from 0 on, and no supports."""
+    """The same index with labels that decide less: intervals start at 0, and there are no supports."""
     labels = index.labels
     nothing = {name: np.zeros_like(getattr(labels, name)) for name in ("low", "reaches", "reached")}
     return replace(index, labels=replace(labels, **nothing))
 
 
 def test_searches_too_large_for_a_warp() -> None:
-    """From each source, and to each destination, lead two dense layers of more arcs than a warp reads; no path joins them."""
+    """Two dense layers after each source and two before each destination have more arcs than a warp reads; no path joins them."""
     width = 200
     size = 4 * width + 2
     sources = np.arange(16)[:, None] * size
     destinations = sources + 1
     above, below, over, under = (sources + 2 + layer * width + np.arange(width) for layer in range(4))
-    lift, drop = 16 * size + np.arange(12).reshape(2, 6)[:, :, None]  # let no level and no height say what they know
+    lift, drop = 16 * size + np.arange(12).reshape(2, 6)[:, :, None]  # chains, so that levels and heights decide nothing
     dense = ((sources, above), (above, below), (over, under), (under, destinations))
     chains = ((lift[:-1], lift[1:]), (drop[:-1], drop[1:]), (lift[-1:], over.reshape(1, -1)), (below.reshape(-1, 1), drop[:1]))
     joined = [np.broadcast_arrays(near[:, :, None], far[:, None, :]) for near, far in dense + chains]
@@ -203,7 +203,7 @@ def test_searches_too_large_for_a_warp() -> None:
     require_same(reach(index, *on_device), reach(expected, *asked))
 
 
-def test_rows_that_are_none_are_refused() -> None:
+def test_entries_that_are_not_rows() -> None:
     index = reachability(to_device(graph_of(EdgeList("arc", ((0, 1),)))))
     for wrong in (-1, 2, 2**40, -(2**40)):
         with pytest.raises(IndexError, match=rf"row {wrong} is not in 0\.\.1"):
@@ -214,7 +214,7 @@ def test_rows_that_are_none_are_refused() -> None:
         reach(index, cupy.asarray([0]), cupy.asarray([1]), "dfs")
 
 
-def test_a_cycle_is_refused() -> None:
+def test_a_cycle_is_an_error() -> None:
     rows = Csr(cupy.asarray([0, 1, 2, 3], np.int64), cupy.asarray([1, 2, 1], np.int32), None)
     into = Csr(cupy.asarray([0, 0, 2, 3], np.int64), cupy.asarray([0, 2, 1], np.int32), None)
     nodes = cupy.arange(3, dtype=np.int32)
@@ -223,7 +223,7 @@ def test_a_cycle_is_refused() -> None:
             label(Condensation(nodes, nodes, rows, into), method=method)
 
 
-def test_twenty_repeats_give_one_answer() -> None:
+def test_twenty_runs_are_equal() -> None:
     graph = shuffled(random_edges(7, 50_000, 75_000, True, 1.5))
     expected = label(condense(graph))
     on_device = to_device(graph)
@@ -233,7 +233,7 @@ def test_twenty_repeats_give_one_answer() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_certificate_holds_and_refuses(method: str) -> None:
+def test_the_certificate_holds_and_rejects_mutants(method: str) -> None:
     for graph in (shuffled(random_edges(3, 140, 220, True)), layered(40, 60, 3, 4), diamonds(70)):
         on_device = to_device(graph)
         index = reachability(on_device, 3, 7, method)

@@ -1,4 +1,4 @@
-"""The certificate of a reachability index over shards gives the one-worker certificate's verdict and reason."""
+"""The certificate of a reachability index over shards has the verdict and the reason of a single rank's certificate."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kernels.answers import Certificate, Condensation, Csr, ReachabilityIndex
 from kernels.graph import Array, Graph
 from kernels.reachability import reachability
 from kernels.reachability import sharded as over_shards
-from kernels.reachability.certificate import certify_reachability as one_worker
+from kernels.reachability.certificate import certify_reachability as certify_on_one_rank
 from kernels.reachability.certificate.sharded import RULES, certify_reachability
 from kernels.reachability.sharded import IndexPart, RowLabels
 from tests.certificates.test_certificates_reachability import mutants, random_graph
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import SIZES, bounds_of, evenly, on_shards
 
-MUTANTS = 100  # fifteen hundred were run once
+MUTANTS = 100  # 1,500 were run once
 OF_NODES = ("level", "height", "low", "post", "first", "last", "reaches", "reached")
 
 
@@ -31,7 +31,7 @@ def cut(csr: Csr, nodes: range) -> Csr:
 
 
 def part_of(index: ReachabilityIndex, rows: range, nodes: range) -> IndexPart:
-    """What the owner of rows and nodes has of an index; of a wrong one, rows have the labels of nodes that exist."""
+    """The part of the owner of rows and nodes. In a wrong index, rows get the labels of some existing node."""
     dag, labels = index.condensation, index.labels
     own, mine = slice(rows.start, rows.stop), slice(nodes.start, nodes.stop)
     node = np.clip(dag.node[own], 0, dag.num_nodes - 1)
@@ -48,16 +48,16 @@ def verdicts(
     indexes: Sequence[ReachabilityIndex],
     place: Callable[[Any], Any] = lambda it: it,
 ) -> list[Certificate]:
-    """The verdict on each index, which all ranks have to give; `place` puts shards where their arrays shall lie."""
+    """The certificate of each index, which is the same on all ranks; `place` moves shards to another memory."""
 
     def certify(shard, ranks):
         shard = place(shard)
         nodes = range(int(of_nodes[ranks.rank]), int(of_nodes[ranks.rank + 1]))
         return [certify_reachability(shard, ranks, part_of(index, shard.rows, nodes)) for index in indexes]
 
-    told = on_shards(certify, graph, bounds)
-    assert all(of_rank == told[0] for of_rank in told)
-    return told[0]
+    of_ranks = on_shards(certify, graph, bounds)
+    assert all(of_rank == of_ranks[0] for of_rank in of_ranks)
+    return of_ranks[0]
 
 
 def any_bounds(size: int, numbers: int, rng: np.random.Generator) -> Array:
@@ -65,29 +65,29 @@ def any_bounds(size: int, numbers: int, rng: np.random.Generator) -> Array:
 
 
 def can_be_cut(index: ReachabilityIndex) -> bool:
-    """Whether rows of nodes are some, so that ranks can have a part of them."""
+    """Whether children and parents are valid rows, so that they can be divided over ranks."""
     csrs = (index.condensation.children, index.condensation.parents)
     return all(csr.offsets[0] == 0 and csr.offsets[-1] == len(csr.indices) and (np.diff(csr.offsets) >= 0).all() for csr in csrs)
 
 
-def test_mutants_are_refused_for_the_one_worker_certificates_reasons() -> None:
+def test_mutants_are_rejected_with_the_reason_of_a_single_rank() -> None:
     rng = np.random.default_rng(20261123)
-    refused = 0
-    while refused < MUTANTS:
+    rejected = 0
+    while rejected < MUTANTS:
         graph, size = random_graph(rng), int(rng.choice(SIZES))
         index = reachability(graph, int(rng.integers(1, 4)), int(rng.integers(2**63)), "tree")
         answers = [index, *filter(can_be_cut, mutants(index, rng))]
         of_nodes = any_bounds(size, index.condensation.num_nodes, rng)
         ours = verdicts(graph, any_bounds(size, graph.num_vertices, rng), of_nodes, answers)
-        expected = [one_worker(graph, answer) for answer in answers]
+        expected = [certify_on_one_rank(graph, answer) for answer in answers]
         assert [(verdict.holds, verdict.reason) for verdict in ours] == [(verdict.holds, verdict.reason) for verdict in expected]
-        refused += len(answers) - 1
+        rejected += len(answers) - 1
 
 
 @pytest.mark.parametrize(
     "load", [*(lambda edges=edges: graph_of(edges) for edges in NAMED_GRAPHS if len(edges.ids) < 50), wiki_vote]
 )
-def test_what_the_kernel_answers_holds(load) -> None:
+def test_answers_of_the_kernel_hold(load) -> None:
     graph = load()
 
     def both(shard, ranks):
@@ -103,34 +103,34 @@ class TestReasons:
 
     def reason(self, index: ReachabilityIndex) -> str:
         (verdict,) = verdicts(self.graph, bounds_of([1, 3], 5), bounds_of([2, 2], 4), [index])
-        assert (verdict.holds, verdict.reason) == (False, one_worker(self.graph, index).reason)
+        assert (verdict.holds, verdict.reason) == (False, certify_on_one_rank(self.graph, index).reason)
         return verdict.reason
 
     def test_a_child_twice(self) -> None:
         children = Csr(np.array([0, 3, 4, 5, 5]), np.array([1, 1, 2, 3, 3], np.int32), None)
         index = replace(self.index, condensation=replace(self.index.condensation, children=children))
-        assert self.reason(index) == "component 10: a child without an arc, twice, or out of order"
+        assert self.reason(index) == "component 10: a child without an arc, a repeated child, or a wrong order"
 
     def test_of_another_method(self) -> None:
         index = replace(self.index, labels=replace(self.index.labels, method="dfs"))
         (verdict,) = verdicts(self.graph, bounds_of([1], 5), bounds_of([2], 4), [index])
-        assert verdict.reason == "labels are of method 'dfs', which needs one worker"
+        assert verdict.reason == "labels are of method 'dfs', which needs a single rank"
 
     @pytest.mark.parametrize("field", ["labels", "level", "low", "post"])
-    def test_rows_that_have_another_component_labels(self, field) -> None:
+    def test_rows_with_the_labels_of_another_component(self, field) -> None:
         def certify(shard, ranks):
             part = part_of(self.index, shard.rows, (range(2), range(2, 4))[ranks.rank])
             wrong = getattr(part.rows, field).copy()
             wrong[..., 0] += ranks.rank
             return certify_reachability(shard, ranks, replace(part, rows=replace(part.rows, **{field: wrong})))
 
-        told = {verdict.reason for verdict in on_shards(certify, self.graph, bounds_of([3], 5))}
-        assert told == {f"vertex 40: its {field} is not its component's"}
+        reasons = {verdict.reason for verdict in on_shards(certify, self.graph, bounds_of([3], 5))}
+        assert reasons == {f"vertex 40: its {field} is not its component's"}
 
-    def test_ranks_have_their_nodes(self) -> None:
+    def test_ranks_with_wrong_ranges_of_nodes(self) -> None:
         def certify(shard, ranks):
             part = part_of(self.index, shard.rows, (range(2), range(2, 4))[ranks.rank])
             return certify_reachability(shard, ranks, replace(part, nodes=range(4)))
 
-        told = {verdict.reason for verdict in on_shards(certify, self.graph, bounds_of([3], 5))}
-        assert told == {"nodes are range(0, 4), not range(0, 2)"}
+        reasons = {verdict.reason for verdict in on_shards(certify, self.graph, bounds_of([3], 5))}
+        assert reasons == {"nodes are range(0, 4), not range(0, 2)"}

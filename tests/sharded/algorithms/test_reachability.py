@@ -1,4 +1,4 @@
-"""The reachability index over shards: the one-worker index, to the byte, however the rows are cut."""
+"""The reachability index over shards: the bytes of a single rank's index, for any bounds of the rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kernels.distributed.shard import Shard
 from kernels.distributed.threads import run_ranks
 from kernels.graph import Csr, Graph
 from kernels.reachability import ReachabilityIndex
-from kernels.reachability import reachability as one_worker
+from kernels.reachability import reachability as reachability_on_one_rank
 from kernels.reachability.certificate import certify_reachability
 from kernels.reachability.sharded import reachability
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
@@ -30,14 +30,14 @@ from tests.sharded.test_memory import RANKS, peak
 @pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
 def test_named_graphs(edges) -> None:
     graph = graph_of(edges, random.Random(3).sample(edges.ids, len(edges.ids)))
-    expected = one_worker(graph, 5, 2)
+    expected = reachability_on_one_rank(graph, 5, 2)
     for size in SIZES:
         assert_index(evenly(reachability, graph, size, 5, 2), expected)
 
 
 @st.composite
 def edge_lists(draw):
-    vertices = st.integers(0, draw(st.integers(0, 20))).map(lambda place: place * 8 % 21)
+    vertices = st.integers(0, draw(st.integers(0, 20))).map(lambda number: number * 8 % 21)
     edges = tuple(draw(st.lists(st.tuples(vertices, vertices), max_size=50)))
     return EdgeList("random", edges, draw(st.booleans()), tuple(draw(st.lists(vertices, max_size=3))))
 
@@ -50,13 +50,13 @@ def edge_lists(draw):
 def test_random_graphs_cut_anywhere(edges, cuts, shuffle, dimensions, seed) -> None:
     graph = graph_of(edges, shuffle.sample(edges.ids, len(edges.ids)))
     parts = on_shards(reachability, graph, bounds_of(cuts, graph.num_vertices), dimensions, seed)
-    assert_index(parts, one_worker(graph, dimensions, seed))
+    assert_index(parts, reachability_on_one_rank(graph, dimensions, seed))
 
 
 @functools.cache
 def solved(load) -> tuple[Graph, ReachabilityIndex]:
     graph = load()
-    return graph, one_worker(graph, 4, 7)
+    return graph, reachability_on_one_rank(graph, 4, 7)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -72,21 +72,21 @@ def solved(load) -> tuple[Graph, ReachabilityIndex]:
         wiki_vote,
     ],
 )
-def test_larger_graphs_equal_one_worker(load, size) -> None:
+def test_larger_graphs(load, size) -> None:
     graph, expected = solved(load)
     assert_index(evenly(reachability, graph, size, 4, 7), expected)
 
 
-def test_the_index_put_together_is_proved() -> None:
+def test_the_concatenated_index_is_proved() -> None:
     graph = sparse_digraph(0.9)
-    expected = one_worker(graph)
+    expected = reachability_on_one_rank(graph)
     assert_index(evenly(reachability, graph, 7), expected)
     assert certify_reachability(graph, expected).holds
 
 
 def test_a_graph_that_is_one_component() -> None:
     graph = new_york()
-    assert_index(evenly(reachability, graph, 3), one_worker(graph))
+    assert_index(evenly(reachability, graph, 3), reachability_on_one_rank(graph))
 
 
 def test_hubs_and_a_long_path() -> None:
@@ -94,17 +94,17 @@ def test_hubs_and_a_long_path() -> None:
     hub = np.zeros_like(rest)
     for src, dst in ((hub, rest), (rest, hub), (np.where(rest < 1500, rest, 0), np.where(rest < 1500, 0, rest))):
         graph = digraph(src, dst, 3001)
-        assert_index(evenly(reachability, graph, 3), one_worker(graph))
+        assert_index(evenly(reachability, graph, 3), reachability_on_one_rank(graph))
     path = digraph(np.arange(200_000 - 1), np.arange(1, 200_000), 200_000)
     parts = evenly(reachability, path, 8)
-    assert_index(parts, one_worker(path))
+    assert_index(parts, reachability_on_one_rank(path))
     assert parts[0].supersteps < 100
 
 
 def test_a_path_that_alternates_between_ranks() -> None:
     ids = np.random.default_rng(0).permutation(300)
     path = digraph(ids[:-1], ids[1:], 300)
-    assert_index(evenly(reachability, path, 4), one_worker(path))
+    assert_index(evenly(reachability, path, 4), reachability_on_one_rank(path))
 
 
 def test_ten_runs_are_equal_to_the_byte() -> None:
@@ -125,20 +125,20 @@ def test_all_ranks_together_take_little_more_memory_than_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("arguments", "reason"),
     [
         ({"method": "dfs"}, "method 'dfs' needs a single rank"),
         ({"dimensions": 0}, "0 dimensions, where 1 is the least"),
         ({"seed": -1}, "seed -1 is not in"),
     ],
 )
-def test_what_is_refused(asked: dict[str, Any], words: str) -> None:
+def test_invalid_arguments(arguments: dict[str, Any], reason: str) -> None:
     graph = layered(3, 3, 1)
-    with pytest.raises(ValueError, match=f"reachability over shards: {words}"):
-        run_ranks(2, lambda ranks: reachability(split(graph, even_bounds(graph, 2))[ranks.rank], ranks, **asked))
+    with pytest.raises(ValueError, match=f"reachability over shards: {reason}"):
+        run_ranks(2, lambda ranks: reachability(split(graph, even_bounds(graph, 2))[ranks.rank], ranks, **arguments))
 
 
-def test_arrays_of_another_kind_are_refused() -> None:
+def test_arrays_of_another_backend() -> None:
     lists, more = Csr([0], [], None), Csr([0], [], None)
     shard = Shard(0, np.zeros(2, np.int64), [], [], lists, more, [], [])
     with pytest.raises(TypeError, match=r"reachability over shards: arrays of type builtins\.list"):
