@@ -45,7 +45,7 @@ test: lint
 	EMULATED_GPU=1 $(BIN)/python -m pytest tests/emulator
 
 nightly: $(VENV)/dev
-	$(BIN)/python -m pytest -m nightly
+	NIGHTLY=1 $(BIN)/python -m pytest -m "nightly or hypothesis"
 
 BASE ?= HEAD
 quick: $(VENV)/dev

@@ -1,4 +1,4 @@
-"""Files that are made once: their names say what they were made of."""
+"""Files and folders that several test processes share: the first one makes them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def kept(path: Path, make: Callable[[Path], object]) -> Path:
-    """The file, made by one process while the others wait. What `make` raises leaves none."""
+    """Return `path`, made by one process while the others wait; if `make` raises, nothing is left."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.with_suffix(".lock").open("w") as lock:

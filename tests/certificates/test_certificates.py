@@ -17,6 +17,7 @@ from kernels.scc.certificate import certify_scc
 from kernels.sssp.certificate import certify_sssp
 from kernels.wcc.certificate import certify_wcc
 from tests.answers import true_forest, true_paths, true_strong, true_weak, uncleaned
+from tests.counts import examples
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 
 TYPES = (np.int32, np.int64, np.float32, np.float64)
@@ -221,7 +222,7 @@ def changed(answer, drawn):
     return replace(answer, **arrays)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(edge_lists(), changes, st.randoms(use_true_random=False))
 def test_an_answer_holds_if_and_only_if_nothing_is_changed(edges, drawn, random):
     order = random.sample(edges.ids, len(edges.ids))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,23 +16,29 @@ from pipeline.config.layout import LayoutConfig
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
-from pipeline.store.manifest import Folder
+from pipeline.store.manifest import Folder, read
 from pipeline.tables import files as tables
+from tests.kept import kept
 
 WIDTH, HEIGHT = 1500, 1400
 
 
 @pytest.fixture(scope="session")
 def grid(tmp_path_factory) -> Folder:
-    """A grid of streets, so large that every source has its own file; ids from 1, row by row."""
-    work = tmp_path_factory.mktemp("grid")
+    """A grid of streets, so large that every source has its own file; ids from 1, row by row. Test processes share it."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    return read(kept(shared / "grid", store_grid) / "graph")
+
+
+def store_grid(work: Path) -> None:
+    work.mkdir()
     src, dst = (end + 1 for end in grid_edges(WIDTH, HEIGHT))
     weights = np.random.default_rng(5).integers(1, 100, len(src))
     pq.write_table(pa.table({"src": src, "dst": dst, "weight": weights}), work / "grid.parquet")
     edges = ingest(GraphConfig(source=str(work / "grid.parquet"), directed=False), work)
     stored = lay_out(edges, LayoutConfig(order="windowed"), Runtime(work))
     assert [len(answers) for answers in tables.by_file(3, stored.facts["vertices"])] == [1, 1, 1]
-    return stored
 
 
 @pytest.fixture(scope="session")

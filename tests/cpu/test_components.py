@@ -19,6 +19,7 @@ from kernels.scc import scc
 from kernels.wcc import wcc
 from tests import oracles
 from tests.answers import uncleaned
+from tests.counts import examples
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 
 true_weak = functools.cache(oracles.weak_components)
@@ -53,7 +54,7 @@ def edge_lists(draw):
     return EdgeList("random", edges, draw(st.booleans()), tuple(draw(st.lists(vertices, max_size=3))))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(edge_lists(), st.randoms(use_true_random=False))
 def test_random_graphs_have_the_components_of_networkx(edges, random):
     peer = networkx.DiGraph(edges.arcs().keys())

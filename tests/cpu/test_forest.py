@@ -18,6 +18,7 @@ from kernels.forest import minimum_spanning_forest
 from kernels.graph import Csr, Graph
 from tests import oracles
 from tests.answers import uncleaned
+from tests.counts import examples
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 
 DTYPES = (np.int32, np.int64, np.float32, np.float64)
@@ -102,7 +103,7 @@ def edge_lists(draw, weights):
     return EdgeList("random", edges, draw(st.booleans()), tuple(draw(st.lists(vertices, max_size=3))))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(edge_lists(st.integers(0, 4)), st.randoms(use_true_random=False))
 def test_random_graphs_of_many_equal_weights(edges, random):
     order = random.sample(edges.ids, len(edges.ids))
@@ -110,7 +111,7 @@ def test_random_graphs_of_many_equal_weights(edges, random):
         assert in_ids(graph, minimum_spanning_forest(graph)) == oracles.forest(edges)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(edge_lists(st.floats(0, 100)))
 def test_random_graphs_weigh_what_networkx_says(edges):
     graph = graph_of(edges, dtype=np.float64)

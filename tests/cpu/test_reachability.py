@@ -29,6 +29,7 @@ from kernels.reachability import (
     reachability,
 )
 from tests.answers import uncleaned
+from tests.counts import examples
 from tests.cpu.test_reachability_labels import FIGURE, complete, diamonds
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.reachability import closure, digraph
@@ -72,7 +73,7 @@ def test_all_pairs_of_1200_random_graphs():
         check(graph, index, SEARCHES[seed // 2 % 5])
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.lists(st.tuples(st.integers(0, 25), st.integers(0, 25)), max_size=70), st.integers(1, 5), st.sampled_from(METHODS))
 def test_all_pairs_of_graphs_that_hypothesis_finds(pairs, dimensions, method):
     graph = graph_of(EdgeList("found", tuple(pairs), vertices=tuple(range(26))))

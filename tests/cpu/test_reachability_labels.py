@@ -18,6 +18,7 @@ from kernels.reachability.labels.dfs.root_paths import first_parents
 from kernels.reachability.labels.numbering import Rows, extremes, number
 from kernels.reachability.order.cpu import sort_by_level
 from tests.answers import uncleaned
+from tests.counts import examples
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.reachability import closure, condensed, depth_first, digraph, key, labels_of
 
@@ -67,7 +68,7 @@ def test_labels_of_named_graphs_are_as_defined_in_any_row_order(edges, method):
             assert_labels(reachability(build(edges, order), 3, 5, method).labels, expected)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(st.integers(1, 30), st.floats(0, 3), st.booleans(), st.integers(0, 2**64 - 1), st.sampled_from(METHODS), st.randoms())
 def test_labels_of_random_graphs_are_as_defined(size, degree, acyclic, seed, method, randoms):
     pairs = [(randoms.randrange(size), randoms.randrange(size)) for _ in range(int(size * degree))]

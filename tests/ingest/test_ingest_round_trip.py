@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from pipeline.config.graph import GraphConfig
 from pipeline.ingest import ingest
+from tests.counts import examples
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -87,7 +88,7 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data())
 def test_every_text_format_reads_back_what_was_written(name, data):
     write, ids, weights = FORMATS[name]
@@ -105,7 +106,7 @@ def test_every_text_format_reads_back_what_was_written(name, data):
     assert found.facts["weight"] == {None: None, INTEGERS: "int64", DECIMALS: "double"}[weights]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(edges=st.lists(st.tuples(IDS, IDS, DECIMALS), max_size=30), group=st.integers(1, 10))
 def test_parquet_reads_back_what_was_written(edges, group):
     src, dst, weight = zip(*edges, strict=True) if edges else ((), (), ())

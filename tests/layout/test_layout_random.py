@@ -18,6 +18,7 @@ from pipeline.config.layout import LayoutConfig
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
 from pipeline.store.graph import open_graph, open_shard, shard_rows, validate
+from tests.counts import examples
 from tests.edge_lists import edge_folder, table_folder
 from tests.graphs import NAMED_GRAPHS
 
@@ -101,7 +102,7 @@ def assert_lanes_decode(vect: VectCsr) -> None:
 
 
 @given(table=edge_tables(), directed=st.booleans(), layout=layouts, declared=st.integers(0, 5))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_arcs_ids_directions_and_lanes_survive(table, directed, layout, declared):
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)

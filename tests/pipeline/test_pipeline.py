@@ -24,6 +24,7 @@ from pipeline.steps.verify import prove
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 from tests import oracles
+from tests.counts import examples
 from tests.graphs import NAMED_GRAPHS, EdgeList
 from tests.reachability import condensed, labels_of
 
@@ -102,7 +103,7 @@ edge_lists = st.builds(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edges=edge_lists, order=st.sampled_from(ORDERS), shards=st.integers(1, 3))
 def test_random_graphs_have_the_expected_tables(edges, order, shards, tmp_path_factory):
     work = tmp_path_factory.mktemp("random")

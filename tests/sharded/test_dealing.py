@@ -24,6 +24,7 @@ from kernels.reachability.sharded import reachability as reachability_over_shard
 from kernels.scc.sharded import scc
 from kernels.sssp.sharded import sssp
 from kernels.wcc.sharded import wcc
+from tests.counts import examples
 from tests.sharded.answers import changed, single_rank_answers, verdicts
 from tests.sharded.indexes import assert_index
 from tests.sharded.ranks import SIZES, assert_forest, dealing_of, dealt, evenly, on_shards, whole
@@ -47,7 +48,7 @@ def shares(dealing: Dealing, degrees: Array) -> tuple[Array, Array]:
     return size * np.diff(dealing.bounds) / len(degrees), size * np.array(arcs) / degrees.sum()
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(
     degrees=st.lists(st.sampled_from([0, 0, 1, 1, 2, 3, 7, 50, 1000]), max_size=60),
     size=st.sampled_from((*SIZES, 30)),

@@ -29,6 +29,7 @@ from pipeline.config.layout import LayoutConfig
 from pipeline.errors import Damaged
 from pipeline.steps.runtime import Runtime
 from pipeline.store.graph import validate
+from tests.counts import examples
 from tests.edge_lists import edge_folder, table_folder
 from tests.graphs import NAMED_GRAPHS, EdgeList
 from tests.sharded.ranks import DEADLINE, SIZES, dealing_of, dealt
@@ -130,7 +131,7 @@ def random_edges(draw):
     return Edges(*ends, None if kind is None else random.integers(0, 5, count).astype(kind))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     edges=random_edges(),
     declared=st.sampled_from([range(0), range(50), range(7, 12)]),

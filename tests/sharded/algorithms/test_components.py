@@ -21,6 +21,7 @@ from kernels.scc.sharded import scc
 from kernels.wcc import wcc as one_worker_wcc
 from kernels.wcc.sharded import wcc
 from tests.answers import true_strong, true_weak, uncleaned
+from tests.counts import examples
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import SIZES, bounds_of, evenly, on_shards, whole
 from tests.sharded.test_memory import RANKS, growth, peak
@@ -53,7 +54,7 @@ def edge_lists(draw):
     return EdgeList("random", edges, draw(st.booleans()), tuple(draw(st.lists(vertices, max_size=3))))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(edge_lists(), st.lists(st.integers(0, 21), max_size=7), st.randoms(use_true_random=False))
 def test_random_graphs_cut_anywhere(edges, cuts, shuffle) -> None:
     graph = uncleaned(edges, shuffle.sample(edges.ids, len(edges.ids)))

@@ -18,6 +18,7 @@ from kernels.forest import minimum_spanning_forest as one_worker
 from kernels.forest.sharded import minimum_spanning_forest
 from kernels.graph import Csr, Graph
 from tests.answers import true_forest, uncleaned
+from tests.counts import examples
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import SIZES, assert_forest, bounds_of, evenly, on_shards, whole
 from tests.sharded.test_memory import growth
@@ -59,7 +60,7 @@ def edge_lists(draw):
     return EdgeList("random", edges, draw(st.booleans()), tuple(draw(st.lists(vertices, max_size=3))))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(edge_lists(), st.lists(st.integers(0, 17), max_size=7), st.randoms(use_true_random=False))
 def test_random_graphs_of_many_equal_weights_cut_anywhere(edges, cuts, shuffle) -> None:
     order = shuffle.sample(edges.ids, len(edges.ids))

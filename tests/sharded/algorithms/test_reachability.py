@@ -20,6 +20,7 @@ from kernels.reachability import ReachabilityIndex
 from kernels.reachability import reachability as reachability_on_one_rank
 from kernels.reachability.certificate import certify_reachability
 from kernels.reachability.sharded import reachability
+from tests.counts import examples
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.reachability import digraph
 from tests.sharded.indexes import assert_index, layered, sparse_digraph
@@ -42,7 +43,7 @@ def edge_lists(draw):
     return EdgeList("random", edges, draw(st.booleans()), tuple(draw(st.lists(vertices, max_size=3))))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(
     edge_lists(), st.lists(st.integers(0, 21), max_size=7), st.randoms(use_true_random=False), st.integers(1, 4),
     st.integers(0, 2**64 - 1),
