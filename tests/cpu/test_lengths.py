@@ -1,4 +1,4 @@
-"""Lengths as the GPU's kernels encode them: their order is that of what they encode, and an interval holds a length at least."""
+"""Lengths as the GPU kernels encode them: codes order as the lengths do, and an interval contains at least one length."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INT32, INT64, FLOAT64 = (np.dtype(kind) for kind in (np.int32, np.int64, np.floa
 
 
 @pytest.mark.parametrize("sums", [INT32, INT64, FLOAT64])
-def test_an_interval_ends_behind_its_start_and_no_later_than_no_path(sums: np.dtype) -> None:
+def test_an_interval_ends_behind_its_start_and_not_beyond_the_length_of_no_path(sums: np.dtype) -> None:
     far, of_length = far_of(sums), length_type(sums)
     for length in (0.0, 0.3, 1.0, 999.0, 1e12, 1e300):
         width = as_length(sums, length)

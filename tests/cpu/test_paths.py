@@ -1,3 +1,5 @@
+"""Breadth-first search and shortest paths on the CPU against slow oracles, NetworkX and SciPy."""
+
 from __future__ import annotations
 
 import random
@@ -30,7 +32,7 @@ def in_order(edges: EdgeList, order: str) -> list[int]:
 
 
 def in_ids(graph: Graph, paths: Paths) -> tuple[oracles.Distances, oracles.Predecessors]:
-    """The answer as the oracle writes it: reached vertices only, in external ids."""
+    """The answer in the form of the oracle: reached vertices only, as external ids."""
     ids = graph.ids.tolist()
     reached = np.flatnonzero(paths.distance != UNREACHED).tolist()
     assert (paths.predecessor[paths.distance == UNREACHED] == NO_ROW).all()
@@ -53,7 +55,7 @@ NAMED_AND_TYPED = [
 
 
 def sources(edges: EdgeList) -> list[int]:
-    """Every vertex, or of a long graph the ends and some between."""
+    """Every vertex, or a sample from a large graph."""
     return edges.ids if len(edges.ids) <= 100 else edges.ids[:: len(edges.ids) // 4]
 
 
@@ -121,8 +123,8 @@ def test_drawn_graphs_with_float_weights_that_sums_absorb(edges, seed):
     check_drawn(edges, np.float64, seed)
 
 
-def test_an_absorbed_weight_is_a_step_of_no_length():
-    # From 9, 5 and 3 lie at 1e17 + 1 = 1e17; 3 has the smaller id, but 7 alone is strictly nearer to 5's neighbours.
+def test_an_arc_whose_weight_a_sum_absorbs_has_length_zero():
+    # From 9, both 5 and 3 are at 1e17 + 1 = 1e17; 3 has the smaller id, but only 7 is one such step nearer.
     edges = EdgeList("absorbed", ((9, 7, 1e17), (7, 5, 1.0), (7, 3, 1.0), (5, 3, 1.0), (3, 5, 1.0), (5, 1, 1.0), (3, 1, 1.0)))
     graph = graph_of(edges, dtype=np.float64)
     distance, predecessor = in_ids(graph, sssp(graph, graph.ids.tolist().index(9)))
@@ -173,7 +175,7 @@ def test_a_sum_that_does_not_fit_is_an_error(dtype, heavy, light):
     assert bfs(graph, 0).distance.tolist() == [0, 1, 2]
 
 
-def test_a_sum_that_does_not_fit_is_none_where_a_shorter_way_leads():
+def test_a_sum_that_does_not_fit_is_ignored_if_there_is_a_shorter_path():
     graph = arcs(3, [(0, 1, 2**63 - 1), (1, 2, 2**63 - 1), (0, 2, 7)], np.int64)
     assert sssp(graph, 0).distance.tolist() == [0, 2**63 - 1, 7]
 
@@ -264,7 +266,7 @@ def test_weights_of_any_size_and_spread(scale):
 
 
 def test_entries_outgrow_their_first_supply():
-    # 40 clusters of parallel ways: entries outgrow the first supply, and most of them are stale when their turn comes.
+    # Many parallel paths to 40 vertices: entries outgrow the first supply, and most are stale when they are scanned.
     triples = [(0, middle, middle) for middle in range(1, 200)]
     triples += [(middle, far, 1000 - 5 * middle) for middle in range(1, 200) for far in range(200, 240)]
     paths = sssp(arcs(240, triples, np.int32), 0)

@@ -1,4 +1,4 @@
-"""Paths that a GPU found, beside those that are expected."""
+"""Comparison of paths found on a GPU with expected ones."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations

@@ -42,7 +42,8 @@ def excused(kernel: str, text: str) -> bool:
 def sums(source: str, weight: np.dtype) -> list[np.dtype]:
     """Types that sums of these weights are made in: searches try integers in 32 bits first."""
     widest = distance_dtype(np.empty(0, weight))
-    return [np.dtype(np.int32), widest] if "sssp/" in source and weight.kind == "i" else [widest]
+    searches = source.startswith(("sssp/", "paths/")) and "certificate" not in source
+    return [np.dtype(np.int32), widest] if searches and weight.kind == "i" else [widest]
 
 
 def covers(types: dict[str, np.dtype]) -> bool:

@@ -1,4 +1,4 @@
-"""BFS on the GPU: the CPU's answer to the byte, whatever the graph, its order, its widths, and what memory held before."""
+"""BFS on the GPU equals the CPU's to the byte, for any graph, order of rows, index width and previous memory contents."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
@@ -28,7 +28,7 @@ def no_words(words: int) -> int:
 
 
 def check(monkeypatch: pytest.MonkeyPatch, graph: Graph, sources: list[int]) -> None:
-    """Both ways of searching, whichever the graph would choose; top-down with the bitmap in shared memory and without."""
+    """Check both methods; top-down with the bitmap in shared memory and in device memory."""
     on_device = to_device(graph)
     top_down = cuda.plan_top_down(on_device)
     for plan, words in ((top_down, TEAM_WORDS), (top_down, no_words), (cuda.plan_both_ways(on_device), no_words)):
@@ -91,8 +91,8 @@ def test_frontiers_too_large_for_a_team(monkeypatch: pytest.MonkeyPatch) -> None
     check(monkeypatch, graph_of(EdgeList("tree", tuple((int(a), int(b)) for a, b in edges), directed=False)), [0, 17, 44_400])
 
 
-def test_rows_so_long_that_they_wait_for_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bottom-up, hub 1 finds the frontier late in its row, hub 2 never: its component is another."""
+def test_rows_large_enough_to_wait_for_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bottom-up, hub 1 finds the frontier late in its row, and hub 2 never, because it is in another component."""
     crowd = tuple((i, 10_000 + (i * j) % 6000) for i in range(3000, 6000) for j in range(1, 12))
     edges = crowd + tuple((1, 30_000 + i) for i in range(5000)) + ((1, 36_000), (36_000, 10_000))
     edges += tuple((2, 50_000 + i) for i in range(4000))
@@ -106,7 +106,7 @@ def test_grid_and_wide_rows(monkeypatch: pytest.MonkeyPatch, wide: bool) -> None
     check(monkeypatch, with_wide_rows(graph) if wide else graph, [0, 1000, 3599])
 
 
-def test_the_graph_chooses_the_way() -> None:
+def test_degrees_decide_the_method() -> None:
     random = np.random.default_rng(3)
     road = to_device(graph_of(grid_edges(20, random)))
     social = to_device(graph_of(edges_of(random, 100, 2000, False)))
@@ -126,14 +126,14 @@ def test_twenty_searches_give_one_answer() -> None:
 
 
 @pytest.mark.parametrize("row", [-1, 3])
-def test_a_source_that_is_no_row_is_refused(row: int) -> None:
+def test_a_source_that_is_not_a_row_is_refused(row: int) -> None:
     with pytest.raises(IndexError):
         bfs(to_device(graph_of(EdgeList("path", ((0, 1), (1, 2))))), row)
 
 
 @pytest.mark.parametrize("method", solutions.METHODS)
 @pytest.mark.parametrize("directed", [False, True])
-def test_the_source_documents_methods(method: str, directed: bool) -> None:
+def test_published_methods(method: str, directed: bool) -> None:
     random = np.random.default_rng(5)
     edges = [edges for edges in NAMED_GRAPHS if edges.ids] + [edges_of(random, 2000, 9000, directed, 4), grid_edges(25, random)]
     for graph in (graph_of(one, order=one.ids[::-1]) for one in edges):

@@ -1,4 +1,4 @@
-"""Grids of any number of blocks, fewer than the GPU holds, give the CPU's answers: no kernel counts on a block for each row."""
+"""Launches with few blocks give the CPU's answers: no kernel relies on the number of blocks."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
@@ -25,13 +25,13 @@ COOPERATIVE = cuda.cooperative
 
 @pytest.fixture(autouse=True)
 def teams() -> Iterator[None]:
-    """Forget the number of teams after a test."""
+    """Clear the cached launch of teams after a test."""
     yield
     bfs._team_kernel.cache_clear()
 
 
 def limit(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    """Let every cooperative launch have `most` blocks at most; a team of blocks is one."""
+    """Limit every cooperative launch to `most` blocks; a team of blocks counts as one."""
 
     def cooperative(*args: Any, **types: Any) -> tuple[Any, int]:
         kernel, blocks = COOPERATIVE(*args, **types)

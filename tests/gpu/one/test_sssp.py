@@ -1,4 +1,4 @@
-"""Shortest paths on the GPU: the CPU's answer to the byte, whatever the graph, its order, its widths, and what memory held."""
+"""Shortest paths on the GPU equal the CPU's to the byte, for any graph, order of rows, type and previous memory contents."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
@@ -25,7 +25,7 @@ WEIGHTED = [edges for edges in NAMED_GRAPHS if edges.weighted]
 
 
 def check(graph: Graph, sources: list[int]) -> None:
-    """Both ways of searching, whichever the graph would choose, and the source documents' methods."""
+    """Check both methods and the published ones."""
     on_device = to_device(graph)
     for long_paths, method in ((True, None), (False, None), (False, "dijkstra"), (False, "bellman-ford")):
         on_device.derived.put(cuda.plan_of, cuda.make_plan(on_device, long_paths))
@@ -60,7 +60,7 @@ def grid_edges(side: int, random: np.random.Generator, heaviest: int = 999) -> E
 @pytest.mark.parametrize("edges", WEIGHTED, ids=lambda edges: edges.name)
 def test_named_graphs(edges: EdgeList, dtype: type) -> None:
     if dtype == np.int32 and max(edge[2:] for edge in edges.edges) > (2**31 - 1,):
-        pytest.skip("its weights don't fit int32")
+        pytest.skip("its weights do not fit int32")
     graph = graph_of(edges, order=edges.ids[::-1], dtype=dtype)
     check(graph, list(range(min(graph.num_vertices, 6))))
 
@@ -93,7 +93,7 @@ def test_hubs(dtype: type) -> None:
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
 def test_frontiers_too_large_for_a_team(dtype: type) -> None:
-    """400 times 400 rows are found at once: more than the shared memory of a cluster holds."""
+    """400 times 400 rows are found in one step: more than the shared memory of a cluster holds."""
     edges = [(0, child, 5) for child in range(1, 401)]
     edges += [(1 + leaf // 400, 401 + leaf, 5 + leaf % 3) for leaf in range(160_000)]
     edges += [(401 + leaf, 200_000 + leaf // 7, 1 + leaf % 5) for leaf in range(160_000)]
@@ -139,12 +139,12 @@ def test_weights_that_a_sum_absorbs() -> None:
     check(graph_of(EdgeList("absorbing", edges, directed=False), range(200, -1, -1), np.float64), [0, 100])
 
 
-def test_long_ways_without_length() -> None:
+def test_long_paths_of_length_zero() -> None:
     edges = tuple((i, i + 1, 0) for i in range(3000)) + tuple((i, i + 17, 0) for i in range(0, 2900, 5)) + ((3000, 3001, 4),)
     check(graph_of(EdgeList("zeros", edges, directed=False)), [0, 1500, 3001])
 
 
-def test_the_graph_chooses_the_way() -> None:
+def test_degrees_decide_the_method() -> None:
     random = np.random.default_rng(3)
     road = to_device(graph_of(grid_edges(20, random)))
     social = to_device(graph_of(edges_of(random, 100, 2000, False, 1, np.arange(1, 99))))
@@ -164,7 +164,7 @@ def test_twenty_searches_give_one_answer() -> None:
             assert_equal(to_host(sssp(on_device, 0)), expected)
 
 
-def test_dijkstra_refuses_graphs_that_take_it_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dijkstra_refuses_large_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = to_device(graph_of(EdgeList("path", tuple((i, i + 1, 1) for i in range(50)))))
     monkeypatch.setattr(cuda, "DIJKSTRA_ROWS", 50)
     with pytest.raises(ValueError, match="at most 50 rows: this graph has 51"):
@@ -179,6 +179,6 @@ def test_unknown_methods_are_refused() -> None:
 
 
 @pytest.mark.parametrize("row", [-1, 3])
-def test_a_source_that_is_no_row_is_refused(row: int) -> None:
+def test_a_source_that_is_not_a_row_is_refused(row: int) -> None:
     with pytest.raises(IndexError):
         sssp(to_device(graph_of(EdgeList("path", ((0, 1, 2), (1, 2, 2))))), row)

@@ -1,4 +1,4 @@
-"""Paths over shards on a GPU: the CPU's answers of one worker, to the byte, however rows are cut, in both ways of searching."""
+"""Paths over shards on a GPU equal the CPU's for one rank, to the byte, for any bounds and by both methods."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
@@ -12,8 +12,8 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import facebook, grid, new_york, random_digraph, rmat, wiki_vote
-from kernels import bfs as one_worker_bfs
-from kernels import sssp as one_worker_sssp
+from kernels import bfs as single_rank_bfs
+from kernels import sssp as single_rank_sssp
 from kernels.bfs.sharded import bfs
 from kernels.bfs.sharded import cuda as cuda_bfs
 from kernels.distributed.assembly import even_bounds, split, to_device
@@ -31,15 +31,15 @@ from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.algorithms.test_paths import require_same, zero_chain
 from tests.sharded.ranks import DEADLINE, SIZES, bounds_of
 
-KERNELS = {"bfs": (bfs, one_worker_bfs.bfs), "sssp": (sssp, one_worker_sssp.sssp)}
+KERNELS = {"bfs": (bfs, single_rank_bfs.bfs), "sssp": (sssp, single_rank_sssp.sssp)}
 WEIGHTS = (np.int32, np.int64, np.float32, np.float64)
 NAMED = [edges for edges in NAMED_GRAPHS if edges.ids]
 
 
-@pytest.fixture(params=["long paths", "short paths", "by itself"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both ways of searching, and the one that the graph's numbers choose: few arcs are all looked at then, and never pushed."""
-    if request.param != "by itself":
+@pytest.fixture(params=["long paths", "short paths", "by degrees"])
+def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both methods, and the one that the graph's degrees decide; the latter never pushes, because so few arcs are all read."""
+    if request.param != "by degrees":
         monkeypatch.setattr(GraphTotals, "long_paths", property(lambda totals: request.param == "long paths"))
         monkeypatch.setattr(cuda_bfs, "_FEW_ARCS", 0)
 
@@ -47,18 +47,18 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
 def check(graph: Graph, bounds, *sources: int, kernels: tuple[str, ...] = tuple(KERNELS)) -> list[int]:  # type: ignore[no-untyped-def]
     supersteps = []
     for name in kernels:
-        over_shards, one_worker = KERNELS[name]
+        over_shards, single_rank = KERNELS[name]
         for source in sources:
             parts = on_gpu_shards(over_shards, graph, bounds, source)
-            require_same(parts, one_worker(graph, source))
+            require_same(parts, single_rank(graph, source))
             supersteps.append(parts[0].supersteps)
     return supersteps
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("method")
 @pytest.mark.parametrize("edges", NAMED, ids=lambda edges: edges.name)
 def test_named_graphs(edges: EdgeList) -> None:
-    few = len(edges.ids) < 200  # in disorder, a long path crosses a border at every row
+    few = len(edges.ids) < 200  # in random order, a long path crosses a shard border at every row
     order = random.Random(5).sample(edges.ids, len(edges.ids)) if few else edges.ids
     graph = graph_of(edges, order)
     for size in SIZES if few else (2, 7):
@@ -67,10 +67,10 @@ def test_named_graphs(edges: EdgeList) -> None:
     check(graph, even_bounds(graph, 3), graph.num_vertices // 2)
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("method")
 @pytest.mark.parametrize("seed", range(12))
 def test_random_graphs_cut_anywhere(seed: int) -> None:
-    """Few weights, zero among them, so that ties and arcs of no length abound; parallel arcs and loops are kept."""
+    """Few different weights, including zero, for many ties and arcs of length zero; parallel arcs and self-loops are kept."""
     chance = random.Random(seed)
     vertices, heaviest = chance.choice((3, 12, 40, 300)), chance.choice((0, 2, 900))
     edges = [
@@ -84,9 +84,9 @@ def test_random_graphs_cut_anywhere(seed: int) -> None:
         check(graph, bounds_of(cuts, graph.num_vertices), chance.randrange(graph.num_vertices))
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("method")
 def test_rows_of_every_degree() -> None:
-    """Rows for a lane, a warp, a block, and for the whole grid, whose ends are own rows and ghosts."""
+    """Rows for a lane, a warp, a block and the whole grid, whose neighbours are own rows and ghosts."""
     arcs = [(hub, 1000 + leaf, 1 + hub * leaf % 97) for hub in range(40) for leaf in range(hub)]
     arcs += [(hub, hub + 1, 50) for hub in range(45)] + [(41, leaf, 5 + leaf % 7) for leaf in range(2000, 12_000)]
     arcs += [(42, leaf, 3 + leaf % 11) for leaf in range(2000, 12_000, 3)]
@@ -95,7 +95,7 @@ def test_rows_of_every_degree() -> None:
     check(graph, bounds_of([30, 30, 41], graph.num_vertices), 3)
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("method")
 @pytest.mark.parametrize("size", [1, 2, 7])
 @pytest.mark.parametrize("make", [new_york, facebook, wiki_vote, lambda: random_digraph(1 << 13), lambda: rmat(13)])
 def test_real_and_generated_graphs(make, size: int) -> None:  # type: ignore[no-untyped-def]
@@ -103,7 +103,7 @@ def test_real_and_generated_graphs(make, size: int) -> None:  # type: ignore[no-
     check(graph, even_bounds(graph, size), graph.num_vertices // 3)
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("method")
 def test_wide_rows() -> None:
     graph = with_wide_rows(uncleaned(NAMED_GRAPHS[-1], list(NAMED_GRAPHS[-1].ids), np.int32))
     check(graph, bounds_of([2, 5], graph.num_vertices), 0, 4)
@@ -111,15 +111,15 @@ def test_wide_rows() -> None:
     check(graph, even_bounds(graph, 3), 1)
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("method")
 def test_empty_shards() -> None:
     graph = graph_of(EdgeList("two", ((4, 9, 3),)))
     check(graph, bounds_of([0, 0, 1, 1, 2, 2], 2), 0)
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("method")
 @pytest.mark.parametrize("length", [30, 1000])
-def test_arcs_of_no_length(length: int) -> None:
+def test_arcs_of_length_zero(length: int) -> None:
     vertices = list(range(length + 2))
     for order in (vertices, vertices[::-1], random.Random(length).sample(vertices[:32], 32) + vertices[32:]):
         graph = zero_chain(length, order)
@@ -128,7 +128,7 @@ def test_arcs_of_no_length(length: int) -> None:
 
 @pytest.mark.parametrize("width", [1.0, 7.0])
 def test_windows_of_a_few_arcs(width: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What lies beyond a window is put aside, found again, and lowered meanwhile by others."""
+    """Rows beyond a window are put aside, found again, and meanwhile lowered by others."""
     monkeypatch.setattr(long_paths, "_WINDOW", width)
     for graph in (grid(60), new_york(), zero_chain(300)):
         check(graph, even_bounds(graph, 3), graph.num_vertices // 2)
@@ -141,7 +141,7 @@ def test_roads_take_few_supersteps() -> None:
     assert lengths <= 20
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("method")
 def test_sums_beyond_32_bits_are_summed_again() -> None:
     heavy = graph_of(EdgeList("heavy_path", tuple((i, i + 1, 2**31 - 1 - i) for i in range(20)), directed=False), dtype=np.int32)
     check(heavy, even_bounds(heavy, 3), 0, 10, kernels=("sssp",))
@@ -149,7 +149,7 @@ def test_sums_beyond_32_bits_are_summed_again() -> None:
     check(just, even_bounds(just, 3), 0, kernels=("sssp",))
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("method")
 @pytest.mark.parametrize(("dtype", "weight"), [(np.int64, 2**62), (np.float64, 1.5e308), (np.int64, 2**63 - 1)])
 def test_a_distance_that_does_not_fit_is_refused_by_all_ranks(dtype: type, weight: float) -> None:
     graph = graph_of(EdgeList("too_far", tuple((i, i + 1, weight) for i in range(8)), directed=False), dtype=dtype)
@@ -163,8 +163,8 @@ def test_a_distance_that_does_not_fit_is_refused_by_all_ranks(dtype: type, weigh
     assert run_ranks(4, attempt, DEADLINE) == [True] * 4
 
 
-def test_a_shard_is_searched_again_and_again() -> None:
-    """What is kept with it from the first search on serves others, also where sums turned out to be long."""
+def test_a_shard_is_searched_repeatedly() -> None:
+    """Values that the first search derives are used by later ones, even if sums did not fit 32 bits."""
     for graph in (rmat(10), graph_of(EdgeList("heavy", tuple((i, i + 1, 2**31 - 2) for i in range(9)), False), dtype=np.int32)):
         shards = split(graph, even_bounds(graph, 3))
         asked = [(name, source) for source in (0, 7) for name in KERNELS] * 2
@@ -178,7 +178,7 @@ def test_a_shard_is_searched_again_and_again() -> None:
             require_same(list(parts), KERNELS[name][1](graph, source))
 
 
-def test_sums_that_turned_out_to_be_long_are_not_tried_short_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_that_did_not_fit_32_bits_are_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[np.dtype] = []
     complete = cuda_sssp.complete
     monkeypatch.setattr(cuda_sssp, "complete", lambda *given: tried.append(given[-1]) or complete(*given))
@@ -194,17 +194,17 @@ def test_sums_that_turned_out_to_be_long_are_not_tried_short_again(monkeypatch: 
     assert sorted(map(str, tried)) == 2 * ["int32"] + 6 * ["int64"]
 
 
-def test_arcs_in_the_hosts_memory() -> None:
+def test_arcs_in_host_memory() -> None:
     for graph in (rmat(10), grid(30)):
         shards = split(graph, even_bounds(graph, 2))
-        for over_shards, one_worker in KERNELS.values():
+        for over_shards, single_rank in KERNELS.values():
             parts = run_ranks(2, lambda ranks: over_shards(to_device(shards[ranks.rank], "host"), ranks, 5), DEADLINE)  # noqa: B023
-            require_same([replace(part, answer=to_host(part.answer)) for part in parts], one_worker(graph, 5))
+            require_same([replace(part, answer=to_host(part.answer)) for part in parts], single_rank(graph, 5))
 
 
 @pytest.mark.parametrize("kernel", [bfs, sssp])
 @pytest.mark.parametrize("row", [-1, 7])
-def test_a_source_that_is_no_row_is_refused(kernel, row: int) -> None:  # type: ignore[no-untyped-def]
+def test_a_source_that_is_not_a_row_is_refused(kernel, row: int) -> None:  # type: ignore[no-untyped-def]
     graph = graph_of(NAMED_GRAPHS[-1])
     with pytest.raises(IndexError, match=f"row {row} is not in 0..6"):
         on_gpu_shards(kernel, graph, even_bounds(graph, 2), row)

@@ -1,4 +1,4 @@
-"""Paths over shards are the one-worker kernels', to the byte, for any number of shards."""
+"""Paths over shards equal those of the kernels for one rank, to the byte, for any number of shards."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.graphs import facebook, grid, new_york, random_digraph, wiki_vote
-from kernels import bfs as one_worker_bfs
-from kernels import sssp as one_worker_sssp
+from kernels import bfs as single_rank_bfs
+from kernels import sssp as single_rank_sssp
 from kernels.bfs.sharded import bfs
 from kernels.distributed.assembly import split
 from kernels.distributed.shard import ShardAnswer
@@ -23,7 +23,7 @@ from tests.counts import examples
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import DEADLINE, SIZES, bounds_of, evenly, on_shards, whole
 
-KERNELS = ((bfs, one_worker_bfs.bfs), (sssp, one_worker_sssp.sssp))
+KERNELS = ((bfs, single_rank_bfs.bfs), (sssp, single_rank_sssp.sssp))
 
 
 def require_same(parts: list[ShardAnswer], expected) -> None:  # type: ignore[no-untyped-def]
@@ -38,7 +38,7 @@ def require_same(parts: list[ShardAnswer], expected) -> None:  # type: ignore[no
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("edges", [edges for edges in NAMED_GRAPHS if edges.ids], ids=lambda edges: edges.name)
 def test_named_graphs(edges: EdgeList, size: int) -> None:
-    few = len(edges.ids) < 200  # in disorder, a long path crosses a border at every row
+    few = len(edges.ids) < 200  # in random order, a long path crosses a shard border at every row
     order = random.Random(5).sample(edges.ids, len(edges.ids)) if few else edges.ids
     for dtype in (np.int64, np.float64) if size in {2, 7} else (np.int64,):
         graph = graph_of(edges, order, dtype)
@@ -80,35 +80,35 @@ def test_more_shards_than_vertices() -> None:
 
 
 def zero_chain(length: int, order: list[int] | None = None) -> Graph:
-    """A long way of no length, with shortcuts, and a source beside it: predecessors along it go by steps, not by distances."""
+    """A long path of arcs of length zero with shortcuts; steps, not distances, decide its predecessors."""
     arcs = [(i, i + 1, 0) for i in range(length)] + [(i, i + 50, 0) for i in range(0, length - 50, 97)] + [(length + 1, 0, 5)]
     return graph_of(EdgeList("zero_chain", tuple(arcs), directed=False), order)
 
 
 @pytest.mark.parametrize("length", [30, 1000])
-def test_arcs_of_no_length(length: int) -> None:
+def test_arcs_of_length_zero(length: int) -> None:
     vertices = list(range(length + 2))
     for order in (vertices, vertices[::-1], random.Random(length).sample(vertices[:32], 32) + vertices[32:]):
         graph = zero_chain(length, order)
         source = order.index(length + 1)
-        require_same(evenly(sssp, graph, 4, source), one_worker_sssp.sssp(graph, source))
+        require_same(evenly(sssp, graph, 4, source), single_rank_sssp.sssp(graph, source))
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_an_arc_of_no_length_from_a_farther_row_is_no_step(size: int) -> None:
-    """3 is two steps of no length from 1, and 4, which has an arc of no length to it, is farther from the source."""
+def test_an_arc_of_length_zero_from_a_farther_row_is_not_followed(size: int) -> None:
+    """3 is two arcs of length zero from 1; 4, which has an arc of length zero to 3, is farther from the source."""
     graph = graph_of(EdgeList("farther", ((9, 1, 3), (1, 2, 0), (2, 3, 0), (9, 4, 5), (4, 3, 0))))
     parts = evenly(sssp, graph, size, 4)
-    require_same(parts, one_worker_sssp.sssp(graph, 4))
+    require_same(parts, single_rank_sssp.sssp(graph, 4))
     assert whole(parts, "predecessor").tolist() == [4, 0, 1, 4, -1]
 
 
 def test_a_road_network_takes_few_supersteps() -> None:
-    """A path in the order of its rows crosses each border once; a level at a time it would take 2000."""
+    """A path in the order of its rows crosses each shard border once; level by level it would take 2000 supersteps."""
     path = graph_of(EdgeList("path", tuple((i, i + 1, 2) for i in range(2000)), directed=False))
     assert [evenly(kernel, path, 4, 0)[0].supersteps for kernel, _ in KERNELS] == [4, 4]
     roads = grid(120)
-    require_same(evenly(bfs, roads, 4, 40), one_worker_bfs.bfs(roads, 40))
+    require_same(evenly(bfs, roads, 4, 40), single_rank_bfs.bfs(roads, 40))
     assert evenly(bfs, roads, 4, 40)[0].supersteps <= 8  # the grid has 199 levels from there
     assert evenly(sssp, roads, 4, 40)[0].supersteps <= 20
     assert evenly(sssp, zero_chain(3000), 4, 3001)[0].supersteps <= 12
@@ -135,12 +135,12 @@ def test_a_distance_that_does_not_fit_is_refused_by_all_ranks(dtype: type, weigh
 
 def test_the_largest_distance_fits() -> None:
     graph = graph_of(EdgeList("just", ((0, 1, 2**62), (1, 2, 2**62 - 1))))
-    require_same(evenly(sssp, graph, 3, 0), one_worker_sssp.sssp(graph, 0))
+    require_same(evenly(sssp, graph, 3, 0), single_rank_sssp.sssp(graph, 0))
     assert whole(evenly(sssp, graph, 3, 0), "distance").tolist() == [0, 2**62, 2**63 - 1]
 
 
 @pytest.mark.parametrize("kernel", [bfs, sssp])
 @pytest.mark.parametrize("row", [-1, 7])
-def test_a_source_that_is_no_row_is_refused(kernel, row: int) -> None:  # type: ignore[no-untyped-def]
+def test_a_source_that_is_not_a_row_is_refused(kernel, row: int) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(IndexError, match=f"row {row} is not in 0..6"):
         evenly(kernel, graph_of(NAMED_GRAPHS[-1]), 2, row)
