@@ -24,7 +24,8 @@ from pipeline.runtime.memory import require_memory
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import create_array, write_slice
 from pipeline.store.attempts import attempts_at, shared_attempt
-from pipeline.store.index import NUMBERS, STEP
+from pipeline.store.code import HELD_GRAPH, code_of
+from pipeline.store.index import FORMAT, NUMBERS, STEP
 from pipeline.store.manifest import Folder, make
 
 _TASKS = 64  # at most, each of some dimensions
@@ -46,9 +47,9 @@ def build_index(graph: Folder, asked: ReachabilityConfig, runtime: Runtime) -> F
     Returns
     -------
     Folder
-        Read by `open_index`. Facts: `vertices`, `components`, `arcs` between components, `levels`, `dimensions`, `seed`,
-        `method`, `compared_paths` (as `kernels.answers.Labels`), `seconds` (in the kernel, summed over tasks), `bytes_needed`
-        (the bound that was compared with the free memory; over ranks, that of the first rank), `backend`, and over ranks
+        Read by `open_index`. Facts: `format`, `vertices`, `components`, `arcs` between components, `levels`, `dimensions`,
+        `seed`, `method`, `compared_paths` (as `kernels.answers.Labels`), `seconds` (in the kernel, summed over tasks),
+        `bytes_needed` (the bound that was compared with the free memory; over ranks, of the first one), `backend`, and over ranks
         `shards` and `supersteps`.
 
     Raises
@@ -72,11 +73,19 @@ def build_index(graph: Folder, asked: ReachabilityConfig, runtime: Runtime) -> F
             _put_together([part.path for part in parts], folder)
         compared = [compared for part in parts for compared in part.compared_paths]
         seconds = round(sum(part.seconds for part in parts), 6)
-        facts = {**parts[0].facts, **asked.model_dump(), "compared_paths": compared, "seconds": seconds, "backend": backend}
+        facts = {
+            "format": FORMAT,
+            **parts[0].facts,
+            **asked.model_dump(),
+            "compared_paths": compared,
+            "seconds": seconds,
+            "backend": backend,
+        }
         return facts | ({"shards": ranks, "supersteps": parts[0].supersteps} if ranks else {})
 
     runtime.work.mkdir(parents=True, exist_ok=True)
-    return make(runtime.work / STEP, STEP, {"graph": graph.digest}, asked.model_dump(), write)
+    code = code_of(__name__, *HELD_GRAPH)
+    return make(runtime.work / STEP, STEP, {"graph": graph.digest}, asked.model_dump(), write, code)
 
 
 @dataclass(frozen=True)

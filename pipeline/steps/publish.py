@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.runtime.backend import Backend, gpu
 from pipeline.store import manifest
+from pipeline.store.code import code_of
 from pipeline.store.index import index_of
 from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.tables import files as tables
@@ -101,11 +102,11 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
         The disk is full or read-only. `latest` is still the run before.
     """
     started = time.perf_counter()
-    graph, edges = results.graph, results.edges
+    graph, edges, code = results.graph, results.edges, code_of(__name__)
     _require_proofs(results)
     _require_ours(output / "latest")
     inputs = {step.manifest.step: step.digest for step in _steps(results)}
-    key = manifest.digest_of([manifest.FORMAT, "run", results.name, inputs, manifest.code_version()])
+    key = manifest.digest_of([manifest.FORMAT, "run", results.name, inputs, code])
     runs = output / "runs"
     runs.mkdir(parents=True, exist_ok=True)
     run_id = f"{_next_stamp(runs)}-{key[:8]}"
@@ -123,7 +124,7 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
             **_surroundings(backend),
         }
         content = Manifest(
-            "run", key, inputs, {"name": results.name}, facts, files, manifest.code_version(),
+            "run", key, inputs, {"name": results.name}, facts, files, code,
             dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), round(time.perf_counter() - started, 6),
         )  # fmt: skip
         manifest.seal(fresh, asdict(content))

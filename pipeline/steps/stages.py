@@ -25,6 +25,7 @@ from pipeline.steps.index import build_index
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import default_source, rows_of_sources
 from pipeline.store.attempts import attempts_at
+from pipeline.store.code import code_of_algorithm
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 from pipeline.tables.forms import form_of
@@ -80,7 +81,7 @@ def run_stage(
         facts |= {"sources": request.sources} if algorithm.has_sources else {}
         return facts | ({"shards": ranks, "supersteps": written.supersteps} if ranks else {})
 
-    return make(runtime.work / stage, stage, {"graph": graph.digest}, asked, write)
+    return make(runtime.work / stage, stage, {"graph": graph.digest}, asked, write, code_of_algorithm(algorithm, __name__))
 
 
 def tabulate_index(graph: Folder, algorithm: Algorithm, index: Folder, runtime: Runtime) -> Folder:
@@ -93,7 +94,8 @@ def tabulate_index(graph: Folder, algorithm: Algorithm, index: Folder, runtime: 
         written = _write_table(folder, _Request(graph, algorithm, (), index), where.cluster, where.backend, ranks)
         return index.facts | {"weight": graph.facts["weight"], "rows": written.rows}
 
-    return make(runtime.work / name, name, {"graph": graph.digest, "index": index.digest}, {}, write)
+    inputs = {"graph": graph.digest, "index": index.digest}
+    return make(runtime.work / name, name, inputs, {}, write, code_of_algorithm(algorithm, __name__))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from pipeline.cluster.protocol import Place
 from pipeline.errors import ProofFailed
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
+from pipeline.store.code import code_of_algorithm
 from pipeline.store.index import index_of
 from pipeline.store.manifest import Folder, check, make
 from pipeline.tables import files as tables
@@ -76,7 +77,8 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
         return facts
 
     inputs = {"graph": graph.digest, "answer": answer.digest}
-    return make(runtime.work / f"proof-{stage}", f"proof-{stage}", inputs, {"oracle": oracle}, write)
+    code = code_of_algorithm(algorithm, __name__)
+    return make(runtime.work / f"proof-{stage}", f"proof-{stage}", inputs, {"oracle": oracle}, write, code)
 
 
 Prove = Callable[[Folder, AnswerTable, Place, range], tuple[str, ...]]

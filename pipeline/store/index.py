@@ -1,6 +1,6 @@
-"""The reachability index on the disk: a step's folder, and beside the tables of a run, from which queries are answered.
+"""The reachability index on the disk, from which queries are answered: the folder of a step, and beside the tables of a run.
 
-Every array is a `.npy` file, opened as a read-only memory map. The folder needs no graph: it has the external ids too.
+Every array is a `.npy` file, opened as a read-only memory map. The folder also has the external ids, so queries need no graph.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pipeline.store.arrays import load_array
 from pipeline.store.manifest import Folder
 
 STEP = "reachability_index"
+FORMAT = 1  # of the folder: its arrays and what they mean; an index of another format cannot be read
 CSRS = ("children", "parents")
 LEVELS, NUMBERS, BITS = ("level", "height"), ("low", "post", "first", "last"), ("reaches", "reached")
 
@@ -75,7 +76,7 @@ def open_index(folder: Folder, backend: Backend = "cpu") -> StoredIndex:
 
 
 def place_index(folder: Folder, backend: Backend) -> StoredIndex:
-    """Open a stored index to answer queries with. Raises TooLarge where there may not be enough memory, and as `open_index`."""
+    """Open a stored index for queries. Raises TooLarge if there may not be enough memory, and as `open_index`."""
     facts = folder.facts
     needed = memory(facts["components"], facts["arcs"], facts["dimensions"], facts["method"], gpu=backend == "gpu").queries
     require_memory(f"reach: the index of {facts['vertices']:,} vertices", needed, backend)
@@ -83,7 +84,7 @@ def place_index(folder: Folder, backend: Backend) -> StoredIndex:
 
 
 def index_of(answer: Folder) -> Folder:
-    """The index that a table of stage `reachability` was made from, which lies beside it. Raises Damaged where another does."""
+    """The index beside a table of stage `reachability`. Raises Damaged unless the table was made from it."""
     folder = manifest.read(answer.path.with_name(STEP))
     if folder.digest != answer.manifest.inputs["index"]:
         raise Damaged(f"{folder.path}: is not the index that {answer.path} was made from")
@@ -91,14 +92,14 @@ def index_of(answer: Folder) -> Folder:
 
 
 def find_index(path: Path) -> Folder:
-    """Find the index of a published run, of the latest in an output folder, or that whose folder `path` is, and check its files.
+    """Find the index of a published run, of the latest run in an output folder, or in folder `path`, and check its files.
 
     Raises
     ------
     BadConfig
-        There is none, or another version of the code made it: what labels mean may have changed since.
+        There is none, or it has another format.
     Damaged
-        A file is not what the manifest says, or the index is not the one that the run was published with.
+        A file differs from the manifest, or the index is not the one that the run was published with.
     """
     latest = path / "latest"
     place = (latest if latest.is_symlink() else path).resolve()  # `latest` may move on meanwhile
@@ -108,15 +109,16 @@ def find_index(path: Path) -> Folder:
     if folder.manifest.step == "run":
         folder = _index_of_run(folder)
     if folder.manifest.step != STEP:
-        raise BadConfig(f"{path}: is no reachability index, but the folder of step {folder.manifest.step}")
-    if folder.manifest.code != manifest.code_version():
-        raise BadConfig(f"{path}: the index is of another version of graphmill; run stage reachability again")
+        raise BadConfig(f"{path}: is not a reachability index, but the folder of step {folder.manifest.step}")
+    if folder.facts.get("format") != FORMAT:
+        found = folder.facts.get("format")
+        raise BadConfig(f"{path}: the index has format {found}, this version reads {FORMAT}; run stage reachability again")
     manifest.check(folder)
     return folder
 
 
 def _index_of_run(run: Folder) -> Folder:
-    """The index that a run was published with. Raises BadConfig where it has none, Damaged where another lies there."""
+    """The index of a run. Raises BadConfig if it has none, Damaged if it is not the one that was published."""
     if f"{STEP}/{manifest.FILE}" not in run.manifest.files:
         raise BadConfig(f"{run.path}: this run has no index; run stage reachability")
     path = run.path / STEP
@@ -128,7 +130,7 @@ def _index_of_run(run: Folder) -> Folder:
 
 
 def arrays_of(index: ReachabilityIndex) -> Iterator[tuple[str, Array]]:
-    """Every array of the folder that is the index's own, by its file's name without the ending."""
+    """Every array of an index, by the name of its file without the suffix; the folder has `ids` and `rows_by_id`, too."""
     yield "node", index.condensation.node
     yield "names", index.condensation.names
     for name in CSRS:

@@ -1,7 +1,7 @@
-"""A folder and the manifest that says what is in it, what it was made from, and whether it still is what it was.
+"""A folder of a step, and its manifest: what the folder has and what it was made from.
 
-Every step writes a new folder beside its target and renames it into place as the last act, so a folder with a manifest
-is whole, and one without is nobody's. `make` is the only way to write one.
+Every step writes a new folder beside its target and renames it into place as the last act, so a folder with a manifest is
+complete. Only `make` writes one.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pipeline import signals
 from pipeline.errors import Damaged
+from pipeline.store.code import code_of
 
 log = logging.getLogger(__name__)
 FILE = "manifest.json"
@@ -45,7 +45,7 @@ class Manifest:
     step : str
         The step that wrote it: "edges", "graph", "bfs", ...
     key : str
-        SHA-256 of step, inputs, parameters and code: equal keys mean equal content.
+        SHA-256 of step, inputs, parameters and the code that the step uses: equal keys mean equal content.
     inputs : dict
         Name to digest of each folder or source file that it was made from.
     parameters : dict
@@ -55,7 +55,7 @@ class Manifest:
     files : dict
         Relative path to FileEntry, for every file but the manifest.
     code : str
-        Version of the code that wrote it.
+        Version of the code that the step uses (`pipeline.store.code`).
     created : str
         UTC, ISO 8601.
     seconds : float
@@ -105,21 +105,8 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-@cache
-def code_version() -> str:
-    """SHA-256 of every source file of kernels/ and pipeline/: a change of code makes every step run again."""
-    root = Path(__file__).parents[2]
-    sources = [
-        path
-        for package in ("kernels", "pipeline")
-        for path in (root / package).rglob("*")
-        if path.suffix in {".py", ".cu", ".cuh"}
-    ]
-    return digest_of({path.relative_to(root).as_posix(): sha256_of(path) for path in sorted(sources)})
-
-
 def read(path: Path) -> Folder:
-    """Open a folder by its manifest, without a look at the other files. Raises Damaged where there is no whole manifest."""
+    """Open a folder by its manifest; the other files are not read. Raises Damaged if there is no complete manifest."""
     try:
         content = json.loads((path / FILE).read_text(encoding="utf-8"))
         if content.pop("seal") != digest_of(content):
@@ -144,22 +131,30 @@ def check(folder: Folder) -> None:
 
 
 def make(
-    path: Path, step: str, inputs: Mapping[str, str], parameters: Mapping[str, Any], write: Callable[[Path], dict[str, Any]]
+    path: Path,
+    step: str,
+    inputs: Mapping[str, str],
+    parameters: Mapping[str, Any],
+    write: Callable[[Path], dict[str, Any]],
+    code: str | None = None,
 ) -> Folder:
-    """Return the folder at `path`, written by `write` unless what lies there is still valid.
+    """Return the folder at `path`, written by `write` unless a valid one is there.
 
     Parameters
     ----------
     path : Path
-        The folder; replaced as a whole if it is not valid for this key.
+        The folder; replaced if it is not valid for this key.
     step, inputs, parameters
-        With the code's version they make the key (see Manifest).
+        Together with `code` they make the key (see Manifest).
     write : callable
-        Writes files into the empty folder it is given and returns the facts. If it raises, or a signal ends it all, nothing is
-        left behind, and what lay there stays.
+        Writes files into the empty folder it is given and returns the facts. If it raises, or a signal ends the process, nothing
+        is left behind, and the folder that was at `path` stays.
+    code : str or None
+        Version of the code that the step uses; None takes that of the module that defines `write`.
     """
     signals.require_none()
-    key = digest_of([FORMAT, step, dict(inputs), dict(parameters), code_version()])
+    code = code or code_of(write.__module__)
+    key = digest_of([FORMAT, step, dict(inputs), dict(parameters), code])
     if valid := _valid(path, key):
         log.info("%s: still valid, skipped", step)
         return valid
@@ -170,7 +165,7 @@ def make(
         fresh.mkdir(0o700)
         facts = write(fresh)
         manifest = Manifest(
-            step, key, dict(inputs), dict(parameters), facts, entries(fresh), code_version(),
+            step, key, dict(inputs), dict(parameters), facts, entries(fresh), code,
             dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), round(time.perf_counter() - started, 6),
         )  # fmt: skip
         seal(fresh, asdict(manifest))
@@ -181,14 +176,14 @@ def make(
         for half in (fresh, old):
             shutil.rmtree(half, ignore_errors=True)
         if isinstance(error, OSError) and error.filename is None:
-            error.filename = str(path)  # a write that fails, as on a full disk, does not say where
+            error.filename = str(path)  # the error of a failed write, such as on a full disk, does not name the file
         raise
     log.info("%s: %.2f s", step, manifest.seconds)
     return Folder(path, manifest)
 
 
 def hidden(path: Path) -> Path:
-    """A name beside `path` that nothing has: known before the folder is there, so that no signal comes too early to remove it."""
+    """An unused name beside `path`. It is known before the folder exists, so a signal at any time leaves nothing behind."""
     return path.with_name(f".{path.name}-{secrets.token_hex(8)}")
 
 
@@ -201,11 +196,11 @@ def entries(folder: Path) -> dict[str, FileEntry]:
 
 def seal(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Write the manifest, sealed by its own SHA-256, as the last file of `folder`, and flush all names to the disk."""
-    content = json.loads(json.dumps(manifest, allow_nan=False))  # as it will be read: text keys, lists
+    content = json.loads(json.dumps(manifest, allow_nan=False))  # as it is read back: keys are text, tuples are lists
     content["seal"] = digest_of(content)
     (folder / FILE).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     flush(folder / FILE)
-    folder.chmod(0o755)  # it was private while it was half-written; readers are other users
+    folder.chmod(0o755)  # private until it is complete; readers may be other users
     for inner in (path for path in folder.rglob("*") if path.is_dir()):
         flush(inner)
     flush(folder)
@@ -241,7 +236,7 @@ def _names(folder: Path) -> Iterable[str]:
 
 
 def flush(path: Path) -> None:
-    """Wait until a file, or a folder's list of names, is on the disk."""
+    """Flush a file, or a folder's list of names, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -32,7 +32,8 @@ from pipeline.errors import BadConfig, BadInput, ClusterLost, ProofFailed
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
-from pipeline.store.manifest import code_version, make
+from pipeline.store.code import code_of_workers
+from pipeline.store.manifest import make
 from pipeline.tables import files as tables
 from tests.cluster import pieces
 from tests.cluster.calls import results
@@ -173,7 +174,7 @@ def test_a_gpu_runs_one_task_at_a_time(monkeypatch):
     for backend, at_once in (("cpu", 4), ("gpu", 1)):
         most.clear()
         with ThreadPoolExecutor(4) as threads:
-            list(threads.map(partial(workers_module._run, piece, backend, code_version()), range(8)))
+            list(threads.map(partial(workers_module._run, piece, backend, code_of_workers()), range(8)))
         assert max(most) == at_once
 
 

@@ -34,7 +34,7 @@ from pipeline.steps.reach import reach, reach_into
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage, tabulate_index
 from pipeline.steps.verify import prove
-from pipeline.store.index import find_index
+from pipeline.store.index import FORMAT, find_index
 from pipeline.store.manifest import check, make, read
 from pipeline.tables import files as tables
 from tests.oracles import paths
@@ -391,14 +391,17 @@ def test_a_damaged_index_answers_nothing(votes, file, harm, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_an_index_of_other_code_is_refused(votes, tmp_path):
+def test_an_index_is_read_by_other_code_of_the_same_format_only(votes, tmp_path):
     from dataclasses import asdict
 
     from pipeline.store import manifest
 
     index = copied(votes, tmp_path / "index")
-    manifest.seal(index, asdict(manifest.read(index).manifest) | {"code": "0" * 64})
-    with pytest.raises(BadConfig, match="another version of graphmill"):
+    content = asdict(manifest.read(index).manifest) | {"code": "0" * 64}
+    manifest.seal(index, content)
+    assert find_index(index).facts["format"] == FORMAT
+    manifest.seal(index, content | {"facts": content["facts"] | {"format": FORMAT + 1}})
+    with pytest.raises(BadConfig, match=f"has format {FORMAT + 1}, this version reads {FORMAT}"):
         find_index(index)
 
 
@@ -406,7 +409,7 @@ def test_a_folder_without_an_index_is_explained(votes, tmp_path):
     plain = run(RunConfig(graph=GraphConfig(source=layered(tmp_path / "a.parquet", 3, 3)), output=tmp_path / "o", stages=["wcc"]))
     with pytest.raises(BadConfig, match="has no index"):
         find_index(plain.path)
-    with pytest.raises(BadConfig, match="no reachability index, but the folder of step graph"):
+    with pytest.raises(BadConfig, match="not a reachability index, but the folder of step graph"):
         find_index(votes / "steps" / "graph")
     with pytest.raises(BadConfig, match="nowhere: no such folder"):
         find_index(tmp_path / "nowhere")
@@ -473,7 +476,7 @@ CHILD = """
 import json, sys
 from pathlib import Path
 from pipeline.steps.reach import reach
-from pipeline.store.index import find_index
+from pipeline.store.index import FORMAT, find_index
 from tests.memory import peak_bytes
 index = find_index(Path(sys.argv[1]))
 reach(index, sys.argv[2], Path(sys.argv[3]) / "small")

@@ -25,7 +25,7 @@ from pipeline.cluster.dask.worker_state import STATE
 from pipeline.cluster.protocol import Place
 from pipeline.errors import BadConfig, ClusterLost
 from pipeline.runtime.backend import Backend, keep_freed_memory
-from pipeline.store.manifest import code_version
+from pipeline.store.code import code_of_workers
 
 log = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -109,7 +109,7 @@ def _attempt(group: Group, function: Callable[[Place], Result], placement: Seque
     _call_on(client, mailbox.open_session, [*ranks_of], deadline + _IMPORT, session=session, placement=placement)
     started = {
         address: client.submit(
-            _run, function, _Session(session, placement, deadline, code_version()), ranks, group.backend,
+            _run, function, _Session(session, placement, deadline, code_of_workers()), ranks, group.backend,
             workers=[address], allow_other_workers=False, pure=False, retries=0, key=f"ranks-{ranks[0]}-{session}",
         )
         for address, ranks in ranks_of.items()
@@ -189,7 +189,7 @@ class _Session:
 
 def _run(function: Callable[[Place], Result], session: _Session, ranks: Sequence[int], backend: Backend) -> list[Result] | None:
     """Run the ranks of a worker; None if they lost others. Raises the first error that is not due to a lost peer."""
-    if code_version() != session.code:
+    if code_of_workers() != session.code:
         raise BadConfig("cluster: a worker has other code than this run; install the same everywhere")
     if backend == "gpu":
         keep_freed_memory()

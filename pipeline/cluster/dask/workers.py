@@ -18,7 +18,7 @@ from pipeline.cluster.protocol import Place, Result, Task
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
 from pipeline.runtime.backend import Backend, choose, keep_freed_memory
-from pipeline.store.manifest import code_version
+from pipeline.store.code import code_of_workers
 
 _POLL = 1.0  # seconds between two checks of the scheduler
 
@@ -52,7 +52,7 @@ class Workers:
             results = groups.run_on_ranks(group, partial(_run_all, function, tasks), self._watch())
             yield from (list(of_task) for of_task in zip(*results, strict=True))
             return
-        run = partial(_run, function, backend, code_version())
+        run = partial(_run, function, backend, code_of_workers())
         # An error of a task would occur again. Errors that may pass, such as a full disk, are for the step's caller to retry.
         futures = deque(self._client.map(run, list(tasks), key=_name(function), pure=False, retries=0))
         try:
@@ -119,7 +119,7 @@ def _run_all(function: Callable[[Place, Task], Result], tasks: Sequence[Task], p
 
 def _run(function: Callable[[Place, Task], Result], backend: Backend, code: str, task: Task) -> Result:
     """Run a task on one thread of a worker."""
-    if code_version() != code:
+    if code_of_workers() != code:
         raise BadConfig("cluster: a worker has other code than this run; install the same everywhere")
     if backend == "cpu":
         return function(Place(backend, STATE.holdings), task)

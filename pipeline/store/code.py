@@ -1,0 +1,101 @@
+"""The version of the code that a step uses: part of the step's key, so that a change of other code does not repeat the step.
+
+A step uses the module of its function and all modules of kernels/ and pipeline/ that this one imports, also inside functions and
+through other modules, with their CUDA sources. Two packages are boundaries that imports do not cross:
+
+* `kernels.registry` names every algorithm. A step of one algorithm uses the modules of its entry: `code_of_algorithm`.
+* `pipeline.cluster` decides where a task runs. What it runs there to read and write a graph is in `HELD_GRAPH`.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import astuple
+from functools import cache
+from pathlib import Path
+
+from kernels.algorithm import Algorithm
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("kernels", "pipeline")
+HELD_GRAPH = ("pipeline.cluster.whole_graph", "pipeline.cluster.shard_of_graph")
+_BOUNDARIES = re.compile(r"kernels\.registry|pipeline\.cluster(\..*)?")
+_FUNCTION = re.compile(r"\w+(\.\w+)+:\w+")
+_INCLUDE = re.compile(r'^\s*#\s*include\s*"(.+)"', re.MULTILINE)
+
+
+def code_of(*modules: str, root: Path = ROOT) -> str:
+    """SHA-256 of the sources of modules and of all that they use; names outside of kernels/ and pipeline/ add nothing."""
+    hashed = hashlib.sha256()
+    for path in sorted(sources_of(modules, root)):
+        content = _content(path, path.stat().st_mtime_ns)
+        hashed.update(f"{path.relative_to(root).as_posix()}\0{hashlib.sha256(content).hexdigest()}\n".encode())
+    return hashed.hexdigest()
+
+
+def code_of_algorithm(algorithm: Algorithm, *modules: str) -> str:
+    """The version of the code that a step uses that runs functions of an algorithm."""
+    functions = [value for value in astuple(algorithm) if isinstance(value, str) and _FUNCTION.fullmatch(value)]
+    entry = hashlib.sha256(repr((algorithm.columns, algorithm.table_name, algorithm.exact)).encode()).hexdigest()
+    return hashlib.sha256(
+        (code_of(*modules, *HELD_GRAPH, *(function.partition(":")[0] for function in functions)) + entry).encode()
+    ).hexdigest()
+
+
+@cache
+def code_of_workers() -> str:
+    """The version of all code that a worker may run: a worker has to have the same as the process that asks it."""
+    paths = (path for package in PACKAGES for path in (ROOT / package).rglob("*") if path.suffix in {".py", ".cu", ".cuh"})
+    found = {path.relative_to(ROOT).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)}
+    return hashlib.sha256(repr(found).encode()).hexdigest()
+
+
+def sources_of(modules: Iterable[str], root: Path = ROOT) -> set[Path]:
+    """The files of modules and of all that they use."""
+    waiting, found = [path for module in modules for path in _files(module, root)], set[Path]()
+    while waiting:
+        path = waiting.pop()
+        if path in found:
+            continue
+        found.add(path)
+        content = _content(path, path.stat().st_mtime_ns)
+        if path.suffix == ".py":
+            names = [name for name in _imports(content) if not _BOUNDARIES.fullmatch(name)]
+            waiting += [file for name in names for file in _files(name, root)]
+            waiting += [file for folder in (path.parent, path.parent / "cu") for file in folder.glob("*.cu*")]
+        else:
+            headers = [root / "kernels" / name for name in _INCLUDE.findall(content.decode())]
+            waiting += [file for file in (*headers, path.with_name("constants.py")) if file.is_file()]
+    return found
+
+
+def _files(module: str, root: Path) -> list[Path]:
+    """The source of a module and those of the packages around it; none where it is not of these packages."""
+    parts = module.split(".")
+    if parts[0] not in PACKAGES:
+        return []
+    folders = [root.joinpath(*parts[:count]) for count in range(1, len(parts) + 1)]
+    files = [folder / "__init__.py" for folder in folders] + [folders[-1].with_suffix(".py")]
+    return [file for file in files if file.is_file()]
+
+
+@cache
+def _content(path: Path, _changed: int) -> bytes:
+    return path.read_bytes()
+
+
+@cache
+def _imports(content: bytes) -> tuple[str, ...]:
+    """The modules that a source imports or names as "module:function", and imported names, which may be modules, too."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(content)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _FUNCTION.fullmatch(node.value):
+            names.add(node.value.partition(":")[0])
+    return tuple(sorted(names))
