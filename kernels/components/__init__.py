@@ -1,1 +1,1 @@
-"""What weak and strong components share: their certificate."""
+"""Shared by weak components, strong components and the spanning forest: union-find, and names of components."""

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from kernels.distributed.columns import exchange_columns, lower_at
+from kernels.distributed.columns import exchange_columns
 from kernels.distributed.communicator import Communicator
-from kernels.graph import NO_ROW, OFFSET, Array
+from kernels.graph import OFFSET, Array
 
 
 class Owners:
@@ -99,8 +99,6 @@ class Owners:
         place[others] = len(own) + place_of_others
         return np.concatenate([own, foreign]), place
 
-    tell, ask = send, request  # former names, until all callers use the new ones
-
     def _own_and_others(self, numbers: Array) -> tuple[Array, Array]:
         own = (numbers >= self.start) & (numbers < self.stop)
         return np.flatnonzero(own), np.flatnonzero(~own)
@@ -108,39 +106,3 @@ class Owners:
     def _by_owner(self, ascending: Array, column: Array) -> list[Array]:
         bounds = np.asarray(self.bounds.astype(ascending.dtype), like=ascending)
         return [column[begin:end] for begin, end in pairwise(np.searchsorted(ascending, bounds).tolist())]
-
-
-def smallest_ids(owners: Owners, numbers: Array, positions: Array, rows: Array) -> Array:
-    """Name each item by the row of smallest external id among the items, of all ranks, with the same number.
-
-    Parameters
-    ----------
-    owners : Owners
-    numbers : int64 [E]
-        Equal for items that get the same name.
-    positions, rows : index width [E]
-        The items' positions in the order of external ids, and their rows.
-
-    Returns
-    -------
-    index width [E]
-    """
-    shared, place = np.unique(numbers, return_inverse=True)
-    here, position, row = owners.send(shared, *least_of_groups(place, len(shared), positions, rows))
-    _, names = least_of_groups(here, len(owners.own), position, row)
-    (name,) = owners.request(shared, names)
-    return name[place]
-
-
-def least_of_groups(group: Array, groups: int, positions: Array, rows: Array) -> tuple[Array, Array]:
-    """The smallest position in each group, and its row; groups are numbered from 0 to `groups` - 1.
-
-    The largest integer is not a valid position: a group with no other one has it, and NO_ROW.
-    """
-    largest = np.iinfo(positions.dtype).max
-    least = np.full_like(positions, largest, positions.dtype, shape=(groups,))
-    lower_at(least, group, positions)
-    has = np.flatnonzero((positions == least[group]) & (positions < largest))
-    row = np.full_like(rows, NO_ROW, rows.dtype, shape=(groups,))
-    row[group[has]] = rows[has]
-    return least, row

@@ -11,7 +11,7 @@ from numba import njit
 
 from kernels.answers import Components
 from kernels.arrays import frozen
-from kernels.cpu.naming import smallest_ids
+from kernels.components.naming import smallest_ids
 from kernels.graph import Array, Graph
 
 

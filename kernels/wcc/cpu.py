@@ -11,8 +11,8 @@ from numba import njit
 
 from kernels.answers import Components
 from kernels.arrays import frozen
-from kernels.cpu.naming import smallest_ids
-from kernels.cpu.union_find import flatten, unite
+from kernels.components.naming import smallest_ids
+from kernels.components.union_find import flatten, unite
 from kernels.graph import Array, Graph
 
 _NEIGHBOURS = 2  # arcs of each row that are united before the giant component is known

@@ -13,12 +13,13 @@ from numba import njit
 
 from kernels.answers import Forest
 from kernels.arrays import is_cupy, require_numpy
-from kernels.cpu.union_find import number_trees
+from kernels.components.sharded.joining import GATHERED, Edges, join
+from kernels.components.sharded.naming import least_of_groups, smallest_ids
+from kernels.components.union_find import number_trees, root_of
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
-from kernels.distributed.joining import GATHERED, Edges, join
 from kernels.distributed.local_graph import local_graph
-from kernels.distributed.owners import Owners, least_of_groups, smallest_ids
+from kernels.distributed.owners import Owners
 from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.forest import minimum_spanning_forest as single_rank_forest
 from kernels.graph import OFFSET, Array
@@ -93,12 +94,12 @@ def _take_safe(src: Array, dst: Array, order: Array, num_own: int) -> tuple[Arra
     for edge in order:
         near, far = src[edge], dst[edge]
         if near >= num_own:
-            met_others[_root(parent, far)] = True
+            met_others[root_of(parent, far)] = True
         elif far >= num_own:
-            met_others[_root(parent, near)] = True
+            met_others[root_of(parent, near)] = True
             left[edge] = True
         else:
-            near, far = _root(parent, near), _root(parent, far)
+            near, far = root_of(parent, near), root_of(parent, far)
             if met_others[near] and met_others[far]:
                 left[edge] = True
             else:
@@ -107,12 +108,3 @@ def _take_safe(src: Array, dst: Array, order: Array, num_own: int) -> tuple[Arra
                 met_others[min(near, far)] = met_others[near] or met_others[far]
     number_trees(parent)
     return taken, left, parent
-
-
-@njit(cache=True, nogil=True)
-def _root(parent: Array, row: int) -> int:
-    """The root of a row's tree, with path halving."""
-    while parent[row] != row:
-        parent[row] = parent[parent[row]]
-        row = parent[row]
-    return row

@@ -6,10 +6,10 @@ import cupy
 import numpy as np
 
 from kernels.answers import Forest
+from kernels.components.sharded.cuda_naming import name_own
+from kernels.components.sharded.joining import Edges, join
 from kernels.distributed.communicator import Communicator
-from kernels.distributed.gpu.naming import name_own
 from kernels.distributed.halo import Halo
-from kernels.distributed.joining import Edges, join
 from kernels.distributed.local_graph import local_graph
 from kernels.distributed.owners import Owners
 from kernels.distributed.shard import Shard, ShardAnswer

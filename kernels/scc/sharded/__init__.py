@@ -17,10 +17,11 @@ import numpy as np
 
 from kernels.answers import Components
 from kernels.arrays import is_cupy, require_numpy
+from kernels.components.sharded.naming import smallest_ids
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
 from kernels.distributed.local_graph import local_graph
-from kernels.distributed.owners import Owners, smallest_ids
+from kernels.distributed.owners import Owners
 from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.graph import Array
 from kernels.scc.sharded.pivot_first import PivotFirst

@@ -9,8 +9,8 @@ import cupy
 import numpy as np
 
 from kernels.answers import Components
+from kernels.components.sharded.cuda_naming import name_own
 from kernels.distributed.communicator import Communicator
-from kernels.distributed.gpu.naming import name_own
 from kernels.distributed.halo import Halo
 from kernels.distributed.owners import Owners
 from kernels.distributed.shard import Shard, ShardAnswer

@@ -11,11 +11,11 @@ import numpy as np
 
 from kernels.answers import Components
 from kernels.arrays import is_cupy, require_numpy
+from kernels.components.sharded.joining import GATHERED
+from kernels.components.sharded.naming import join_and_name
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
-from kernels.distributed.joining import GATHERED
 from kernels.distributed.local_graph import local_graph
-from kernels.distributed.naming import join_and_name
 from kernels.distributed.owners import Owners
 from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.graph import OFFSET, Array

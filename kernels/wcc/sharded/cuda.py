@@ -14,9 +14,9 @@ import cupy
 import numpy as np
 
 from kernels.answers import Components
+from kernels.components.sharded.cuda_naming import find_holders, label
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.gpu.bits import HaloBits
-from kernels.distributed.gpu.naming import find_holders, label
 from kernels.distributed.halo import Halo
 from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.gpu.loader import cooperative, launch, to_host

@@ -9,8 +9,8 @@ from typing import Any
 import cupy
 import numpy as np
 
+from kernels.components.sharded.naming import name_by_rounds
 from kernels.distributed.communicator import Communicator
-from kernels.distributed.naming import name_by_rounds
 from kernels.distributed.owners import Owners
 from kernels.distributed.shard import Shard
 from kernels.gpu.loader import launch, minus_ones

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.distributed.joining import GATHERED, Edges, join, unite_all
-from kernels.distributed.owners import Owners, smallest_ids
-from kernels.graph import OFFSET, Array
+from kernels.components.sharded.joining import GATHERED, Edges, join, unite_all
+from kernels.distributed.columns import lower_at
+from kernels.distributed.owners import Owners
+from kernels.graph import NO_ROW, OFFSET, Array
 
 
 def join_and_name(owners: Owners, near: Array, far: Array, positions: Array, rows: Array, gathered: int) -> Array:
@@ -53,3 +54,39 @@ def _first_of_joined(near: Array, far: Array, positions: Array) -> Array:
     first = np.empty_like(tree)
     first[tree[order]] = order  # the last assignment, of the smallest position, stays
     return first[tree]
+
+
+def smallest_ids(owners: Owners, numbers: Array, positions: Array, rows: Array) -> Array:
+    """Name each item by the row of smallest external id among the items, of all ranks, with the same number.
+
+    Parameters
+    ----------
+    owners : Owners
+    numbers : int64 [E]
+        Equal for items that get the same name.
+    positions, rows : index width [E]
+        The items' positions in the order of external ids, and their rows.
+
+    Returns
+    -------
+    index width [E]
+    """
+    shared, place = np.unique(numbers, return_inverse=True)
+    here, position, row = owners.send(shared, *least_of_groups(place, len(shared), positions, rows))
+    _, names = least_of_groups(here, len(owners.own), position, row)
+    (name,) = owners.request(shared, names)
+    return name[place]
+
+
+def least_of_groups(group: Array, groups: int, positions: Array, rows: Array) -> tuple[Array, Array]:
+    """The smallest position in each group, and its row; groups are numbered from 0 to `groups` - 1.
+
+    The largest integer is not a valid position: a group with no other one has it, and NO_ROW.
+    """
+    largest = np.iinfo(positions.dtype).max
+    least = np.full_like(positions, largest, positions.dtype, shape=(groups,))
+    lower_at(least, group, positions)
+    has = np.flatnonzero((positions == least[group]) & (positions < largest))
+    row = np.full_like(rows, NO_ROW, rows.dtype, shape=(groups,))
+    row[group[has]] = rows[has]
+    return least, row

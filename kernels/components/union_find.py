@@ -26,6 +26,15 @@ def unite(parent: Array, near: int, far: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
+def root_of(parent: Array, vertex: int) -> int:
+    """The root of a vertex, with path halving."""
+    while parent[vertex] != vertex:
+        parent[vertex] = parent[parent[vertex]]
+        vertex = parent[vertex]
+    return vertex
+
+
+@njit(cache=True, nogil=True)
 def flatten(parent: Array) -> None:
     """Replace every parent by the root."""
     for vertex in range(len(parent)):

@@ -8,12 +8,13 @@ import cupy
 import numpy as np
 
 from kernels.arrays import is_cupy_array
-from kernels.distributed.owners import Owners, smallest_ids
+from kernels.components.sharded.naming import smallest_ids
+from kernels.distributed.owners import Owners
 from kernels.distributed.shard import Shard
 from kernels.gpu.loader import launch, minus_ones
 from kernels.graph import Array
 
-_SOURCE, _THREADS = "distributed/gpu/naming.cu", 512
+_SOURCE, _THREADS = "components/sharded/naming.cu", 512
 
 
 def find_holders(positions: Array, start: int, parent: Array, shift: int, names: Array) -> Any:

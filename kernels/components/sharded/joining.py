@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from kernels.arrays import frozen, is_cupy_array
-from kernels.cpu.union_find import flatten, unite
+from kernels.components.union_find import flatten, unite
 from kernels.distributed.columns import distinct
 from kernels.distributed.owners import Owners
 from kernels.gpu.loader import to_host
