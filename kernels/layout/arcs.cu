@@ -1,25 +1,22 @@
 /* Edges to sorted keys, and sorted keys to rows of arcs.
 
-   A key is an arc: its tail above its head, `bits` bits each. Ranks are places of external ids in ascending order, so that
-   sorted keys are rows of arcs in order of the ranks. Of a range of tails a key has the tail's distance from the first.
+   A key is an arc: its tail above its head, `bits` bits each. Vertices are positions of external ids in ascending order, so
+   that sorted keys are rows of arcs in order of the positions. In a range of tails, a key holds the distance from the first.
 
-   find_span    least and greatest id
-   mark_ids     which ids of the span there are
-   count_tails  arcs of each bin of tails, by which the tails are cut into ranges
-   pack_edges   the keys of edges, and of their reverses, whose tail lies in a range
-   pack_rows    the keys of rows of arcs, seen from their other ends
-   unpack_arcs  keys to heads, of equal keys one if they are to be `distinct`, and the number of each tail's arcs
+   find_span    smallest and greatest id
+   mark_ids     which ids of the span occur
+   count_tails  arcs per bin of tails, by which the tails are divided into ranges
+   pack_edges   the keys of edges and of their reverses whose tail is in a range
+   pack_rows    the keys of the reversed arcs of rows
+   unpack_arcs  keys to heads, one of equal keys if `distinct`, and the number of arcs of each tail
 
-   Weights are never negative, so that they are least where their bits, read as an unsigned number, are. */
+   Weights are never negative, so that they order as their bits do, read as unsigned integers. */
 #include "gpu/look_back.cuh"
 #include "layout/rows.cuh"
 
-#define THREADS 256
-#define WARPS (THREADS / 32)
-#define ITEMS 8 /* keys of a thread */
-#define TILE (THREADS * ITEMS)
-#define EDGES 4 /* of a thread */
-#define MOST_BINS 4096
+#define WARPS (LAYOUT_THREADS / 32)
+#define TILE (LAYOUT_THREADS * UNPACK_KEYS)
+#define MOST_BINS (1 << TAIL_BIN_BITS)
 
 __device__ __forceinline__ int64_t least(int64_t value) {
     for (int step = 16; step > 0; step /= 2) {
@@ -28,7 +25,7 @@ __device__ __forceinline__ int64_t least(int64_t value) {
     return value;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 4)
+extern "C" __global__ void __launch_bounds__(LAYOUT_THREADS, 4)
 find_span(const EDGE* src, const EDGE* dst, int64_t num_edges, int64_t* span) {
     int64_t low = 0x7fffffffffffffffll, minus_high = 1;
     for (int64_t edge = global_thread(); edge < num_edges; edge += num_threads()) {
@@ -44,7 +41,7 @@ find_span(const EDGE* src, const EDGE* dst, int64_t num_edges, int64_t* span) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 4)
+extern "C" __global__ void __launch_bounds__(LAYOUT_THREADS, 4)
 mark_ids(const EDGE* src, const EDGE* dst, int64_t num_edges, int64_t first_id, unsigned char* seen) {
     for (int64_t edge = global_thread(); edge < num_edges; edge += num_threads()) {
         const int64_t tail = src[edge] - first_id, head = dst[edge] - first_id;
@@ -57,24 +54,24 @@ mark_ids(const EDGE* src, const EDGE* dst, int64_t num_edges, int64_t first_id, 
     }
 }
 
-/* `ranks` holds the rank of each id from `first_id` on; null where an id's rank is its distance from `first_id`. */
-__device__ __forceinline__ uint64_t rank_of(EDGE id, int64_t first_id, const ROW* ranks) {
-    const int64_t place = id - first_id;
-    return ranks ? (uint64_t)ranks[place] : (uint64_t)place;
+/* `positions` holds the position of each id from `first_id` on; null if that is the distance from `first_id`. */
+__device__ __forceinline__ uint64_t position_of(EDGE id, int64_t first_id, const ROW* positions) {
+    const int64_t offset = id - first_id;
+    return positions ? (uint64_t)positions[offset] : (uint64_t)offset;
 }
 
-/* Bin b has the tails from `b << shift` on. A self-loop is its own reverse. */
-extern "C" __global__ void __launch_bounds__(THREADS, 4)
+/* Bin b begins with tail `b << shift`. A self-loop is its own reverse. */
+extern "C" __global__ void __launch_bounds__(LAYOUT_THREADS, 4)
 count_tails(const EDGE* __restrict__ src, const EDGE* __restrict__ dst, int64_t num_edges, int64_t first_id,
-            const ROW* __restrict__ ranks, bool both, bool keep_self_loops, int shift, int bins, unsigned long long* counts) {
+            const ROW* __restrict__ positions, bool both, bool keep_self_loops, int shift, int bins, unsigned long long* counts) {
     __shared__ uint32_t local[MOST_BINS];
-    for (int bin = threadIdx.x; bin < bins; bin += THREADS) {
+    for (int bin = threadIdx.x; bin < bins; bin += LAYOUT_THREADS) {
         local[bin] = 0;
     }
     __syncthreads();
 #pragma unroll 4
     for (int64_t edge = global_thread(); edge < num_edges; edge += num_threads()) {
-        const uint64_t tail = rank_of(src[edge], first_id, ranks), head = rank_of(dst[edge], first_id, ranks);
+        const uint64_t tail = position_of(src[edge], first_id, positions), head = position_of(dst[edge], first_id, positions);
         if (tail != head || keep_self_loops) {
             atomicAdd(&local[tail >> shift], 1u);
         }
@@ -83,17 +80,17 @@ count_tails(const EDGE* __restrict__ src, const EDGE* __restrict__ dst, int64_t 
         }
     }
     __syncthreads();
-    for (int bin = threadIdx.x; bin < bins; bin += THREADS) {
+    for (int bin = threadIdx.x; bin < bins; bin += LAYOUT_THREADS) {
         if (local[bin]) {
             atomicAdd(counts + bin, (unsigned long long)local[bin]);
         }
     }
 }
 
-/* Keys in any order, each with its edge's weight; `found` has how many, and how many self-loops there are in the range. */
-extern "C" __global__ void __launch_bounds__(THREADS, 4)
+/* Write keys in any order, each with its edge's weight; `found` counts the keys and the self-loops in the range. */
+extern "C" __global__ void __launch_bounds__(LAYOUT_THREADS, 4)
 pack_edges(const EDGE* __restrict__ src, const EDGE* __restrict__ dst, int64_t num_edges, int64_t first_id,
-           const ROW* __restrict__ ranks, bool both, bool keep_self_loops, const void* __restrict__ weights, int weight_bytes,
+           const ROW* __restrict__ positions, bool both, bool keep_self_loops, const void* __restrict__ weights, int weight_bytes,
            int64_t first_tail, int64_t num_tails, int bits, uint64_t* __restrict__ keys, void* __restrict__ out_weights,
            unsigned long long* found) {
     __shared__ uint32_t counts[WARPS];
@@ -101,19 +98,19 @@ pack_edges(const EDGE* __restrict__ src, const EDGE* __restrict__ dst, int64_t n
     const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
     const uint32_t lower = (1u << lane) - 1;
     uint32_t loops = 0;
-    for (int64_t base = (int64_t)blockIdx.x * THREADS * EDGES; base < num_edges; base += num_threads() * EDGES) {
-        uint64_t tails[EDGES], heads[EDGES];
-        uint32_t forward[EDGES], backward[EDGES]; /* which lanes have a key, in a word */
+    for (int64_t base = (int64_t)blockIdx.x * LAYOUT_THREADS * PACK_EDGES; base < num_edges; base += num_threads() * PACK_EDGES) {
+        uint64_t tails[PACK_EDGES], heads[PACK_EDGES];
+        uint32_t forward[PACK_EDGES], backward[PACK_EDGES]; /* bit set of the lanes that have a key */
         uint32_t count = 0;
 #pragma unroll
-        for (int item = 0; item < EDGES; ++item) {
-            const int64_t edge = base + THREADS * item + threadIdx.x;
-            tails[item] = edge < num_edges ? rank_of(src[edge], first_id, ranks) : 0;
-            heads[item] = edge < num_edges ? rank_of(dst[edge], first_id, ranks) : 0;
+        for (int item = 0; item < PACK_EDGES; ++item) {
+            const int64_t edge = base + LAYOUT_THREADS * item + threadIdx.x;
+            tails[item] = edge < num_edges ? position_of(src[edge], first_id, positions) : 0;
+            heads[item] = edge < num_edges ? position_of(dst[edge], first_id, positions) : 0;
         }
 #pragma unroll
-        for (int item = 0; item < EDGES; ++item) {
-            const bool valid = base + THREADS * item + threadIdx.x < num_edges, loop = tails[item] == heads[item];
+        for (int item = 0; item < PACK_EDGES; ++item) {
+            const bool valid = base + LAYOUT_THREADS * item + threadIdx.x < num_edges, loop = tails[item] == heads[item];
             const bool out = valid && tails[item] - first_tail < (uint64_t)num_tails;
             const bool into = valid && both && !loop && heads[item] - first_tail < (uint64_t)num_tails;
             loops += out && loop;
@@ -137,8 +134,8 @@ pack_edges(const EDGE* __restrict__ src, const EDGE* __restrict__ dst, int64_t n
             place += counts[other];
         }
 #pragma unroll
-        for (int item = 0; item < EDGES; ++item) {
-            const int64_t edge = base + THREADS * item + threadIdx.x;
+        for (int item = 0; item < PACK_EDGES; ++item) {
+            const int64_t edge = base + LAYOUT_THREADS * item + threadIdx.x;
             if (forward[item] >> lane & 1) {
                 const int64_t mine = place + __popc(forward[item] & lower);
                 keys[mine] = (tails[item] - first_tail) << bits | heads[item];
@@ -152,7 +149,7 @@ pack_edges(const EDGE* __restrict__ src, const EDGE* __restrict__ dst, int64_t n
             }
             place += __popc(backward[item]);
         }
-        __syncthreads(); /* before the next turn's counts */
+        __syncthreads(); /* before the counts of the next iteration */
     }
     loops = __reduce_add_sync(FULL_WARP, loops);
     if (lane == 0 && loops) {
@@ -160,23 +157,23 @@ pack_edges(const EDGE* __restrict__ src, const EDGE* __restrict__ dst, int64_t n
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 4)
+extern "C" __global__ void __launch_bounds__(LAYOUT_THREADS, 4)
 pack_rows(const int64_t* offsets, const ROW* indices, int64_t num_rows, int bits, uint64_t* keys) {
     visit_arcs(offsets, num_rows, [=](int64_t row, int64_t arc) { keys[arc] = (uint64_t)indices[arc] << bits | (uint64_t)row; });
 }
 
-/* Put the weights of a thread's keys at their arcs' places, of several there the least: the places hold all bits set before.
-   Every weight is loaded before the first is put, so that the loads do not wait for each other. */
+/* Write the weights of a thread's keys to their arcs, the least of parallel arcs: the output has all bits set before.
+   All weights are loaded before the first is stored, so that the loads overlap. */
 template <typename Word>
-__device__ __forceinline__ void put_least(const Word* weights, int64_t base, int64_t length, const int64_t (&places)[ITEMS],
+__device__ __forceinline__ void put_least(const Word* weights, int64_t base, int64_t length, const int64_t (&places)[UNPACK_KEYS],
                                           uint32_t alone, Word* out) {
-    Word word[ITEMS];
+    Word word[UNPACK_KEYS];
 #pragma unroll
-    for (int item = 0; item < ITEMS; ++item) {
+    for (int item = 0; item < UNPACK_KEYS; ++item) {
         word[item] = base + 32 * item < length ? weights[base + 32 * item] : 0;
     }
 #pragma unroll
-    for (int item = 0; item < ITEMS; ++item) {
+    for (int item = 0; item < UNPACK_KEYS; ++item) {
         if (base + 32 * item < length) {
             if (alone >> item & 1) {
                 out[places[item]] = word[item];
@@ -187,8 +184,8 @@ __device__ __forceinline__ void put_least(const Word* weights, int64_t base, int
     }
 }
 
-/* `degrees` starts as zeros: a tail's first key takes from its word where the arcs begin, its last adds where they end. */
-extern "C" __global__ void __launch_bounds__(THREADS, 4)
+/* `degrees` is zero before: a tail's first key subtracts the index of its first arc, its last key adds the end. */
+extern "C" __global__ void __launch_bounds__(LAYOUT_THREADS, 4)
 unpack_arcs(const uint64_t* keys, const void* weights, int weight_bytes, int64_t length, int bits, bool distinct,
             uint64_t* status, uint32_t* ticket, ROW* indices, void* out_weights, unsigned long long* degrees) {
     __shared__ uint32_t counts[WARPS];
@@ -199,21 +196,21 @@ unpack_arcs(const uint64_t* keys, const void* weights, int weight_bytes, int64_t
         shared_tile = atomicAdd(ticket, 1u);
     }
     __syncthreads();
-    const int64_t tile = shared_tile, base = tile * TILE + warp * 32 * ITEMS + lane;
-    uint64_t key[ITEMS], edge_key = 0; /* of lane 0 the key before the warp's, of lane 31 the one after them */
+    const int64_t tile = shared_tile, base = tile * TILE + warp * 32 * UNPACK_KEYS + lane;
+    uint64_t key[UNPACK_KEYS], edge_key = 0; /* lane 0: the key before those of the warp; lane 31: the key after them */
 #pragma unroll
-    for (int item = 0; item < ITEMS; ++item) {
+    for (int item = 0; item < UNPACK_KEYS; ++item) {
         key[item] = base + 32 * item < length ? keys[base + 32 * item] : 0;
     }
     if (lane == 0 && base > 0 && base <= length) {
         edge_key = keys[base - 1];
-    } else if (lane == 31 && base + 32 * (ITEMS - 1) + 1 < length) {
-        edge_key = keys[base + 32 * (ITEMS - 1) + 1];
+    } else if (lane == 31 && base + 32 * (UNPACK_KEYS - 1) + 1 < length) {
+        edge_key = keys[base + 32 * (UNPACK_KEYS - 1) + 1];
     }
-    uint32_t firsts[ITEMS]; /* which lanes' keys are kept, in a word */
+    uint32_t firsts[UNPACK_KEYS]; /* bit set of the lanes whose keys are kept */
     uint32_t count = 0;
 #pragma unroll
-    for (int item = 0; item < ITEMS; ++item) {
+    for (int item = 0; item < UNPACK_KEYS; ++item) {
         const int64_t at = base + 32 * item;
         const uint64_t last = item > 0 ? __shfl_sync(FULL_WARP, key[item > 0 ? item - 1 : 0], 31) : edge_key;
         const uint64_t lower = __shfl_up_sync(FULL_WARP, key[item], 1), before = lane == 0 ? last : lower;
@@ -236,18 +233,19 @@ unpack_arcs(const uint64_t* keys, const void* weights, int weight_bytes, int64_t
         }
     }
     __syncthreads();
-    int64_t place = before_tile - 1; /* of the last arc kept */
+    int64_t place = before_tile - 1; /* of the last arc that is kept */
     for (int other = 0; other < warp; ++other) {
         place += counts[other];
     }
     const uint64_t head_mask = ~0ull >> (64 - bits);
-    int64_t places[ITEMS];
-    uint32_t alone = 0; /* which items' keys have none equal to them, in bits */
+    int64_t places[UNPACK_KEYS];
+    uint32_t alone = 0; /* bit set of the keys without an equal key */
 #pragma unroll
-    for (int item = 0; item < ITEMS; ++item) {
+    for (int item = 0; item < UNPACK_KEYS; ++item) {
         const int64_t at = base + 32 * item;
         const uint64_t last = item > 0 ? __shfl_sync(FULL_WARP, key[item > 0 ? item - 1 : 0], 31) : edge_key;
-        const uint64_t next = item < ITEMS - 1 ? __shfl_sync(FULL_WARP, key[item < ITEMS - 1 ? item + 1 : item], 0) : edge_key;
+        const bool inner = item < UNPACK_KEYS - 1;
+        const uint64_t next = inner ? __shfl_sync(FULL_WARP, key[inner ? item + 1 : item], 0) : edge_key;
         const uint64_t lower = __shfl_up_sync(FULL_WARP, key[item], 1), upper = __shfl_down_sync(FULL_WARP, key[item], 1);
         const uint64_t before = lane == 0 ? last : lower, after = lane == 31 ? next : upper, tail = key[item] >> bits;
         const bool first = firsts[item] >> lane & 1;

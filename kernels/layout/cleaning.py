@@ -1,4 +1,4 @@
-"""Edges to clean arcs: numbered by rank, sorted into rows, without what the rules leave out."""
+"""Edges to clean arcs: between positions, sorted into rows, without the arcs that the rules exclude."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ def clean(
     Parameters
     ----------
     src, dst : int64 [E]
-        External ids of the edges' ends, none negative; on a GPU also int32.
+        External ids of the edges' endpoints, not negative; on a GPU also int32.
     weights : [E] or None
-        None negative, or NaN.
+        Not negative, not NaN.
     declared : range
-        Ids that exist even where no edge touches them.
+        Ids that exist even without edges.
     both : bool
-        Store the reverse of every edge too. A self-loop is its own reverse.
+        Also store the reverse of every edge. A self-loop is its own reverse.
     keep_self_loops : bool
-        Otherwise they are left out.
+        Otherwise self-loops are dropped.
     keep_parallel : bool
-        Otherwise of arcs with equal ends only the lightest stays.
+        Otherwise only the lightest of parallel arcs is kept.
 
     Returns
     -------
     ids : int64 [V]
-        Ascending; rank r is the vertex `ids[r]`.
+        Ascending; position p is the vertex `ids[p]`.
     arcs : Csr
-        The ranks' out-arcs, ascending by the rank of their head, then by weight.
+        The out-arcs of each position, ascending by the position of their head, then by weight.
     self_loops : int
         Number of edges that are self-loops.
 
     Raises
     ------
     ValueError
-        On a GPU: more than 2^32 vertices, of which two ranks do not fit a key.
+        On a GPU: more than 2^32 vertices, so that two positions do not fit a key.
     """
     if is_cupy_array(src):
         from kernels.layout import cuda
@@ -57,7 +57,7 @@ def clean(
 
 
 def _lightest_first(src: Array, dst: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:
-    """Edges in ascending order of weight, so that stable sorts leave arcs with equal ends in that order."""
+    """Edges in ascending order of weight, so that stable sorts keep parallel arcs in that order."""
     if weights is None:
         return src, dst, weights
     order = np.argsort(weights, kind="stable")
@@ -65,7 +65,7 @@ def _lightest_first(src: Array, dst: Array, weights: Array | None) -> tuple[Arra
 
 
 def _lightest_of_parallel(csr: Csr) -> Csr:
-    """Keep the arc of least weight among arcs with equal ends. The arrays of `csr` are overwritten, and shared."""
+    """Keep the arc of least weight among parallel arcs. Overwrites the arrays of `csr` and returns views of them."""
     kept = _keep_lightest(csr.offsets, csr.indices, csr.weights)
     return Csr(csr.offsets, csr.indices[:kept], None if csr.weights is None else csr.weights[:kept])
 

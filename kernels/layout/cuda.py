@@ -1,8 +1,8 @@
 """The layout on the GPU: an edge list in device memory to rows of arcs, their order and their lanes.
 
-Arcs are sorted as keys of no more bits than two ranks need (arcs.cu, radix_sort.cu), so that equal arcs come side by side;
-then each row moves to its place in the running order (rows.cu). The most memory is taken by the keys, twice: 16 bytes an arc.
-So an edge list that is not small is cut into ranges of tails, whose arcs become keys and then rows one range after the other.
+Arcs are sorted as keys of no more bits than two positions need (arcs.cu, radix_sort.cu), so that parallel arcs become adjacent;
+then each row moves to its place in the order (rows.cu). The keys need the most memory, twice 8 bytes per arc. So an edge list
+that is not small is divided into ranges of tails, whose arcs become keys and then rows one range after the other.
 """
 
 from __future__ import annotations
@@ -17,45 +17,43 @@ from kernels.distributed.partition import cut
 from kernels.gpu.loader import launch, pointer
 from kernels.gpu.radix_sort import KEY, sort
 from kernels.graph import ID, OFFSET, Array, Csr, index_dtype
+from kernels.layout.constants import LAYOUT_THREADS, PACK_EDGES, TAIL_BIN_BITS, UNPACK_KEYS, WARP_ARCS, WARP_DEGREE
 from kernels.layout.numbering import pays_as_table
-from kernels.layout.vect_csr import LANES, WARP_DEGREE, VectCsr
+from kernels.layout.vect_csr import LANES, VectCsr
 
 _ARCS, _ROWS = "layout/arcs.cu", "layout/rows.cu"
-_THREADS = 256  # as in arcs.cu and rows.cu
-_UNPACKED_TILE = 8 * _THREADS  # keys, as in arcs.cu
-_PACKED_EDGES = 4  # of a thread, as in arcs.cu
-_BIN_BITS = 12  # as in arcs.cu: ranges begin at one of 4096 tails
-_SMALL = 1 << 24  # arcs whose keys take 268 MB: they are one range
-_ROOM = 1.5  # times the rows' bytes: what the arcs of a range may take
-_MOST_DROPPED = 16  # of so many arcs one may be dropped before the arrays are cut to their length
-_BLOCK_ARCS = 1024 * _THREADS // 32  # as in rows.cuh
+_UNPACKED_TILE = UNPACK_KEYS * LAYOUT_THREADS  # keys of a block
+_SMALL = 1 << 24  # arcs, whose keys take 268 MB: one range
+_RANGE_BYTES = 1.5  # memory that the arcs of a range may take, relative to the rows
+_MOST_DROPPED = 16  # the arrays are copied to their length if more than one arc in 16 was dropped
+_BLOCK_ARCS = WARP_ARCS * LAYOUT_THREADS // 32
 _BLOCKS_PER_PROCESSOR = 8
-_SUM = (1 << 62) - 1  # of a status word, as in look_back.cuh
+_SUM = (1 << 8 * KEY.itemsize - 2) - 1  # the bits of a status word that hold a sum (look_back.cuh)
 
 
 @dataclass(frozen=True)
 class _Edges:
-    """An edge list, the ranks of its ids, and which of its arcs are stored."""
+    """An edge list, the positions of its ids, and the rules for its arcs."""
 
     src: Array
     dst: Array
     weights: Array | None
     first_id: int
-    ranks: Array | None
+    positions: Array | None
     both: bool
     keep_self_loops: bool
     keep_parallel: bool
 
     @property
     def most_arcs(self) -> int:
-        """Arcs, if none is left out."""
+        """The number of arcs if none is dropped."""
         return (1 + self.both) * len(self.src)
 
     def launch(self, name: str, blocks: int, row: np.dtype[Any], *arguments: Any) -> None:
         """Launch a kernel on the edges."""
-        ends = (self.src, self.dst, np.int64(len(self.src)), np.int64(self.first_id), pointer(self.ranks))
+        edges = (self.src, self.dst, np.int64(len(self.src)), np.int64(self.first_id), pointer(self.positions))
         rules = (np.bool_(self.both), np.bool_(self.keep_self_loops))
-        _launch(name, blocks, *ends, *rules, *arguments, EDGE=self.src.dtype, ROW=row)
+        _launch(name, blocks, *edges, *rules, *arguments, EDGE=self.src.dtype, ROW=row)
 
 
 def clean(
@@ -68,16 +66,16 @@ def clean(
     keep_parallel: bool,
     ranges: int | None = None,
 ) -> tuple[Array, Csr, int]:
-    """External ids ascending, clean arcs by rank, and the number of self-loops (`kernels.layout.cleaning.clean`).
+    """As `kernels.layout.cleaning.clean`: ascending ids, clean arcs between positions, and the number of self-loops.
 
-    `ranges` of tails take as little memory as is wanted: by default, beside the edge list and in all, 2.5 times the rows, where
-    ids are dense, few arcs are dropped, and no tail has most of the arcs.
+    More `ranges` of tails need less memory. By default the peak, without the edge list, is 2.5 times the rows, provided that ids
+    are dense, few arcs are dropped and no tail has most of the arcs.
     """
-    ids, first_id, ranks, src, dst = _number(src, dst, declared)
+    ids, first_id, positions, src, dst = _number(src, dst, declared)
     num_vertices, row = len(ids), index_dtype(len(ids))
     if num_vertices > 1 << 32:
-        raise ValueError(f"{num_vertices} vertices: two of their ranks do not fit a key of 64 bits")
-    edges = _Edges(src, dst, weights, first_id, ranks, both, keep_self_loops, keep_parallel)
+        raise ValueError(f"{num_vertices} vertices: two positions do not fit a key of 64 bits")
+    edges = _Edges(src, dst, weights, first_id, positions, both, keep_self_loops, keep_parallel)
     parts = _ranges(edges, num_vertices, row, ranges or _enough_ranges(edges, row))
     most = sum(arcs for _, arcs in parts)
     offsets, indices = cupy.zeros(num_vertices + 1, OFFSET), cupy.empty(most, row)
@@ -93,22 +91,22 @@ def clean(
 
 
 def _enough_ranges(edges: _Edges, row: np.dtype[Any]) -> int:
-    """How many ranges keep the peak at 2.5 times the rows.
+    """The number of ranges that keeps the peak at 2.5 times the rows.
 
-    A range's keys and weights lie there twice. What room the offsets give is left to the ids and their ranks.
+    A range's keys and weights exist twice. The memory of the offsets is left to the ids and their positions.
     """
     if edges.most_arcs <= _SMALL:
         return 1
     weight = 0 if edges.weights is None else edges.weights.itemsize
     sorted_by_weight = KEY.itemsize if weight and edges.keep_parallel else 0
-    return 1 + int(2 * (KEY.itemsize + weight + sorted_by_weight) / (_ROOM * (row.itemsize + weight)))
+    return 1 + int(2 * (KEY.itemsize + weight + sorted_by_weight) / (_RANGE_BYTES * (row.itemsize + weight)))
 
 
 def _ranges(edges: _Edges, num_vertices: int, row: np.dtype[Any], number: int) -> list[tuple[range, int]]:
-    """Ranges of tails of about as many arcs each, and how many each has at most."""
+    """Ranges of tails with about equal numbers of arcs, and the most arcs that each may have."""
     if number == 1:
         return [(range(num_vertices), edges.most_arcs)]
-    shift = max(0, _bits(num_vertices - 1) - _BIN_BITS)
+    shift = max(0, _bits(num_vertices - 1) - TAIL_BIN_BITS)
     counts = cupy.zeros(-(-num_vertices >> shift) if num_vertices else 0, np.int64)
     edges.launch("count_tails", _streaming(len(edges.src)), row, np.int32(shift), np.int32(len(counts)), counts)
     arcs = counts.get()
@@ -119,11 +117,11 @@ def _ranges(edges: _Edges, num_vertices: int, row: np.dtype[Any], number: int) -
 
 
 def _add(edges: _Edges, tails: range, most: int, bits: int, rest: Csr) -> tuple[int, int]:
-    """Write the arcs of a range of tails to the begin of `rest`; how many they are, and how many self-loops were seen."""
+    """Write the arcs of a range of tails to the beginning of `rest`; return their number and that of the self-loops."""
     keys, found = cupy.empty(most, KEY), cupy.zeros(2, np.int64)
     weights = None if edges.weights is None else cupy.empty(most, edges.weights.dtype)
     source = (pointer(edges.weights), _bytes(edges.weights), np.int64(tails.start), np.int64(len(tails)), np.int32(bits))
-    blocks = _streaming(-(-len(edges.src) // _PACKED_EDGES))
+    blocks = _streaming(-(-len(edges.src) // PACK_EDGES))
     edges.launch("pack_edges", blocks, rest.indices.dtype, *source, keys, pointer(weights), found)
     length, self_loops = map(int, found.get())
     keys, weights = keys[:length], None if weights is None else weights[:length]
@@ -134,14 +132,15 @@ def _add(edges: _Edges, tails: range, most: int, bits: int, rest: Csr) -> tuple[
 
 
 def _lightest_first(keys: Array, weights: Array) -> tuple[Array, Array]:
-    """Keys and their weights by ascending weight, which is never negative."""
+    """Keys and weights by ascending weight; weights are never negative."""
     word = np.dtype(f"u{weights.itemsize}")
-    words, keys = sort(weights.view(word).astype(KEY), keys, 0, 8 * word.itemsize)
-    return keys, words.astype(word).view(weights.dtype)
+    words, sorted_keys = sort(weights.view(word).astype(KEY), keys, 0, 8 * word.itemsize)
+    assert sorted_keys is not None
+    return sorted_keys, words.astype(word).view(weights.dtype)
 
 
 def transposed(csr: Csr) -> Csr:
-    """The same arcs seen from their other ends; their rows ascend by index, and equal arcs keep their order."""
+    """The arcs reversed: their rows ascend by index, and parallel arcs keep their order."""
     num_rows, arcs = len(csr.offsets) - 1, len(csr.indices)
     bits, keys = _bits(num_rows - 1), cupy.empty(arcs, KEY)
     arguments = (csr.offsets, csr.indices, np.int64(num_rows), np.int32(bits), keys)
@@ -160,38 +159,40 @@ def equal(left: Csr, right: Csr) -> bool:
 
 
 def by_degree_in_windows(degrees: Array, window: int, before: int = 0) -> Array:
-    """Order of the rows (`kernels.layout.orders`)."""
+    """As `kernels.layout.orders.by_degree_in_windows`."""
     num_vertices = len(degrees)
-    ranks = cupy.arange(num_vertices, dtype=index_dtype(num_vertices))
+    positions: Array = cupy.arange(num_vertices, dtype=index_dtype(num_vertices))
     if not num_vertices:
-        return ranks
+        return positions
     most = max(int(degrees.max()), WARP_DEGREE - 1)
-    keys = most - degrees  # of one window, of whatever degree: the narrow rows take the last 32 keys
+    keys = most - degrees  # within one window; rows of fewer than 32 arcs have the last 32 keys
     windows = -(-(before % window + num_vertices) // window)
     if windows > 1:
         places = cupy.arange(before % window, before % window + num_vertices, dtype=OFFSET)
         keys += cupy.where(degrees < WARP_DEGREE, WARP_DEGREE * (places // window), 0)
-    return sort(keys.view(KEY), ranks, 0, _bits(most + WARP_DEGREE * (windows - 1)))[1]
+    _, order = sort(keys.view(KEY), positions, 0, _bits(most + WARP_DEGREE * (windows - 1)))
+    assert order is not None
+    return order
 
 
-def take_rows(by_rank: Csr, order: Array, row_of_rank: Array | None) -> Csr:
-    """Arcs of the ranks in `order`, their ends renumbered (`kernels.layout.rows`)."""
-    begins = by_rank.offsets[order]
+def take_rows(by_position: Csr, order: Array, row_of_position: Array | None) -> Csr:
+    """As `kernels.layout.rows.take_rows`."""
+    begins = by_position.offsets[order]
     offsets = cupy.zeros(len(order) + 1, OFFSET)
-    cupy.cumsum(by_rank.offsets[1:][order] - begins, out=offsets[1:])
+    cupy.cumsum(by_position.offsets[1:][order] - begins, out=offsets[1:])
     arcs = int(offsets[-1])
-    weights = None if by_rank.weights is None else cupy.empty(arcs, by_rank.weights.dtype)
-    indices = by_rank.indices if row_of_rank is None else by_rank.indices.astype(row_of_rank.dtype, copy=False)
+    weights = None if by_position.weights is None else cupy.empty(arcs, by_position.weights.dtype)
+    indices = by_position.indices if row_of_position is None else by_position.indices.astype(row_of_position.dtype, copy=False)
     rows = Csr(offsets, cupy.empty(arcs, indices.dtype), weights)
     begins -= offsets[:-1]
-    source = (begins, indices, pointer(by_rank.weights), _bytes(weights), pointer(row_of_rank))
+    source = (begins, indices, pointer(by_position.weights), _bytes(weights), pointer(row_of_position))
     arguments = (offsets, np.int64(len(order)), *source, rows.indices, pointer(weights))
     _launch("take_rows", -(-arcs // _BLOCK_ARCS), *arguments, source=_ROWS, ROW=indices.dtype)
     return rows
 
 
 def fill_lanes(vect: VectCsr, first_lane: int) -> None:
-    """Fill the vector extension, whose weights are zeros (`kernels.layout.vect_csr.extend`)."""
+    """Fill the vector extension, whose weights are zero before (`kernels.layout.vect_csr.extend`)."""
     csr, num_segments = vect.csr, len(vect.segments) - 1
     rows = (csr.offsets, np.int64(len(csr.offsets) - 1), csr.indices, pointer(csr.weights), _bytes(csr.weights))
     where = (vect.segments, np.int64(num_segments), np.int64(first_lane), np.int64(vect.first_row))
@@ -200,7 +201,7 @@ def fill_lanes(vect: VectCsr, first_lane: int) -> None:
 
 
 def _number(src: Array, dst: Array, declared: range) -> tuple[Array, int, Array | None, Array, Array]:
-    """Ids ascending; the first id, and the ranks of the ids from it on (None where they have no gap); the edges' ends."""
+    """Return ascending ids, the first id, the positions of the ids from it on (None without gaps), and the edges' endpoints."""
     span = _span(src, dst, declared)
     if not pays_as_table(span, 2 * len(src) + len(declared)):
         ids = cupy.unique(
@@ -216,9 +217,9 @@ def _number(src: Array, dst: Array, declared: range) -> tuple[Array, int, Array 
     places = cupy.flatnonzero(seen)
     if len(places) == len(span):
         return places + span.start, span.start, None, src, dst
-    ranks = cupy.empty(len(span), index_dtype(len(places)))
-    ranks[places] = cupy.arange(len(places), dtype=ranks.dtype)
-    return places + span.start, span.start, ranks, src, dst
+    positions = cupy.empty(len(span), index_dtype(len(places)))
+    positions[places] = cupy.arange(len(places), dtype=positions.dtype)
+    return places + span.start, span.start, positions, src, dst
 
 
 def _span(src: Array, dst: Array, declared: range) -> range:
@@ -231,7 +232,7 @@ def _span(src: Array, dst: Array, declared: range) -> range:
 
 
 def _unpack(keys: Array, weights: Array | None, bits: int, rest: Csr, distinct: bool) -> int:
-    """Write the arcs of sorted keys to the begin of `rest`, whose offsets get the tails' degrees; how many they are."""
+    """Write the arcs of sorted keys to the beginning of `rest`, the tails' degrees to its offsets; return the number of arcs."""
     tiles = -(-len(keys) // _UNPACKED_TILE)
     if not tiles:
         return 0
@@ -243,13 +244,13 @@ def _unpack(keys: Array, weights: Array | None, bits: int, rest: Csr, distinct: 
 
 
 def _rows(offsets: Array, indices: Array, weights: Array | None, arcs: int) -> Csr:
-    """Rows of so many arcs. Their degrees lie in `offsets` from 1 on; the other arrays may be longer."""
+    """Rows of `arcs` arcs. `offsets` has the degrees from entry 1 on; the other arrays may be longer."""
     cupy.cumsum(offsets, out=offsets)
     return Csr(offsets, _shortened(indices, arcs), None if weights is None else _shortened(weights, arcs))
 
 
 def _shortened(array: Array, length: int) -> Array:
-    """The first so many elements; a copy where the array would hold much memory for none."""
+    """The first `length` elements; a copy if a view would keep much unused memory alive."""
     short = array[:length]
     return short.copy() if _MOST_DROPPED * (len(array) - length) > len(array) else short
 
@@ -263,10 +264,10 @@ def _bytes(weights: Array | None) -> np.int32:
 
 
 def _streaming(threads: int) -> int:
-    """Blocks for a loop over this many elements: as many as run at a time."""
+    """Blocks for a loop over `threads` elements: at most as many as run at a time."""
     most = _BLOCKS_PER_PROCESSOR * cupy.cuda.Device().attributes["MultiProcessorCount"]
-    return int(min(-(-threads // _THREADS), most))
+    return int(min(-(-threads // LAYOUT_THREADS), most))
 
 
-def _launch(name: str, blocks: int, *arguments: Any, source: str = _ARCS, **types: np.dtype[Any]) -> None:
-    launch(source, name, _THREADS, None, *arguments, blocks=blocks, plain=True, **types)
+def _launch(name: str, blocks: int, *arguments: Any, source: str = _ARCS, **types: Any) -> None:
+    launch(source, name, LAYOUT_THREADS, None, *arguments, blocks=blocks, plain=True, **types)

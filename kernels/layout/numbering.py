@@ -1,4 +1,4 @@
-"""External ids to ranks: the dense numbers 0..V-1 in ascending order of the ids."""
+"""External ids to positions: the dense numbers 0..V-1 in ascending order of the ids."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from kernels.graph import ID, Array, index_dtype
 
-_SLOTS_PER_ID = 2  # a table over the range of the ids pays up to this many slots for each id that is read
-_CHUNK = 1 << 20  # ids at a time, so that temporaries stay in the cache
+_SLOTS_PER_ID = 2  # a table over the range of the ids pays off up to this many slots per id that is read
+_CHUNK = 1 << 20  # ids at a time: temporaries stay in the cache
 
 
 def number(src: Array, dst: Array, declared: range) -> tuple[Array, Array, Array]:
@@ -18,15 +18,15 @@ def number(src: Array, dst: Array, declared: range) -> tuple[Array, Array, Array
     Parameters
     ----------
     src, dst : int64 [E]
-        External ids of the edges' ends, none negative.
+        External ids of the edges' endpoints, not negative.
     declared : range
-        Ids that exist even where no edge touches them.
+        Ids that exist even without edges.
 
     Returns
     -------
     ids : int64 [V]
-        Ascending; rank r is the vertex `ids[r]`.
-    src_ranks, dst_ranks : index width [E]
+        Ascending; position p is the vertex `ids[p]`.
+    src_positions, dst_positions : index width [E]
     """
     span = _span(src, dst, declared)
     if pays_as_table(span, len(src) + len(dst) + len(declared)):
@@ -39,7 +39,7 @@ def number(src: Array, dst: Array, declared: range) -> tuple[Array, Array, Array
 
 
 def pays_as_table(span: range, ids: int) -> bool:
-    """Whether a table over the range of so many ids costs less than sorting them."""
+    """Whether a table over the range costs less than sorting the `ids` ids."""
     return span.stop - span.start <= _SLOTS_PER_ID * ids  # len() of a range of 2^63 overflows
 
 
@@ -55,28 +55,30 @@ def _ids_of_dense_range(src: Array, dst: Array, declared: range, span: range) ->
     for ids in (src, dst):
         for chunk in _chunks(len(ids)):
             seen[ids[chunk] - span.start] = True
-    return np.flatnonzero(seen).astype(ID, copy=False) + span.start
+    present: Array = np.flatnonzero(seen).astype(ID, copy=False) + span.start
+    return present
 
 
 def _ids_of_sparse_range(src: Array, dst: Array, declared: range) -> Array:
-    ids = np.concatenate([src, dst, np.arange(declared.start, declared.stop, dtype=ID)])
+    ids: Array = np.concatenate([src, dst, np.arange(declared.start, declared.stop, dtype=ID)])
     ids.sort()
-    return ids[np.append(True, ids[1:] != ids[:-1])]
+    distinct: Array = ids[np.append(True, ids[1:] != ids[:-1])]
+    return distinct
 
 
 def _looked_up(table: Array, ids: Array, first: int) -> Array:
-    ranks = np.empty(len(ids), table.dtype)
+    positions = np.empty(len(ids), table.dtype)
     for chunk in _chunks(len(ids)):
-        ranks[chunk] = table[ids[chunk] - first]
-    return ranks
+        positions[chunk] = table[ids[chunk] - first]
+    return positions
 
 
 def _searched(sorted_ids: Array, ids: Array) -> Array:
-    ranks = np.empty(len(ids), index_dtype(len(sorted_ids)))
+    positions = np.empty(len(ids), index_dtype(len(sorted_ids)))
     for chunk in _chunks(len(ids)):
-        ascending = np.argsort(ids[chunk])  # neighbours in a search share its path: eight times as fast as in any order
-        ranks[chunk][ascending] = np.searchsorted(sorted_ids, ids[chunk][ascending])
-    return ranks
+        ascending = np.argsort(ids[chunk])  # ascending searches share their path: eight times as fast as in random order
+        positions[chunk][ascending] = np.searchsorted(sorted_ids, ids[chunk][ascending])
+    return positions
 
 
 def _chunks(length: int) -> Iterator[slice]:

@@ -1,7 +1,7 @@
-"""Which vertex becomes which row.
+"""The order of the rows.
 
-An order is the ranks of the vertices (their places in ascending order of external ids) in the order of the rows, index
-width [V]. Equal degrees keep the order of the ranks.
+An order lists the vertices' positions (in ascending order of external ids) in the order of the rows, index width [V]. Vertices
+of equal degree keep the order of their positions.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from numba import njit
 
 from kernels.arrays import is_cupy_array
 from kernels.graph import Array, index_dtype
-from kernels.layout.vect_csr import WARP_DEGREE
+from kernels.layout.constants import WARP_DEGREE
 
 
 def by_degree(degrees: Array) -> Array:
-    """Scores by descending degree. `degrees`: int64 [V], of the ranks."""
+    """Positions by descending degree. `degrees`: int64 [V], by position."""
     return by_degree_in_windows(degrees, max(len(degrees), 1))
 
 
 def by_degree_in_windows(degrees: Array, window: int, before: int = 0) -> Array:
-    """Scores of degree 32 and more by descending degree, then the others by descending degree within windows of `window` ranks.
+    """Positions of degree 32 and more by descending degree, then the others by descending degree within windows.
 
-    `before` ranks of the same graph, whose degrees are not given, belong to the windows that come first.
+    A window has `window` positions. `degrees` begins at position `before` of the graph, which shifts the windows.
     """
     if is_cupy_array(degrees):
         from kernels.layout import cuda
@@ -34,7 +34,7 @@ def by_degree_in_windows(degrees: Array, window: int, before: int = 0) -> Array:
 
 
 def inverse(order: Array) -> Array:
-    """Row of each rank."""
+    """The row of each position."""
     rows = np.empty_like(order)
     rows[order] = np.arange(len(order), dtype=order.dtype, like=order)
     return rows
@@ -49,16 +49,16 @@ def _put_all(degrees: Array, limit: int, most: int, window: int, before: int, or
 
 @njit(cache=True, nogil=True)
 def _put(degrees: Array, begin: int, end: int, least: int, most: int, order: Array, put: int) -> int:
-    """Put the ranks `begin..end-1` of degree `least..most` into `order` from place `put`; returns the place after them."""
-    free = np.zeros(most - least + 2, np.int64)  # first the number of ranks of each degree, then where the next one goes
-    for rank in range(begin, end):
-        if least <= degrees[rank] <= most:
-            free[most - degrees[rank] + 1] += 1
+    """Write the positions `begin..end-1` of degree `least..most` to `order` from index `put` on; return the next index."""
+    free = np.zeros(most - least + 2, np.int64)  # first the counts per degree, then the next index per degree
+    for position in range(begin, end):
+        if least <= degrees[position] <= most:
+            free[most - degrees[position] + 1] += 1
     free[0] = put
     for degree in range(1, len(free)):
         free[degree] += free[degree - 1]
-    for rank in range(begin, end):
-        if least <= degrees[rank] <= most:
-            order[free[most - degrees[rank]]] = rank
-            free[most - degrees[rank]] += 1
+    for position in range(begin, end):
+        if least <= degrees[position] <= most:
+            order[free[most - degrees[position]]] = position
+            free[most - degrees[position]] += 1
     return int(free[-1])

@@ -1,25 +1,22 @@
-/* Rows in their running order, and the vector extension.
+/* Rows in their final order, and the vector extension.
 
-   take_rows   arcs of ranks to rows: each arc moves with its row, its end renumbered by a look into `row_of_rank`
-   fill_lanes  a warp fills a segment, its lanes the rows of fewer than 32 arcs; arc k of lane i lies at `segment + 32 k + i` */
+   take_rows   arcs between positions to arcs between rows: each arc moves with its row and is renumbered by `row_of_position`
+   fill_lanes  a warp fills a segment: rows of fewer than 32 arcs are lanes, arc k of lane i is at `segment + 32 k + i` */
 #include "layout/rows.cuh"
 
-#define THREADS 256
-#define WARP_DEGREE 32 /* as in vect_csr.py */
-
-/* `shifts[row]` leads from the row's arcs to where the arcs of its rank lie. Without `row_of_rank` the ends stay as they are. */
-extern "C" __global__ void __launch_bounds__(THREADS, 4)
+/* `shifts[row]` is the distance from a row's new arcs to its old ones. A null `row_of_position` keeps the indices. */
+extern "C" __global__ void __launch_bounds__(LAYOUT_THREADS, 4)
 take_rows(const int64_t* offsets, int64_t num_rows, const int64_t* shifts, const ROW* indices, const void* weights,
-          int weight_bytes, const ROW* row_of_rank, ROW* out, void* out_weights) {
+          int weight_bytes, const ROW* row_of_position, ROW* out, void* out_weights) {
     visit_arcs(offsets, num_rows, [=](int64_t row, int64_t arc) {
         const int64_t from = arc + shifts[row];
-        out[arc] = row_of_rank ? row_of_rank[indices[from]] : indices[from];
+        out[arc] = row_of_position ? row_of_position[indices[from]] : indices[from];
         copy_weight(weights, weight_bytes, from, out_weights, arc);
     });
 }
 
-/* The weights of the padding are there already: zeros. */
-extern "C" __global__ void __launch_bounds__(THREADS, 4)
+/* `lane_weights` holds zeros before, which remain in the padding. */
+extern "C" __global__ void __launch_bounds__(LAYOUT_THREADS, 4)
 fill_lanes(const int64_t* offsets, int64_t num_rows, const ROW* indices, const void* weights, int weight_bytes,
            const int64_t* segments, int64_t num_segments, int64_t first_lane, int64_t first_row, ROW* lanes, void* lane_weights) {
     const int lane = threadIdx.x & 31;

@@ -1,11 +1,9 @@
-/* Arcs shared out evenly, whatever their rows' degrees: a warp takes WARP_ARCS consecutive arcs and finds their rows. */
+/* Visit arcs evenly, whatever the degrees of their rows: a warp takes WARP_ARCS consecutive arcs and finds their rows. */
 #pragma once
 
 #include "gpu/device.cuh"
 
-#define WARP_ARCS 1024
-
-/* A weight moves as a word of 4 or 8 bytes; no weights have 0. */
+/* Copy a weight as a word of 4 or 8 bytes; 0 bytes mean no weights. */
 __device__ __forceinline__ void copy_weight(const void* weights, int bytes, int64_t from, void* out, int64_t to) {
     if (bytes == 4) {
         ((uint32_t*)out)[to] = ((const uint32_t*)weights)[from];
@@ -14,7 +12,7 @@ __device__ __forceinline__ void copy_weight(const void* weights, int bytes, int6
     }
 }
 
-/* The row that has this arc: the last whose first arc is not behind it. All lanes call it, and look at 32 rows at a time. */
+/* The row of an arc: the last row whose first arc is not greater. All lanes call it and probe 32 rows at a time. */
 __device__ __forceinline__ int64_t row_of(const int64_t* offsets, int64_t num_rows, int64_t arc) {
     const int lane = threadIdx.x & 31;
     int64_t low = 0, high = num_rows; /* offsets[low] <= arc < offsets[high] */
@@ -38,7 +36,7 @@ __device__ __forceinline__ void visit_arcs(const int64_t* offsets, int64_t num_r
     }
     int64_t row = row_of(offsets, num_rows, arc);
     while (arc < end) {
-        /* Lane i holds where row `row + i` ends, as seen from the first arc. */
+        /* Lane i holds the end of row `row + i`, relative to `arc`. */
         const int stop = (int)min(offsets[min(row + 1 + lane, num_rows)] - arc, (int64_t)(end - arc));
         const int window = __shfl_sync(FULL_WARP, stop, 31);
         if (window <= 0) { /* 32 rows without arcs */

@@ -1,4 +1,4 @@
-"""Scores to rows: the arcs of a graph in its running order."""
+"""Arcs between positions to arcs between rows."""
 
 from __future__ import annotations
 
@@ -10,42 +10,51 @@ from kernels.cpu.parallel import over_rows
 from kernels.graph import OFFSET, Array, Csr
 
 
-def take_rows(by_rank: Csr, order: Array, row_of_rank: Array | None) -> Csr:
-    """Arcs of the ranks in `order`, their ends renumbered; within a row they stay in order of the ranks.
+def take_rows(by_position: Csr, order: Array, row_of_position: Array | None) -> Csr:
+    """Take the rows of the positions in `order` and renumber their indices; arcs keep their order within a row.
 
     Parameters
     ----------
-    by_rank : Csr
-        The whole graph, numbered by rank; or some of its rows, whose ends may have numbers of their own.
+    by_position : Csr
+        A graph whose rows are positions, or some rows of one; the indices may be of another numbering.
     order : index width [R]
-        Scores of the rows to take, in order of the rows.
-    row_of_rank : index width [V], or None
-        The row of each number at an arc's end. None leaves them as they are.
+        The row of `by_position` for each new row.
+    row_of_position : index width [V], or None
+        The new index for each old one. None keeps the indices.
     """
-    if is_cupy(by_rank):
+    if is_cupy(by_position):
         from kernels.layout import cuda
 
-        return cuda.take_rows(by_rank, order, row_of_rank)
+        return cuda.take_rows(by_position, order, row_of_position)
     offsets = np.zeros(len(order) + 1, OFFSET)
-    np.cumsum(np.diff(by_rank.offsets)[order], out=offsets[1:])
+    np.cumsum(np.diff(by_position.offsets)[order], out=offsets[1:])
     arcs = int(offsets[-1])
-    weights = None if by_rank.weights is None else np.empty(arcs, by_rank.weights.dtype)
-    dtype = by_rank.indices.dtype if row_of_rank is None else row_of_rank.dtype
+    weights = None if by_position.weights is None else np.empty(arcs, by_position.weights.dtype)
+    dtype = by_position.indices.dtype if row_of_position is None else row_of_position.dtype
     rows = Csr(offsets, np.empty(arcs, dtype), weights)
-    arrays = (by_rank.offsets, by_rank.indices, by_rank.weights, order, row_of_rank, offsets, rows.indices, weights)
+    arrays = (
+        by_position.offsets,
+        by_position.indices,
+        by_position.weights,
+        order,
+        row_of_position,
+        offsets,
+        rows.indices,
+        weights,
+    )
     over_rows(rows, lambda begin, end: _take(*arrays, begin, end))
     return rows
 
 
 @njit(cache=True, nogil=True)
 def _take(
-    offsets: Array, indices: Array, weights: Array | None, order: Array, row_of_rank: Array | None,
+    offsets: Array, indices: Array, weights: Array | None, order: Array, row_of_position: Array | None,
     new_offsets: Array, new_indices: Array, new_weights: Array, begin: int, end: int,
 ) -> None:  # fmt: skip
     for row in range(begin, end):
         arc = offsets[order[row]]
         for new in range(new_offsets[row], new_offsets[row + 1]):
-            new_indices[new] = indices[arc] if row_of_rank is None else row_of_rank[indices[arc]]
+            new_indices[new] = indices[arc] if row_of_position is None else row_of_position[indices[arc]]
             if weights is not None:
                 new_weights[new] = weights[arc]
             arc += 1

@@ -1,4 +1,4 @@
-"""Edges to rows of arcs by two stable counting sorts, by head and then by tail: radix sort with vertices for digits.
+"""Edges to rows of arcs by two stable counting sorts, by head and then by tail: a radix sort whose digits are vertices.
 
 References
 ----------
@@ -6,6 +6,8 @@ Cormen, Leiserson, Rivest, Stein: Introduction to Algorithms, 8.2 and 8.3.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -21,12 +23,12 @@ def sort_arcs(num_vertices: int, src: Array, dst: Array, weights: Array | None, 
     ----------
     num_vertices : int
     src, dst : index width [E]
-        Scores of the edges' ends.
+        Positions of the edges' endpoints.
     weights : [E] or None
     both : bool
-        Store the reverse of every edge too. A self-loop is its own reverse.
+        Also store the reverse of every edge. A self-loop is its own reverse.
     keep_self_loops : bool
-        Otherwise they are left out.
+        Otherwise self-loops are dropped.
     """
     offsets = np.zeros(num_vertices + 1, OFFSET)
     _count_heads(src, dst, both, keep_self_loops, offsets[1:])
@@ -37,18 +39,18 @@ def sort_arcs(num_vertices: int, src: Array, dst: Array, weights: Array | None, 
 
 
 def in_rows(out: Csr) -> Csr:
-    """The in-arcs of a graph numbered by rank: `out` itself where it is symmetric, weights included."""
+    """The in-arcs of a graph whose rows are positions: `out` itself if the graph is symmetric, including the weights."""
     if is_cupy(out):
         from kernels.layout import cuda
 
         into = cuda.transposed(out)
         return out if cuda.equal(into, out) else into
-    ranks = np.arange(len(out.offsets) - 1, dtype=out.indices.dtype)
-    return out if is_transpose(out, out, ranks) else transpose(out)
+    positions = np.arange(len(out.offsets) - 1, dtype=out.indices.dtype)
+    return out if is_transpose(out, out, positions) else transpose(out)
 
 
 def transpose(csr: Csr) -> Csr:
-    """The same arcs seen from their other ends; their rows ascend by index, and equal arcs keep their order."""
+    """The arcs reversed: their rows ascend by index, and parallel arcs keep their order."""
     offsets = np.zeros_like(csr.offsets)
     _count(csr.indices, offsets[1:])
     np.cumsum(offsets, out=offsets)
@@ -63,7 +65,7 @@ def is_transpose(out: Csr, into: Csr, order: Array) -> bool:
     Parameters
     ----------
     out, into : Csr
-        Both valid. The same object asks whether the graph is symmetric.
+        Both valid. Pass the same object to test whether a graph is symmetric.
     order : index width [V]
         All rows, in the order in which a row's arcs ascend.
     """
@@ -72,7 +74,7 @@ def is_transpose(out: Csr, into: Csr, order: Array) -> bool:
     return bool(_is_transpose(*_arrays(out), *_arrays(into), into.offsets[:-1].copy(), order))
 
 
-def _empty(offsets: Array, dtype: np.dtype, weights: Array | None) -> Csr:
+def _empty(offsets: Array, dtype: np.dtype[Any], weights: Array | None) -> Csr:
     length = int(offsets[-1])
     return Csr(offsets, np.empty(length, dtype), None if weights is None else np.empty(length, weights.dtype))
 
@@ -97,7 +99,7 @@ def _put_by_head(
     src: Array, dst: Array, weights: Array | None, both: bool, keep_self_loops: bool,
     free: Array, tails: Array, sorted_weights: Array,
 ) -> None:  # fmt: skip
-    """Put each arc at the first free place of its head."""
+    """Write each arc to the next free slot of its head."""
     for edge in range(len(src)):
         tail, head = src[edge], dst[edge]
         if tail == head and not keep_self_loops:
@@ -125,7 +127,7 @@ def _count(indices: Array, counts: Array) -> None:
 def _put_by_index(
     offsets: Array, indices: Array, weights: Array | None, free: Array, sorted_indices: Array, sorted_weights: Array
 ) -> None:
-    """Put each arc at the first free place of its index, row by row, so that the places of an index ascend by row."""
+    """Write each arc to the next free slot of its index, row by row, so that the slots of an index ascend by row."""
     for row in range(len(offsets) - 1):
         for arc in range(offsets[row], offsets[row + 1]):
             place = free[indices[arc]]
@@ -140,7 +142,7 @@ def _is_transpose(
     offsets: Array, indices: Array, weights: Array | None,
     into_offsets: Array, into_indices: Array, into_weights: Array, expected: Array, order: Array,
 ) -> bool:  # fmt: skip
-    """Go through the out-arcs in the order in which they have to lie in every in-row; `expected` is the next of each."""
+    """Visit the out-arcs in the order that every in-row must have; `expected` is the next arc of each in-row."""
     for place in range(len(order)):
         row = order[place]
         for arc in range(offsets[row], offsets[row + 1]):

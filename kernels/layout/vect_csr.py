@@ -1,9 +1,8 @@
-"""VectCSR: rows in their running order, and the rows of few arcs a second time, laid out for a warp.
+"""VectCSR: the rows of a graph, and its short rows a second time in the layout of a warp.
 
-Rows of fewer than 32 arcs are the lanes of segments of 32 consecutive rows; arc k of lane i lies at `segment + 32 k + i`, so
-that a warp reads 32 arcs of 32 rows as one line. Lanes are padded to the segment's largest degree with the row itself and
-weight 0. A row of 32 arcs or more that lies among them (in the other direction, or in the order of the source) has an
-empty lane.
+Rows of fewer than 32 arcs are the lanes of segments of 32 consecutive rows. Arc k of lane i is at `segment + 32 k + i`, so that a
+warp reads arc k of 32 rows as one line. Lanes are padded to the segment's largest degree with the row itself and weight 0.
+A row of 32 arcs or more among them (in the other direction, or in the source's order) has an empty lane.
 
 References
 ----------
@@ -22,9 +21,9 @@ from numba import njit
 from kernels.arrays import frozen, is_cupy
 from kernels.cpu.parallel import over_rows
 from kernels.graph import OFFSET, Array, Csr, index_dtype
+from kernels.layout.constants import WARP_DEGREE
 
-BLOCK_DEGREE = 1024  # from here on, a grid or a block for each row
-WARP_DEGREE = 32  # from here on, a warp for each row; below, a lane
+BLOCK_DEGREE = 1024  # rows of this degree or more take a grid or a block each
 LANES = 32
 
 
@@ -35,13 +34,13 @@ class VectCsr:
     Attributes
     ----------
     csr : Csr
-        Arcs of the rows `first_row`, `first_row + 1`, ...; its offsets start at 0, its indices are rows of the whole graph.
+        Arcs of the rows `first_row`, `first_row + 1`, ...; its offsets start at 0, its indices are rows of the graph.
     first_row : int
-        Row of the whole graph that is row 0 of `csr`.
+        Row of the graph that is row 0 of `csr`.
     segments : int64 [S + 1]
-        Segment s lies at `segments[s]:segments[s + 1]`. Its lanes are rows `first_lane + 32 s + i` of `csr`.
+        Segment s is at `segments[s]:segments[s + 1]`. Its lanes are rows `first_lane + 32 s + i` of `csr`.
     segment_indices : index width [L]
-        Rows of the whole graph; a lane's padding is the lane's own row. Beyond the last row the last row stands.
+        Rows of the graph; a lane is padded with its own row, lanes beyond the last row with the last row.
     segment_weights : the weights' type [L], or None
         0 in the padding.
     """
@@ -54,17 +53,17 @@ class VectCsr:
 
     @cached_property
     def degrees(self) -> Array:
-        """Arcs of each row, int64. Padding is told by `k < degree`, never by comparing ends: self-loops may be arcs."""
+        """Arcs of each row, int64. Entry k of a lane is padding if `k >= degree`; self-loops may be arcs."""
         return np.diff(self.csr.offsets)
 
     @property
     def first_lane(self) -> int:
-        """The rows before this one all have 32 arcs or more, and no lane."""
+        """The first row with a lane: all rows before it have 32 arcs or more."""
         return leading_wide(self.degrees)
 
     @property
     def groups(self) -> tuple[int, int, int]:
-        """Number of rows from 1024 arcs, from 32 to 1023, and below 32."""
+        """Numbers of rows of 1024 arcs or more, of 32 to 1023, and of fewer than 32."""
         block, wide = (int((self.degrees >= degree).sum()) for degree in (BLOCK_DEGREE, WARP_DEGREE))
         return block, wide - block, len(self.degrees) - wide
 
@@ -112,7 +111,8 @@ def extend(csr: Csr, first_row: int, num_vertices: int) -> VectCsr:
 
 def leading_wide(degrees: Array) -> int:
     """Number of rows before the first of fewer than 32 arcs."""
-    narrow = (degrees < WARP_DEGREE).astype(np.int32)  # CUB's pairs of a number and a byte have padding, which initcheck reports
+    # int32, because CUB pads pairs of an integer and a byte, which initcheck reports.
+    narrow = (degrees < WARP_DEGREE).astype(np.int32)
     return int(narrow.argmax()) if narrow.any() else len(degrees)
 
 
@@ -141,7 +141,7 @@ def _fill(
     offsets: Array, indices: Array, weights: Array | None, segments: Array, lane_indices: Array, lane_weights: Array,
     first_lane: int, first_row: int, begin: int, end: int,
 ) -> None:  # fmt: skip
-    """Fill the segments `begin..end-1`, lane by lane; their weights are zeros."""
+    """Fill the segments `begin..end-1`, lane by lane; the weights are zero before."""
     num_rows = len(offsets) - 1
     for segment in range(begin, end):
         for lane in range(LANES):
@@ -166,7 +166,7 @@ def _first_wrong_entry(
     offsets: Array, indices: Array, weights: Array | None, segments: Array, lane_indices: Array, lane_weights: Array,
     first_lane: int, first_row: int,
 ) -> int:  # fmt: skip
-    """First entry that is not arc k of its lane's row where k < degree < 32, and the row itself and weight 0 elsewhere; or -1."""
+    """The first entry that is neither arc k < degree < 32 of its lane's row nor padding (the row itself, weight 0); or -1."""
     last = len(offsets) - 2
     for segment in range(len(segments) - 1):
         for slot in range(segments[segment], segments[segment + 1]):

@@ -1,13 +1,14 @@
-"""From an edge list that lies in parts on the ranks to a graph that lies in shards on them: what `kernels.layout` does, together.
+"""The layout over ranks: from an edge list that is distributed over the ranks to a graph in shards.
 
-The ranks clean the arcs in ranges of external ids (cleaning.py), agree on the order of the rows and on where they are cut
-(ordering.py), and send every row to its owner. All shards together are, to the byte, the graph that one worker makes; or that
-graph with its rows dealt (dealing.py), for ranks that go on with what they have in memory.
+The ranks clean the arcs in ranges of external ids (cleaning.py), agree on the order of the rows and on the ranges of rows
+(ordering.py), and send every row to its owner. All shards together equal, to the byte, the graph that a single rank makes; or
+that graph with its rows dealt (`kernels.distributed.dealing`), for ranks that continue with it in memory.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from kernels.layout.sharded.ordering import cut_over_ranks, in_order
 
 @dataclass(frozen=True)
 class Rows:
-    """A rank's rows of the graph, numbered as they are stored, or dealt.
+    """A rank's rows of the graph, with stored or dealt numbers.
 
     Attributes
     ----------
@@ -35,9 +36,9 @@ class Rows:
     ids : int64 [n]
         External ids of the own rows.
     positions : index width [n]
-        Their places in the ascending order of all external ids.
+        Their positions in the ascending order of all external ids.
     out, into : Csr
-        Their arcs to rows of the whole graph; the same object where the graph is symmetric.
+        Their arcs to rows of the graph; the same object if the graph is symmetric.
     """
 
     bounds: Array
@@ -49,7 +50,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class RowsById:
-    """A slice of all rows in ascending order of their external ids: `rows`, index width, from place `first` on."""
+    """A slice of `Graph.rows_by_id`: `rows`, index width, from position `first` on."""
 
     first: int
     rows: Array
@@ -59,27 +60,27 @@ def lay_out(
     src: Array, dst: Array, weights: Array | None, rules: Rules, window: int | None, communicator: Communicator,
     deals: bool = False,
 ) -> tuple[Rows, RowsById]:  # fmt: skip
-    """Make a graph of the edges of all ranks, with a share of the rows on every rank.
+    """Build a graph from the edges of all ranks, with a share of the rows on every rank. Collective.
 
     Parameters
     ----------
     src, dst : int64 [E]
-        External ids of the ends of this rank's edges, none negative, in any order; on a GPU also int32, on all ranks.
+        External ids of the endpoints of this rank's edges, not negative, in any order; on a GPU also int32, on all ranks.
     weights : [E] or None
-        None negative, or NaN; of one type on all ranks.
+        Not negative, not NaN; of one type on all ranks.
     rules : Rules
     window : int or None
-        Vertices in a window of `kernels.layout.orders.by_degree_in_windows`; as many as there can be order all by degree, and
+        Positions in a window of `kernels.layout.orders.by_degree_in_windows`: a number of at least V orders all rows by degree,
         None keeps the order of the ids.
     communicator : Communicator
     deals : bool
-        Whether ranks get the rows, and rows the numbers, with which the ranks work on a graph: see `kernels.distributed.dealing`.
-        Else a rank gets the rows that it stores: a range that has its share of the arcs.
+        Whether rows are dealt to ranks and renumbered for computing (see `kernels.distributed.dealing`). Otherwise a rank gets
+        the rows that it stores: a range with its share of the arcs.
 
     Returns
     -------
     Rows, RowsById
-        The second has, of the ranks in turn, all of `Graph.rows_by_id`.
+        The second, concatenated over the ranks, is `Graph.rows_by_id`.
     """
     owned = clean_arcs(src, dst, weights, rules, communicator)
     owners = Owners.of_counts(len(owned.ids), communicator)
@@ -90,7 +91,9 @@ def lay_out(
     if owned.into and _alike(directions[0], directions[1], communicator):
         directions.pop()
     num_vertices = int(owners.bounds[-1])
-    degrees = sum(np.diff(csr.offsets) for csr in directions)
+    degrees = np.diff(directions[0].offsets)
+    if len(directions) > 1:
+        degrees = degrees + np.diff(directions[1].offsets)
     cut = cut_over_ranks(rows, degrees, num_vertices, communicator)
     dealing = deal(cut, communicator.size) if deals else Dealing.contiguous(cut(communicator.size, 0)[0])
     bounds = dealing.bounds
@@ -101,18 +104,18 @@ def lay_out(
         directions = [take_rows(Csr(csr.offsets, dealing.dealt(csr.indices), csr.weights), ascending, None) for csr in directions]
     cuts = np.searchsorted(rows, np.asarray(bounds[1:-1].astype(rows.dtype), like=rows)).tolist()
     here = np.concatenate(communicator.exchange(np.split(rows, cuts))) - rows.dtype.type(bounds[communicator.rank])
-    came = np.empty(len(here), index_dtype(len(here)), like=here)
-    came[here] = np.arange(len(here), dtype=came.dtype, like=here)
+    arrival = np.empty(len(here), index_dtype(len(here)), like=here)
+    arrival[here] = np.arange(len(here), dtype=arrival.dtype, like=here)
     positions = (owners.own.start + order.astype(OFFSET)).astype(index_dtype(num_vertices))
     ids, positions = (
-        np.concatenate(communicator.exchange(np.split(column, cuts)))[came] for column in (owned.ids[order], positions)
+        np.concatenate(communicator.exchange(np.split(column, cuts)))[arrival] for column in (owned.ids[order], positions)
     )
-    csrs = [_sent(csr, cuts, came, communicator) for csr in directions]
+    csrs = [_sent(csr, cuts, arrival, communicator) for csr in directions]
     return Rows(bounds, ids, positions, csrs[0], csrs[-1]), RowsById(owners.own.start, row_of_own)
 
 
 def shard_of(rows: Rows, communicator: Communicator) -> Shard:
-    """Make a shard of a rank's rows: find its ghosts, and ask their owners for their positions. Collective."""
+    """Make a shard of a rank's rows: find its ghosts and request their positions from the owners. Collective."""
     rank = communicator.rank
     own = range(int(rows.bounds[rank]), int(rows.bounds[rank + 1]))
     ghosts = ghosts_of(own, (rows.out,) if rows.into is rows.out else (rows.out, rows.into))
@@ -123,25 +126,23 @@ def shard_of(rows: Rows, communicator: Communicator) -> Shard:
 
 
 def _by_row(arcs: Arcs, order: Array, row_of_own: Array, owned: Owned, communicator: Communicator) -> Csr:
-    """The own vertices' arcs in the order of their rows, which are anywhere in the graph; the ends are rows."""
-    return take_rows(arcs.csr, order, owned.ask(arcs.heads, row_of_own, communicator))
+    """The arcs of the own vertices in the order of their rows, with rows as indices. Collective."""
+    return take_rows(arcs.csr, order, owned.request(arcs.heads, row_of_own, communicator))
 
 
 def _alike(out: Csr, into: Csr, communicator: Communicator) -> bool:
-    """Whether the arcs of both directions are the same on all ranks."""
-    columns: list[tuple[Array, Array]] = [(out.offsets, into.offsets), (out.indices, into.indices), (out.weights, into.weights)]
+    """Whether both directions have equal arcs on all ranks. Collective."""
+    columns: list[tuple[Any, Any]] = [(out.offsets, into.offsets), (out.indices, into.indices), (out.weights, into.weights)]
     same = all(one is other or (len(one) == len(other) and bool((one == other).all())) for one, other in columns)
     return bool(communicator.least(np.array([same], OFFSET))[0])
 
 
-def _sent(csr: Csr, cuts: list[int], came: Array, communicator: Communicator) -> Csr:
-    """Send rows, cut where those of the next rank begin, and put what came into order: row i came at `came[i]`."""
+def _sent(csr: Csr, cuts: list[int], arrival: Array, communicator: Communicator) -> Csr:
+    """Send each rank the rows between its `cuts` and return the received ones in order: row i arrived as number `arrival[i]`."""
     at = csr.offsets[np.asarray(np.array(cuts, OFFSET), like=csr.offsets)].tolist()
     degrees = np.concatenate(communicator.exchange(np.split(np.diff(csr.offsets), cuts)))
     offsets = np.zeros(len(degrees) + 1, OFFSET, like=degrees)
     offsets[1:] = np.cumsum(degrees)
-    indices, weights = (
-        None if column is None else np.concatenate(communicator.exchange(np.split(column, at)))
-        for column in (csr.indices, csr.weights)
-    )
-    return take_rows(Csr(offsets, indices, weights), came, None)
+    indices = np.concatenate(communicator.exchange(np.split(csr.indices, at)))
+    weights = None if csr.weights is None else np.concatenate(communicator.exchange(np.split(csr.weights, at)))
+    return take_rows(Csr(offsets, indices, weights), arrival, None)

@@ -1,7 +1,7 @@
-"""Edges that lie anywhere to clean arcs at the owners of their vertices: a sample sort of all arcs by external id.
+"""Clean arcs at the owners of their vertices, from edges on any rank: a sample sort of all arcs by external id.
 
-A sample of the ids cuts their range where the ranks get about equally many arcs; every arc goes to the owner of its tail, which
-cleans what it gets as one worker cleans all. No rank holds more than its own arcs and the ids at their other ends.
+A sample of the ids divides their range such that the ranks get about equal numbers of arcs. Every arc is sent to the owner of
+its tail, which cleans its arcs as a single rank cleans all. No rank holds more than its own arcs and the ids of their heads.
 
 References
 ----------
@@ -20,17 +20,17 @@ from kernels.gpu.loader import to_host
 from kernels.graph import ID, OFFSET, Array, Csr
 from kernels.layout.cleaning import clean
 
-_SAMPLES = 1 << 14  # edges whose ends are looked at to cut the ids: shares differ by about one in a hundred
+_SAMPLES = 1 << 14  # edges whose endpoints are sampled: the ranks' shares differ by about 1 %
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What is stored of an edge list; as `kernels.layout.cleaning.clean` says.
+    """The rules for arcs; see `kernels.layout.cleaning.clean`.
 
     Attributes
     ----------
     declared : range
-        Ids that exist even where no edge touches them.
+        Ids that exist even without edges.
     both, keep_self_loops, keep_parallel : bool
     """
 
@@ -42,14 +42,14 @@ class Rules:
 
 @dataclass(frozen=True)
 class Arcs:
-    """Clean arcs of one direction, of a rank's own vertices.
+    """Clean arcs of a rank's own vertices in one direction.
 
     Attributes
     ----------
     csr : Csr
-        A row for each own vertex, ascending by external id; an index is the place of the other end in `heads`.
+        A row for each own vertex, ascending by external id; an index is an index into `heads`.
     heads : int64 [H]
-        External ids, ascending, each once: all that stand at an arc's other end, and maybe more.
+        Distinct external ids, ascending: at least all neighbours.
     """
 
     csr: Csr
@@ -58,17 +58,17 @@ class Arcs:
 
 @dataclass(frozen=True)
 class Owned:
-    """What a rank has of the vertices in its range of external ids.
+    """The vertices in a rank's range of external ids, and their arcs.
 
     Attributes
     ----------
     cuts : int64 [size - 1]
-        A NumPy array: rank r owns the ids below `cuts[r]` that no rank before it owns.
+        A NumPy array: rank r owns the ids below `cuts[r]` that no lower rank owns.
     ids : int64 [n]
-        The own vertices, ascending; there may be none.
+        The own vertices, ascending; may be empty.
     out : Arcs
     into : Arcs or None
-        None where every arc is stored with its reverse, so that both are alike.
+        None if every arc is stored with its reverse, so that both directions are equal.
     """
 
     cuts: Array
@@ -76,21 +76,21 @@ class Owned:
     out: Arcs
     into: Arcs | None
 
-    def ask(self, ids: Array, values: Array, communicator: Communicator) -> Array:
-        """Return what the owners have of `ids`, int64 and ascending, in their `values` [n]. Collective."""
-        asked = communicator.exchange(np.split(ids, np.searchsorted(ids, np.asarray(self.cuts, like=ids)).tolist()))
-        return np.concatenate(communicator.exchange([values[np.searchsorted(self.ids, part)] for part in asked]))
+    def request(self, ids: Array, values: Array, communicator: Communicator) -> Array:
+        """Return the owners' `values` [n] for `ids`, int64 and ascending. Collective."""
+        requested = communicator.exchange(np.split(ids, np.searchsorted(ids, np.asarray(self.cuts, like=ids)).tolist()))
+        return np.concatenate(communicator.exchange([values[np.searchsorted(self.ids, part)] for part in requested]))
 
 
 def clean_arcs(src: Array, dst: Array, weights: Array | None, rules: Rules, communicator: Communicator) -> Owned:
-    """Bring the arcs of all ranks' edges to the owners of their vertices, and clean them there.
+    """Send the arcs of all ranks' edges to the owners of their vertices and clean them there. Collective.
 
     Parameters
     ----------
     src, dst : int64 [E]
-        External ids of this rank's edges, none negative; on a GPU also int32, on all ranks.
+        External ids of this rank's edges, not negative; on a GPU also int32, on all ranks.
     weights : [E] or None
-        None negative, or NaN; of one type on all ranks.
+        Not negative, not NaN; of one type on all ranks.
     rules : Rules
     communicator : Communicator
     """
@@ -99,14 +99,14 @@ def clean_arcs(src: Array, dst: Array, weights: Array | None, rules: Rules, comm
     lists = [(src, dst)]
     if rules.both:
         lists += [(dst, src)]
-    near, far, received = _to_owners(lists, weights, cuts, communicator)
+    tails, heads, received = _to_owners(lists, weights, cuts, communicator)
     kept = (rules.keep_self_loops, rules.keep_parallel)
-    out_heads, out, _ = clean(near, far, received, declared, False, *kept)
+    out_heads, out, _ = clean(tails, heads, received, declared, False, *kept)
     ids = _within(out_heads, cuts, communicator.rank)
     if rules.both:
         return Owned(cuts, ids, Arcs(_rows_of(ids, out, out_heads), out_heads), None)
-    near, far, received = _to_owners([(dst, src)], weights, cuts, communicator)
-    in_heads, into, _ = clean(near, far, received, declared, False, *kept)
+    tails, heads, received = _to_owners([(dst, src)], weights, cuts, communicator)
+    in_heads, into, _ = clean(tails, heads, received, declared, False, *kept)
     ids = distinct(np.concatenate([ids, _within(in_heads, cuts, communicator.rank)]))
     return Owned(cuts, ids, Arcs(_rows_of(ids, out, out_heads), out_heads), Arcs(_rows_of(ids, into, in_heads), in_heads))
 
@@ -130,37 +130,39 @@ def _declared(declared: range, cuts: Array, rank: int) -> range:
 
 
 def _within(ids: Array, cuts: Array, rank: int) -> Array:
-    """Those of ascending ids that a rank owns."""
+    """The ids that a rank owns, of ascending `ids`."""
     return np.split(ids, np.searchsorted(ids, np.asarray(cuts, like=ids)).tolist())[rank]
 
 
 def _to_owners(
     lists: list[tuple[Array, Array]], weights: Array | None, cuts: Array, communicator: Communicator
 ) -> tuple[Array, Array, Array | None]:
-    """Arcs from `near` to `far`, those of all ranks whose `near` this one owns; a self-loop of the first list alone."""
+    """Receive the arcs of all ranks' lists of (tails, heads) whose tails this rank owns; self-loops only from the first list."""
     parts: list[list[list[Array]]] = [[[], [], []] for _ in range(communicator.size)]
-    for number, (near, far) in enumerate(lists):
+    for number, (tails, heads) in enumerate(lists):
         for rank, part in enumerate(parts):
-            chosen = _places(near, far, cuts, rank, bool(number))
-            for column, values in zip(part, (near, far, weights), strict=True):
+            chosen = _chosen(tails, heads, cuts, rank, bool(number))
+            for column, values in zip(part, (tails, heads, weights), strict=True):
                 if values is not None:
                     column.append(values[chosen])
-    return tuple(
-        None if values is None else np.concatenate(communicator.exchange([np.concatenate(part.pop(0)) for part in parts]))
-        for values in (*lists[0], weights)
-    )  # type: ignore[return-value]
+
+    def received() -> Array:
+        """Exchange the next column, whose parts are freed before the next one."""
+        return np.concatenate(communicator.exchange([np.concatenate(part.pop(0)) for part in parts]))
+
+    return received(), received(), None if weights is None else received()
 
 
-def _places(near: Array, far: Array, cuts: Array, rank: int, without_loops: bool) -> Array:
-    chosen = near >= (cuts[rank - 1] if rank else 0)
+def _chosen(tails: Array, heads: Array, cuts: Array, rank: int, without_loops: bool) -> Array:
+    chosen = tails >= (cuts[rank - 1] if rank else 0)
     if rank < len(cuts):
-        chosen &= near < cuts[rank]
+        chosen &= tails < cuts[rank]
     if without_loops:
-        chosen &= near != far
+        chosen &= tails != heads
     return np.flatnonzero(chosen)
 
 
 def _rows_of(ids: Array, csr: Csr, numbered: Array) -> Csr:
-    """The rows of `ids`, which are all that have arcs; the vertices `numbered`, ascending, are those of `csr`."""
+    """The rows of `ids`, which include all vertices with arcs; `numbered` are the vertices of `csr`. Both ascend."""
     begins = np.append(np.searchsorted(numbered, ids), len(numbered))
     return Csr(csr.offsets[begins], csr.indices, csr.weights)

@@ -1,4 +1,4 @@
-"""The rows of all ranks' vertices in the order of `kernels.layout.orders`, and where they are cut."""
+"""The rows of all ranks' vertices in the order of `kernels.layout.orders`, and their division into ranges."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from kernels.distributed.dealing import Cut
 from kernels.distributed.owners import Owners
 from kernels.gpu.loader import to_host
 from kernels.graph import OFFSET, Array, index_dtype
+from kernels.layout.constants import WARP_DEGREE
 from kernels.layout.orders import by_degree_in_windows
-from kernels.layout.vect_csr import WARP_DEGREE
 
 
 def in_order(degrees: Array, owners: Owners, window: int | None) -> tuple[Array, Array]:
-    """Order the vertices of all ranks as one worker would.
+    """Order the vertices of all ranks as a single rank would. Collective.
 
     Parameters
     ----------
     degrees : int64 [n]
         Out-degrees of this rank's vertices, ascending by external id.
     owners : Owners
-        Of the vertices' places in the ascending order of all ids.
+        Owners of the positions.
     window : int or None
-        Of `by_degree_in_windows`; None keeps the order of the ids.
+        As in `by_degree_in_windows`; None keeps the order of the ids.
 
     Returns
     -------
     order : index width of n [n]
-        This rank's vertices, from 0, by ascending row.
+        This rank's vertices, numbered from 0, by ascending row.
     rows : index width of the graph [n]
         Their rows.
     """
@@ -45,9 +45,9 @@ def in_order(degrees: Array, owners: Owners, window: int | None) -> tuple[Array,
 
 
 def _groups(degrees: Array, windows: Array) -> tuple[Array, Array]:
-    """Numbers that ascend with the rows, of vertices in their order, and whether a group begins there.
+    """For ordered vertices, group numbers that ascend with the rows, and whether a group begins at each vertex.
 
-    Vertices with one number stand side by side, rank after rank. Windows that lie within one rank are one group.
+    Vertices of one group are adjacent, in the order of the ranks. Windows that lie within one rank form one group.
     """
     numbers = np.where(degrees >= WARP_DEGREE, -degrees, WARP_DEGREE * windows + WARP_DEGREE - 1 - degrees)
     begins = np.empty(len(numbers), np.bool_, like=numbers)
@@ -61,9 +61,9 @@ def _groups(degrees: Array, windows: Array) -> tuple[Array, Array]:
 
 
 def _first_rows(numbers: Array, counts: Array, communicator: Communicator) -> Array:
-    """The rows of the first vertices of this rank's groups, int64, a NumPy array.
+    """The rows of the first vertices of this rank's groups, int64, a NumPy array. Collective.
 
-    They come after all of smaller numbers, and after those of their own number on the ranks before.
+    A group comes after all groups of smaller numbers, and after those of its own number on lower ranks.
     """
     everywhere = [to_host(part) for part in communicator.gather(numbers)]
     sizes = np.concatenate([to_host(part) for part in communicator.gather(counts)])
@@ -75,14 +75,14 @@ def _first_rows(numbers: Array, counts: Array, communicator: Communicator) -> Ar
 
 
 def cut_over_ranks(rows: Array, degrees: Array, num_vertices: int, communicator: Communicator) -> Cut:
-    """How the rows of all ranks are cut: as `kernels.layout.shards.cut` does. Collective, to make it and to use it.
+    """Divide the rows of all ranks as `kernels.distributed.partition.cut` does. The call and the result are collective.
 
     Parameters
     ----------
     rows : index width [n]
-        Some of the graph's rows, ascending; every row is one rank's.
+        Some of the graph's rows, ascending; every row is on exactly one rank.
     degrees : int64 [n]
-        Their stored arcs.
+        The numbers of their stored arcs.
     num_vertices : int
     """
     size = communicator.size

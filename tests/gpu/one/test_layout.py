@@ -13,9 +13,10 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from benchmarks.one_gpu.timing import Memory
+from kernels.distributed.partition import cut
 from kernels.gpu.radix_sort import TILE, sort
 from kernels.graph import Array, Csr, index_dtype
-from kernels.layout import cuda, shards
+from kernels.layout import cuda
 from kernels.layout.cleaning import clean
 from kernels.layout.orders import by_degree, by_degree_in_windows, inverse
 from kernels.layout.rows import take_rows
@@ -63,7 +64,7 @@ def laid_out(edges: Edges, declared: range, rules: tuple[bool, bool, bool], wind
     rows_by_id = inverse(order)
     degrees = np.diff(arcs.offsets)[order]
     for name, csr in (("out", arcs), ("in", into)):
-        for rows in shards.cut(degrees if isinstance(degrees, np.ndarray) else degrees.get(), num_shards):
+        for rows in cut(degrees if isinstance(degrees, np.ndarray) else degrees.get(), num_shards):
             vect = extend(take_rows(csr, order[rows.start : rows.stop], rows_by_id), rows.start, len(ids))
             yield from csr_arrays(f"{name} {rows}", vect.csr)
             yield from csr_arrays(f"{name} {rows} lanes", Csr(vect.segments, vect.segment_indices, vect.segment_weights))
