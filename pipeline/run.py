@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ParamSpec, Protocol, TypeVar
 
-from pipeline.cluster.protocol import started
+from pipeline.cluster.start import started
 from pipeline.config.run import RunConfig
 from pipeline.ingest import ingest
 from pipeline.report import draw

@@ -25,7 +25,8 @@ from benchmarks.several_gpus.shares import by_name, folder_of
 from benchmarks.several_gpus.table import OURS, PEER, Row, add, collect, write
 from kernels.cpu.parallel import cores
 from kernels.gpu.loader import device_count
-from pipeline.cluster.protocol import Cluster, Place, started
+from pipeline.cluster.protocol import Cluster, Place
+from pipeline.cluster.start import started
 from pipeline.cluster.threads import Here
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.layout import LayoutConfig

@@ -7,7 +7,6 @@ together, a shard each. A task whose worker dies runs again, so a task must be f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
@@ -16,7 +15,6 @@ from pipeline.cluster.held_graph import HeldGraph
 from pipeline.cluster.holdings import Holdings
 from pipeline.cluster.shard_of_graph import ShardOfGraph
 from pipeline.cluster.whole_graph import WholeGraph
-from pipeline.config.cluster import ClusterConfig
 from pipeline.runtime.backend import Backend
 from pipeline.store.index import StoredIndex
 from pipeline.store.manifest import Folder
@@ -99,26 +97,3 @@ class Cluster(Protocol):
             A task uses all cores by itself, so a process runs one task at a time.
         """
         ...
-
-
-@contextmanager
-def started(config: ClusterConfig, backend: Backend) -> Iterator[Cluster]:
-    """Start the cluster of a run; it is closed however the run ends.
-
-    Raises
-    ------
-    ClusterLost
-        No scheduler answers at the address, or it has no worker, within the deadline.
-    BadConfig
-        There is no GPU for a local worker, or a TLS file cannot be read.
-    """
-    if config.scheduler == "none":
-        from pipeline.cluster.threads import Here
-
-        yield Here(config.shards)
-        return
-    from pipeline.cluster.dask.client import connected
-    from pipeline.cluster.dask.workers import Workers
-
-    with connected(config, backend) as client:
-        yield Workers(client, config)

@@ -14,7 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pipeline.cluster.protocol import Place, started
+from pipeline.cluster.protocol import Place
+from pipeline.cluster.start import started
 from pipeline.config.loading import checked
 from pipeline.config.reachability import QueriesConfig, QueryOptions
 from pipeline.errors import BadConfig, BadInput, Damaged

@@ -7,7 +7,7 @@ import signal
 from functools import partial
 from pathlib import Path
 
-from pipeline.cluster.protocol import started
+from pipeline.cluster.start import started
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig

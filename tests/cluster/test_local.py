@@ -24,7 +24,7 @@ from pipeline.cluster.dask import client as dask_cluster
 from pipeline.cluster.dask import local_workers as local_workers_module
 from pipeline.cluster.dask import workers as workers_module
 from pipeline.cluster.dask.scratch import scratch
-from pipeline.cluster.protocol import started
+from pipeline.cluster.start import started
 from pipeline.cluster.threads import Here
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.run import STAGES

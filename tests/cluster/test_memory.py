@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from pipeline.cluster.protocol import started
+from pipeline.cluster.start import started
 from pipeline.config.cluster import ClusterConfig
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import rows_of_sources

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernels.bfs import bfs
-from pipeline.cluster.protocol import started
+from pipeline.cluster.start import started
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadInput, ClusterLost
 from pipeline.store.graph import open_graph

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from kernels.registry import BY_NAME
-from pipeline.cluster.protocol import Cluster, started
+from pipeline.cluster.protocol import Cluster
+from pipeline.cluster.start import started
 from pipeline.cluster.threads import Here
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig

@@ -12,7 +12,7 @@ import psutil
 import pytest
 from distributed import Security
 
-from pipeline.cluster.protocol import started
+from pipeline.cluster.start import started
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
 from pipeline.steps.runtime import Runtime

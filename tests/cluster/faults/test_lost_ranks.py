@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipeline.cluster.protocol import started
+from pipeline.cluster.start import started
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import ClusterLost
 from tests.cluster import pieces

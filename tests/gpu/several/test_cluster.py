@@ -16,7 +16,7 @@ pytest.importorskip("dask_cuda")
 from kernels.bfs import bfs
 from kernels.gpu.loader import device_count
 from kernels.registry import BY_NAME
-from pipeline.cluster.protocol import started
+from pipeline.cluster.start import started
 from pipeline.cluster.threads import Here
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
