@@ -23,6 +23,8 @@ class LayoutConfig(Model):
         Add the reverse of every arc. An undirected graph always has both.
     shards : int
         Number of contiguous row ranges of about equal arc count. Where several ranks hold the graph, `[cluster] shards` decides.
+    vector_extension : bool
+        Also store VectCSR's vector extension, for readers of the stored graph: no algorithm here uses it.
     """
 
     order: Literal["degree", "windowed", "source"] = "degree"
@@ -31,3 +33,4 @@ class LayoutConfig(Model):
     parallel_arcs: Literal["lightest", "keep"] = "lightest"
     symmetrise: bool = False
     shards: Positive = 1
+    vector_extension: bool = False

@@ -50,7 +50,8 @@ def bring(array: Array, backend: Backend) -> Array:
         return array
     import cupy
 
-    return cupy.asarray(array)
+    copied: Array = cupy.asarray(array)
+    return copied
 
 
 def wait_for(backend: Backend) -> None:

@@ -18,11 +18,10 @@ from kernels.distributed import partition
 from kernels.distributed.communicator import Communicator
 from kernels.gpu.loader import to_host
 from kernels.graph import OFFSET, Array, Csr, index_dtype
+from kernels.layout import sharded
 from kernels.layout.cleaning import clean
 from kernels.layout.orders import by_degree, by_degree_in_windows, inverse
 from kernels.layout.rows import take_rows
-from kernels.layout.sharded import Rows, RowsById
-from kernels.layout.sharded import lay_out as lay_out_over_ranks
 from kernels.layout.sharded.cleaning import Rules
 from kernels.layout.sorting import in_rows
 from pipeline.cluster.protocol import Place
@@ -31,7 +30,7 @@ from pipeline.runtime.backend import Backend
 from pipeline.steps.runtime import Runtime
 from pipeline.store.attempts import attempts_at, shared_attempt
 from pipeline.store.edges import narrow, read_edges
-from pipeline.store.graph_writing import Direction, VertexSlice, save_direction, write_vertices
+from pipeline.store.graph_writing import Direction, Rows, VertexSlice, save_direction, write_vertices
 from pipeline.store.manifest import Folder, make
 
 
@@ -53,8 +52,9 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime) -> Folder:
         * `vertices`, `arcs`, `directed`, `symmetric`, `weight` (the edge list's Arrow type, or null), `stored_weight` (NumPy's)
         * `self_loops_dropped`, `arcs_added`, `parallel_arcs_dropped`: edges - dropped + added - dropped = arcs
         * `out`, and `in` unless symmetric: `groups` (rows from 1024 arcs, from 32, below; under `degree` and `windowed` the
-          out-rows are in this order), `padding` (share of the vector extension's entries)
-        * `shards`: `rows` (first, and the one after the last), and for each direction `arcs`, `segments`, `slots`
+          out-rows are in this order); with the vector extension `padding` (share of its entries)
+        * `shards`: `rows` (first, and the one after the last), and for each direction `arcs`, with the vector extension also
+          `segments` and `slots`
         * `backend`
 
     Raises
@@ -116,9 +116,10 @@ def store_part(edges: Folder, layout: LayoutConfig, place: Place, attempts: Path
         folder.mkdir()
     write_vertices(folder, part.vertices, communicator)
     stored: dict[int, StoredShard] = {}
+    vertices = part.vertices.num_vertices
     for number, rows, name, csr in part.directions:
         shard = stored.setdefault(number, StoredShard(rows, {}))
-        shard.directions[name] = save_direction(folder, number, name, csr, rows.start, part.vertices.num_vertices)
+        shard.directions[name] = save_direction(folder, number, name, Rows(csr, rows.start, vertices), layout.vector_extension)
     return StoredPart(folder, list(stored.values()), part.self_loops)
 
 
@@ -180,8 +181,8 @@ class Part:
         Of all ranks' edges.
     """
 
-    rows: Rows
-    by_id: RowsById
+    rows: sharded.Rows
+    by_id: sharded.RowsById
     self_loops: int
 
 
@@ -196,7 +197,7 @@ def lay_out_part(
     self_loops = communicator.sum(int((src == dst).sum()))
     weights = narrow(weights, communicator.max)
     window = {"source": None, "windowed": layout.window, "degree": np.iinfo(OFFSET).max}[layout.order]
-    return Part(*lay_out_over_ranks(src, dst, weights, rules_of(edges, layout), window, communicator, deals), self_loops)
+    return Part(*sharded.lay_out(src, dst, weights, rules_of(edges, layout), window, communicator, deals), self_loops)
 
 
 def rules_of(edges: Folder, layout: LayoutConfig) -> Rules:
@@ -237,9 +238,11 @@ def facts_of(edges: Folder, layout: LayoutConfig, parts: list[StoredPart]) -> di
 
 def _summary(stored: list[Direction]) -> dict[str, Any]:
     """Facts of one direction of all shards."""
-    lane_arcs, slots = sum(part.lane_arcs for part in stored), sum(part.sizes["slots"] for part in stored)
-    groups = [sum(group) for group in zip(*(part.groups for part in stored), strict=True)]
-    return {"groups": groups, "padding": round(1 - lane_arcs / slots, 6) if slots else 0.0}
+    facts: dict[str, Any] = {"groups": [sum(group) for group in zip(*(part.groups for part in stored), strict=True)]}
+    if "slots" in stored[0].sizes:
+        lane_arcs, slots = sum(part.lane_arcs for part in stored), sum(part.sizes["slots"] for part in stored)
+        facts["padding"] = round(1 - lane_arcs / slots, 6) if slots else 0.0
+    return facts
 
 
 def _order(degrees: Array, layout: LayoutConfig) -> Array:

@@ -1,4 +1,6 @@
-"""The stored graph on the disk: `vertices.arrow`, `rows_by_id.npy`, and a VectCSR of each direction for each shard of rows.
+"""The stored graph on the disk: `vertices.arrow`, `rows_by_id.npy`, and a CSR of each direction for each shard of rows.
+
+On request the shards also have the vector extension of VectCSR, which `open_extended_shard` opens.
 
 Arrays are opened as read-only memory maps, without a copy. What is cheap to check is checked when they are opened, against
 the facts of the manifest; `validate` checks everything.
@@ -10,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -30,21 +32,24 @@ ROWS_BY_ID = "rows_by_id.npy"
 _SCHEMA = pa.schema([pa.field(name, pa.int64(), nullable=False) for name in ("vertex", "out_degree", "in_degree")])
 
 
+Arcs = TypeVar("Arcs", Csr, VectCsr)
+
+
 @dataclass(frozen=True)
-class Shard:
+class Shard(Generic[Arcs]):
     """A contiguous range of rows with its arcs.
 
     Attributes
     ----------
     rows : range
-        Of the whole graph.
-    out, into : VectCsr
+        Of the graph's rows.
+    out, into : Csr or VectCsr
         Arcs of these rows. The same object where the graph is symmetric.
     """
 
     rows: range
-    out: VectCsr
-    into: VectCsr
+    out: Arcs
+    into: Arcs
 
 
 def save_vertices(folder: Path, ids: Array, rows_by_id: Array, out_degrees: Array, in_degrees: Array) -> None:
@@ -55,13 +60,15 @@ def save_vertices(folder: Path, ids: Array, rows_by_id: Array, out_degrees: Arra
     save_array(folder / ROWS_BY_ID, rows_by_id)
 
 
-def save_rows(folder: Path, number: int, direction: str, rows: VectCsr) -> dict[str, int]:
+def save_rows(folder: Path, number: int, direction: str, rows: Csr | VectCsr) -> dict[str, int]:
     """Write one direction, `out` or `in`, of a shard; return its sizes, with which it is opened."""
     shard = shard_path(folder, number)
     shard.mkdir(exist_ok=True)
     for name, array in _arrays_of(rows).items():
         if array is not None:
             save_array(shard / f"{direction}-{name}.npy", array)
+    if isinstance(rows, Csr):
+        return {"arcs": len(rows.indices)}
     return {"arcs": len(rows.csr.indices), "segments": len(rows.segments) - 1, "slots": len(rows.segment_indices)}
 
 
@@ -77,8 +84,8 @@ def open_graph(folder: Folder, backend: Backend = "cpu") -> Graph:
     """
     ids, rows_by_id, _, _ = open_vertices(folder)
     opened = [open_shard(folder, number) for number in range(len(shard_rows(folder)))]
-    out = _joined([shard.out.csr for shard in opened])
-    into = out if folder.facts["symmetric"] else _joined([shard.into.csr for shard in opened])
+    out = _joined([shard.out for shard in opened])
+    into = out if folder.facts["symmetric"] else _joined([shard.into for shard in opened])
     graph = Graph(ids, rows_by_id, out, into)
     return graph if backend == "cpu" else to_device(graph)
 
@@ -115,10 +122,10 @@ def open_rows(folder: Folder, blocks: Sequence[range]) -> tuple[list[Csr], list[
         if rows and own.start < rows.stop and own.stop > rows.start
     ] or [(0, range(0))]
     opened = {number: open_shard(folder, number) for number, _ in parts}
-    out = [_cut(opened[number].out.csr, rows, plan[number].start) for number, rows in parts]
+    out = [_cut(opened[number].out, rows, plan[number].start) for number, rows in parts]
     if folder.facts["symmetric"]:
         return out, out
-    return out, [_cut(opened[number].into.csr, rows, plan[number].start) for number, rows in parts]
+    return out, [_cut(opened[number].into, rows, plan[number].start) for number, rows in parts]
 
 
 def arcs_before(folder: Folder) -> Callable[[int], int]:
@@ -128,7 +135,7 @@ def arcs_before(folder: Folder) -> Callable[[int], int]:
     for number in range(len(plan)):
         shard = open_shard(folder, number)
         directions = (shard.out,) if folder.facts["symmetric"] else (shard.out, shard.into)
-        offsets.append([rows.csr.offsets for rows in directions])
+        offsets.append([csr.offsets for csr in directions])
     ends = np.cumsum([0, *(sum(int(of[-1]) for of in directions) for directions in offsets)])
     starts = [rows.start for rows in plan]
 
@@ -139,11 +146,19 @@ def arcs_before(folder: Folder) -> Callable[[int], int]:
     return before
 
 
-def open_shard(folder: Folder, number: int) -> Shard:
+def open_shard(folder: Folder, number: int) -> Shard[Csr]:
     """Open one shard by memory map. Raises Damaged as `open_graph`, IndexError where there is no such shard."""
     rows = shard_rows(folder)[number]
     out = _open_rows(folder, number, "out", rows)
     return Shard(rows, out, out if folder.facts["symmetric"] else _open_rows(folder, number, "in", rows))
+
+
+def open_extended_shard(folder: Folder, number: int) -> Shard[VectCsr]:
+    """Open one shard of a graph that was stored with its vector extension. Raises as `open_shard`."""
+    shard = open_shard(folder, number)
+    out = _open_lanes(folder, number, "out", shard.rows, shard.out)
+    into = out if folder.facts["symmetric"] else _open_lanes(folder, number, "in", shard.rows, shard.into)
+    return Shard(shard.rows, out, into)
 
 
 def shard_rows(folder: Folder) -> list[range]:
@@ -159,7 +174,7 @@ def shard_path(folder: Path, number: int) -> Path:
 
 
 def validate(folder: Folder) -> None:
-    """Check the whole stored graph: ids, order, both directions against each other, degrees, and every vector extension.
+    """Check the whole stored graph: ids, order, both directions against each other, degrees, and a vector extension.
 
     Raises
     ------
@@ -169,40 +184,49 @@ def validate(folder: Folder) -> None:
     graph = open_graph(folder)
     _or_damaged(folder.path, graph.validate)
     if not is_transpose(graph.out, graph.into, graph.rows_by_id):
-        raise Damaged(f"{folder.path}: the in-arcs are not the out-arcs from their other ends")
+        raise Damaged(f"{folder.path}: the in-arcs are not the transposed out-arcs")
     for degrees, csr in zip(open_vertices(folder)[2:], (graph.out, graph.into), strict=True):
         if not np.array_equal(degrees, np.diff(csr.offsets)):
             raise Damaged(f"{folder.path / VERTICES}: a degree differs from its row's arcs")
-    for number in range(len(shard_rows(folder))):
-        shard = open_shard(folder, number)
-        for rows in (shard.out,) if graph.symmetric else (shard.out, shard.into):
-            _or_damaged(shard_path(folder.path, number), rows.validate, graph.num_vertices)
+    if "padding" in folder.facts["out"]:
+        for number in range(len(shard_rows(folder))):
+            shard = open_extended_shard(folder, number)
+            for rows in (shard.out,) if graph.symmetric else (shard.out, shard.into):
+                _or_damaged(shard_path(folder.path, number), rows.validate, graph.num_vertices)
 
 
-def _arrays_of(rows: VectCsr) -> dict[str, Array | None]:
-    return {
-        "offsets": rows.csr.offsets,
-        "indices": rows.csr.indices,
-        "weights": rows.csr.weights,
-        "segments": rows.segments,
-        "segment-indices": rows.segment_indices,
-        "segment-weights": rows.segment_weights,
-    }
+def _arrays_of(rows: Csr | VectCsr) -> dict[str, Array | None]:
+    csr = rows if isinstance(rows, Csr) else rows.csr
+    arrays: dict[str, Array | None] = {"offsets": csr.offsets, "indices": csr.indices, "weights": csr.weights}
+    if isinstance(rows, VectCsr):
+        lanes = {"segments": rows.segments, "segment-indices": rows.segment_indices, "segment-weights": rows.segment_weights}
+        arrays |= lanes
+    return arrays
 
 
-def _open_rows(folder: Folder, number: int, direction: str, rows: range) -> VectCsr:
-    facts = folder.facts
-    sizes = facts["shards"][number][direction]
-    index, weight = index_dtype(facts["vertices"]), facts["stored_weight"] and np.dtype(facts["stored_weight"])
+def _open_rows(folder: Folder, number: int, direction: str, rows: range) -> Csr:
+    arcs = folder.facts["shards"][number][direction]["arcs"]
+    path, (index, weight) = shard_path(folder.path, number), _types(folder)
+    weights = None if weight is None else load_array(path / f"{direction}-weights.npy", weight, arcs)
+    offsets = load_array(path / f"{direction}-offsets.npy", OFFSET, len(rows) + 1)
+    return Csr(offsets, load_array(path / f"{direction}-indices.npy", index, arcs), weights)
 
-    def load(name: str, dtype: np.dtype[Any] | None, length: int) -> Array | None:
-        return dtype and load_array(shard_path(folder.path, number) / f"{direction}-{name}.npy", dtype, length)
 
-    offsets = load("offsets", OFFSET, len(rows) + 1)
-    csr = Csr(offsets, load("indices", index, sizes["arcs"]), load("weights", weight, sizes["arcs"]))
-    segments = load("segments", OFFSET, sizes["segments"] + 1)
-    lanes = load("segment-indices", index, sizes["slots"]), load("segment-weights", weight, sizes["slots"])
-    return VectCsr(csr, rows.start, segments, *lanes)
+def _open_lanes(folder: Folder, number: int, direction: str, rows: range, csr: Csr) -> VectCsr:
+    sizes = folder.facts["shards"][number][direction]
+    path, (index, weight) = shard_path(folder.path, number), _types(folder)
+    if "slots" not in sizes:
+        raise Damaged(f"{path}: was stored without a vector extension")
+    segments = load_array(path / f"{direction}-segments.npy", OFFSET, sizes["segments"] + 1)
+    indices = load_array(path / f"{direction}-segment-indices.npy", index, sizes["slots"])
+    weights = None if weight is None else load_array(path / f"{direction}-segment-weights.npy", weight, sizes["slots"])
+    return VectCsr(csr, rows.start, segments, indices, weights)
+
+
+def _types(folder: Folder) -> tuple[np.dtype[Any], np.dtype[Any] | None]:
+    """Types of the stored indices and weights."""
+    weight = folder.facts["stored_weight"]
+    return index_dtype(folder.facts["vertices"]), np.dtype(weight) if weight else None
 
 
 def _joined(parts: Sequence[Csr]) -> Csr:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from kernels.distributed.communicator import Communicator
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, Array, Csr, index_dtype
-from kernels.layout.vect_csr import VectCsr, extend
+from kernels.layout.vect_csr import BLOCK_DEGREE, WARP_DEGREE, VectCsr, extend
 from pipeline.store.graph import ROWS_BY_ID, VERTICES, save_rows, save_vertices
 
 
@@ -43,17 +43,26 @@ class VertexSlice:
 
 
 @dataclass(frozen=True)
+class Rows:
+    """The arcs of the rows from `first_row` on, of a graph of `num_vertices` vertices."""
+
+    csr: Csr
+    first_row: int
+    num_vertices: int
+
+
+@dataclass(frozen=True)
 class Direction:
     """What was written of one direction of a shard.
 
     Attributes
     ----------
     sizes : dict
-        `arcs`, `segments`, `slots`, with which it is opened.
+        `arcs`, and of the vector extension `segments` and `slots`, with which it is opened.
     groups : tuple of int
         Rows from 1024 arcs, from 32, and below.
     lane_arcs : int
-        Arcs in the vector extension.
+        Arcs in the vector extension; 0 without one.
     weight : str or None
         Type of its weights.
     """
@@ -64,13 +73,19 @@ class Direction:
     weight: str | None
 
 
-def save_direction(folder: Path, number: int, direction: str, csr: Csr, first_row: int, num_vertices: int) -> Direction:
-    """Write one direction, `out` or `in`, of shard `number`, whose rows begin at `first_row`, with its vector extension."""
-    extended = _to_host(extend(csr, first_row, num_vertices))
-    extended.validate(num_vertices)
-    sizes = save_rows(folder, number, direction, extended)
+def save_direction(folder: Path, number: int, direction: str, part: Rows, extended: bool) -> Direction:
+    """Write one direction, `out` or `in`, of shard `number`; if `extended`, with its vector extension."""
+    csr = part.csr
     weight = None if csr.weights is None else str(csr.weights.dtype)
-    return Direction(sizes, extended.groups, extended.lane_arcs, weight)
+    if extended:
+        lanes = _to_host(extend(csr, part.first_row, part.num_vertices))
+        lanes.validate(part.num_vertices)
+        return Direction(save_rows(folder, number, direction, lanes), lanes.groups, lanes.lane_arcs, weight)
+    host = Csr(to_host(csr.offsets), to_host(csr.indices), to_host(csr.weights))
+    host.validate(part.num_vertices, len(host.offsets) - 1)
+    degrees = np.diff(host.offsets)
+    block, wide = (int((degrees >= degree).sum()) for degree in (BLOCK_DEGREE, WARP_DEGREE))
+    return Direction(save_rows(folder, number, direction, host), (block, wide - block, len(degrees) - wide), 0, weight)
 
 
 def write_vertices(folder: Path, part: VertexSlice, communicator: Communicator) -> None:

@@ -17,7 +17,7 @@ from kernels.layout.vect_csr import VectCsr
 from pipeline.config.layout import LayoutConfig
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
-from pipeline.store.graph import open_graph, open_shard, shard_rows, validate
+from pipeline.store.graph import open_extended_shard, open_graph, shard_rows, validate
 from tests.counts import examples
 from tests.edge_lists import edge_folder, table_folder
 from tests.graphs import NAMED_GRAPHS
@@ -51,6 +51,7 @@ layouts = st.builds(
     parallel_arcs=st.sampled_from(["lightest", "keep"]),
     symmetrise=st.booleans(),
     shards=st.integers(1, 5),
+    vector_extension=st.just(True),
 )
 
 
@@ -117,7 +118,7 @@ def test_arcs_ids_directions_and_lanes_survive(table, directed, layout, declared
         assert arcs_of(graph, graph.into) == sorted((dst, src, weight) for src, dst, weight in arcs)
         assert graph.symmetric == (arcs == sorted((dst, src, weight) for src, dst, weight in arcs))
         for number in range(len(shard_rows(folder))):
-            shard = open_shard(folder, number)
+            shard = open_extended_shard(folder, number)
             assert_lanes_decode(shard.out)
             assert_lanes_decode(shard.into)
 
@@ -126,8 +127,10 @@ def test_arcs_ids_directions_and_lanes_survive(table, directed, layout, declared
 @pytest.mark.parametrize("shard_count", [1, 3])
 def test_rows_of_32_arcs_have_no_lane(edges, shard_count, tmp_path):
     for order in ("degree", "windowed", "source"):
-        folder = lay_out(edge_folder(tmp_path, edges), LayoutConfig(order=order, shards=shard_count), Runtime(tmp_path))
-        opened = [open_shard(folder, number) for number in range(shard_count)]
+        folder = lay_out(
+            edge_folder(tmp_path, edges), LayoutConfig(order=order, shards=shard_count, vector_extension=True), Runtime(tmp_path)
+        )
+        opened = [open_extended_shard(folder, number) for number in range(shard_count)]
         directions = [vect for shard in opened for vect in (shard.out, shard.into)]
         for vect in directions:
             assert_lanes_decode(vect)
