@@ -1,4 +1,4 @@
-"""The certificate of paths on NumPy arrays: one pass over the out-arcs in order, and a search along arcs of length zero."""
+"""The certificate of paths on NumPy arrays: one pass over the in-arcs, and a search along arcs of length zero."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, arc_ends, arc_weight, require_array, require_rows, require_source
 from kernels.graph import NO_ROW, UNREACHED, Array, Graph, distance_dtype
 from kernels.paths.certificate import reasons
-from kernels.paths.certificate.sharded_cpu import greatest_sum
+from kernels.paths.certificate.passes import first_loose, relax
 
 
 def check(graph: Graph, paths: Paths, weights: Array | None) -> None:
@@ -43,53 +43,26 @@ def _require_distances(graph: Graph, distance: object, weights: Array | None) ->
 
 def _nearest_positions(graph: Graph, weights: Array | None, distance: Array, source: int) -> Array:
     """Position of the unique predecessor of each row, V where there is none; Broken unless `distance` holds."""
-    arcs = frozen(graph.out.offsets), frozen(graph.out.indices), None if weights is None else frozen(weights)
-    positions, distance, none = frozen(graph.positions), frozen(distance), graph.num_vertices
-    nearest = np.full(none, none, graph.positions.dtype)
-    arc = _first_loose_arc(*arcs, positions, distance, greatest_sum(distance), nearest)
-    if arc >= 0:
+    out, into, num_rows = graph.out, graph.into, graph.num_vertices
+    nearest = np.full(num_rows, num_rows, graph.positions.dtype)
+    if relax(into, None if weights is None else into.weights, distance, graph.positions, nearest):
+        arc = first_loose(out, weights, distance)
         raise Broken(reasons.loose(graph, distance, arc_ends(graph, arc), arc_weight(weights, arc)))
-    row = _first_without_tight_arc(distance, source, nearest)
-    if row >= 0 and weights is not None:
-        _spread(*arcs, positions, distance, source, nearest)
-        row = _first_without_tight_arc(distance, source, nearest)
-    if row >= 0:
-        raise Broken(reasons.no_path(graph, distance, row))
+    waiting = _waiting(distance, source, nearest)
+    if weights is not None and waiting.any():
+        arcs = frozen(out.offsets), frozen(out.indices), frozen(weights)
+        _spread(*arcs, frozen(graph.positions), frozen(distance), source, nearest)
+        waiting = _waiting(distance, source, nearest)
+    if waiting.any():
+        raise Broken(reasons.no_path(graph, distance, int(waiting.argmax())))
     return nearest
 
 
-@njit(cache=True, nogil=True)
-def _first_loose_arc(
-    offsets: Array, indices: Array, weights: Array | None, positions: Array, distance: Array, greatest: float, nearest: Array
-) -> int:
-    """First loose arc out of a reached row, or -1; lowers `nearest` to the positions of strictly nearer tails of tight arcs."""
-    for u in range(len(distance)):
-        near = distance[u]
-        if near < 0:
-            continue
-        for arc in range(offsets[u], offsets[u + 1]):
-            v = indices[arc]
-            far = distance[v]
-            if far < 0:
-                return arc
-            weight = 1 if weights is None else weights[arc]
-            if weight > greatest - near:
-                continue  # the sum exceeds int64, so it exceeds every distance
-            length = near + weight
-            if length < far:
-                return arc
-            if length == far and near < far and positions[u] < nearest[v]:
-                nearest[v] = positions[u]
-    return -1
-
-
-@njit(cache=True, nogil=True)
-def _first_without_tight_arc(distance: Array, source: int, nearest: Array) -> int:
-    """First reached row other than the source whose `nearest` is none (V), or -1."""
-    for row in range(len(distance)):
-        if distance[row] >= 0 and nearest[row] == len(distance) and row != source:
-            return row
-    return -1
+def _waiting(distance: Array, source: int, nearest: Array) -> Array:
+    """The reached rows other than the source whose `nearest` is none (V): bool [V]."""
+    waiting: Array = (distance >= 0) & (nearest == len(distance))
+    waiting[source] = False
+    return waiting
 
 
 @njit(cache=True, nogil=True)

@@ -42,8 +42,7 @@ def check(graph: Graph, paths: Paths, weights: Array | None) -> None:
         predecessor = require_device_form("predecessor", paths.predecessor, num_rows, row)
     except Broken as broken:
         malformed, predecessor = broken, cupy.full(num_rows, NO_ROW, row)
-    nearest, control = cupy.empty(num_rows, row), cupy.zeros(len(_Noted._fields), np.uint64)
-    _launch_check(graph, weights, source, distance, predecessor, nearest, control)
+    nearest, control = _launch_check(graph, weights, source, distance, predecessor)
     noted = _Noted(*to_host(control).tolist())
     if noted.not_a_distance:
         raise Broken(reasons.not_a_distance(graph, distance, num_rows - noted.not_a_distance))
@@ -66,16 +65,17 @@ def check(graph: Graph, paths: Paths, weights: Array | None) -> None:
         raise Broken(reasons.wrong_predecessor(graph, first, int(at(predecessor, first)), right))
 
 
-def _launch_check(
-    graph: Graph, weights: Array | None, source: int, distance: Array, predecessor: Array, nearest: Array, control: Array
-) -> None:
+def _launch_check(graph: Graph, weights: Array | None, source: int, distance: Array, predecessor: Array) -> tuple[Array, Array]:
+    """Return the positions of the unique predecessors, and the words of Control."""
     num_rows, row = graph.num_vertices, graph.rows_by_id.dtype
+    nearest, control = cupy.empty(num_rows, row), cupy.zeros(len(_Noted._fields), np.uint64)
     narrow = cupy.empty(num_rows if distance.dtype.kind == "i" else 0, np.uint16)
     step, queue = (cupy.empty(0 if weights is None else num_rows, row) for _ in range(2))
     out, into = ((csr.offsets, csr.indices, pointer(None if weights is None else csr.weights)) for csr in (graph.out, graph.into))
     answer = (np.int64(source), np.int64(num_rows), distance, predecessor)
     arguments = (*out, *into, graph.positions, *answer, nearest, narrow, step, queue, control)
     launch("paths/certificate/paths.cu", "check_paths", num_rows + graph.num_arcs, arguments, **_types(graph, weights))
+    return nearest, control
 
 
 def _first_loose(graph: Graph, weights: Array | None, distance: Array, control: Array) -> int:

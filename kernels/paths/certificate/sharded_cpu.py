@@ -2,84 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-import numpy as np
-from numba import njit
-
-from kernels.arrays import frozen
-from kernels.certificate.local_arcs import first_found, of_own_rows
-from kernels.cpu.parallel import over_rows
+from kernels.certificate.local_arcs import of_own_rows
 from kernels.distributed.shard import Shard
 from kernels.graph import Array
+from kernels.paths.certificate import passes
 
 
 def relax(shard: Shard, weights: Array | None, known: Array, positions: Array, nearest: Array) -> bool:
-    """Lower `nearest` [n] to the least position among tight in-arcs from strictly nearer rows; return whether an arc is loose.
-
-    Parameters
-    ----------
-    weights : [arcs], or None
-        Of the in-arcs; None if all weigh 1.
-    known : int64 or float64 [n + g]
-        Distances.
-    positions : index width [n + g]
-        Positions in ascending order of external ids.
-    """
-    into = of_own_rows(shard, shard.local_into)
-    arcs = frozen(into.offsets), frozen(into.indices), None if weights is None else frozen(weights)
-    return any(over_rows(into, partial(_relax, *arcs, frozen(known), frozen(positions), greatest_sum(known), nearest)))
+    """Call `passes.relax` for own rows; `known` and `positions` [n + g]."""
+    return passes.relax(of_own_rows(shard, shard.local_into), weights, known, positions, nearest)
 
 
 def first_loose(shard: Shard, weights: Array | None, known: Array) -> int:
     """The first own out-arc that is loose, or -1."""
-    out = of_own_rows(shard, shard.local_out)
-    arcs = frozen(out.offsets), frozen(out.indices), None if weights is None else frozen(weights)
-    found = over_rows(out, partial(_first_loose, *arcs, frozen(known), greatest_sum(known)))
-    return first_found(found)
-
-
-def greatest_sum(distance: Array) -> float:
-    """The largest sum that the type of `distance` holds."""
-    return np.iinfo(np.int64).max if distance.dtype.kind == "i" else np.inf
-
-
-@njit(cache=True, nogil=True)
-def _relax(
-    offsets: Array, indices: Array, weights: Array | None, known: Array, positions: Array, greatest: float, nearest: Array,
-    begin: int, end: int,
-) -> bool:  # fmt: skip
-    for v in range(begin, end):
-        far = known[v]
-        for arc in range(offsets[v], offsets[v + 1]):
-            u = indices[arc]
-            near = known[u]
-            if near < 0:
-                continue
-            if far < 0:
-                return True
-            weight = 1 if weights is None else weights[arc]
-            if weight > greatest - near:
-                continue  # the sum exceeds int64, so it exceeds every distance
-            length = near + weight
-            if length < far:
-                return True
-            if length == far and near < far and positions[u] < nearest[v]:
-                nearest[v] = positions[u]
-    return False
-
-
-@njit(cache=True, nogil=True)
-def _first_loose(
-    offsets: Array, indices: Array, weights: Array | None, known: Array, greatest: float, begin: int, end: int
-) -> int:
-    for u in range(begin, end):
-        near = known[u]
-        if near < 0:
-            continue
-        for arc in range(offsets[u], offsets[u + 1]):
-            far = known[indices[arc]]
-            weight = 1 if weights is None else weights[arc]
-            if far < 0 or (weight <= greatest - near and near + weight < far):
-                return arc
-    return -1
+    return passes.first_loose(of_own_rows(shard, shard.local_out), weights, known)
