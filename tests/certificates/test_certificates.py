@@ -25,7 +25,7 @@ SMALL = [edges for edges in NAMED_GRAPHS if len(edges.ids) <= 500]
 
 
 def certificates(edges: EdgeList, graph: Graph) -> dict[str, Certificate]:
-    """Of all true answers; paths from the first and the last vertex."""
+    """Certificates of all true answers; paths from the first and the last vertex."""
     verdicts = {
         "forest": certify_forest(graph, true_forest(edges, graph)),
         "wcc": certify_wcc(graph, true_weak(edges, graph)),
@@ -65,7 +65,7 @@ def test_every_type_of_weight(dtype):
         assert verdict.holds, (name, verdict.reason)
 
 
-def test_maps_and_views_are_read_as_they_are(tmp_path):
+def test_memory_maps_and_views_are_accepted(tmp_path):
     def mapped(name, array):
         np.save(tmp_path / name, array)
         return np.load(tmp_path / f"{name}.npy", mmap_mode="r")
@@ -133,7 +133,7 @@ class TestSums:
 
 
 @pytest.mark.timeout(30)
-def test_ways_in_the_forest_stay_short():
+def test_paths_in_the_hierarchy_of_a_forest_stay_short():
     # joined one by one, a path would become a way of 200,000 steps, walked by every chord
     length = 200_000
     rows = np.arange(length, dtype=np.int64)
@@ -151,7 +151,7 @@ BAD_ROWS += [ROWS.astype(dtype) for dtype in (np.int64, np.uint32, np.float64, "
 
 
 class TestMalformed:
-    """A malformed answer does not hold, says why, and raises nothing."""
+    """The certificate of a malformed answer does not hold and has a reason; nothing is raised."""
 
     graph = graph_of(FIGURE_1)
     hops = true_paths(FIGURE_1, graph, 0, weighted=False)
@@ -214,7 +214,7 @@ changes = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 20), st.integers(
 
 
 def changed(answer, drawn):
-    """The answer with `drawn` (field, place, value) written into it."""
+    """The answer with each drawn (field, index, value) written into it."""
     arrays = {name: array.copy() for name, array in vars(answer).items() if isinstance(array, np.ndarray) and len(array)}
     for field, place, value in drawn:
         array = list(arrays.values())[field % len(arrays)]

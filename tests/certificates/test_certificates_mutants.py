@@ -136,14 +136,14 @@ def label_changes(graph: Graph, labels: Array, rng: np.random.Generator, some: i
 
 
 def smallest_names(graph: Graph, classes: Array) -> Array:
-    """Rows that name the classes 0..V as the definition does, so that only the classes can be wrong."""
+    """Labels that name the classes 0..V correctly, so that only the classes can be wrong."""
     least = np.full(len(classes) + 1, len(classes))
     np.minimum.at(least, classes, graph.positions)
     return graph.rows_by_id[least[classes]]
 
 
 def subtree(predecessor: Array, row: int) -> Array:
-    inside = np.zeros(len(predecessor) + 1, bool)  # the last place stands for no predecessor
+    inside = np.zeros(len(predecessor) + 1, bool)  # the last entry stands for no predecessor
     inside[row] = True
     for _ in range(len(predecessor)):
         inside[:-1] |= inside[predecessor]
@@ -190,7 +190,7 @@ def shuffled(items: list, rng: np.random.Generator) -> list:
 
 
 def sample(mutants: list[Answer], truth: Answer, rng: np.random.Generator) -> Iterator[Answer]:
-    """At most MUTANTS_A_GRAPH that differ from the truth."""
+    """At most MUTANTS_A_GRAPH mutants that differ from the truth."""
     different = (mutant for mutant in shuffled(mutants, rng) if not same(mutant, truth))
     return islice(different, MUTANTS_A_GRAPH)
 

@@ -203,7 +203,7 @@ BROKEN: tuple[tuple[Callable, tuple, int, str], ...] = (
 @pytest.mark.parametrize(
     ("certified", "arguments", "rule", "reason"), BROKEN, ids=[f"{case[0].__name__}-{case[3]}" for case in BROKEN]
 )
-def test_an_answer_that_breaks_one_rule_alone_is_refused_for_it(certified, arguments, rule, reason):
+def test_an_answer_that_breaks_only_one_rule_is_refused_for_it(certified, arguments, rule, reason):
     verdict, plain, rules = certified(*arguments)
     assert [number for number, holds in enumerate(plain) if not holds] == [rule]
     assert (verdict.holds, verdict.reason, verdict.rules) == (False, reason, rules)

@@ -31,7 +31,7 @@ def in_ids(graph: Graph, components: Components) -> dict[int, int]:
 
 
 def scipy_labels(graph: Graph, connection: str) -> np.ndarray:
-    """By SciPy, where rows are in the order of the ids."""
+    """Labels by SciPy; rows are in the order of the ids."""
     near = np.repeat(np.arange(graph.num_vertices), np.diff(graph.out.offsets))
     matrix = csr_array((np.ones(len(near)), (near, graph.out.indices)), (graph.num_vertices,) * 2)
     number = connected_components(matrix, connection=connection)[1]
@@ -104,7 +104,7 @@ def test_a_path_and_a_cycle_of_a_million_vertices(step):
     assert not scc(cycle).labels.any()
 
 
-def test_read_only_maps_and_wide_rows_give_the_same(tmp_path):
+def test_memory_maps_and_64_bit_rows_give_the_same_answer(tmp_path):
     edges = next(edges for edges in NAMED_GRAPHS if edges.name == "strong_tail")
     graph = graph_of(edges)
 
@@ -124,14 +124,14 @@ def test_read_only_maps_and_wide_rows_give_the_same(tmp_path):
         assert scc(copy).labels.dtype == index
 
 
-def test_twenty_runs_are_equal_to_the_byte():
+def test_twenty_runs_give_the_same_bytes():
     graph = sparse_digraph(1.5)
     assert len({wcc(graph).labels.tobytes() for _ in range(20)}) == 1
     assert len({scc(graph).labels.tobytes() for _ in range(20)}) == 1
 
 
 @pytest.mark.parametrize("solve", [wcc, scc])
-def test_arrays_of_another_kind_are_refused(solve):
+def test_unsupported_array_types_are_refused(solve):
     lists = Csr([0], [], None)
     with pytest.raises(TypeError, match=rf"{solve.__name__}: arrays of type builtins\.list"):
         solve(Graph([], [], lists, lists))

@@ -36,7 +36,7 @@ def orders(edges: EdgeList):
 
 
 def scipy_forest(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ends and weights by SciPy, to which every edge weighs its place in the order; rows are in the order of the ids."""
+    """Ends and weights by SciPy, with each edge's index in the order as its weight; rows are in the order of the ids."""
     near = np.repeat(np.arange(graph.num_vertices), np.diff(graph.out.offsets))
     src, dst = np.minimum(near, graph.out.indices), np.maximum(near, graph.out.indices)
     weights = np.ones(len(src), np.int64) if graph.out.weights is None else graph.out.weights
@@ -79,7 +79,7 @@ def test_named_graphs_in_any_row_order(edges, dtype):
         assert forest.src.dtype == forest.dst.dtype == forest.labels.dtype == graph.rows_by_id.dtype
 
 
-def test_figure_1():
+def test_figure_1_of_a_source_document():
     graph = graph_of(FIGURE_1)
     edges, labels = in_ids(graph, minimum_spanning_forest(graph))
     assert edges == [(0, 1, 4), (1, 4, 7), (2, 4, 5), (2, 6, 2), (3, 4, 3), (4, 5, 1)]
@@ -87,7 +87,7 @@ def test_figure_1():
     assert set(labels.values()) == {0}
 
 
-def test_of_two_arcs_the_lighter_stands_for_the_pair():
+def test_the_lighter_of_two_opposite_arcs_is_the_edge():
     edges = EdgeList("asymmetric", ((1, 2, 9), (2, 1, 4), (2, 3, 1), (3, 2, 8), (1, 3, 6), (3, 1, 5)))
     for order in orders(edges):
         graph = graph_of(edges, order)
@@ -105,7 +105,7 @@ def edge_lists(draw, weights):
 
 @settings(deadline=None, max_examples=examples(300))
 @given(edge_lists(st.integers(0, 4)), st.randoms(use_true_random=False))
-def test_random_graphs_of_many_equal_weights(edges, random):
+def test_random_graphs_with_many_equal_weights(edges, random):
     order = random.sample(edges.ids, len(edges.ids))
     for graph in (graph_of(edges, order), uncleaned(edges, order)):
         assert in_ids(graph, minimum_spanning_forest(graph)) == oracles.forest(edges)
@@ -113,7 +113,7 @@ def test_random_graphs_of_many_equal_weights(edges, random):
 
 @settings(deadline=None, max_examples=examples(100))
 @given(edge_lists(st.floats(0, 100)))
-def test_random_graphs_weigh_what_networkx_says(edges):
+def test_random_graphs_have_the_weight_that_networkx_finds(edges):
     graph = graph_of(edges, dtype=np.float64)
     peer = networkx.Graph()
     peer.add_nodes_from(edges.ids)
@@ -151,7 +151,7 @@ def test_a_path_of_a_million_vertices(weight):
     assert not forest.labels.any()
 
 
-def test_read_only_maps_and_wide_rows_give_the_same(tmp_path):
+def test_memory_maps_and_64_bit_rows_give_the_same_answer(tmp_path):
     graph = graph_of(FIGURE_1)
     expected = in_ids(graph, minimum_spanning_forest(graph))
 
@@ -167,13 +167,13 @@ def test_read_only_maps_and_wide_rows_give_the_same(tmp_path):
     assert forest.src.dtype == np.int64
 
 
-def test_twenty_runs_are_equal_to_the_byte():
+def test_twenty_runs_give_the_same_bytes():
     graph = random_digraph(1 << 12, 4)
     runs = [minimum_spanning_forest(graph) for _ in range(20)]
     assert len({tuple(array.tobytes() for array in vars(forest).values()) for forest in runs}) == 1
 
 
-def test_arrays_of_another_kind_are_refused():
+def test_unsupported_array_types_are_refused():
     lists = Csr([0], [], None)
     with pytest.raises(TypeError, match=r"minimum_spanning_forest: arrays of type builtins\.list"):
         minimum_spanning_forest(Graph([], [], lists, lists))

@@ -82,7 +82,7 @@ def _falls(edges: Edges) -> Array:
 
 
 def keys_of(weights: Array) -> Array:
-    """GlobalView numbers, int64, that ascend with the weights; -0 equals 0, and what is no number is greatest."""
+    """Integers, int64, in the order of the weights; -0 equals 0, and NaN is greatest."""
     if weights.dtype.kind == "i":
         return weights.astype(OFFSET)
     doubles = weights.astype(np.float64)

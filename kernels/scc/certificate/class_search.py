@@ -19,7 +19,7 @@ class ClassSearch(NamedTuple):
     unread : int64 [n]
         Arcs into the class of which an own row is the label that no rank has read yet; lowered.
     read : int64 [k]
-        Arcs read into a class whose label another rank owns, until that rank is told; raised.
+        Arcs read into a class whose label another rank owns, until they are sent to it; raised.
     unreached : uint32 [n + g]
         0 where reached, own rows and ghosts; lowered.
     """

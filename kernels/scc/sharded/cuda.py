@@ -74,6 +74,7 @@ def _named(shard: Shard, owners: Owners, component: Array, pivot: int) -> Array:
     behind = num_own + cupy.arange(len(others))
     parent = cupy.concatenate([here, behind]).astype(row)
     names = cupy.concatenate([shard.positions, cupy.full(len(others), np.iinfo(row).max, row)])
-    asked = cupy.unique(owners.send(cupy.sort(others))[0])
-    shared, numbers = cupy.concatenate([asked, behind]), cupy.concatenate([asked + start, others])
-    return name_own(shard, parent, names, shared, numbers, owners)
+    used_elsewhere = cupy.unique(owners.send(cupy.sort(others))[0])
+    shared, numbers = cupy.concatenate([used_elsewhere, behind]), cupy.concatenate([used_elsewhere + start, others])
+    labels: Array = name_own(shard, parent, names, shared, numbers, owners)
+    return labels

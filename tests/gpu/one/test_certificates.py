@@ -47,7 +47,7 @@ def with_wide(answer: Answer) -> Answer:
 
 
 def assert_same_verdict(certify: Certify, graph: Graph, on_device: Graph, answer: Answer) -> Certificate:
-    """Both backends say the same of an answer, of which the CPU never has wide rows."""
+    """Both backends give the same verdict on an answer; the CPU always has narrow rows."""
     expected = certify(graph, answer)
     found = certify(on_device, to_gpu(answer if on_device.rows_by_id.dtype == graph.rows_by_id.dtype else with_wide(answer)))
     assert found == expected, (graph, answer)
@@ -123,7 +123,7 @@ class TestTrueAnswersHold:
 
 
 @pytest.mark.parametrize("name", CERTIFIED)
-def test_20_000_mutants_are_refused_for_the_cpus_reasons(name: str) -> None:
+def test_20_000_mutants_are_refused_with_the_reasons_of_the_cpu(name: str) -> None:
     certify, solve, mutate = CERTIFIED[name]
     rng = np.random.default_rng(20261121)
     refused = 0
@@ -161,7 +161,7 @@ def array_changes(graph: Graph, truth: Answer, rng: np.random.Generator) -> Iter
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_changes_in_graphs_of_many_warps_are_refused_for_the_cpus_reasons(seed: int, directed: bool) -> None:
+def test_changes_in_graphs_of_many_warps_are_refused_with_the_reasons_of_the_cpu(seed: int, directed: bool) -> None:
     rng = np.random.default_rng(seed)
     values = ((0, 1, 2, 3), (0.0, 0.1, 0.3, 1e-17))[seed % 2]
     dtype = list(WEIGHTS)[seed % 2 * 2 + seed // 2]

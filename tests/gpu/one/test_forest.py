@@ -22,7 +22,7 @@ NO_FILTER = 1 << 40
 
 
 def random_edges(seed: int, num_vertices: int, num_edges: int, directed: bool, top: int | None, skew: float = 1) -> EdgeList:
-    """Ends drawn at random, the more of them small the larger `skew`; weights from 0 to `top`."""
+    """Random edges whose ends are smaller the larger `skew` is; weights from 0 to `top`."""
     random = np.random.default_rng(seed)
     ends = (num_vertices * random.random((num_edges, 2)) ** skew).astype(np.int64) * 3
     edges = ends.tolist()
@@ -43,11 +43,11 @@ def check(graph: Graph) -> None:
     on_device = to_device(graph)
     for dense in (NO_FILTER, 0) if graph.num_arcs else ():
         plan = cuda.plan_of(on_device, dense)
-        for capacity in (plan.capacity, plan.num_edges):  # the first has no room, and has to grow
-            vars(on_device)["_forest_plan"] = replace(plan, capacity=capacity)
+        for capacity in (plan.capacity, plan.num_edges):  # 0 has to grow
+            on_device.derived.put(cuda.plan_of, replace(plan, capacity=capacity))
             poison()
             assert_equal(cuda.span(on_device), expected)
-    vars(on_device).pop("_forest_plan", None)
+    on_device.derived.discard(cuda.plan_of)
     for method in METHODS:
         poison()
         assert_equal(minimum_spanning_forest(on_device, method), expected)
@@ -124,7 +124,7 @@ def test_twenty_repeats_give_one_answer() -> None:
 
 
 def test_the_source_documents_example() -> None:
-    """Its figure 1: two rounds, from 7 vertices and 24 arcs over 3 and 14 to a single vertex."""
+    """Figure 1: two rounds, from 7 vertices and 24 arcs over 3 and 14 to a single vertex."""
     graph = to_device(graph_of(FIGURE_1))
     vertices = boruvka._vertices(graph, cuda.plan_of(graph))
     in_forest = cupy.zeros(12, np.uint8)
@@ -137,8 +137,8 @@ def test_the_source_documents_example() -> None:
 
 
 @pytest.mark.parametrize("top", [None, 5])
-def test_a_directed_graph_in_slabs(monkeypatch: pytest.MonkeyPatch, top: int | None) -> None:
-    monkeypatch.setattr(cuda, "_SLAB_ARCS", 50)
+def test_a_directed_graph_in_blocks_of_rows(monkeypatch: pytest.MonkeyPatch, top: int | None) -> None:
+    monkeypatch.setattr(cuda, "_BLOCK_ARCS", 50)
     check(shuffled(random_edges(8, 600, 3000, True, top, 3)))
 
 

@@ -32,7 +32,7 @@ def check_and_certify(graph: Graph) -> None:
 
 
 def chain_of_cycles(num_cycles: int, length: int) -> tuple[tuple[int, int], ...]:
-    """Cycles, each with an arc to the next: a deep graph of components that no trimming removes."""
+    """Cycles, each with an arc to the next: a deep graph whose components cannot be trimmed."""
     within = [(c * length + i, c * length + (i + 1) % length) for c in range(num_cycles) for i in range(length)]
     return (*within, *((c * length, (c + 1) * length) for c in range(num_cycles - 1)))
 
@@ -86,6 +86,6 @@ def test_twenty_repeats_give_one_answer() -> None:
         np.testing.assert_array_equal(cupy.asnumpy(scc(on_device).labels), expected)
 
 
-def test_no_arcs_are_read_from_nowhere() -> None:
+def test_a_graph_with_one_arc() -> None:
     edges = EdgeList("isolated but two", ((7, 8),), vertices=tuple(range(100, 0, -1)))
     np.testing.assert_array_equal(cupy.asnumpy(scc(to_device(graph_of(edges))).labels), np.arange(100))

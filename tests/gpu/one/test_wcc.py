@@ -75,7 +75,7 @@ def test_twenty_repeats_give_one_answer() -> None:
         np.testing.assert_array_equal(cupy.asnumpy(WAYS[repeat % len(WAYS)](on_device).labels), expected)
 
 
-def test_no_arcs_are_read_from_nowhere() -> None:
+def test_graphs_without_arcs() -> None:
     on_device = to_device(graph_of(EdgeList("isolated", (), vertices=tuple(range(100, 0, -1)))))
     np.testing.assert_array_equal(cupy.asnumpy(wcc(on_device).labels), np.arange(100))
 

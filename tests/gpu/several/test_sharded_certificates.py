@@ -1,4 +1,4 @@
-"""The certificates over shards on a GPU, with threads as ranks: the one-worker certificates' verdicts and reasons on the CPU."""
+"""The certificates over shards on a GPU, with threads as ranks: the verdicts and reasons of a single CPU rank."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
@@ -54,7 +54,7 @@ def test_true_answers_of_named_graphs_hold(edges) -> None:
 
 
 @pytest.mark.parametrize("name", CERTIFIED)
-def test_mutants_are_refused_for_the_one_worker_certificates_reasons(name) -> None:
+def test_mutants_are_refused_with_the_reasons_of_a_single_rank(name) -> None:
     certify, solve, mutate = CERTIFIED[name]
     rng = np.random.default_rng(20261122)
     refused = 0
@@ -68,7 +68,7 @@ def test_mutants_are_refused_for_the_one_worker_certificates_reasons(name) -> No
         refused += len(mutants)
 
 
-def test_wrong_ranks_are_refused() -> None:
+def test_wrong_scores_are_refused() -> None:
     rng = np.random.default_rng(12)
     for _ in range(2):
         _, graph = random_graph(rng)
@@ -79,7 +79,7 @@ def test_wrong_ranks_are_refused() -> None:
 
 
 @pytest.mark.parametrize("load", [partial(grid, 200), partial(rmat, 14), partial(random_digraph, 1 << 13)])
-def test_what_the_kernels_answer_on_larger_graphs_holds_and_one_change_does_not(load) -> None:
+def test_answers_on_larger_graphs_hold_and_changed_ones_do_not(load) -> None:
     graph: Graph = load()
     rng = np.random.default_rng(8)
     for name, truth in single_rank_answers(graph).items():
@@ -92,7 +92,7 @@ def test_what_the_kernels_answer_on_larger_graphs_holds_and_one_change_does_not(
                 assert ours == expected
 
 
-def test_wide_rows_give_the_same() -> None:
+def test_64_bit_rows_give_the_same_verdicts() -> None:
     graph = with_wide_rows(rmat(9))
     for name, truth in single_rank_answers(rmat(9)).items():
         rows = {
@@ -104,7 +104,7 @@ def test_wide_rows_give_the_same() -> None:
         assert (verdict.holds, verdict.reason) == (True, ""), name
 
 
-def test_a_chain_of_steps_of_no_length_from_rank_to_rank() -> None:
+def test_a_chain_of_zero_length_steps_between_ranks() -> None:
     length = 40
     edges = EdgeList("chain", ((0, 1, 5), *((i, i + 1, 0) for i in range(1, length)), (length, 1, 0)))
     graph = graph_of(edges, random.Random(1).sample(edges.ids, length + 1))

@@ -1,4 +1,4 @@
-"""Weak and strong components over shards on a GPU: the CPU's labels of one worker, to the byte, however the rows are cut."""
+"""Weak and strong components over shards on a GPU: the same labels as on a single CPU rank, to the byte, for any bounds."""
 # ruff: noqa: E402  (the imports below need CuPy)
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from kernels.distributed.assembly import even_bounds
 from kernels.distributed.shard import ShardAnswer
 from kernels.gpu.loader import launch
 from kernels.graph import Array, Graph
-from kernels.scc import scc as one_worker_scc
+from kernels.scc import scc as single_rank_scc
 from kernels.scc.sharded import scc
-from kernels.wcc import wcc as one_worker_wcc
+from kernels.wcc import wcc as single_rank_wcc
 from kernels.wcc.sharded import cuda as cuda_wcc
 from kernels.wcc.sharded import shared_trees, wcc
 from tests.answers import uncleaned
@@ -28,14 +28,14 @@ from tests.gpu.shards import on_gpu_shards
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import SIZES, bounds_of, dealing_of, dealt, whole
 
-TO_THE_END = 0  # gather no edge: every tree is joined by rounds
-KERNELS = {"wcc": (wcc, one_worker_wcc), "scc": (scc, one_worker_scc)}
+GATHER_NONE = 0  # every tree is joined by rounds
+KERNELS = {"wcc": (wcc, single_rank_wcc), "scc": (scc, single_rank_scc)}
 both_kernels = pytest.mark.parametrize("kernel", KERNELS)
 
 
 def check(kernel: str, graph: Graph, bounds, *arguments) -> list[ShardAnswer[Components]]:
-    over_shards, one_worker = KERNELS[kernel]
-    expected = one_worker(graph).labels
+    over_shards, single_rank = KERNELS[kernel]
+    expected = single_rank(graph).labels
     parts = on_gpu_shards(over_shards, graph, bounds, *arguments)
     labels = whole(parts, "labels")
     np.testing.assert_array_equal(labels, expected)
@@ -47,7 +47,7 @@ def check(kernel: str, graph: Graph, bounds, *arguments) -> list[ShardAnswer[Com
 @both_kernels
 @pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
 def test_named_graphs(kernel: str, edges: EdgeList) -> None:
-    few = len(edges.ids) < 200  # in disorder, a long path crosses a border at every row
+    few = len(edges.ids) < 200  # a long path in random order would cross a border at every row
     order = random.Random(3).sample(edges.ids, len(edges.ids)) if few else edges.ids
     graph = graph_of(edges, order)
     for size in SIZES:
@@ -56,7 +56,7 @@ def test_named_graphs(kernel: str, edges: EdgeList) -> None:
         check(kernel, uncleaned(edges, order), bounds_of(cuts, graph.num_vertices))
 
 
-def by_chance(seed: int) -> tuple[Graph, Array]:
+def random_case(seed: int) -> tuple[Graph, Array]:
     """A small graph, and bounds that may leave ranks without rows."""
     chance = random.Random(seed)
     vertices = chance.choice((2, 9, 21, 60))
@@ -70,22 +70,22 @@ def by_chance(seed: int) -> tuple[Graph, Array]:
 
 @both_kernels
 @pytest.mark.parametrize("seed", range(40))
-def test_random_graphs_cut_anywhere(kernel: str, seed: int) -> None:
-    check(kernel, *by_chance(seed))
+def test_random_graphs_with_any_bounds(kernel: str, seed: int) -> None:
+    check(kernel, *random_case(seed))
     if kernel == "wcc":
-        check(kernel, *by_chance(seed), TO_THE_END)
+        check(kernel, *random_case(seed), GATHER_NONE)
 
 
 @pytest.mark.parametrize("arcs_a_row", [1, 3])
 def test_shards_of_few_arcs_that_sample(arcs_a_row: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of them, or some beside others that read all arcs: what one leaves unread, the other end's owner tells."""
+    """All shards sample, or some of them: arcs that one rank leaves unread are read by the owner of the other end."""
     monkeypatch.setattr(cuda_wcc, "MANY_ARCS", arcs_a_row)
     for seed in range(16):
-        check("wcc", *by_chance(seed))
+        check("wcc", *random_case(seed))
 
 
 def sparse(degree: float, symmetric: bool) -> Graph:
-    """A giant weak component from degree 1, and a giant strong one above it; others beside it."""
+    """Random graph with a giant weak component, from degree 1 a giant strong one, and small components."""
     numbers = np.random.default_rng(int(10 * degree))
     src, dst = numbers.integers(30_000, size=(2, int(30_000 * degree)))
     if symmetric:
@@ -94,7 +94,7 @@ def sparse(degree: float, symmetric: bool) -> Graph:
 
 
 def hubs(symmetric: bool) -> Graph:
-    """Stars of many sizes, whose leaves lie on all ranks; some hubs are joined."""
+    """Stars of many sizes with leaves on all ranks; some hubs are connected."""
     numbers = np.random.default_rng(4)
     hub = np.repeat(np.arange(8), [3, 31, 32, 33, 1000, 1025, 5000, 20_000])
     leaves = 8 + numbers.permutation(len(hub))
@@ -107,7 +107,7 @@ def hubs(symmetric: bool) -> Graph:
 
 
 def islands(directed: bool) -> Graph:
-    """Dense graphs of 1000 rows, none of which meets another: every rank has a giant tree of its own."""
+    """Disconnected dense graphs of 1000 rows each: every rank has its own giant tree."""
     numbers = np.random.default_rng(6)
     src, dst = numbers.integers(1000, size=(2, 8 * 12_000)) + 1000 * np.repeat(np.arange(8), 12_000)
     if not directed:
@@ -134,7 +134,7 @@ SYMMETRIC = (
 @pytest.mark.parametrize(
     ("kernel", "load"), [("scc", load) for load in DIRECTED] + [("wcc", load) for load in DIRECTED + SYMMETRIC]
 )
-def test_larger_graphs_equal_one_worker(kernel: str, load, size: int) -> None:
+def test_larger_graphs_equal_a_single_rank(kernel: str, load, size: int) -> None:
     graph = load()
     check(kernel, graph, even_bounds(graph, size))
     cuts = np.random.default_rng(size).integers(graph.num_vertices + 1, size=size - 1).tolist()
@@ -142,7 +142,7 @@ def test_larger_graphs_equal_one_worker(kernel: str, load, size: int) -> None:
 
 
 @pytest.mark.parametrize("cuts", [[1000, 2000], [500, 1500, 2500], [4000]])
-def test_dense_islands_cut_where_giants_do_not_meet(cuts) -> None:
+def test_dense_islands_whose_giant_trees_do_not_meet(cuts) -> None:
     for directed in (False, True):
         graph = islands(directed)
         check("wcc", graph, bounds_of(cuts, graph.num_vertices))
@@ -154,11 +154,11 @@ def test_a_chain_that_alternates_between_two_ranks_is_one_component() -> None:
     order = np.random.default_rng(5).permutation(1_500)
     rows = np.where(rows < 1_500, order[rows % 1_500], 1_500 + order[rows % 1_500])
     graph = graph_of_arcs(rows[:-1], rows[1:], None, 3_000, symmetric=False)
-    for gathered in (TO_THE_END, 100):
+    for gathered in (GATHER_NONE, 100):
         check("wcc", graph, bounds_of([1_500], 3_000), gathered)
 
 
-def test_trees_stay_low_where_a_chain_of_components_alternates_between_two_ranks() -> None:
+def test_trees_of_a_chain_that_alternates_between_two_ranks_stay_low() -> None:
     low, high = np.arange(1 << 13), np.arange(1 << 13, 1 << 14)
     near, far = (np.concatenate(ends) for ends in ((low, low[1:]), (high, high[:-1])))
     trees, edges = cupy.asarray([0, 1 << 14]), cupy.asarray([0, len(near)])
@@ -173,15 +173,15 @@ def test_trees_stay_low_where_a_chain_of_components_alternates_between_two_ranks
     while (above[place] != place).any():
         place, most = above[place], most + 1
     assert (place == 0).all()
-    assert most < 30  # e ln V is the expected height of random links that nobody shortens: 26
+    assert most < 30  # the expected height of random links without path compression is e ln V, 26
 
 
-def test_copies_of_an_edge_are_dropped_where_edges_are_many_or_room_is_little(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_duplicate_edges_are_dropped_if_edges_are_many_or_few_may_be_gathered(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(shared_trees, "_MANY", 1)
         for seed in range(16):
-            check("wcc", *by_chance(seed))
-    ladders = np.cumsum([0, 300, 100])  # a side of each on either rank; the larger one is the giant component
+            check("wcc", *random_case(seed))
+    ladders = np.cumsum([0, 300, 100])  # each rank has one side of both ladders; the larger ladder is the giant component
     left = np.concatenate([np.arange(begin, end) for begin, end in pairwise(ladders)])
     rails = np.setdiff1d(left, ladders[1:] - 1)
     src = np.concatenate([rails, 400 + rails, left])

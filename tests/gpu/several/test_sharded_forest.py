@@ -1,4 +1,4 @@
-"""The minimum spanning forest over shards on a GPU: edges and labels of one worker on the CPU, to the byte, however it is cut."""
+"""The minimum spanning forest over shards on a GPU: the edges and labels of a single CPU rank, to the byte, for any bounds."""
 # ruff: noqa: E402  (the imports below need CuPy)
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from benchmarks.graphs import facebook, graph_of_arcs, graph_of_edges, grid, ran
 from kernels.answers import Forest
 from kernels.distributed.assembly import even_bounds
 from kernels.distributed.shard import ShardAnswer
-from kernels.forest import minimum_spanning_forest as one_worker
+from kernels.forest import minimum_spanning_forest as single_rank
 from kernels.forest.sharded import minimum_spanning_forest
 from kernels.forest.sharded.cuda import span
 from kernels.graph import Graph
@@ -28,12 +28,12 @@ DTYPES = (np.int32, np.int64, np.float32, np.float64)
 
 
 def on_device(shard, communicator, gathered: int) -> ShardAnswer[Forest]:
-    """Without the hosts, but for `gathered` edges."""
+    """The hosts join no edges, but every rank may gather `gathered`."""
     return span(shard, communicator, gathered, 0)
 
 
 def check(graph: Graph, bounds) -> list[ShardAnswer[Forest]]:
-    expected = one_worker(graph)
+    expected = single_rank(graph)
     parts = on_gpu_shards(minimum_spanning_forest, graph, bounds)
     for some in (parts, on_gpu_shards(on_device, graph, bounds, 0), on_gpu_shards(on_device, graph, bounds, 20)):
         assert_forest(graph, some, expected)
@@ -50,7 +50,7 @@ def check(graph: Graph, bounds) -> list[ShardAnswer[Forest]]:
     ],
 )
 def test_named_graphs(edges: EdgeList, dtype: type) -> None:
-    few = len(edges.ids) < 200  # in disorder, a long path crosses a border at every row
+    few = len(edges.ids) < 200  # a long path in random order would cross a border at every row
     graph = graph_of(edges, random.Random(4).sample(edges.ids, len(edges.ids)) if few else edges.ids, dtype)
     for size in SIZES if dtype is np.int32 else (3,):
         check(graph, even_bounds(graph, size))
@@ -58,7 +58,7 @@ def test_named_graphs(edges: EdgeList, dtype: type) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_random_graphs_of_many_equal_weights_cut_anywhere(seed: int) -> None:
+def test_random_graphs_with_many_equal_weights_with_any_bounds(seed: int) -> None:
     chance = random.Random(seed)
     vertices, weighted, most = chance.choice((2, 9, 17, 60)), chance.random() < 0.7, chance.choice((0, 4, 1000))
     ends = [chance.randrange(vertices) * 8 % 61 for _ in range(2 * chance.randrange(4 * vertices))]
@@ -86,7 +86,7 @@ def test_dense_graphs(dtype: type, symmetric: bool) -> None:
 @pytest.mark.parametrize(
     "load", [functools.partial(grid, 300), facebook, functools.partial(rmat, 14), functools.partial(random_digraph, 1 << 13)]
 )
-def test_larger_graphs_equal_one_worker(load, size: int) -> None:
+def test_larger_graphs_equal_a_single_rank(load, size: int) -> None:
     graph = load()
     check(graph, even_bounds(graph, size))
 
@@ -100,7 +100,7 @@ def test_a_long_path(weight) -> None:
 def test_a_road_network_takes_few_supersteps() -> None:
     graph = grid(300)
     parts = on_gpu_shards(minimum_spanning_forest, graph, even_bounds(graph, 8))
-    assert_forest(graph, parts, one_worker(graph))
+    assert_forest(graph, parts, single_rank(graph))
     assert parts[0].supersteps == 4
 
 

@@ -1,4 +1,4 @@
-"""The certificates over shards give the one-worker certificates' verdicts and reasons, however the rows are cut."""
+"""The certificates over shards give the verdicts and reasons of a single rank, for any bounds of the ranks."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_true_answers_of_named_graphs_hold(edges, build) -> None:
 
 
 @pytest.mark.parametrize("name", CERTIFIED)
-def test_thousands_of_mutants_are_refused_for_the_one_worker_certificates_reasons(name) -> None:
+def test_thousands_of_mutants_are_refused_with_the_reasons_of_a_single_rank(name) -> None:
     certify, solve, mutate = CERTIFIED[name]
     rng = np.random.default_rng(20261121)
     refused = 0
@@ -75,7 +75,7 @@ def test_edges_out_of_order_on_a_rank_are_refused() -> None:
         assert verdicts("mst", graph, bounds_of([6], 7), [mutant]) == [expected]
 
 
-def test_of_wrong_ranks_thousands_are_refused() -> None:
+def test_thousands_of_wrong_scores_are_refused() -> None:
     rng = np.random.default_rng(12)
     refused = 0
     while refused < MUTANTS:
@@ -84,9 +84,9 @@ def test_of_wrong_ranks_thousands_are_refused() -> None:
         expected = [pagerank_certificate.certify_pagerank(graph, answer) for answer in answers]
         ours = verdicts("pagerank", graph, any_bounds(graph, rng), answers)
         assert [verdict.holds for verdict in ours] == [verdict.holds for verdict in expected]
-        # Sums are rounded in another order, so that of two rows that move alike either may move most.
-        told = [verdict.reason.partition("; most, by ")[0] for verdict in ours]
-        assert told == [verdict.reason.partition("; most, by ")[0] for verdict in expected]
+        # Sums are rounded in another order, so either of two rows with equal change may have the largest change.
+        reasons = [verdict.reason.partition("; most, by ")[0] for verdict in ours]
+        assert reasons == [verdict.reason.partition("; most, by ")[0] for verdict in expected]
         refused += len(answers)
 
 
@@ -98,7 +98,7 @@ LARGER = {
 
 
 @pytest.mark.parametrize("load", LARGER)
-def test_what_the_kernels_answer_on_larger_graphs_holds_and_one_change_does_not(load) -> None:
+def test_answers_on_larger_graphs_hold_and_changed_ones_do_not(load) -> None:
     graph = LARGER[load]()
     rng = np.random.default_rng(8)
     for name, truth in single_rank_answers(graph).items():
@@ -114,9 +114,9 @@ def test_what_the_kernels_answer_on_larger_graphs_holds_and_one_change_does_not(
 
 
 class TestBetweenRanks:
-    """What only shows where rows of different ranks meet."""
+    """Errors that show only between rows of different ranks."""
 
-    def test_a_chain_of_steps_of_no_length_from_rank_to_rank(self) -> None:
+    def test_a_chain_of_zero_length_steps_between_ranks(self) -> None:
         length = 60
         edges = EdgeList("chain", ((0, 1, 5), *((i, i + 1, 0) for i in range(1, length)), (length, 1, 0)))
         graph = graph_of(edges, random.Random(1).sample(edges.ids, length + 1))
@@ -169,8 +169,8 @@ class TestBetweenRanks:
             own = slice(shard.rows.start, shard.rows.stop)
             return certify_bfs(shard, ranks, Paths(ranks.rank, truth.distance[own], truth.predecessor[own]))
 
-        told = {verdict.reason for verdict in on_shards(certify, graph, bounds_of([4], 7))}
-        assert told == {"source is row 0, and row 1 on another rank"}
+        reasons = {verdict.reason for verdict in on_shards(certify, graph, bounds_of([4], 7))}
+        assert reasons == {"source is row 0, and row 1 on another rank"}
 
 
 ROWS = np.arange(7, dtype=np.int32)
@@ -188,7 +188,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("bad", BAD, ids=repr)
-def test_what_is_malformed_on_one_rank_is_refused_on_all(bad) -> None:
+def test_an_answer_malformed_on_one_rank_is_refused_on_all(bad) -> None:
     graph = graph_of(FIGURE_1)
     for name, answer, fields in (
         ("bfs", Paths(0, ROWS.astype(np.int64), ROWS), ("distance", "predecessor")),
@@ -207,14 +207,14 @@ def test_what_is_malformed_on_one_rank_is_refused_on_all(bad) -> None:
                     cut[field] = bad
                 return CERTIFY[name](shard, ranks, replace(answer, **cut))
 
-            told = on_shards(certify, graph, bounds_of([2, 5], 7))
-            assert not any(verdict.holds for verdict in told)
-            assert len({verdict.reason for verdict in told}) == 1
-            assert told[0].reason
+            verdicts_of_ranks = on_shards(certify, graph, bounds_of([2, 5], 7))
+            assert not any(verdict.holds for verdict in verdicts_of_ranks)
+            assert len({verdict.reason for verdict in verdicts_of_ranks}) == 1
+            assert verdicts_of_ranks[0].reason
 
 
 @pytest.mark.parametrize("name", ["bfs", "sssp", "mst", "wcc", "pagerank"])
-def test_all_ranks_together_hold_little_more_than_one(name) -> None:
+def test_all_ranks_together_take_little_more_memory_than_one(name) -> None:
     truth = single_rank_answers(grid(160))[name]
 
     def certify(shard, ranks):

@@ -1,4 +1,4 @@
-"""Weak and strong components over shards: the one-worker kernels' labels, to the byte, however the rows are cut."""
+"""Weak and strong components over shards: the same labels as on a single rank, to the byte, for any bounds of the ranks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from kernels.distributed.assembly import even_bounds, split
 from kernels.distributed.shard import Shard
 from kernels.distributed.threads import run_ranks
 from kernels.graph import Csr, Graph
-from kernels.scc import scc as one_worker_scc
+from kernels.scc import scc as single_rank_scc
 from kernels.scc.sharded import scc
-from kernels.wcc import wcc as one_worker_wcc
+from kernels.wcc import wcc as single_rank_wcc
 from kernels.wcc.sharded import wcc
 from tests.answers import true_strong, true_weak, uncleaned
 from tests.counts import examples
@@ -26,7 +26,7 @@ from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import SIZES, bounds_of, evenly, on_shards, whole
 from tests.sharded.test_memory import RANKS, growth, peak
 
-TO_THE_END = 0  # gather no edge: every tree is joined by rounds
+GATHER_NONE = 0  # every tree is joined by rounds
 
 
 def assert_labels(parts, expected) -> None:
@@ -43,7 +43,7 @@ def test_named_graphs(edges, make) -> None:
     weak, strong = true_weak(edges, graph), true_strong(edges, graph) if edges.directed else true_weak(edges, graph)
     for size in SIZES if make is graph_of else (2, 7):
         assert_labels(evenly(wcc, graph, size), weak)
-        assert_labels(evenly(wcc, graph, size, TO_THE_END), weak)
+        assert_labels(evenly(wcc, graph, size, GATHER_NONE), weak)
         assert_labels(evenly(scc, graph, size), strong)
 
 
@@ -56,7 +56,7 @@ def edge_lists(draw):
 
 @settings(deadline=None, max_examples=examples(150))
 @given(edge_lists(), st.lists(st.integers(0, 21), max_size=7), st.randoms(use_true_random=False))
-def test_random_graphs_cut_anywhere(edges, cuts, shuffle) -> None:
+def test_random_graphs_with_any_bounds(edges, cuts, shuffle) -> None:
     graph = uncleaned(edges, shuffle.sample(edges.ids, len(edges.ids)))
     bounds = bounds_of(cuts, graph.num_vertices)
     assert_labels(on_shards(wcc, graph, bounds), true_weak(edges, graph))
@@ -74,7 +74,7 @@ def sparse_digraph(degree: float) -> Graph:
 @functools.cache
 def solved(load) -> tuple[Graph, Components, Components]:
     graph = load()
-    return graph, one_worker_wcc(graph), one_worker_scc(graph)
+    return graph, single_rank_wcc(graph), single_rank_scc(graph)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -89,10 +89,10 @@ def solved(load) -> tuple[Graph, Components, Components]:
         functools.partial(random_digraph, 1 << 12),
     ],
 )
-def test_larger_graphs_equal_one_worker(load, size) -> None:
+def test_larger_graphs_equal_a_single_rank(load, size) -> None:
     graph, weak, strong = solved(load)
     assert_labels(evenly(wcc, graph, size), weak)
-    assert_labels(evenly(wcc, graph, size, TO_THE_END), weak)
+    assert_labels(evenly(wcc, graph, size, GATHER_NONE), weak)
     assert_labels(evenly(scc, graph, size), strong)
 
 
@@ -110,13 +110,13 @@ def test_a_path_and_a_cycle_of_a_million_vertices(step) -> None:
 
 
 def test_a_chain_that_alternates_between_two_ranks_is_one_component() -> None:
-    """Each own component has one row, so that all the work is between the ranks."""
+    """Each local component has one row, so that all work is done between the ranks."""
     places = np.arange(5_000)
     rows = np.where(places % 2, 2_500 + places // 2, places // 2)
     order = np.random.default_rng(5).permutation(2_500)
     rows = np.where(rows < 2_500, order[rows % 2_500], 2_500 + order[rows % 2_500])
     graph = graph_of_arcs(rows[:-1], rows[1:], None, 5_000, symmetric=False)
-    for gathered in (TO_THE_END, 100):
+    for gathered in (GATHER_NONE, 100):
         parts = on_shards(wcc, graph, bounds_of([2_500], 5_000), gathered)
         assert not whole(parts, "labels").any()
         assert parts[0].supersteps < 200
@@ -124,9 +124,9 @@ def test_a_chain_that_alternates_between_two_ranks_is_one_component() -> None:
 
 @pytest.mark.parametrize("order", ["ascending", "descending", "nested"])
 def test_many_small_strong_components_in_a_chain_take_few_rounds(order) -> None:
-    """Triangles of rows of three ranks: no rank sees one, none is trimmed; in rounds by id, one might be found at a time.
+    """Triangles of rows of three ranks: no rank has all arcs of one, none is trimmed, and rounds by id might find one each.
 
-    A search along the chain takes as many supersteps as the chain has rows. A handful of rounds of two searches are allowed.
+    A search along the chain takes as many supersteps as the chain has rows. A few rounds of two searches are allowed.
     """
     count = 100
     places = np.arange(count)
@@ -149,19 +149,19 @@ def test_a_road_network_takes_two_supersteps(load) -> None:
         assert [part.supersteps for part in evenly(kernel, load(), 8)] == [2] * 8
 
 
-def test_ten_runs_are_equal_to_the_byte() -> None:
+def test_ten_runs_give_the_same_bytes() -> None:
     graph = sparse_digraph(1.5)
     assert len({whole(evenly(wcc, graph, 4, 100), "labels").tobytes() for _ in range(10)}) == 1
     assert len({whole(evenly(scc, graph, 4), "labels").tobytes() for _ in range(10)}) == 1
 
 
-def test_all_ranks_together_take_little_more_than_one() -> None:
+def test_all_ranks_together_take_little_more_memory_than_one() -> None:
     assert growth(wcc) < 2
-    assert growth(wcc, TO_THE_END) < 2
+    assert growth(wcc, GATHER_NONE) < 2
 
 
 def one_way_streets(side: int) -> Graph:
-    """A grid of which every line and column leads one way, in turns; all of it is one strong component."""
+    """A grid whose lines and columns alternate in direction; it is one strong component."""
     rows = np.arange(side * side).reshape(side, side)
     steps = [(rows[:, :-1], rows[:, 1:]), (rows[:-1], rows[1:])]
     arcs = []
@@ -171,9 +171,9 @@ def one_way_streets(side: int) -> Graph:
     return graph_of_arcs(src, dst, None, side * side, symmetric=False)
 
 
-def test_strong_components_take_little_more_memory_too() -> None:
+def test_strong_components_on_all_ranks_take_little_more_memory_than_on_one() -> None:
     graph = one_way_streets(160)
-    assert_labels(evenly(scc, graph, 7), one_worker_scc(graph))
+    assert_labels(evenly(scc, graph, 7), single_rank_scc(graph))
 
     def run(size: int) -> int:
         shards = split(graph, even_bounds(graph, size))
@@ -183,7 +183,7 @@ def test_strong_components_take_little_more_memory_too() -> None:
 
 
 @pytest.mark.parametrize("kernel", [wcc, scc])
-def test_arrays_of_another_kind_are_refused(kernel) -> None:
+def test_unsupported_array_types_are_refused(kernel) -> None:
     lists, more = Csr([0], [], None), Csr([0], [], None)
     shard = Shard(0, np.zeros(2, np.int64), [], [], lists, more, [], [])
     with pytest.raises(TypeError, match=rf"{kernel.__name__} over shards: arrays of type builtins\.list"):

@@ -1,4 +1,4 @@
-"""The minimum spanning forest over shards: the one-worker kernel's edges and labels, to the byte, however the rows are cut."""
+"""The minimum spanning forest over shards: the same edges and labels as on a single rank, to the byte, for any bounds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.graphs import facebook, graph_of_arcs, graph_of_edges, grid, new
 from kernels.answers import Forest
 from kernels.distributed.shard import Shard
 from kernels.distributed.threads import run_ranks
-from kernels.forest import minimum_spanning_forest as one_worker
+from kernels.forest import minimum_spanning_forest as single_rank
 from kernels.forest.sharded import minimum_spanning_forest
 from kernels.graph import Csr, Graph
 from tests.answers import true_forest, uncleaned
@@ -23,7 +23,7 @@ from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import SIZES, assert_forest, bounds_of, evenly, on_shards, whole
 from tests.sharded.test_memory import growth
 
-TO_THE_END = 0  # gather no edge: every tree is joined by rounds
+GATHER_NONE = 0  # every tree is joined by rounds
 DTYPES = (np.int32, np.int64, np.float32, np.float64)
 
 
@@ -41,10 +41,10 @@ def test_named_graphs(edges, dtype) -> None:
     expected = true_forest(edges, graph)
     for size in SIZES if dtype is np.int64 else (2, 7):
         assert_forest(graph, evenly(minimum_spanning_forest, graph, size), expected)
-        assert_forest(graph, evenly(minimum_spanning_forest, graph, size, TO_THE_END), expected)
+        assert_forest(graph, evenly(minimum_spanning_forest, graph, size, GATHER_NONE), expected)
 
 
-def test_of_two_arcs_the_lighter_stands_for_the_pair() -> None:
+def test_the_lighter_of_two_opposite_arcs_is_the_edge() -> None:
     edges = EdgeList("asymmetric", ((1, 2, 9), (2, 1, 4), (2, 3, 1), (3, 2, 8), (1, 3, 6), (3, 1, 5)))
     for seed in range(6):
         graph = graph_of(edges, random.Random(seed).sample(edges.ids, 3))
@@ -62,11 +62,11 @@ def edge_lists(draw):
 
 @settings(deadline=None, max_examples=examples(100))
 @given(edge_lists(), st.lists(st.integers(0, 17), max_size=7), st.randoms(use_true_random=False))
-def test_random_graphs_of_many_equal_weights_cut_anywhere(edges, cuts, shuffle) -> None:
+def test_random_graphs_with_many_equal_weights_with_any_bounds(edges, cuts, shuffle) -> None:
     order = shuffle.sample(edges.ids, len(edges.ids))
     for graph in (graph_of(edges, order), uncleaned(edges, order)):
         expected, bounds = true_forest(edges, graph), bounds_of(cuts, graph.num_vertices)
-        for gathered in (TO_THE_END, 3, 1 << 16):
+        for gathered in (GATHER_NONE, 3, 1 << 16):
             assert_forest(graph, on_shards(minimum_spanning_forest, graph, bounds, gathered), expected)
 
 
@@ -79,13 +79,13 @@ def test_dense_graphs(dtype, symmetric) -> None:
         weights = numbers.integers(0, largest, 1 << 15).astype(dtype)
         graph = graph_of_edges(src, dst, weights, 2_100) if symmetric else graph_of_arcs(src, dst, weights, 2_100, False)
         for size in (2, 7):
-            assert_forest(graph, evenly(minimum_spanning_forest, graph, size, 1_000), one_worker(graph))
+            assert_forest(graph, evenly(minimum_spanning_forest, graph, size, 1_000), single_rank(graph))
 
 
 @functools.cache
 def solved(load) -> tuple[Graph, Forest]:
     graph = load()
-    return graph, one_worker(graph)
+    return graph, single_rank(graph)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -100,9 +100,9 @@ def solved(load) -> tuple[Graph, Forest]:
         functools.partial(random_digraph, 1 << 12),
     ],
 )
-def test_larger_graphs_equal_one_worker(load, size) -> None:
+def test_larger_graphs_equal_a_single_rank(load, size) -> None:
     graph, expected = solved(load)
-    for gathered in (TO_THE_END, 1 << 16):
+    for gathered in (GATHER_NONE, 1 << 16):
         assert_forest(graph, evenly(minimum_spanning_forest, graph, size, gathered), expected)
 
 
@@ -122,35 +122,35 @@ def test_a_road_network_takes_four_supersteps() -> None:
         assert [part.supersteps for part in evenly(minimum_spanning_forest, load(), 8)] == [4] * 8
 
 
-def test_rounds_grow_with_the_logarithm() -> None:
-    """On a path whose every edge leads to the other rank, a tree has at least doubled after a round."""
+def test_rounds_grow_with_the_logarithm_of_the_length() -> None:
+    """On a path whose edges all lead to the other rank, every round at least doubles each tree."""
     rows = np.arange(4_096).reshape(2, -1).T.ravel()
     weights = np.random.default_rng(2).permutation(4_095)
     graph = graph_of_edges(rows[:-1], rows[1:], weights, 4_096)
-    parts = on_shards(minimum_spanning_forest, graph, bounds_of([2_048], 4_096), TO_THE_END)
-    assert_forest(graph, parts, one_worker(graph))
+    parts = on_shards(minimum_spanning_forest, graph, bounds_of([2_048], 4_096), GATHER_NONE)
+    assert_forest(graph, parts, single_rank(graph))
     assert parts[0].supersteps < 12 * 12
 
 
-def test_ten_runs_are_equal_to_the_byte() -> None:
+def test_ten_runs_give_the_same_bytes() -> None:
     graph = random_digraph(1 << 12, 4)
     runs = [evenly(minimum_spanning_forest, graph, 4, 100) for _ in range(10)]
     assert len({tuple(whole(parts, name).tobytes() for name in vars(parts[0].answer)) for parts in runs}) == 1
 
 
-def test_all_ranks_together_take_little_more_than_one() -> None:
+def test_all_ranks_together_take_little_more_memory_than_one() -> None:
     assert growth(minimum_spanning_forest) < 2
-    assert growth(minimum_spanning_forest, TO_THE_END) < 2
+    assert growth(minimum_spanning_forest, GATHER_NONE) < 2
 
 
-def test_wide_rows_give_the_same() -> None:
+def test_64_bit_rows_give_the_same_answer() -> None:
     graph = graph_of(FIGURE_1)
     wide = Csr(graph.out.offsets, graph.out.indices.astype(np.int64), graph.out.weights)
     wide_graph = Graph(graph.ids, graph.rows_by_id.astype(np.int64), wide, wide)
-    assert_forest(wide_graph, evenly(minimum_spanning_forest, wide_graph, 3), one_worker(wide_graph))
+    assert_forest(wide_graph, evenly(minimum_spanning_forest, wide_graph, 3), single_rank(wide_graph))
 
 
-def test_arrays_of_another_kind_are_refused() -> None:
+def test_unsupported_array_types_are_refused() -> None:
     lists = Csr([0], [], None)
     shard = Shard(0, np.zeros(2, np.int64), [], [], lists, lists, [], [])
     with pytest.raises(TypeError, match=r"minimum_spanning_forest over shards: arrays of type builtins\.list"):
