@@ -1,4 +1,4 @@
-/* A team of blocks that share their shared memory: a thread-block cluster of sm_90 and later, or a single block before. */
+/* A team of blocks that can access each other's shared memory: a thread-block cluster from sm_90 on, otherwise a single block. */
 #pragma once
 
 #include "gpu/device.cuh"
@@ -19,7 +19,7 @@
 #define TEAM_SCOPE "cta."
 #endif
 
-/* This block's place in its team. */
+/* Index of this block in its team. */
 __device__ __forceinline__ uint32_t team_rank() {
     uint32_t rank = 0;
 #if TEAM_BLOCKS > 1
@@ -28,7 +28,7 @@ __device__ __forceinline__ uint32_t team_rank() {
     return rank;
 }
 
-/* What is at the address `here` of this block's shared memory, in the shared memory of block `rank` of the team. */
+/* The address in the shared memory of block `rank` of the team that corresponds to `here` in this block's. */
 __device__ __forceinline__ uint32_t team_address_of(uint32_t here, uint32_t rank) {
     uint32_t address = here;
 #if TEAM_BLOCKS > 1
@@ -41,7 +41,7 @@ __device__ __forceinline__ uint32_t team_address(const void* here, uint32_t rank
     return team_address_of((uint32_t)__cvta_generic_to_shared(here), rank);
 }
 
-/* Set bits at a team address if `wanted`; returns what was there before, or all bits. */
+/* Set bits at a team address if `wanted`; return the previous value, or all bits if not. */
 __device__ __forceinline__ uint32_t team_or(uint32_t address, uint32_t bits, bool wanted) {
     uint32_t before;
     asm volatile("{.reg .pred p; setp.ne.u32 p, %3, 0; mov.b32 %0, 0xffffffff; @p atom.relaxed." TEAM_SCOPE TEAM_SPACE
@@ -52,7 +52,7 @@ __device__ __forceinline__ uint32_t team_or(uint32_t address, uint32_t bits, boo
     return before;
 }
 
-/* Take the value at a team address and leave `left` there, in one step. */
+/* Atomically replace the value at a team address by `left`; return the previous value. */
 __device__ __forceinline__ int32_t team_exchange(uint32_t address, int32_t left) {
     int32_t value;
     asm volatile("atom.relaxed." TEAM_SCOPE TEAM_SPACE ".exch.b32 %0, [%1], %2;" : "=r"(value) : "r"(address), "r"(left) : "memory");
@@ -65,7 +65,7 @@ __device__ __forceinline__ int64_t team_exchange(uint32_t address, int64_t left)
     return value;
 }
 
-/* Put `value` at an address of this block's shared memory if `wanted`. */
+/* Store `value` at an address of this block's shared memory if `wanted`. */
 __device__ __forceinline__ void team_put(uint32_t address, int32_t value, bool wanted) {
     asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed." TEAM_SCOPE "shared.b32 [%0], %1;}" ::"r"(address), "r"(value),
                  "r"((uint32_t)wanted)
@@ -82,7 +82,7 @@ __device__ __forceinline__ void team_store(uint32_t address, uint64_t value) {
     asm volatile("st.relaxed." TEAM_SCOPE TEAM_SPACE ".u64 [%0], %1;" ::"r"(address), "l"(value) : "memory");
 }
 
-/* What another block of the team may have stored here, in this block's shared memory. */
+/* Load from this block's shared memory a value that another block of the team may have stored. */
 __device__ __forceinline__ uint64_t team_look(const uint64_t* here) {
     uint64_t value;
     asm volatile("ld.relaxed." TEAM_SCOPE "shared.u64 %0, [%1];" : "=l"(value) : "r"((uint32_t)__cvta_generic_to_shared(here)) : "memory");

@@ -1,6 +1,6 @@
-/* What every kernel of this project shares: exact widths, the barrier of a cooperative grid, warp-wide appends.
+/* Shared by all kernels: integer types, the barrier of a cooperative grid, appending to queues, binary search.
 
-   No CUDA header is included, so that NVRTC from its wheel compiles every source without a toolkit. */
+   No CUDA header is included, so that NVRTC compiles every source without a CUDA toolkit. */
 #pragma once
 
 typedef int int32_t;
@@ -18,7 +18,7 @@ __device__ __forceinline__ uint32_t load_acquire(const uint32_t* address) {
 
 /* All threads of a cooperative launch wait for each other; writes before it are visible after it.
    `barrier` is one word, zero before the first launch that uses it; every completed barrier flips its top bit and leaves the
-   rest zero, so it needs no reset. The method of cooperative groups' grid.sync. */
+   rest zero, so it needs no reset. This is the method of grid.sync of cooperative groups. */
 __device__ __forceinline__ void grid_barrier(uint32_t* barrier) {
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -40,8 +40,9 @@ __device__ __forceinline__ int64_t num_threads() {
     return (int64_t)gridDim.x * blockDim.x;
 }
 
-/* Place for one element of each calling lane at the end of a queue: one atomic a group of converged lanes, all of which give the
-   same queue. Lanes in other turns of a loop may be among them: where turns have queues of their own, use `append_of_warp`. */
+/* Reserve an element at the end of a queue for each calling lane, with one atomic per group of converged lanes; all of these pass
+   the same queue. Lanes in other iterations of a loop may be among them: if iterations have their own queues, use
+   `append_of_warp`. */
 template <typename Count>
 __device__ __forceinline__ Count append(Count* length) {
     const uint32_t lanes = __activemask();
@@ -55,7 +56,7 @@ __device__ __forceinline__ Count append(Count* length) {
     return first + __popc(lanes & ((1u << lane) - 1));
 }
 
-/* Place for one element of each lane that `adds`, where all of the warp come with the same queue. */
+/* Reserve an element for each lane with `adds`; all lanes of the warp call it, with the same queue. */
 __device__ __forceinline__ uint64_t append_of_warp(uint64_t* length, bool adds) {
     const uint32_t lanes = __ballot_sync(FULL_WARP, adds);
     const int lane = threadIdx.x & 31;
@@ -66,7 +67,7 @@ __device__ __forceinline__ uint64_t append_of_warp(uint64_t* length, bool adds) 
     return __shfl_sync(FULL_WARP, first, 0) + __popc(lanes & ((1u << lane) - 1));
 }
 
-/* Place of `value` in an ascending range, or the end. */
+/* Index of `value` in an ascending range, or the end. */
 template <typename Value>
 __device__ __forceinline__ int64_t find(const Value* values, int64_t begin, int64_t end, Value value) {
     const int64_t stop = end;

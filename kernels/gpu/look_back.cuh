@@ -1,5 +1,5 @@
-/* Prefix sum over the tiles of one launch, in one pass: each tile publishes a status word, which holds its own sum or, as soon as it
-   is known, the sum up to and including the tile, and later tiles look back over the words.
+/* Prefix sum over the tiles of one launch, in one pass: each tile publishes a status word, which holds its own sum or, as soon
+   as it is known, the sum up to and including the tile, and later tiles look back over the words.
 
    Tiles take their numbers from a counter, so that all tiles before a running one have started and waiting for them terminates.
    The STATUS_FLAG_BITS (constants.py) highest bits of a word say what it holds; all words are zero before the launch.

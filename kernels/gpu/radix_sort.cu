@@ -1,5 +1,5 @@
-/* Stable radix sort of 64-bit keys, with values, by a range of the keys' bits: least significant digit first, 8 bits per pass, each
-   pass reading and writing every key once.
+/* Stable radix sort of 64-bit keys, with values, by a range of the keys' bits: least significant digit first, 8 bits per pass,
+   each pass reading and writing every key once.
 
    `count_digits` counts the digits of all passes at once. `sort_by_digit` is one pass: a tile ranks its keys by digit in shared
    memory, first within and then across warps; it finds by look-back how many keys of each digit are in the tiles before it, and

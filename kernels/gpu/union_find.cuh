@@ -1,9 +1,9 @@
-/* Union-find whose trees many threads grow at once (Jaiganesh and Burtscher, A High-Performance Connected Components
-   Implementation for GPUs, HPDC 2018), and the naming of the finished trees.
+/* Concurrent union-find (Jaiganesh and Burtscher, A High-Performance Connected Components Implementation for GPUs, HPDC 2018),
+   and the names of the finished trees.
 
-   `parent[v]` is v itself at a root. Links follow a strict order of the rows, so there are no cycles; a root once linked never
-   becomes one again. So an outdated parent, from a line of L1, is an ancestor all the same: plain loads are enough, and only the
-   link of a root needs to be atomic. */
+   `parent[v]` is v itself at a root. Links follow a strict order of the rows, so there are no cycles; a root that was linked
+   never becomes a root again. An outdated parent, from a line of L1, is therefore still an ancestor: plain loads suffice, and only the
+   link of a root has to be atomic. */
 #pragma once
 
 #include "gpu/device.cuh"
@@ -20,7 +20,7 @@ __device__ __forceinline__ unsigned short swap_if(unsigned short* place, unsigne
     return atomicCAS(place, expected, value);
 }
 
-/* Root of v's tree; every row on the way is lifted to its grandparent. */
+/* Root of v's tree; the parent of every row on the path becomes its grandparent. */
 template <typename Row>
 __device__ __forceinline__ Row find_root(Row* parent, Row v) {
     Row root = parent[v];
@@ -35,7 +35,7 @@ __device__ __forceinline__ Row find_root(Row* parent, Row v) {
     return root;
 }
 
-/* The same without a change to the tree. Where all rows are to be given their roots, a late lift would undo it. */
+/* The same without path compression, for kernels that write every row's root: a late compression would overwrite one. */
 template <typename Row>
 __device__ __forceinline__ Row root_of(const Row* parent, Row v) {
     Row above;
@@ -45,7 +45,7 @@ __device__ __forceinline__ Row root_of(const Row* parent, Row v) {
     return v;
 }
 
-/* A random order of the rows keeps trees low whatever the graph: the expected depth of random links is logarithmic. */
+/* A random order of the rows keeps trees low for every graph: the expected depth of random links is logarithmic. */
 struct ScrambledOrder {
     static __device__ __forceinline__ bool before(int32_t a, int32_t b) {
         return __brev(0x9e3779b1u * (uint32_t)a) < __brev(0x9e3779b1u * (uint32_t)b);
@@ -63,7 +63,7 @@ struct RowOrder {
     }
 };
 
-/* Make one tree of the trees of `near` and `far`; return a row near its root. */
+/* Join the trees of `near` and `far`; return a row near the root. */
 template <typename Order, typename Row>
 __device__ __forceinline__ Row unite(Row* parent, Row near, Row far) {
     near = find_root(parent, near);
@@ -83,10 +83,10 @@ __device__ __forceinline__ Row unite(Row* parent, Row near, Row far) {
     return near;
 }
 
-/* Give every row its root, and every root the smallest rank of its tree. `names` comes in as the ranks.
-   A thread keeps its last root's minimum: one atomic for many rows of a giant tree. */
+/* Give every row its root, and every root the smallest position in its tree; `names` comes in as the rows' positions.
+   A thread keeps the minimum of its last root, so that many rows of a giant tree need one atomic. */
 template <typename Row>
-__device__ void name_trees(Row* parent, Row* names, const Row* __restrict__ ranks, int64_t num_rows) {
+__device__ void name_trees(Row* parent, Row* names, const Row* __restrict__ positions, int64_t num_rows) {
     Row root = 0, least = 0;
     bool any = false;
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
@@ -95,9 +95,9 @@ __device__ void name_trees(Row* parent, Row* names, const Row* __restrict__ rank
             continue;
         }
         parent[v] = own;
-        const Row rank = ranks[v];
+        const Row position = positions[v];
         if (any && own == root) {
-            least = min(least, rank);
+            least = min(least, position);
             continue;
         }
         if (any && least < names[root]) {
@@ -105,7 +105,7 @@ __device__ void name_trees(Row* parent, Row* names, const Row* __restrict__ rank
         }
         any = true;
         root = own;
-        least = rank;
+        least = position;
     }
     if (any && least < names[root]) {
         atomicMin(&names[root], least);
@@ -114,18 +114,19 @@ __device__ void name_trees(Row* parent, Row* names, const Row* __restrict__ rank
 
 /* Turn roots into labels: the tree's row of smallest external id. */
 template <typename Row>
-__device__ void label_rows(Row* parent, const Row* __restrict__ names, const Row* __restrict__ ranks,
+__device__ void label_rows(Row* parent, const Row* __restrict__ names, const Row* __restrict__ positions,
                            const Row* __restrict__ rows_by_id, int64_t num_rows) {
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
         const Row root = parent[v];
         const Row name = names[root];
-        if (root != (Row)v || name != ranks[v]) {
+        if (root != (Row)v || name != positions[v]) {
             parent[v] = rows_by_id[name];
         }
     }
 }
 
-/* The commonest of the roots of `blockDim.x` of the rows from `first` on, in all threads of the block. `roots` and `best` are shared. */
+/* The most frequent root of `blockDim.x` sampled rows from `first` on, returned to all threads of the block. `roots` and `best`
+   are in shared memory. */
 template <typename Row>
 __device__ Row commonest_root(const Row* parent, int64_t num_rows, Row* roots, unsigned long long* best, int64_t first = 0) {
     const int me = threadIdx.x;

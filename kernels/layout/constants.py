@@ -6,3 +6,4 @@ WARP_ARCS = 1024  # consecutive arcs that a warp of `visit_arcs` processes
 PACK_EDGES = 4  # edges of a thread of `pack_edges`
 UNPACK_KEYS = 8  # keys of a thread of `unpack_arcs`
 TAIL_BIN_BITS = 12  # `count_tails` counts at most 2^12 bins
+LANES = 32  # of a segment of the vector extension, and of a warp

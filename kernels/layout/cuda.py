@@ -14,12 +14,12 @@ import cupy
 import numpy as np
 
 from kernels.distributed.partition import cut
+from kernels.gpu.constants import STATUS_FLAG_BITS
 from kernels.gpu.loader import launch, pointer
 from kernels.gpu.radix_sort import KEY, sort
 from kernels.graph import ID, OFFSET, Array, Csr, index_dtype
-from kernels.layout.constants import LAYOUT_THREADS, PACK_EDGES, TAIL_BIN_BITS, UNPACK_KEYS, WARP_ARCS, WARP_DEGREE
+from kernels.layout.constants import LANES, LAYOUT_THREADS, PACK_EDGES, TAIL_BIN_BITS, UNPACK_KEYS, WARP_ARCS, WARP_DEGREE
 from kernels.layout.numbering import pays_as_table
-from kernels.layout.vect_csr import LANES, VectCsr
 
 _ARCS, _ROWS = "layout/arcs.cu", "layout/rows.cu"
 _UNPACKED_TILE = UNPACK_KEYS * LAYOUT_THREADS  # keys of a block
@@ -28,7 +28,7 @@ _RANGE_BYTES = 1.5  # memory that the arcs of a range may take, relative to the 
 _MOST_DROPPED = 16  # the arrays are copied to their length if more than one arc in 16 was dropped
 _BLOCK_ARCS = WARP_ARCS * LAYOUT_THREADS // 32
 _BLOCKS_PER_PROCESSOR = 8
-_SUM = (1 << 8 * KEY.itemsize - 2) - 1  # the bits of a status word that hold a sum (look_back.cuh)
+_SUM = (1 << 8 * KEY.itemsize - STATUS_FLAG_BITS) - 1  # the bits of a status word that hold a sum
 
 
 @dataclass(frozen=True)
@@ -191,13 +191,12 @@ def take_rows(by_position: Csr, order: Array, row_of_position: Array | None) -> 
     return rows
 
 
-def fill_lanes(vect: VectCsr, first_lane: int) -> None:
+def fill_lanes(csr: Csr, segments: Array, indices: Array, weights: Array | None, first_lane: int, first_row: int) -> None:
     """Fill the vector extension, whose weights are zero before (`kernels.layout.vect_csr.extend`)."""
-    csr, num_segments = vect.csr, len(vect.segments) - 1
+    num_segments = len(segments) - 1
     rows = (csr.offsets, np.int64(len(csr.offsets) - 1), csr.indices, pointer(csr.weights), _bytes(csr.weights))
-    where = (vect.segments, np.int64(num_segments), np.int64(first_lane), np.int64(vect.first_row))
-    lanes = (vect.segment_indices, pointer(vect.segment_weights))
-    _launch("fill_lanes", _streaming(num_segments * LANES), *rows, *where, *lanes, source=_ROWS, ROW=csr.indices.dtype)
+    lanes = (segments, np.int64(num_segments), np.int64(first_lane), np.int64(first_row), indices, pointer(weights))
+    _launch("fill_lanes", _streaming(num_segments * LANES), *rows, *lanes, source=_ROWS, ROW=csr.indices.dtype)
 
 
 def _number(src: Array, dst: Array, declared: range) -> tuple[Array, int, Array | None, Array, Array]:

@@ -21,10 +21,9 @@ from numba import njit
 from kernels.arrays import frozen, is_cupy
 from kernels.cpu.parallel import over_rows
 from kernels.graph import OFFSET, Array, Csr, index_dtype
-from kernels.layout.constants import WARP_DEGREE
+from kernels.layout.constants import LANES, WARP_DEGREE
 
 BLOCK_DEGREE = 1024  # rows of this degree or more take a grid or a block each
-LANES = 32
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def extend(csr: Csr, first_row: int, num_vertices: int) -> VectCsr:
     if is_cupy(csr):
         from kernels.layout import cuda
 
-        cuda.fill_lanes(extended, first_lane)
+        cuda.fill_lanes(csr, segments, indices, weights, first_lane, first_row)
         return extended
     lanes = Csr(segments, indices, weights)
     over_rows(lanes, lambda begin, end: _fill(*_rows(extended), segments, indices, weights, first_lane, first_row, begin, end))

@@ -25,8 +25,8 @@ __device__ __forceinline__ Word word_of(const int64_t* words, const int64_t* bou
     return Word{first, bounds[peer + 1] - first, word - words[peer + 1] + BITS_SUM_WORDS};
 }
 
-/* Pack the bits of the rows that others asked for, followed by the words of `sums`. A warp packs BITS_BATCH words at a time to hide
-   the latency of two dependent loads, of a row and then of its bit. */
+/* Pack the bits of the rows that others asked for, followed by the words of `sums`. A warp packs BITS_BATCH words at a time to
+   hide the latency of two dependent loads, of a row and then of its bit. */
 extern "C" __global__ void pack_asked(
     const int64_t* words, const int64_t* bounds, int64_t num_words, const ROW* asked, const uint32_t* bits, const uint32_t* sums,
     uint32_t* message) {
