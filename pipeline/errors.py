@@ -1,4 +1,4 @@
-"""Everything that can go wrong and is somebody's to mend. The command prints the message alone; a flow fails without a retry.
+"""Errors that a user can fix. The command prints the message alone; a flow fails without a retry.
 
 A message names the thing, the value and the limit. What no input can cause is an assert, not one of these.
 """

@@ -79,7 +79,7 @@ class Row:
 
 
 def read(path: Path) -> list[Row]:
-    """The rows of a table; empty if there is no file."""
+    """The rows of a table; empty if the file does not exist."""
     return [Row(**record) for record in pq.read_table(path).to_pylist()] if path.exists() else []
 
 

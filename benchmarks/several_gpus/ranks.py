@@ -163,14 +163,14 @@ def measure(communicator: Communicator, asked: Asked) -> Measured:
 
 def prove_one(folder: Folder, place: Place, asked: tuple[str, int]) -> str:
     """Prove one of many answers on a worker that has the whole graph; return the reason if it does not hold, or ""."""
-    solve, certify = ONE_WORKERS[asked[0]]
+    solve, certify = SINGLE_RANK[asked[0]]
     graph = place.whole_graph(folder).graph
     return certify(graph, solve(graph, asked[1])).reason
 
 
 def search_all(folder: Folder, place: Place, asked: tuple[str, list[int]]) -> tuple[int, float]:
     """Answer a task of many sources on a worker that has the whole graph: sum of the distances, and seconds."""
-    solve, _ = ONE_WORKERS[asked[0]]
+    solve, _ = SINGLE_RANK[asked[0]]
     graph = place.whole_graph(folder).graph
     started, total = time.perf_counter(), cp.zeros((), OFFSET)
     for row in asked[1]:
@@ -179,7 +179,7 @@ def search_all(folder: Folder, place: Place, asked: tuple[str, list[int]]) -> tu
     return int(total), time.perf_counter() - started
 
 
-ONE_WORKERS: dict[str, tuple[Callable[..., Any], Callable[..., Certificate]]] = {
+SINGLE_RANK: dict[str, tuple[Callable[..., Any], Callable[..., Certificate]]] = {
     "bfs": (kernels.bfs.bfs, kernels.bfs.certificate.certify_bfs),
     "sssp": (kernels.sssp.sssp, kernels.sssp.certificate.certify_sssp),
 }

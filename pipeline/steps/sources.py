@@ -39,7 +39,7 @@ def rows_of_sources(graph: Folder, sources: Sequence[int]) -> list[int]:
 
 
 def default_source(graph: Folder) -> int | None:
-    """External id of the vertex of highest out-degree, the smallest id among equals; None where there is no vertex."""
+    """External id of the vertex of highest out-degree, the smallest id among equals; None if the graph is empty."""
     ids, _, out_degrees, _ = open_vertices(graph)
     best: tuple[int, int] | None = None
     for first in range(0, len(ids), _BLOCK):

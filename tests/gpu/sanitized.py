@@ -134,14 +134,14 @@ def run_over_shards(graph: Any) -> int:
         (sssp_over_shards, sssp.sssp, certify_sssp, source, ("distance", "predecessor")),
     ]
     solved = solved if source else solved[:4]
-    for over_shards, one_worker, certify, inputs, columns in solved:
+    for over_shards, single_rank, certify, inputs, columns in solved:
         parts = run_ranks(len(shards), lambda ranks, run=over_shards, inputs=inputs: run(shards[ranks.rank], ranks, *inputs))
         answers = [part.answer for part in parts]
         for verdict in run_ranks(
             len(shards), lambda ranks, run=certify, answers=answers: run(shards[ranks.rank], ranks, answers[ranks.rank])
         ):
             assert verdict.holds, verdict.reason
-        expected = one_worker(graph, *inputs)
+        expected = single_rank(graph, *inputs)
         for column in columns:
             found = np.concatenate([cupy.asnumpy(getattr(part.answer, column)) for part in parts])
             np.testing.assert_allclose(found, cupy.asnumpy(getattr(expected, column)), rtol=0, atol=1e-6 * (column == "scores"))

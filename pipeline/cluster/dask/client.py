@@ -1,4 +1,4 @@
-"""The connection to Dask's scheduler, one of this machine's own or one at an address, and all that Dask is told about faults."""
+"""The connection to Dask's scheduler, one of this machine's own or one at an address, and Dask's settings for faults."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def connected(config: ClusterConfig, backend: Backend) -> Iterator[Client]:
 
 
 def _settings(config: ClusterConfig) -> dict[str, Any]:
-    """What Dask is told, here and in local workers. A scheduler elsewhere has its own: docs/operations.md."""
+    """Dask's settings, here and in local workers. A scheduler elsewhere has its own: docs/operations.md."""
     silence = f"{config.deadline:g}s"
     return {
         "distributed.scheduler.allowed-failures": config.lost_workers,
@@ -53,7 +53,7 @@ def _settings(config: ClusterConfig) -> dict[str, Any]:
         "distributed.worker.memory.spill": False,
         "distributed.worker.memory.pause": False,
         "distributed.worker.memory.terminate": 0.95,
-        "distributed.scheduler.preload": [],  # no code that somebody's files in the home folder name
+        "distributed.scheduler.preload": [],  # no code that files in a user's home folder name
         "distributed.worker.preload": [],
         "distributed.nanny.preload": [],
     }

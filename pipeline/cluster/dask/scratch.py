@@ -37,7 +37,7 @@ def scratch() -> Iterator[Path]:
 
 
 def _remove_if_dead(folder: Path) -> None:
-    with suppress(OSError):  # its owner lives; or it is somebody else's
+    with suppress(OSError):  # its owner lives, or it belongs to another user
         found = folder.lstat()
         if not S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
             return

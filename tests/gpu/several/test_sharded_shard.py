@@ -174,7 +174,7 @@ def test_ghosts_get_what_their_owners_have_and_owners_the_least_of_ghosts(size: 
     chance = np.random.default_rng(6)
     values = chance.integers(1000, size=graph.num_vertices).astype(dtype)
     proposals = [chance.integers(1000, size=shard.num_ghosts).astype(dtype) for shard in shards]
-    told = [np.flatnonzero(chance.random(shard.num_ghosts) < 0.6) for shard in shards]
+    sent = [np.flatnonzero(chance.random(shard.num_ghosts) < 0.6) for shard in shards]
 
     def swap(ranks: Communicator, here: Callable[[Array], Array]) -> Sequence[Array]:
         shard = shards[ranks.rank] if here is np.array else to_device(shards[ranks.rank])
@@ -182,7 +182,7 @@ def test_ghosts_get_what_their_owners_have_and_owners_the_least_of_ghosts(size: 
         found = [halo.refresh(own), Halo(shard, ranks).extended(own), *halo.asked]
         if np.dtype(dtype).itemsize >= 4:
             lowered = np.concatenate([own, here(proposals[shard.rank])])
-            found += [halo.lower(lowered, here(told[shard.rank])), lowered]
+            found += [halo.lower(lowered, here(sent[shard.rank])), lowered]
         return found
 
     on_both(size, swap)
@@ -196,7 +196,7 @@ def test_bits_of_ghosts_and_owners_and_numbers_of_all_ranks(size: int) -> None:
     chance = np.random.default_rng(7)
     numbers = chance.integers(1 << 60, size=(2, size, 2), dtype=np.uint64)
     chosen = chance.random((2, graph.num_vertices)) < 0.5
-    told = [chance.random((2, shard.num_ghosts)) < 0.3 for shard in shards]
+    sent = [chance.random((2, shard.num_ghosts)) < 0.3 for shard in shards]
 
     def swap(ranks: Communicator) -> None:
         shard = shards[ranks.rank]
@@ -214,10 +214,10 @@ def test_bits_of_ghosts_and_owners_and_numbers_of_all_ranks(size: int) -> None:
             np.testing.assert_array_equal(known[:num_local], chosen[turn, shard.local_rows])
             assert not known[num_local:].any()
             np.testing.assert_array_equal(to_host(sums), numbers[turn].sum(axis=0))
-            marks = bitmap(np.concatenate([np.zeros(len(shard.ids), bool), told[ranks.rank][turn]]))
+            marks = bitmap(np.concatenate([np.zeros(len(shard.ids), bool), sent[ranks.rank][turn]]))
             bits.tell(marks)
             by_any = np.zeros(graph.num_vertices, bool)
-            for other, of_other in zip(shards, told, strict=True):
+            for other, of_other in zip(shards, sent, strict=True):
                 by_any[other.ghosts[of_other[turn]]] = True
             known = np.unpackbits(to_host(marks.view(np.uint8)), bitorder="little").view(bool)
             np.testing.assert_array_equal(known[: len(shard.ids)], by_any[shard.rows.start : shard.rows.stop])
@@ -227,7 +227,7 @@ def test_bits_of_ghosts_and_owners_and_numbers_of_all_ranks(size: int) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_messages_of_a_lost_rank_change_no_more_than_bits_that_have_a_place(size: int) -> None:
-    """What was launched behind an exchange that a lost rank has ended runs on whatever lies in the room."""
+    """What was launched behind an exchange that a lost rank has ended runs on undefined buffer contents."""
     graph = shuffled(random_edges(5, 400, 1500, True))
     shards = split(graph, even_bounds(graph, size))
 
@@ -258,7 +258,7 @@ class Lost(OverExchange):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_owners_are_told_and_asked(size: int) -> None:
+def test_owners_receive_and_answer(size: int) -> None:
     chance = np.random.default_rng(size)
     bounds = bounds_of(chance.integers(100, size=size - 1).tolist(), 100)
     numbers = [np.sort(chance.integers(100, size=chance.integers(60))) for _ in range(size)]
