@@ -111,11 +111,10 @@ def search(
     dag, row = index.condensation, index.labels.low.dtype
     threads, slots = _BY_WARPS[name]
     shared = threads // 32 * (slots // 4 * 7 * row.itemsize + 16)
-    kernel, blocks = cooperative("reachability/queries/search.cu", name, threads, cupy.cuda.Device().id, shared, ROW=row)
     rest, control = cupy.empty_like(left), cupy.zeros(2, np.uint64)
     arcs = (dag.children.offsets, dag.children.indices, dag.parents.offsets, dag.parents.indices, dag.node)
     arguments = (*records_of(index).arguments, *arcs, src, dst, left, count, answers.reachable, rest, control)
-    kernel((blocks,), (threads,), arguments, shared_mem=shared)
+    launch("reachability/queries/search.cu", name, threads, None, *arguments, shared=shared, ROW=row)
     return rest, control[1:]
 
 

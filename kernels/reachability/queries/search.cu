@@ -245,6 +245,10 @@ __device__ __forceinline__ void search_all(
                       {{child_offsets, children}, {parent_offsets, parents}}},                                             \
                ((Found<LOG_SLOTS>*)shared)[threadIdx.x >> 5], nodes, src, dst, queries, num_queries, reachable, rest, control)
 
-extern "C" __global__ void __launch_bounds__(SMALL_SEARCH_THREADS, sizeof(ROW) == 4 ? 3 : 1) search_in_little(ARGUMENTS) { SEARCH_ALL(SMALL_SEARCH_LOG_SLOTS); }
+extern "C" __global__ void __launch_bounds__(SMALL_SEARCH_THREADS, sizeof(ROW) == 4 ? 3 : 1) search_in_little(ARGUMENTS) {
+    SEARCH_ALL(SMALL_SEARCH_LOG_SLOTS);
+}
 
-extern "C" __global__ void __launch_bounds__(LARGE_SEARCH_THREADS, sizeof(ROW) == 4 ? 2 : 1) search_in_much(ARGUMENTS) { SEARCH_ALL(LARGE_SEARCH_LOG_SLOTS); }
+extern "C" __global__ void __launch_bounds__(LARGE_SEARCH_THREADS, sizeof(ROW) == 4 ? 2 : 1) search_in_much(ARGUMENTS) {
+    SEARCH_ALL(LARGE_SEARCH_LOG_SLOTS);
+}
