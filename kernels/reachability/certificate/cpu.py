@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from kernels.answers import Condensation, Labels, ReachabilityIndex
-from kernels.arrays import frozen
-from kernels.certificate.rules import Broken, require_array
+from kernels.certificate.rules import Broken
 from kernels.cpu.parallel import WORTH_A_THREAD, over_items
 from kernels.graph import Array, Graph
 from kernels.reachability.certificate import passes, reasons
 from kernels.reachability.certificate.condensation import Rows, check_condensation
-from kernels.reachability.constants import NUM_SUPPORTS
-from kernels.reachability.definitions import METHODS
+from kernels.reachability.certificate.forms import require_labels
 from kernels.reachability.keys import salt_of
 
 
@@ -37,51 +34,13 @@ class Subject(NamedTuple):
 def check(graph: Graph, index: ReachabilityIndex) -> None:
     """Raise Broken at the first rule of a reachability index that does not hold."""
     children, parents = check_condensation(graph, index.condensation)
-    labels = require_form_of_labels(index.labels, len(parents[0]) - 1, parents[1].dtype)
+    labels = require_labels(index.labels, len(parents[0]) - 1, parents[1].dtype)
     subject = Subject(graph, index.condensation, children, parents, labels)
     subject.require("level", labels.level, passes.first_wrong_level(*parents, labels.level))
     subject.require("height", labels.height, passes.first_wrong_level(*children, labels.height))
     _check_supports(subject)
     work = len(labels.level) + len(children[1])
     over_items(range(labels.dimensions), lambda i: _check_dimension(subject, i), parallel=work > WORTH_A_THREAD)
-
-
-def require_form_of_labels(labels: Any, num_nodes: int, index: np.dtype[Any]) -> Labels:
-    """The labels with frozen arrays of the right types and shapes, or Broken."""
-    if not isinstance(labels, Labels) or not isinstance(labels.method, str) or labels.method not in METHODS:
-        raise Broken(f"labels are not by a method of {', '.join(METHODS)}")
-    if not isinstance(labels.seed, int) or not 0 <= labels.seed < 2**64:
-        raise Broken(f"seed {labels.seed!r} is not in 0..{2**64 - 1}")
-    if not isinstance(labels.low, np.ndarray) or labels.low.ndim != 2 or not len(labels.low):
-        raise Broken("low is not an array of two dimensions")
-    dimensions = len(labels.low)
-    _require_flags(labels.compared_paths, dimensions, labels.method)
-    forms: dict[str, tuple[int, Any]] = {
-        "level": (num_nodes, np.int32),
-        "height": (num_nodes, np.int32),
-        "supports": (NUM_SUPPORTS, index),
-        "reaches": (num_nodes, np.uint64),
-        "reached": (num_nodes, np.uint64),
-    }
-    arrays: dict[str, Any] = {
-        name: require_array(name, getattr(labels, name), length, np.dtype(dtype)) for name, (length, dtype) in forms.items()
-    }
-    intervals = ("low", "post", "first", "last")
-    arrays |= {name: _require_table(name, getattr(labels, name), (dimensions, num_nodes), index) for name in intervals}
-    return replace(labels, **arrays)
-
-
-def _require_flags(compared_paths: Any, dimensions: int, method: str) -> None:
-    """`compared_paths` only records how the parents were found, so only its form is checked; "tree" compares no paths."""
-    flags = compared_paths if isinstance(compared_paths, tuple) else ()
-    if [type(flag) for flag in flags] != [bool] * dimensions or (method == "tree" and any(flags)):
-        raise Broken(f"compared_paths is {compared_paths!r}")
-
-
-def _require_table(name: str, array: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
-    if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != dtype:
-        raise Broken(f"{name} is not an array of {shape} {dtype}")
-    return frozen(np.ascontiguousarray(array))
 
 
 def _check_supports(subject: Subject) -> None:

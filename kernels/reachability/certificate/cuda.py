@@ -13,8 +13,8 @@ from kernels.certificate.rules import Broken
 from kernels.gpu.transfer import on_host
 from kernels.graph import OFFSET, Array, Csr, Graph
 from kernels.reachability.certificate import cpu
+from kernels.reachability.certificate.forms import require_labels
 from kernels.reachability.constants import NUM_SUPPORTS
-from kernels.reachability.definitions import METHODS
 from kernels.reachability.keys import key, salt_of
 from kernels.reachability.labels.dfs.cuda import sort_roots, sort_rows
 from kernels.scc.certificate import check_scc
@@ -31,16 +31,19 @@ def check(graph: Graph, index: ReachabilityIndex) -> None:
 
 def holds(graph: Graph, index: ReachabilityIndex) -> bool:
     """Whether every rule holds."""
-    condensation, labels = index.condensation, index.labels
-    if not (_is_condensation(graph, condensation) and _is_labels(labels, condensation)):
+    condensation, row = index.condensation, graph.rows_by_id.dtype
+    try:
+        if not _is_condensation(graph, condensation):
+            return False
+        labels = require_labels(index.labels, condensation.num_nodes, row, cupy.ndarray)
+        check_scc(graph, Components(condensation.names[condensation.node]))
+    except Broken:
         return False
-    if not _holds_condensation(graph, condensation):
-        return False
-    row, broken = graph.rows_by_id.dtype, cupy.zeros(1, np.uint32)
+    broken = cupy.zeros(1, np.uint32)
     children, parents = condensation.children, condensation.parents
     for csr, level in ((parents, labels.level), (children, labels.height)):
         _run("check_levels", row, *_rows(csr), level, broken)
-    if int(broken[0]):
+    if int(broken[0]) or not _holds_condensation(graph, condensation):
         return False
     if condensation.num_nodes == 0:
         return bool((labels.supports == -1).all())
@@ -76,36 +79,8 @@ def _is_condensation(graph: Graph, condensation: Condensation) -> bool:
     return _is_csr(condensation.children, num_nodes, row) and _is_csr(condensation.parents, num_nodes, row)
 
 
-def _is_labels(labels: Any, condensation: Condensation) -> bool:
-    if not isinstance(labels, Labels) or labels.method not in METHODS:
-        return False
-    if not isinstance(labels.seed, int) or not 0 <= labels.seed < 2**64:
-        return False
-    nodes, row = (condensation.num_nodes,), condensation.names.dtype
-    if not isinstance(labels.low, cupy.ndarray) or labels.low.ndim != 2 or not len(labels.low):
-        return False
-    if (
-        not isinstance(labels.compared_paths, tuple)
-        or [type(flag) for flag in labels.compared_paths] != [bool] * labels.dimensions
-    ):
-        return False
-    if labels.method == "tree" and any(labels.compared_paths):
-        return False
-    table, word, level = (labels.dimensions, *nodes), np.dtype(np.uint64), np.dtype(np.int32)
-    return (
-        all(_is_array(array, table, row) for array in (labels.low, labels.post, labels.first, labels.last))
-        and all(_is_array(array, nodes, level) for array in (labels.level, labels.height))
-        and all(_is_array(array, nodes, word) for array in (labels.reaches, labels.reached))
-        and _is_array(labels.supports, (NUM_SUPPORTS,), row)
-    )
-
-
 def _holds_condensation(graph: Graph, condensation: Condensation) -> bool:
     row, names, node = graph.rows_by_id.dtype, condensation.names, condensation.node
-    try:
-        check_scc(graph, Components(names[node]))
-    except Broken:
-        return False
     if bool((node[names] != cupy.arange(len(names))).any()) or bool((graph.ids[names[1:]] <= graph.ids[names[:-1]]).any()):
         return False
     children, parents = condensation.children, condensation.parents

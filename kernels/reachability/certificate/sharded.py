@@ -22,7 +22,7 @@ from kernels.distributed.shard import LocalArcs, Shard
 from kernels.gpu.loader import to_host
 from kernels.graph import OFFSET, Array, Csr
 from kernels.reachability.certificate import REACHABILITY_RULES, passes, reasons, sharded_passes
-from kernels.reachability.certificate.cpu import require_form_of_labels
+from kernels.reachability.certificate.forms import require_labels
 from kernels.reachability.certificate.sharded_condensation import Names, check_condensation
 from kernels.reachability.keys import key, salt_of
 
@@ -85,7 +85,7 @@ def _on_host(shard: Shard) -> Shard:
 
 
 def _require_form(view: GlobalView, stated: Any, num_nodes: int) -> Labels:
-    labels: Labels = view.together(lambda: require_form_of_labels(stated, num_nodes, view.shard.ghosts.dtype))
+    labels: Labels = view.together(lambda: require_labels(stated, num_nodes, view.shard.ghosts.dtype))
     view.require("" if labels.method == "tree" else f"labels are of method {labels.method!r}, which needs a single rank")
     alike = np.array([labels.dimensions, labels.seed >> 32, labels.seed & 0xFFFFFFFF, *labels.supports.tolist()], OFFSET)
     view.require("" if (view.communicator.least(alike) == alike).all() else "dimensions, seeds or supports differ between ranks")

@@ -1,0 +1,58 @@
+"""The types and shapes of labels, on either backend."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernels.answers import Labels
+from kernels.arrays import frozen, is_cupy_array
+from kernels.certificate.rules import Broken, require_form
+from kernels.graph import Array
+from kernels.reachability.constants import NUM_SUPPORTS
+from kernels.reachability.definitions import METHODS
+
+
+def require_labels(labels: Any, num_nodes: int, index: np.dtype[Any], kind: Any = np.ndarray) -> Labels:
+    """The labels with contiguous arrays, or Broken unless these are arrays of this kind (NumPy's or CuPy's), type and shape.
+
+    NumPy arrays are frozen.
+    """
+    if not isinstance(labels, Labels) or not isinstance(labels.method, str) or labels.method not in METHODS:
+        raise Broken(f"labels are not by a method of {', '.join(METHODS)}")
+    if not isinstance(labels.seed, int) or not 0 <= labels.seed < 2**64:
+        raise Broken(f"seed {labels.seed!r} is not in 0..{2**64 - 1}")
+    if not isinstance(labels.low, kind) or labels.low.ndim != 2 or not len(labels.low):
+        raise Broken("low is not an array of two dimensions")
+    _require_flags(labels)
+    forms: dict[str, tuple[int, Any]] = {
+        "level": (num_nodes, np.int32),
+        "height": (num_nodes, np.int32),
+        "supports": (NUM_SUPPORTS, index),
+        "reaches": (num_nodes, np.uint64),
+        "reached": (num_nodes, np.uint64),
+    }
+    arrays: dict[str, Any] = {
+        name: require_form(name, getattr(labels, name), length, np.dtype(dtype), kind) for name, (length, dtype) in forms.items()
+    }
+    for name in ("low", "post", "first", "last"):
+        array, shape = getattr(labels, name), (len(labels.low), num_nodes)
+        if not isinstance(array, kind) or array.shape != shape or array.dtype != index:
+            raise Broken(f"{name} is not an array of {shape} {index}")
+        arrays[name] = array
+    contiguous: dict[str, Any] = {name: _contiguous(array) for name, array in arrays.items()}
+    return replace(labels, **contiguous)
+
+
+def _require_flags(labels: Labels) -> None:
+    """`compared_paths` only records how the parents were found, so only its form is checked; "tree" compares no paths."""
+    flags = labels.compared_paths if isinstance(labels.compared_paths, tuple) else ()
+    if [type(flag) for flag in flags] != [bool] * labels.dimensions or (labels.method == "tree" and any(flags)):
+        raise Broken(f"compared_paths is {labels.compared_paths!r}")
+
+
+def _contiguous(array: Array) -> Array:
+    array = array if array.flags.c_contiguous else array.copy()
+    return array if is_cupy_array(array) else frozen(array)
