@@ -1,6 +1,7 @@
-"""The report: one HTML page a run that needs nothing but itself, no network, no script.
+"""The report: one self-contained HTML page per run, without scripts.
 
-`page` gathers what is said, `charts` and `maps` what is drawn, `report.html` and `report.css` say how it looks.
+`findings` reads the tables, `charts` and `maps` compute the drawings, and `page` fills the template `report.html`, whose style is
+`report.css`.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ def draw(
     Parameters
     ----------
     name : str
-        What the page calls the graph.
+        Name of the graph on the page.
     edges, graph : Folder
         The edge list (with coordinates, or none) and the stored graph.
     answers, proofs : sequence of Folder
         What `run_stage` and `prove` wrote, in any order; a stage without a proof is shown as not proved.
     backend : {"cpu", "gpu"}
-        Where the run computes: on a GPU the page names it.
+        Where the run computes; the page names the GPU.
 
     Returns
     -------
@@ -38,7 +39,7 @@ def draw(
     """
     from pipeline.report.machine import machine
 
-    # The page shows times and facts, so its inputs are the whole manifests and not the content alone.
+    # The page shows times and facts, so its inputs are complete manifests, not only the content of the steps.
     inputs = {folder.manifest.step: digest_of(asdict(folder.manifest)) for folder in (edges, graph, *answers, *proofs)}
     look = {file.name: sha256_of(file) for file in sorted(Path(__file__).parent.glob("report.*"))}
     where = machine(backend)

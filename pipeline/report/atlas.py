@@ -1,9 +1,9 @@
-"""The two maps of a graph with coordinates, as the page shows them: pictures, legend, scale and what was left out."""
+"""The maps of a graph with coordinates, as the page shows them: pictures, legend, scale, and what was left out."""
 
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from kernels.graph import Array
 from pipeline.report import maps
-from pipeline.report.reading import Places, edge_batches
+from pipeline.report.reading import Coordinates, edge_batches
 from pipeline.report.wording import counted, number
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
@@ -25,7 +25,7 @@ COLOUR_BAR_STOPS = 16
 
 @dataclass(frozen=True)
 class Scale:
-    """A bar of `share` per cent of the map's width that is `text` long."""
+    """A scale bar: `share` per cent of the map's width stand for the length `text`."""
 
     share: float
     text: str
@@ -33,7 +33,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Marker:
-    """Where a vertex lies, in per cent of width and height."""
+    """Position of a vertex, in per cent of width and height."""
 
     left: float
     top: float
@@ -42,7 +42,7 @@ class Marker:
 
 @dataclass(frozen=True)
 class ColourBar:
-    """Colours a theme, evenly spaced; ticks at per cent of the bar."""
+    """Evenly spaced colours for each theme; ticks are (per cent of the bar, text)."""
 
     colours: dict[str, list[str]]
     ticks: list[tuple[float, str]]
@@ -51,10 +51,10 @@ class ColourBar:
 
 @dataclass(frozen=True)
 class Map:
-    """One map: a PNG a theme as a data URI, and what lies over and below it."""
+    """One map: a PNG for each theme as a data URI, and its title, sentence, scale, marker and colour bar."""
 
     title: str
-    says: str
+    sentence: str
     images: dict[str, str]
     width: int
     height: int
@@ -64,26 +64,28 @@ class Map:
 
 
 class Atlas:
-    """Draws the maps of one graph; the network is laid once for all of them."""
+    """Draws the maps of one graph; the lines of the network are computed once for all of them."""
 
-    def __init__(self, edges: Folder, places: Places) -> None:
+    def __init__(self, edges: Folder, coordinates: Coordinates) -> None:
         self._edges = edges
-        self._projection = maps.project(places)
+        self._projection = maps.project(coordinates)
         self._network = maps.lines(self._projection, edge_batches(edges))
         self.scale = _scale(self._projection)
 
     @property
     def note(self) -> str:
-        """How coordinates become pixels, and what could not be drawn."""
+        """How coordinates were mapped to pixels, and what could not be drawn."""
         middle, drawn = self._projection.middle, self._network
         how = (
-            "Coordinates are read as a plane's, in the source's unit."
+            "Coordinates are those of a plane, in the source's unit."
             if middle is None
-            else f"Longitude is scaled by cos({middle:.2f}°), so that east and north have one scale in the middle of the map."
+            else f"Longitude is scaled by cos({middle:.2f}°), so that the middle of the map has one scale."
         )
-        left_out = f" Not drawn: {counted(drawn.homeless, 'edge')} with an end that has no coordinates." if drawn.homeless else ""
+        left_out = (
+            f" Not drawn: {counted(drawn.left_out, 'edge')} with a vertex without coordinates." if drawn.left_out else ""
+        )
         return (
-            f"{counted(drawn.edges, 'edge')} of the edge list drawn as straight lines; those that fall on the same half-pixels "
+            f"{counted(drawn.edges, 'edge')} of the edge list drawn as straight lines; those on the same half-pixels "
             f"of {self._projection.width} by {self._projection.height} pixels are one line. {how}{left_out}"
         )
 
@@ -95,46 +97,42 @@ class Atlas:
             (self._network.ends, np.full(len(self._network.ends), maps.FAINT, np.uint8), FAINT_WIDTH),
             (chosen.ends, np.zeros(len(chosen.ends), np.uint8), WIDTH),
         ]
-        says = f"The minimum spanning forest, {counted(table.num_rows, 'edge')}, over the rest of the network in grey."
-        return self._map("The minimum spanning forest", says, layers, maps.forest_colours)
+        sentence = f"The minimum spanning forest, {counted(table.num_rows, 'edge')}, over the rest of the network in grey."
+        return self._map("The minimum spanning forest", sentence, layers, maps.forest_colours)
 
     def distances(self, ids: Array, source: int, distance: pa.ChunkedArray) -> Map:
-        """Distance [V] of `ids` [V] from `source` in colour; what it does not reach stays faint."""
-        place, has_place = self._projection.find(ids)
+        """Distance [V] of `ids` [V] from `source` in colour; unreached parts stay faint."""
+        entry, known = self._projection.find(ids)
         values = np.full(len(self._projection.ids), np.nan)
-        values[place[has_place]] = distance.cast(pa.float64(), safe=False).to_numpy()[has_place]
+        values[entry[known]] = distance.cast(pa.float64(), safe=False).to_numpy()[known]
         drawn = maps.lines(self._projection, edge_batches(self._edges), values)
         farthest = pc.max(distance).as_py()
         highest = float(farthest)
         level = maps.levels(drawn, highest)
         faint = level == maps.FAINT
         layers = [(drawn.ends[faint], level[faint], FAINT_WIDTH), (drawn.ends[~faint], level[~faint], WIDTH)]
-        says = (
-            f"Shortest-path distance from vertex {source}, the mean of an edge's ends, up to {number(farthest)} (sum of "
-            "weights). Where lines meet, the nearest is on top; grey is not reached."
+        sentence = (
+            f"Shortest-path distance from vertex {source}, up to {number(farthest)} (sum of weights); an edge has the mean of "
+            "its two vertices. Where lines meet, the nearest is on top; grey edges are not reached."
         )
-        return self._map(
-            f"Distance from vertex {source}", says, layers, maps.distance_colours, self._marker(source), _colour_bar(highest)
-        )
+        drawn_map = self._map(f"Distance from vertex {source}", sentence, layers, maps.distance_colours)
+        return replace(drawn_map, marker=self._marker(source), bar=_colour_bar(highest))
 
-    def _map(
-        self, title: str, says: str, layers: list[tuple[Array, Array, int]], colours: maps.Colours,
-        marker: Marker | None = None, bar: ColourBar | None = None,
-    ) -> Map:  # fmt: skip
+    def _map(self, title: str, sentence: str, layers: list[tuple[Array, Array, int]], colours: maps.Colours) -> Map:
         picture = maps.picture(self._projection, layers)
         images = {theme: _data_uri(maps.png(picture, colours(theme))) for theme in THEMES}
-        return Map(title, says, images, self._projection.width, self._projection.height, self.scale, marker, bar)
+        return Map(title, sentence, images, self._projection.width, self._projection.height, self.scale)
 
     def _marker(self, vertex: int) -> Marker | None:
-        place, found = self._projection.find(np.array([vertex]))
-        if not found[0]:
+        entry, known = self._projection.find(np.array([vertex]))
+        if not known[0]:
             return None
-        left, top = self._projection.x[place[0]] / self._projection.width, self._projection.y[place[0]] / self._projection.height
+        left, top = self._projection.x[entry[0]] / self._projection.width, self._projection.y[entry[0]] / self._projection.height
         return Marker(round(100 * left, 2), round(100 * top, 2), str(vertex))
 
 
 def _scale(projection: maps.Projection) -> Scale | None:
-    """A round length of about a quarter of the map's width."""
+    """A scale bar of a round length, at most a quarter of the map's width."""
     if projection.km_per_pixel is None:
         return None
     quarter = projection.width * projection.km_per_pixel / 4

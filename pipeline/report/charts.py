@@ -1,6 +1,6 @@
-"""Charts as geometry: what `report.html` needs to draw an inline SVG in the page's own colours and type.
+"""Geometry of charts, which `report.html` draws as inline SVG in the colours and type of the page.
 
-A chart is 400 by 240 units. Positions are rounded to a tenth of a unit, so equal numbers give equal bytes.
+A chart is 400 by 240 units. Positions are rounded to a tenth of a unit, so that equal numbers give equal bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Tick = tuple[float, str]
 
 @dataclass(frozen=True)
 class Series:
-    """One SVG path: `dots` are its points, `area` is filled down to the axis."""
+    """One SVG path: of kind `dots`, single points, or of kind `area`, filled down to the axis."""
 
     name: str
     kind: str
@@ -29,59 +29,64 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Chart:
-    """A drawn chart.
+class Caption:
+    """Texts of a chart.
 
     Attributes
     ----------
     title, x_label, y_label : str
         Labels name the unit.
-    says : str
-        The chart's numbers in a sentence; also its alternative text.
-    x_ticks, y_ticks : list of (position, text)
-    series : list of Series
+    sentence : str
+        The chart's numbers; also its alternative text.
     """
 
     title: str
     x_label: str
     y_label: str
-    says: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A drawn chart; ticks are (position, text)."""
+
+    caption: Caption
     x_ticks: list[Tick]
     y_ticks: list[Tick]
     series: list[Series]
 
 
-def log_log(title: str, x_label: str, y_label: str, says: str, points: Sequence[tuple[str, Array, Array]]) -> Chart:
-    """Dots on two logarithmic axes; every coordinate of `points` (name, x, y) is at least 1, and there is one point or more."""
+def log_log(caption: Caption, points: Sequence[tuple[str, Array, Array]]) -> Chart:
+    """Draw dots on two logarithmic axes; `points` (name, x, y) has at least one, and all coordinates are at least 1."""
     x_decades = _decades(max(int(xs.max()) for _, xs, _ in points))
     y_decades = _decades(max(int(ys.max()) for _, _, ys in points))
 
     def path(xs: Array, ys: Array) -> str:
         across = _between(LEFT, RIGHT, np.log10(xs) / x_decades)
         up = _between(BOTTOM, TOP, np.log10(ys) / y_decades)
-        # Dots that fall on one another are written once.
+        # Dots at the same position are written once.
         return "".join(dict.fromkeys(f"M{x:g} {y:g}h0" for x, y in zip(across, up, strict=True)))
 
     return Chart(
-        title, x_label, y_label, says,
+        caption,
         [(_at(LEFT, RIGHT, power / x_decades), _short(10**power)) for power in range(x_decades + 1)],
         [(_at(BOTTOM, TOP, power / y_decades), _short(10**power)) for power in range(y_decades + 1)],
         [Series(name, "dots", path(xs, ys)) for name, xs, ys in points],
     )  # fmt: skip
 
 
-def histogram(title: str, x_label: str, y_label: str, says: str, edges: Array, counts: Array, whole: bool) -> Chart:
-    """Filled steps: `counts` [n] between `edges` [n + 1], on linear axes; `whole` values get whole ticks."""
+def histogram(caption: Caption, edges: Array, counts: Array, integer: bool) -> Chart:
+    """Draw filled steps on linear axes: `counts` [n] between `edges` [n + 1]. If `integer`, the ticks are integers."""
     low, high = float(edges[0]), float(edges[-1])
     y_ticks = MaxNLocator(4, integer=True).tick_values(0, max(int(counts.max()), 1))
     top = float(y_ticks[-1])
     across = _between(LEFT, RIGHT, (np.asarray(edges, np.float64) - low) / (high - low))
     up = _between(BOTTOM, TOP, counts / top)
     steps = "".join(f"V{y:g}H{x:g}" for x, y in zip(across[1:], up, strict=True))
-    locator = MaxNLocator(5, integer=whole)
+    locator = MaxNLocator(5, integer=integer)
     x_ticks = [tick for tick in locator.tick_values(low, high) if low <= tick <= high]
     return Chart(
-        title, x_label, y_label, says,
+        caption,
         [(_at(LEFT, RIGHT, (tick - low) / (high - low)), _short(tick)) for tick in x_ticks],
         [(_at(BOTTOM, TOP, tick / top), _short(tick)) for tick in y_ticks if tick >= 0],
         [Series("", "area", f"M{across[0]:g} {BOTTOM}{steps}V{BOTTOM}Z")],
@@ -91,7 +96,7 @@ def histogram(title: str, x_label: str, y_label: str, says: str, edges: Array, c
 def bins(values: Array, most: int) -> tuple[Array, Array, float]:
     """Histogram of non-negative `values` in at most `most` bins of equal width: edges, counts and the width.
 
-    Integers get bins of a whole width, so that each holds as many values as its neighbour, and edges half-way between.
+    For integers the width is an integer, so that all bins cover equally many values, and the edges are half-way between two.
     """
     high = values.max()
     if values.dtype.kind == "i":
@@ -115,5 +120,5 @@ def _at(start: float, end: float, share: float) -> float:
 
 
 def _short(value: float) -> str:
-    """1200000 reads 1.2M."""
+    """Format 1200000 as 1.2M."""
     return str(EngFormatter(sep="")(value)).replace("\N{MINUS SIGN}", "-")

@@ -1,4 +1,4 @@
-"""What a run ran on: the machine and the versions of what computes."""
+"""The machine of a run, and the versions of its libraries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LIBRARIES = ("numpy", "scipy", "numba", "pyarrow", "matplotlib")
 
 
 def machine(backend: Backend) -> dict[str, str]:
-    """Name to value, for the reader: processor, cores, the GPU where it computes, system, Python and the libraries."""
+    """Name to value: processor, cores, the GPU if it computes, system, Python and libraries."""
     return {
         "Processor": f"{_processor()} ({platform.machine()})",
         "Cores": str(cores()),

@@ -1,7 +1,7 @@
-"""Maps: a network on a plane of pixels, each edge a straight line between its ends' coordinates.
+"""Maps: a network on a plane of pixels, each edge a straight line between the coordinates of its two vertices.
 
-Edges that fall on the same half-pixels are drawn once, so the picture of a continent costs no more than its pixels. A
-picture holds palette indices alone; light and dark pages give it different colours.
+Edges on the same half-pixels are drawn once, so that the cost of a picture is bounded by its pixels. A picture holds palette
+indices only; light and dark pages give it different colours.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 from kernels.graph import Array
-from pipeline.report.reading import Places
+from pipeline.report.reading import Coordinates
 
 LONG_SIDE = 1400  # pixels
 LEAST_SIDE = 240
 MARGIN = 14
-FINE = 2  # fine pixels a pixel, each way: lines are laid on them, and their number in a pixel is its opacity
+FINE = 2  # fine pixels per pixel, each way: lines cover them, and the number covered in a pixel is its opacity
 NOTHING = 255
-FAINT = 62  # the level of the network's faint lines; 0 to 61 are the colours, the lowest on top
-SAMPLES = 4_000_000  # fine pixels that are laid at a time
+FAINT = 62  # the level of the network's faint lines; levels 0 to 61 are colours, the lowest on top
+SAMPLES = 4_000_000  # fine pixels computed at a time
 KM_PER_DEGREE = 6371.0088 * math.pi / 180
-# Stretches of plasma, perceptually uniform, whose ends stand out from paper and from night.
+# Ranges of the colour map plasma (perceptually uniform) whose ends contrast with a light and with a dark page.
 STRETCH = {"light": (0.02, 0.86), "dark": (0.32, 1.0)}
 FAINT_COLOUR = {"light": ("#8d887d", 0.75), "dark": ("#77808c", 0.75)}
 FOREST_COLOUR = {"light": "#0b6e69", "dark": "#5fd0c0"}
@@ -37,7 +37,7 @@ Colours = Callable[[str], list[Colour]]
 
 @dataclass(frozen=True)
 class Projection:
-    """Equal-aspect pixels of a set of places.
+    """Pixels of all coordinates, with the same scale in both directions.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class Projection:
     width, height : int
         Pixels of the picture.
     km_per_pixel : float or None
-        None where all places are one, or can't be degrees of longitude and latitude.
+        None if all coordinates are equal, or cannot be degrees of longitude and latitude.
     middle : float or None
-        Latitude in degrees at which east and north have one scale; None where the coordinates are read as a plane's.
+        Latitude in degrees at which both directions have the same scale; None if the coordinates are those of a plane.
     """
 
     ids: Array
@@ -61,14 +61,14 @@ class Projection:
     middle: float | None
 
     def find(self, vertices: Array) -> tuple[Array, Array]:
-        """Places [n] of vertices, and whether each has one; a place means nothing where it has none."""
-        place = np.minimum(np.searchsorted(self.ids, vertices), len(self.ids) - 1)
-        return place, self.ids[place] == vertices
+        """Entry [n] of each vertex, and whether it has coordinates; if not, the entry is arbitrary."""
+        entry = np.minimum(np.searchsorted(self.ids, vertices), len(self.ids) - 1)
+        return entry, self.ids[entry] == vertices
 
 
-def project(places: Places) -> Projection:
-    """Scale longitude by the cosine of the middle latitude, then both to the picture. There is one place or more."""
-    x, y = places.x, places.y
+def project(coordinates: Coordinates) -> Projection:
+    """Scale longitude by the cosine of the middle latitude, then both to the picture. There is at least one vertex."""
+    x, y = coordinates.x, coordinates.y
     geographic = bool((np.abs(x) <= 180).all() and (np.abs(y) <= 90).all())
     middle = float(y.min() + y.max()) / 2
     # On a plane the largest coordinate becomes 1, so that no extent overflows.
@@ -78,7 +78,7 @@ def project(places: Places) -> Projection:
     scale = (LONG_SIDE - 2 * MARGIN) / (max(across, down) or 1.0)
     width, height = (max(LEAST_SIDE, math.ceil(extent * scale) + 2 * MARGIN) for extent in (across, down))
     return Projection(
-        places.ids,
+        coordinates.ids,
         (east - east.min()) * scale + (width - across * scale) / 2,
         (north.max() - north) * scale + (height - down * scale) / 2,
         width,
@@ -97,48 +97,48 @@ class Lines:
     ends : int64 [n, 2, 2]
         Both ends (x, y) in fine pixels; edges with equal ends are one line.
     values : float64 [n]
-        The least of the line's edges; NaN where none has a value.
-    edges, homeless : int
-        Edges drawn, and edges left out because an end has no coordinates.
+        The least value of the line's edges; NaN if none has a value.
+    edges, left_out : int
+        Edges drawn, and edges left out because a vertex has no coordinates.
     """
 
     ends: Array
     values: Array
     edges: int
-    homeless: int
+    left_out: int
 
 
 def lines(projection: Projection, batches: Iterable[tuple[Array, Array]], values: Array | None = None) -> Lines:
-    """Lay edges, given as `src` and `dst` [n] a batch, on the plane.
+    """Map edges to lines on the plane; each batch has arrays `src` and `dst` [n].
 
     Parameters
     ----------
     values : float64 [P], optional
-        Of each place, NaN where it has none; an edge takes the mean of its ends.
+        Value of each vertex with coordinates, NaN if it has none; an edge has the mean of its vertices.
     """
     side = FINE * max(projection.width, projection.height) + 1
     cell = np.rint(projection.y * FINE).astype(np.int64) * side + np.rint(projection.x * FINE).astype(np.int64)
-    keys, least, edges, homeless = np.empty(0, np.int64), np.empty(0), 0, 0
+    keys, least, edges, left_out = np.empty(0, np.int64), np.empty(0), 0, 0
     for src, dst in batches:
-        (near, has_near), (far, has_far) = projection.find(src), projection.find(dst)
-        whole = has_near & has_far
-        near, far = near[whole], far[whole]
-        edges, homeless = edges + len(near), homeless + len(whole) - len(near)
-        fresh = np.minimum(cell[near], cell[far]) * side**2 + np.maximum(cell[near], cell[far])
-        value = np.full(len(near), np.nan) if values is None else (values[near] + values[far]) / 2
-        keys, least = _least(np.concatenate([keys, fresh]), np.concatenate([least, value]))
+        (tail, tail_known), (head, head_known) = projection.find(src), projection.find(dst)
+        known = tail_known & head_known
+        tail, head = tail[known], head[known]
+        edges, left_out = edges + len(tail), left_out + len(known) - len(tail)
+        new = np.minimum(cell[tail], cell[head]) * side**2 + np.maximum(cell[tail], cell[head])
+        value = np.full(len(tail), np.nan) if values is None else (values[tail] + values[head]) / 2
+        keys, least = _least(np.concatenate([keys, new]), np.concatenate([least, value]))
     cells = np.stack(np.divmod(keys, side**2), axis=1)
-    return Lines(np.stack([cells % side, cells // side], axis=2), least, edges, homeless)
+    return Lines(np.stack([cells % side, cells // side], axis=2), least, edges, left_out)
 
 
 def levels(drawn: Lines, highest: float) -> Array:
-    """Colour levels of lines, from 0 for no distance to the last for `highest`; FAINT where they have no value."""
+    """Colour level of each line, from 0 for value 0 to FAINT - 1 for `highest`; FAINT if it has no value."""
     shares = drawn.values / (highest or 1.0) * (FAINT - 1)
     return np.where(np.isnan(shares), FAINT, np.rint(np.nan_to_num(shares))).astype(np.uint8)
 
 
 def picture(projection: Projection, layers: Iterable[tuple[Array, Array, int]]) -> Array:
-    """Lay lines and reduce them to palette indices.
+    """Draw lines and reduce them to palette indices.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def picture(projection: Projection, layers: Iterable[tuple[Array, Array, int]]) 
     Returns
     -------
     uint8 [height, width]
-        0 where nothing is, else 1 + FINE² level + the covered fine pixels less one.
+        0 where no line is, else FINE² level + the number of covered fine pixels (1 to FINE²).
     """
     plane = np.full((FINE * projection.height, FINE * projection.width), NOTHING, np.uint8)
     for ends, level, width in layers:
@@ -164,7 +164,7 @@ def picture(projection: Projection, layers: Iterable[tuple[Array, Array, int]]) 
 
 
 def png(indices: Array, colours: list[Colour]) -> bytes:
-    """PNG of a picture; `colours` are those of the levels, and a pixel's share of covered fine pixels scales opacity."""
+    """PNG of a picture; `colours` has one colour per level, and the share of covered fine pixels scales a pixel's opacity."""
     shades = np.zeros((256, 4))
     for level, colour in enumerate(colours):
         for covered in range(FINE**2):
@@ -194,7 +194,7 @@ def _faint(theme: str) -> Colour:
 
 
 def _fine_pixels(ends: Array) -> Iterator[tuple[Array, Array, Array]]:
-    """Every fine pixel on the lines, some lines at a time: x, y, and which line."""
+    """Yield all fine pixels of the lines, some lines at a time: x, y, and the line's number."""
     steps = np.abs(ends[:, 1] - ends[:, 0]).max(axis=1, initial=0)
     total = np.cumsum(steps + 1)
     cuts = np.searchsorted(total, np.arange(SAMPLES, int(total[-1]) if len(total) else 0, SAMPLES))
@@ -207,7 +207,7 @@ def _fine_pixels(ends: Array) -> Iterator[tuple[Array, Array, Array]]:
 
 
 def _least(keys: Array, values: Array) -> tuple[Array, Array]:
-    """Different keys, ascending, each with its least value; NaN only where it has no other."""
+    """Distinct keys, ascending, each with its least value; NaN only if it has no other."""
     order = np.lexsort((values, keys))
     keys = keys[order]
     first = np.ones(len(keys), bool)

@@ -1,4 +1,4 @@
-"""What the reachability index says of a graph: its components and levels, what decides random queries, and two questions."""
+"""The section on reachability: components and levels of the index, what decides random queries, and two questions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from kernels.graph import Array
 from kernels.reachability import reach
-from pipeline.report.charts import Chart, bins, histogram
+from pipeline.report.charts import Caption, Chart, bins, histogram
 from pipeline.report.distributions import LEVEL_BARS
 from pipeline.report.reading import Vertices
 from pipeline.report.wording import counted
@@ -26,24 +26,24 @@ class Reaching:
 
     Attributes
     ----------
-    says : str
-        The index in a sentence.
+    sentence : str
+        Summary of the index.
     decided : list of (str, int, float)
-        What decides a query of a random pair, how many of the sample it decided, and their share.
+        What decides queries of random pairs, how many of the sample each decided, and their share.
     asked : list of (str, str)
-        Questions that a person would ask of this graph, and their answers.
+        Questions about this graph, and their answers.
     chart : Chart or None
-        Components on each level, where there is more than one.
+        Components on each level, if there is more than one level.
     """
 
-    says: str
+    sentence: str
     decided: list[tuple[str, int, float]]
     asked: list[tuple[str, str]]
     chart: Chart | None
 
 
 def reaching(answer: Folder, vertices: Vertices) -> Reaching:
-    """Ask the stored index of stage `reachability`; the pairs are drawn with seed 0, so the numbers are the same in every run."""
+    """Query the stored index of stage `reachability`; pairs are drawn with seed 0, so that every run shows the same numbers."""
     index = open_index(index_of(answer))
     facts = answer.facts
     size = (
@@ -55,24 +55,26 @@ def reaching(answer: Folder, vertices: Vertices) -> Reaching:
     found = reach(index.index, *random.integers(0, len(vertices.ids), (2, PAIRS)))
     counts = np.bincount(found.decided, minlength=len(WORDS)).tolist()
     decided = [(word, counts[number], counts[number] / PAIRS) for number, word in WORDS.items()]
-    says = f"{size}; of {PAIRS:,} random pairs {found.reachable.mean():.2%} are reachable, and {decided[-1][2]:.2%} take a search"
-    return Reaching(says, decided, _ask(index, vertices, random), _level_chart(index.index.labels.level))
+    sentence = (
+        f"{size}; of {PAIRS:,} random pairs {found.reachable.mean():.2%} are reachable, and {decided[-1][2]:.2%} take a search"
+    )
+    return Reaching(sentence, decided, _ask(index, vertices, random), _level_chart(index.index.labels.level))
 
 
 def _ask(index: StoredIndex, vertices: Vertices, random: np.random.Generator) -> list[tuple[str, str]]:
-    """How many are reached by who has the most arcs out, and how many reach who has the most arcs in."""
+    """Count the vertices that the vertex of highest out-degree reaches, and those that reach the one of highest in-degree."""
     most = [(int(degrees.argmax()), degrees.max()) for degrees in (vertices.out_degree, vertices.in_degree)]
     others, of = vertices.ids, f"{len(vertices.ids):,} vertices"
     if len(others) > PAIRS:
         others, of = random.choice(others, PAIRS, replace=False), f"{PAIRS:,} vertices drawn at random"
     rows = rows_of(index, others)
-    ends = [np.broadcast_to(rows_of(index, vertices.ids[[place]]), rows.shape) for place, _ in most]
-    ways = reach(index.index, ends[0], rows), reach(index.index, rows, ends[1])
+    hubs = [np.broadcast_to(rows_of(index, vertices.ids[[position]]), rows.shape) for position, _ in most]
+    found = reach(index.index, hubs[0], rows), reach(index.index, rows, hubs[1])
     asked = [
-        f"How many vertices can be reached from {vertices.ids[most[0][0]]}, which has the most arcs out ({most[0][1]:,})?",
-        f"From how many can {vertices.ids[most[1][0]]} be reached, which has the most arcs in ({most[1][1]:,})?",
+        f"How many vertices can be reached from {vertices.ids[most[0][0]]}, the vertex of highest out-degree ({most[0][1]:,})?",
+        f"How many reach {vertices.ids[most[1][0]]}, the vertex of highest in-degree ({most[1][1]:,})?",
     ]
-    return [(question, f"{int(way.reachable.sum()):,} of {of}.") for question, way in zip(asked, ways, strict=True)]
+    return [(question, f"{int(reached.reachable.sum()):,} of {of}.") for question, reached in zip(asked, found, strict=True)]
 
 
 def _level_chart(level: Array) -> Chart | None:
@@ -81,7 +83,9 @@ def _level_chart(level: Array) -> Chart | None:
     edges, counts, width = bins(level, LEVEL_BARS)
     sizes = np.bincount(level)
     widest = int(sizes.argmax())
-    says = f"{len(level):,} components on {len(sizes):,} levels; widest level {widest:,} with {int(sizes[widest]):,} components."
+    sentence = (
+        f"{len(level):,} components on {len(sizes):,} levels; widest level {widest:,} with {int(sizes[widest]):,} components."
+    )
     per = f"components per {counted(int(width), 'level')}" if width > 1 else "components"
     label = "level (arcs on the longest path that ends there)"
-    return histogram("Levels of the components", label, per, says, edges, counts, whole=True)
+    return histogram(Caption("Levels of the components", label, per, sentence), edges, counts, integer=True)

@@ -1,4 +1,4 @@
-"""Arrays and rows out of step folders. Everything is in external ids; vertices ascend."""
+"""Arrays and rows from the folders of steps, in external ids; vertices ascend."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Vertices:
 
 
 @dataclass(frozen=True)
-class Places:
-    """Coordinates of vertices, ascending by external id; not every vertex need have some.
+class Coordinates:
+    """Coordinates of vertices, ascending by external id; a vertex may have none.
 
     Attributes
     ----------
     ids : int64 [P]
     x, y : float64 [P]
-        Degrees of longitude and latitude, or whatever the source's plane has.
+        Degrees of longitude and latitude, or the unit of the source's plane.
     """
 
     ids: Array
@@ -59,14 +59,14 @@ def vertices(graph: Folder) -> Vertices:
         return Vertices(*(column[order] for column in columns))
 
 
-def places(edges: Folder) -> Places | None:
-    """Coordinates, or None where the graph has none."""
+def coordinates(edges: Folder) -> Coordinates | None:
+    """Coordinates, or None if the graph has none."""
     if tables.COORDINATES not in edges.manifest.files:
         return None
     table = pq.read_table(edges.path / tables.COORDINATES)
     ids = table["vertex"].to_numpy()
     order = np.argsort(ids, kind="stable")
-    return Places(ids[order], *(table[axis].to_numpy().astype(np.float64)[order] for axis in ("x", "y")))
+    return Coordinates(ids[order], *(table[axis].to_numpy().astype(np.float64)[order] for axis in ("x", "y")))
 
 
 def edge_batches(edges: Folder) -> Iterator[tuple[Array, Array]]:
@@ -77,13 +77,13 @@ def edge_batches(edges: Folder) -> Iterator[tuple[Array, Array]]:
 
 
 def distances(answer: Folder, num_vertices: int) -> Iterator[pa.ChunkedArray]:
-    """The `distance` column [V] of each source of a `bfs` or `sssp` table, nulls where unreached."""
+    """The `distance` column [V] of each source of a table of paths; null where unreached."""
     files = tables.files(answer.path)
     for number in range(len(answer.facts["sources"])):
         yield tables.read_answer(files, number, num_vertices, ["distance"])["distance"]
 
 
 def head(path: Path, rows: int) -> list[list[Any]]:
-    """The first rows of a Parquet file, each value as the analyst will read it (None is null)."""
+    """The first rows of a Parquet file, with None for null."""
     first = next(pq.ParquetFile(path).iter_batches(rows), None)
     return [[value.as_py() for value in row] for row in zip(*first.columns, strict=True)] if first else []

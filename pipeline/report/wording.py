@@ -1,4 +1,4 @@
-"""Numbers in words for the reader."""
+"""Numbers and times as text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def number(value: Any) -> str:
-    """A count, weight or distance: integers in full, floats to six digits and no exponent where it can be spared."""
+    """A count, weight or distance: integers in full, floats to six digits, without an exponent if possible."""
     if isinstance(value, int | np.integer):
         return f"{int(value):,}"
     return f"{float(value):,.0f}" if 1e6 <= abs(value) < 1e15 else f"{float(value):,.6g}"

@@ -1,0 +1,143 @@
+"""Charts, maps and a sentence for each stage, from the tables of a run; each table is read once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kernels.algorithm import Algorithm, Form
+from kernels.registry import BY_NAME
+from pipeline.report import reading
+from pipeline.report.atlas import Atlas, Map
+from pipeline.report.charts import Chart
+from pipeline.report.distributions import component_chart, component_sizes, degree_chart, distance_chart, level_chart
+from pipeline.report.reaching import Reaching, reaching
+from pipeline.report.wording import counted, number
+from pipeline.store.manifest import Folder
+from pipeline.tables import files as tables
+
+HIGHEST = 10  # vertices whose share of the sum is stated
+DRAWN_SOURCES = 3  # a source has a chart for each stage
+
+
+class Findings:
+    """What the tables show.
+
+    Attributes
+    ----------
+    charts : list of Chart
+    maps : list of Map
+    map_note : str
+        How the maps were drawn; empty without maps.
+    not_drawn : list of str
+        Charts and maps that a reader may expect, and why they are missing.
+    sentences : dict
+        Stage to a summary of its answer.
+    arcs_traversed : dict
+        Stage with sources to the number of arcs that leave reached vertices, over all sources.
+    reaching : Reaching or None
+        The section on reachability.
+    """
+
+    def __init__(self, edges: Folder, vertices: reading.Vertices, answers: Mapping[str, Folder]) -> None:
+        self.charts: list[Chart] = []
+        self.maps: list[Map] = []
+        self.map_note = ""
+        self.not_drawn: list[str] = []
+        self.sentences: dict[str, str] = {}
+        self.arcs_traversed: dict[str, int] = {}
+        self.reaching: Reaching | None = None
+        self._vertices = vertices
+        self._map_of_distances: tuple[int, pa.ChunkedArray] | None = None
+        self._add(degree_chart(vertices), "No vertex has an arc: there is no degree to draw.")
+        of_form = {
+            Form.PATHS: self._paths,
+            Form.FOREST: self._forest,
+            Form.COMPONENTS: self._components,
+            Form.VALUES: self._values,
+            Form.LABELS: self._labels,
+        }
+        for stage, answer in answers.items():
+            algorithm = BY_NAME[stage]
+            self.sentences[stage] = of_form[algorithm.form](algorithm, answer)
+        self._draw_maps(edges, answers)
+
+    def _add(self, chart: Chart | None, otherwise: str) -> None:
+        if chart:
+            self.charts.append(chart)
+        else:
+            self.not_drawn.append(otherwise)
+
+    def _paths(self, algorithm: Algorithm, answer: Folder) -> str:
+        name, sources = algorithm.name, answer.facts["sources"]
+        hops = any(column.unit == "hops" for column in algorithm.columns)
+        reached = self.arcs_traversed[name] = 0
+        for position, distance in enumerate(reading.distances(answer, len(self._vertices.ids))):
+            known = distance.is_valid().to_numpy()
+            reached += int(known.sum())
+            self.arcs_traversed[name] += int(self._vertices.out_degree[known].sum())
+            if position < DRAWN_SOURCES:
+                self.charts.append((level_chart if hops else distance_chart)(sources[position], distance))
+            if not hops and self._map_of_distances is None:
+                self._map_of_distances = sources[0], distance
+        if len(sources) > DRAWN_SOURCES:
+            self.not_drawn.append(f"{name}: the first {DRAWN_SOURCES} of {len(sources):,} sources are drawn; the table has all.")
+        total = len(sources) * len(self._vertices.ids)
+        rest = f"; {total - reached:,} unreached" if reached < total else ""
+        return f"{counted(len(sources), 'source')}; {counted(reached, 'distance')}{rest}"
+
+    def _forest(self, _: Algorithm, answer: Folder) -> str:
+        table = tables.read(answer.path, columns=["weight"])
+        weight = sum(table["weight"].to_pylist())  # Python's integers do not overflow
+        trees = len(self._vertices.ids) - table.num_rows
+        return f"{counted(table.num_rows, 'edge')} of total weight {number(weight)}; {counted(trees, 'tree')}"
+
+    def _components(self, algorithm: Algorithm, answer: Folder) -> str:
+        sizes = component_sizes(answer)
+        if not len(sizes):
+            return "no component: the graph has no vertex"
+        equal = f"{counted(len(sizes), 'component')} of {counted(int(sizes[0]), 'vertex', 'vertices')}"
+        self._add(component_chart(algorithm.title, sizes), f"{algorithm.title}: {equal}; no distribution to draw.")
+        share, single = sizes[-1] / len(self._vertices.ids), int((sizes == 1).sum())
+        return (
+            f"{counted(len(sizes), 'component')}; the largest has {counted(int(sizes[-1]), 'vertex', 'vertices')} ({share:.2%})"
+            + (f"; {single:,} of one vertex" if single else "")
+        )
+
+    def _values(self, _: Algorithm, answer: Folder) -> str:
+        table = tables.read(answer.path)
+        if not table.num_rows:
+            return "no value: the graph has no vertex"
+        return "; ".join(_highest(table, name) for name in table.schema.names[1:])
+
+    def _labels(self, algorithm: Algorithm, answer: Folder) -> str:
+        self.reaching = reaching(answer, self._vertices)
+        self._add(self.reaching.chart, f"{algorithm.title}: all components are on one level; no distribution to draw.")
+        return self.reaching.sentence
+
+    def _draw_maps(self, edges: Folder, answers: Mapping[str, Folder]) -> None:
+        coordinates = reading.coordinates(edges)
+        if coordinates is None or not len(coordinates.ids):
+            self.not_drawn.append("No map: the graph has no coordinates.")
+            return
+        atlas = Atlas(edges, coordinates)
+        if self._map_of_distances:
+            self.maps.append(atlas.distances(self._vertices.ids, *self._map_of_distances))
+        for stage, answer in answers.items():
+            if BY_NAME[stage].form is Form.FOREST:
+                self.maps.append(atlas.forest(answer))
+        if self.maps:
+            self.map_note = atlas.note
+        else:
+            self.not_drawn.append("No map: neither sssp nor mst ran.")
+
+
+def _highest(table: pa.Table, name: str) -> str:
+    """Which vertex has the highest value of a column, and how much of the sum the highest values make up."""
+    first = table.sort_by([(name, "descending"), ("vertex", "ascending")]).slice(0, HIGHEST)
+    vertex, highest = first["vertex"][0].as_py(), first[name][0].as_py()
+    total = pc.sum(table[name]).as_py()
+    share = f"; the {first.num_rows} highest have {pc.sum(first[name]).as_py() / total:.2%} of the sum" if total else ""
+    return f"vertex {vertex} has the highest {name}, {number(highest)}{share}"
