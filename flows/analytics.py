@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -91,4 +92,8 @@ def analyse(run: str, *, pairs: str | None = None, needs_pairs: bool = False, **
     return published
 
 
-FLOWS = {"road-network": road_network, "social-network": social_network, "reachability": reachability}
+FLOWS: dict[str, Callable[..., Folder]] = {
+    "road-network": road_network,
+    "social-network": social_network,
+    "reachability": reachability,
+}

@@ -170,12 +170,13 @@ def reach(
     """
     from pipeline.config.loading import load_cluster
     from pipeline.steps.reach import reach_into
+    from pipeline.store.edges import FILES
     from pipeline.tables import files as tables
 
     where = load_cluster(Path(cluster)) if cluster.endswith(".toml") else {"scheduler": cluster}
     answers = reach_into(index, pairs, out, unknown=unknown, oracle=oracle, backend=backend, cluster=where)
     files = tables.files(answers.path)
-    print(f"\n{_sentence(answers.facts)}   {out / (files[0].name if len(files) == 1 else tables.FILES)}")
+    print(f"\n{_sentence(answers.facts)}   {out / (files[0].name if len(files) == 1 else FILES)}")
 
 
 def main() -> None:

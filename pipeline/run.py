@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import ParamSpec, Protocol, TypeVar
 
 from pipeline.cluster.start import started
@@ -55,7 +56,7 @@ def run(config: RunConfig, call: Call = directly) -> Folder:
     GraphmillError
         As its steps state.
     """
-    name, backend = config.graph.title, choose(config.backend)
+    backend = choose(config.backend)
     with workspace(config.output) as work, started(config.cluster, backend) as cluster:
         runtime = Runtime(work, backend, cluster)
         edges = call("edges", ingest, config.graph, work)
@@ -63,9 +64,10 @@ def run(config: RunConfig, call: Call = directly) -> Folder:
         require_sources(graph, config.sources)
         answers = [call(stage, run_stage, graph, stage, config.sources, runtime, config.reachability) for stage in config.stages]
         proofs = [call(f"proof-{answer.manifest.step}", prove, graph, answer, config.oracle, runtime) for answer in answers]
-        report = call("report", draw, name, edges, graph, answers, proofs, work, backend)
+        results = Results(config.graph.title, edges, graph, answers, proofs)
+        report = call("report", draw, results, runtime)
         reached = None
         if config.queries:
             reached = call("reached", answer_queries, config.queries, answers, config.oracle, runtime)
-        results = Results(name, edges, graph, answers, proofs, report, reached)
+        results = replace(results, report=report, reached=reached)
         return call("publish", publish, config.output, results, config.keep, backend)

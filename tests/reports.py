@@ -13,6 +13,7 @@ from pipeline.config.run import STAGES
 from pipeline.ingest import ingest
 from pipeline.report import draw
 from pipeline.steps.layout import lay_out
+from pipeline.steps.publish import Results
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
@@ -31,7 +32,7 @@ class Steps:
     proofs: list[Folder]
 
     def draw(self, name: str = "a graph") -> Folder:
-        return draw(name, self.edges, self.graph, self.answers, self.proofs, self.work)
+        return draw(Results(name, self.edges, self.graph, self.answers, self.proofs), Runtime(self.work))
 
     def page(self, name: str = "a graph") -> Page:
         return Page((self.draw(name).path / "report.html").read_text(encoding="utf-8"))

@@ -81,9 +81,7 @@ class Atlas:
             if middle is None
             else f"Longitude is scaled by cos({middle:.2f}°), so that the middle of the map has one scale."
         )
-        left_out = (
-            f" Not drawn: {counted(drawn.left_out, 'edge')} with a vertex without coordinates." if drawn.left_out else ""
-        )
+        left_out = f" Not drawn: {counted(drawn.left_out, 'edge')} with a vertex without coordinates." if drawn.left_out else ""
         return (
             f"{counted(drawn.edges, 'edge')} of the edge list drawn as straight lines; those on the same half-pixels "
             f"of {self._projection.width} by {self._projection.height} pixels are one line. {how}{left_out}"

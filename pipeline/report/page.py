@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +12,17 @@ from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline.report import charts, reading
 from pipeline.report.findings import Findings
 from pipeline.report.wording import number, utc
+from pipeline.steps.publish import Results
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 
 HEAD_ROWS = 6
 
 
-def render(
-    name: str, edges: Folder, graph: Folder, answers: Sequence[Folder], proofs: Sequence[Folder], machine: Mapping[str, str]
-) -> tuple[str, dict[str, Any]]:
-    """Return the HTML of the page, and the numbers of `maps` and `charts` on it."""
+def render(results: Results, machine: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
+    """Return the HTML of the page, and the numbers of `maps` and `charts` on it; `machine` is shown as it is."""
+    edges, graph, answers, proofs = results.edges, results.graph, results.answers, results.proofs
+    steps = (edges, graph, *answers, *proofs)
     by_stage = {answer.manifest.step: answer for answer in answers}
     ordered = {algorithm.name: by_stage[algorithm.name] for algorithm in ALGORITHMS if algorithm.name in by_stage}
     proved = {proof.facts["stage"]: proof for proof in proofs}
@@ -33,13 +34,13 @@ def render(
     )
     environment.filters |= {"number": number, "utc": utc}
     html = environment.get_template("report.html").render(
-        name=name,
+        name=results.name,
         edges=edges,
         graph=graph,
         machine=machine,
-        created=max(folder.manifest.created for folder in (edges, graph, *answers, *proofs)),
+        created=max(folder.manifest.created for folder in steps),
         stages=[_stage(stage, answer, proved.get(stage), findings) for stage, answer in ordered.items()],
-        seconds=sum(folder.manifest.seconds for folder in (edges, graph, *answers, *proofs)),
+        seconds=sum(folder.manifest.seconds for folder in steps),
         maps=findings.maps,
         map_note=findings.map_note,
         charts=findings.charts,

@@ -14,7 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kernels.registry import ALGORITHMS, BY_NAME, Column
+from kernels.algorithm import Column
+from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline.store.attempts import new_attempt
 from pipeline.store.edges import FILES
 
