@@ -98,9 +98,10 @@ def split(graph: Graph, bounds: Array) -> list[Shard]:
 
 def even_bounds(graph: Graph, size: int) -> Array:
     """Cut the rows so that `size` ranks have about equally many arcs: int64 [size + 1]."""
-    directions = (graph.out,) if graph.symmetric else (graph.out, graph.into)
-    degrees = to_host(sum(np.diff(csr.offsets) for csr in directions))
-    return cut_of(degrees)(size, 0)[0]
+    degrees = np.diff(graph.out.offsets)
+    if not graph.symmetric:
+        degrees = degrees + np.diff(graph.into.offsets)
+    return cut_of(to_host(degrees))(size, 0)[0]
 
 
 def _split_off(graph: Graph, bounds: Array, rank: int) -> Shard:

@@ -52,7 +52,7 @@ extern "C" __global__ void pack_asked(
     }
 }
 
-/* Set the bits of the rows whose bits others sent. */
+/* Set the bits of the own rows whose bits were received. */
 extern "C" __global__ void mark_asked(
     const int64_t* words, const int64_t* bounds, int64_t num_words, const ROW* asked, const uint32_t* message, uint32_t* bits) {
     for (int64_t place = global_thread(); place < num_words * 32; place += num_threads()) {
@@ -66,7 +66,7 @@ extern "C" __global__ void mark_asked(
     }
 }
 
-/* Set the bits of the ghosts whose owners' bits are set, and add the others' numbers to `sums`. */
+/* Set the bits of ghosts from their owners' messages, and add the numbers of all peers to `sums`. */
 extern "C" __global__ void put_ghosts(
     const int64_t* words, const int64_t* bounds, int64_t num_words, int64_t num_own, const uint32_t* message, uint32_t* bits,
     uint64_t* sums) {
@@ -93,7 +93,7 @@ extern "C" __global__ void put_ghosts(
     }
 }
 
-/* Pack the bits of the ghosts; the numbers are zero. */
+/* Pack the bits of the ghosts; the two numbers are zero. */
 extern "C" __global__ void pack_ghosts(
     const int64_t* words, const int64_t* bounds, int64_t num_words, int64_t num_own, const uint32_t* bits, uint32_t* message) {
     for (int64_t at = global_thread(); at < num_words; at += num_threads()) {

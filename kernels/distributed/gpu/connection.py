@@ -1,7 +1,7 @@
-"""A connection of GPUs by NCCL that is never waited for in vain.
+"""A connection of GPUs by NCCL whose waits end if another rank is lost.
 
-NCCL's kernels spin on their GPU until the other ranks come, and whoever waits for the GPU meanwhile waits for the others, too.
-So the GPU is looked at in a loop that can be given up, and what may not come back runs on a thread that nobody waits for.
+NCCL's kernels spin on their GPU until the other ranks have launched theirs, so that waiting for the GPU also waits for the other
+ranks. The GPU is therefore polled in a loop that can be abandoned, and calls that may never return run on a daemon thread.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ import numpy as np
 from kernels.distributed.communicator import PeerLost
 
 Result = TypeVar("Result")
-_SPIN = 0.1  # seconds for which a core looks at the GPU all the time, as CUDA does: a sleep of any length costs 60 us more
-_PAUSE = 0.001  # seconds between two looks after that
-_LOOK = 1.0  # seconds between two questions whether the others are alive
-_GRACE = 2.0  # seconds that a collective has to end by itself after a peer did: its own part of it may be done
-_CLOSING = 10.0  # seconds that NCCL has to give up; it may hang itself
-_OURS = {1, 4, 5}  # what NCCL blames this process for: CUDA, an argument, its use; the rest comes from the others
+_SPIN = 0.1  # seconds of polling the GPU without a pause, as CUDA does: a sleep of any length costs 60 us more
+_PAUSE = 0.001  # seconds between two polls after that
+_LOOK = 1.0  # seconds between two checks whether the other ranks are alive
+_GRACE = 2.0  # seconds that a collective may still take after a peer ended, which may have done its part of it
+_CLOSING = 10.0  # seconds to wait until NCCL has aborted, which may hang itself
+_OURS = {1, 4, 5}  # NCCL's errors that this process causes: CUDA, an argument, incorrect use; other errors come from peers
 
 
 @cache
 def library() -> Any:
-    """CuPy's module of NCCL. Raises RuntimeError where NCCL is not installed.
+    """CuPy's module of NCCL. Raises RuntimeError if NCCL is not installed.
 
-    NVLink's multicast stays off, since not every host has it set up. Rings and trees are connected at the start and not at their
-    first use, where a peer that hangs would keep the caller in NCCL.
+    NVLink's multicast is disabled, because not every host has it configured. Rings and trees are connected at the start and not
+    at their first use, where a peer that hangs would keep the caller inside NCCL.
     """
     os.environ |= {"NCCL_NVLS_ENABLE": "0", "NCCL_RUNTIME_CONNECT": "0"}
     from cupy.cuda import nccl
@@ -45,7 +45,7 @@ def library() -> Any:
 
 
 class Connection:
-    """One rank's end, on the GPU that is current.
+    """One rank's end, on the current GPU.
 
     Parameters
     ----------
@@ -55,9 +55,9 @@ class Connection:
     Attributes
     ----------
     library : module
-        CuPy's, with the numbers of NCCL's types and operations.
+        CuPy's, with the constants of NCCL's types and operations.
     nccl : cupy.cuda.nccl.NcclCommunicator
-        To be called inside `finishing` or `calling` alone.
+        To be called only inside `finishing` or `calling`.
     """
 
     def __init__(self, unique_id: bytes, rank: int, size: int, deadline: float, look: Callable[[], None]) -> None:
@@ -76,33 +76,33 @@ class Connection:
             connected.result()
 
     def close(self) -> None:
-        """Give back what NCCL holds; all ranks do, when all have ended their last collective."""
+        """Free NCCL's resources; all ranks call this after their last collective."""
         if self._lost is None:
             self._lost = f"{self._name}: closed"
             self._end(self.nccl.destroy)
 
     def abort(self) -> None:
-        """End what runs on the GPU, and take part in nothing any more; the other ranks find that out by `look`."""
+        """Abort the collectives on the GPU and refuse further ones; the other ranks detect that by `look`."""
         if self._lost is None:
-            self._give_up(f"{self._name}: given up here")
+            self._give_up(f"{self._name}: aborted here")
 
     @contextmanager
     def finishing(self) -> Iterator[int]:
-        """Lend the current stream for calls of NCCL, and return when the GPU has done what they ask for."""
+        """Yield the current stream for NCCL calls, and return when the GPU has completed them."""
         with self.calling() as stream:
             yield stream
         self.finish()
 
     @contextmanager
     def calling(self) -> Iterator[int]:
-        """Lend the current stream for calls of NCCL alone: `finish` has to follow."""
+        """Yield the current stream for NCCL calls without waiting for them: `finish` has to follow."""
         import cupy
 
         with self._calls():
             yield cupy.cuda.get_current_stream().ptr
 
     def finish(self) -> None:
-        """Return when the GPU has done what was launched on the current stream."""
+        """Return when the GPU has completed what was launched on the current stream."""
         import cupy
 
         with self._calls():
@@ -111,7 +111,7 @@ class Connection:
 
     @contextmanager
     def grouped(self) -> Iterator[None]:
-        """Let calls of NCCL run as one."""
+        """Group NCCL calls into one operation."""
         self.library.groupStart()
         try:
             yield
@@ -119,12 +119,12 @@ class Connection:
             self.library.groupEnd()
 
     def _connect(self, unique_id: bytes) -> None:
-        """Connect all ranks, each with each; a later call then waits for nobody on the host."""
+        """Connect every pair of ranks, so that later calls do not wait for other ranks on the host."""
         import cupy
         import cupyx
 
         self.nccl = self.library.NcclCommunicator(self.size, unique_id, self.rank)
-        if self._lost is not None:  # too late
+        if self._lost is not None:  # the deadline has passed meanwhile
             self.nccl.abort()
             return
         with cupy.cuda.Stream(non_blocking=True) as stream:
@@ -139,12 +139,12 @@ class Connection:
 
     @contextmanager
     def _calls(self) -> Iterator[None]:
-        """Give up what NCCL refuses, with its own words."""
+        """Abort after an NCCL error, and raise an error that quotes it."""
         if self._lost is not None:
             raise PeerLost(self._lost)
         try:
             yield
-        except (self.library.NcclError, KeyError) as error:  # a KeyError is a status that CuPy has no name for
+        except (self.library.NcclError, KeyError) as error:  # a KeyError is a status that CuPy does not know
             message = f"{self._name}: {error}: {_last_words()}"
             if getattr(error, "status", None) in _OURS:
                 self._give_up(message)
@@ -152,7 +152,7 @@ class Connection:
             self._lose(message)
 
     def _await(self, done: Callable[[], bool]) -> None:
-        """Return when `done`. Raises PeerLost; NCCL's error, where it found one by itself."""
+        """Return when `done` is true. Raises PeerLost, or NCCL's asynchronous error."""
         begun = looked = time.monotonic()
         gone, why = float("inf"), ""
         while not done():
@@ -188,7 +188,7 @@ class Connection:
             self._aside(how).exception(_CLOSING)
 
     def _aside(self, work: Callable[[], Result]) -> Future[Result]:
-        """Start work that may never come back, on a thread that nobody waits for at the end of the process."""
+        """Start work that may never return on a daemon thread, which does not keep the process alive."""
         result: Future[Result] = Future()
 
         def run() -> None:
@@ -203,7 +203,7 @@ class Connection:
 
 
 def _last_words() -> str:
-    """What NCCL last complained of, which CuPy's errors do not say. The library is loaded, so its name finds it."""
+    """NCCL's last error message, which CuPy's errors do not include. The library is loaded, so its name finds it."""
     last_error = ctypes.CDLL("libnccl.so.2").ncclGetLastError
     last_error.argtypes, last_error.restype = [ctypes.c_void_p], ctypes.c_char_p
     return (last_error(None) or b"").decode(errors="replace")

@@ -18,7 +18,7 @@ struct Entry {
     int64_t row, first;
 };
 
-/* `level` counts up over launches; of three counters one is read, one is written and one is cleared in a level. */
+/* `level` increases over launches; in each level one of three counters is read, one is written and one is cleared. */
 struct Control {
     uint32_t barrier;
     uint32_t level;
@@ -90,7 +90,7 @@ struct Levels {
         }
     }
 
-    /* Visit level after level until nothing is queued. The first level's entries are queued for `level`, before a barrier. */
+    /* Visit level after level until nothing is queued. The entries of the first level were queued for `level`, before a barrier. */
     template <typename Visitor>
     __device__ void run(Visitor& visitor) {
         for (uint32_t entries = count(); entries > 0; entries = count()) {

@@ -1,9 +1,9 @@
-"""A communicator between GPUs over NCCL: one rank a process, one GPU a rank.
+"""A communicator between GPUs over NCCL: one process and one GPU per rank.
 
-A collective returns only when the GPU has finished it: whoever waits for the GPU afterwards does not wait for another rank.
+A collective returns only when the GPU has finished it, so that waiting for the GPU afterwards does not wait for another rank.
 
-Arrays of NumPy lie in pinned memory while they are sent, where the GPU reads and writes them itself: a flag or a count of all
-ranks costs no copy.
+NumPy arrays are sent from and received in pinned memory, which the GPU reads and writes directly: reducing a flag or a count
+needs no copy to the device.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ from kernels.distributed.gpu.connection import Connection, library
 from kernels.distributed.threads import DEADLINE
 from kernels.graph import Array
 
-_ALIGNED = 16  # bytes that NCCL moves at a time where both ends are aligned; else it is slower by a third and more
-_CODES = "?bBhHiIlLqQefd"  # types of which an array may be, by NumPy's letters
+_ALIGNED = 16  # bytes that NCCL moves at a time if both ends are aligned; otherwise it is slower by a third or more
+_CODES = "?bBhHiIlLqQefd"  # types of arrays that can be sent, by NumPy's letters
 
 
 def unique_id() -> bytes:
-    """What all ranks of a communicator have to be given; made by one of them, which has to live until all are connected."""
+    """An id that all ranks of a communicator need; the rank that makes it has to live until all are connected."""
     made: bytes = library().get_unique_id()
     return made
 
 
 class BetweenGpus(Communicator):
-    """One rank's end, on the GPU that is current; a context manager, so that an error gives up what the others wait for.
+    """One rank's end, on the current GPU; a context manager, so that an error aborts collectives that peers wait for.
 
     Parameters
     ----------
     unique_id : bytes
-        That of `unique_id`.
+        From `unique_id`.
     rank, size : int
     deadline : float
-        Seconds that a rank waits in a collective, and for the connection, for the others.
+        Seconds that a rank waits for the others, in a collective and while connecting.
     look : callable
-        Raises PeerLost unless all other ranks still take part. It is called about once a second while a collective waits.
+        Raises PeerLost unless all other ranks are alive. It is called about once a second while a collective waits.
 
     Raises
     ------
     PeerLost
-        Another rank did not come within the deadline, or is gone.
+        Another rank did not call the collective within the deadline, or ended.
     RuntimeError
-        NCCL refuses: its own words.
+        NCCL's error, quoted.
 
     Notes
     -----
-    Collectives run on the current stream. Parts of `exchange` and `gather` have one dimension and are of numbers.
+    Collectives run on the current stream. Parts of `exchange` and `gather` are numeric and have one dimension.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class BetweenGpus(Communicator):
         self.rank, self.size, self.unique_id = rank, size, unique_id
         self._there = Connection(unique_id, rank, size, deadline, look)
         self._bytes = self._there.library.NCCL_UINT8
-        self._say, self._heard = _pinned((size, 2), np.int64), _pinned((size, size, 2), np.int64)
+        self._announcement, self._announcements = _pinned((size, 2), np.int64), _pinned((size, size, 2), np.int64)
 
     def __enter__(self) -> BetweenGpus:
         return self
@@ -75,7 +75,7 @@ class BetweenGpus(Communicator):
             self.abort()
 
     def ask(self, look: Callable[[], None]) -> None:
-        """Ask `look` from now on."""
+        """Call `look` from now on."""
         self._there.look = look
 
     def close(self) -> None:
@@ -126,7 +126,7 @@ class BetweenGpus(Communicator):
         return self._fold(values, "NCCL_MAX", np.maximum)
 
     def _fold(self, values: Array, operation: str, function: np.ufunc) -> Array:
-        """Whole numbers by NCCL; the others, whose sum depends on its order, one rank after the other here."""
+        """Reduce integers by NCCL; floats, whose sum depends on the order, are gathered and reduced in rank order."""
         if values.dtype.kind not in "iu" or values.dtype.itemsize == 2:
             folded: Array = reduce(function, self._all_gather(_ready(values)))
             return folded
@@ -140,7 +140,7 @@ class BetweenGpus(Communicator):
         return _own(received)
 
     def _all_gather(self, sent: Array) -> list[Array]:
-        """All ranks' arrays of one shape and type, which is `_ready`."""
+        """Gather `_ready` arrays of one shape and type."""
         received = _empty_like(sent, (self.size, *sent.shape))
         with self._there.finishing() as stream:
             self._there.nccl.allGather(_address(sent), _address(received), sent.nbytes, self._bytes, stream)
@@ -148,21 +148,25 @@ class BetweenGpus(Communicator):
         return [received[rank, ...] for rank in range(self.size)]
 
     def _announce(self, parts: Sequence[Array]) -> Array:
-        """Length and type of what each rank sends to each: int64[size, size, 2], by sender and receiver."""
+        """Gather the lengths and types of all parts: int64[size, size, 2], by sender and receiver."""
         for rank, part in enumerate(parts):
             if part.ndim != 1 or part.dtype.char not in _CODES:
-                raise TypeError(f"an array of {part.ndim} dimensions and type {part.dtype}, where one of numbers is sent")
-            self._say[rank] = len(part), _CODES.index(part.dtype.char)
+                raise TypeError(
+                    f"an array of {part.ndim} dimensions and type {part.dtype}, where a numeric array of one dimension is required"
+                )
+            self._announcement[rank] = len(part), _CODES.index(part.dtype.char)
         with self._there.finishing() as stream:
-            self._there.nccl.allGather(_address(self._say), _address(self._heard), self._say.nbytes, self._bytes, stream)
-        return self._heard.copy()
+            self._there.nccl.allGather(
+                _address(self._announcement), _address(self._announcements), self._announcement.nbytes, self._bytes, stream
+            )
+        return self._announcements.copy()
 
     def _ready_for_others(self, parts: Sequence[Array]) -> list[Array]:
         return [part if rank == self.rank else _ready(part) for rank, part in enumerate(parts)]
 
     def _swap(self, parts: Sequence[Array], buffers: Sequence[Array]) -> list[Array]:
-        """Send parts that are `_ready` but for the own one, and receive what has buffers."""
-        received = [parts[rank] if rank == self.rank else place for rank, place in enumerate(buffers)]
+        """Send parts, all `_ready` except the own one, and receive into the buffers."""
+        received = [parts[rank] if rank == self.rank else buffer for rank, buffer in enumerate(buffers)]
         if any(array.nbytes for rank, array in enumerate([*parts, *buffers]) if rank % self.size != self.rank):
             with self._there.finishing() as stream:
                 received = self._receive(parts, buffers, stream)
@@ -170,8 +174,8 @@ class BetweenGpus(Communicator):
         return list(buffers)
 
     def _receive(self, parts: Sequence[Array], buffers: Sequence[Array], stream: int) -> list[Array]:
-        """Launch the sending and receiving; return what is there when that is done, in rank order: the own part is as it is."""
-        received = [parts[rank] if rank == self.rank else _landing(place) for rank, place in enumerate(buffers)]
+        """Launch sends and receives; return the arrays that will hold the parts, in rank order, with the own part as it is."""
+        received = [parts[rank] if rank == self.rank else _landing(buffer) for rank, buffer in enumerate(buffers)]
         others = [rank for rank in range(self.size) if rank != self.rank]
         with self._there.grouped():
             for rank in others:
@@ -183,18 +187,18 @@ class BetweenGpus(Communicator):
         return received
 
     def _put(self, received: Sequence[Array], buffers: Sequence[Array]) -> None:
-        for part, place in zip(received, buffers, strict=True):
-            if part is not place and (part.nbytes or place.nbytes):
-                put(part, place)
+        for part, buffer in zip(received, buffers, strict=True):
+            if part is not buffer and (part.nbytes or buffer.nbytes):
+                put(part, buffer)
 
 
 def _buffers(like: Array, announced: Array) -> list[Array]:
-    """Room for what is announced: int64[size, 2], by sender."""
+    """Buffers for announced parts: int64[size, 2], by sender."""
     return [np.empty(length, _CODES[code], like=like) for length, code in announced.tolist()]
 
 
 def _pinned(shape: tuple[int, ...], dtype: Any) -> Array:
-    """An array in pinned memory. CuPy's pool gives a block again for the same size alone, so these are powers of two."""
+    """An array in pinned memory. CuPy's pool reuses a block only for the same size, so sizes are powers of two."""
     import cupyx
 
     size = prod(shape) * np.dtype(dtype).itemsize
@@ -204,7 +208,7 @@ def _pinned(shape: tuple[int, ...], dtype: Any) -> Array:
 
 
 def _empty_like(array: Array, shape: tuple[int, ...]) -> Array:
-    """An array where the GPU may write, of the kind and type that `array` is of."""
+    """An array that the GPU can write to, of the kind and type of `array`."""
     if not is_cupy_array(array):
         return _pinned(shape, array.dtype)
     import cupy
@@ -213,14 +217,14 @@ def _empty_like(array: Array, shape: tuple[int, ...]) -> Array:
     return made
 
 
-def _landing(buffers: Array) -> Array:
-    """Where NCCL writes what has this buffers, and writes it fast: there, or aside."""
-    fast = is_cupy_array(buffers) and buffers.flags.c_contiguous and buffers.data.ptr % _ALIGNED == 0
-    return buffers if fast else _empty_like(buffers, buffers.shape)
+def _landing(buffer: Array) -> Array:
+    """The buffer itself if NCCL can write to it at full speed, otherwise a temporary array."""
+    fast = is_cupy_array(buffer) and buffer.flags.c_contiguous and _address(buffer) % _ALIGNED == 0
+    return buffer if fast else _empty_like(buffer, buffer.shape)
 
 
 def _ready(array: Array) -> Array:
-    """The same array where NCCL reads it, and reads it fast."""
+    """The array itself if NCCL can read it at full speed, otherwise a copy."""
     if not is_cupy_array(array):
         pinned = _pinned(array.shape, array.dtype)
         pinned[...] = array
@@ -228,13 +232,13 @@ def _ready(array: Array) -> Array:
     import cupy
 
     array = cupy.ascontiguousarray(array)
-    return array if array.data.ptr % _ALIGNED == 0 else array.copy()
+    return array if _address(array) % _ALIGNED == 0 else array.copy()
 
 
 def _own(array: Array) -> Array:
-    """The same array, and for NumPy's one that keeps no pinned memory."""
+    """The same CuPy array, or a NumPy copy that does not hold pinned memory."""
     return array if is_cupy_array(array) else array.copy()
 
 
-def _address(array: Array) -> int:
+def _address(array: Any) -> int:
     return int(array.data.ptr if is_cupy_array(array) else array.ctypes.data)

@@ -1,15 +1,15 @@
-/* Local numbers of the rows at the arcs' other ends, without a sort.
+/* Local rows of the arcs' neighbours, without a sort.
 
-   A bit for each row of the whole graph says whether it is a ghost, and a number for each word how many ghosts stand before it: for
-   67 million rows 16 MB, which stay in the L2 cache while all arcs look them up. Own rows come first, then the ghosts in the order
-   of rows. `start` and `stop` bound the own rows, of which none is marked.
-   Source: Jacobson, Space-efficient Static Trees and Graphs, FOCS 1989, for ranks in a bit vector.
+   One bit per row of the whole graph says whether it is a ghost, and one integer per word of bits how many ghosts precede it:
+   16 MB for 67 million rows, which stay in the L2 cache while all arcs look them up. Own rows have the first local rows, then the
+   ghosts in the order of rows. `start` and `stop` bound the own rows, none of which is marked.
+   Source: Jacobson, Space-efficient Static Trees and Graphs, FOCS 1989, for counting in a bit vector.
 
-   mark_ghosts   mark what own arcs lead to
-   count_ghosts  marks of each word
-   list_ghosts   the rows marked
-   number_arcs   rows to local numbers
-   place_rows    places in the order of external ids, of own rows and ghosts, from a piece of all rows in that order */
+   mark_ghosts   mark neighbours that are not own rows
+   count_ghosts  number of marks in each word
+   list_ghosts   the marked rows
+   number_arcs   rows to local rows
+   place_rows    positions of own rows and ghosts in the order of external ids, from a block of all rows in that order */
 #include "gpu/device.cuh"
 
 extern "C" __global__ void mark_ghosts(const ROW* rows, int64_t count, int64_t start, int64_t stop, uint32_t* marks) {
@@ -39,29 +39,29 @@ extern "C" __global__ void list_ghosts(const uint32_t* marks, const ROW* before,
     }
 }
 
-/* How many ghosts stand before `row`. */
+/* Number of ghosts before `row`. */
 __device__ __forceinline__ ROW ghosts_before(int64_t row, const uint32_t* marks, const ROW* before) {
     return before[row >> 5] + __popc(marks[row >> 5] & ((1u << (row & 31)) - 1));
 }
 
 extern "C" __global__ void number_arcs(
-    ROW* ends, int64_t count, int64_t start, int64_t stop, const uint32_t* marks, const ROW* before) {
+    ROW* neighbours, int64_t count, int64_t start, int64_t stop, const uint32_t* marks, const ROW* before) {
     for (int64_t arc = global_thread(); arc < count; arc += num_threads()) {
-        const int64_t row = ends[arc];
-        ends[arc] = row >= start && row < stop ? (ROW)(row - start) : (ROW)(stop - start) + ghosts_before(row, marks, before);
+        const int64_t row = neighbours[arc];
+        neighbours[arc] = row >= start && row < stop ? (ROW)(row - start) : (ROW)(stop - start) + ghosts_before(row, marks, before);
     }
 }
 
-/* `rows` are those at the places from `first` on. */
+/* `rows` are the rows at the positions from `first` on. */
 extern "C" __global__ void place_rows(
     const ROW* rows, int64_t count, int64_t first, int64_t start, int64_t stop, const uint32_t* marks, const ROW* before,
-    ROW* ranks, ROW* ghost_ranks) {
+    ROW* positions, ROW* ghost_positions) {
     for (int64_t place = global_thread(); place < count; place += num_threads()) {
         const int64_t row = rows[place];
         if (row >= start && row < stop) {
-            ranks[row - start] = (ROW)(first + place);
+            positions[row - start] = (ROW)(first + place);
         } else if (marks[row >> 5] >> (row & 31) & 1) {
-            ghost_ranks[ghosts_before(row, marks, before)] = (ROW)(first + place);
+            ghost_positions[ghosts_before(row, marks, before)] = (ROW)(first + place);
         }
     }
 }

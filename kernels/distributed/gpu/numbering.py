@@ -57,7 +57,7 @@ class Numbering:
         counts = cupy.zeros(self._words + 1, self._row)
         self._launch("count_ghosts", self._words, self._marks, np.int64(self._words), counts[1:])
         self._before = cupy.cumsum(counts, dtype=self._row)
-        ghosts = cupy.empty(int(self._before[-1]), self._row)
+        ghosts: Array = cupy.empty(int(self._before[-1]), self._row)
         self._launch("list_ghosts", self._words, self._marks, self._before, np.int64(self._words), ghosts)
         return ghosts
 
