@@ -1,8 +1,8 @@
 """The graph that every kernel takes, and the widths of its arrays.
 
-Rows are dense: row r of V is a vertex whose external id is `ids[r]`. A row's arcs ascend by the *external* id of their
-other end, then by weight. So the first arc of an in-row that satisfies a rule is the one of smallest external id, which is
-how predecessors are made unique (docs/architecture.md, "Answers are unique").
+Rows are dense: row r of V is a vertex whose external id is `ids[r]`. A row's arcs ascend by the *external* id of their neighbour,
+then by weight. The first arc of an in-row that satisfies a rule therefore has the smallest external id, which makes
+predecessors unique (docs/architecture.md, "Answers are unique").
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from kernels.derived import Derived
 
-# NumPy's arrays, or CuPy's where a graph is on a GPU: CuPy publishes no types, so the checker takes its arrays for NumPy's.
+# NumPy's arrays, or CuPy's if a graph is on a GPU: CuPy publishes no types, so the checker treats its arrays as NumPy's.
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 OFFSET = np.dtype(np.int64)
 ID = np.dtype(np.int64)
@@ -26,12 +26,12 @@ UNREACHED = -1  # in arrays of distances, integer or float: no path
 
 
 def index_dtype(num_vertices: int) -> np.dtype[Any]:
-    """Width of a row number: int32, and int64 from 2^31 vertices."""
+    """Type of a row (index width): int32, and int64 from 2^31 vertices."""
     return np.dtype(np.int32 if num_vertices < 2**31 else np.int64)
 
 
 def distance_dtype(weights: Array | None) -> np.dtype[Any]:
-    """Type of a sum of `weights`: int64 for integers and for hops (None), float64 for floats."""
+    """Type of a sum of `weights`: int64 for integers and without weights (None), float64 for floats."""
     return np.dtype(np.int64 if weights is None or weights.dtype.kind == "i" else np.float64)
 
 
@@ -42,11 +42,11 @@ class Csr:
     Attributes
     ----------
     offsets : int64 [V + 1]
-        Arcs of row r lie at `offsets[r]:offsets[r + 1]`.
+        Row r has the arcs `offsets[r]:offsets[r + 1]`.
     indices : int32 or int64 [A]
-        The row at the arc's other end.
+        The neighbour's row.
     weights : int32, int64, float32 or float64 [A], or None
-        None where the graph has no weights; every arc then weighs 1.
+        None if the graph has no weights; every arc then has weight 1.
     """
 
     offsets: Array
@@ -73,7 +73,7 @@ class Csr:
 
 
 def joined_offsets(parts: Sequence[Csr]) -> Array:
-    """The offsets of all rows of some CSRs, the rows of one after those of the other: int64, NumPy's if there are several."""
+    """The offsets of the concatenated rows of CSRs: int64, NumPy's if there are several."""
     if len(parts) == 1:
         return parts[0].offsets
     ends = np.cumsum([0, *(part.offsets[-1] for part in parts)])
@@ -87,13 +87,13 @@ class Graph:
     Attributes
     ----------
     ids : int64 [V]
-        External id of each row; all different, none negative.
+        External id of each row; distinct, none negative.
     rows_by_id : int32 or int64 [V]
         The rows in ascending order of their external ids.
     out : Csr
         Out-arcs of each row.
     into : Csr
-        In-arcs of each row. The same object as `out` where the graph is symmetric (weights included).
+        In-arcs of each row. The same object as `out` if the graph is symmetric (weights included).
     derived : Derived
         What kernels derived from these arrays: plans and layouts, kept as long as the graph.
     """
@@ -153,11 +153,11 @@ def _require(holds: bool, reason: str) -> None:
 def _require_sorted_rows(csr: Csr, ids: Array) -> None:
     if len(csr.indices) < 2:
         return
-    far = ids[csr.indices]
-    broken = far[1:] < far[:-1]
+    neighbours = ids[csr.indices]
+    broken = neighbours[1:] < neighbours[:-1]
     if csr.weights is not None:
-        broken |= (far[1:] == far[:-1]) & (csr.weights[1:] < csr.weights[:-1])
+        broken |= (neighbours[1:] == neighbours[:-1]) & (csr.weights[1:] < csr.weights[:-1])
     starts = csr.offsets[1:-1]
-    starts = starts[(starts > 0) & (starts < len(far))]
+    starts = starts[(starts > 0) & (starts < len(neighbours))]
     broken[starts - 1] = False
     _require(not bool(broken.any()), "the arcs of a row do not ascend by external id, then weight")

@@ -91,7 +91,7 @@ def test_lost_ranks_are_detected_over_the_other_connection(fake_nccl, monkeypatc
         def look():
             raise PeerLost("rank 1 has ended")
 
-        ranks.ask(look)
+        ranks.watch(look)
         return None if ranks.rank else total(ranks)
 
     with pytest.raises(PeerLost, match=r"^rank 1 has ended$"):

@@ -85,7 +85,7 @@ class _Levels:
             bitmaps = self._visited, self._frontier, self._marks
             launch(_SOURCE, "push", THREADS, None, self._out.offsets, self._out.indices, self._size, *bitmaps, self._large,
                    self._control, ROW=self._row)  # fmt: skip
-        rows, arcs = self._bits.tell(self._marks, pull) if push else pull()
+        rows, arcs = self._bits.mark_owners(self._marks, pull) if push else pull()
         return rows, arcs
 
     def _pull(self, level: int, pushed: bool) -> list[int]:

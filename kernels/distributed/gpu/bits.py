@@ -84,7 +84,7 @@ class HaloBits:
         totals: list[int] = self._sums.tolist()
         return totals
 
-    def tell(self, bits: Array, then: Callable[[], Any] = lambda: None) -> Any:
+    def mark_owners(self, bits: Array, then: Callable[[], Any] = lambda: None) -> Any:
         """Set the bits of own rows that are set for ghosts on other ranks; a collective. `then` as in `exchange_then`."""
         asked, ghosts = self._asked, self._ghosts
         self._launch("pack_ghosts", ghosts, 1, self._num_own, bits, ghosts.buffer)

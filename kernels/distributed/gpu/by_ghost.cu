@@ -24,8 +24,8 @@ extern "C" __global__ void count_arcs(
 }
 
 extern "C" __global__ void list_arcs(
-    const int64_t* offsets, const ROW* neighbours, const ROW* own_by_id, int64_t num_own, const int64_t* first_places, int32_t arc_bits,
-    uint64_t* keys) {
+    const int64_t* offsets, const ROW* neighbours, const ROW* own_by_id, int64_t num_own, const int64_t* first_places,
+    int32_t arc_bits, uint64_t* keys) {
     const int lane = threadIdx.x & 31;
     for (int64_t place = global_thread() >> 5; place < num_own; place += num_threads() >> 5) {
         const int64_t row = own_by_id[place], end = offsets[row + 1];

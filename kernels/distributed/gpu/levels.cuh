@@ -40,7 +40,8 @@ struct Levels {
             queue(to)[append(&control->queued[to % 3])] = {number, first};
             return;
         }
-        uint32_t place = end == first ? 0 : atomicAdd(&control->queued[to % 3], (uint32_t)((end - first + LEVEL_CHUNK - 1) / LEVEL_CHUNK));
+        const uint32_t chunks = (uint32_t)((end - first + LEVEL_CHUNK - 1) / LEVEL_CHUNK);
+        uint32_t place = end == first ? 0 : atomicAdd(&control->queued[to % 3], chunks);
         for (; first < end; first += LEVEL_CHUNK) {
             queue(to)[place++] = {number, first};
         }

@@ -74,8 +74,8 @@ class BetweenGpus(Communicator):
         else:
             self.abort()
 
-    def ask(self, look: Callable[[], None]) -> None:
-        """Call `look` from now on."""
+    def watch(self, look: Callable[[], None]) -> None:
+        """Replace the `look` of the constructor."""
         self._there.look = look
 
     def close(self) -> None:
@@ -151,9 +151,7 @@ class BetweenGpus(Communicator):
         """Gather the lengths and types of all parts: int64[size, size, 2], by sender and receiver."""
         for rank, part in enumerate(parts):
             if part.ndim != 1 or part.dtype.char not in _CODES:
-                raise TypeError(
-                    f"an array of {part.ndim} dimensions and type {part.dtype}, where a numeric array of one dimension is required"
-                )
+                raise TypeError(f"an array of {part.ndim} dimensions and type {part.dtype}, not a numeric array of one dimension")
             self._announcement[rank] = len(part), _CODES.index(part.dtype.char)
         with self._there.finishing() as stream:
             self._there.nccl.allGather(

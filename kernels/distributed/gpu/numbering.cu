@@ -48,7 +48,8 @@ extern "C" __global__ void number_arcs(
     ROW* neighbours, int64_t count, int64_t start, int64_t stop, const uint32_t* marks, const ROW* before) {
     for (int64_t arc = global_thread(); arc < count; arc += num_threads()) {
         const int64_t row = neighbours[arc];
-        neighbours[arc] = row >= start && row < stop ? (ROW)(row - start) : (ROW)(stop - start) + ghosts_before(row, marks, before);
+        neighbours[arc] =
+            row >= start && row < stop ? (ROW)(row - start) : (ROW)(stop - start) + ghosts_before(row, marks, before);
     }
 }
 

@@ -138,7 +138,7 @@ def _reach_from_pivot(arcs: Csr, halo: Halo, rows: Array, inactive: Array) -> tu
     while int(halo.communicator.total(np.array([len(rows)]))[0]):
         levels.run(arcs.offsets, arcs.indices, row.type(num_own), rows.astype(row), np.int64(len(rows)), marks)
         before = marks.copy()
-        bits.tell(marks)
+        bits.mark_owners(marks)
         rows = cupy.flatnonzero(_unpacked(marks & ~before, num_own))
         supersteps += 1
     return _unpacked(marks, num_own), supersteps

@@ -215,7 +215,7 @@ def test_bits_of_ghosts_and_owners_and_numbers_of_all_ranks(size: int) -> None:
             assert not known[num_local:].any()
             np.testing.assert_array_equal(to_host(sums), numbers[turn].sum(axis=0))
             marks = bitmap(np.concatenate([np.zeros(len(shard.ids), bool), sent[ranks.rank][turn]]))
-            bits.tell(marks)
+            bits.mark_owners(marks)
             by_any = np.zeros(graph.num_vertices, bool)
             for other, of_other in zip(shards, sent, strict=True):
                 by_any[other.ghosts[of_other[turn]]] = True
@@ -236,7 +236,7 @@ def test_messages_of_a_lost_rank_change_no_more_than_bits_that_have_a_place(size
         num_own, num_local = len(shards[ranks.rank].ids), len(shards[ranks.rank].local_rows)
         halo.communicator = Lost(ranks)
         bits = HaloBits(halo)
-        for exchange, changed in ((bits.refresh, np.arange(num_own, num_local)), (bits.tell, to_host(halo.all_asked))):
+        for exchange, changed in ((bits.refresh, np.arange(num_own, num_local)), (bits.mark_owners, to_host(halo.all_asked))):
             marks = bits.empty()
             exchange(marks)
             known = np.flatnonzero(np.unpackbits(to_host(marks.view(np.uint8)), bitorder="little"))
