@@ -1,4 +1,4 @@
-"""What the kernels return. Rows everywhere; external ids enter when a table is written."""
+"""Answers of the kernels. They contain rows; external ids replace them when a table is written."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from kernels.graph import Array, Csr
 
 @dataclass(frozen=True)
 class Paths:
-    """Distances from one source and the tree that proves them: the answer of `bfs` and `sssp`.
+    """Distances from one source, and the tree of predecessors: the answer of `bfs` and `sssp`.
 
     Attributes
     ----------
     source : int
         Row of the source.
     distance : int64 or float64 [V]
-        Hops or sum of weights; UNREACHED (-1) where no path leads.
+        Hops or sum of weights; UNREACHED (-1) if there is no path.
     predecessor : index width [V]
-        The unique predecessor's row; NO_ROW (-1) for the source and where unreached.
+        Row of the unique predecessor; NO_ROW (-1) for the source and if unreached.
     """
 
     source: int
@@ -35,10 +35,10 @@ class Forest:
     Attributes
     ----------
     src, dst : index width [E]
-        Rows of the edge's ends; `src` has the smaller external id. Ascending by external (src, dst).
+        Rows of the edge's two vertices; `src` has the smaller external id. Ascending by external ids (src, dst).
     weights : the graph's weight type, or int64 ones [E]
     labels : index width [V]
-        For each row, the row of smallest external id in its tree (an isolated vertex is its own tree).
+        For each row, the row of smallest external id in its tree (an isolated vertex is a tree).
     """
 
     src: Array
@@ -62,19 +62,19 @@ class Components:
 
 @dataclass(frozen=True)
 class Condensation:
-    """The acyclic graph of the strong components: what `kernels.reachability.condense` returns.
+    """The acyclic graph of the strong components: the answer of `kernels.reachability.condense`.
 
-    A node is a component; nodes are numbered in ascending order of their components' smallest external ids.
+    A node is a strong component; nodes ascend by the smallest external id of their component.
 
     Attributes
     ----------
     node : index width [V]
-        For each row of the graph, its component's node.
+        For each row of the graph, its node.
     names : index width [C]
-        For each node, the row of smallest external id in its component.
+        For each node, the row of smallest external id in it.
     children, parents : Csr
-        Of the C nodes, without weights, self-loops and parallel arcs; a row's nodes ascend. One is the other's transpose.
-        Indices have the width of `node`, also where C is smaller.
+        Arcs between the C nodes, without weights, self-loops and parallel arcs; the heads of a node's arcs ascend. Each is the
+        transpose of the other. Indices have the width of `node`, even if C needs less.
     derived : Derived
         What kernels derived from these arrays, kept as long as the condensation.
     """
@@ -101,19 +101,19 @@ class Labels:
         "tree" or "dfs".
     seed : int
     level, height : int32 [C]
-        Arcs on the longest path that ends, and that starts, at the node.
+        Number of arcs on the longest path that ends at the node (`level`), and on the longest that starts at it (`height`).
     low, post : index width [D, C]
-        Smallest and largest post-order number, from 1, of the node and of all it reaches; in a backward dimension, of all that
-        reach it.
+        Smallest and largest post-order number, from 1, of the node and of all nodes that it reaches; in a backward dimension, of
+        all nodes that reach it.
     first, last : index width [D, C]
-        Smallest and largest post-order number of the node's subtree; the largest is its own. In dimension 0 a node so reaches
-        what lies in its subtree.
+        Smallest and largest post-order number in the node's subtree; the largest is its own. In dimension 0, a node reaches all
+        nodes of its subtree.
     supports : index width [64]
-        The nodes that the bits below speak of; NO_ROW where a bit is not used.
+        The node of each bit of `reaches` and `reached`; NO_ROW if the bit is not used.
     reaches, reached : uint64 [C]
         Bit i: the node reaches support i; support i reaches the node. A node reaches itself.
     compared_paths : bool [D]
-        Where "dfs" found its parents by comparing paths, since the sums of sizes would leave int64.
+        Whether method "dfs" found its parents by comparing paths, because sums of sizes would overflow int64.
     """
 
     method: str
@@ -135,7 +135,7 @@ class Labels:
         return len(self.low)
 
     def backward(self, dimension: int) -> bool:
-        """Whether the dimension labels the reversed graph, so that what is reached has the wider interval."""
+        """Whether the dimension labels the reversed graph, in which the interval of a reached node contains the other's."""
         return self.method == "tree" and dimension % 2 == 1
 
 
@@ -164,7 +164,7 @@ class Reached:
     ----------
     reachable : bool [Q]
     decided : uint8 [Q]
-        What decided: SAME, FILTER, POSITIVE_CUT or SEARCH of `kernels.reachability`.
+        The rule that decided: SAME, FILTER, POSITIVE_CUT or SEARCH of `kernels.reachability`.
     """
 
     reachable: Array
@@ -198,9 +198,9 @@ class Certificate:
     ----------
     holds : bool
     reason : str
-        The first broken rule, in external ids; empty where the proof holds.
+        The first broken rule, in external ids; empty if the proof holds.
     rules : tuple of str
-        What was checked, for the manifest and the report.
+        The rules that were checked, for the manifest and the report.
     """
 
     holds: bool

@@ -1,4 +1,4 @@
-"""The flows in this process, on one embedded server: what they publish, skip, try again and refuse."""
+"""The flows in this process, on one embedded server: what they publish, skip, retry and refuse."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ STEPS = {"edges", "graph", "report", "reachability_index", *STAGES, *(f"proof-{t
 
 
 def task_runs(state):
-    """Name to number of tries of each task of a flow's run, once Prefect has written them down."""
+    """Number of attempts of each task of a flow's run, once Prefect has recorded them."""
 
     def read():
         with get_client(sync_client=True) as client:
@@ -73,7 +73,7 @@ def test_a_road_network_becomes_proved_tables(road):
     assert tables.read(published.path / "coordinates").num_rows == CROSSINGS
 
 
-def test_the_tasks_have_names_that_a_person_can_read(road):
+def test_tasks_are_named_after_their_steps(road):
     _, state = road
     names = {"edges", "graph", "report", "publish", "artifacts", *STAGES}
     assert eventually(lambda: "artifacts" in task_runs(state))
@@ -152,7 +152,7 @@ def test_pairs_are_answered_from_a_proved_index(votes):
     assert "| reached | 4 | by the proved index |" in shown["votes-summary"]["data"]
 
 
-def test_the_index_is_made_again_only_where_the_graph_changed(votes):
+def test_the_index_is_built_again_only_if_the_graph_has_changed(votes):
     run, state = votes
     again = reachability(str(run))
     assert all(step["reused"] for step in again.facts["steps"].values())
@@ -175,7 +175,7 @@ def test_an_unknown_vertex_fails_the_flow_at_once_and_publishes_nothing(votes):
     assert (run.parent / "out-votes" / "latest").readlink() == before
 
 
-def test_a_run_without_pairs_is_none_of_this_flow(tmp_path):
+def test_the_reachability_flow_refuses_a_run_without_pairs(tmp_path):
     with pytest.raises(BadConfig, match="has no pairs"):
         reachability(str(social_run(tmp_path)))
 
@@ -202,7 +202,7 @@ def test_the_backend_is_recorded_and_a_parameter_replaces_the_files(tmp_path):
 
 
 @pytest.mark.skipif(device_count() > 0, reason="there is a GPU")
-def test_a_gpu_that_is_not_there_fails_the_flow_at_once(tmp_path):
+def test_a_missing_gpu_fails_the_flow_at_once(tmp_path):
     with pytest.raises(BadConfig, match="a GPU is asked for"):
         road_network(str(road_run(tmp_path)), backend="gpu")
     assert not (tmp_path / "out-roads").exists()
@@ -232,7 +232,7 @@ def test_bad_input_fails_at_once_and_publishes_nothing(tmp_path, spoil, error):
     assert not list(tmp_path.glob("out-roads/steps/*"))
 
 
-def test_a_source_that_is_not_there_fails_before_anything_is_published(tmp_path):
+def test_an_unknown_source_fails_before_anything_is_published(tmp_path):
     with pytest.raises(BadSource, match="999"):
         road_network(str(road_run(tmp_path)), sources=[999])
     assert not list(tmp_path.glob("out-roads/runs/*"))
@@ -269,7 +269,7 @@ class Faltering(BaseHTTPRequestHandler):
         pass
 
 
-def test_an_error_that_passes_is_tried_again(tmp_path):
+def test_a_transient_error_is_retried(tmp_path):
     with ThreadingHTTPServer(("127.0.0.1", 0), Faltering) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         run = road_run(tmp_path, source=f"http://127.0.0.1:{server.server_port}/roads.gr")
@@ -280,7 +280,7 @@ def test_an_error_that_passes_is_tried_again(tmp_path):
     assert open_run(tmp_path / "out-roads" / "latest").facts["tables"]["wcc"]["rows"] == CROSSINGS
 
 
-def test_what_the_user_can_mend_ends_the_command_with_one_message(tmp_path):
+def test_an_error_that_the_user_can_fix_ends_the_command_with_one_message(tmp_path):
     run = road_run(tmp_path)
     (tmp_path / "roads.gr").write_text("p sp 2 1\na 1 3 5\n")
     environment = clean_environment(tmp_path) | {"PREFECT_API_URL": get_current_settings().api.url}
@@ -305,11 +305,11 @@ def test_what_the_user_can_mend_ends_the_command_with_one_message(tmp_path):
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_which_errors_are_tried_again(error, again):
+def test_which_errors_are_retried(error, again):
     assert is_transient(None, None, Failed(data=error)) is again
 
 
-def test_keys_of_artifacts_are_what_prefect_accepts():
+def test_keys_of_artifacts_are_valid_in_prefect():
     assert key("USA road (NY).v2", "bfs") == "usa-road-ny-v2-bfs"
     assert key("Straße", "bfs") == "stra-e-bfs"
     assert key("道路", "bfs") == "bfs"
