@@ -74,11 +74,11 @@ class GlobalView:
 
     def any(self, here: bool) -> bool:
         """Whether `here` is true on any rank."""
-        return bool(self.communicator.most(np.array([here], np.int64))[0])
+        return self.communicator.any(here)
 
     def sum(self, here: int) -> int:
         """The sum of all ranks' `here`."""
-        return int(self.communicator.total(np.array([here], np.int64))[0])
+        return self.communicator.sum(here)
 
     def first(self, *found: Array, key: Array | None = None) -> list[Array]:
         """What the first rank that found something found; nothing if none did.

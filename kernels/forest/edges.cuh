@@ -2,18 +2,11 @@
 #pragma once
 
 #include "gpu/union_find.cuh"
+#include "gpu/unsigned.cuh"
 
 #define WIDE (sizeof(EDGE) == 8)
 
-template <int BYTES>
-struct Unsigned {
-    typedef uint32_t type;
-};
-template <>
-struct Unsigned<8> {
-    typedef uint64_t type;
-};
-typedef Unsigned<sizeof(EDGE)>::type Bits;
+typedef UnsignedOf<sizeof(EDGE)>::type Bits;
 
 struct Key {
     Bits weight, edge;

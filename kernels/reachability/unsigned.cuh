@@ -1,13 +1,4 @@
-/* The unsigned integer type of a given size, for atomics and keys. */
+/* Unsigned integers of a given size. Including a header of this folder also gives the sources of its subfolders constants.py. */
 #pragma once
 
-#include "gpu/device.cuh"
-
-template <int BYTES>
-struct UnsignedOf {
-    typedef uint32_t type;
-};
-template <>
-struct UnsignedOf<8> {
-    typedef uint64_t type;
-};
+#include "gpu/unsigned.cuh"

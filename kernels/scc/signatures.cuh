@@ -1,19 +1,12 @@
 /* The components among the listed arcs: the third phase of scc.cu. */
 #pragma once
 
+#include "gpu/unsigned.cuh"
 #include "scc/parts.cuh"
 
 #define SWEEPS 8 /* of a block over its arcs between two barriers of the grid, at most */
 
-template <int BYTES>
-struct KeyOf {
-    typedef uint32_t type;
-};
-template <>
-struct KeyOf<8> {
-    typedef uint64_t type;
-};
-typedef KeyOf<sizeof(ROW)>::type Key;
+typedef UnsignedOf<sizeof(ROW)>::type Key;
 
 struct alignas(2 * sizeof(Key)) Signature {
     Key fore, back;

@@ -62,7 +62,7 @@ def _require_least(graph: Graph, src: Array, dst: Array, weights: Array, parent:
             raise Broken(reasons.two_trees(graph, arc_ends(graph, arc)))
         if arc >= 0:
             weight = arc_weight(graph.out.weights, arc)
-            raise Broken(reasons.lighter(graph, arc_ends(graph, arc), weight, src, dst, weights, edge))
+            raise Broken(reasons.lighter(graph, arc_ends(graph, arc), weight, (src, dst, weights), edge))
     if not found.all():
         raise Broken(reasons.no_arc(graph, src, dst, weights, int(found.argmin())))
 

@@ -167,7 +167,7 @@ def _require_least(graph: Graph, edges: _Edges, order: _Order, tree: _Hierarchy,
         time = _greatest_between(tree, *ends)
         if time is None:
             raise Broken(reasons.two_trees(graph, ends))
-        raise Broken(reasons.lighter(graph, ends, weight, *edges, int(at(order.order, time))))
+        raise Broken(reasons.lighter(graph, ends, weight, edges, int(at(order.order, time))))
     if noted.missing:
         raise Broken(reasons.no_arc(graph, *edges, _edge_at(order, noted.missing)))
 

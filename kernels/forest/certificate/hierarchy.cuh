@@ -11,8 +11,9 @@
 #pragma once
 
 #include "certificate/arcs.cuh"
+#include "gpu/unsigned.cuh"
 
-typedef UnsignedOf<sizeof(ROW)>::Type Node;
+typedef UnsignedOf<sizeof(ROW)>::type Node;
 
 #define NEVER (~(Node)0)
 

@@ -133,7 +133,7 @@ def _is_less(one: Keys, other: Keys) -> Array:
 
 def _jump(rows: Owners, above: Array, moving: Array) -> None:
     """Let `above` be the end of each chain, by pointer jumping: as far as possible among own rows before each exchange."""
-    while rows.communicator.most(np.array([len(moving)]))[0]:
+    while rows.communicator.any(len(moving)):
         _jump_here(rows, above, moving)
         (further,) = rows.request(above[moving], above)
         moves = np.flatnonzero(further != above[moving])

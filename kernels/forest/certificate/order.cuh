@@ -1,20 +1,9 @@
 /* Unsigned integers in the order of weights: of an answer's weights, which may be anything, and of the graph's, which are not negative. */
 #pragma once
 
-#include "gpu/device.cuh"
+#include "gpu/unsigned.cuh"
 
-template <int BYTES>
-struct UnsignedOf;
-template <>
-struct UnsignedOf<4> {
-    typedef uint32_t Type;
-};
-template <>
-struct UnsignedOf<8> {
-    typedef uint64_t Type;
-};
-
-typedef UnsignedOf<sizeof(WEIGHT)>::Type Bits;
+typedef UnsignedOf<sizeof(WEIGHT)>::type Bits;
 
 #define SIGN_BIT ((Bits)1 << (8 * sizeof(Bits) - 1))
 #define NOT_SHORT 0xffffu

@@ -26,11 +26,11 @@ def two_trees(graph: Ids, ends: tuple[int, int]) -> str:
     return f"{arc_name(graph, ends)}: joins two trees"
 
 
-def lighter(graph: Ids, ends: tuple[int, int], weight: object, src: Entries, dst: Entries, weights: Entries, edge: int) -> str:
-    """Reason where an arc is less than an edge between its ends."""
-    text = (
-        f"{arc_name(graph, ends)} of weight {weight}: is less than {_edge(graph, src, dst, edge)} of weight {at(weights, edge)}"
-    )
+def lighter(graph: Ids, ends: tuple[int, int], weight: object, edges: tuple[Entries, Entries, Entries], edge: int) -> str:
+    """Reason where an arc is less than an edge between its ends; `edges` are their ends and weights."""
+    src, dst, weights = edges
+    arc = f"{arc_name(graph, ends)} of weight {weight}"
+    text = f"{arc}: is less than {_edge(graph, src, dst, edge)} of weight {at(weights, edge)}"
     same = {int(at(src, edge)), int(at(dst, edge))} == set(ends)
     return text if same else f"{text} on its cycle"
 

@@ -78,9 +78,9 @@ def _require_least(view: GlobalView, edges: Edges, tree: Hierarchy, positions: A
     if not len(low):
         raise Broken(reasons.two_trees(view, ends))
     place = np.flatnonzero((edges.low == low) & (edges.high == high))
-    edge_src, edge_dst, edge_weight = view.first(edges.src[place], edges.dst[place], edges.weights[place])
+    edge = view.first(edges.src[place], edges.dst[place], edges.weights[place])
     lightest = 1 if weights is None else at(weight, 0)
-    raise Broken(reasons.lighter(view, ends, lightest, edge_src, edge_dst, edge_weight, 0))
+    raise Broken(reasons.lighter(view, ends, lightest, (edge[0], edge[1], edge[2]), 0))
 
 
 def _are_arcs(shard: Shard, edges: Edges, positions: Array, near: Array, far: Array) -> Array:

@@ -40,7 +40,7 @@ def span(shard: Shard, communicator: Communicator, gathered: int, few: int = _FE
     number = halo.extended(number[parent])
     places = cupy.flatnonzero((near != far) & (near < num_own))
     edges = _edges(known, order[places], number, graph.ids)
-    if int(communicator.total(np.array([len(places)]))[0]) <= few:
+    if communicator.sum(len(places)) <= few:
         edges = Edges(*map(to_host, edges))
     root, chosen = join(owners, edges, gathered)
     taken[places[cupy.asarray(chosen)]] = True

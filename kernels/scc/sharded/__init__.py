@@ -62,7 +62,7 @@ def _found(shard: Shard, halo: Halo, order: Array) -> tuple[Array, int]:
     reaches, reached = np.zeros_like(order), np.ones_like(order)  # different: nothing is found yet
     while True:
         unfound = reaches != reached
-        if not halo.communicator.most(np.array([np.count_nonzero(unfound[:num_own])]))[0]:
+        if not halo.communicator.any(unfound[:num_own].any()):
             return reached[:num_own], supersteps
         gone, trims = trim(arcs, halo)
         arcs = arcs.among(unfound & ~gone)

@@ -35,7 +35,7 @@ def _found(shard: Shard, halo: Halo, order: Array) -> tuple[Array, int]:
     num_own, supersteps = len(shard.ids), 0
     arcs = OwnArcs(_of_own_rows(shard.local_out, num_own), _of_own_rows(shard.local_into, num_own))
     found, unfound = cupy.zeros(num_own, np.uint64), cupy.ones(num_own, np.bool_)
-    while int(halo.communicator.most(np.array([int(cupy.count_nonzero(unfound))]))[0]):
+    while halo.communicator.any(int(cupy.count_nonzero(unfound))):
         gone, trims = trim(arcs, halo, unfound)
         inactive = halo.extended(gone | ~unfound)
         reached, forward = first_reaching(arcs.out, halo, order, inactive)

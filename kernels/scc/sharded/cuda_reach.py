@@ -69,7 +69,7 @@ def trim(arcs: OwnArcs, halo: Halo, unfound: Array) -> tuple[Array, int]:
     levels = Levels(_SOURCE, "peel", row, 2 * num_own + (len(arcs.out.indices) + len(arcs.into.indices)) // LEVEL_CHUNK)
     sides = (arcs.out.offsets, arcs.out.indices, arcs.into.offsets, arcs.into.indices, row.type(num_own))
     rows, supersteps = cupy.flatnonzero(unfound & ((out == 0) | (into == 0))), 0
-    while int(halo.communicator.most(np.array([len(rows)]))[0]):
+    while halo.communicator.any(len(rows)):
         levels.run(*sides, rows.astype(row), np.int64(len(rows)), out, into, lost_out, lost_in, gone)
         rows = _subtract_lost(halo, lost_out, lost_in, out, into)
         rows = rows[(gone[rows] == 0) & ((out[rows] == 0) | (into[rows] == 0))]
@@ -135,7 +135,7 @@ def _reach_from_pivot(arcs: Csr, halo: Halo, rows: Array, inactive: Array) -> tu
     marks = bits.empty()
     packed = cupy.packbits(closed, bitorder="little")
     marks.view(np.uint8)[: len(packed)] = packed
-    while int(halo.communicator.total(np.array([len(rows)]))[0]):
+    while halo.communicator.any(len(rows)):
         levels.run(arcs.offsets, arcs.indices, row.type(num_own), rows.astype(row), np.int64(len(rows)), marks)
         before = marks.copy()
         bits.mark_owners(marks)

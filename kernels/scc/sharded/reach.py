@@ -54,7 +54,7 @@ def trim(arcs: ShardArcs, halo: Halo) -> tuple[Array, int]:
     gone = np.zeros(degrees.shape[1], np.bool_)
     ends = _ends(arcs)
     rows, supersteps = np.flatnonzero((degrees[:, :num_own] == 0).any(axis=0)), 0
-    while halo.communicator.most(np.array([len(rows)]))[0]:
+    while halo.communicator.any(len(rows)):
         _peel(*ends, degrees, gone, num_own, rows)
         news = halo.refresh(gone[:num_own])
         rows = num_own + np.flatnonzero(news & ~gone[num_own:])

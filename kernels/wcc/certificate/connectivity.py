@@ -31,12 +31,10 @@ def components(view: GlobalView, halo: Halo, root: Array) -> Array:
     int64 [n]
         A number for each own row, equal for two rows of any ranks if and only if arcs connect them.
     """
-    shard, communicator = view.shard, view.communicator
-    num_own = len(shard.ids)
-    # An arc between two ranks is known to both, so only trees with ghosts touch other ranks.
+    shard, num_own = view.shard, len(view.shard.ids)
+    # Both ranks know an arc between them, so only trees with ghosts touch other ranks.
     touching, tree = np.unique(root[num_own:], return_inverse=True)
-    counts = np.concatenate(communicator.gather(np.array([len(touching)], OFFSET)))
-    vertices = Owners(np.concatenate([np.zeros(1, OFFSET), np.cumsum(counts)]), communicator)
+    vertices = Owners.of_counts(len(touching), view.communicator)
     number = np.full_like(root, -1, OFFSET, shape=(len(root),))
     number[touching] = vertices.start + np.arange(len(touching), like=root)
     number = number[root[:num_own]]
@@ -63,7 +61,7 @@ def _least_connected(vertices: Owners, near: Array, far: Array) -> Array:
         lower_at(following, near, offered)
         _lower_parents(vertices, parent[near], offered, following)
         (grandparent,) = vertices.request(following, following)
-        changed = bool(vertices.communicator.most(np.array([int((following != parent).any())]))[0])
+        changed = vertices.communicator.any((following != parent).any())
         parent = following
     return parent
 
