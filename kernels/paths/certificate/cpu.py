@@ -8,8 +8,9 @@ from numba import njit
 from kernels.answers import Paths
 from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, arc_ends, arc_weight, require_array, require_rows, require_source
-from kernels.graph import NO_ROW, UNREACHED, Array, Graph, distance_dtype
+from kernels.graph import NO_ROW, Array, Graph, distance_dtype
 from kernels.paths.certificate import reasons
+from kernels.paths.certificate.distances import is_distance
 from kernels.paths.certificate.passes import first_loose, relax
 
 
@@ -31,13 +32,9 @@ def check(graph: Graph, paths: Paths, weights: Array | None) -> None:
 
 def _require_distances(graph: Graph, distance: object, weights: Array | None) -> Array:
     distances = require_array("distance", distance, graph.num_vertices, distance_dtype(weights))
-    number = distances >= 0
-    if distances.dtype.kind == "f":
-        # a sum that starts at 0 is never -0, and an infinite one exceeds the type
-        number &= np.isfinite(distances) & ~np.signbit(distances)
-    number |= distances == UNREACHED
-    if not number.all():
-        raise Broken(reasons.not_a_distance(graph, distances, int(number.argmin())))
+    valid = is_distance(distances)
+    if not valid.all():
+        raise Broken(reasons.not_a_distance(graph, distances, int(valid.argmin())))
     return distances
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import cupy
 import numpy as np
@@ -13,6 +13,7 @@ from kernels.certificate.rules import Broken, arc_ends, arc_weight, at, outside,
 from kernels.gpu.loader import pointer, to_host
 from kernels.graph import NO_ROW, Array, Graph, distance_dtype
 from kernels.paths.certificate import reasons
+from kernels.paths.certificate.distances import types_of
 
 
 class _Noted(NamedTuple):
@@ -74,17 +75,18 @@ def _launch_check(graph: Graph, weights: Array | None, source: int, distance: Ar
     out, into = ((csr.offsets, csr.indices, pointer(None if weights is None else csr.weights)) for csr in (graph.out, graph.into))
     answer = (np.int64(source), np.int64(num_rows), distance, predecessor)
     arguments = (*out, *into, graph.positions, *answer, nearest, narrow, step, queue, control)
-    launch("paths/certificate/paths.cu", "check_paths", num_rows + graph.num_arcs, arguments, **_types(graph, weights))
+    launch(
+        "paths/certificate/paths.cu",
+        "check_paths",
+        num_rows + graph.num_arcs,
+        arguments,
+        **types_of(graph.rows_by_id.dtype, weights),
+    )
     return nearest, control
 
 
 def _first_loose(graph: Graph, weights: Array | None, distance: Array, control: Array) -> int:
     sizes = np.int64(graph.num_vertices), np.int64(graph.num_arcs)
     arguments = (graph.out.offsets, graph.out.indices, pointer(weights), *sizes, distance, control)
-    launch("paths/certificate/paths.cu", "find_loose", graph.num_arcs, arguments, **_types(graph, weights))
+    launch("paths/certificate/paths.cu", "find_loose", graph.num_arcs, arguments, **types_of(graph.rows_by_id.dtype, weights))
     return graph.num_arcs - _Noted(*to_host(control).tolist()).first_loose
-
-
-def _types(graph: Graph, weights: Array | None) -> dict[str, np.dtype[Any]]:
-    weight = np.dtype(np.int32) if weights is None else weights.dtype
-    return {"ROW": graph.rows_by_id.dtype, "WEIGHT": weight, "SUM": distance_dtype(weights)}

@@ -20,8 +20,9 @@ from kernels.certificate.rules import Broken, at, require_source, verdict
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
 from kernels.distributed.shard import Shard
-from kernels.graph import NO_ROW, UNREACHED, Array, distance_dtype
+from kernels.graph import NO_ROW, Array, distance_dtype
 from kernels.paths.certificate import RULES, reasons
+from kernels.paths.certificate.distances import is_distance
 from kernels.paths.certificate.zero_length_steps import follow_steps
 
 
@@ -76,11 +77,7 @@ def _require_source(view: GlobalView, stated: Any) -> int:
 
 def _require_distances(view: GlobalView, stated: Any, weights: Array | None) -> Array:
     distance = view.form("distance", stated, len(view.shard.ids), distance_dtype(weights))
-    number = distance >= 0
-    if distance.dtype.kind == "f":
-        # a sum that starts at 0 is never -0, and an infinite one exceeds the type
-        number &= np.isfinite(distance) & ~np.signbit(distance)
-    row = view.first_row(~(number | (distance == UNREACHED)))
+    row = view.first_row(~is_distance(distance))
     if row != NO_ROW:
         raise Broken(reasons.not_a_distance(view, view.spread(distance), row))
     return distance

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import cupy
 import numpy as np
 
 from kernels.certificate.launches import first_noted, launch, work_of
 from kernels.distributed.shard import Shard
 from kernels.gpu.loader import pointer
-from kernels.graph import Array, distance_dtype
+from kernels.graph import Array
+from kernels.paths.certificate.distances import types_of
 
 _SOURCE = "paths/certificate/sharded.cu"
 
@@ -19,7 +18,7 @@ def relax(shard: Shard, weights: Array | None, known: Array, positions: Array, n
     """See `sharded_cpu.relax`."""
     into, control = shard.local_into, cupy.zeros(2, np.uint64)
     arguments = (into.offsets, into.indices, pointer(weights), positions, np.int64(len(nearest)), known, nearest, control)
-    launch(_SOURCE, "relax", work_of(into), arguments, **_types(shard, weights))
+    launch(_SOURCE, "relax", work_of(into), arguments, **types_of(shard.ghosts.dtype, weights))
     return bool(control[0])
 
 
@@ -28,10 +27,5 @@ def first_loose(shard: Shard, weights: Array | None, known: Array) -> int:
     out, control = shard.local_out, cupy.zeros(2, np.uint64)
     sizes = np.int64(len(shard.ids)), np.int64(len(out.indices))
     launch(_SOURCE, "find_loose", work_of(out), (out.offsets, out.indices, pointer(weights), *sizes, known, control),
-           **_types(shard, weights))  # fmt: skip
+           **types_of(shard.ghosts.dtype, weights))  # fmt: skip
     return first_noted(control[1], out)
-
-
-def _types(shard: Shard, weights: Array | None) -> dict[str, np.dtype[Any]]:
-    weight = np.dtype(np.int32) if weights is None else weights.dtype
-    return {"ROW": shard.ghosts.dtype, "WEIGHT": weight, "SUM": distance_dtype(weights)}
