@@ -1,4 +1,4 @@
-"""Random graphs for the GPU's tests, int64 rows, and memory that holds no old answers."""
+"""Random graphs for the GPU's tests, graphs with int64 rows, and memory filled with a pattern instead of old answers."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
@@ -20,7 +20,7 @@ def poison(num_bytes: int = 1 << 24) -> None:
 
 
 def random_edges(seed: int, num_vertices: int, num_edges: int, directed: bool, skew: float = 1) -> EdgeList:
-    """Ends drawn at random, the more of them small the larger `skew`; ids are spread, and rows come in random order."""
+    """Random edges, with more small ids for a larger `skew`; ids have gaps, and rows are in random order."""
     random = np.random.default_rng(seed)
     ends = (num_vertices * random.random((num_edges, 2)) ** skew).astype(np.int64) * 3
     return EdgeList("random", tuple(map(tuple, ends.tolist())), directed, tuple(range(0, 3 * num_vertices, 3)))
@@ -31,7 +31,7 @@ def shuffled(edges: EdgeList, dtype: type = np.int64) -> Graph:
 
 
 def with_wide_rows(graph: Graph) -> Graph:
-    """The same graph with int64 row numbers, as from 2^31 vertices."""
+    """The same graph with int64 rows, as from 2^31 vertices."""
 
     def wide(csr: Csr) -> Csr:
         return replace(csr, indices=csr.indices.astype(np.int64))

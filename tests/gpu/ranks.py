@@ -1,4 +1,4 @@
-"""One process a GPU for the communicator's tests, each a rank; what they run has to be importable there."""
+"""One process per GPU and rank for the communicator's tests; the processes have to be able to import what they run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LOST = 3.0  # seconds after which a rank is lost
 
 
 def on_gpus(size: int, work: Callable[[Communicator], Any]) -> list[Any]:
-    """What `work` returned or raised on each rank; BrokenProcessPool of one that was killed."""
+    """The result or the error of `work` on each rank; BrokenProcessPool for a rank that was killed."""
     spawn = multiprocessing.get_context("spawn")
     with spawn.Manager() as manager:
         ids = manager.Queue()
@@ -56,14 +56,14 @@ def _be_rank(rank: int, size: int, ids: SyncManager.Queue, work: Callable[[Commu
 
 
 def collectives(ranks: Communicator) -> tuple[int, int]:
-    """Try all on arrays of CuPy and of NumPy."""
+    """Check all collectives on CuPy and on NumPy arrays."""
     import cupy
 
     return check_collectives(ranks, cupy.asarray), check_collectives(ranks, np.copy)
 
 
 def be_lost(ending: str, ranks: Communicator) -> tuple[str, float, str]:
-    """Exchange a hundred times; the last rank ends in the middle. Say what the others then see, after how long, and once more."""
+    """Exchange a hundred times while the last rank ends; return the error, the seconds to it, and the error of the next call."""
     import cupy
 
     sent = [cupy.arange(100_000 * (ranks.rank + 1)) for _ in range(ranks.size)]
@@ -84,7 +84,7 @@ def be_lost(ending: str, ranks: Communicator) -> tuple[str, float, str]:
         try:
             ranks.total(np.zeros(1))
         except PeerLost as again:
-            cupy.cuda.Device().synchronize()  # nothing runs on any more
+            cupy.cuda.Device().synchronize()  # no kernel is left running
             assert float(cupy.arange(10).sum()) == 45
             return str(lost), seconds, str(again)
     return "all went well", time.monotonic() - begun, ""
@@ -109,28 +109,28 @@ def swap(ranks: Communicator, ending: str) -> int:
 
 
 def connection(ranks: Communicator, item: int) -> bytes:
-    """What names the connection of all ranks."""
+    """The id of the connection of all ranks."""
     return ranks.unique_id
 
 
 def pool_and_pointers(ranks: Communicator, item: int) -> tuple[int, set[int]]:
-    """Bytes of CuPy's pool, and where arrays lay that were made one after the other."""
+    """Bytes of CuPy's pool, and the addresses of arrays that were allocated one after the other."""
     import cupy
 
     return cupy.get_default_memory_pool().total_bytes(), {cupy.empty(1 << 20).data.ptr for _ in range(5)}
 
 
 def swap_at_last(once: Path, ranks: Communicator, item: int) -> int:
-    """As `swap`, but the first time a rank is killed in the middle."""
+    """As `swap`, but the first time a rank is killed meanwhile."""
     if once.exists():
         return swap(ranks, "go on")
-    ranks.total(np.zeros(1))  # all have looked
+    ranks.total(np.zeros(1))  # all ranks have checked
     once.touch()
     return swap(ranks, "kill")
 
 
 def search(ranks: Communicator, graph: Graph) -> tuple[str, ShardAnswer[Any]]:
-    """Breadth-first search from row 0, and what carried it."""
+    """Breadth-first search from row 0, and the communicator's type."""
     shard = split(graph, even_bounds(graph, ranks.size))[ranks.rank]
     return type(ranks).__name__, on_gpu(bfs)(shard, ranks, 0)
 

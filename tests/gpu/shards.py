@@ -23,7 +23,7 @@ from tests.sharded.ranks import on_shards
 
 @cache
 def on_gpu(kernel: Callable[..., ShardAnswer[Any]]) -> Callable[..., ShardAnswer[Any]]:
-    """The same kernel, on CuPy arrays of a NumPy shard; the answer comes back as NumPy's."""
+    """The same kernel on CuPy copies of a NumPy shard; the answer is copied to NumPy arrays."""
 
     def run(shard: Shard, communicator: Communicator, *arguments: Any) -> ShardAnswer[Any]:
         on_device = to_device(shard)

@@ -1,4 +1,4 @@
-"""The layout on the GPU: the CPU's arrays to the byte, for every rule, order and type."""
+"""The layout on the GPU makes the CPU's arrays, to the byte, for every rule, order and type."""
 # ruff: noqa: E402  (the imports below need CuPy)
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WEIGHTS = (None, np.int32, np.int64, np.float32, np.float64)
 
 
 def random_edges(seed: int, num_edges: int, num_ids: int, weight: type | None, skew: float = 1, spread: int = 1) -> Edges:
-    """Ends drawn at random, the more of them small the larger `skew`; few different weights, so that some arcs are equal."""
+    """Random edges, with more small ids for a larger `skew`, and few different weights, so that some arcs are equal."""
     random = np.random.default_rng(seed)
     src, dst = (spread * (num_ids * random.random(num_edges) ** skew).astype(np.int64) + 5 for _ in range(2))
     return src, dst, None if weight is None else (random.integers(0, 9, num_edges) / 2).astype(weight)
@@ -52,7 +52,7 @@ def order_of(degrees: Array, window: int | None) -> Array:
 
 
 def laid_out(edges: Edges, declared: range, rules: tuple[bool, bool, bool], window: int | None, num_shards: int):
-    """Everything that a layout stores, by name, as it is made."""
+    """The arrays that a layout stores, by name."""
     ids, arcs, self_loops = clean(*edges, declared, *rules)
     yield "self-loops", np.array(self_loops)
     yield "ids", ids
@@ -120,8 +120,8 @@ def test_ranges_without_arcs(rules):
         check_ranges((loops[:0], loops[:0], None if weights is None else weights[:0]), rules, 3)
 
 
-def test_more_arcs_than_a_range_takes():
-    """Of itself, in bins of several tails; and the peak that ranges are there for."""
+def test_more_arcs_than_fit_a_range():
+    """The number of ranges is chosen automatically, with bins of several tails; the peak of memory stays within the limit."""
     edges = random_edges(11, 10_000_000, 1 << 20, np.int32, 2)
     for weights in (None, edges[2]):
         check((*edges[:2], weights), range(5, 5 + (1 << 20)))
@@ -167,7 +167,7 @@ def test_many_tiles_and_hubs(weight, both):
     check(random_edges(6, 1_000_000, 900_000, weight, 1), rules=(both, True, True), window=4096)
 
 
-def test_one_pair_of_ends():
+def test_only_parallel_arcs():
     ends = np.full(300_000, 7)
     check((ends, ends + 1, np.arange(300_000)[::-1].copy()))
     check((ends, ends, None), rules=(True, True, False))

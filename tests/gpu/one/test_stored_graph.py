@@ -1,4 +1,4 @@
-"""The stored graph as the GPU lays it out: the CPU's files to the byte, and the CPU's facts."""
+"""The stored graph of the GPU has the same bytes and the same facts as the CPU's."""
 
 from __future__ import annotations
 

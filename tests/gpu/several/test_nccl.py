@@ -1,4 +1,4 @@
-"""The communicator between GPUs over NCCL itself, one process a GPU; most of it needs two."""
+"""The communicator over NCCL, one process per GPU; most tests need two GPUs."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
@@ -27,7 +27,7 @@ def test_collectives_of_one_rank(bring, tried):
         assert check_collectives(ranks, bring) == tried
 
 
-def test_a_rank_that_never_comes_is_given_up_at_the_deadline():
+def test_a_rank_that_never_joins_is_lost_at_the_deadline():
     begun = time.monotonic()
     with pytest.raises(PeerLost, match=r"did not come within 2 s"):
         BetweenGpus(unique_id(), 0, 2, deadline=2)
@@ -43,7 +43,7 @@ def test_collectives(size):
 
 @needs_two
 @pytest.mark.parametrize("lose", [killed, stopped])
-def test_who_loses_a_rank_says_so_in_time(lose):
+def test_a_lost_rank_is_reported_in_time(lose):
     *found, last = on_gpus(GPUS, lose)
     assert isinstance(last, BrokenProcessPool if lose is killed else tuple)
     for message, seconds, again in found:

@@ -1,4 +1,4 @@
-"""The layout over ranks with CuPy arrays: the shards that one worker on the CPU makes; and edge lists read to a GPU."""
+"""The layout over ranks on CuPy arrays makes the shards of a single rank on the CPU; edge lists are read to a GPU."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
@@ -30,7 +30,7 @@ def test_a_named_graph(edges):
 
 
 def narrow(array):
-    """Ids in 32 bits, weights as they are."""
+    """CuPy columns with 32-bit ids; weights keep their type."""
     return cupy.asarray(array, np.int32 if array.dtype == np.int64 else array.dtype)
 
 
@@ -46,7 +46,7 @@ def test_random_edges(kind, size):
 
 
 @pytest.mark.parametrize("size", [2, 7])
-def test_rows_that_are_dealt(size):
+def test_dealt_rows(size):
     random = np.random.default_rng(size)
     edges = Edges(*(9000 * random.random((2, 30_000)) ** 5).astype(np.int64), random.integers(0, 999, 30_000))
     for rules, window in ((UNDIRECTED, 10**6), (DIRECTED, 100)):
@@ -77,6 +77,6 @@ def test_an_edge_list_is_read_to_the_gpu_in_parts(tmp_path):
 
 
 @pytest.mark.parametrize("length", [0, 1, (1 << 22) - 1, (1 << 25) + 3])
-def test_an_array_that_is_staged_by_threads_arrives(length):
+def test_an_array_that_threads_stage_is_copied(length):
     array = np.arange(length, dtype=np.int32)
     assert np.array_equal(cupy.asnumpy(put([array], "device")), array)

@@ -1,4 +1,4 @@
-"""Shards on a GPU, and what is made of them: the CPU's to the byte, with the arcs on the device and in the host's memory."""
+"""Shards on a GPU, and values derived from them, equal the CPU's, with the arcs in the device's and in the host's memory."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
 from __future__ import annotations
@@ -63,7 +63,7 @@ def require_same_shard(found: Shard, expected: Shard) -> None:
 
 
 def check(graph: Graph, bounds: Array) -> None:
-    """Every way to a shard on the GPU, and the shard as a graph."""
+    """Check every way to make a shard on the GPU, and the shard as a graph."""
     on_device = split(graph_to_device(graph), bounds)
     for shard, of_device_graph in zip(split(graph, bounds), on_device, strict=True):
         require_same_shard(of_device_graph, shard)
@@ -134,7 +134,7 @@ def rows_of(csr: Csr, rows: range) -> Csr:
     return Csr(csr.offsets[rows.start : rows.stop + 1] - begin, csr.indices[begin:end], weights)
 
 
-def test_arcs_that_name_rows_of_the_whole_graph_get_local_numbers() -> None:
+def test_arcs_to_rows_of_the_whole_graph_get_local_rows() -> None:
     graph = shuffled(random_edges(4, 300, 2000, True))
     bounds = even_bounds(graph, 3)
     for shard, found in zip(split(graph, bounds), split(graph_to_device(graph), bounds), strict=True):
@@ -142,8 +142,8 @@ def test_arcs_that_name_rows_of_the_whole_graph_get_local_numbers() -> None:
         require_same(by_rows.local_out.indices, shard.local_out.indices)
 
 
-def test_a_shard_takes_little_more_than_its_arcs_while_it_is_made() -> None:
-    """The pool's peak: the arcs once, an offset a local number, and little else."""
+def test_making_a_shard_takes_little_more_memory_than_its_arcs() -> None:
+    """The pool's peak: the arcs once, an offset per local row, and little else."""
     num_own, degree = 1 << 16, 64
     random_ends = np.random.default_rng(8).integers(4 * num_own, size=num_own * degree, dtype=np.int32)
     arcs = Csr(np.arange(num_own + 1, dtype=np.int64) * degree, random_ends, None)
@@ -159,7 +159,7 @@ def test_a_shard_takes_little_more_than_its_arcs_while_it_is_made() -> None:
 
 
 def on_both(size: int, work: Callable[[Communicator, Callable[[Array], Array]], Sequence[Array]]) -> None:
-    """Run `work` with NumPy arrays and with CuPy's; it makes them by its second argument."""
+    """Compare `work` on NumPy and on CuPy arrays, which its second argument makes."""
     expected, found = (run_ranks(size, lambda ranks, here=here: work(ranks, here), DEADLINE) for here in (np.array, cupy.array))
     for one, other in zip(found, expected, strict=True):
         for array, same in zip(one, other, strict=True):
@@ -168,7 +168,7 @@ def on_both(size: int, work: Callable[[Communicator, Callable[[Array], Array]], 
 
 @pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.int32, np.int64, np.uint64, np.float32, np.float64])
 @pytest.mark.parametrize("size", SIZES)
-def test_ghosts_get_what_their_owners_have_and_owners_the_least_of_ghosts(size: int, dtype: type) -> None:
+def test_ghosts_get_their_owners_values_and_owners_the_minimum_of_ghosts(size: int, dtype: type) -> None:
     graph = shuffled(random_edges(5, 400, 1500, True))
     shards = split(graph, even_bounds(graph, size))
     chance = np.random.default_rng(6)
@@ -189,8 +189,8 @@ def test_ghosts_get_what_their_owners_have_and_owners_the_least_of_ghosts(size: 
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_bits_of_ghosts_and_owners_and_numbers_of_all_ranks(size: int) -> None:
-    """Twice over: the messages before leave nothing behind."""
+def test_bits_of_ghosts_and_owners_and_sums_over_ranks(size: int) -> None:
+    """Twice, because earlier messages must not change later ones."""
     graph = shuffled(random_edges(5, 400, 1500, True))
     shards = split(graph, even_bounds(graph, size))
     chance = np.random.default_rng(7)
@@ -226,8 +226,8 @@ def test_bits_of_ghosts_and_owners_and_numbers_of_all_ranks(size: int) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_messages_of_a_lost_rank_change_no_more_than_bits_that_have_a_place(size: int) -> None:
-    """What was launched behind an exchange that a lost rank has ended runs on undefined buffer contents."""
+def test_undefined_messages_change_only_bits_of_list_entries(size: int) -> None:
+    """Kernels launched after an exchange that failed run on undefined buffer contents."""
     graph = shuffled(random_edges(5, 400, 1500, True))
     shards = split(graph, even_bounds(graph, size))
 
@@ -273,7 +273,7 @@ def test_owners_receive_and_answer(size: int) -> None:
     on_both(size, speak)
 
 
-def test_arcs_lie_where_they_were_put() -> None:
+def test_arcs_are_in_the_requested_memory() -> None:
     shard = split(shuffled(random_edges(9, 300, 2000, True)), np.array([0, 100, 300]))[0]
     for place, kind in (("device", cupy.cuda.runtime.memoryTypeDevice), ("host", cupy.cuda.runtime.memoryTypeHost)):
         indices = to_device(shard, place).local_out.indices
