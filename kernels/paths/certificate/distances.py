@@ -15,7 +15,8 @@ def is_distance(values: Array) -> Array:
     if values.dtype.kind == "f":
         # a sum that starts at 0 is never -0, and an infinite one exceeds the type
         valid &= np.isfinite(values) & ~np.signbit(values)
-    return valid | (values == UNREACHED)
+    valid |= values == UNREACHED
+    return valid
 
 
 def types_of(row: np.dtype[Any], weights: Array | None) -> dict[str, Any]:
