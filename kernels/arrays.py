@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from kernels.graph import Array, Csr, Graph
 
 ArcMemory = Literal["device", "host"]  # memory of a GPU's arcs: its own, or pinned memory of the host, read over the bus
+
+
+class Column(Protocol):
+    """An array, or a file that is read block by block."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the entries."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, block: slice, /) -> Array: ...
 
 
 def is_cupy(graph: Graph | Csr) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kernels.arrays import ArcMemory, is_cupy, is_cupy_array
+from kernels.arrays import ArcMemory, Column, is_cupy, is_cupy_array
 from kernels.distributed.columns import distinct
 from kernels.distributed.dealing import Dealing, cut_of
 from kernels.distributed.searching import places_upto
@@ -21,7 +21,7 @@ def assemble(
     rank: int,
     dealing: Dealing,
     ids: Array,
-    rows_by_id: Array,
+    rows_by_id: Column,
     out: Sequence[Csr],
     into: Sequence[Csr],
     gpu: ArcMemory | None = None,

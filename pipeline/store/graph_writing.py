@@ -11,7 +11,8 @@ import pyarrow as pa
 from kernels.distributed.communicator import Communicator
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, Array, Csr, index_dtype
-from kernels.layout.vect_csr import BLOCK_DEGREE, WARP_DEGREE, VectCsr, extend
+from kernels.layout.constants import WARP_DEGREE
+from kernels.layout.vect_csr import BLOCK_DEGREE, VectCsr, extend
 from pipeline.store.graph import ROWS_BY_ID, VERTICES, save_rows, save_vertices
 
 
@@ -81,7 +82,7 @@ def save_direction(folder: Path, number: int, direction: str, part: Rows, extend
         lanes = _to_host(extend(csr, part.first_row, part.num_vertices))
         lanes.validate(part.num_vertices)
         return Direction(save_rows(folder, number, direction, lanes), lanes.groups, lanes.lane_arcs, weight)
-    host = Csr(to_host(csr.offsets), to_host(csr.indices), to_host(csr.weights))
+    host = _csr_to_host(csr)
     host.validate(part.num_vertices, len(host.offsets) - 1)
     degrees = np.diff(host.offsets)
     block, wide = (int((degrees >= degree).sum()) for degree in (BLOCK_DEGREE, WARP_DEGREE))
@@ -117,7 +118,9 @@ def _overwrite(path: Path, begin: int, values: Array) -> None:
 
 
 def _to_host(rows: VectCsr) -> VectCsr:
-    csr = Csr(*(to_host(array) for array in (rows.csr.offsets, rows.csr.indices, rows.csr.weights)))
-    return VectCsr(
-        csr, rows.first_row, *(to_host(array) for array in (rows.segments, rows.segment_indices, rows.segment_weights))
-    )
+    weights = None if rows.segment_weights is None else to_host(rows.segment_weights)
+    return VectCsr(_csr_to_host(rows.csr), rows.first_row, to_host(rows.segments), to_host(rows.segment_indices), weights)
+
+
+def _csr_to_host(csr: Csr) -> Csr:
+    return Csr(to_host(csr.offsets), to_host(csr.indices), None if csr.weights is None else to_host(csr.weights))

@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 
 from kernels.algorithm import Column
 from kernels.registry import ALGORITHMS, BY_NAME
+from pipeline.store import edges
 from pipeline.store.attempts import new_attempt
-from pipeline.store.edges import FILES
 
+FILES = edges.FILES
 ROWS_PER_GROUP = 1_000_000
 ROWS_PER_FILE = 4_000_000  # what a worker writes at a time, and writes again if it dies; whole groups
 COORDINATES = "coordinates.parquet"  # of an edge list, as the source has them; the published table is sorted

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import cupy
 
-from kernels.arrays import ArcMemory
+from kernels.arrays import ArcMemory, Column
 from kernels.distributed.dealing import Dealing
 from kernels.distributed.gpu.memory import put
 from kernels.distributed.gpu.numbering import Numbering, local_arcs
@@ -19,7 +19,7 @@ from kernels.graph import Array, Csr
 
 
 def assemble(
-    rank: int, dealing: Dealing, ids: Array, rows_by_id: Array, out: Sequence[Csr], into: Sequence[Csr], memory: ArcMemory
+    rank: int, dealing: Dealing, ids: Array, rows_by_id: Column, out: Sequence[Csr], into: Sequence[Csr], memory: ArcMemory
 ) -> Shard:
     """Answer `kernels.distributed.assembly.assemble`; the given arrays may be NumPy's, also memory maps, or CuPy's."""
     bounds = dealing.bounds

@@ -8,7 +8,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from kernels.arrays import ArcMemory
+from kernels.arrays import ArcMemory, Column
 from kernels.distributed.dealing import Dealing
 from kernels.distributed.gpu.memory import put
 from kernels.gpu.loader import launch
@@ -70,7 +70,7 @@ class Numbering:
         weights = [block.weights for block in blocks if block.weights is not None]
         return Csr(offsets, neighbours, put(weights, memory) if weights else None)
 
-    def positions(self, rows_by_id: Array, dealing: Dealing, num_ghosts: int) -> tuple[Array, Array]:
+    def positions(self, rows_by_id: Column, dealing: Dealing, num_ghosts: int) -> tuple[Array, Array]:
         """Positions in the order of external ids, of the own rows and of the ghosts; `rows_by_id` are stored rows."""
         positions, ghost_positions = cupy.empty(len(self._rows), self._row), cupy.empty(num_ghosts, self._row)
         given = self._marks, self._before, positions, ghost_positions
