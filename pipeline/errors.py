@@ -1,13 +1,13 @@
-"""Errors that a user can fix. The command prints the message alone; a flow fails without a retry.
+"""Errors that a user can fix. The command prints only the message; a flow fails without a retry.
 
-A message names the thing, the value and the limit. What no input can cause is an assert, not one of these.
+A message names the thing, the value and the limit. Conditions that no input can cause are asserts instead.
 """
 
 from __future__ import annotations
 
 
 class GraphmillError(Exception):
-    """Root of all errors of this package that a user can mend."""
+    """Base of all errors of this package that a user can fix."""
 
 
 class BadConfig(GraphmillError):
@@ -24,7 +24,7 @@ class BadInput(GraphmillError):
         self.reason = reason
 
     def __reduce__(self) -> tuple[type[BadInput], tuple[str, str, int | None]]:
-        """Survive the way through a process boundary whole."""
+        """Keep all attributes when the error is pickled for another process."""
         return BadInput, (self.file, self.reason, self.line)
 
 
@@ -45,7 +45,7 @@ class ProofFailed(GraphmillError):
 
 
 class ClusterLost(GraphmillError):
-    """The scheduler, or more workers than a piece may cost, are gone. Nothing is written."""
+    """The scheduler, or more workers than a task may lose, are gone. Nothing is written."""
 
 
 class Busy(GraphmillError):

@@ -1,4 +1,4 @@
-"""An output folder while a run works in it: one run at a time, and nothing of a dead run left lying about."""
+"""Exclusive use of an output folder by one run; the unfinished folders of killed runs are removed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def workspace(output: Path) -> Iterator[Path]:
         raise BadConfig(f"{output}: cannot be the output folder: {error.strerror}") from None
     try:
         try:
-            # The kernel drops the lock when its holder dies, however it dies.
+            # The kernel releases the lock when the process ends.
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             holder = os.read(lock, 32).decode(errors="replace").strip() or "unknown"
@@ -40,7 +40,7 @@ def workspace(output: Path) -> Iterator[Path]:
             yield steps
         finally:
             if not found:
-                _remove_empty(output)  # here, while the lock is ours: a run that is refused must not take it from its holder
+                _remove_empty(output)  # while this run holds the lock: a refused run must not remove the lock of its holder
     finally:
         os.close(lock)
 
@@ -54,7 +54,7 @@ def _remove_empty(output: Path) -> None:
 
 
 def _remove_leftovers(output: Path) -> None:
-    """Remove what a killed run left half-written: hidden folders beside the whole ones, and a link that nothing names yet."""
+    """Remove the unfinished hidden folders and links of a killed run."""
     for folder in (output / "steps", output / "runs"):
         for leftover in folder.glob(".*"):
             if leftover.is_symlink():

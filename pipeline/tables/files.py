@@ -21,8 +21,8 @@ from pipeline.store.attempts import new_attempt
 
 FILES = edges.FILES
 ROWS_PER_GROUP = 1_000_000
-ROWS_PER_FILE = 4_000_000  # what a worker writes at a time, and writes again if it dies; whole groups
-COORDINATES = "coordinates.parquet"  # of an edge list, as the source has them; the published table is sorted
+ROWS_PER_FILE = 4_000_000  # a multiple of ROWS_PER_GROUP: what a worker writes again if it dies
+COORDINATES = "coordinates.parquet"  # of an edge list, in the order of the source; the published table is sorted
 
 
 TABLES: dict[str, tuple[Column, ...]] = {
@@ -42,7 +42,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
 
 
 def table_of(step: str) -> str:
-    """What the table that a step writes is called."""
+    """Name of the table that a step writes."""
     return BY_NAME[step].table_name if step in BY_NAME else step
 
 
@@ -66,7 +66,7 @@ def schema(table: str, weight: str | None, dimensions: int = 0) -> pa.Schema:
 
 
 def describe(table: str, weight: str | None, dimensions: int = 0) -> list[dict[str, str]]:
-    """The columns of a table as a manifest says them: name, Arrow type, unit, and what a null means."""
+    """The columns of a table for a manifest: name, Arrow type, unit, and what a null means."""
     types = schema(table, weight, dimensions)
     return [
         {"name": column.name, "type": str(types.field(column.name).type), "unit": column.unit, "nulls": column.nulls}
@@ -137,7 +137,7 @@ class Files:
         self._open = open_file(self.paths[number], self._table, self._weight, self._dimensions)
 
     def write(self, number: int, batch: pa.RecordBatch) -> None:
-        """Append rows to file `number`; another number than before begins the file."""
+        """Append rows to file `number`, which is begun if it is new; files are written one after the other."""
         if number not in self.paths:
             self.begin(number)
         assert self._open
@@ -160,17 +160,17 @@ def by_file(answers: int, num_vertices: int) -> list[range]:
 
 
 def files_of(rows: int) -> int:
-    """Files that an answer of so many rows takes: one, which it may share, or several of its own."""
+    """Number of files of an answer of `rows` rows: one, which several answers may share, or several of its own."""
     return max(1, -(-rows // ROWS_PER_FILE))
 
 
 def groups_of(rows: int) -> int:
-    """Row groups that an answer of so many rows takes: each starts one, because it is a batch of its own."""
+    """Number of row groups of an answer of `rows` rows: each answer begins a row group, because it is a batch of its own."""
     return -(-rows // ROWS_PER_GROUP)
 
 
 def place_of(answer: int, rows: int, group: int) -> tuple[int, int]:
-    """The number of the file, and of the row group in it, where a row group of an answer lies, all answers having `rows` rows."""
+    """The file, and the row group in it, of row group `group` of an answer, by number; all answers have `rows` rows."""
     if rows > ROWS_PER_FILE:
         file, within = divmod(group, ROWS_PER_FILE // ROWS_PER_GROUP)
         return answer * files_of(rows) + file, within
@@ -189,7 +189,7 @@ def read(folder: Path, **options: Any) -> pa.Table:
 
 
 def read_answer(files: Sequence[Path], answer: int, rows: int, columns: Sequence[str] | None = None) -> pa.Table:
-    """Read one of the answers, of `rows` rows each and one at the least, that the files of a table hold."""
+    """Read one of the answers in the files of a table; each has `rows` rows, at least one."""
     groups: dict[int, list[int]] = {}
     for group in range(groups_of(rows)):
         file, within = place_of(answer, rows, group)
@@ -201,7 +201,7 @@ def read_answer(files: Sequence[Path], answer: int, rows: int, columns: Sequence
 
 
 def head(folder: Path, rows: int) -> pa.Table:
-    """Read the first rows of a table, and no more than they need."""
+    """Read the first rows of a table, and no further."""
     with pq.ParquetFile(files(folder)[0], page_checksum_verification=True) as file:
         return pa.Table.from_batches([*islice(file.iter_batches(rows), 1)], file.schema_arrow)
 

@@ -1,4 +1,4 @@
-"""The connection to Dask's scheduler, one of this machine's own or one at an address, and Dask's settings for faults."""
+"""The connection to Dask's scheduler, started on this machine or running at an address, and Dask's settings for faults."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from pipeline.runtime.backend import Backend
 from pipeline.signals import deferred
 
 log = logging.getLogger(__name__)
-_CLOSE = 10.0  # seconds that workers have to end by themselves
-_END = 30.0  # seconds for a local cluster to close: Dask waits for ever where it starts a worker again in the middle of it
+_CLOSE = 10.0  # seconds that workers have to end before they are killed
+_END = 30.0  # seconds for a local cluster to close: Dask never returns if it restarts a worker while closing
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def connected(config: ClusterConfig, backend: Backend) -> Iterator[Client]:
 
 
 def _settings(config: ClusterConfig) -> dict[str, Any]:
-    """Dask's settings, here and in local workers. A scheduler elsewhere has its own: docs/operations.md."""
+    """Dask's settings, here and in local workers. A running scheduler has its own: docs/operations.md."""
     silence = f"{config.deadline:g}s"
     return {
         "distributed.scheduler.allowed-failures": config.lost_workers,
@@ -46,14 +46,14 @@ def _settings(config: ClusterConfig) -> dict[str, Any]:
         "distributed.comm.timeouts.connect": silence,
         "distributed.comm.timeouts.tcp": silence,
         "distributed.comm.require-encryption": config.scheduler == "local" or config.scheduler.startswith("tls:"),
-        # A nanny starts its worker again for as long as the run lives, also one that dies again and again, or starts slowly.
+        # A nanny restarts its worker as long as the run lives, even one that dies repeatedly or starts slowly.
         "distributed.deploy.lost-worker-timeout": "365 days",
-        # A worker's memory is a mapped graph and arrays in use: nothing that could be spilled, or that a pause would free.
+        # A worker's memory is mapped files and arrays in use: nothing that could be spilled or that a pause would free.
         "distributed.worker.memory.target": False,
         "distributed.worker.memory.spill": False,
         "distributed.worker.memory.pause": False,
         "distributed.worker.memory.terminate": 0.95,
-        "distributed.scheduler.preload": [],  # no code that files in a user's home folder name
+        "distributed.scheduler.preload": [],  # do not run code that configuration files in the home folder name
         "distributed.worker.preload": [],
         "distributed.nanny.preload": [],
     }
@@ -84,7 +84,7 @@ def _connected(scheduler: str | LocalCluster, config: ClusterConfig, security: S
 
 @contextmanager
 def _ended(workers: LocalCluster) -> Iterator[LocalCluster]:
-    """Close local workers. One that takes too long for it ends with this process, and is no error of the run."""
+    """Close local workers. A worker that does not end in time is ended with this process; the run does not fail for it."""
     try:
         yield workers
     finally:
@@ -95,7 +95,7 @@ def _ended(workers: LocalCluster) -> Iterator[LocalCluster]:
 
 
 def _security(config: ClusterConfig) -> Security:
-    """Both sides show a certificate. A local cluster makes its own: other users of the machine reach loopback, too."""
+    """Both sides authenticate by a certificate. A local cluster makes its own: other users can connect to loopback, too."""
     if config.scheduler == "local":
         made: Security = Security.temporary()
         return made

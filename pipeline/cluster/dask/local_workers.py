@@ -1,4 +1,4 @@
-"""Worker processes on this machine, over loopback and TLS: one a core, or under Dask-CUDA one a GPU."""
+"""Worker processes on this machine, over loopback and TLS: one for each core, or with Dask-CUDA one for each GPU."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from pipeline.runtime.backend import Backend
 
 
 def local_workers(config: ClusterConfig, backend: Backend, security: Security, folder: str) -> LocalCluster:
-    """Start a scheduler and its workers; closing it ends them. The files of all lie in `folder`.
+    """Start a scheduler and its workers; closing it ends them. All their files are in `folder`.
 
-    A worker of a GPU has it to itself: one thread, its own GPU the first that it sees, and CuPy's memory pool.
+    A GPU worker has a GPU of its own, which is the first that it sees, one thread, and CuPy's memory pool.
 
     Raises
     ------
@@ -34,10 +34,10 @@ def local_workers(config: ClusterConfig, backend: Backend, security: Security, f
         "worker_dashboard_address": "127.0.0.1:0", "protocol": "tls://", "security": security, "local_directory": folder,
         # Not in a folder that other users may have made: Dask puts it into the module search path of this process.
         "scheduler_kwargs": {"local_directory": folder},
-        "silence_logs": logging.CRITICAL,  # an error of a piece is raised here, too
+        "silence_logs": logging.CRITICAL,  # an error of a task is also raised here
     }  # fmt: skip
     if backend == "cpu":
-        with _deaf_to_the_terminal():
+        with _interrupts_blocked():
             return LocalCluster(n_workers=config.workers or cores(), threads_per_worker=config.threads, **common)
     if find_spec("dask_cuda") is None:
         raise BadConfig("cluster: local workers on GPUs need Dask-CUDA (pip install 'graphmill[gpu]')")
@@ -46,16 +46,16 @@ def local_workers(config: ClusterConfig, backend: Backend, security: Security, f
         raise BadConfig(f"cluster: {config.workers} local workers, but {gpus} GPUs, of which each has one")
     from dask_cuda import LocalCUDACluster
 
-    # `data`: results stay where they are, as on the CPU; Dask-CUDA would move them to disk, and look at each for its device.
-    with _deaf_to_the_terminal():
+    # `data`: results stay in memory, as on the CPU; Dask-CUDA would move them to disk, and inspect each for its device.
+    with _interrupts_blocked():
         started: LocalCluster = LocalCUDACluster(n_workers=config.workers or gpus, threads_per_worker=1, data=dict, **common)
     return started
 
 
 @contextmanager
-def _deaf_to_the_terminal() -> Iterator[None]:
-    """Keep Ctrl-C, which a terminal sends to all processes, from those started here or by threads of here: this one ends them."""
-    resource_tracker.ensure_running()  # later, its start would end the blocking
+def _interrupts_blocked() -> Iterator[None]:
+    """Block SIGINT in processes started meanwhile: a terminal sends Ctrl-C to all of them, and this process ends them itself."""
+    resource_tracker.ensure_running()  # starting it later would unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

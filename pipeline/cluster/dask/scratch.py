@@ -1,4 +1,4 @@
-"""A folder for the files of local workers, removed with its run; what killed runs left of theirs goes with the next one."""
+"""A folder for the files of local workers, removed at the end of the run; the next run removes the folders of killed runs."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from pathlib import Path
 from stat import S_ISDIR
 
 PREFIX = "graphmill-workers-"
-LOCK = "owner.lock"  # held by who made the folder; the kernel drops it when the holder dies, however it dies
+LOCK = "owner.lock"  # held by the owner of the folder; the kernel releases it when the process ends
 
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """Give a new folder among the machine's temporary files."""
+    """Create a folder in the machine's folder for temporary files."""
     around = Path(tempfile.gettempdir())
     for left in around.glob(f"{PREFIX}*"):
         _remove_if_dead(left)
     folder = around / f"{PREFIX}{secrets.token_hex(8)}"
-    unlocked = folder.with_name(f".{folder.name}")  # nobody takes it for a dead run's before it is locked
+    unlocked = folder.with_name(f".{folder.name}")  # not mistaken for a killed run's folder before it is locked
     try:
         unlocked.mkdir(0o700)
         with (unlocked / LOCK).open("w") as lock:
-            with suppress(OSError):  # a file system has no locks: then nobody ever gets one, and the folder stays
+            with suppress(OSError):  # a file system without locks: no process ever gets one, so the folder stays
                 fcntl.flock(lock, fcntl.LOCK_EX)
             unlocked.rename(folder)
             yield folder
@@ -37,7 +37,7 @@ def scratch() -> Iterator[Path]:
 
 
 def _remove_if_dead(folder: Path) -> None:
-    with suppress(OSError):  # its owner lives, or it belongs to another user
+    with suppress(OSError):  # its owner runs, or it belongs to another user
         found = folder.lstat()
         if not S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
             return
