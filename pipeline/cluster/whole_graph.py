@@ -18,6 +18,7 @@ from pipeline.cluster.held_graph import Slice
 from pipeline.cluster.holdings import Holdings
 from pipeline.config.reachability import ReachabilityConfig
 from pipeline.runtime.backend import Backend
+from pipeline.store.facts import GraphFacts
 from pipeline.store.index import StoredIndex, arrays_of, open_index
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
@@ -74,7 +75,7 @@ class WholeGraph:
 
     def index_memory(self, asked: ReachabilityConfig, dimensions: range) -> tuple[str, int, Backend]:
         """See `HeldGraph.index_memory`."""
-        vertices, arcs = self._folder.facts["vertices"], self._folder.facts["arcs"]
+        vertices, arcs = GraphFacts.of(self._folder).vertices, GraphFacts.of(self._folder).arcs
         needed = memory(vertices, arcs, len(dimensions), asked.method, gpu=self._backend == "gpu").build
         return f"the index of {vertices:,} vertices and {arcs:,} arcs in {len(dimensions):,} dimensions", needed, self._backend
 

@@ -25,6 +25,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import create_array, write_slice
 from pipeline.store.attempts import attempts_at, shared_attempt
 from pipeline.store.code import HELD_GRAPH, code_of
+from pipeline.store.facts import GraphFacts
 from pipeline.store.index import FORMAT, NUMBERS, STEP
 from pipeline.store.manifest import Folder, make
 
@@ -121,7 +122,8 @@ def _build(graph: Folder, asked: ReachabilityConfig, attempts: Path, place: Plac
     level = index.labels.level
     levels = ranks.max(int(level.max()) + 1 if len(level) else 0)  # after it, the files of all ranks are complete
     facts = {
-        "vertices": graph.facts["vertices"], "components": components, "arcs": arcs, "levels": levels, "bytes_needed": needed,
+        "vertices": GraphFacts.of(graph).vertices, "components": components, "arcs": arcs, "levels": levels,
+        "bytes_needed": needed,
     }  # fmt: skip
     return _Built(path, facts, index.labels.compared_paths, clock.seconds, found.supersteps)
 

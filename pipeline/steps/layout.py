@@ -30,6 +30,7 @@ from pipeline.runtime.backend import Backend
 from pipeline.steps.runtime import Runtime
 from pipeline.store.attempts import attempts_at, shared_attempt
 from pipeline.store.edges import narrow, read_edges
+from pipeline.store.facts import EdgeFacts
 from pipeline.store.graph_writing import Direction, Rows, VertexSlice, save_direction, write_vertices
 from pipeline.store.manifest import Folder, make
 
@@ -202,10 +203,10 @@ def lay_out_part(
 
 def rules_of(edges: Folder, layout: LayoutConfig) -> Rules:
     """Which arcs are stored of an edge list."""
-    first, declared = edges.facts["first_id"] or 0, edges.facts["declared_vertices"] or 0
+    first, declared = EdgeFacts.of(edges).first_id or 0, EdgeFacts.of(edges).declared_vertices or 0
     return Rules(
         range(first, first + declared),
-        both=layout.symmetrise or not edges.facts["directed"],
+        both=layout.symmetrise or not EdgeFacts.of(edges).directed,
         keep_self_loops=layout.self_loops == "keep",
         keep_parallel=layout.parallel_arcs == "keep",
     )
@@ -213,7 +214,7 @@ def rules_of(edges: Folder, layout: LayoutConfig) -> Rules:
 
 def facts_of(edges: Folder, layout: LayoutConfig, parts: list[StoredPart]) -> dict[str, Any]:
     """Facts of a graph, from what its ranks wrote, in rank order."""
-    found, rules, self_loops = edges.facts["edges"], rules_of(edges, layout), parts[0].self_loops
+    found, rules, self_loops = EdgeFacts.of(edges).edges, rules_of(edges, layout), parts[0].self_loops
     stored = [shard for part in parts for shard in part.shards]
     names = list(stored[0].directions)
     arcs = sum(shard.directions["out"].sizes["arcs"] for shard in stored)
@@ -224,7 +225,7 @@ def facts_of(edges: Folder, layout: LayoutConfig, parts: list[StoredPart]) -> di
         "arcs": arcs,
         "directed": not rules.both,
         "symmetric": "in" not in names,
-        "weight": edges.facts["weight"],
+        "weight": EdgeFacts.of(edges).weight,
         "stored_weight": stored[0].directions["out"].weight,
         "self_loops_dropped": dropped,
         "arcs_added": added,

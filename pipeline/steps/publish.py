@@ -26,6 +26,7 @@ from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.runtime.backend import Backend, gpu
 from pipeline.store import manifest
 from pipeline.store.code import code_of
+from pipeline.store.facts import EdgeFacts, IndexFacts, ProofFacts
 from pipeline.store.index import index_of
 from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.tables import files as tables
@@ -112,12 +113,12 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
     run_id = f"{_next_stamp(runs)}-{key[:8]}"
     with _hidden(runs, run_id) as fresh:
         files = _collect(fresh, results)
-        dimensions = max((index.facts["dimensions"] for index in results.indexes), default=0)
+        dimensions = max((IndexFacts.of(index).dimensions for index in results.indexes), default=0)
         facts = {
             "run": run_id,
             "graph": {"name": results.name, **graph.facts},
-            "tables": _tables(fresh, edges.facts["weight"], dimensions),
-            "proofs": {proof.facts["stage"]: proof.facts for proof in results.proofs},
+            "tables": _tables(fresh, EdgeFacts.of(edges).weight, dimensions),
+            "proofs": {ProofFacts.of(proof).stage: proof.facts for proof in results.proofs},
             "steps": {step.manifest.step: _summary(step) for step in _steps(results)},
             "reached": results.reached.facts if results.reached else None,
             "backend": backend,
@@ -151,7 +152,7 @@ def _require_proofs(results: Results) -> None:
     proved = {
         (proof.manifest.inputs["graph"], proof.manifest.inputs["answer"])
         for proof in results.proofs
-        if proof.facts["holds"] is True
+        if ProofFacts.of(proof).holds is True
     }
     for answer in results.answers:
         if (results.graph.digest, answer.digest) not in proved:

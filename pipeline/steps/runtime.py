@@ -8,6 +8,7 @@ from pathlib import Path
 from pipeline.cluster.protocol import Cluster
 from pipeline.cluster.threads import Here
 from pipeline.runtime.backend import Backend
+from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
 
 
@@ -31,7 +32,7 @@ class Runtime:
 
     def ranks_of(self, graph: Folder) -> int:
         """How many ranks hold this graph together; 0 where each worker holds all of it."""
-        return self.cluster.shards if graph.facts["vertices"] else 0
+        return self.cluster.shards if GraphFacts.of(graph).vertices else 0
 
     def here(self) -> Runtime:
         """The same on this process only, for work that is too small to distribute."""

@@ -26,6 +26,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import default_source, rows_of_sources
 from pipeline.store.attempts import attempts_at
 from pipeline.store.code import code_of_algorithm
+from pipeline.store.facts import GraphFacts, IndexFacts
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 from pipeline.tables.forms import form_of
@@ -77,7 +78,12 @@ def run_stage(
     def write(folder: Path) -> dict[str, Any]:
         request = _Request(graph, algorithm, _existing(graph, asked["sources"]) if algorithm.has_sources else ())
         written = _write_table(folder, request, runtime.cluster, runtime.backend, ranks)
-        facts = {"backend": runtime.backend, "weight": graph.facts["weight"], "rows": written.rows, "seconds": written.seconds}
+        facts = {
+            "backend": runtime.backend,
+            "weight": GraphFacts.of(graph).weight,
+            "rows": written.rows,
+            "seconds": written.seconds,
+        }
         facts |= {"sources": request.sources} if algorithm.has_sources else {}
         return facts | ({"shards": ranks, "supersteps": written.supersteps} if ranks else {})
 
@@ -89,10 +95,10 @@ def tabulate_index(graph: Folder, algorithm: Algorithm, index: Folder, runtime: 
     name = algorithm.name
 
     def write(folder: Path) -> dict[str, Any]:
-        ranks = runtime.ranks_of(graph) if index.facts["method"] == "tree" else 0
+        ranks = runtime.ranks_of(graph) if IndexFacts.of(index).method == "tree" else 0
         where = runtime if ranks else runtime.here()
         written = _write_table(folder, _Request(graph, algorithm, (), index), where.cluster, where.backend, ranks)
-        return index.facts | {"weight": graph.facts["weight"], "rows": written.rows}
+        return index.facts | {"weight": GraphFacts.of(graph).weight, "rows": written.rows}
 
     inputs = {"graph": graph.digest, "index": index.digest}
     return make(runtime.work / name, name, inputs, {}, write, code_of_algorithm(algorithm, __name__))
@@ -121,7 +127,7 @@ class _Written:
 def _write_table(folder: Path, request: _Request, cluster: Cluster, backend: Backend, ranks: int) -> _Written:
     """Write all files of a table into `folder`; tasks are the answers of one file, or all answers for a larger group."""
     answers = len(request.sources) if request.algorithm.has_sources else 1
-    tasks = [range(answers)] if ranks else tables.by_file(answers, request.graph.facts["vertices"])
+    tasks = [range(answers)] if ranks else tables.by_file(answers, GraphFacts.of(request.graph).vertices)
     rows, seconds, supersteps = 0, 0.0, 0
     with attempts_at(request.algorithm.name, folder.parent) as attempts:
         stored_rows = rows_of_sources(request.graph, request.sources)
@@ -136,10 +142,10 @@ def _write_table(folder: Path, request: _Request, cluster: Cluster, backend: Bac
 
 def _write(request: _Request, rows: Sequence[int], attempts: Path, place: Place, answers: range) -> _Written:
     """Write this rank's files of some answers under names that no other attempt has."""
-    algorithm, weight = request.algorithm, request.graph.facts["weight"]
+    algorithm, weight = request.algorithm, GraphFacts.of(request.graph).weight
     held, clock, form = place.graph(request.graph), Clock(place.backend), form_of(algorithm)
     solve = clock.timed(held.index_reader(request.index) if request.index else held.solver(algorithm))
-    dimensions = request.index.facts["dimensions"] if request.index else 0
+    dimensions = IndexFacts.of(request.index).dimensions if request.index else 0
     schema = tables.schema(algorithm.table_name, weight, dimensions)
 
     def tabulate(number: int) -> tuple[int, Iterator[tuple[int, pa.RecordBatch]]]:

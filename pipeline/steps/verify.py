@@ -20,6 +20,7 @@ from pipeline.errors import ProofFailed
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
 from pipeline.store.code import code_of_algorithm
+from pipeline.store.facts import GraphFacts, StageFacts
 from pipeline.store.index import index_of
 from pipeline.store.manifest import Folder, check, make
 from pipeline.tables import files as tables
@@ -62,15 +63,15 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
         index = index_of(answer) if algorithm.has_index else None
         if index:
             check(index)
-        table = open_table(answer, graph.facts["vertices"], index)
-        ranks = runtime.ranks_of(graph) if answer.facts.get("method") != "dfs" else 0
+        table = open_table(answer, GraphFacts.of(graph).vertices, index)
+        ranks = runtime.ranks_of(graph) if StageFacts.of(answer).method != "dfs" else 0
         rules, seconds = _require(_certify, graph, table, runtime, ranks)
         facts = {"stage": stage, "backend": runtime.backend, "holds": True, "rules": [TABLE_RULE, *rules], "seconds": seconds}
         facts |= {"oracle": None} | ({"shards": ranks} if ranks else {})
         if oracle and algorithm.oracle:
             from kernels.oracle import solves_on_gpu
 
-            on_gpu = algorithm.gpu_oracle and solves_on_gpu(graph.facts["arcs"])
+            on_gpu = algorithm.gpu_oracle and solves_on_gpu(GraphFacts.of(graph).arcs)
             where = runtime if on_gpu else replace(runtime, backend="cpu")
             rules, seconds = _require(_compare, graph, table, where, ranks=0)
             facts["oracle"] = {"rules": rules, "seconds": seconds}
@@ -87,8 +88,8 @@ Prove = Callable[[Folder, AnswerTable, Place, range], tuple[str, ...]]
 def _require(prove: Prove, graph: Folder, table: AnswerTable, runtime: Runtime, ranks: int) -> tuple[list[str], float]:
     """The rules that `prove` checked for every answer of a table, and seconds. Raises ProofFailed."""
     started = time.perf_counter()
-    answers = len(table.answer.facts["sources"]) if table.algorithm.has_sources else 1
-    tasks = [range(answers)] if ranks else tables.by_file(answers, graph.facts["vertices"])
+    answers = StageFacts.of(table.answer).num_answers
+    tasks = [range(answers)] if ranks else tables.by_file(answers, GraphFacts.of(graph).vertices)
     rules: tuple[str, ...] = ()
     for found in runtime.cluster.map(partial(prove, graph, table), tasks, runtime.backend, ranks):
         rules = found[0] or rules

@@ -16,6 +16,7 @@ from kernels.graph import ID, Array
 from pipeline.errors import Damaged
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.threads import map_in_order
+from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
 
 FILES = "part-*.parquet"
@@ -36,11 +37,11 @@ def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int
     Damaged
         A file cannot be read, or the number of rows differs from the manifest's.
     """
-    weight = edges.facts["weight"]
+    weight = EdgeFacts.of(edges).weight
     try:
         files = {path: pq.read_metadata(path) for path in sorted(edges.path.glob(FILES))}
         found = sum(metadata.num_rows for metadata in files.values())
-        if found != edges.facts["edges"]:
+        if found != EdgeFacts.of(edges).edges:
             raise Damaged(f"{edges.path}: {found} edges, the manifest says {edges.facts['edges']}")
         ids = _narrowest(files, ("src", "dst")) if backend == "gpu" else ID
         types = {"src": ids, "dst": ids} | ({} if weight is None else {"weight": _stored(weight)})

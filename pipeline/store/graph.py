@@ -25,6 +25,7 @@ from kernels.layout.vect_csr import VectCsr
 from pipeline.errors import Damaged
 from pipeline.runtime.backend import Backend
 from pipeline.store.arrays import ArrayFile, load_array, save_array
+from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
 
 VERTICES = "vertices.arrow"
@@ -85,14 +86,14 @@ def open_graph(folder: Folder, backend: Backend = "cpu") -> Graph:
     ids, rows_by_id, _, _ = open_vertices(folder)
     opened = [open_shard(folder, number) for number in range(len(shard_rows(folder)))]
     out = _joined([shard.out for shard in opened])
-    into = out if folder.facts["symmetric"] else _joined([shard.into for shard in opened])
+    into = out if GraphFacts.of(folder).symmetric else _joined([shard.into for shard in opened])
     graph = Graph(ids, rows_by_id, out, into)
     return graph if backend == "cpu" else to_device(graph)
 
 
 def open_vertices(folder: Folder) -> tuple[Array, Array, Array, Array]:
     """Open ids, rows by id, out-degrees and in-degrees by memory map. Raises Damaged as `open_graph`."""
-    path, num_vertices = folder.path / VERTICES, folder.facts["vertices"]
+    path, num_vertices = folder.path / VERTICES, GraphFacts.of(folder).vertices
     try:
         batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
         if batch.schema != _SCHEMA or batch.num_rows != num_vertices:
@@ -105,7 +106,7 @@ def open_vertices(folder: Folder) -> tuple[Array, Array, Array, Array]:
 
 def rows_by_id_in_blocks(folder: Folder) -> ArrayFile:
     """The rows in the order of their ids, to be read slice by slice. Raises Damaged as `open_graph`."""
-    return ArrayFile(folder.path / ROWS_BY_ID, index_dtype(folder.facts["vertices"]), folder.facts["vertices"])
+    return ArrayFile(folder.path / ROWS_BY_ID, index_dtype(GraphFacts.of(folder).vertices), GraphFacts.of(folder).vertices)
 
 
 def open_rows(folder: Folder, blocks: Sequence[range]) -> tuple[list[Csr], list[Csr]]:
@@ -123,7 +124,7 @@ def open_rows(folder: Folder, blocks: Sequence[range]) -> tuple[list[Csr], list[
     ] or [(0, range(0))]
     opened = {number: open_shard(folder, number) for number, _ in parts}
     out = [_cut(opened[number].out, rows, plan[number].start) for number, rows in parts]
-    if folder.facts["symmetric"]:
+    if GraphFacts.of(folder).symmetric:
         return out, out
     return out, [_cut(opened[number].into, rows, plan[number].start) for number, rows in parts]
 
@@ -134,7 +135,7 @@ def arcs_before(folder: Folder) -> Callable[[int], int]:
     offsets = []
     for number in range(len(plan)):
         shard = open_shard(folder, number)
-        directions = (shard.out,) if folder.facts["symmetric"] else (shard.out, shard.into)
+        directions = (shard.out,) if GraphFacts.of(folder).symmetric else (shard.out, shard.into)
         offsets.append([csr.offsets for csr in directions])
     ends = np.cumsum([0, *(sum(int(of[-1]) for of in directions) for directions in offsets)])
     starts = [rows.start for rows in plan]
@@ -150,21 +151,21 @@ def open_shard(folder: Folder, number: int) -> Shard[Csr]:
     """Open one shard by memory map. Raises Damaged as `open_graph`, IndexError where there is no such shard."""
     rows = shard_rows(folder)[number]
     out = _open_rows(folder, number, "out", rows)
-    return Shard(rows, out, out if folder.facts["symmetric"] else _open_rows(folder, number, "in", rows))
+    return Shard(rows, out, out if GraphFacts.of(folder).symmetric else _open_rows(folder, number, "in", rows))
 
 
 def open_extended_shard(folder: Folder, number: int) -> Shard[VectCsr]:
     """Open one shard of a graph that was stored with its vector extension. Raises as `open_shard`."""
     shard = open_shard(folder, number)
     out = _open_lanes(folder, number, "out", shard.rows, shard.out)
-    into = out if folder.facts["symmetric"] else _open_lanes(folder, number, "in", shard.rows, shard.into)
+    into = out if GraphFacts.of(folder).symmetric else _open_lanes(folder, number, "in", shard.rows, shard.into)
     return Shard(shard.rows, out, into)
 
 
 def shard_rows(folder: Folder) -> list[range]:
     """Rows of each shard. Raises Damaged unless they cover all rows of the graph."""
-    rows = [range(*shard["rows"]) for shard in folder.facts["shards"]]
-    _or_damaged(folder.path, partition.validate, rows, folder.facts["vertices"])
+    rows = [range(*shard["rows"]) for shard in GraphFacts.of(folder).shards]
+    _or_damaged(folder.path, partition.validate, rows, GraphFacts.of(folder).vertices)
     return rows
 
 
@@ -188,7 +189,7 @@ def validate(folder: Folder) -> None:
     for degrees, csr in zip(open_vertices(folder)[2:], (graph.out, graph.into), strict=True):
         if not np.array_equal(degrees, np.diff(csr.offsets)):
             raise Damaged(f"{folder.path / VERTICES}: a degree differs from its row's arcs")
-    if "padding" in folder.facts["out"]:
+    if "padding" in GraphFacts.of(folder).out:
         for number in range(len(shard_rows(folder))):
             shard = open_extended_shard(folder, number)
             for rows in (shard.out,) if graph.symmetric else (shard.out, shard.into):
@@ -205,7 +206,7 @@ def _arrays_of(rows: Csr | VectCsr) -> dict[str, Array | None]:
 
 
 def _open_rows(folder: Folder, number: int, direction: str, rows: range) -> Csr:
-    arcs = folder.facts["shards"][number][direction]["arcs"]
+    arcs = GraphFacts.of(folder).shards[number][direction]["arcs"]
     path, (index, weight) = shard_path(folder.path, number), _types(folder)
     weights = None if weight is None else load_array(path / f"{direction}-weights.npy", weight, arcs)
     offsets = load_array(path / f"{direction}-offsets.npy", OFFSET, len(rows) + 1)
@@ -213,7 +214,7 @@ def _open_rows(folder: Folder, number: int, direction: str, rows: range) -> Csr:
 
 
 def _open_lanes(folder: Folder, number: int, direction: str, rows: range, csr: Csr) -> VectCsr:
-    sizes = folder.facts["shards"][number][direction]
+    sizes = GraphFacts.of(folder).shards[number][direction]
     path, (index, weight) = shard_path(folder.path, number), _types(folder)
     if "slots" not in sizes:
         raise Damaged(f"{path}: was stored without a vector extension")
@@ -225,8 +226,8 @@ def _open_lanes(folder: Folder, number: int, direction: str, rows: range, csr: C
 
 def _types(folder: Folder) -> tuple[np.dtype[Any], np.dtype[Any] | None]:
     """Types of the stored indices and weights."""
-    weight = folder.facts["stored_weight"]
-    return index_dtype(folder.facts["vertices"]), np.dtype(weight) if weight else None
+    weight = GraphFacts.of(folder).stored_weight
+    return index_dtype(GraphFacts.of(folder).vertices), np.dtype(weight) if weight else None
 
 
 def _joined(parts: Sequence[Csr]) -> Csr:

@@ -21,6 +21,7 @@ from pipeline.runtime.backend import Backend, bring
 from pipeline.runtime.memory import require_memory
 from pipeline.store import manifest
 from pipeline.store.arrays import load_array
+from pipeline.store.facts import IndexFacts
 from pipeline.store.manifest import Folder
 
 STEP = "reachability_index"
@@ -52,24 +53,24 @@ def open_index(folder: Folder, backend: Backend = "cpu") -> StoredIndex:
     Damaged
         A file is missing, or has another type or length than the manifest says.
     """
-    facts = folder.facts
-    vertices, nodes = facts["vertices"], facts["components"]
+    facts = IndexFacts.of(folder)
+    vertices, nodes = facts.vertices, facts.components
     row, level, bits = index_dtype(vertices), np.dtype(np.int32), np.dtype(np.uint64)
 
     def load(name: str, dtype: np.dtype[Any], *shape: int) -> Array:
         return bring(load_array(folder.path / f"{name}.npy", dtype, *shape), backend)
 
     def csr(name: str) -> Csr:
-        return Csr(load(f"{name}-offsets", OFFSET, nodes + 1), load(f"{name}-indices", row, facts["arcs"]), None)
+        return Csr(load(f"{name}-offsets", OFFSET, nodes + 1), load(f"{name}-indices", row, facts.arcs), None)
 
     labels = Labels(
-        facts["method"],
-        facts["seed"],
+        facts.method,
+        facts.seed,
         **{name: load(name, level, nodes) for name in LEVELS},
-        **{name: load(name, row, facts["dimensions"], nodes) for name in NUMBERS},
+        **{name: load(name, row, facts.dimensions, nodes) for name in NUMBERS},
         supports=load("supports", row, NUM_SUPPORTS),
         **{name: load(name, bits, nodes) for name in BITS},
-        compared_paths=tuple(facts["compared_paths"]),
+        compared_paths=tuple(facts.compared_paths),
     )
     condensation = Condensation(load("node", row, vertices), load("names", row, nodes), *map(csr, CSRS))
     return StoredIndex(load("ids", ID, vertices), load("rows_by_id", row, vertices), ReachabilityIndex(condensation, labels))
@@ -77,9 +78,9 @@ def open_index(folder: Folder, backend: Backend = "cpu") -> StoredIndex:
 
 def place_index(folder: Folder, backend: Backend) -> StoredIndex:
     """Open a stored index for queries. Raises TooLarge if there may not be enough memory, and as `open_index`."""
-    facts = folder.facts
-    needed = memory(facts["components"], facts["arcs"], facts["dimensions"], facts["method"], gpu=backend == "gpu").queries
-    require_memory(f"reach: the index of {facts['vertices']:,} vertices", needed, backend)
+    facts = IndexFacts.of(folder)
+    needed = memory(facts.components, facts.arcs, facts.dimensions, facts.method, gpu=backend == "gpu").queries
+    require_memory(f"reach: the index of {facts.vertices:,} vertices", needed, backend)
     return open_index(folder, backend)
 
 

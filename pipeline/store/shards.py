@@ -20,6 +20,7 @@ from kernels.graph import OFFSET, Array, Csr
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import free_memory
 from pipeline.store.arrays import ArrayFile
+from pipeline.store.facts import GraphFacts
 from pipeline.store.graph import arcs_before, open_rows, open_vertices, rows_by_id_in_blocks
 from pipeline.store.manifest import Folder
 
@@ -59,7 +60,7 @@ class DealtShard:
 
 def dealing_of(graph: Folder, size: int) -> Dealing:
     """Deal the rows to `size` ranks; reads only single entries of the memory maps."""
-    num_vertices, before = graph.facts["vertices"], arcs_before(graph)
+    num_vertices, before = GraphFacts.of(graph).vertices, arcs_before(graph)
 
     def cut(parts: int, per_row: int) -> tuple[Array, Array]:
         def cost(row: int) -> int:

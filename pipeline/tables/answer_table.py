@@ -14,6 +14,7 @@ from kernels.algorithm import Algorithm
 from kernels.distributed.communicator import Communicator
 from kernels.registry import BY_NAME
 from pipeline.errors import ProofFailed
+from pipeline.store.facts import StageFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 from pipeline.tables.forms import form_of
@@ -47,7 +48,8 @@ class AnswerTable:
 
     def source(self, number: int) -> int | None:
         """External id of the source of answer `number`; None where the algorithm has no sources."""
-        return int(self.answer.facts["sources"][number]) if self.algorithm.has_sources else None
+        sources = StageFacts.of(self.answer).sources
+        return None if sources is None else sources[number]
 
     def read(self, number: int) -> pa.Table:
         """All rows of answer `number`, their page checksums verified."""
@@ -74,10 +76,10 @@ class AnswerTable:
 
 def open_table(answer: Folder, num_vertices: int, index: Folder | None) -> AnswerTable:
     """Find the files of an answer's table. Raises ProofFailed unless they have its columns and as many rows as are due."""
-    algorithm, facts, paths = BY_NAME[answer.manifest.step], answer.facts, tables.files(answer.path)
-    schema = tables.schema(algorithm.table_name, facts["weight"], facts.get("dimensions", 0))
+    algorithm, facts, paths = BY_NAME[answer.manifest.step], StageFacts.of(answer), tables.files(answer.path)
+    schema = tables.schema(algorithm.table_name, facts.weight, facts.dimensions)
     rows = sum(_rows_of(path, schema) for path in paths)
-    answers = len(facts["sources"]) if algorithm.has_sources else 1
+    answers = facts.num_answers
     if form_of(algorithm).of_vertices and rows != answers * num_vertices:
         raise ProofFailed(
             f"{answer.path}: {rows} rows, where {answers * num_vertices} are due ({answers} x {num_vertices} vertices)"
