@@ -147,22 +147,24 @@ def _lay_out_all(edges: Folder, layout: LayoutConfig, backend: Backend) -> _Laid
     degrees = [np.diff(csr.offsets) for csr in found.values()]
     order = _order(degrees[0], layout)
     row_of_position = inverse(order)
-    columns = (to_host(column[order]) for column in (ids, degrees[0], degrees[-1]))
+    own_ids, out, into_degrees = (to_host(column[order]) for column in (ids, degrees[0], degrees[-1]))
+
+    total: Any = sum(degrees)
 
     def cut() -> Iterator[tuple[int, range, str, Csr]]:
-        for number, rows in enumerate(partition.cut(to_host(sum(degrees)[order]), layout.shards)):
+        for number, rows in enumerate(partition.cut(to_host(total[order]), layout.shards)):
             for name, csr in found.items():
                 yield number, rows, name, take_rows(csr, order[rows.start : rows.stop], row_of_position)
 
-    return _LaidOut(VertexSlice(len(ids), 0, *columns, 0, to_host(row_of_position)), cut(), self_loops)
+    return _LaidOut(VertexSlice(len(ids), 0, own_ids, out, into_degrees, 0, to_host(row_of_position)), cut(), self_loops)
 
 
 def _lay_out_share(edges: Folder, layout: LayoutConfig, place: Place) -> _LaidOut:
     part, rank = lay_out_part(place.communicator, edges, layout, place.backend), place.communicator.rank
     rows, own = part.rows, range(int(part.rows.bounds[rank]), int(part.rows.bounds[rank + 1]))
-    degrees = [to_host(np.diff(csr.offsets)) for csr in (rows.out, rows.into)]
+    out, into = (to_host(np.diff(csr.offsets)) for csr in (rows.out, rows.into))
     vertices = VertexSlice(
-        int(rows.bounds[-1]), own.start, to_host(rows.ids), *degrees, part.by_id.first, to_host(part.by_id.rows)
+        int(rows.bounds[-1]), own.start, to_host(rows.ids), out, into, part.by_id.first, to_host(part.by_id.rows)
     )
     directions = {"out": rows.out} | ({} if rows.into is rows.out else {"in": rows.into})
     return _LaidOut(vertices, ((rank, own, name, csr) for name, csr in directions.items()), part.self_loops)

@@ -78,7 +78,7 @@ def run_stage(
     def write(folder: Path) -> dict[str, Any]:
         request = _Request(graph, algorithm, _existing(graph, asked["sources"]) if algorithm.has_sources else ())
         written = _write_table(folder, request, runtime.cluster, runtime.backend, ranks)
-        facts = {
+        facts: dict[str, Any] = {
             "backend": runtime.backend,
             "weight": GraphFacts.of(graph).weight,
             "rows": written.rows,

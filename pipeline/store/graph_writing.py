@@ -123,4 +123,5 @@ def _to_host(rows: VectCsr) -> VectCsr:
 
 
 def _csr_to_host(csr: Csr) -> Csr:
-    return Csr(to_host(csr.offsets), to_host(csr.indices), None if csr.weights is None else to_host(csr.weights))
+    weights = None if csr.weights is None else to_host(csr.weights)
+    return Csr(to_host(csr.offsets), to_host(csr.indices), weights)

@@ -52,7 +52,7 @@ def test_a_table_is_right_even_if_five_workers_are_killed(grid, tmp_path):
 def test_a_task_that_kills_every_worker_is_one_error(small, tmp_path):
     config = ClusterConfig(scheduler="local", workers=2, lost_workers=1)
     with started(config, "cpu") as cluster:
-        with pytest.raises(ClusterLost, match=r"^cluster: one piece of work cost 2 workers$"):
+        with pytest.raises(ClusterLost, match=r"^cluster: one task lost 2 workers$"):
             results(cluster, pieces.die, [tmp_path / "deaths"], "cpu")
         assert len((tmp_path / "deaths").read_text().split()) == 2
         assert len(results(cluster, partial(pieces.where, small), range(4), "cpu")) == 4  # other tasks still run

@@ -182,7 +182,7 @@ def test_tables_are_right_even_if_the_host_of_a_shard_is_disconnected(three):
     found = three.begin("shards", ROME, ["sssp"], 8, shards=3)
     when(lambda: writing(three.second) + writing(three.third), found)
     cut = three.cut_off(three.third)
-    when(lambda: "all ranks begin again" in found.log.read_text(), found)
+    when(lambda: "all ranks start again" in found.log.read_text(), found)
     assert time.monotonic() - cut < DEADLINE + LATE
     assert found.ended(DEADLINE + WORK) == 0
     assert files(found.output) == without_a_cluster(found)
