@@ -176,7 +176,7 @@ class Part:
 
     Attributes
     ----------
-    rows : Rows
+    rows : LaidOutRows
         Its rows of the graph.
     by_id : RowsById
         Its slice of all rows in the order of their external ids.
@@ -184,7 +184,7 @@ class Part:
         Of all ranks' edges.
     """
 
-    rows: sharded.Rows
+    rows: sharded.LaidOutRows
     by_id: sharded.RowsById
     self_loops: int
 

@@ -21,12 +21,12 @@ from kernels.distributed.owners import Owners
 from kernels.distributed.shard import Shard
 from kernels.graph import OFFSET, Array, Csr, index_dtype
 from kernels.layout.rows import take_rows
-from kernels.layout.sharded.cleaning import Arcs, Owned, Rules, clean_arcs
+from kernels.layout.sharded.cleaning import OwnArcs, OwnVertices, Rules, clean_arcs
 from kernels.layout.sharded.ordering import cut_over_ranks, in_order
 
 
 @dataclass(frozen=True)
-class Rows:
+class LaidOutRows:
     """A rank's rows of the graph, with stored or dealt numbers.
 
     Attributes
@@ -59,7 +59,7 @@ class RowsById:
 def lay_out(
     src: Array, dst: Array, weights: Array | None, rules: Rules, window: int | None, communicator: Communicator,
     deals: bool = False,
-) -> tuple[Rows, RowsById]:  # fmt: skip
+) -> tuple[LaidOutRows, RowsById]:  # fmt: skip
     """Build a graph from the edges of all ranks, with a share of the rows on every rank. Collective.
 
     Parameters
@@ -79,7 +79,7 @@ def lay_out(
 
     Returns
     -------
-    Rows, RowsById
+    LaidOutRows, RowsById
         The second, concatenated over the ranks, is `Graph.rows_by_id`.
     """
     owned = clean_arcs(src, dst, weights, rules, communicator)
@@ -111,10 +111,10 @@ def lay_out(
         np.concatenate(communicator.exchange(np.split(column, cuts)))[arrival] for column in (owned.ids[order], positions)
     )
     csrs = [_sent(csr, cuts, arrival, communicator) for csr in directions]
-    return Rows(bounds, ids, positions, csrs[0], csrs[-1]), RowsById(owners.own.start, row_of_own)
+    return LaidOutRows(bounds, ids, positions, csrs[0], csrs[-1]), RowsById(owners.own.start, row_of_own)
 
 
-def shard_of(rows: Rows, communicator: Communicator) -> Shard:
+def shard_of(rows: LaidOutRows, communicator: Communicator) -> Shard:
     """Make a shard of a rank's rows: find its ghosts and request their positions from the owners. Collective."""
     rank = communicator.rank
     own = range(int(rows.bounds[rank]), int(rows.bounds[rank + 1]))
@@ -125,7 +125,7 @@ def shard_of(rows: Rows, communicator: Communicator) -> Shard:
     return replace(shard, ghost_positions=Halo(shard, communicator).refresh(rows.positions))
 
 
-def _by_row(arcs: Arcs, order: Array, row_of_own: Array, owned: Owned, communicator: Communicator) -> Csr:
+def _by_row(arcs: OwnArcs, order: Array, row_of_own: Array, owned: OwnVertices, communicator: Communicator) -> Csr:
     """The arcs of the own vertices in the order of their rows, with rows as indices. Collective."""
     return take_rows(arcs.csr, order, owned.request(arcs.heads, row_of_own, communicator))
 

@@ -41,7 +41,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Arcs:
+class OwnArcs:
     """Clean arcs of a rank's own vertices in one direction.
 
     Attributes
@@ -57,7 +57,7 @@ class Arcs:
 
 
 @dataclass(frozen=True)
-class Owned:
+class OwnVertices:
     """The vertices in a rank's range of external ids, and their arcs.
 
     Attributes
@@ -66,15 +66,15 @@ class Owned:
         A NumPy array: rank r owns the ids below `cuts[r]` that no lower rank owns.
     ids : int64 [n]
         The own vertices, ascending; may be empty.
-    out : Arcs
-    into : Arcs or None
+    out : OwnArcs
+    into : OwnArcs or None
         None if every arc is stored with its reverse, so that both directions are equal.
     """
 
     cuts: Array
     ids: Array
-    out: Arcs
-    into: Arcs | None
+    out: OwnArcs
+    into: OwnArcs | None
 
     def request(self, ids: Array, values: Array, communicator: Communicator) -> Array:
         """Return the owners' `values` [n] for `ids`, int64 and ascending. Collective."""
@@ -82,7 +82,7 @@ class Owned:
         return np.concatenate(communicator.exchange([values[np.searchsorted(self.ids, part)] for part in requested]))
 
 
-def clean_arcs(src: Array, dst: Array, weights: Array | None, rules: Rules, communicator: Communicator) -> Owned:
+def clean_arcs(src: Array, dst: Array, weights: Array | None, rules: Rules, communicator: Communicator) -> OwnVertices:
     """Send the arcs of all ranks' edges to the owners of their vertices and clean them there. Collective.
 
     Parameters
@@ -104,11 +104,13 @@ def clean_arcs(src: Array, dst: Array, weights: Array | None, rules: Rules, comm
     out_heads, out, _ = clean(tails, heads, received, declared, False, *kept)
     ids = _within(out_heads, cuts, communicator.rank)
     if rules.both:
-        return Owned(cuts, ids, Arcs(_rows_of(ids, out, out_heads), out_heads), None)
+        return OwnVertices(cuts, ids, OwnArcs(_rows_of(ids, out, out_heads), out_heads), None)
     tails, heads, received = _to_owners([(dst, src)], weights, cuts, communicator)
     in_heads, into, _ = clean(tails, heads, received, declared, False, *kept)
     ids = distinct(np.concatenate([ids, _within(in_heads, cuts, communicator.rank)]))
-    return Owned(cuts, ids, Arcs(_rows_of(ids, out, out_heads), out_heads), Arcs(_rows_of(ids, into, in_heads), in_heads))
+    return OwnVertices(
+        cuts, ids, OwnArcs(_rows_of(ids, out, out_heads), out_heads), OwnArcs(_rows_of(ids, into, in_heads), in_heads)
+    )
 
 
 def _cuts(src: Array, dst: Array, declared: range, communicator: Communicator) -> Array:
