@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# Tests of a folder; the first prefix that fits counts. Those of an algorithm are in KERNELS.
+# Tests of a folder; the first prefix that fits counts. Those of an algorithm are named after its folder, or in KERNELS.
 AREAS = {
     "pipeline/config": ["tests/pipeline/test_config.py"],
     "pipeline/ingest": ["tests/ingest/test_ingest.py", "tests/faults/test_bad_input.py"],
@@ -29,17 +29,8 @@ AREAS = {
     "benchmarks": ["tests/benchmarks"],
     "docs": ["tests/project/test_docs.py"],
 }
-KERNELS = {
-    "bfs": "paths",
-    "sssp": "paths",
-    "paths": "paths",
-    "forest": "forest",
-    "wcc": "components",
-    "scc": "components",
-    "components": "components",
-    "pagerank": "pagerank",
-    "reachability": "reachability",
-}
+# Tests that are not named after the algorithm's folder.
+KERNELS = {"bfs": "paths", "sssp": "paths", "wcc": "components", "scc": "components"}
 ALWAYS = ["tests/project/test_layout.py", "tests/project/test_glossary.py"]
 SECONDS = 45  # after which no further test is started
 
@@ -58,7 +49,7 @@ def tests_of(files: Iterable[str]) -> list[str]:
         parts = Path(file).parts
         if parts[0] == "tests":
             found += [file] if parts[-1].startswith("test_") else []
-        elif parts[0] == "kernels" and parts[1] in KERNELS:
+        elif parts[0] == "kernels" and _cpu_tests(parts[1]):
             found += _cpu_tests(parts[1])
         else:
             found += next((tests for area, tests in AREAS.items() if file.startswith(f"{area}/")), [])
@@ -66,7 +57,7 @@ def tests_of(files: Iterable[str]) -> list[str]:
 
 
 def _cpu_tests(kernel: str) -> list[str]:
-    name = KERNELS[kernel]
+    name = KERNELS.get(kernel, kernel)
     named = [f"tests/cpu/test_{name}.py", f"tests/sharded/algorithms/test_{name}.py"]
     return [test for test in named if (ROOT / test).exists()]
 
@@ -85,10 +76,10 @@ def quick(base: str) -> int:
 
 def kernel(name: str) -> int:
     """Every test of one algorithm, on the CPU and on the emulated GPU."""
-    if name not in KERNELS:
-        print(f"{name} is not an algorithm; there are {', '.join(KERNELS)}", file=sys.stderr)
+    if not (ROOT / "kernels" / name / "__init__.py").exists():
+        print(f"{name} is not a folder of kernels/", file=sys.stderr)
         return 2
-    on_gpu = [f"tests/gpu/one/test_{part}.py" for part in dict.fromkeys((name, KERNELS[name]))]
+    on_gpu = [f"tests/gpu/one/test_{part}.py" for part in dict.fromkeys((name, KERNELS.get(name, name)))]
     on_gpu = [test for test in on_gpu if (ROOT / test).exists()] or ["tests/gpu/one"]
     on_cpu = [*_cpu_tests(name), "tests/certificates"]
     emulated = ["tests/emulator/test_kernels.py", *on_gpu]
