@@ -102,8 +102,7 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
     OSError
         The disk is full or read-only. `latest` is still the run before.
     """
-    started = time.perf_counter()
-    graph, edges, code = results.graph, results.edges, code_of(__name__)
+    started, code = time.perf_counter(), code_of(__name__)
     _require_proofs(results)
     _require_ours(output / "latest")
     inputs = {step.manifest.step: step.digest for step in _steps(results)}
@@ -116,8 +115,8 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
         dimensions = max((IndexFacts.of(index).dimensions for index in results.indexes), default=0)
         facts = {
             "run": run_id,
-            "graph": {"name": results.name, **graph.facts},
-            "tables": _tables(fresh, EdgeFacts.of(edges).weight, dimensions),
+            "graph": {"name": results.name, **results.graph.facts},
+            "tables": _tables(fresh, EdgeFacts.of(results.edges).weight, dimensions),
             "proofs": {ProofFacts.of(proof).stage: proof.facts for proof in results.proofs},
             "steps": {step.manifest.step: _summary(step) for step in _steps(results)},
             "reached": results.reached.facts if results.reached else None,
@@ -144,8 +143,8 @@ def open_run(path: Path) -> Folder:
 
 def _steps(results: Results) -> list[Folder]:
     """All steps whose content is published or was proved."""
-    report = [results.report] if results.report else []
-    return [results.edges, results.graph, *results.indexes, *results.tabled, *results.proofs, *report]
+    steps = [results.edges, results.graph, *results.indexes, *results.tabled, *results.proofs, results.report]
+    return [step for step in steps if step]
 
 
 def _require_proofs(results: Results) -> None:
