@@ -73,7 +73,7 @@ def reach(
     cluster, backend = runtime.cluster, runtime.backend
     source = locate(pairs)
     if source.local is None:
-        raise BadInput(pairs, "is a URL, where a file of this machine is due")
+        raise BadInput(pairs, "is a URL; it must be a file of this machine")
     path = source.local
 
     def write(folder: Path) -> dict[str, Any]:
