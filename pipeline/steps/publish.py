@@ -292,9 +292,7 @@ def _retire(runs: Path, keep: int) -> None:
     """Remove all but the newest `keep` runs, each by a rename first, so that no reader finds a part of one."""
     found = sorted(path for path in runs.iterdir() if RUN_ID.fullmatch(path.name))
     for old in found[:-keep] if keep else []:
-        hidden = old.with_name(f".{old.name}")
         try:
-            old.rename(hidden)
-            shutil.rmtree(hidden)
+            shutil.rmtree(old.rename(old.with_name(f".{old.name}")))
         except OSError as error:  # the new run is published; the next one tries again
             log.warning("%s: cannot be removed: %s", old, error.strerror)
