@@ -35,7 +35,7 @@ from pipeline.steps.verify import prove
 from pipeline.store.code import code_of_workers
 from pipeline.store.manifest import make
 from pipeline.tables import files as tables
-from tests.cluster import pieces
+from tests.cluster import tasks as worker_tasks
 from tests.cluster.calls import results
 from tests.cluster.processes import local_workers
 from tests.flows.processes import ROOT, alive, clean_environment, end, eventually, listening
@@ -117,28 +117,28 @@ def test_a_wrong_table_is_not_proved_by_workers_either(harm, grid, cluster, tmp_
 
 
 def test_results_keep_their_order_and_each_worker_opens_the_graph_once(small, cluster):
-    found = results(cluster, partial(pieces.where, small), range(20), "cpu")
+    found = results(cluster, partial(worker_tasks.where, small), range(20), "cpu")
     assert [item for item, _, _ in found] == list(range(20))
     assert {process for _, process, _ in found} == {worker.pid for worker in local_workers()}
     assert len({(process, graph) for _, process, graph in found}) == 2
 
 
 def test_the_first_error_of_a_task_is_raised_unchanged(small, cluster):
-    found = cluster.map(pieces.fail, range(6), "cpu")
+    found = cluster.map(worker_tasks.fail, range(6), "cpu")
     assert [next(found) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(BadInput, match=r"^graph.csv: line 3: is no graph$"):
         next(found)
     with pytest.raises(OSError) as error:
-        results(cluster, pieces.fail, [4], "cpu")
+        results(cluster, worker_tasks.fail, [4], "cpu")
     assert (error.value.errno, error.value.filename) == (errno.ENOSPC, "table")
-    assert results(cluster, pieces.fail, [1], "cpu") == [1]
+    assert results(cluster, worker_tasks.fail, [1], "cpu") == [1]
 
 
 def test_a_worker_that_does_not_see_the_graph_is_an_error(small, cluster, tmp_path):
     elsewhere = make(tmp_path / "graph", "graph", {}, {"other": 1}, lambda _: dict(small.facts))
     elsewhere.path.rename(tmp_path / "moved")
     with pytest.raises(BadConfig, match=r"does not see .*graph; the output folder must be one that all hosts share"):
-        results(cluster, partial(pieces.where, elsewhere), [1], "cpu")
+        results(cluster, partial(worker_tasks.where, elsewhere), [1], "cpu")
 
 
 def test_everything_listens_on_loopback(cluster):
@@ -158,7 +158,7 @@ def test_local_workers_on_gpus_need_dask_cuda_and_a_gpu_each(monkeypatch):
 
 def test_a_worker_without_a_gpu_is_an_error(small, cluster):
     with pytest.raises(BadConfig, match="a GPU is asked for, but CuPy is not installed"):
-        results(cluster, partial(pieces.where, small), [1], "gpu")
+        results(cluster, partial(worker_tasks.where, small), [1], "gpu")
 
 
 def test_a_gpu_runs_one_task_at_a_time(monkeypatch):

@@ -12,7 +12,7 @@ from pipeline.steps.sources import rows_of_sources
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.tables import files as tables
-from tests.cluster import pieces
+from tests.cluster import tasks as worker_tasks
 from tests.cluster.calls import results
 from tests.memory import grown
 
@@ -26,14 +26,14 @@ class Measured:
         self.shards, self.cluster, self.home = cluster.shards, cluster, home
 
     def map(self, function, tasks, backend, ranks=0, one_at_a_time=False):
-        return self.cluster.map(partial(pieces.measured, function, self.home), tasks, backend, ranks, one_at_a_time)
+        return self.cluster.map(partial(worker_tasks.measured, function, self.home), tasks, backend, ranks, one_at_a_time)
 
     def most(self) -> int:
         return max(int(note.read_text()) for note in self.home.iterdir())
 
 
 def test_a_rank_needs_much_less_memory_than_a_single_rank(grid, small, tmp_path, monkeypatch):
-    for name, value in zip(("ROWS_PER_GROUP", "ROWS_PER_FILE"), pieces.SMALL, strict=True):
+    for name, value in zip(("ROWS_PER_GROUP", "ROWS_PER_FILE"), worker_tasks.SMALL, strict=True):
         monkeypatch.setattr(tables, name, value)
     (tmp_path / "notes").mkdir()
     with started(ClusterConfig(scheduler="local", workers=RANKS, shards=RANKS, deadline=120), "cpu") as cluster:
@@ -45,7 +45,7 @@ def test_a_rank_needs_much_less_memory_than_a_single_rank(grid, small, tmp_path,
             of_ranks = measured.most()
             prove(grid, answer, False, Runtime(tmp_path, cluster=measured))
             of_proof = measured.most()
-        (whole,) = results(cluster, partial(pieces.measured_single_rank, "sssp", grid, rows_of_sources(grid, [1])), [0])
+        (whole,) = results(cluster, partial(worker_tasks.measured_single_rank, "sssp", grid, rows_of_sources(grid, [1])), [0])
     mebibytes = [count >> 20 for count in (of_ranks, of_proof, of_client(), whole)]
     print("MiB per rank, in the proof, in the client, on a single rank:", *mebibytes)
     assert of_client() < whole / 4

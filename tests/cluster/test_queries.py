@@ -28,7 +28,7 @@ from pipeline.steps.reach import reach, reach_into
 from pipeline.steps.runtime import Runtime
 from pipeline.store.manifest import Folder, check
 from pipeline.tables import files as tables
-from tests.cluster import pieces
+from tests.cluster import tasks as worker_tasks
 from tests.cluster.calls import results
 from tests.cluster.faults.killer import Killer
 from tests.cluster.processes import local_workers
@@ -97,7 +97,7 @@ def test_an_empty_file_of_pairs_has_an_empty_answer(index, cluster, tmp_path):
 
 
 def test_each_worker_opens_the_index_once(index, cluster):
-    found = results(cluster, partial(pieces.where_an_index, index), range(20), "cpu", one_at_a_time=True)
+    found = results(cluster, partial(worker_tasks.where_an_index, index), range(20), "cpu", one_at_a_time=True)
     assert [item for item, _, _ in found] == list(range(20))
     assert {process for _, process, _ in found} == {worker.pid for worker in local_workers()}
     assert len({(process, placed) for _, process, placed in found}) == 2

@@ -91,7 +91,7 @@ def be_lost(ending: str, ranks: Communicator) -> tuple[str, float, str]:
 
 
 def swap(ranks: Communicator, ending: str) -> int:
-    """As `tests.cluster.pieces.swap`, on GPUs."""
+    """As `tests.cluster.tasks.swap`, on GPUs."""
     import cupy
 
     for turn in range(100):

@@ -1,4 +1,4 @@
-"""Arrays on the disk, opened by several threads of a process: its ranks, or its pieces."""
+"""Arrays on the disk, opened by several threads of a process: its ranks, or its tasks."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store.manifest import Folder
-from tests.cluster import pieces
+from tests.cluster import tasks as worker_tasks
 from tests.cluster.faults.killer import Killer
 from tests.cluster.processes import local_workers
 from tests.flows.processes import ROOT
@@ -47,13 +47,13 @@ class Deadly:
 
     def map(self, function, tasks, backend, ranks=0, one_at_a_time=False):
         deaths = [
-            pieces.Death(
+            worker_tasks.Death(
                 self.random.randrange(self.shards), self.random.randint(1, 25), self.random.uniform(0, 0.05),
                 self.home / f"death-{next(self.number)}",
             )
             for _ in range(min(AT_ONCE, self.due - self.died))
         ]  # fmt: skip
-        return self.cluster.map(partial(pieces.mortal, function, deaths), tasks, backend, ranks, one_at_a_time)
+        return self.cluster.map(partial(worker_tasks.mortal, function, deaths), tasks, backend, ranks, one_at_a_time)
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.tables import files as tables
-from tests.cluster import pieces
+from tests.cluster import tasks as worker_tasks
 from tests.cluster.calls import results
 from tests.cluster.faults.killer import Killer
 from tests.cluster.processes import deployed, local_workers
@@ -53,9 +53,9 @@ def test_a_task_that_kills_every_worker_is_one_error(small, tmp_path):
     config = ClusterConfig(scheduler="local", workers=2, lost_workers=1)
     with started(config, "cpu") as cluster:
         with pytest.raises(ClusterLost, match=r"^cluster: one task lost 2 workers$"):
-            results(cluster, pieces.die, [tmp_path / "deaths"], "cpu")
+            results(cluster, worker_tasks.die, [tmp_path / "deaths"], "cpu")
         assert len((tmp_path / "deaths").read_text().split()) == 2
-        assert len(results(cluster, partial(pieces.where, small), range(4), "cpu")) == 4  # other tasks still run
+        assert len(results(cluster, partial(worker_tasks.where, small), range(4), "cpu")) == 4  # other tasks still run
 
 
 def test_a_task_of_a_hanging_worker_is_given_to_another(small, tmp_path):
@@ -63,7 +63,7 @@ def test_a_task_of_a_hanging_worker_is_given_to_another(small, tmp_path):
         hung = tmp_path / "hung"
         stopper = threading.Thread(target=lambda: (eventually(hung.exists), psutil.Process(_pid(hung)).suspend()))
         stopper.start()
-        (found,) = results(cluster, pieces.sleep_once, [hung])
+        (found,) = results(cluster, worker_tasks.sleep_once, [hung])
         stopper.join()
         assert found != _pid(hung)
     assert eventually(lambda: not local_workers())
@@ -83,7 +83,7 @@ def test_a_lost_scheduler_is_one_error_in_time(how, small, tmp_path):
         loser.start()
         config = ClusterConfig(scheduler=dask.address, deadline=DEADLINE)
         with pytest.raises(ClusterLost, match="scheduler"), started(config, "cpu") as cluster:
-            results(cluster, pieces.sleep_once, [tmp_path / "hung"], "cpu")
+            results(cluster, worker_tasks.sleep_once, [tmp_path / "hung"], "cpu")
         loser.join()
         assert time.monotonic() - begun[0] < DEADLINE + MARGIN
 
@@ -99,7 +99,7 @@ def test_a_scheduler_without_workers_is_one_error_in_time(small, tmp_path):
         killer = threading.Thread(target=lambda: (eventually((tmp_path / "hung").exists), worker.kill()))
         killer.start()
         with pytest.raises(ClusterLost, match="had no worker for 12 s"), started(config, "cpu") as cluster:
-            results(cluster, pieces.sleep_once, [tmp_path / "hung"], "cpu")
+            results(cluster, worker_tasks.sleep_once, [tmp_path / "hung"], "cpu")
         killer.join()
 
 
@@ -134,7 +134,7 @@ def test_both_sides_must_present_certificates(small, tmp_path):
     options = [f"--tls-{name.removeprefix('tls_')}={path}" for name, path in made.items()]
     with deployed(tmp_path, 1, *(option.replace("--tls-ca=", "--tls-ca-file=") for option in options), protocol="tls") as dask:
         with started(ClusterConfig(scheduler=dask.address, deadline=30, **made), "cpu") as cluster:
-            assert len(results(cluster, partial(pieces.where, small), range(4), "cpu")) == 4
+            assert len(results(cluster, partial(worker_tasks.where, small), range(4), "cpu")) == 4
         config = ClusterConfig(scheduler=dask.address, deadline=DEADLINE, **other)
         with pytest.raises(ClusterLost, match="no scheduler answers"), started(config, "cpu"):
             pass

@@ -13,7 +13,7 @@ import pytest
 from pipeline.cluster.start import started
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import ClusterLost
-from tests.cluster import pieces
+from tests.cluster import tasks as worker_tasks
 from tests.cluster.calls import on_ranks
 from tests.cluster.processes import deployed
 from tests.flows.processes import eventually
@@ -54,7 +54,7 @@ def test_ranks_of_a_lost_worker_move_to_the_others(tmp_path):
         config = ClusterConfig(scheduler=dask.address, deadline=DEADLINE, lost_workers=1)
         with started(config, "cpu") as cluster:
             lost = Meanwhile(tmp_path, lambda found: (psutil.Process(found[0]).kill(), (tmp_path / "go").touch()))
-            found = on_ranks(cluster, pieces.linger, tmp_path, RANKS, "cpu")
+            found = on_ranks(cluster, worker_tasks.linger, tmp_path, RANKS, "cpu")
             assert lost.seconds() < DEADLINE + MARGIN
     assert len(set(found)) == 1
 
@@ -67,7 +67,7 @@ def test_ranks_of_a_hanging_worker_move_to_the_others(tmp_path):
         threading.Thread(
             target=lambda: (lost.join(), (tmp_path / "begun-0").unlink(), begun(tmp_path), (tmp_path / "go").touch())
         ).start()
-        found = on_ranks(cluster, pieces.linger, tmp_path, RANKS, "cpu")
+        found = on_ranks(cluster, worker_tasks.linger, tmp_path, RANKS, "cpu")
         assert lost.seconds() < 2 * DEADLINE + MARGIN
     assert stopped[0] not in found
 
@@ -77,5 +77,5 @@ def test_a_scheduler_that_hangs_is_one_error_in_time(tmp_path):
         config = ClusterConfig(scheduler=dask.address, deadline=DEADLINE)
         lost = Meanwhile(tmp_path, lambda _: dask.scheduler.send_signal(signal.SIGSTOP))
         with pytest.raises(ClusterLost, match="scheduler"), started(config, "cpu") as cluster:
-            on_ranks(cluster, pieces.linger, tmp_path, RANKS, "cpu")
+            on_ranks(cluster, worker_tasks.linger, tmp_path, RANKS, "cpu")
         assert lost.seconds() < DEADLINE + MARGIN

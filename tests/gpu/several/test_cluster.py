@@ -28,7 +28,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store.graph import open_graph
-from tests.cluster import pieces
+from tests.cluster import tasks as worker_tasks
 from tests.cluster.calls import on_ranks, results
 from tests.cluster.processes import local_workers
 from tests.flows.processes import listening
@@ -71,8 +71,8 @@ def test_many_sources_are_the_same_tables_as_on_the_cpu(roads, cluster, tmp_path
     assert prove(roads, found, False, Runtime(tmp_path / "gpu", "gpu", cluster)).facts["holds"]
 
 
-def test_the_graph_is_placed_once_a_gpu_and_pieces_come_one_at_a_time(roads, cluster):
-    found = results(cluster, partial(pieces.where, roads), range(4 * GPUS), "gpu")
+def test_each_gpu_opens_the_graph_once_and_runs_one_task_at_a_time(roads, cluster):
+    found = results(cluster, partial(worker_tasks.where, roads), range(4 * GPUS), "gpu")
     assert [item for item, _, _ in found] == list(range(4 * GPUS))
     assert len({(process, graph) for _, process, graph in found}) == GPUS
 
