@@ -12,12 +12,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# Tests of a folder; the first prefix that fits counts. Those of an algorithm are named after its folder, or in KERNELS.
+# Tests of a folder or file; the first prefix that fits counts. Those of an algorithm are named after its folder, or in KERNELS.
 AREAS = {
     "pipeline/config": ["tests/pipeline/test_config.py"],
     "pipeline/ingest": ["tests/ingest/test_ingest.py", "tests/faults/test_bad_input.py"],
     "pipeline/cluster": ["tests/cluster/test_ranks.py"],
-    "pipeline/report": ["tests/pipeline/test_report.py"],
+    "pipeline/report": ["tests/pipeline/report"],
+    "pipeline/steps/pairs.py": ["tests/pipeline/reach/test_pairs.py"],
+    "pipeline/steps/queries.py": ["tests/pipeline/reach/test_answers.py"],
+    "pipeline/steps/reach.py": ["tests/pipeline/reach"],
     "pipeline/runtime": ["tests/pipeline/test_backend.py"],
     "pipeline/store": ["tests/pipeline/test_manifest.py", "tests/layout/test_stored_arrays.py"],
     "pipeline/tables": ["tests/pipeline/test_tables.py"],
@@ -52,7 +55,7 @@ def tests_of(files: Iterable[str]) -> list[str]:
         elif parts[0] == "kernels" and _cpu_tests(parts[1]):
             found += _cpu_tests(parts[1])
         else:
-            found += next((tests for area, tests in AREAS.items() if file.startswith(f"{area}/")), [])
+            found += next((tests for area, tests in AREAS.items() if file == area or file.startswith(f"{area}/")), [])
     return list(dict.fromkeys(found))
 
 

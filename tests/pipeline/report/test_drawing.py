@@ -1,0 +1,87 @@
+"""Maps and charts as they are drawn: projections, lines, histograms and dots."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from pipeline.report import charts, maps
+from pipeline.report.charts import bins
+from pipeline.report.reading import Coordinates
+
+
+def test_vertices_without_coordinates_are_left_out_and_counted():
+    coordinates = Coordinates(np.array([2, 5]), np.array([0.0, 1.0]), np.array([0.0, 0.0]))
+    projection = maps.project(coordinates)
+    drawn = maps.lines(projection, [(np.array([1, 2, 5, 2]), np.array([2, 5, 2, 99]))])
+    assert (drawn.edges, drawn.left_out, len(drawn.ends)) == (2, 2, 1)
+
+
+def test_extreme_coordinates_do_not_break_the_map():
+    plane = maps.project(Coordinates(np.array([1, 2]), np.array([-1e308, 1e308]), np.array([0.0, 1e308])))
+    assert plane.middle is None and plane.km_per_pixel is None
+    assert np.isfinite(plane.x).all() and np.isfinite(plane.y).all()
+    assert max(plane.width, plane.height) == maps.LONG_SIDE
+    point = maps.project(Coordinates(np.array([1]), np.array([3.0]), np.array([4.0])))
+    assert (point.width, point.height) == (maps.LEAST_SIDE, maps.LEAST_SIDE)
+    assert point.x[0] == point.width / 2 and point.y[0] == point.height / 2
+
+
+def test_east_and_north_have_equal_scale_in_the_middle():
+    coordinates = Coordinates(np.array([1, 2, 3]), np.array([10.0, 10.2, 10.0]), np.array([60.0, 60.0, 60.1]))
+    projection = maps.project(coordinates)
+    east, north = projection.x[1] - projection.x[0], projection.y[0] - projection.y[2]
+    assert east / north == pytest.approx(2 * np.cos(np.radians(60.05)))
+    # 0.1 degrees of latitude are 11.1 km.
+    assert north * projection.km_per_pixel == pytest.approx(11.12, abs=0.01)
+
+
+def test_lines_include_both_endpoints_and_the_lowest_level_is_on_top():
+    projection = maps.Projection(np.array([1]), np.zeros(1), np.zeros(1), 6, 5, None, None)
+    ends = np.array([[[0, 0], [10, 0]], [[4, 0], [4, 8]]])
+    picture = maps.picture(projection, [(ends, np.array([7, 3], np.uint8), 2)])
+    level = (picture.astype(int) - 1) // 4
+    assert level.tolist() == [[7, 7, 3, 7, 7, 7], *[[-1, -1, 3, -1, -1, -1]] * 4]
+    assert (picture[0] == [32, 32, 16, 32, 32, 32]).all()  # whole pixels: 1 + 4 level + 3
+
+
+def test_heights_of_a_histogram_are_the_counts():
+    edges, counts, _ = bins(np.array([0, 1, 1, 1, 3]), 10)
+    chart = charts.histogram(charts.Caption("", "", "", ""), edges, counts, integer=True)
+    assert [text for _, text in chart.x_ticks] == ["0", "1", "2", "3"]
+    top = chart.y_ticks[-1]
+    assert top == (charts.TOP, "3")
+    heights = [float(height) for height in re.findall(r"V([\d.]+)H", chart.series[0].path)]
+    one = (charts.BOTTOM - charts.TOP) / 3
+    assert heights == pytest.approx([charts.BOTTOM - one * count for count in (1, 3, 0, 1)])
+    sides = [float(side) for side in re.findall(r"H([\d.]+)", chart.series[0].path)]
+    assert sides == pytest.approx(np.linspace(charts.LEFT, charts.RIGHT, 5)[1:])
+
+
+def test_dots_are_drawn_at_their_logarithms():
+    points = [("", np.array([1, 10, 100]), np.array([1000, 1, 10]))]
+    chart = charts.log_log(charts.Caption("", "", "", ""), points)
+    assert [text for _, text in chart.x_ticks] == ["1", "10", "100"]
+    assert [text for _, text in chart.y_ticks] == ["1", "10", "100", "1k"]
+    dots = [tuple(map(float, dot)) for dot in re.findall(r"M([\d.]+) ([\d.]+)h0", chart.series[0].path)]
+    third = (charts.BOTTOM - charts.TOP) / 3
+    middle = (charts.LEFT + charts.RIGHT) / 2
+    expected = [(charts.LEFT, charts.TOP), (middle, charts.BOTTOM), (charts.RIGHT, charts.BOTTOM - third)]
+    assert dots == expected
+
+
+def test_bins_count_every_value_once():
+    for values in (
+        np.array([0]),
+        np.arange(1000),
+        np.array([5, 5, 5]),
+        np.array([0.0]),
+        np.array([0.1, 7.5]),
+        np.array([0, 2**62]),
+    ):
+        edges, counts, width = bins(values, 60)
+        assert counts.sum() == len(values) and len(counts) <= 60 and len(edges) == len(counts) + 1
+        assert edges[0] <= values.min() and values.max() <= edges[-1]
+        assert width > 0
