@@ -27,7 +27,7 @@ from kernels.cpu.parallel import cores
 from kernels.gpu.loader import device_count
 from pipeline.cluster.protocol import Cluster, Place
 from pipeline.cluster.start import started
-from pipeline.cluster.threads import Here
+from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.runtime.backend import gpu
@@ -104,7 +104,7 @@ def edges_of(asked: Any) -> tuple[Path, Path]:
 @contextmanager
 def _cluster(asked: Any) -> Iterator[Cluster]:
     if asked.threads:
-        yield Here(asked.gpus)
+        yield LocalThreads(asked.gpus)
         return
     begun = time.perf_counter()
     with started(ClusterConfig(scheduler="local", workers=asked.gpus, shards=asked.gpus, lost_workers=0), "gpu") as cluster:

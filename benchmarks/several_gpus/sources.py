@@ -26,7 +26,7 @@ from benchmarks.several_gpus.shares import by_name
 from benchmarks.several_gpus.table import Row, add
 from kernels.reachability import reach as reach_rows
 from pipeline.cluster.protocol import Cluster, Place
-from pipeline.cluster.threads import Here
+from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.reachability import ReachabilityConfig
@@ -193,5 +193,5 @@ def _whole(asked: Any) -> Folder:
         return lay_out(
             ingest(GraphConfig(source=str(source), directed=True), work), LayoutConfig(order="source"), Runtime(work, "gpu")
         )
-    edges = edge_list(asked, partial(on_ranks, Here(1), 1))
+    edges = edge_list(asked, partial(on_ranks, LocalThreads(1), 1))
     return lay_out(edges, LayoutConfig(order=by_name(asked.graph).order), Runtime(work, "gpu"))

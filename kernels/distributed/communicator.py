@@ -135,7 +135,7 @@ class OverExchange(Communicator):
         return reduce(np.maximum, self.gather(values))
 
 
-class Alone(OverExchange):
+class SingleRank(OverExchange):
     """The communicator of a group of one rank: every collective returns copies of the caller's own arrays."""
 
     rank, size = 0, 1

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from kernels.distributed.communicator import Alone, Communicator
+from kernels.distributed.communicator import Communicator, SingleRank
 from pipeline.cluster.held_graph import HeldGraph
-from pipeline.cluster.holdings import Holdings
+from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.cluster.shard_of_graph import ShardOfGraph
 from pipeline.cluster.whole_graph import WholeGraph
 from pipeline.runtime.backend import Backend
@@ -30,7 +30,7 @@ class Place:
     Attributes
     ----------
     backend : {"cpu", "gpu"}
-    holdings : Holdings
+    open_graphs : OpenGraphs
         What this process has open.
     threads : int
         How many threads the task may use.
@@ -43,26 +43,26 @@ class Place:
     """
 
     backend: Backend
-    holdings: Holdings = field(default_factory=Holdings)
+    open_graphs: OpenGraphs = field(default_factory=OpenGraphs)
     threads: int = 1
-    communicator: Communicator = field(default_factory=Alone)
+    communicator: Communicator = field(default_factory=SingleRank)
     sharded: bool = False
     ranks_here: int = 1
 
     def graph(self, folder: Folder) -> HeldGraph:
-        """Open a stored graph as the group holds it. Raises as `Holdings.graph`."""
+        """Open a stored graph as the group holds it. Raises as `OpenGraphs.graph`."""
         if not self.sharded:
             return self.whole_graph(folder)
-        shard = self.holdings.shard(folder, self.communicator, self.backend, self.ranks_here)
+        shard = self.open_graphs.shard(folder, self.communicator, self.backend, self.ranks_here)
         return ShardOfGraph(folder, shard, self.communicator)
 
     def whole_graph(self, folder: Folder) -> WholeGraph:
-        """Open a stored graph on this rank alone."""
-        return WholeGraph(folder, self.holdings, self.backend, self.threads)
+        """Open all of a stored graph on this rank."""
+        return WholeGraph(folder, self.open_graphs, self.backend, self.threads)
 
     def index(self, folder: Folder) -> StoredIndex:
-        """Open a stored index for queries. Raises as `Holdings.index`."""
-        return self.holdings.index(folder, self.backend)
+        """Open a stored index for queries. Raises as `OpenGraphs.index`."""
+        return self.open_graphs.index(folder, self.backend)
 
 
 class Cluster(Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pipeline.cluster.protocol import Cluster
-from pipeline.cluster.threads import Here
+from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.runtime.backend import Backend
 
@@ -23,7 +23,7 @@ def started(config: ClusterConfig, backend: Backend) -> Iterator[Cluster]:
         There is no GPU for a local worker, or a TLS file cannot be read.
     """
     if config.scheduler == "none":
-        yield Here(config.shards)
+        yield LocalThreads(config.shards)
         return
     from pipeline.cluster.dask.client import connected
     from pipeline.cluster.dask.workers import Workers

@@ -8,7 +8,7 @@ from functools import partial
 from kernels.cpu.parallel import cores
 from kernels.distributed import threads
 from kernels.distributed.communicator import Communicator
-from pipeline.cluster.holdings import Holdings
+from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.cluster.protocol import Place, Result, Task
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.threads import map_in_order
@@ -16,12 +16,12 @@ from pipeline.runtime.threads import map_in_order
 _NEVER = 10.0**8  # seconds: a thread of this process is not lost, however long it computes
 
 
-class Here:
+class LocalThreads:
     """The threads of this process: one for each core on the CPU, one on a GPU; a thread for each rank of a larger group."""
 
     def __init__(self, shards: int = 0) -> None:
         self.shards = shards
-        self._holdings = Holdings()
+        self._open_graphs = OpenGraphs()
 
     def map(
         self,
@@ -37,8 +37,8 @@ class Here:
             return
         at_once = cores() if backend == "cpu" else 1  # the CPU's kernels release the interpreter's lock; a GPU runs one at a time
         running = 1 if one_at_a_time else max(1, min(at_once, len(tasks)))
-        holdings = self._holdings if backend == "gpu" else Holdings()  # memory maps are cheap to open again
-        place = Place(backend, holdings, at_once // running)
+        open_graphs = self._open_graphs if backend == "gpu" else OpenGraphs()  # memory maps are cheap to open again
+        place = Place(backend, open_graphs, at_once // running)
         for result in map_in_order(partial(function, place), tasks, running):
             yield [result]
 
@@ -46,7 +46,7 @@ class Here:
         self, function: Callable[[Place, Task], Result], tasks: Sequence[Task], backend: Backend, ranks: int
     ) -> Iterator[list[Result]]:
         def run(communicator: Communicator) -> list[Result]:
-            place = Place(backend, self._holdings, 1, communicator, sharded=True, ranks_here=ranks)
+            place = Place(backend, self._open_graphs, 1, communicator, sharded=True, ranks_here=ranks)
             return [function(place, task) for task in tasks]
 
         results = threads.run_ranks(ranks, run, _NEVER)

@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from kernels.algorithm import Algorithm
 from kernels.answers import Certificate, Condensation, Labels, ReachabilityIndex
-from kernels.distributed.communicator import Alone
+from kernels.distributed.communicator import SingleRank
 from kernels.distributed.shard import ShardAnswer
 from kernels.graph import Graph
 from kernels.reachability import condense, label, memory
 from pipeline.cluster.held_graph import Slice
-from pipeline.cluster.holdings import Holdings
+from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.config.reachability import ReachabilityConfig
 from pipeline.runtime.backend import Backend
 from pipeline.store.facts import GraphFacts
@@ -29,14 +29,14 @@ from pipeline.tables.forms import Form, form_of, read_labels
 class WholeGraph:
     """A graph on one rank. It is opened when it is first needed."""
 
-    def __init__(self, folder: Folder, holdings: Holdings, backend: Backend, threads: int) -> None:
-        self.communicator, self.threads = Alone(), threads
-        self._folder, self._holdings, self._backend = folder, holdings, backend
+    def __init__(self, folder: Folder, open_graphs: OpenGraphs, backend: Backend, threads: int) -> None:
+        self.communicator, self.threads = SingleRank(), threads
+        self._folder, self._open_graphs, self._backend = folder, open_graphs, backend
 
     @cached_property
     def graph(self) -> Graph:
         """Its arrays, where the backend computes."""
-        return self._holdings.graph(self._folder, self._backend)
+        return self._open_graphs.graph(self._folder, self._backend)
 
     def row(self, stored_row: int) -> int:
         """See `HeldGraph.row`."""

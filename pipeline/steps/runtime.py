@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pipeline.cluster.protocol import Cluster
-from pipeline.cluster.threads import Here
+from pipeline.cluster.threads import LocalThreads
 from pipeline.runtime.backend import Backend
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
@@ -28,7 +28,7 @@ class Runtime:
 
     work: Path
     backend: Backend = "cpu"
-    cluster: Cluster = field(default_factory=Here)
+    cluster: Cluster = field(default_factory=LocalThreads)
 
     def ranks_of(self, graph: Folder) -> int:
         """How many ranks hold this graph together; 0 where each worker holds all of it."""
@@ -36,4 +36,4 @@ class Runtime:
 
     def here(self) -> Runtime:
         """The same on this process only, for work that is too small to distribute."""
-        return replace(self, backend="cpu", cluster=Here())
+        return replace(self, backend="cpu", cluster=LocalThreads())

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.cluster.start import started
-from pipeline.cluster.threads import Here
+from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
@@ -65,11 +65,11 @@ def test_dimensions_are_built_on_workers(method, dimensions, graph, cluster, tmp
 @pytest.mark.parametrize("shards", [1, 2, 3, 7])
 def test_an_index_is_built_over_ranks_of_this_process(shards, graph, tmp_path):
     asked = ReachabilityConfig(dimensions=3, seed=5)
-    found = build_index(graph, asked, Runtime(tmp_path / "there", cluster=Here(shards)))
+    found = build_index(graph, asked, Runtime(tmp_path / "there", cluster=LocalThreads(shards)))
     same(found, build_index(graph, asked, Runtime(tmp_path / "here")))
     assert found.facts["shards"] == shards
     with pytest.raises(TooLarge, match=rf"one of {shards} parts, of [\d,]+ rows"):
-        build_index(graph, ReachabilityConfig(dimensions=10**9), Runtime(tmp_path / "large", cluster=Here(shards)))
+        build_index(graph, ReachabilityConfig(dimensions=10**9), Runtime(tmp_path / "large", cluster=LocalThreads(shards)))
 
 
 def test_an_index_is_built_and_proved_over_ranks_of_workers(graph, cluster, tmp_path):
@@ -96,7 +96,7 @@ def test_graphs_without_arcs_or_vertices_are_indexed(tmp_path):
         config = GraphConfig(source=str(tmp_path / name), format="parquet", directed=True)
         stored = lay_out(ingest(config, work), LayoutConfig(), Runtime(work))
         expected = build_index(stored, ReachabilityConfig(), Runtime(work / "here"))
-        same(build_index(stored, ReachabilityConfig(), Runtime(work / "there", cluster=Here(3))), expected)
+        same(build_index(stored, ReachabilityConfig(), Runtime(work / "there", cluster=LocalThreads(3))), expected)
 
 
 def test_only_the_numbers_have_a_row_per_dimension(graph, tmp_path):

@@ -25,7 +25,7 @@ from pipeline.cluster.dask import local_workers as local_workers_module
 from pipeline.cluster.dask import workers as workers_module
 from pipeline.cluster.dask.scratch import scratch
 from pipeline.cluster.start import started
-from pipeline.cluster.threads import Here
+from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.run import STAGES
 from pipeline.errors import BadConfig, BadInput, ClusterLost, ProofFailed
@@ -56,13 +56,13 @@ def test_tables_and_proofs_are_the_same_with_and_without_workers(stage, grid, sm
     graph = grid if stage == "bfs" else small
     found, expected = (
         run_stage(graph, stage, SOURCES if graph is grid else [1, 5], Runtime(tmp_path / name, cluster=where))
-        for name, where in (("there", cluster), ("here", Here()))
+        for name, where in (("there", cluster), ("here", LocalThreads()))
         for _ in [(tmp_path / name).mkdir()]
     )
     assert found.manifest.files == expected.manifest.files
     assert len(tables.files(found.path)) == (len(SOURCES) if stage == "bfs" else 1)
     assert [path.name for path in (tmp_path / "there").glob(".*")] == []
-    proofs = [prove(graph, found, True, Runtime(tmp_path, cluster=where)).facts for where in (cluster, Here())]
+    proofs = [prove(graph, found, True, Runtime(tmp_path, cluster=where)).facts for where in (cluster, LocalThreads())]
     assert proofs[0]["holds"] and proofs[0]["rules"] == proofs[1]["rules"]
 
 

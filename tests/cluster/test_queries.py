@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.cluster.start import started
-from pipeline.cluster.threads import Here
+from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
@@ -72,7 +72,7 @@ def small_files(monkeypatch) -> None:
 def test_answers_are_the_same_with_and_without_workers(index, cluster, small_files, tmp_path):
     pairs = write_pairs(tmp_path / "pairs.parquet")
     there = reach(index, pairs, tmp_path / "there", oracle=True, runtime=Runtime(tmp_path, cluster=cluster))
-    here = reach(index, pairs, tmp_path / "here", oracle=True, runtime=Runtime(tmp_path, cluster=Here()))
+    here = reach(index, pairs, tmp_path / "here", oracle=True, runtime=Runtime(tmp_path, cluster=LocalThreads()))
     assert there.manifest.files == here.manifest.files
     assert len(tables.files(there.path)) == FILES
     check(there)

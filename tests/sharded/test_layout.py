@@ -24,7 +24,7 @@ from kernels.layout.rows import take_rows
 from kernels.layout.sharded import lay_out, shard_of
 from kernels.layout.sharded.cleaning import Rules, clean_arcs
 from kernels.layout.sorting import in_rows
-from pipeline.cluster.threads import Here
+from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import Damaged
 from pipeline.steps.runtime import Runtime
@@ -203,7 +203,7 @@ def test_the_stored_graph_equals_that_of_a_single_rank(name, layout, size, tmp_p
     edges = edge_folder(tmp_path, next(graph for graph in NAMED_GRAPHS if graph.name == name))
     layout = LayoutConfig(**layout, shards=size, vector_extension=True)
     one = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / "one"))
-    many = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / "many", cluster=Here(size)))
+    many = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / "many", cluster=LocalThreads(size)))
     assert content(many) == content(one)
 
 
@@ -217,7 +217,7 @@ def test_the_stored_graph_equals_that_of_a_single_rank_for_every_weight_type(wei
     for number in (2, 5):
         layout = LayoutConfig(shards=number, order="windowed", window=64, vector_extension=True)
         one = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / f"one {number}"))
-        many = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / f"many {number}", cluster=Here(number)))
+        many = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / f"many {number}", cluster=LocalThreads(number)))
         assert content(many) == content(one)
         validate(many)
 
@@ -227,7 +227,7 @@ def test_a_truncated_edge_list_ends_all_ranks(tmp_path):
     (file,) = edges.path.glob("part-*")
     file.write_bytes(file.read_bytes()[:-20])
     with pytest.raises(Damaged):
-        pipeline.steps.layout.lay_out(edges, LayoutConfig(), Runtime(tmp_path / "many", cluster=Here(3)))
+        pipeline.steps.layout.lay_out(edges, LayoutConfig(), Runtime(tmp_path / "many", cluster=LocalThreads(3)))
 
 
 def test_all_ranks_together_need_little_more_memory_than_one():

@@ -25,7 +25,7 @@ from kernels.distributed.threads import run_ranks
 from kernels.graph import OFFSET, Csr
 from kernels.pagerank.sharded import pagerank
 from kernels.sssp.sharded import sssp
-from pipeline.cluster.threads import Here
+from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.ingest import ingest
@@ -90,8 +90,8 @@ def test_stages_and_proofs_on_32_ranks_need_little_more_memory_than_on_one(stage
     graph = lay_out(edges, LayoutConfig(order="source"), Runtime(tmp_path))
 
     def run(size: int, name: str) -> None:
-        answer = run_stage(graph, stage, [0], Runtime(tmp_path / name, cluster=Here(size)))
-        prove(graph, answer, False, Runtime(tmp_path / name, cluster=Here(size)))
+        answer = run_stage(graph, stage, [0], Runtime(tmp_path / name, cluster=LocalThreads(size)))
+        prove(graph, answer, False, Runtime(tmp_path / name, cluster=LocalThreads(size)))
 
     run(2, "compiles")
     assert peak(lambda: run(RANKS, "many")) < 2 * peak(lambda: run(1, "one"))

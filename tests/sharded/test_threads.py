@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from kernels.distributed.communicator import Alone, Communicator, PeerLost
+from kernels.distributed.communicator import Communicator, PeerLost, SingleRank
 from kernels.distributed.threads import run_ranks
 from tests.sharded.collectives import check_collectives
 
@@ -29,7 +29,7 @@ def test_collectives_agree_with_numpy() -> None:
 
 
 def test_collectives_of_a_single_rank() -> None:
-    assert [check_collectives(Alone(), np.copy)] == run_ranks(1, lambda ranks: check_collectives(ranks, np.copy))
+    assert [check_collectives(SingleRank(), np.copy)] == run_ranks(1, lambda ranks: check_collectives(ranks, np.copy))
 
 
 def test_reductions_of_one_number() -> None:
@@ -38,7 +38,7 @@ def test_reductions_of_one_number() -> None:
         return ranks.sum(rank + 1), ranks.min(rank + 1), ranks.max(rank + 0.5), ranks.any(rank == 1), ranks.all(rank == 1)
 
     assert run_ranks(3, reduce) == [(6, 1, 2.5, True, False)] * 3
-    assert reduce(Alone()) == (1, 1, 0.5, False, False)
+    assert reduce(SingleRank()) == (1, 1, 0.5, False, False)
 
 
 @pytest.mark.parametrize("buffer", [np.zeros(4), np.zeros(1), np.zeros(3, np.float32)])

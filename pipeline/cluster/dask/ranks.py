@@ -200,7 +200,7 @@ def _run(function: Callable[[Place], Result], session: _Session, ranks: Sequence
         well = False
         try:
             with _fastest(between, backend) as communicator:
-                result = function(Place(backend, STATE.holdings, 1, communicator, sharded=True, ranks_here=len(ranks)))
+                result = function(Place(backend, STATE.open_graphs, 1, communicator, sharded=True, ranks_here=len(ranks)))
             well = True
             return result
         finally:

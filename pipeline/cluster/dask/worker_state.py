@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from kernels.graph import Array
-from pipeline.cluster.holdings import Holdings
+from pipeline.cluster.open_graphs import OpenGraphs
 
 if TYPE_CHECKING:
     from kernels.distributed.gpu.nccl import BetweenGpus
@@ -43,7 +43,7 @@ class WorkerState:
 
     Attributes
     ----------
-    holdings : Holdings
+    open_graphs : OpenGraphs
     gpu : Lock
         Held by the task that uses the GPU, however many threads the worker has.
     sessions : dict
@@ -53,7 +53,7 @@ class WorkerState:
     """
 
     def __init__(self) -> None:
-        self.holdings = Holdings()
+        self.open_graphs = OpenGraphs()
         self.gpu = Lock()
         self.sessions: dict[str, Session] = {}
         self.nccl: dict[tuple[str, ...], BetweenGpus] = {}

@@ -122,11 +122,11 @@ def _run(function: Callable[[Place, Task], Result], backend: Backend, code: str,
     if code_of_workers() != code:
         raise BadConfig("cluster: a worker has other code than this run; install the same everywhere")
     if backend == "cpu":
-        return function(Place(backend, STATE.holdings), task)
+        return function(Place(backend, STATE.open_graphs), task)
     with STATE.gpu:
         there = choose(backend)
         keep_freed_memory()
-        return function(Place(there, STATE.holdings), task)
+        return function(Place(there, STATE.open_graphs), task)
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -12,7 +12,7 @@ import pytest
 from kernels.registry import BY_NAME
 from pipeline.cluster.protocol import Cluster
 from pipeline.cluster.start import started
-from pipeline.cluster.threads import Here
+from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
@@ -66,7 +66,7 @@ def rome(tmp_path_factory) -> Folder:
 @pytest.mark.parametrize(("kills", "seed"), [(5, 1), pytest.param(50, 2, marks=[pytest.mark.nightly, pytest.mark.timeout(3600)])])
 def test_tables_are_right_even_if_workers_are_killed_at_any_superstep(kills, seed, rome, tmp_path):
     config = ClusterConfig(scheduler="local", workers=2, shards=3, lost_workers=AT_ONCE, deadline=30)
-    expected = {stage: run_stage(rome, stage, SOURCES, Runtime(tmp_path / "here", cluster=Here())) for stage in SHARDED}
+    expected = {stage: run_stage(rome, stage, SOURCES, Runtime(tmp_path / "here", cluster=LocalThreads())) for stage in SHARDED}
     expected["pagerank"] = None  # rounded differently over shards
     with started(config, "cpu") as cluster:
         deadly = Deadly(cluster, tmp_path, seed)

@@ -17,7 +17,7 @@ from kernels.bfs import bfs
 from kernels.gpu.loader import device_count
 from kernels.registry import BY_NAME
 from pipeline.cluster.start import started
-from pipeline.cluster.threads import Here
+from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
@@ -64,7 +64,7 @@ def test_many_sources_are_the_same_tables_as_on_the_cpu(roads, cluster, tmp_path
     sources = list(range(1, 264_000, 10_000))
     found, expected = (
         run_stage(roads, "sssp", sources, Runtime(tmp_path / backend, backend, where))
-        for backend, where in (("gpu", cluster), ("cpu", Here()))
+        for backend, where in (("gpu", cluster), ("cpu", LocalThreads()))
         for _ in [(tmp_path / backend).mkdir()]
     )
     assert found.manifest.files == expected.manifest.files
@@ -141,7 +141,7 @@ def test_a_stage_over_shards_is_the_table_of_one_gpu(stage, more, roads, votes, 
     monkeypatch.setattr(cluster, "shards", GPUS + more)
     found, expected = (
         run_stage(graph, stage, [3, 1000], Runtime(tmp_path / name, "gpu", where))
-        for name, where in (("there", cluster), ("here", Here()))
+        for name, where in (("there", cluster), ("here", LocalThreads()))
         for _ in [(tmp_path / name).mkdir()]
     )
     assert found.facts["shards"] == GPUS + more

@@ -17,7 +17,7 @@ from benchmarks.several_gpus import sources as several_gpus_sources
 from benchmarks.several_gpus.bench import SPREAD
 from benchmarks.several_gpus.table import OURS, Row, collect
 from kernels.answers import Reached
-from pipeline.cluster.threads import Here
+from pipeline.cluster.threads import LocalThreads
 from pipeline.tables import files as tables
 
 LAYERS, WIDTH = 6, 20
@@ -40,7 +40,7 @@ def rows_of(work, parts, gpus):
     """What the parts write."""
     work.mkdir()
     asked = SimpleNamespace(graph=f"dag-{LAYERS}x{WIDTH}", only=",".join(parts), gpus=gpus, sources=4, work=work)
-    several_gpus_sources.run(asked, Here(gpus), ROW)
+    several_gpus_sources.run(asked, LocalThreads(gpus), ROW)
     return collect(work)
 
 

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("cupy")
 
 from kernels.registry import BY_NAME
-from pipeline.cluster.threads import Here
+from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import ProofFailed
@@ -41,22 +41,22 @@ def test_the_files_are_those_of_ranks_on_the_cpu(stage, ranks, beside, graph, tm
     if beside:  # as where a GPU has no memory for the arcs
         monkeypatch.setattr(stored_shards, "_FREE_FACTOR", 2**60)
     first = int(tables.read(run_stage(graph, "wcc", [], Runtime(tmp_path / "ids")).path)["vertex"][0].as_py())
-    cpu = run_stage(graph, stage, [first], Runtime(tmp_path / "cpu", cluster=Here(ranks)))
-    gpu = run_stage(graph, stage, [first], Runtime(tmp_path / "gpu", "gpu", Here(ranks)))
+    cpu = run_stage(graph, stage, [first], Runtime(tmp_path / "cpu", cluster=LocalThreads(ranks)))
+    gpu = run_stage(graph, stage, [first], Runtime(tmp_path / "gpu", "gpu", LocalThreads(ranks)))
     if BY_NAME[stage].exact:
         assert gpu.manifest.files == cpu.manifest.files
     else:
         found, expected = (tables.read(answer.path)["pagerank"].to_numpy() for answer in (gpu, cpu))
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
     proofs = [
-        prove(graph, answer, False, Runtime(tmp_path / where, where, Here(ranks)))
+        prove(graph, answer, False, Runtime(tmp_path / where, where, LocalThreads(ranks)))
         for answer, where in ((gpu, "gpu"), (cpu, "cpu"))
     ]
     assert proofs[0].facts["rules"] == proofs[1].facts["rules"]
 
 
 def test_a_wrong_table_is_not_proved(graph, tmp_path):
-    true = run_stage(graph, "wcc", [], Runtime(tmp_path, "gpu", Here(2)))
+    true = run_stage(graph, "wcc", [], Runtime(tmp_path, "gpu", LocalThreads(2)))
     table = tables.read(true.path)
     labels = table["labels"].to_numpy().copy()
     labels[len(labels) // 2] = labels[0] + 1
@@ -67,4 +67,4 @@ def test_a_wrong_table_is_not_proved(graph, tmp_path):
 
     wrong = make(tmp_path / "wrong" / "wcc", "wcc", dict(true.manifest.inputs), {"wrong": 1}, write)
     with pytest.raises(ProofFailed):
-        prove(graph, wrong, False, Runtime(tmp_path, "gpu", Here(2)))
+        prove(graph, wrong, False, Runtime(tmp_path, "gpu", LocalThreads(2)))

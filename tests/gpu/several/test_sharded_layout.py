@@ -12,7 +12,7 @@ cupy = pytest.importorskip("cupy")
 import pipeline.steps.layout
 from kernels.distributed.gpu.memory import put
 from kernels.layout.sharded.cleaning import Rules
-from pipeline.cluster.threads import Here
+from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.steps.runtime import Runtime
 from pipeline.store.edges import read_edges
@@ -59,7 +59,7 @@ def test_the_stored_graph_has_the_bytes_of_the_cpu(tmp_path):
     edges = table_folder(tmp_path, pa.table(columns), directed=False)
     layout = LayoutConfig(shards=3)
     one = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / "one"))
-    many = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / "many", "gpu", Here(3)))
+    many = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / "many", "gpu", LocalThreads(3)))
     assert content(many) == content(one)
     validate(many)
 

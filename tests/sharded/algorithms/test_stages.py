@@ -14,7 +14,7 @@ from kernels.distributed.assembly import split
 from kernels.distributed.shard import Shard
 from kernels.graph import NO_ROW
 from kernels.reachability.certificate.sharded import RULES
-from pipeline.cluster.threads import Here
+from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.run import STAGES
@@ -103,8 +103,8 @@ def test_the_rows_of_the_one_with_hubs_are_dealt_over_any_number_of_ranks(tmp_pa
 @pytest.mark.parametrize("stage", SHARDED)
 def test_the_files_are_those_of_one_worker(stage, graph, cut, tmp_path):
     sources = rows_ids(graph, [0, 5, 17])
-    one = run_stage(graph, stage, sources, Runtime(tmp_path / "one", cluster=Here()))
-    many = [run_stage(graph, stage, sources, Runtime(tmp_path / str(size), cluster=Here(size))) for size in SIZES]
+    one = run_stage(graph, stage, sources, Runtime(tmp_path / "one", cluster=LocalThreads()))
+    many = [run_stage(graph, stage, sources, Runtime(tmp_path / str(size), cluster=LocalThreads(size))) for size in SIZES]
     assert len(tables.files(one.path)) > 1
     for size, found in zip(SIZES, many, strict=True):
         assert found.facts["shards"] == size and found.facts["rows"] == one.facts["rows"]
@@ -113,7 +113,7 @@ def test_the_files_are_those_of_one_worker(stage, graph, cut, tmp_path):
             np.testing.assert_allclose(*(tables.read(of.path)["pagerank"] for of in (one, found)), rtol=0, atol=1e-12)
         else:
             assert found.manifest.files == one.manifest.files
-    proofs = [prove(graph, many[-1], size == 3, Runtime(tmp_path / f"by-{size}", cluster=Here(size))) for size in (3, 8)]
+    proofs = [prove(graph, many[-1], size == 3, Runtime(tmp_path / f"by-{size}", cluster=LocalThreads(size))) for size in (3, 8)]
     proofs.append(prove(graph, one, False, Runtime(tmp_path / "one")))
     assert len({tuple(rule for rule in proof.facts["rules"] if rule != OF_ROWS) for proof in proofs}) == 1
 
@@ -125,10 +125,11 @@ def test_an_isolated_vertex_and_more_shards_than_rows(tmp_path):
     graph = lay_out(edges, LayoutConfig(shards=2), Runtime(tmp_path / "few"))
     for stage in SHARDED:
         one, found = (
-            run_stage(graph, stage, [], Runtime(tmp_path / name, cluster=Here(shards))) for name, shards in (("1", 1), ("8", 8))
+            run_stage(graph, stage, [], Runtime(tmp_path / name, cluster=LocalThreads(shards)))
+            for name, shards in (("1", 1), ("8", 8))
         )
         assert found.manifest.files == one.manifest.files
-        prove(graph, found, True, Runtime(tmp_path / "8", cluster=Here(8)))
+        prove(graph, found, True, Runtime(tmp_path / "8", cluster=LocalThreads(8)))
 
 
 @pytest.mark.parametrize("stage", SHARDED)
@@ -145,7 +146,7 @@ def test_a_table_that_was_changed_is_not_proved(stage, cut, tmp_path):
         wrong = table.set_column(at, table.schema.field(column), pa.array(values, table.schema.field(column).type))
         forged = forge(true, wrong, tmp_path / str(number))
         with pytest.raises(ProofFailed):
-            prove(graph, forged, False, Runtime(tmp_path / str(number), cluster=Here(3)))
+            prove(graph, forged, False, Runtime(tmp_path / str(number), cluster=LocalThreads(3)))
         assert not (tmp_path / str(number) / f"proof-{stage}").exists()
 
 
@@ -161,7 +162,7 @@ def test_a_table_with_rows_missing_or_moved_is_not_proved(stage, change, cut, tm
         "turn": table.take([1, 0, *range(2, len(table))]),
     }
     with pytest.raises(ProofFailed):
-        prove(graph, forge(true, wrong[change], tmp_path / "forged"), False, Runtime(tmp_path, cluster=Here(3)))
+        prove(graph, forge(true, wrong[change], tmp_path / "forged"), False, Runtime(tmp_path, cluster=LocalThreads(3)))
 
 
 def test_files_of_other_columns_or_too_many_are_not_proved(cut, tmp_path):
@@ -179,25 +180,25 @@ def test_files_of_other_columns_or_too_many_are_not_proved(cut, tmp_path):
             graph,
             make(tmp_path / "more" / "wcc", "wcc", {"graph": graph.digest}, {}, write),
             False,
-            Runtime(tmp_path, cluster=Here(2)),
+            Runtime(tmp_path, cluster=LocalThreads(2)),
         )
     other = make(tmp_path / "wcc", "pagerank", {"graph": graph.digest}, {}, write)
     with pytest.raises(ProofFailed, match="its columns are"):
-        prove(graph, other, False, Runtime(tmp_path, cluster=Here(2)))
+        prove(graph, other, False, Runtime(tmp_path, cluster=LocalThreads(2)))
 
 
 def test_errors_are_those_of_one_worker(tmp_path):
     vast = stored(tmp_path / "stored", np.full(45, 2**62), directed=True, shards=2)
     with pytest.raises(BadInput, match=r"sssp: .*int64"):
-        run_stage(vast, "sssp", [], Runtime(tmp_path, cluster=Here(3)))
+        run_stage(vast, "sssp", [], Runtime(tmp_path, cluster=LocalThreads(3)))
     with pytest.raises(BadSource, match="source 4 is not in the graph"):
-        run_stage(vast, "bfs", [4], Runtime(tmp_path, cluster=Here(3)))
+        run_stage(vast, "bfs", [4], Runtime(tmp_path, cluster=LocalThreads(3)))
     (vast.path / "shard-00001" / "out-indices.npy").unlink()
     with pytest.raises(Damaged, match="out-indices"):
-        run_stage(vast, "bfs", [], Runtime(tmp_path, cluster=Here(2)))
+        run_stage(vast, "bfs", [], Runtime(tmp_path, cluster=LocalThreads(2)))
     vast.path.rename(tmp_path / "moved")
     with pytest.raises((BadConfig, Damaged)):
-        run_stage(vast, "wcc", [], Runtime(tmp_path, cluster=Here(2)))
+        run_stage(vast, "wcc", [], Runtime(tmp_path, cluster=LocalThreads(2)))
     assert [path.name for path in tmp_path.iterdir() if path.name in SHARDED] == []
 
 

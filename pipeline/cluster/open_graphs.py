@@ -19,7 +19,7 @@ from pipeline.store.shards import DealtShard, dealing_of, load_shard
 Opened = TypeVar("Opened", Graph, StoredIndex)
 
 
-class Holdings:
+class OpenGraphs:
     """The graph or index opened last, and the shards of the ranks that ran last, of this process.
 
     A worker process has one for its life, a run on threads of this process one for its ranks. Thread-safe.
