@@ -1,6 +1,6 @@
-/* One level bottom-up, for direction_optimising.cu and for shards: every unvisited row searches its in-arcs for the first one from
-   the frontier. A lane tries the row's first arcs, then a warp the next ones, then a block the rest, so that no thread is left with
-   a long row. */
+/* One level bottom-up, for direction_optimising.cu and for shards: every unvisited row searches its in-arcs for the first one
+   from the frontier. A lane tries the row's first arcs, then a warp the next ones, then a block the rest, so that no thread is
+   left with a long row. */
 #pragma once
 
 #include "gpu/device.cuh"
@@ -72,7 +72,8 @@ __device__ __forceinline__ ROW first_in(const Search& search, const uint32_t* fr
     return -1;
 }
 
-/* The first arc with its tail in the frontier among those that this thread tries of `width * STEPS` arcs from `arc` on, or `end`. */
+/* The first arc with its tail in the frontier among those that this thread tries of `width * STEPS` arcs from `arc` on, or
+   `end`. */
 __device__ __forceinline__ int64_t try_arcs(
     const Search& search, const uint32_t* frontier, int64_t arc, int64_t end, int thread, int width) {
     int64_t first = end;
@@ -94,7 +95,8 @@ __device__ __forceinline__ int64_t least_of_warp(int64_t value) {
 
 /* Search the unvisited rows of one word; returns the bits of the rows that were found. */
 __device__ __forceinline__ uint32_t search_word(
-    const Search& search, const uint32_t* frontier, int64_t word, uint32_t seen, int64_t level, uint64_t& arcs_found, Level* counts) {
+    const Search& search, const uint32_t* frontier, int64_t word, uint32_t seen, int64_t level, uint64_t& arcs_found,
+    Level* counts) {
     const int lane = threadIdx.x & 31;
     const int64_t row = word * 32 + lane;
     ROW nearest = -1;
@@ -147,7 +149,8 @@ __device__ void search_with_warps(
 
 /* Search the rows that wait for blocks. */
 __device__ void search_with_blocks(
-    const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, int64_t waiting, int64_t* best, Level* counts) {
+    const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, int64_t waiting, int64_t* best,
+    Level* counts) {
     uint64_t rows_found = 0, arcs_found = 0;
     for (int64_t place = blockIdx.x; place < waiting; place += gridDim.x) {
         const ROW row = __ldcg(search.for_blocks + place);
@@ -172,7 +175,8 @@ __device__ void search_with_blocks(
     add_of_warp(&counts->arcs, arcs_found);
 }
 
-/* A warp searches the rows of a word. If there are many words, it reads several at once, because most may be visited completely. */
+/* A warp searches the rows of a word. If there are many words, it reads several at once, because most may be visited
+   completely. */
 __device__ void search_words(const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, Level* counts) {
     const int lane = threadIdx.x & 31;
     const int64_t words = (search.num_rows + 31) / 32, warps = num_threads() >> 5;

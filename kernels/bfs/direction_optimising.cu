@@ -18,8 +18,10 @@
 
 #define ITEMS 8
 #define WINDOW (THREADS * ITEMS) /* rows of the frontier whose arcs are divided at a time */
-#define TOP_DOWN_ARCS 128        /* top-down from frontiers of at most 1/128 of the arcs, because an atomic costs more than a read ... */
-#define TOP_DOWN_ROWS 2048       /* ... and of at most one window or 1/2048 of the rows, because every block passes over all of them */
+/* Top-down from frontiers of at most 1 / TOP_DOWN_ARCS of the arcs, because an atomic costs more than a read, and of at most one
+   window or 1 / TOP_DOWN_ROWS of the rows, because every block passes over all of them. */
+#define TOP_DOWN_ARCS 128
+#define TOP_DOWN_ROWS 2048
 #define POSITION_BITS (sizeof(ROW) == 4 ? 32 : 40)
 
 /* Rows without in-arcs, and the bits behind the last row, which no search finds. */
@@ -174,8 +176,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) search_both_ways(
     __shared__ uint64_t prefix[WINDOW];
     __shared__ uint64_t sums[THREADS / 32];
     __shared__ int64_t best;
-    const Search search{out_offsets, out_indices, in_offsets, in_indices, positions, num_rows, visited, distance, predecessor, queue,
-                        for_warps, for_blocks, &control->barrier};
+    const Search search{out_offsets, out_indices, in_offsets, in_indices, positions, num_rows, visited, distance, predecessor,
+                        queue, for_warps, for_blocks, &control->barrier};
     const int64_t most_rows = num_rows / TOP_DOWN_ROWS > WINDOW ? num_rows / TOP_DOWN_ROWS : WINDOW;
     int64_t head = 0, tail = 1; /* `queue[:tail]` are all rows ever queued, `queue[head:tail]` the last frontier */
     int64_t size = 1, arcs = out_offsets[source + 1] - out_offsets[source];

@@ -65,7 +65,8 @@ __device__ __forceinline__ void prefetch(const Quad* quad, bool wanted) {
 
 /* Keep the heads that were just found: one atomic per warp. Called by all lanes. */
 template <int HEADS, typename Keep>
-__device__ __forceinline__ void keep_found(const Search& search, const ROW (&heads)[HEADS], const bool (&found)[HEADS], Keep& keep) {
+__device__ __forceinline__ void keep_found(const Search& search, const ROW (&heads)[HEADS], const bool (&found)[HEADS],
+    Keep& keep) {
     const uint32_t before = (1u << (threadIdx.x & 31)) - 1;
     uint32_t lanes[HEADS];
     uint32_t total = 0;

@@ -1,8 +1,9 @@
 /* The four breadth-first searches of Amorim, de Aquino, Moreano: Aceleracao da Busca em Largura em Grafos de Larga Escala
-   utilizando CUDA (UFMS), after Harish and Narayanan (2007): one thread per row, several kernels and one flag read back per level.
+   utilizando CUDA (UFMS), after Harish and Narayanan (2007): one thread per row, several kernels and one flag read back per
+   level.
 
-   They are kept for comparison. Solution 1 works in device memory; 2 keeps the values of a row in registers; 3 also stages the arcs
-   of a block's rows in shared memory; 4 only marks heads, and each thread then visits its own row.
+   They are kept for comparison. Solution 1 works in device memory; 2 keeps the values of a row in registers; 3 also stages the
+   arcs of a block's rows in shared memory; 4 only marks heads, and each thread then visits its own row.
 
    Encodings. frontier, visited, marked: one byte per row, 0 or 1. levels: hops, -1 where not reached. ROW is the type of a row
    number. Several threads may store the same value at one address. */
@@ -63,7 +64,8 @@ extern "C" __global__ void visit_from_tiles(
     const int64_t* offsets, const ROW* indices, int64_t num_rows, uint8_t* frontier, const uint8_t* visited, uint8_t* marked,
     ROW* levels) {
     __shared__ ROW tile[TILE];
-    for (int64_t first = (int64_t)blockIdx.x * STRIDING_THREADS; first < num_rows; first += (int64_t)gridDim.x * STRIDING_THREADS) {
+    for (int64_t first = (int64_t)blockIdx.x * STRIDING_THREADS; first < num_rows;
+        first += (int64_t)gridDim.x * STRIDING_THREADS) {
         const int64_t row = first + threadIdx.x;
         const int64_t last = first + STRIDING_THREADS < num_rows ? first + STRIDING_THREADS : num_rows;
         const bool active = row < num_rows && frontier[row];

@@ -3,12 +3,12 @@
    A level costs the chain of its dependent steps, so the chain is kept short. One cooperative launch does the whole search. While
    the frontier is small, one team of blocks (a cluster) searches, the other blocks wait, and the frontier is in the team's shared
    memory. A larger frontier goes through a queue in device memory to all blocks. A row is one load of four slots, prefetched into
-   L2 when the row is found. The bitmap of found rows is in the team's shared memory while the team searches, if it is small enough,
-   and otherwise in L2.
+   L2 when the row is found. The bitmap of found rows is in the team's shared memory while the team searches, if it is small
+   enough, and otherwise in L2.
 
-   A team has no barrier, because the fence of a barrier costs as much as the work of a level. Instead, the values that blocks pass
-   to each other show whether they have arrived: a count carries its level, and a row is exchanged for NO_ROW, repeatedly until it
-   is present. So all these accesses are relaxed.
+   A team has no barrier, because the fence of a barrier costs as much as the work of a level. Instead, the values that blocks
+   pass to each other show whether they have arrived: a count carries its level, and a row is exchanged for NO_ROW, repeatedly
+   until it is present. So all these accesses are relaxed.
 
    ROW is the type of a row number.
 
@@ -92,7 +92,8 @@ __device__ __forceinline__ int64_t word_of(uint32_t here) {
 struct Shared {
     ROW found[2][CAPACITY];          /* this block's part of the frontier and of the next one; NO_ROW where there is none */
     uint64_t counts[2][TEAM_BLOCKS]; /* level + 1 << 32 | length of each block's part */
-    uint32_t mine[4];                /* this block's lengths: entry `level & 3` is this level's; the entry after the next is zero */
+    /* this block's lengths: entry `level & 3` is this level's; the entry after the next is zero */
+    uint32_t mine[4];
 };
 
 /* Keeps rows in this block's shared memory, and rows beyond its capacity in the queue. */

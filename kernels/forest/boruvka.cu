@@ -57,8 +57,8 @@ extern "C" __global__ void find_min(PARAMETERS, int64_t* chosen) {
     }
 }
 
-/* Step 2: of two vertices that chose the same edge, the one with the greater destination keeps it. The other one changes only its own
-   choice, which no other thread reads. */
+/* Step 2: of two vertices that chose the same edge, the one with the greater destination keeps it. The other one changes only its
+   own choice, which no other thread reads. */
 extern "C" __global__ void mirrors_edge(PARAMETERS, int64_t* chosen, uint8_t* in_forest, uint32_t* any) {
     SETTING
     for (int64_t v = global_thread(); v < g.count; v += num_threads()) {
@@ -120,7 +120,8 @@ extern "C" __global__ void count_edges(PARAMETERS, const ROW* color, const int64
 
 /* Step 10. `cursor` comes in as the first edges of the new vertices. */
 extern "C" __global__ void insert_new_edges(
-    PARAMETERS, const ROW* color, const int64_t* ids, int64_t* cursor, ROW* new_destination, WEIGHT* new_weight, EDGE* new_number) {
+    PARAMETERS, const ROW* color, const int64_t* ids, int64_t* cursor, ROW* new_destination, WEIGHT* new_weight,
+    EDGE* new_number) {
     SETTING
     for (int64_t v = global_thread(); v < g.count; v += num_threads()) {
         for (int64_t arc = g.first_edge[v]; arc < g.first_edge[v] + g.out_degree[v]; ++arc) {

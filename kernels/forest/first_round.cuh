@@ -3,8 +3,8 @@
 
 #include "forest/edges.cuh"
 
-/* Lightest of the arcs `first`, `first + step`, ... before `end`; `edge` is the arc's index in its row. Heads ascend by position, so of a
-   row's arcs of equal weight the first has the lightest edge. */
+/* Lightest of the arcs `first`, `first + step`, ... before `end`; `edge` is the arc's index in its row. Heads ascend by position,
+   so of a row's arcs of equal weight the first has the lightest edge. */
 __device__ __forceinline__ Key lightest_arc(const Edges& g, int64_t start, int64_t first, int64_t end, int step) {
     Key least = {~(Bits)0, ~(Bits)0};
 #pragma unroll 4
@@ -65,8 +65,8 @@ __device__ void propose_chunks(const Edges& g, ROW* parent, ROW* lightest, Minim
     grid_barrier(&control->barrier);
 }
 
-/* Of two rows that propose each other, the smaller becomes a root; the edges of all other rows are in the forest. A row decides the same
-   whether it reads its neighbour's proposal before or after that neighbour becomes a root. */
+/* Of two rows that propose each other, the smaller becomes a root; the edges of all other rows are in the forest. A row decides
+   the same whether it reads its neighbour's proposal before or after that neighbour becomes a root. */
 __device__ void accept_proposals(const Edges& g, ROW* parent, const ROW* lightest, uint32_t* marks) {
     for (int64_t v = global_thread(); v < g.num_rows; v += num_threads()) {
         const ROW row = (ROW)v, head = parent[row];

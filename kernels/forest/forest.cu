@@ -1,31 +1,33 @@
 /* Minimum spanning forest of a symmetric graph. Returns the edges that the order (weight, smaller external id, larger external
    id) makes lightest, ascending by their external ids, and for every row the row of smallest external id in its tree.
 
-   Method: Boruvka's, in four launches, the third for all rounds but the first. In the first round every row finds its lightest arc,
-   without atomics. The edges between different trees are then listed. A round finds the lightest edge of each tree by 64-bit
+   Method: Boruvka's, in four launches, the third for all rounds but the first. In the first round every row finds its lightest
+   arc, without atomics. The edges between different trees are then listed. A round finds the lightest edge of each tree by 64-bit
    atomic minima, links trees by these edges, and removes the edges that are now inside a tree, in place, each warp in its own
-   part of the list (the worklist of ECL-MST: Fallin, Gonzalez, Seo, Burtscher, A High-Performance MST Implementation for GPUs,
-   SC 2023). On dense graphs only light edges are listed at first; after they are joined, one tree holds nearly all rows, and
-   heavy edges are read only from the rows outside it (the filter of Osipov, Sanders, Singler, ALENEX 2009, with the skip of
-   Afforest: Sutton, Ben-Nun, Barak, IPDPS 2018).
+   part of the list (the worklist of ECL-MST: Fallin, Gonzalez, Seo, Burtscher, A High-Performance MST Implementation for GPUs, SC
+   2023). On dense graphs only light edges are listed at first; after they are joined, one tree holds nearly all rows, and heavy
+   edges are read only from the rows outside it (the filter of Osipov, Sanders, Singler, ALENEX 2009, with the skip of Afforest:
+   Sutton, Ben-Nun, Barak, IPDPS 2018).
 
    Encodings: edges are numbered by (smaller position, larger position) of their ends; the edges of row v to larger positions are
    its arcs from `tails[v]` on, numbered from `first_edge[positions[v]]`. Weights are never negative, so their bits, read as an
    unsigned integer, have the same order. An edge's key is (weight, number), packed into 64 bits with a 32-bit EDGE; a 64-bit EDGE
    (WIDE) takes two minima. `marks` is a bitmap of edges. `labels` holds parents until the last phase. `scratch` is each row's
    lightest arc in the first launch, where it may overlap `items`; in the last launch it is the smallest position of a root's tree
-   and comes in as the positions. A row of up to 31 arcs is read by one lane; warps read other rows in chunks of up to 1024 arcs. */
+   and comes in as the positions. A row of up to 31 arcs is read by one lane; warps read other rows in chunks of up to 1024
+   arcs. */
 #include "forest/rounds.cuh"
 #include "forest/writing.cuh"
 
 #define WARPS (THREADS / 32)
 
 /* Parameters of the kernels of a search. */
-#define PARAMETERS                                                                                                              \
-    const int64_t *offsets, const ROW *indices, const WEIGHT *weights, const ROW *positions, const ROW *rows_by_id, const ROW *tails, \
-        const EDGE *first_edge, const ROW *chunk_rows, const int64_t *chunk_firsts, int64_t num_rows, int64_t num_edges,          \
-        int64_t num_chunks, int64_t light_weight, int64_t light_edge, bool all_light, int64_t capacity, ROW *labels,              \
-        ROW *scratch, unsigned long long *minima_weight, unsigned long long *minima_edge, Item *items, uint32_t *marks,           \
+#define PARAMETERS                                                                                                     \
+    const int64_t *offsets, const ROW *indices, const WEIGHT *weights, const ROW *positions, const ROW *rows_by_id,    \
+        const ROW *tails, const EDGE *first_edge, const ROW *chunk_rows, const int64_t *chunk_firsts, int64_t num_rows, \
+        int64_t num_edges, int64_t num_chunks, int64_t light_weight, int64_t light_edge, bool all_light,               \
+        int64_t capacity, ROW *labels, ROW *scratch, unsigned long long *minima_weight,                                \
+        unsigned long long *minima_edge, Item *items, uint32_t *marks,                                                 \
         uint32_t *counts, ROW *src, ROW *dst, WEIGHT *out_weights, Control *control
 
 #define SETTING                                                                                                        \
@@ -112,8 +114,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, WIDE ? 2 : 3) answer(PARAM
 }
 
 /* Number of each row's arcs to smaller positions, and by position the number of its other arcs. */
-extern "C" __global__ void find_tails(const int64_t* offsets, const ROW* indices, const ROW* positions, int64_t num_rows, ROW* tails,
-                                      int64_t* edges) {
+extern "C" __global__ void find_tails(const int64_t* offsets, const ROW* indices, const ROW* positions, int64_t num_rows,
+                                      ROW* tails, int64_t* edges) {
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
         int64_t low = offsets[v], high = offsets[v + 1];
         while (low < high) {

@@ -27,7 +27,8 @@ struct Part {
     }
 };
 
-/* Offer the part's edges to the trees at their ends. The tree that many of a warp's edges share is offered only their lightest. */
+/* Offer the part's edges to the trees at their ends. The tree that many of a warp's edges share is offered only their
+   lightest. */
 __device__ void offer_part(const Part& part, int64_t count, Minima minima) {
     const int lane = threadIdx.x & 31;
     if (count == 0) {
@@ -109,7 +110,8 @@ __device__ int64_t keep_part(const Part& part, int64_t count, Minima minima, ROW
 }
 
 /* Boruvka's rounds over the first `listed` items, until no edge joins two trees. */
-__device__ __noinline__ void join_listed(Item* items, int64_t listed, Minima minima, ROW* parent, uint32_t* marks, Control* control) {
+__device__ __noinline__ void join_listed(Item* items, int64_t listed, Minima minima, ROW* parent, uint32_t* marks,
+    Control* control) {
     const Part part = {items, global_thread() / 32, num_threads() / 32};
     int64_t count = part.size(listed);
     for (int round = 0;; ++round) {

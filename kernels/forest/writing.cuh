@@ -1,7 +1,7 @@
 /* Writes the marked edges in ascending order.
 
-   The bitmap is divided into tiles of up to 32 words, which warps take in turn, so that neighbouring tiles, whose edges share rows,
-   are written at about the same time. */
+   The bitmap is divided into tiles of up to 32 words, which warps take in turn, so that neighbouring tiles, whose edges share
+   rows, are written at about the same time. */
 #pragma once
 
 #include "forest/edges.cuh"
@@ -107,8 +107,8 @@ __device__ int64_t place_of_tile(const Tiles& tiles, Sums sums, int64_t tile) {
 }
 
 /* Write the marked edges in their order. `slots` is the warp's shared memory for the marks of a tile. */
-__device__ void write_edges(const Edges& g, const Tiles& tiles, const uint32_t* marks, Sums sums, uint16_t* slots, ROW* src, ROW* dst,
-                            WEIGHT* weights, Control* control) {
+__device__ void write_edges(const Edges& g, const Tiles& tiles, const uint32_t* marks, Sums sums, uint16_t* slots, ROW* src,
+                            ROW* dst, WEIGHT* weights, Control* control) {
     const int lane = threadIdx.x & 31;
     for (int64_t tile = global_thread() / 32; tile < tiles.count; tile += num_threads() / 32) {
         uint32_t word = tiles.word(marks, tile);
@@ -124,7 +124,8 @@ __device__ void write_edges(const Edges& g, const Tiles& tiles, const uint32_t* 
         }
         __syncwarp();
         const Bits first = (Bits)tile * (Bits)tiles.words * 32;
-        const int64_t end = marked == 0 ? 0 : position_of_edge(g.first_edge, 0, g.num_rows, first + slots[lane == 0 ? 0 : marked - 1]);
+        const int64_t end = marked == 0 ? 0 : position_of_edge(
+            g.first_edge, 0, g.num_rows, first + slots[lane == 0 ? 0 : marked - 1]);
         const int64_t low = __shfl_sync(FULL_WARP, end, 0), high = __shfl_sync(FULL_WARP, end, 1) + 1;
         for (int i = lane; i < marked; i += 32) {
             const Bits edge = first + slots[i];

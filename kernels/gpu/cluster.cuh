@@ -55,26 +55,28 @@ __device__ __forceinline__ uint32_t team_or(uint32_t address, uint32_t bits, boo
 /* Atomically replace the value at a team address by `left`; return the previous value. */
 __device__ __forceinline__ int32_t team_exchange(uint32_t address, int32_t left) {
     int32_t value;
-    asm volatile("atom.relaxed." TEAM_SCOPE TEAM_SPACE ".exch.b32 %0, [%1], %2;" : "=r"(value) : "r"(address), "r"(left) : "memory");
+    asm volatile("atom.relaxed." TEAM_SCOPE TEAM_SPACE ".exch.b32 %0, [%1], %2;"
+                 : "=r"(value) : "r"(address), "r"(left) : "memory");
     return value;
 }
 
 __device__ __forceinline__ int64_t team_exchange(uint32_t address, int64_t left) {
     int64_t value;
-    asm volatile("atom.relaxed." TEAM_SCOPE TEAM_SPACE ".exch.b64 %0, [%1], %2;" : "=l"(value) : "r"(address), "l"(left) : "memory");
+    asm volatile("atom.relaxed." TEAM_SCOPE TEAM_SPACE ".exch.b64 %0, [%1], %2;"
+                 : "=l"(value) : "r"(address), "l"(left) : "memory");
     return value;
 }
 
 /* Store `value` at an address of this block's shared memory if `wanted`. */
 __device__ __forceinline__ void team_put(uint32_t address, int32_t value, bool wanted) {
-    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed." TEAM_SCOPE "shared.b32 [%0], %1;}" ::"r"(address), "r"(value),
-                 "r"((uint32_t)wanted)
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed." TEAM_SCOPE "shared.b32 [%0], %1;}" ::"r"(address),
+                 "r"(value), "r"((uint32_t)wanted)
                  : "memory");
 }
 
 __device__ __forceinline__ void team_put(uint32_t address, int64_t value, bool wanted) {
-    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed." TEAM_SCOPE "shared.b64 [%0], %1;}" ::"r"(address), "l"(value),
-                 "r"((uint32_t)wanted)
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.relaxed." TEAM_SCOPE "shared.b64 [%0], %1;}" ::"r"(address),
+                 "l"(value), "r"((uint32_t)wanted)
                  : "memory");
 }
 
@@ -85,7 +87,8 @@ __device__ __forceinline__ void team_store(uint32_t address, uint64_t value) {
 /* Load from this block's shared memory a value that another block of the team may have stored. */
 __device__ __forceinline__ uint64_t team_look(const uint64_t* here) {
     uint64_t value;
-    asm volatile("ld.relaxed." TEAM_SCOPE "shared.u64 %0, [%1];" : "=l"(value) : "r"((uint32_t)__cvta_generic_to_shared(here)) : "memory");
+    asm volatile("ld.relaxed." TEAM_SCOPE "shared.u64 %0, [%1];"
+                 : "=l"(value) : "r"((uint32_t)__cvta_generic_to_shared(here)) : "memory");
     return value;
 }
 

@@ -2,8 +2,8 @@
    and the names of the finished trees.
 
    `parent[v]` is v itself at a root. Links follow a strict order of the rows, so there are no cycles; a root that was linked
-   never becomes a root again. An outdated parent, from a line of L1, is therefore still an ancestor: plain loads suffice, and only the
-   link of a root has to be atomic. */
+   never becomes a root again. An outdated parent, from a line of L1, is therefore still an ancestor: plain loads suffice, and
+   only the link of a root has to be atomic. */
 #pragma once
 
 #include "gpu/device.cuh"

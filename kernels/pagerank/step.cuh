@@ -2,13 +2,13 @@
 
    Shares, that is scores over out-degrees rounded to float, are divided into tiles of 32768 rows, which fit shared memory. First,
    a block holds a tile, and its warps stream the tile's arcs, two bytes each (tiles.cu), in the order of their heads: a segmented
-   sum gives a partial, the contribution of a tile to a row. Then the rows add their partials in double, one row per lane: rows are
-   in slices of 32 with about equally many partials, whose indices are stored transposed. Neither pass gathers at random outside
-   shared memory, because a tile's partials of neighbouring rows are neighbours.
-   The order of every sum depends on the arcs only. The sums over all rows, of changes and of the scores without out-arcs, are added
-   as integers of 2^-60, so that any order gives the same bits. Rows without any arc have the base score and are in no slice.
-   Sources: Beamer, Asanovic, Patterson, Reducing Pagerank Communication via Propagation Blocking, IPDPS 2017. Kreutzer, Hager,
-   Wellein, Fehske, Bishop, A Unified Sparse Matrix Data Format for Efficient General Sparse Matrix-Vector Multiplication, SISC 2014. */
+   sum gives a partial, the contribution of a tile to a row. Then the rows add their partials in double, one row per lane: rows
+   are in slices of 32 with about equally many partials, whose indices are stored transposed. Neither pass gathers at random
+   outside shared memory, because a tile's partials of neighbouring rows are neighbours. The order of every sum depends on the
+   arcs only. The sums over all rows, of changes and of the scores without out-arcs, are added as integers of 2^-60, so that any
+   order gives the same bits. Rows without any arc have the base score and are in no slice. Sources: Beamer, Asanovic, Patterson,
+   Reducing Pagerank Communication via Propagation Blocking, IPDPS 2017. Kreutzer, Hager, Wellein, Fehske, Bishop, A Unified
+   Sparse Matrix Data Format for Efficient General Sparse Matrix-Vector Multiplication, SISC 2014. */
 #pragma once
 #include "gpu/device.cuh"
 
@@ -135,7 +135,8 @@ __device__ void sum_segments(const float* tile, const uint32_t* arcs, int count,
 
 /* Blocks take jobs one after the other: the tasks of one tile, which the block's warps take one after the other. */
 __device__ void sum_tiles(
-    const TilePlan& plan, int64_t num_shares, const float* shares, float* tile, float* staged, float* partials, uint64_t* jobs_taken) {
+    const TilePlan& plan, int64_t num_shares, const float* shares, float* tile, float* staged, float* partials,
+    uint64_t* jobs_taken) {
     __shared__ int64_t job;
     __shared__ unsigned taken;
     for (int64_t held = -1;;) {
@@ -196,7 +197,8 @@ __device__ __forceinline__ double sum_row(const uint32_t* items, int64_t width, 
 }
 
 /* One slice of rows per warp: add the partials, and set the score and the share of each row. */
-__device__ void sum_rows(const TilePlan& plan, const float* partials, double base, double damping, float* shares, double* scores, Sums& sums) {
+__device__ void sum_rows(const TilePlan& plan, const float* partials, double base, double damping, float* shares, double* scores,
+    Sums& sums) {
     const int lane = threadIdx.x & 31;
     for (int64_t place = global_thread() >> 5; place < plan.num_slices; place += num_threads() >> 5) {
         const Slice slice = plan.slices[place];

@@ -1,8 +1,8 @@
 /* The in-arcs of a band of rows in the order of tiles, as pagerank.cu reads them.
 
-   An arc becomes a key, `tile << (row_bits + TILE_BITS) | row of the band << TILE_BITS | tail in its tile`; sorted by tile, the arcs
-   are ordered by tile and within a tile by row. The arcs of a row in a tile are a segment; none crosses a chunk, the work of a warp.
-   An arc is written as its tail's row within the tile, 15 bits, and a bit that marks the last arc of its segment. */
+   An arc becomes a key, `tile << (row_bits + TILE_BITS) | row of the band << TILE_BITS | tail in its tile`; sorted by tile, the
+   arcs are ordered by tile and within a tile by row. The arcs of a row in a tile are a segment; none crosses a chunk, the work of
+   a warp. An arc is written as its tail's row within the tile, 15 bits, and a bit that marks the last arc of its segment. */
 #include "gpu/device.cuh"
 
 typedef unsigned short uint16_t;
@@ -13,7 +13,8 @@ struct Task {
 };
 
 /* `offsets` begin with the band's first row; one row per warp. */
-extern "C" __global__ void make_keys(const int64_t* offsets, const ROW* indices, int64_t num_rows, int32_t row_bits, int64_t* keys) {
+extern "C" __global__ void make_keys(const int64_t* offsets, const ROW* indices, int64_t num_rows, int32_t row_bits,
+    int64_t* keys) {
     for (int64_t row = global_thread() >> 5; row < num_rows; row += num_threads() >> 5) {
         for (int64_t arc = offsets[row] + (threadIdx.x & 31); arc < offsets[row + 1]; arc += 32) {
             const int64_t source = indices[arc], tile = source >> TILE_BITS, place = source & ((1 << TILE_BITS) - 1);
@@ -23,7 +24,8 @@ extern "C" __global__ void make_keys(const int64_t* offsets, const ROW* indices,
 }
 
 /* `starts` holds the tiles' first keys. */
-extern "C" __global__ void mark_ends(const int64_t* keys, int64_t num_arcs, int32_t row_bits, const int64_t* starts, uint8_t* ends) {
+extern "C" __global__ void mark_ends(const int64_t* keys, int64_t num_arcs, int32_t row_bits, const int64_t* starts,
+    uint8_t* ends) {
     for (int64_t arc = global_thread(); arc < num_arcs; arc += num_threads()) {
         const int64_t segment = keys[arc] >> TILE_BITS, after = arc - starts[segment >> row_bits] + 1;
         ends[arc] = after % CHUNK_ARCS == 0 || arc + 1 == num_arcs || keys[arc + 1] >> TILE_BITS != segment;
@@ -42,8 +44,9 @@ extern "C" __global__ void write_arcs(
             items[ordinals[arc] - 1] = row << 32 | ordinals[arc];
         }
         if (from % CHUNK_ARCS == 0) {
-            tasks[first_tasks[tile] + from / CHUNK_ARCS] = Task{tile, first_arcs[tile] + from, min((int64_t)CHUNK_ARCS, starts[tile + 1] - arc),
-                                                           first_partial + ordinals[arc] - ends[arc]};
+            tasks[first_tasks[tile] + from / CHUNK_ARCS] = Task{
+                tile, first_arcs[tile] + from, min((int64_t)CHUNK_ARCS, starts[tile + 1] - arc),
+                first_partial + ordinals[arc] - ends[arc]};
         }
     }
 }

@@ -1,8 +1,8 @@
 /* Lengths of paths as unsigned integers that order as the lengths do, so that an integer minimum works for every type of weight.
 
-   SUM is the type of a sum of weights: int (tried first if the weights are integers), int64_t, or double (its bits, which order as
-   non-negative doubles do). FAR is the length of no path, and a sum that reaches it is not the length of a path. ROW is the type of
-   a row number, WEIGHT that of a weight. */
+   SUM is the type of a sum of weights: int (tried first if the weights are integers), int64_t, or double (its bits, which order
+   as non-negative doubles do). FAR is the length of no path, and a sum that reaches it is not the length of a path. ROW is the
+   type of a row number, WEIGHT that of a weight. */
 #pragma once
 
 #include "gpu/device.cuh"

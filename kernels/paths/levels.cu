@@ -1,5 +1,5 @@
-/* From levels of a breadth-first search to the answer: hops, and the unique predecessor of every reached row, which is the first of
-   its in-arcs from the level before (in-arcs ascend by external id).
+/* From levels of a breadth-first search to the answer: hops, and the unique predecessor of every reached row, which is the first
+   of its in-arcs from the level before (in-arcs ascend by external id).
 
    `levels` are -1 where not reached. ROW is the type of a row number. */
 #include "gpu/device.cuh"

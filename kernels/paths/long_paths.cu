@@ -1,24 +1,26 @@
-/* Shortest paths in graphs with few arcs per row and many arcs per path (roads, grids): the lengths from the rows on the pile, each
-   of which starts with its own length, to the end of all paths or up to a bound.
+/* Shortest paths in graphs with few arcs per row and many arcs per path (roads, grids): the lengths from the rows on the pile,
+   each of which starts with its own length, to the end of all paths or up to a bound.
 
-   A step costs the chain of its dependent loads, and there are thousands of steps, so the chain is short and few blocks take part:
-   one launch of one team of blocks (a cluster), whose shared memory holds the rows to relax. A step relaxes all rows that are
-   nearer than the nearest of them plus a window; the other rows are held. The window follows the number of active rows: it is wide
-   while lanes are idle, narrow while there is more work than lanes. Each lane follows a path for a few arcs before the next
+   A step costs the chain of its dependent loads, and there are thousands of steps, so the chain is short and few blocks take
+   part: one launch of one team of blocks (a cluster), whose shared memory holds the rows to relax. A step relaxes all rows that
+   are nearer than the nearest of them plus a window; the other rows are held. The window follows the number of active rows: it is
+   wide while lanes are idle, narrow while there is more work than lanes. Each lane follows a path for a few arcs before the next
    barrier of the team. Lengths only decrease, and every row that improves is relaxed again, so every order ends with the same
    lengths.
 
-   Encodings. Arcs of row r in groups of four (`Quad`), in the order of the CSR row: up to 4, padded with r itself; of a longer row
-   three, and ~q in the last slot: the rest is in Quad q, in the same encoding. lists.cuh has the lists. SUM, WEIGHT, ROW: lengths.cuh.
+   Encodings. Arcs of row r in groups of four (`Quad`), in the order of the CSR row: up to 4, padded with r itself; of a longer
+   row three, and ~q in the last slot: the rest is in Quad q, in the same encoding. lists.cuh has the lists. SUM, WEIGHT, ROW:
+   lengths.cuh.
 
-   Sources: Davidson, Baxter, Garland, Owens, Work-Efficient Parallel GPU Methods for Single-Source Shortest Paths (IPDPS 2014), for
-   near and far; Dong, Gu, Sun, Zhang, Efficient Stepping Algorithms and Implementations for Parallel Shortest Paths (SPAA 2021),
-   for the window that moves with every step. */
+   Sources: Davidson, Baxter, Garland, Owens, Work-Efficient Parallel GPU Methods for Single-Source Shortest Paths (IPDPS 2014),
+   for near and far; Dong, Gu, Sun, Zhang, Efficient Stepping Algorithms and Implementations for Parallel Shortest Paths (SPAA
+   2021), for the window that moves with every step. */
 #include "paths/steps.cuh"
 
 /* Write the arcs of a row to Quads; they weigh 1 if there are no weights. */
 __device__ __forceinline__ void fill_quads(
-    const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t row, int64_t num_rows, Quad* quads, uint64_t* used) {
+    const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t row, int64_t num_rows, Quad* quads,
+    uint64_t* used) {
     int64_t arc = offsets[row];
     int64_t left = offsets[row + 1] - arc;
     for (int64_t at = row; at >= 0;) {
@@ -66,7 +68,7 @@ extern "C" __global__ void pile_up(const ROW* rows, int64_t count, ROW* pile, ui
 }
 
 extern "C" __global__ void TEAM __launch_bounds__(THREADS, 1) shorten(
-    const Quad* quads, Length* lengths, ROW* pile, uint32_t* piled, Length least_window, Length most_window, int64_t few, int64_t many,
-    Control* control) {
+    const Quad* quads, Length* lengths, ROW* pile, uint32_t* piled, Length least_window, Length most_window, int64_t few,
+    int64_t many, Control* control) {
     take_steps(quads, lengths, pile, piled, least_window, most_window, few, many, control, Everywhere{});
 }

@@ -48,7 +48,8 @@ __device__ __forceinline__ uint32_t deciding(const Rows& rows, int64_t arc, int6
 
 template <typename Distance>
 __device__ __forceinline__ void conclude(
-    const Rows& rows, int64_t row, int64_t arc, Length length, int64_t source, Distance* distance, ROW* predecessor, Found* found) {
+    const Rows& rows, int64_t row, int64_t arc, Length length, int64_t source, Distance* distance, ROW* predecessor,
+    Found* found) {
     const bool reached = length != FAR, waits = reached && arc < 0 && row != source;
     distance[row] = reached ? (Distance)Kind<SUM>::sum(length) : (Distance)-1;
     predecessor[row] = waits ? WAITS : reached && arc >= 0 ? rows.indices[arc] : (ROW)-1;

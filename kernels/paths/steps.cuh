@@ -35,7 +35,8 @@ __device__ __forceinline__ void relax(
             for (int k = 0; k < SLOTS; ++k) {
                 others[k] = Entry{total[k], quad.end[k]};
                 better[k] = total[k] < before[k];
-                if (hop + 1 < HOPS && better[k] && total[k] < smaller(best.length, limit)) { /* follow it, and keep the previous best */
+                /* follow it, and keep the previous best */
+                if (hop + 1 < HOPS && better[k] && total[k] < smaller(best.length, limit)) {
                     const Entry last = best;
                     best = others[k];
                     others[k] = last;
@@ -103,8 +104,8 @@ __device__ __forceinline__ void refill(const Search<Range>& search, int parity, 
 /* Take steps until no row of the range is left. */
 template <typename Range>
 __device__ __forceinline__ void take_steps(
-    const Quad* quads, Length* lengths, ROW* pile, uint32_t* piled, Length least_window, Length most_window, int64_t few, int64_t many,
-    Control* control, Range range) {
+    const Quad* quads, Length* lengths, ROW* pile, uint32_t* piled, Length least_window, Length most_window, int64_t few,
+    int64_t many, Control* control, Range range) {
     extern __shared__ uint4 memory[];
     __shared__ Shared shared;
     const Search<Range> search{quads, lengths, pile, piled, range, control, &shared, (Entry*)memory};

@@ -61,7 +61,8 @@ __device__ __forceinline__ bool is_alike(const Search& search, ROW row, bool for
     return has(search.new_fore, row) & (has(search.fore, row) == fore) & (has(search.back, row) == back);
 }
 
-/* Units of work, which warps share evenly: row r has ROW_COST units from `offsets[r] + ROW_COST * r` on, then one for each arc. */
+/* Units of work, which warps share evenly: row r has ROW_COST units from `offsets[r] + ROW_COST * r` on, then one for each
+   arc. */
 __device__ __forceinline__ int64_t first_unit(const int64_t* offsets, int64_t row) {
     return offsets[row] + ROW_COST * row;
 }

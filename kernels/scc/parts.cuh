@@ -26,7 +26,8 @@ struct Control {
     Pivot best[1];  /* one for each block */
 };
 
-/* Barriers that also sum: `close` is a barrier and returns the sum of what all blocks have added to `count()` since the last one. */
+/* Barriers that also sum: `close` is a barrier and returns the sum of what all blocks have added to `count()` since the last
+   one. */
 struct Summing {
     Control* control;
     int phase;

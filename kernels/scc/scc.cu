@@ -9,10 +9,10 @@
    of those that it reaches; arcs between rows of different signatures are dropped, and rows whose two signatures are equal are a
    component; repeat. Deep searches, whose levels are small, are given up, and signatures, which jump, find all components.
 
-   Encodings: bit r & 31 of word r >> 5 of a bitmap is row r; `open` are the rows with both in-arcs and out-arcs, `fore` and `back`
-   those that the searches reached. A range of arcs is (backward << 63 | first arc << 8 | length). A signature is a scrambled row,
-   so that no order of the rows is a bad case. `labels` holds a row of the component until the last phase, `names` the smallest
-   position of its rows. */
+   Encodings: bit r & 31 of word r >> 5 of a bitmap is row r; `open` are the rows with both in-arcs and out-arcs, `fore` and
+   `back` those that the searches reached. A range of arcs is (backward << 63 | first arc << 8 | length). A signature is a
+   scrambled row, so that no order of the rows is a bad case. `labels` holds a row of the component until the last phase, `names`
+   the smallest position of its rows. */
 #include "scc/listing.cuh"
 #include "scc/search.cuh"
 #include "scc/signatures.cuh"

@@ -175,7 +175,8 @@ __device__ __forceinline__ uint32_t pull_word(Arcs arcs, const uint32_t* reached
     return hits;
 }
 
-/* Search the arcs of every open row for a reached neighbour, in both searches; `new_fore` and `new_back` become the rows found. */
+/* Search the arcs of every open row for a reached neighbour, in both searches; `new_fore` and `new_back` become the rows
+   found. */
 __device__ void pull(const Search& search, uint64_t* found) {
     const int lane = threadIdx.x & 31;
     uint64_t rows = 0;

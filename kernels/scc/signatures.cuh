@@ -38,8 +38,8 @@ __device__ __forceinline__ void pass(Key key, Key* place) {
     }
 }
 
-/* Pass signatures along this block's arcs once; returns whether this thread passed any. It passes the signature of the signature's row,
-   which may be lower (a jump). */
+/* Pass signatures along this block's arcs once; returns whether this thread passed any. It passes the signature of the
+   signature's row, which may be lower (a jump). */
 __device__ bool sweep(const Arc* first, const Arc* end, Signature* signatures) {
     bool changed = false;
     for (const Arc* at = first + threadIdx.x; at < end; at += BATCH * THREADS) {
@@ -69,8 +69,8 @@ __device__ bool sweep(const Arc* first, const Arc* end, Signature* signatures) {
     return changed;
 }
 
-/* Label the ends of this block's arcs that lie in a component; drop these arcs and those between rows of different signatures. Returns
-   the end of the arcs kept. */
+/* Label the ends of this block's arcs that lie in a component; drop these arcs and those between rows of different signatures.
+   Returns the end of the arcs kept. */
 __device__ Arc* drop_arcs(Arc* first, const Arc* end, const Signature* signatures, ROW* labels) {
     __shared__ uint64_t kept;
     __syncthreads();

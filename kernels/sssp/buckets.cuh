@@ -151,8 +151,8 @@ __device__ __forceinline__ void take_rows(const Search& search, Stages& stages, 
     }
 }
 
-/* Of the first `count` rows queue those with lengths from `from` to `last`, with these arcs. Returns the least greater length that
-   this lane saw. */
+/* Of the first `count` rows queue those with lengths from `from` to `last`, with these arcs. Returns the least greater length
+   that this lane saw. */
 __device__ __forceinline__ Length queue_between(
     const Search& search, Stages& stages, const Arcs& arcs, int64_t count, Length from, Length last) {
     const int lane = threadIdx.x & 31;

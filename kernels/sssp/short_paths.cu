@@ -1,19 +1,20 @@
 /* Shortest paths in graphs with many arcs per row and short paths (social networks, webs): the lengths from a source.
 
-   One cooperative launch in four phases. Once the search has reached the first large rows, most arcs weigh more than the remaining
-   distance of most rows, so few arcs have to be followed:
+   One cooperative launch in four phases. Once the search has reached the first large rows, most arcs weigh more than the
+   remaining distance of most rows, so few arcs have to be followed:
      start   rows are settled bucket by bucket (delta-stepping), until one queue is `enough` work;
      light   rows up to `core` farther are settled in the same way; of an arc that leads farther, only the weight is read;
      pull    every row beyond reads its in-arcs: these rows are many, but have few arcs;
      rest    these rows are settled bucket by bucket as well, now along all their arcs.
-   A bucket is relaxed again while rows fall into it. Lengths only decrease, and every row that improves is relaxed again, so every
-   order ends with the same lengths.
+   A bucket is relaxed again while rows fall into it. Lengths only decrease, and every row that improves is relaxed again, so
+   every order ends with the same lengths.
 
    queues.cuh has the queues, buckets.cuh the work on them. The rows of a later bucket are found by a pass over the lengths.
    SUM, WEIGHT, ROW: lengths.cuh.
 
    Sources: Meyer, Sanders, Delta-stepping (J. Algorithms 49, 2003), for buckets, light and heavy arcs; Chakaravarthy, Checconi,
-   Petrini, Sabharwal, Scalable Single Source Shortest Path Algorithms for Massively Parallel Systems (IPDPS 2014), for pulling. */
+   Petrini, Sabharwal, Scalable Single Source Shortest Path Algorithms for Massively Parallel Systems (IPDPS 2014), for
+   pulling. */
 #include "sssp/buckets.cuh"
 
 __device__ __forceinline__ void fill_bucket(const Search& search, Stages& stages, Length from) {
@@ -54,12 +55,12 @@ __device__ __forceinline__ bool settle(Search& search, Stages& stages, Length wi
 
 // spills: a few words, by choice; with registers for all of them fewer warps fit a processor, and R-MAT 24 takes 4 % longer
 extern "C" __global__ void __launch_bounds__(THREADS, 2) shorten(
-    const int64_t* out_offsets, const ROW* out_indices, const WEIGHT* out_weights, const int64_t* in_offsets, const ROW* in_indices,
-    const WEIGHT* in_weights, int64_t num_rows, int64_t source, Length* lengths, ROW* rows, Chunk* chunks, int64_t most_chunks,
-    uint32_t* queued, Length core, Length light_width, Length width, int64_t enough, Control* control) {
+    const int64_t* out_offsets, const ROW* out_indices, const WEIGHT* out_weights, const int64_t* in_offsets,
+    const ROW* in_indices, const WEIGHT* in_weights, int64_t num_rows, int64_t source, Length* lengths, ROW* rows, Chunk* chunks,
+    int64_t most_chunks, uint32_t* queued, Length core, Length light_width, Length width, int64_t enough, Control* control) {
     Search search{
-        {out_offsets, out_indices, out_weights}, {in_offsets, in_indices, in_weights}, num_rows, lengths, rows, chunks, most_chunks,
-        queued, control, 0, 0, 0, FAR};
+        {out_offsets, out_indices, out_weights}, {in_offsets, in_indices, in_weights}, num_rows, lengths, rows, chunks,
+        most_chunks, queued, control, 0, 0, 0, FAR};
     Stages stages{0, 0};
     if (!settle(search, stages, light_width, enough)) {
         return;

@@ -3,7 +3,8 @@
 
 #include "wcc/arcs.cuh"
 
-/* A warp's buffer of pairs of a tile's rows to unite. They are united 32 at a time, so that all lanes search for roots together. */
+/* A warp's buffer of pairs of a tile's rows to unite. They are united 32 at a time, so that all lanes search for roots
+   together. */
 struct Pairs {
     uint32_t* buffer;
     int count;
@@ -34,11 +35,11 @@ struct Pairs {
     }
 };
 
-/* Unite a tile's rows by the arcs of small rows inside it, reading one arc of a symmetric pair; every row's parent becomes a root of
-   the tile. A row's first link needs no search. Sets the bits in `open` of rows with arcs that remain to be read. */
+/* Unite a tile's rows by the arcs of small rows inside it, reading one arc of a symmetric pair; every row's parent becomes a root
+   of the tile. A row's first link needs no search. Sets the bits in `open` of rows with arcs that remain to be read. */
 template <typename Side>
-__device__ void join_tile(Side arcs, bool symmetric, int64_t base, int size, const ROW* __restrict__ positions, unsigned short* local,
-                          uint32_t* buffer, ROW* parent, ROW* names, uint32_t* open) {
+__device__ void join_tile(Side arcs, bool symmetric, int64_t base, int size, const ROW* __restrict__ positions,
+                          unsigned short* local, uint32_t* buffer, ROW* parent, ROW* names, uint32_t* open) {
     for (int i = threadIdx.x; i < size; i += blockDim.x) {
         local[i] = (unsigned short)i;
     }

@@ -1,13 +1,12 @@
 /* Weak components. Returns for every row the row of smallest external id in its component.
 
-   Method: union-find (union_find.cuh). `join_all` reads every arc. A block first unites the rows of a tile, which are consecutive,
-   by the arcs inside the tile, in shared memory with 16-bit indices; then the arcs between tiles unite the tiles' trees. A tile
-   has a multiple of 32 rows.
-   `join_sampled` is for graphs with many arcs per row, where one component tends to hold nearly all rows (Afforest: Sutton,
-   Ben-Nun, Barak, IPDPS 2018). It links every row, without atomics, to a neighbour of a smaller number, finds the most frequent
-   root, and then reads only the arcs of rows outside that tree, until one leads into it; an arc that leaves the tree is read
-   from its head. A row of up to 31 arcs is read by one lane; the arcs of other rows go through a queue, in chunks of up to 1024,
-   to warps.
+   Method: union-find (union_find.cuh). `join_all` reads every arc. A block first unites the rows of a tile, which are
+   consecutive, by the arcs inside the tile, in shared memory with 16-bit indices; then the arcs between tiles unite the tiles'
+   trees. A tile has a multiple of 32 rows. `join_sampled` is for graphs with many arcs per row, where one component tends to hold
+   nearly all rows (Afforest: Sutton, Ben-Nun, Barak, IPDPS 2018). It links every row, without atomics, to a neighbour of a
+   smaller number, finds the most frequent root, and then reads only the arcs of rows outside that tree, until one leads into it;
+   an arc that leaves the tree is read from its head. A row of up to 31 arcs is read by one lane; the arcs of other rows go
+   through a queue, in chunks of up to 1024, to warps.
 
    Encodings: `labels` holds parents until the last phase; `names` is the smallest position (place in the order of external ids)
    in a root's tree. A queue entry has the row for out-arcs, and its complement for in-arcs. */
@@ -42,7 +41,8 @@ join_all(const int64_t* offsets, const ROW* indices, bool symmetric, int tile, c
 
 extern "C" __global__ void __launch_bounds__(SAMPLED_THREADS, 3)
 join_sampled(const int64_t* offsets, const ROW* indices, const int64_t* in_offsets, const ROW* in_indices, bool symmetric,
-             const ROW* positions, const ROW* rows_by_id, int64_t num_rows, ROW* labels, ROW* names, Chunk* queue, Control* control) {
+             const ROW* positions, const ROW* rows_by_id, int64_t num_rows, ROW* labels, ROW* names, Chunk* queue,
+             Control* control) {
     __shared__ ROW roots[SAMPLED_THREADS];
     __shared__ unsigned long long best;
     const Arcs out = {offsets, indices}, into = {in_offsets, in_indices};

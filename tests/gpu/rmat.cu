@@ -1,7 +1,7 @@
 /* An R-MAT graph too large to be sorted at once, and a check of paths in it: for the tests.
 
-   An edge is its number's hash, so nothing is drawn twice. Vertices are scattered by a bijection of their `scale` bits, so that every
-   range of rows has about as many arcs. A key is (row << scale | far). */
+   An edge is its number's hash, so nothing is drawn twice. Vertices are scattered by a bijection of their `scale` bits, so that
+   every range of rows has about as many arcs. A key is (row << scale | far). */
 typedef long long int64_t;
 typedef unsigned long long uint64_t;
 typedef unsigned int uint32_t;
@@ -23,7 +23,8 @@ __device__ __forceinline__ uint64_t scattered(uint64_t vertex, int scale) {
 
 /* The parameters of Graph500: 0.57, 0.19, 0.19, 0.05. */
 extern "C" __global__ void draw_edges(int64_t num_edges, int scale, uint64_t* keys) {
-    for (int64_t edge = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; edge < num_edges; edge += (int64_t)gridDim.x * blockDim.x) {
+    for (int64_t edge = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; edge < num_edges;
+        edge += (int64_t)gridDim.x * blockDim.x) {
         uint64_t src = 0, dst = 0, random = 0;
         for (int level = 0; level < scale; ++level) {
             random = level % 2 ? random >> 32 : mixed(0x9e3779b97f4a7c15ull * (uint64_t)(edge * 64 + level + 1));
@@ -40,7 +41,8 @@ extern "C" __global__ void draw_edges(int64_t num_edges, int scale, uint64_t* ke
 extern "C" __global__ void take_slab(
     const uint64_t* edges, int64_t num_edges, int scale, uint64_t begin, uint64_t end, uint64_t* keys, uint64_t* length) {
     const uint64_t mask = (1ull << scale) - 1;
-    for (int64_t edge = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; edge < num_edges; edge += (int64_t)gridDim.x * blockDim.x) {
+    for (int64_t edge = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; edge < num_edges;
+        edge += (int64_t)gridDim.x * blockDim.x) {
         const uint64_t src = edges[edge] >> scale, dst = edges[edge] & mask;
         if (src != dst && src >= begin && src < end) {
             keys[atomicAdd(length, 1ull)] = edges[edge];
@@ -60,11 +62,12 @@ extern "C" __global__ void split_keys(const uint64_t* keys, int64_t count, int s
     }
 }
 
-/* Rows, of a symmetric graph whose ids are its rows, that the definition of the shortest paths' answer refuses: an arc leads there
-   on a shorter way, or the predecessor is not the first tight one. Weights are positive; null stands for ones. A block a row. */
+/* Rows, of a symmetric graph whose ids are its rows, that the definition of the shortest paths' answer refuses: an arc leads
+   there on a shorter way, or the predecessor is not the first tight one. Weights are positive; null stands for ones. A block a
+   row. */
 extern "C" __global__ void refused_rows(
-    const int64_t* offsets, const int* indices, const int* weights, const int64_t* distance, const int* predecessor, int64_t num_rows,
-    int64_t source, uint64_t* refused) {
+    const int64_t* offsets, const int* indices, const int* weights, const int64_t* distance, const int* predecessor,
+    int64_t num_rows, int64_t source, uint64_t* refused) {
     __shared__ uint64_t first;
     for (int64_t row = blockIdx.x; row < num_rows; row += gridDim.x) {
         const uint64_t own = (uint64_t)distance[row]; /* not reached: the greatest */

@@ -1,12 +1,12 @@
 /* Breadth-first search over shards, one or two launches per level: hops, and the unique predecessors as local rows.
 
-   The frontier is a bitmap of own rows and ghosts, so every rank knows the part of it that touches its rows. If it is large, every
-   unvisited own row searches its in-arcs for the first one from it (kernels/bfs/bottom_up.cuh). If it is small, and many arcs are
-   unseen, `push` first marks the heads of its out-arcs, and marks of ghosts are sent to their owners; then only the marked rows
-   search their in-arcs. In-arcs ascend by external id, so the first one gives the unique predecessor.
+   The frontier is a bitmap of own rows and ghosts, so every rank knows the part of it that touches its rows. If it is large,
+   every unvisited own row searches its in-arcs for the first one from it (kernels/bfs/bottom_up.cuh). If it is small, and many
+   arcs are unseen, `push` first marks the heads of its out-arcs, and marks of ghosts are sent to their owners; then only the
+   marked rows search their in-arcs. In-arcs ascend by external id, so the first one gives the unique predecessor.
 
-   Local row r, own rows first, then ghosts, is bit r % 32 of word r / 32 of a bitmap. In `visited` the bits behind the last own row
-   are set, and those of rows without in-arcs; a pull begins by adding the frontier. ROW is the type of a row number.
+   Local row r, own rows first, then ghosts, is bit r % 32 of word r / 32 of a bitmap. In `visited` the bits behind the last own
+   row are set, and those of rows without in-arcs; a pull begins by adding the frontier. ROW is the type of a row number.
 
    Sources: Beamer, Asanovic, Patterson, Direction-Optimizing Breadth-First Search (SC 2012); Beamer, Buluc, Asanovic, Patterson,
    Distributed Memory Breadth-First Search Revisited (MTAAP 2013). */
@@ -55,8 +55,8 @@ __device__ __forceinline__ void mark(const Push& push, int64_t arc) {
 
 /* Mark the heads of the arcs of the frontier's own rows. `large` has space for every row of more than `WARP_ROW` arcs. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2) push(
-    const int64_t* offsets, const ROW* indices, int64_t num_own, const uint32_t* visited, const uint32_t* frontier, uint32_t* marks,
-    ROW* large, Control* control) {
+    const int64_t* offsets, const ROW* indices, int64_t num_own, const uint32_t* visited, const uint32_t* frontier,
+    uint32_t* marks, ROW* large, Control* control) {
     const Push push{offsets, indices, num_own, visited, marks};
     const int lane = threadIdx.x & 31;
     const int64_t words = (num_own + 31) / 32;
@@ -99,8 +99,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) push(
     }
 }
 
-/* Search the own rows that are not visited, after a push only those that are marked; the rows that the frontier reaches are `found`.
-   Marks are cleared for the next push. */
+/* Search the own rows that are not visited, after a push only those that are marked; the rows that the frontier reaches are
+   `found`. Marks are cleared for the next push. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2) pull(
     const int64_t* in_offsets, const ROW* in_indices, const int64_t* out_offsets, int64_t num_own, int64_t num_words, bool pushed,
     const uint32_t* frontier, uint32_t* visited, uint32_t* marks, uint32_t* skipped, uint32_t* found, int64_t* distance,

@@ -91,7 +91,8 @@ struct Levels {
         }
     }
 
-    /* Visit level after level until nothing is queued. The entries of the first level were queued for `level`, before a barrier. */
+    /* Visit level after level until nothing is queued. The entries of the first level were queued for `level`, before a
+       barrier. */
     template <typename Visitor>
     __device__ void run(Visitor& visitor) {
         for (uint32_t entries = count(); entries > 0; entries = count()) {

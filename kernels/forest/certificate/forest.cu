@@ -1,5 +1,5 @@
-/* The certificate of a minimum spanning forest (__init__.py says what it proves). Returns, in `control`, the first row, edge or arc that
-   breaks each rule.
+/* The certificate of a minimum spanning forest (__init__.py says what it proves). Returns, in `control`, the first row, edge or
+   arc that breaks each rule.
 
    Method: `check_edges` compares each edge with the next one and computes keys by which the edges are then sorted. `join_forest`
    builds their hierarchy (hierarchy.cuh). `check_arcs` looks up every arc in it, one of each symmetric pair, except arcs heavier
@@ -34,8 +34,8 @@ struct Edges {
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-check_edges(const ROW* src, const ROW* dst, const WEIGHT* weights, int64_t num_edges, const ROW* positions, int64_t num_rows, Bits* keys,
-            Control* control) {
+check_edges(const ROW* src, const ROW* dst, const WEIGHT* weights, int64_t num_edges, const ROW* positions, int64_t num_rows,
+            Bits* keys, Control* control) {
     for (int64_t e = global_thread(); e < num_edges; e += num_threads()) {
         keys[e] = key_of(weights[e]);
         const bool src_row = src[e] >= 0 && src[e] < num_rows, dst_row = dst[e] >= 0 && dst[e] < num_rows;
@@ -92,8 +92,8 @@ climb(const WEIGHT* weights, const int64_t* order, int64_t num_edges, int64_t nu
 }
 
 /* Whether an arc contradicts the greatest edge between its ends; that edge is found if it is this arc. */
-__device__ __forceinline__ bool contradicts(const Edges& edges, const ROW* __restrict__ positions, ROW one, ROW other, WEIGHT weight,
-                                            Node time, unsigned char* found) {
+__device__ __forceinline__ bool contradicts(const Edges& edges, const ROW* __restrict__ positions, ROW one, ROW other,
+                                            WEIGHT weight, Node time, unsigned char* found) {
     if (time == NEVER) {
         return true;
     }
@@ -155,9 +155,9 @@ struct Checking {
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
-check_arcs(const int64_t* offsets, const ROW* indices, const WEIGHT* arc_weights, bool symmetric, const ROW* positions, int64_t num_rows,
-         const ROW* src, const ROW* dst, const WEIGHT* weights, const int64_t* order, int64_t num_edges, const Node* parent,
-         const Node* time, const unsigned short* tops, unsigned char* found, Control* control) {
+check_arcs(const int64_t* offsets, const ROW* indices, const WEIGHT* arc_weights, bool symmetric, const ROW* positions,
+         int64_t num_rows, const ROW* src, const ROW* dst, const WEIGHT* weights, const int64_t* order, int64_t num_edges,
+         const Node* parent, const Node* time, const unsigned short* tops, unsigned char* found, Control* control) {
     if (control->no_forest()) {
         return;
     }
@@ -205,8 +205,8 @@ struct Contradicting {
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 find_contradiction(const int64_t* offsets, const ROW* indices, const WEIGHT* arc_weights, bool symmetric, const ROW* positions,
-                   int64_t num_rows, int64_t num_arcs, const ROW* src, const ROW* dst, const WEIGHT* weights, const int64_t* order,
-                   const Node* parent, const Node* time, Control* control) {
+                   int64_t num_rows, int64_t num_arcs, const ROW* src, const ROW* dst, const WEIGHT* weights,
+                   const int64_t* order, const Node* parent, const Node* time, Control* control) {
     Contradicting visit = {arc_weights, positions, {src, dst, weights, order}, parent, time, symmetric, num_arcs,
                            &control->first_contradiction};
     walk_arcs(offsets, indices, num_rows, visit);

@@ -1,4 +1,5 @@
-/* Unsigned integers in the order of weights: of an answer's weights, which may be anything, and of the graph's, which are not negative. */
+/* Unsigned integers in the order of weights: of an answer's weights, which may be anything, and of the graph's, which are not
+   negative. */
 #pragma once
 
 #include "gpu/unsigned.cuh"
@@ -30,7 +31,8 @@ __device__ __forceinline__ Bits key_of(WEIGHT weight) {
     return !integer_weights() && (bits & SIGN_BIT) != 0 ? ~bits : bits ^ SIGN_BIT;
 }
 
-/* 16 bits that do not decrease as the weight grows, so that different ones decide which weight is greater. NOT_SHORT: not comparable. */
+/* 16 bits that do not decrease as the weight grows, so that different ones decide which weight is greater. NOT_SHORT: not
+   comparable. */
 __device__ __forceinline__ uint32_t short_of(WEIGHT weight, int shift) {
     if (weight != weight) {
         return NOT_SHORT;

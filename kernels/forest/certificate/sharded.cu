@@ -1,5 +1,5 @@
-/* The pass of the certificate of a forest over the arcs of one rank's rows. Returns the first out-arc that the greatest edge between its
-   ends contradicts.
+/* The pass of the certificate of a forest over the arcs of one rank's rows. Returns the first out-arc that the greatest edge
+   between its ends contradicts.
 
    Method: walks that give every warp equally many arcs. An arc heavier than all edges above both ends in one tree is not
    contradicted; for the others, the paths up, which have equal length, are followed until they meet (hierarchy.py).
@@ -57,7 +57,8 @@ struct Contradicting {
             row = parent[row];
             head = parent[head];
         }
-        return weight < greatest[last] || (weight == greatest[last] && (low < lows[last] || (low == lows[last] && high < highs[last])));
+        return weight < greatest[last] || (weight == greatest[last] &&
+            (low < lows[last] || (low == lows[last] && high < highs[last])));
     }
 };
 

@@ -1,10 +1,11 @@
 /* The sum of the shares of each row's in-arcs' tails, in doubles.
 
-   Method: one row per warp; each lane adds every 32nd arc, then the lanes' sums are added in a fixed order, so that every run gives
-   the same bits. Apart from device.cuh nothing is shared with the kernel that the certificate checks. */
+   Method: one row per warp; each lane adds every 32nd arc, then the lanes' sums are added in a fixed order, so that every run
+   gives the same bits. Apart from device.cuh nothing is shared with the kernel that the certificate checks. */
 #include "gpu/device.cuh"
 
-extern "C" __global__ void gather(const int64_t* offsets, const ROW* indices, int64_t num_rows, const double* shares, double* sums) {
+extern "C" __global__ void gather(const int64_t* offsets, const ROW* indices, int64_t num_rows, const double* shares,
+    double* sums) {
     const int lane = threadIdx.x & 31;
     for (int64_t row = global_thread() >> 5; row < num_rows; row += num_threads() >> 5) {
         double sum = 0;

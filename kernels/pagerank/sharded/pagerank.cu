@@ -9,7 +9,8 @@ struct Control {
 };
 
 extern "C" __global__ void begin(
-    const int64_t* out_offsets, int64_t num_own, int64_t num_vertices, float* shares, double* scores, Sums* sums, Control* control) {
+    const int64_t* out_offsets, int64_t num_own, int64_t num_vertices, float* shares, double* scores, Sums* sums,
+    Control* control) {
     const double score = 1.0 / (double)num_vertices;
     start(out_offsets, num_own, score, shares, scores, sums);
     if (global_thread() == 0) {
@@ -20,8 +21,9 @@ extern "C" __global__ void begin(
 /* `totals` are those of all ranks in the last iteration, `sums` those of the own rows in this one. */
 extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
     const Task* tasks, const int64_t* jobs, int64_t num_jobs, const uint32_t* arcs, const Slice* slices, int64_t num_slices,
-    const uint32_t* items, const ROW* rows, const float* degrees, int64_t num_shares, int64_t num_vertices, int64_t num_without_arcs,
-    double damping, const Sums* totals, float* shares, float* partials, double* scores, Sums* sums, uint64_t* jobs_taken, Control* control) {
+    const uint32_t* items, const ROW* rows, const float* degrees, int64_t num_shares, int64_t num_vertices,
+    int64_t num_without_arcs, double damping, const Sums* totals, float* shares, float* partials, double* scores, Sums* sums,
+    uint64_t* jobs_taken, Control* control) {
     extern __shared__ float tile[];
     float* const staged = tile + TILE + (threadIdx.x >> 5) * ROUND;
     const TilePlan plan{tasks, jobs, num_jobs, arcs, slices, num_slices, items, rows, degrees};

@@ -159,8 +159,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) + sizeof(WEIGH
     if (*(volatile unsigned long long*)&control->without[0] == 0 || *(volatile unsigned long long*)&control->loose != 0) {
         return;
     }
-    spread({distance, {out_offsets, out_indices, out_weights}, positions, nearest, step, queue, &control->queued}, source, num_rows,
-           control);
+    spread({distance, {out_offsets, out_indices, out_weights}, positions, nearest, step, queue, &control->queued}, source,
+           num_rows, control);
     compare(distance, predecessor, positions, nearest, source, num_rows, &control->without[1], &control->wrong[1]);
     control->searched = 1;
 }

@@ -10,8 +10,8 @@ struct Control {
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-relax(const int64_t* offsets, const ROW* indices, const WEIGHT* weights, const ROW* positions, int64_t num_rows, const SUM* distance,
-      ROW* nearest, Control* control) {
+relax(const int64_t* offsets, const ROW* indices, const WEIGHT* weights, const ROW* positions, int64_t num_rows,
+      const SUM* distance, ROW* nearest, Control* control) {
     Relaxing<Wide> visit = {{distance}, {offsets, indices, weights}, positions, nearest, false, -1};
     walk_arcs(offsets, indices, num_rows, visit);
     if (visit.loose) {

@@ -37,8 +37,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) count_zero_steps(
 
 /* List these arcs in order, those of row r from `starts[r]` on. */
 extern "C" __global__ void __launch_bounds__(THREADS) list_zero_steps(
-    const int64_t* offsets, const ROW* indices, const WEIGHT* weights, const Length* lengths, int64_t num_rows, const int64_t* starts,
-    ROW* listed) {
+    const int64_t* offsets, const ROW* indices, const WEIGHT* weights, const Length* lengths, int64_t num_rows,
+    const int64_t* starts, ROW* listed) {
     const int lane = threadIdx.x & 31;
     for (int64_t row = global_thread() >> 5; row < num_rows; row += num_threads() >> 5) {
         const Length length = lengths[row];

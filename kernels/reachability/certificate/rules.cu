@@ -15,7 +15,8 @@ struct Rows {
     const ROW* __restrict__ indices;
 };
 
-/* Call `visit(row, arc, sum)` for every arc, then `close(row, sum)` for every row, with one `sum` per row; `join` adds two sums. */
+/* Call `visit(row, arc, sum)` for every arc, then `close(row, sum)` for every row, with one `sum` per row; `join` adds two
+   sums. */
 template <typename Sum, typename Visit, typename Join, typename Close>
 __device__ __forceinline__ void over_rows(
     const Rows& rows, int64_t num_rows, const Sum& nothing, const Visit& visit, const Join& join, const Close& close) {
@@ -49,8 +50,8 @@ __device__ __forceinline__ void over_rows(
 
 /* The head of every arc between two nodes is among the tail's children; these are marked in `found`. */
 extern "C" __global__ void __launch_bounds__(THREADS) find_children(
-    const int64_t* offsets, const ROW* indices, int64_t num_rows, const ROW* node, const int64_t* child_offsets, const ROW* children,
-    bool* found, uint32_t* broken) {
+    const int64_t* offsets, const ROW* indices, int64_t num_rows, const ROW* node, const int64_t* child_offsets,
+    const ROW* children, bool* found, uint32_t* broken) {
     const Rows rows{offsets, indices};
     over_rows(
         rows, num_rows, 0,
@@ -118,7 +119,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) check_bits(
 
 /* `low` and `post` are the extremes of the node's own number and of those in its row. */
 extern "C" __global__ void __launch_bounds__(THREADS) check_intervals(
-    const int64_t* offsets, const ROW* indices, int64_t num_nodes, const ROW* last, const ROW* low, const ROW* post, uint32_t* broken) {
+    const int64_t* offsets, const ROW* indices, int64_t num_nodes, const ROW* last, const ROW* low, const ROW* post,
+    uint32_t* broken) {
     const Rows rows{offsets, indices};
     const ROW none = (ROW)((sizeof(ROW) == 4 ? 0x7fffffffll : 0x7fffffffffffffffll));
     over_rows(
@@ -169,7 +171,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) check_supports(
 
 /* The parent that a node draws: of its row, on the level before, the one with the smallest key, ties by node; -1 for a root. */
 extern "C" __global__ void __launch_bounds__(THREADS) draw_parents(
-    const int64_t* offsets, const ROW* indices, int64_t num_nodes, const int32_t* level, bool random, uint64_t salt, ROW* parent) {
+    const int64_t* offsets, const ROW* indices, int64_t num_nodes, const int32_t* level, bool random, uint64_t salt,
+    ROW* parent) {
     const Rows rows{offsets, indices};
     over_rows(
         rows, num_nodes, ~0ull,
@@ -197,7 +200,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) check_order(
         rows, num_rows, 0,
         [&](int64_t row, int64_t arc, int&) {
             if (arc > offsets[row]) {
-                const uint64_t before = key_of(salt, first_tail + row, indices[arc - 1]), key = key_of(salt, first_tail + row, indices[arc]);
+                const uint64_t before = key_of(salt, first_tail + row, indices[arc - 1]);
+                const uint64_t key = key_of(salt, first_tail + row, indices[arc]);
                 if (before > key || (before == key && indices[arc - 1] >= indices[arc])) {
                     *broken = 1;
                 }
@@ -206,12 +210,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) check_order(
         [](int a, int) { return a; }, [](int64_t, int) {});
 }
 
-/* The blocks of a node's children are consecutive in the order of visits, and its own number comes next. `parent` is null for "dfs":
-   there a head is a child if its block begins at the next number, and any other head has a smaller number. Rows are visited in the
-   order of `indices`, or, if `turned`, rotated and perhaps reversed by the tail's key. */
+/* The blocks of a node's children are consecutive in the order of visits, and its own number comes next. `parent` is null for
+   "dfs": there a head is a child if its block begins at the next number, and any other head has a smaller number. Rows are
+   visited in the order of `indices`, or, if `turned`, rotated and perhaps reversed by the tail's key. */
 extern "C" __global__ void __launch_bounds__(THREADS) check_blocks(
-    const int64_t* offsets, const ROW* indices, int64_t num_nodes, bool turned, uint64_t salt, const ROW* parent, const ROW* first,
-    const ROW* last, uint32_t* broken) {
+    const int64_t* offsets, const ROW* indices, int64_t num_nodes, bool turned, uint64_t salt, const ROW* parent,
+    const ROW* first, const ROW* last, uint32_t* broken) {
     for (int64_t node = global_thread(); node < num_nodes; node += num_threads()) {
         const int64_t begin = offsets[node], length = offsets[node + 1] - begin;
         const uint64_t key = turned && length ? key_of(salt, node, num_nodes) : 0;

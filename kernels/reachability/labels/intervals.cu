@@ -1,8 +1,10 @@
-/* Post-order numbers of forests whose subtree sizes are known, and interval labels: the second half of method "tree", and of "dfs".
+/* Post-order numbers of forests whose subtree sizes are known, and interval labels: the second half of method "tree", and of
+   "dfs".
 
    Kernels serve both directions, and up to FUSED_DIMENSIONS dimensions, as those of tree.cu do.
 
-   Encodings: a Span is `low` and `post` of one dimension, both zero before. Post-order numbers start at 1, so `first` is zero before.
+   Encodings: a Span is `low` and `post` of one dimension, both zero before. Post-order numbers start at 1, so `first` is zero
+   before.
 
    ROW is the type of a node's number. */
 #include "reachability/labels/visits.cuh"
@@ -39,8 +41,10 @@ extern "C" __global__ void place_roots(
 /* The smallest number of each node's subtree: a node that has got its number assigns those of its children. */
 extern "C" __global__ void __launch_bounds__(SWEEP_THREADS, 1) place_subtrees(
     const int64_t* out_offsets, const ROW* heads, const ROW* order, int64_t num_nodes, bool reversed, int count, bool ascending,
-    uint64_t salt_0, uint64_t salt_1, const ROW* parent_0, const ROW* parent_1, ROW* size_0, ROW* size_1, ROW* first_0, ROW* first_1) {
-    const Dimensions dimensions{count, {{salt_0, ascending, parent_0, size_0, first_0}, {salt_1, false, parent_1, size_1, first_1}}};
+    uint64_t salt_0, uint64_t salt_1, const ROW* parent_0, const ROW* parent_1, ROW* size_0, ROW* size_1, ROW* first_0,
+    ROW* first_1) {
+    const Dimensions dimensions{count, {
+        {salt_0, ascending, parent_0, size_0, first_0}, {salt_1, false, parent_1, size_1, first_1}}};
     const Order nodes{order, num_nodes, reversed};
     const int lane = threadIdx.x & 31;
     for (int64_t base = global_thread() - lane; base < num_nodes; base += num_threads()) {

@@ -1,8 +1,8 @@
-/* Levels and heights, the supports' bits, and for each dimension a random spanning forest with the sizes of its subtrees: the first
-   half of method "tree"; intervals.cu is the second.
+/* Levels and heights, the supports' bits, and for each dimension a random spanning forest with the sizes of its subtrees: the
+   first half of method "tree"; intervals.cu is the second.
 
-   Every kernel serves the DAG and the reversed DAG, whose in-arcs are the DAG's out-arcs. kernels/reachability/__init__.py defines
-   the labels; `order` is any topological order. A pass takes `count` dimensions, at most FUSED_DIMENSIONS.
+   Every kernel serves the DAG and the reversed DAG, whose in-arcs are the DAG's out-arcs. kernels/reachability/__init__.py
+   defines the labels; `order` is any topological order. A pass takes `count` dimensions, at most FUSED_DIMENSIONS.
 
    Encodings: a Mark is (1 << 63 | depth << 32 | low bits, 1 << 63 | high bits); marks and sizes are zero before.
 
@@ -26,7 +26,8 @@ __device__ __forceinline__ void choose(Choice& best, Choice other) {
     }
 }
 
-/* The tree parent of every node in `count` dimensions, -1 for roots: of the tails one level before, the one with the smallest key. */
+/* The tree parent of every node in `count` dimensions, -1 for roots: of the tails one level before, the one with the smallest
+   key. */
 extern "C" __global__ void choose_parents(
     const int64_t* in_offsets, const ROW* tails, const int32_t* depth, int64_t num_nodes, int count, bool ascending,
     uint64_t salt_0, uint64_t salt_1, ROW* parent_0, ROW* parent_1) {
@@ -99,7 +100,8 @@ extern "C" __global__ void choose_parents(
 #pragma unroll
             for (int i = 0; i < FUSED_DIMENSIONS; ++i) {
                 for (int step = 16; step > 0; step >>= 1) {
-                    choose(part[i], Choice{__shfl_xor_sync(FULL_WARP, part[i].key, step), __shfl_xor_sync(FULL_WARP, part[i].row, step)});
+                    choose(part[i], Choice{
+                        __shfl_xor_sync(FULL_WARP, part[i].key, step), __shfl_xor_sync(FULL_WARP, part[i].row, step)});
                 }
                 best[i] = lane == owner ? part[i] : best[i];
             }
@@ -145,7 +147,8 @@ struct Measure {
 #pragma unroll
         for (int i = 0; i < FUSED_DIMENSIONS; ++i) {
             const Dimension& dimension = dimensions.at[i];
-            seen.size[i] = i < dimensions.count && dimension.parent[neighbour] == node ? load_relaxed(dimension.size + neighbour) : -1;
+            seen.size[i] =
+                i < dimensions.count && dimension.parent[neighbour] == node ? load_relaxed(dimension.size + neighbour) : -1;
         }
         return seen;
     }

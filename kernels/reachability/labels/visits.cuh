@@ -24,7 +24,8 @@ struct Visit {
 };
 
 /* Assign the first numbers of the subtrees below a node, from `next` on, by one lane. */
-__device__ __forceinline__ void number_children(const Visit& visit, const ROW* heads, const Dimension& dimension, ROW node, ROW next) {
+__device__ __forceinline__ void number_children(const Visit& visit, const ROW* heads, const Dimension& dimension, ROW node,
+    ROW next) {
     for (int64_t turn = 0; turn < visit.length; turn += BATCH) {
         ROW child[BATCH], size[BATCH];
 #pragma unroll
@@ -46,7 +47,8 @@ __device__ __forceinline__ void number_children(const Visit& visit, const ROW* h
 }
 
 /* The same with all lanes of a warp. */
-__device__ __forceinline__ void number_children_by_warp(const Visit& visit, const ROW* heads, const Dimension& dimension, ROW node, ROW next) {
+__device__ __forceinline__ void number_children_by_warp(const Visit& visit, const ROW* heads, const Dimension& dimension,
+    ROW node, ROW next) {
     const int lane = threadIdx.x & 31;
     for (int64_t turn = lane; turn - lane < visit.length; turn += 32 * LONG_BATCH) {
         ROW child[LONG_BATCH], size[LONG_BATCH];

@@ -35,7 +35,8 @@ extern "C" __global__ void queue_roots(const ROW* waiting, int64_t num_nodes, RO
     }
 }
 
-/* Take arcs at + k * stride below `end`, and queue the heads whose last waiting in-arc this was. All lanes of a warp must call it. */
+/* Take arcs at + k * stride below `end`, and queue the heads whose last waiting in-arc this was. All lanes of a warp must call
+   it. */
 __device__ __forceinline__ void take_arcs(
     const ROW* indices, int64_t at, int64_t end, int stride, ROW* waiting, ROW* order, Control* control) {
     const int lane = threadIdx.x & 31;

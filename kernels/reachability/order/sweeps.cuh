@@ -80,9 +80,11 @@ __device__ __forceinline__ Value from_lane(const Value& value, int step) {
     return other.whole;
 }
 
-/* Read arcs `arc..end` with all lanes, as far as their neighbours are ready, and add their values to `sum`. Returns the first arc left. */
+/* Read arcs `arc..end` with all lanes, as far as their neighbours are ready, and add their values to `sum`. Returns the first arc
+   left. */
 template <typename Task>
-__device__ int64_t gather_long(const Task& task, const ROW* indices, ROW node, int64_t arc, int64_t end, typename Task::Sum& sum) {
+__device__ int64_t gather_long(const Task& task, const ROW* indices, ROW node, int64_t arc, int64_t end,
+    typename Task::Sum& sum) {
     const int lane = threadIdx.x & 31;
     while (arc < end) {
         typename Task::Seen seen[LONG_BATCH];

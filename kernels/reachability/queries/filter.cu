@@ -21,12 +21,12 @@ extern "C" __global__ void pack_records(
     }
 }
 
-/* Writes the undecided queries to `left`, in any order, their number to `control` [0], and the first query with an entry that is not
-   a row to `control` [1]. Before, `control` must be zero and the number of queries. */
+/* Writes the undecided queries to `left`, in any order, their number to `control` [0], and the first query with an entry that is
+   not a row to `control` [1]. Before, `control` must be zero and the number of queries. */
 extern "C" __global__ void filter_queries(
     const Record* records, int64_t num_nodes, int dimensions, bool alternating, const ROW* low, const ROW* post, const ROW* nodes,
-    int64_t num_rows, const ROW* src, const ROW* dst, int64_t num_queries, bool* reachable, unsigned char* decided, uint32_t* left,
-    uint64_t* control) {
+    int64_t num_rows, const ROW* src, const ROW* dst, int64_t num_queries, bool* reachable, unsigned char* decided,
+    uint32_t* left, uint64_t* control) {
     const Index index{records, num_nodes, dimensions, alternating, low, post};
     for (int64_t query = global_thread(); query < num_queries; query += num_threads()) {
         const int64_t from_row = src[query], to_row = dst[query];

@@ -7,8 +7,8 @@
    destination has been found: the last node of a path that was not found would be the parent of a queued node, so below level L.
    Therefore the forward side drops nodes of level L or more that the backward side has not found.
 
-   A search keeps its nodes in shared memory. One that finds too many nodes, or reads too many arcs, is left to fewer warps with more
-   memory each, and then to wide_search.cu.
+   A search keeps its nodes in shared memory. One that finds too many nodes, or reads too many arcs, is left to fewer warps with
+   more memory each, and then to wide_search.cu.
 
    Encodings: `keys` is a hash table with open addressing of 2 * node + side, and EMPTY in free slots.
 
@@ -27,7 +27,8 @@ struct Arcs {
 template <int LOG_SLOTS>
 struct Found {
     static const uint32_t SLOTS = 1u << LOG_SLOTS;
-    static const uint32_t CAPACITY = SLOTS / 8 * 3;  /* of the queue of a side, including nodes that were expanded breadth-first */
+    /* of the queue of a side, including nodes that were expanded breadth-first */
+    static const uint32_t CAPACITY = SLOTS / 8 * 3;
     static const uint32_t BALL = CAPACITY / 2;
     static const uint32_t MOST_NODES = SLOTS / 4 * 3; /* found */
     static const uint32_t MOST_ARCS = 8 * SLOTS;      /* read */
@@ -72,8 +73,8 @@ struct Search {
     const Record* records[2]; /* of the two nodes */
 };
 
-/* Expand `count` nodes of a side, from `place` of its queue on; with `is_stack` they leave the queue. The forward side drops nodes of
-   level `nearest` or more unless the backward side has found them. */
+/* Expand `count` nodes of a side, from `place` of its queue on; with `is_stack` they leave the queue. The forward side drops
+   nodes of level `nearest` or more unless the backward side has found them. */
 template <int LOG_SLOTS>
 __device__ Outcome expand(
     const Search& search, Found<LOG_SLOTS>& found, int side, uint32_t place, uint32_t count, bool is_stack, int32_t nearest,

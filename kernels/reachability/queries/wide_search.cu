@@ -1,9 +1,10 @@
 /* Searches side by side, one bit each: a block takes as many queries as a mask has bits, and searches for all of them at once.
 
    A node's mask `visited` has the searches that have reached it, and `waiting` those that have not been passed on from it. The
-   block's ring has an entry, node * WORDS + word, for every word of `waiting` that is not zero. A bit is passed on to a child if the
-   search has not visited it, unless its labels say that it does not reach the destination. If they say that it does, or it is the
-   destination, the search is over, and its bit is dropped everywhere. At the end the block resets the words that it has touched.
+   block's ring has an entry, node * WORDS + word, for every word of `waiting` that is not zero. A bit is passed on to a child if
+   the search has not visited it, unless its labels say that it does not reach the destination. If they say that it does, or it is
+   the destination, the search is over, and its bit is dropped everywhere. At the end the block resets the words that it has
+   touched.
 
    ROW is the type of a row and of a node.
 
@@ -22,7 +23,8 @@ template <typename Word>
 struct Team {
     Word *waiting, *visited;
     Place *ring, *touched;
-    uint64_t capacity; /* of the ring: twice the words of all masks, since a word that was taken in a level may be queued again in it */
+    /* of the ring: twice the words of all masks, since a word that was taken in a level may be queued again in it */
+    uint64_t capacity;
 };
 
 template <typename Word>

@@ -1,5 +1,5 @@
-/* The kernels that only sweeps over shards need (cuda_sweeps.py): the order of the nodes, the forests' parents, and the numbers that
-   children get from their parents. `measure` of labels/tree.cu computes depths, bits and sizes, and `widen_intervals` of
+/* The kernels that only sweeps over shards need (cuda_sweeps.py): the order of the nodes, the forests' parents, and the numbers
+   that children get from their parents. `measure` of labels/tree.cu computes depths, bits and sizes, and `widen_intervals` of
    labels/intervals.cu the intervals, each for the nodes of a superstep.
 
    Encodings: nodes are local nodes, own ones before ghosts; `numbers` has the global nodes.

@@ -1,5 +1,5 @@
-/* Passes of the certificate of strong components over the arcs of one rank's rows: count the arcs into each class, and search inside
-   the classes.
+/* Passes of the certificate of strong components over the arcs of one rank's rows: count the arcs into each class, and search
+   inside the classes.
 
    Method: a walk that gives every warp equally many arcs, and a breadth-first search (search.cuh). Every arc between two classes
    that the search reads lowers the count of the class that it leads to.
@@ -96,8 +96,8 @@ struct Control {
 /* Search from `starts`, which are reached already. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 peel(const int64_t* offsets, const ROW* indices, const ROW* classes, const ROW* label_rows, int64_t num_own, bool waits,
-     unsigned long long* unread, unsigned long long* read_arcs, uint32_t* unreached, const ROW* starts, int64_t num_starts, Chunk* queue,
-     Control* control) {
+     unsigned long long* unread, unsigned long long* read_arcs, uint32_t* unreached, const ROW* starts, int64_t num_starts,
+     Chunk* queue, Control* control) {
     Peeling peeling = {offsets, indices, classes, label_rows, num_own, unread, read_arcs, unreached, queue, &control->queued[0]};
     for (int64_t place = global_thread(); place < num_starts; place += num_threads()) {
         peeling.append_row(starts[place]);

@@ -13,7 +13,8 @@
 #include "scc/certificate/search.cuh"
 #include "certificate/labels.cuh"
 
-/* First rows as note_first has them; `queued` counts entries of the level that is read, the one being filled, and the next, in turn. */
+/* First rows as note_first has them; `queued` counts entries of the level that is read, the one being filled, and the next, in
+   turn. */
 struct Control {
     uint32_t barrier, padding;
     Labels labels;

@@ -1,5 +1,5 @@
-/* Steps of strong components on one shard, between two exchanges (kernels/scc/sharded/cuda_reach.py): peel off rows on no cycle, mark
-   the rows that the pivot reaches, spread the least value along arcs, and keep the arcs inside classes.
+/* Steps of strong components on one shard, between two exchanges (kernels/scc/sharded/cuda_reach.py): peel off rows on no cycle,
+   mark the rows that the pivot reaches, spread the least value along arcs, and keep the arcs inside classes.
 
    Encodings: rows are local rows, own rows first. `classes` are 0 for rows whose component is found; they lose all their arcs. */
 #include "distributed/gpu/levels.cuh"
@@ -41,7 +41,8 @@ mark(const int64_t* offsets, const ROW* indices, ROW num_own, const ROW* starts,
     levels.run(mark);
 }
 
-/* Lowers the values of the heads of a row's arcs. A row is queued once per level: `stamps` has the level it was last queued for. */
+/* Lowers the values of the heads of a row's arcs. A row is queued once per level: `stamps` has the level it was last queued
+   for. */
 struct Spread {
     Side arcs;
     ROW num_own;
@@ -75,8 +76,8 @@ spread(const int64_t* offsets, const ROW* indices, ROW num_own, const ROW* start
     levels.run(spread);
 }
 
-/* Peels off rows. A row's out-arc is an in-arc of its head, whose in-degree falls by one, and likewise for in-arcs. Arcs that ghosts
-   lose are counted for their owners. */
+/* Peels off rows. A row's out-arc is an in-arc of its head, whose in-degree falls by one, and likewise for in-arcs. Arcs that
+   ghosts lose are counted for their owners. */
 struct Peel {
     Side out, into;
     ROW num_own;
@@ -124,8 +125,8 @@ extern "C" __global__ void subtract(const ROW* rows, const ROW* fewer, int64_t c
     }
 }
 
-/* Count, or with WRITE write to `kept`, the arcs whose ends have one class. `counts` [num_own] are zeros when counting, and the new
-   offsets when writing. Rows of 32 arcs and more are read in chunks. */
+/* Count, or with WRITE write to `kept`, the arcs whose ends have one class. `counts` [num_own] are zeros when counting, and the
+   new offsets when writing. Rows of 32 arcs and more are read in chunks. */
 template <bool WRITE>
 __device__ void keep_arcs(Side arcs, ROW num_own, const uint32_t* __restrict__ classes, const ROW* chunk_rows,
                           const int64_t* chunk_firsts, int64_t num_chunks, int64_t* counts, ROW* kept) {

@@ -82,17 +82,17 @@ __device__ __forceinline__ void propose(const Search& search, const Ghosts& ghos
     }
 }
 
-/* Settle the received proposals, the rest of the queue, and the own rows with lengths from `from` on: all rows nearer than `limit`,
-   or until the queue is `enough` work (short_paths.cu). */
+/* Settle the received proposals, the rest of the queue, and the own rows with lengths from `from` on: all rows nearer than
+   `limit`, or until the queue is `enough` work (short_paths.cu). */
 // spills: a few words, by choice, as in kernels/sssp/short_paths.cu: more warps fit a processor
 extern "C" __global__ void __launch_bounds__(THREADS, 2) settle_bucket(
-    const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t num_own, int64_t first_row, Length* lengths, ROW* rows,
-    Chunk* chunks, int64_t most_chunks, uint32_t* queued, const ROW* ghost_rows, const int64_t* bounds, int64_t num_ghosts,
-    Length* known, Proposal* proposals, uint64_t* counts, const Proposal* received, int64_t num_received, Length from, Length limit,
-    Length cap, int64_t enough, Control* control, Progress* progress) {
+    const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t num_own, int64_t first_row, Length* lengths,
+    ROW* rows, Chunk* chunks, int64_t most_chunks, uint32_t* queued, const ROW* ghost_rows, const int64_t* bounds,
+    int64_t num_ghosts, Length* known, Proposal* proposals, uint64_t* counts, const Proposal* received, int64_t num_received,
+    Length from, Length limit, Length cap, int64_t enough, Control* control, Progress* progress) {
     const Arcs arcs{offsets, indices, weights};
-    Search search{arcs, arcs, num_own + num_ghosts, lengths, rows, chunks, most_chunks, queued, control, progress->turn, progress->parity,
-                  limit, cap};
+    Search search{arcs, arcs, num_own + num_ghosts, lengths, rows, chunks, most_chunks, queued, control, progress->turn,
+                  progress->parity, limit, cap};
     Stages stages{0, 0};
     int64_t in_rows = (int64_t)__ldcg(&control->rows[search.turn]), in_chunks = (int64_t)__ldcg(&control->chunks[search.turn]);
     for (bool first = true; first || (in_rows + in_chunks > 0 && in_chunks + in_rows / 16 < enough); first = false) {
@@ -119,8 +119,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) pull_beyond(
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t num_own, int64_t num_ghosts, Length* lengths,
     ROW* rows, Chunk* chunks, int64_t most_chunks, uint32_t* queued, Length cap, Control* control, Progress* progress) {
     const Arcs arcs{offsets, indices, weights};
-    Search search{arcs, arcs, num_own + num_ghosts, lengths, rows, chunks, most_chunks, queued, control, progress->turn, progress->parity,
-                  cap, FAR};
+    Search search{arcs, arcs, num_own + num_ghosts, lengths, rows, chunks, most_chunks, queued, control, progress->turn,
+                  progress->parity, cap, FAR};
     Stages stages{0, 0};
     queue_between(search, stages, search.into, num_own, cap, FAR);
     end_turn(search, stages);

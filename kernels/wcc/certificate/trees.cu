@@ -1,5 +1,5 @@
-/* Passes of the certificate of weak components over the arcs of one rank's rows. Return the first out-arc between two classes, and
-   the trees that the arcs grow.
+/* Passes of the certificate of weak components over the arcs of one rank's rows. Return the first out-arc between two classes,
+   and the trees that the arcs grow.
 
    Method: walks that give every warp equally many arcs; the trees are a union-find (trees.cuh). The same kernel finds the first
    out-arc between two classes of a whole graph, once weak.cu has found that there is one.
@@ -67,13 +67,14 @@ grow_first(const int64_t* offsets, const ROW* indices, int64_t num_rows, ROW* pa
     join_first_arcs(offsets, indices, num_rows, parent);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2) grow(const int64_t* offsets, const ROW* indices, int64_t num_rows, ROW* parent) {
+extern "C" __global__ void __launch_bounds__(THREADS, 2) grow(const int64_t* offsets, const ROW* indices, int64_t num_rows,
+    ROW* parent) {
     Growing visit = {parent};
     walk_arcs(offsets, indices, num_rows, visit);
 }
 
-/* Give every local row its root. Paths are not shortened on the way: a late store would overwrite the root that another thread has
-   stored. */
+/* Give every local row its root. Paths are not shortened on the way: a late store would overwrite the root that another thread
+   has stored. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2) flatten(int64_t num_local_rows, ROW* parent) {
     for (int64_t v = global_thread(); v < num_local_rows; v += num_threads()) {
         ROW root = (ROW)v;

@@ -1,5 +1,5 @@
-/* The certificate of weak components (__init__.py says what it proves). Returns, in `control`, the first row that breaks each rule, and
-   whether an arc joins two classes.
+/* The certificate of weak components (__init__.py says what it proves). Returns, in `control`, the first row that breaks each
+   rule, and whether an arc joins two classes.
 
    Method: an arc between two classes is seen from either end, so the arcs of the class that seems to hold most of them need not
    be read. Two arcs of each row are united first, then all arcs of the rows that these have not connected to their label: a path

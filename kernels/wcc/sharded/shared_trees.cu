@@ -4,8 +4,8 @@
    component, it keeps its number, and an edge leads from it to the giant component. Every rank then joins the trees of all ranks
    by these edges.
 
-   Encodings: number 0 is the tree of slot GIANT; `numbers` has NONE at roots without a number. An entry that ranks send is a pair,
-   row and tree number. An edge leads from a tree of this rank (near) to one of another (far): the other rank, shifted by
+   Encodings: number 0 is the tree of slot GIANT; `numbers` has NONE at roots without a number. An entry that ranks send is a
+   pair, row and tree number. An edge leads from a tree of this rank (near) to one of another (far): the other rank, shifted by
    RANK_SHIFT, plus the number there. A rank's message holds the smallest positions in its trees and the rows that have them, then
    the near and the far ends of its edges. In the messages, the numbers of rank r + 1 follow those of rank r. */
 #include "distributed/gpu/owners.cuh"
@@ -84,8 +84,8 @@ extern "C" __global__ void __launch_bounds__(512) list_edges(
     }
 }
 
-/* Write this rank's message. A tree that has become part of the giant component has no name of its own: the largest position, and no
-   row. `bounds` are those of the ranks' tree numbers. */
+/* Write this rank's message. A tree that has become part of the giant component has no name of its own: the largest position, and
+   no row. `bounds` are those of the ranks' tree numbers. */
 extern "C" __global__ void __launch_bounds__(512) describe(
     const ROW* roots, int64_t num_trees, const int64_t* edges, int64_t num_edges, const int64_t* bounds, int rank,
     const ROW* parent, const ROW* names, const ROW* holders, int64_t* message) {
@@ -123,8 +123,8 @@ struct Messages {
     }
 };
 
-/* Join the trees of all ranks; write, at the roots of this rank's trees, the row of smallest position. `joined`, `least` and `held` are
-   scratch memory for all tree numbers. */
+/* Join the trees of all ranks; write, at the roots of this rank's trees, the row of smallest position. `joined`, `least` and
+   `held` are scratch memory for all tree numbers. */
 extern "C" __global__ void __launch_bounds__(512) name_all(
     const int64_t* messages, const int64_t* tree_bounds, const int64_t* edge_bounds, int size, int rank, const ROW* roots,
     int64_t* joined, int64_t* least, int64_t* held, ROW* holders, Control* control) {

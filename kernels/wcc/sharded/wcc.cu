@@ -38,7 +38,9 @@ struct InnerArcs : OwnArcs {
     __device__ __forceinline__ bool left_out(int64_t arc) const { return indices[arc] >= num_own; }
 };
 
-__device__ __forceinline__ bool is_set(const uint32_t* bits, int64_t local_row) { return bits[local_row >> 5] >> (local_row & 31) & 1; }
+__device__ __forceinline__ bool is_set(const uint32_t* bits, int64_t local_row) {
+    return bits[local_row >> 5] >> (local_row & 31) & 1;
+}
 
 /* Set the bits of own rows to `has(row)`. All threads of the grid have to call it. */
 template <typename Has>
@@ -95,8 +97,8 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS, 2) join_all(
     SIDES;
     const int64_t stride = (int64_t)gridDim.x * tile;
     for (int64_t base = (int64_t)blockIdx.x * tile; base < num_own; base += stride) {
-        join_tile(out, symmetric, base, (int)min((int64_t)tile, num_own - base), positions, local, buffer + (threadIdx.x & ~31) * 2,
-                  parent, names, open);
+        join_tile(out, symmetric, base, (int)min((int64_t)tile, num_own - base), positions, local,
+                  buffer + (threadIdx.x & ~31) * 2, parent, names, open);
     }
     grid_barrier(&control->barrier);
     for (int64_t base = (int64_t)blockIdx.x * tile; base < num_own; base += stride) {
@@ -149,8 +151,8 @@ __device__ __forceinline__ bool all_meet(const uint8_t* meets, int size, int ran
     return all;
 }
 
-/* Find the other ranks whose giant trees an arc, or after all arcs were read a ghost in this rank's giant tree, connects with this
-   rank's. `meets` [size] are zeros before. */
+/* Find the other ranks whose giant trees an arc, or after all arcs were read a ghost in this rank's giant tree, connects with
+   this rank's. `meets` [size] are zeros before. */
 extern "C" __global__ void find_meetings(
     SHARD, bool sampled, int rank, const ROW* parent, const Control* control, const uint32_t* in_giant, const int64_t* bounds,
     int size, uint8_t* meets) {
@@ -214,8 +216,8 @@ extern "C" __global__ void find_members(ROW num_own, ROW* parent, uint32_t* in_g
     set_own(in_giant, num_own, [=](int64_t v) { return find_root(parent, slot_of(v)) == (ROW)GIANT; });
 }
 
-/* Put the ghosts that their owners have in the giant component there, too, and list the other ones, which are open: those of rank r
-   from `bounds[r]` on, `counts[r]` of them in no order. After a sample, a ghost that is a root is not listed: all own rows that
+/* Put the ghosts that their owners have in the giant component there, too, and list the other ones, which are open: those of rank
+   r from `bounds[r]` on, `counts[r]` of them in no order. After a sample, a ghost that is a root is not listed: all own rows that
    have arcs to it are in the giant component and their arcs were not read; its owner reads these arcs from the ghost's end. */
 extern "C" __global__ void list_open_ghosts(
     ROW num_own, bool sampled, ROW* parent, const uint32_t* in_giant, const int64_t* bounds, int size, ROW* listed,

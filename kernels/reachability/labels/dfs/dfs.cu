@@ -1,9 +1,9 @@
 /* Method "dfs": the parents that a depth-first search finds, without the search (cpu.py has the idea).
 
    `count_paths`, then `spread_costs`, which continues from a node when all its in-arcs have delivered their costs, then
-   `find_parents`: costs of different paths to a node differ, so an arc whose cost is the node's is the last arc of the cheapest path.
-   If the counts do not fit int64, `compare_paths` compares root paths instead: where two paths part, found by binary lifting in the
-   forest so far, the earlier sibling is the one with the smaller key.
+   `find_parents`: costs of different paths to a node differ, so an arc whose cost is the node's is the last arc of the cheapest
+   path. If the counts do not fit int64, `compare_paths` compares root paths instead: where two paths part, found by binary
+   lifting in the forest so far, the earlier sibling is the one with the smaller key.
 
    The rows of `children` are in the order of visits; `before` is the number of paths from the siblings before an arc's head.
 
@@ -92,7 +92,8 @@ extern "C" __global__ void __launch_bounds__(SWEEP_THREADS, 1) spread_costs(
         while (__any_sync(FULL_WARP, open)) {
             const bool ready = open && load_relaxed(waiting + node) == 0;
             __threadfence(); /* read the count before the costs that it counts */
-            over_rows(children, paths, __ballot_sync(FULL_WARP, ready), node, begin, end, [&](ROW parent, ROW child, int64_t before) {
+            over_rows(children, paths, __ballot_sync(FULL_WARP, ready),
+                node, begin, end, [&](ROW parent, ROW child, int64_t before) {
                 atomicMin(cost + child, load_relaxed(cost + parent) + 1 + before);
                 __threadfence();
                 atomicAdd((Unsigned*)waiting + child, (Unsigned)-1);
@@ -107,13 +108,15 @@ extern "C" __global__ void __launch_bounds__(SWEEP_THREADS, 1) spread_costs(
 
 /* The parent on the path of least cost. `parent` must be NONE before. */
 extern "C" __global__ void find_parents(
-    const int64_t* child_offsets, const ROW* children, int64_t num_nodes, const int64_t* paths, const int64_t* cost, ROW* parent) {
+    const int64_t* child_offsets, const ROW* children, int64_t num_nodes, const int64_t* paths, const int64_t* cost,
+    ROW* parent) {
     const int lane = threadIdx.x & 31;
     for (int64_t base = global_thread() - lane; base < num_nodes; base += num_threads()) {
         const bool has = base + lane < num_nodes;
         const ROW node = (ROW)(base + lane);
         const int64_t begin = has ? child_offsets[node] : 0, end = has ? child_offsets[node + 1] : 0;
-        over_rows(children, paths, __ballot_sync(FULL_WARP, begin < end), node, begin, end, [&](ROW row, ROW child, int64_t before) {
+        over_rows(children, paths, __ballot_sync(FULL_WARP, begin < end),
+            node, begin, end, [&](ROW row, ROW child, int64_t before) {
             if (cost[row] + 1 + before == cost[child]) {
                 parent[child] = row;
             }
@@ -123,7 +126,8 @@ extern "C" __global__ void find_parents(
 
 /* The part of the forest that is built. */
 struct Forest {
-    ROW* ancestors; /* [jumps, num_nodes + 1]: the 2^t-th; num_nodes is the virtual root, the parent of every root and of itself */
+    /* [jumps, num_nodes + 1]: the 2^t-th; num_nodes is the virtual root, the parent of every root and of itself */
+    ROW* ancestors;
     int32_t* depth; /* [num_nodes + 1]: 1 for roots, zero until known, zero for the virtual root */
     int64_t num_nodes;
     int jumps;
@@ -174,8 +178,8 @@ struct Forest {
 
 /* The parent on the first path, and the jumps from each node. `depth` must be zero before. */
 extern "C" __global__ void __launch_bounds__(SWEEP_THREADS, 1) compare_paths(
-    const int64_t* parent_offsets, const ROW* parents, const ROW* order, int64_t num_nodes, bool ascending, uint64_t salt, int jumps,
-    ROW* ancestors, int32_t* depth, ROW* parent) {
+    const int64_t* parent_offsets, const ROW* parents, const ROW* order, int64_t num_nodes, bool ascending, uint64_t salt,
+    int jumps, ROW* ancestors, int32_t* depth, ROW* parent) {
     const Forest forest{ancestors, depth, num_nodes, jumps, ascending, salt};
     const int lane = threadIdx.x & 31;
     for (int64_t base = global_thread() - lane; base < num_nodes; base += num_threads()) {
