@@ -26,7 +26,7 @@ help:
 	@echo "make test             lint, types and every test"
 	@echo "make quick            lint the changed files and test the changed areas, in less than a minute; BASE=main compares with a branch"
 	@echo "make kernel K=wcc     one algorithm's tests, on the CPU and on the emulated GPU"
-	@echo "make lint             lint and types alone"
+	@echo "make lint             lint and types only"
 	@echo "make nightly          long tests: workers killed a hundred times, hosts cut off, millions of arcs, every combination of types"
 	@echo "make emulated-test    the CUDA kernels' tests on the emulated GPU, several hours; EMULATED=tests/gpu/one/test_wcc.py for one file"
 	@echo "make cluster-test     stages and proofs on Dask workers that may be lost; also on GPUs if there are two"

@@ -19,7 +19,7 @@ class Form(Enum):
     FOREST = "a row for each edge of the forest"
     COMPONENTS = "a row for each vertex, with its component's label"
     VALUES = "a row for each vertex, with one value or more"
-    LABELS = "a row for each vertex, with its labels in the stored index beside the table"
+    LABELS = "a row for each vertex, with its labels in the stored index next to the table"
 
 
 @dataclass(frozen=True)

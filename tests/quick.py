@@ -39,7 +39,7 @@ SECONDS = 45  # after which no further test is started
 
 
 def changed_since(base: str) -> list[str]:
-    """Files that differ from a commit, and those that git does not know yet; deleted ones are left out."""
+    """Files that differ from a commit, and untracked ones; deleted ones are left out."""
     commands = (["git", "diff", "--name-only", "-z", base], ["git", "ls-files", "--others", "--exclude-standard", "-z"])
     names = {name for command in commands for name in _output(command).split("\0") if name}
     return sorted(name for name in names if (ROOT / name).exists())

@@ -155,7 +155,7 @@ LAYERED = ((10, 20_000), (100, 2_000), (1_000, 200))
 
 
 def main() -> None:
-    """Print two tables in Markdown: times beside the thesis's, and what each method leaves to the search."""
+    """Print two tables in Markdown: times next to the thesis's, and what each method leaves to the search."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cpu.reachability", description=__doc__)
     parser.add_argument("--graphs", type=Path, default=Path("data"), help="folder of .gra.gz files (default: data)")
     options = parser.parse_args()

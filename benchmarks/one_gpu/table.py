@@ -39,7 +39,7 @@ class Row:
     pylibcugraph, pylibcugraph_runs, pylibcugraph_note, cugraph, cugraph_runs, cugraph_note
         Median of the peer, and how it was called or why it failed.
     failure : str
-        Why there is no time: what the certificate or the comparison said.
+        Why there is no time: the reason from the certificate or the comparison.
     gpu, driver, cuda, cupy, cugraph_version, cpu_cores, copy_bandwidth
         Where it was measured.
     """
@@ -175,7 +175,7 @@ def _number(value: float | None) -> str:
 
 
 _LEGEND = """\
-Milliseconds: `ms` is the median, of random sources where a kernel takes one; the graph lies in device memory, and the call, the
+Milliseconds: `ms` is the median, of random sources where a kernel takes one; the graph is in device memory, and the call, the
 unique predecessors and the allocation of the answer are included; of PageRank, an iteration of those to 1e-6. Every answer that
 was timed had passed its certificate on the GPU, and the first of them was equal to the CPU kernel's to the byte (of PageRank:
 within 1e-6 in sum). A peer's first answer was compared with ours: distances, weight of the forest, parts, or ranks.
@@ -191,7 +191,7 @@ within 1e-6 in sum). A peer's first answer was compared with ours: distances, we
   called fewer times, as said. `ratio`: their time over ours.
 * `layout`: from an edge list in device memory, as it was generated or as the file has it (int64 ids, weights where a file has
   some), to rows in running order with their lanes, without self-loops and repeats, each edge's reverse added where the graph is
-  symmetric. Its `peak / CSR` is beside the edge list, and over the CSR that it makes. The peers' build of the graph starts from
+  symmetric. Its `peak / CSR` is without the edge list, over the CSR that it makes. The peers' build of the graph starts from
   more: clean arcs (pylibcugraph) or clean edges (cugraph), without self-loops and repeats, numbered 0..V-1, weighted as ours.
-* A source document's method beside the default was called four times at most.
+* A source document's method other than the default was called at most four times.
 * `CPU`: our own kernel on the cores named above."""

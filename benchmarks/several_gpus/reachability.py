@@ -66,7 +66,7 @@ def prove_answers(folder: Folder, place: Place, seed: int) -> str:
     ends = cp.asnumpy(src[sample]), cp.asnumpy(dst[sample])
     searched = reach(open_index(folder).index, *ends, "dfs").reachable
     wrong = np.flatnonzero(searched != cp.asnumpy(found.reachable[sample]))
-    return "".join(f"whether row {ends[0][at]} reaches {ends[1][at]} is not what a search says" for at in wrong[:1])
+    return "".join(f"whether row {ends[0][at]} reaches {ends[1][at]} differs from the result of a search" for at in wrong[:1])
 
 
 def answer_all(folder: Folder, place: Place, seed: int) -> tuple[int, float]:

@@ -1,6 +1,6 @@
 """Independent work spread over workers, each of which has all of the graph or its index: searches, labelings, queries.
 
-Each worker has as many pieces, whatever the number of workers. What is answered is proved or compared first.
+Each worker has equally many tasks, whatever the number of workers. What is answered is proved or compared first.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _reach(asked: Any, cluster: Cluster, graph: Folder, row: Row) -> Row:
     for number, answer in enumerate(answers):
         src, dst = (rows[:SAMPLES] for rows in _rows_of_file(number, len(ids)))
         if (reach_rows(plain, src, dst, "dfs").reachable != answer[:SAMPLES]).any():
-            raise AssertionError(f"file {number} of the answers is not what a search says")
+            raise AssertionError(f"file {number} of the answers differs from the result of a search")
     count, busy = reached.facts["rows"], reached.facts["seconds"]
     note = f"{count / seconds:,.0f} a second; the kernel {100 * busy / seconds / asked.gpus:.0f} % of it; {_REACH}"
     check = float(sum(int(answer.sum()) for answer in answers[:FILES]))

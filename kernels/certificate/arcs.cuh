@@ -6,7 +6,7 @@
 #define ABREAST 4   /* arcs that a lane reads at a time */
 #define SHARE 2048  /* arcs that a warp reads in a row, at most */
 
-/* The least index noted, counted back from `total`, so that 0 means that there is none. */
+/* The least index noted, counted back from `total`, so 0 means none. */
 __device__ __forceinline__ void note_first(unsigned long long* first, int64_t total, int64_t index) {
     const unsigned long long back = (unsigned long long)(total - index);
     if (back > *(volatile unsigned long long*)first) {

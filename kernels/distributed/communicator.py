@@ -44,7 +44,7 @@ class Communicator(ABC):
     def exchange(self, parts: Sequence[Array], buffers: Sequence[Array] | None = None) -> list[Array]:
         """Send `parts[r]` to each rank r; return what each rank sent, in rank order. Lengths and types may all differ.
 
-        Where every rank knows the lengths and types of everything that it receives, all ranks pass `buffers`: the part from rank
+        If every rank knows in advance the lengths and types that it receives, all ranks pass `buffers`: the part from rank
         r is written to `buffers[r]`, and `buffers` is returned. The transport then does not have to announce them. A part that
         does not fit its buffer is a programming error: an AssertionError where the transport can detect it.
         """

@@ -11,7 +11,7 @@ from kernels.graph import ID, Array, Csr, Graph
 
 
 def local_graph(shard: Shard) -> Graph:
-    """Return the own rows, the ghosts, and all arcs that the rank knows, by local rows.
+    """Return the own rows, the ghosts, and all arcs that the rank has, by local rows.
 
     Unlike in `shard.local_out`, ghosts have their arcs to and from own rows, so that `into` is the transpose of `out`.
     The external ids are the positions in the order of all external ids: they compare as those do.

@@ -24,7 +24,7 @@ from kernels.graph import Array, Csr, Graph, index_dtype
 
 _DENSE = 6  # edges per vertex from which on the filter saves time
 _LIGHT = 2  # light edges per vertex, in such a graph
-_SAMPLE = 1 << 14  # weights in the sample that tells which edges are light
+_SAMPLE = 1 << 14  # weights in the sample by which light edges are chosen
 
 Edges = tuple[Array, Array, Array]  # rows of smaller external id, rows of larger external id, weights
 

@@ -22,7 +22,7 @@ from kernels.graph import OFFSET, Array, Csr, Graph
 
 _DENSE = 6  # edges per row with arcs from which on heavy edges are listed after the light ones were joined
 _LIGHT = 3  # light edges per row with arcs, in such a graph
-_SAMPLE = 1 << 14  # weights in the sample that tells which edges are light
+_SAMPLE = 1 << 14  # weights in the sample by which light edges are chosen
 _BLOCKS, _BLOCK_ARCS = 32, 1 << 20  # blocks of rows of a directed graph, and arcs in a block, at least
 _BLOCK_ROWS = 1 << 22  # rows that CuPy's functions read at a time, which limits their temporary memory
 _NARROW_KEYS = 2**32 - 2  # most edges, and largest integer weight, with keys of 64 bits

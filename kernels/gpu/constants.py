@@ -4,4 +4,4 @@ CLUSTER_BLOCKS = 16  # blocks of a team where the GPU has clusters; every H100, 
 RADIX_THREADS = 512  # radix_sort.cu: in a block
 RADIX_ITEMS = 14  # radix_sort.cu: keys of a thread, even; with more they do not stay in registers
 RADIX_DIGITS = 256  # radix_sort.cu: values of a digit of 8 bits
-STATUS_FLAG_BITS = 2  # look_back.cuh: highest bits of a status word, which say what the others hold
+STATUS_FLAG_BITS = 2  # look_back.cuh: highest bits of a status word, which state what the others hold

@@ -212,7 +212,7 @@ def minus_ones(shape: Any, dtype: Any) -> Any:
 
 
 def to_host(array: Array) -> Array:
-    """Copy a CuPy array to a NumPy array; a NumPy array is returned as it is."""
+    """Copy a CuPy array to a NumPy array; a NumPy array is returned unchanged."""
     found: Array = array.get() if hasattr(array, "get") else array
     return found
 

@@ -2,7 +2,7 @@
    as it is known, the sum up to and including the tile, and later tiles look back over the words.
 
    Tiles take their numbers from a counter, so that all tiles before a running one have started and waiting for them terminates.
-   The STATUS_FLAG_BITS (constants.py) highest bits of a word say what it holds; all words are zero before the launch.
+   The STATUS_FLAG_BITS (constants.py) highest bits of a word state what it holds; all words are zero before the launch.
 
    Merrill, Garland: Single-pass Parallel Prefix Scan with Decoupled Look-back, NVIDIA NVR-2016-002. */
 #pragma once

@@ -60,7 +60,7 @@ count_digits(const uint64_t* keys, int64_t length, int first_bit, int end_bit, u
     }
 }
 
-/* What the tile says of each digit, and where its keys go. */
+/* The tile's count of each digit, and where its keys are written. */
 struct Shared {
     uint32_t before[WARPS][RADIX_DIGITS]; /* keys of the digit in this warp so far; then in the tile's warps before this one */
     uint32_t starts[RADIX_DIGITS];        /* keys of smaller digits in the tile */
@@ -92,7 +92,7 @@ __device__ __forceinline__ uint32_t halfword(const uint32_t (&words)[RADIX_ITEMS
     return words[item / 2] >> 16 * (item % 2) & 0xffff;
 }
 
-// spills: one register, on sm_80 alone; fewer keys a thread cost more
+// spills: one register, on sm_80 only; fewer keys a thread cost more
 extern "C" __global__ void __launch_bounds__(RADIX_THREADS, 2) sort_by_digit(
     const uint64_t* keys, const void* values, int value_bytes, int64_t first, int64_t end, int first_bit, int end_bit, int pass,
     const int64_t* places, int64_t* next_places, uint32_t* status, uint32_t* ticket, uint64_t* out_keys, void* out_values) {

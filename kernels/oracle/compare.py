@@ -41,7 +41,7 @@ def require_distances(graph: Graph, paths: Paths, weights: Array | None, solved:
     weights : array [A] or None
         The weights that the distances sum; None for hops.
     solved : float64 [V]
-        UNREACHED where there is no path.
+        UNREACHED if there is no path.
     """
     stated = require_array("distance", paths.distance, graph.num_vertices, distance_dtype(weights))
     equal = stated == solved

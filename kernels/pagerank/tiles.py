@@ -45,7 +45,7 @@ class TilePlan:
     items : uint32
         Partials of a slice's rows, counted from that first one; item k of lane i is at `first + 32 k + i`.
     rows, degrees : index width and float32 [32 S]
-        Row of each lane, -1 where there is none, and its out-degree.
+        Row of each lane, -1 if it has none, and its out-degree.
     bands : int64
         First partial of each band.
     num_partials : int

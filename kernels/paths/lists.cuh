@@ -1,6 +1,6 @@
 /* The lists of long_paths.cu: the rows that a team of blocks relaxes in this step or holds for a later one, in its shared memory.
 
-   Each block has two lists for this step and two for the next; every block knows the lengths of all lists and can read all. Rows
+   Each block has two lists for this step and two for the next; every block has the lengths of all lists and can read all. Rows
    that do not fit go to a pile in device memory, each once (`piled` is a bitmap of them), and return when there is space. */
 #pragma once
 

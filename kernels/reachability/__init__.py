@@ -186,7 +186,7 @@ def exceptions(index: ReachabilityIndex) -> Array:
 def memory(num_vertices: int, num_arcs: int, dimensions: int = 3, method: str | None = None, *, gpu: bool = False) -> Memory:
     """Bound the memory that an index of a graph takes, before it is built, as if every component were a single vertex.
 
-    On a GPU it is device memory, beside the graph's arrays.
+    On a GPU it is device memory, in addition to the graph's arrays.
     """
     bound = memory_on_gpu if gpu else memory_on_cpu
     return bound(num_vertices, num_arcs, dimensions, method or METHODS[0])

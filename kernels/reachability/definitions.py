@@ -9,7 +9,7 @@ LARGEST_LISTED = 2_000  # nodes of a graph with an exception list
 
 
 class Memory(NamedTuple):
-    """Bytes beside the graph's own arrays, at the peak of building an index and at that of answering queries with it.
+    """Bytes in addition to the graph's arrays, at the peak of building an index and at that of answering queries with it.
 
     A query takes 2 bytes more for its answer.
     """

@@ -45,7 +45,7 @@ class HeldGraph(Protocol):
         ...
 
     def row(self, stored_row: int) -> int:
-        """The row that kernels know a stored row by."""
+        """The row by which kernels number a stored row."""
         ...
 
     def solver(self, algorithm: Algorithm) -> Callable[..., ShardAnswer[Any]]:

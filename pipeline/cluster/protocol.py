@@ -94,6 +94,6 @@ class Cluster(Protocol):
             0: each task runs on a group of one rank that holds graphs as a whole. Otherwise one group of so many ranks runs all
             tasks, one after the other.
         one_at_a_time : bool
-            A task uses all cores by itself, so a process runs one task at a time.
+            A task uses all cores, so a process runs one task at a time.
         """
         ...

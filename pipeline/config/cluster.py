@@ -53,7 +53,7 @@ class ClusterConfig(Model):
 
     @model_validator(mode="after")
     def _safe(self) -> ClusterConfig:
-        """Refuse unprotected addresses: Dask sends pickles, so whoever connects to a scheduler can run code as its user."""
+        """Refuse unprotected addresses: Dask sends pickles, so anyone who connects to a scheduler can run code as its user."""
         if self.scheduler in {"none", "local"}:
             return self
         address = _ADDRESS.fullmatch(self.scheduler)

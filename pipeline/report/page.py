@@ -20,7 +20,7 @@ HEAD_ROWS = 6
 
 
 def render(results: Results, machine: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
-    """Return the HTML of the page, and the numbers of `maps` and `charts` on it; `machine` is shown as it is."""
+    """Return the HTML of the page, and the numbers of `maps` and `charts` on it; `machine` is shown unchanged."""
     edges, graph, answers, proofs = results.edges, results.graph, results.answers, results.proofs
     steps = (edges, graph, *answers, *proofs)
     by_stage = {answer.manifest.step: answer for answer in answers}

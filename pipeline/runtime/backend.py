@@ -23,12 +23,12 @@ def choose(choice: Choice) -> Backend:
     Raises
     ------
     BadConfig
-        `gpu` is asked for, and there is none.
+        `gpu` is requested, and there is none.
     """
     if choice == "auto":
         return "gpu" if device_count() else "cpu"
     if choice == "gpu" and not device_count():
-        raise BadConfig("backend: a GPU is asked for, but CuPy is not installed (pip install 'graphmill[gpu]') or finds none")
+        raise BadConfig("backend: a GPU is requested, but CuPy is not installed (pip install 'graphmill[gpu]') or finds none")
     return choice
 
 
@@ -45,7 +45,7 @@ def keep_freed_memory() -> None:
 
 
 def bring(array: Array, backend: Backend) -> Array:
-    """Copy an array to the backend's memory; on the CPU it is returned as it is."""
+    """Copy an array to the backend's memory; on the CPU it is returned unchanged."""
     if backend == "cpu":
         return array
     import cupy

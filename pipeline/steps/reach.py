@@ -55,7 +55,7 @@ def reach(
     -------
     Folder
         Table `reached`, in the order of `pairs`; a file has the row groups of `pairs` that have no more than 4 million rows
-        together, one at the least. Facts: `rows`, `reachable`, `unknown`, `decided` (word to rows), `seconds` (in the kernel,
+        together, at least one. Facts: `rows`, `reachable`, `unknown`, `decided` (word to rows), `seconds` (in the kernel,
         summed over files), `oracle` (null, or the number of pairs compared), `backend`.
 
     Raises
@@ -133,7 +133,7 @@ def _require_outside(out: Path) -> None:
 
 @contextmanager
 def _without_leftovers(out: Path) -> Iterator[None]:
-    """Remove the unfinished folders of killed calls beside `out`, unless another call works in the parent folder."""
+    """Remove the unfinished folders of killed calls next to `out`, unless another call works in the parent folder."""
     out.parent.mkdir(parents=True, exist_ok=True)
     around = os.open(out.parent, os.O_RDONLY)
     try:

@@ -81,7 +81,7 @@ def open_graph(folder: Folder, backend: Backend = "cpu") -> Graph:
     Raises
     ------
     Damaged
-        A file is missing, or has another type or length than the manifest says.
+        A file is missing, or has another type or length than the manifest states.
     """
     ids, rows_by_id, _, _ = open_vertices(folder)
     opened = [open_shard(folder, number) for number in range(len(shard_rows(folder)))]
@@ -148,7 +148,7 @@ def arcs_before(folder: Folder) -> Callable[[int], int]:
 
 
 def open_shard(folder: Folder, number: int) -> Shard[Csr]:
-    """Open one shard by memory map. Raises Damaged as `open_graph`, IndexError where there is no such shard."""
+    """Open one shard by memory map. Raises Damaged as `open_graph`, IndexError if there is no such shard."""
     rows = shard_rows(folder)[number]
     out = _open_rows(folder, number, "out", rows)
     return Shard(rows, out, out if GraphFacts.of(folder).symmetric else _open_rows(folder, number, "in", rows))

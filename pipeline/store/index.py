@@ -1,4 +1,4 @@
-"""The reachability index on the disk, from which queries are answered: the folder of a step, and beside the tables of a run.
+"""The reachability index on the disk, from which queries are answered: the folder of a step, and next to the tables of a run.
 
 Every array is a `.npy` file, opened as a read-only memory map. The folder also has the external ids, so queries need no graph.
 """
@@ -51,7 +51,7 @@ def open_index(folder: Folder, backend: Backend = "cpu") -> StoredIndex:
     Raises
     ------
     Damaged
-        A file is missing, or has another type or length than the manifest says.
+        A file is missing, or has another type or length than the manifest states.
     """
     facts = IndexFacts.of(folder)
     vertices, nodes = facts.vertices, facts.components
@@ -85,7 +85,7 @@ def place_index(folder: Folder, backend: Backend) -> StoredIndex:
 
 
 def index_of(answer: Folder) -> Folder:
-    """The index beside a table of stage `reachability`. Raises Damaged unless the table was made from it."""
+    """The index next to a table of stage `reachability`. Raises Damaged unless the table was made from it."""
     folder = manifest.read(answer.path.with_name(STEP))
     if folder.digest != answer.manifest.inputs["index"]:
         raise Damaged(f"{folder.path}: is not the index that {answer.path} was made from")

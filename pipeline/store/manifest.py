@@ -1,6 +1,6 @@
 """A folder of a step, and its manifest: what the folder has and what it was made from.
 
-Every step writes a new folder beside its target and renames it into place as the last act, so a folder with a manifest is
+Every step writes a new folder next to its target and renames it into place as the last act, so a folder with a manifest is
 complete. Only `make` writes one.
 """
 
@@ -183,7 +183,7 @@ def make(
 
 
 def hidden(path: Path) -> Path:
-    """An unused name beside `path`. It is known before the folder exists, so a signal at any time leaves nothing behind."""
+    """An unused name next to `path`. It exists before the folder does, so a signal at any time leaves nothing behind."""
     return path.with_name(f".{path.name}-{secrets.token_hex(8)}")
 
 
@@ -196,7 +196,7 @@ def entries(folder: Path) -> dict[str, FileEntry]:
 
 def seal(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Write the manifest, sealed by its own SHA-256, as the last file of `folder`, and flush all names to the disk."""
-    content = json.loads(json.dumps(manifest, allow_nan=False))  # as it is read back: keys are text, tuples are lists
+    content = json.loads(json.dumps(manifest, allow_nan=False))  # what reading gives: keys are text, tuples are lists
     content["seal"] = digest_of(content)
     (folder / FILE).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     flush(folder / FILE)

@@ -1,6 +1,6 @@
 """The published tables: what each column is, how a table is written, how it is read back.
 
-`docs/tables.md` says the same to the analyst; a test holds the two together.
+`docs/tables.md` describes the same for analysts; a test compares the two.
 """
 
 from __future__ import annotations

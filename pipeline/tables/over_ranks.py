@@ -58,7 +58,7 @@ class OwnVertices:
         return ids
 
     def rows_of(self, ids: Array) -> Array:
-        """See `Vertices.rows_of`. Every rank knows the ids of an even range of positions."""
+        """See `Vertices.rows_of`. Every rank stores the ids of an even range of positions."""
         first, own_ids, own_rows = self._directory()
         wanted, place = np.unique(ids, return_inverse=True)
         parts = np.split(wanted, np.searchsorted(wanted, first[1:]))

@@ -28,7 +28,7 @@ def test_what_is_measured_again_is_replaced():
     assert merge([ROW], [replace(ROW, method="solution2")]) == [ROW, replace(ROW, method="solution2")]
 
 
-def test_markdown_says_where_and_how():
+def test_markdown_states_the_machine_and_the_methods():
     text = markdown([ROW, replace(ROW, kernel="scc", median=None, failure="AssertionError: no")])
     where, _, head, _, line, failed = text.splitlines()[:6]
     assert where.startswith(
@@ -41,6 +41,6 @@ def test_markdown_says_where_and_how():
     assert "| New York | 264,346 | 730,100 | 5.0 |" in text
 
 
-def test_without_cugraph_the_header_says_so():
+def test_the_header_states_that_cugraph_is_missing():
     row = replace(ROW, cugraph_version=None, pylibcugraph=None, pylibcugraph_note="", cugraph=None)
     assert "cuGraph is not installed: its columns are empty" in markdown([row])

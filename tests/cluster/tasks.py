@@ -132,7 +132,7 @@ def measured_single_rank(stage: str, folder: Folder, rows: list[int], place: Pla
 
 
 def swap(ranks: Communicator, ending: str) -> int:
-    """Exchange many times; rank 1 ends half-way as `ending` says."""
+    """Exchange many times; rank 1 ends half-way in the way that `ending` names."""
     for turn in range(TURNS):
         if (ranks.rank, turn) == (1, TURNS // 2):
             if ending == "kill":

@@ -157,7 +157,7 @@ def test_local_workers_on_gpus_need_dask_cuda_and_a_gpu_each(monkeypatch):
 
 
 def test_a_worker_without_a_gpu_is_an_error(small, cluster):
-    with pytest.raises(BadConfig, match="a GPU is asked for, but CuPy is not installed"):
+    with pytest.raises(BadConfig, match="a GPU is requested, but CuPy is not installed"):
         results(cluster, partial(worker_tasks.where, small), [1], "gpu")
 
 

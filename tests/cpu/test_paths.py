@@ -265,7 +265,7 @@ def test_weights_of_any_size_and_spread(scale):
     np.testing.assert_array_equal(sssp(graph, 0).distance, np.where(np.isinf(expected), UNREACHED, expected))
 
 
-def test_entries_outgrow_their_first_supply():
+def test_more_entries_than_were_allocated_first():
     # Many parallel paths to 40 vertices: entries outgrow the first supply, and most are stale when they are scanned.
     triples = [(0, middle, middle) for middle in range(1, 200)]
     triples += [(middle, far, 1000 - 5 * middle) for middle in range(1, 200) for far in range(200, 240)]

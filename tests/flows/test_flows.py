@@ -203,7 +203,7 @@ def test_the_backend_is_recorded_and_a_parameter_replaces_the_files(tmp_path):
 
 @pytest.mark.skipif(device_count() > 0, reason="there is a GPU")
 def test_a_missing_gpu_fails_the_flow_at_once(tmp_path):
-    with pytest.raises(BadConfig, match="a GPU is asked for"):
+    with pytest.raises(BadConfig, match="a GPU is requested"):
         road_network(str(road_run(tmp_path)), backend="gpu")
     assert not (tmp_path / "out-roads").exists()
 

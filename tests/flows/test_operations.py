@@ -34,7 +34,7 @@ def terminal(tmp_path_factory):
     end(environment)
 
 
-def test_the_page_as_it_stands(terminal):
+def test_the_commands_of_the_page_run_in_order(terminal):
     terminal.run("The environment of every terminal")
     assert (terminal.clone / ".prefect" / "auth").stat().st_mode & 0o777 == 0o600
 

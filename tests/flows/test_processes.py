@@ -99,11 +99,11 @@ def test_nothing_is_left_when_the_flows_end(both):
     assert not both[3]
 
 
-def test_a_run_listens_on_loopback_alone(both):
+def test_a_run_listens_on_loopback_only(both):
     assert both[2] == {"127.0.0.1"}
 
 
-def test_a_run_speaks_to_loopback_alone(both, audited):
+def test_a_run_connects_to_loopback_only(both, audited):
     environment, record = audited
     assert record.read_text() == ""  # the file is there, so the hook was loaded
     look_up = "import socket; socket.getaddrinfo('192.0.2.1', 80)"

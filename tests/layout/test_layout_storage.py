@@ -179,7 +179,7 @@ def test_an_edge_list_that_changed_on_the_disk_never_becomes_another_graph(edges
     assert refused > 20
 
 
-def test_an_edge_list_with_fewer_rows_than_it_says_is_refused(edges, tmp_path):
+def test_an_edge_list_with_fewer_rows_than_its_manifest_states_is_refused(edges, tmp_path):
     facts = edges.facts | {"edges": edges.facts["edges"] + 1}
     wrong = dataclasses.replace(edges, manifest=dataclasses.replace(edges.manifest, facts=facts))
     with pytest.raises(Damaged, match="the manifest says"):

@@ -40,7 +40,7 @@ def test_an_unknown_backend_is_refused(backend, tmp_path):
 
 @without_gpu
 def test_a_missing_gpu_is_reported_before_any_work(tmp_path):
-    with pytest.raises(BadConfig, match=r"backend: a GPU is asked for, but CuPy .*graphmill\[gpu\].* finds none"):
+    with pytest.raises(BadConfig, match=r"backend: a GPU is requested, but CuPy .*graphmill\[gpu\].* finds none"):
         run(config(tmp_path, backend="gpu"))
     assert not (tmp_path / "out").exists()
 

@@ -51,7 +51,7 @@ def test_what_a_step_uses_changes_its_key(step, changed, copy):
     assert code_of(step, root=copy) != before
 
 
-def test_cuda_sources_are_used_by_the_modules_beside_them_and_headers_by_their_sources():
+def test_cuda_sources_are_used_by_the_modules_next_to_them_and_headers_by_their_sources():
     used = sources_of(["kernels.bfs"])
     assert {path for path in used if path.suffix == ".cu" and path.parent.name == "bfs"} == set(
         (ROOT / "kernels/bfs").glob("*.cu")

@@ -1,7 +1,7 @@
 """The fenced blocks of a page, and a way to run them as their reader would.
 
-```python blocks of a page share their names; ```sql goes to DuckDB; ```bash runs as it stands; in ```console the lines after
-`$ ` are commands, and the lines below them must come out ("..." stands for anything). A block whose opening line goes on with
+```python blocks of a page share their names; ```sql goes to DuckDB; ```bash runs unchanged; in ```console the lines after
+`$ ` are commands, and the lines below them must come out ("..." stands for anything). A block whose opening line continues with
 `no-run` is left out: a page says there, or in the text around it, which test runs it.
 """
 

@@ -12,7 +12,7 @@
    Distributed Memory Breadth-First Search Revisited (MTAAP 2013). */
 #include "bfs/bottom_up.cuh"
 
-#define LANE_ROW 32   /* out-arcs that a lane pushes by itself */
+#define LANE_ROW 32   /* out-arcs that one lane pushes */
 #define CHUNK 2048    /* arcs of a larger row that a block takes at a time */
 
 /* Initialise a search; the own rows begin at `first_row`, and `frontier` is zero before. */

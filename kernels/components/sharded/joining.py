@@ -2,7 +2,8 @@
 
 Sanders and Schimek, Engineering Massively Parallel MST Algorithms, IPDPS 2023: every vertex takes its lightest edge, chains of
 taken edges are shortened to stars, and each star becomes one vertex. As soon as few edges remain, every rank gathers them and
-finishes by itself. Edges stay on their rank: only each rank's lightest edge of a vertex is sent to the vertex's owner.
+finishes without further messages. Edges stay on their rank: only each rank's lightest edge of a vertex is sent to the vertex's
+owner.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def join(owners: Owners, edges: Edges, gathered: int) -> tuple[Array, Array]:
     edges : Edges
         Of this rank, between vertices of any rank.
     gathered : int
-        Most edges, of all ranks together, that each rank may hold in order to finish by itself.
+        Most edges, of all ranks together, that each rank may hold in order to finish without further messages.
 
     Returns
     -------

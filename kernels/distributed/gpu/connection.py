@@ -144,7 +144,7 @@ class Connection:
             raise PeerLost(self._lost)
         try:
             yield
-        except (self.library.NcclError, KeyError) as error:  # a KeyError is a status that CuPy does not know
+        except (self.library.NcclError, KeyError) as error:  # a KeyError is a status without a name in CuPy
             message = f"{self._name}: {error}: {_last_words()}"
             if getattr(error, "status", None) in _OURS:
                 self._give_up(message)

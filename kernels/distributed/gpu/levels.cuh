@@ -1,7 +1,7 @@
 /* Work on rows by levels, inside one cooperative launch: the rows that one level queues are visited in the next one.
 
    An entry of the queue is up to LEVEL_CHUNK arcs of a row: (row, first arc), with the row's complement for in-arcs. A warp takes
-   up to 32 entries at a time; those of few arcs are read by one lane each. If a level has few entries, one block continues alone
+   up to 32 entries at a time; those of few arcs are read by one lane each. If a level has few entries, a single block continues
    as long as they stay few, because a barrier of all blocks costs more than the work.
 
    LEVEL_* and the number of threads of a block, LEVEL_THREADS: constants.py. */

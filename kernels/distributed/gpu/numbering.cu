@@ -1,6 +1,6 @@
 /* Local rows of the arcs' neighbours, without a sort.
 
-   One bit per row of the whole graph says whether it is a ghost, and one integer per word of bits how many ghosts precede it:
+   One bit per row of the whole graph is set if the row is a ghost, and an integer per word of bits counts the ghosts before it:
    16 MB for 67 million rows, which stay in the L2 cache while all arcs look them up. Own rows have the first local rows, then the
    ghosts in the order of rows. `start` and `stop` bound the own rows, none of which is marked.
    Source: Jacobson, Space-efficient Static Trees and Graphs, FOCS 1989, for counting in a bit vector.

@@ -1,4 +1,4 @@
-/* The certificate of a minimum spanning forest (__init__.py says what it proves). Returns, in `control`, the first row, edge or
+/* The certificate of a minimum spanning forest (__init__.py states what it proves). Returns, in `control`, the first row, edge or
    arc that breaks each rule.
 
    Method: `check_edges` compares each edge with the next one and computes keys by which the edges are then sorted. `join_forest`

@@ -1,4 +1,4 @@
-/* The hierarchy of a forest's edges: Boruvka's rounds on the forest alone (King: A simpler minimum spanning tree verification
+/* The hierarchy of a forest's edges: Boruvka's rounds on the forest only (King: A simpler minimum spanning tree verification
    algorithm, Algorithmica 18, 1997).
 
    A node is a row, or a set of nodes that a round joined: a round joins every node to another by its least edge, and makes one

@@ -1,10 +1,10 @@
 """The hierarchy of a forest's edges over all ranks, in which the greatest edge between two vertices is on their paths up.
 
-Borůvka's rounds on the edges alone (King: A simpler minimum spanning tree verification algorithm, Algorithmica 18, 1997): in a
-round every node takes its least edge, chains of such nodes are shortened by pointer jumping (Wyllie, 1979), and nodes that are
-connected become one node of the next level. So there are at most log2 V levels. A node is named by one of its rows and belongs
-to that row's owner; edges are not moved. A rank keeps only the nodes above its own rows and ghosts: at each level no more than
-these, and at the k-th level no more than V / 2^k.
+Borůvka's rounds on the forest's edges only (King: A simpler minimum spanning tree verification algorithm, Algorithmica 18, 1997):
+in a round every node takes its least edge, chains of such nodes are shortened by pointer jumping (Wyllie, 1979), and nodes that
+are connected become one node of the next level. So there are at most log2 V levels. A node is named by one of its rows and
+belongs to that row's owner; edges are not moved. A rank keeps only the nodes above its own rows and ghosts: at each level no more
+than these, and at the k-th level no more than V / 2^k.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Certificate of the minimum spanning forest over shards, by the rules of `kernels.forest.certificate`.
 
-The edges of all ranks are joined into King's hierarchy, of which each rank keeps the paths up from its own rows and ghosts; then
+The edges of all ranks are joined into King's hierarchy. Each rank keeps its paths up from its own rows and ghosts; then
 each rank looks up, for its own arcs, the edges that joined their ends. Whether an edge is an arc is found among the arcs of its
 first end. Nothing is gathered.
 """

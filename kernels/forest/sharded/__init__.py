@@ -1,6 +1,6 @@
 """Minimum spanning forest over shards: each rank drops and takes the edges that it can decide on, then the ranks join the others.
 
-An edge outside the forest of the edges that one rank knows is outside the forest of the graph (the cycle property). Among the
+An edge outside the forest of the edges that one rank has is outside the forest of the graph (the cycle property). Among the
 others, in ascending order, a rank takes an edge if one of the two trees that it joins has met no edge to another rank, because it
 is then the lightest edge that leaves this tree (the cut property). Trees with rows that are ghosts elsewhere are the vertices of
 a smaller graph; the other trees are complete, and their rank names them.

@@ -39,7 +39,7 @@ def _require_distances(graph: Graph, distance: object, weights: Array | None) ->
 
 
 def _nearest_positions(graph: Graph, weights: Array | None, distance: Array, source: int) -> Array:
-    """Position of the unique predecessor of each row, V where there is none; Broken unless `distance` holds."""
+    """Position of the unique predecessor of each row, V if it has none; Broken unless `distance` holds."""
     out, into, num_rows = graph.out, graph.into, graph.num_vertices
     nearest = np.full(num_rows, num_rows, graph.positions.dtype)
     if relax(into, None if weights is None else into.weights, distance, graph.positions, nearest):

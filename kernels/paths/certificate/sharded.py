@@ -1,4 +1,4 @@
-"""Proof of breadth-first and shortest-path answers over shards: `kernels.paths.certificate` says why it proves them.
+"""Proof of breadth-first and shortest-path answers over shards: `kernels.paths.certificate` explains why it proves them.
 
 Every arc is an in-arc of one rank's row. Each rank receives the distances of its ghosts, then reads its in-arcs once: whether any
 is loose, that is shortens a path, and which tight one comes from the strictly nearer row of smallest external id. Rows that only

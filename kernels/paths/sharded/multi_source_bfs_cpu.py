@@ -1,4 +1,4 @@
-"""Breadth-first search over all ranks from many rows at once, each of which starts with its own number of hops."""
+"""Breadth-first search over all ranks from many rows at once, each of which starts at its own distance."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def count_hops(halo: Halo, arcs: Csr, hops: Array, rows: Array) -> int:
     arcs : Csr
         Out-arcs by local rows.
     hops : int64 [n + g]
-        FAR where no path is known; lowered in place, ghosts as `kernels.distributed.fixpoint.settle` says.
+        FAR where no path is known; lowered in place, ghosts as `kernels.distributed.fixpoint.settle` describes.
     rows : index width [S]
         Own rows to start from, each once.
     """

@@ -17,7 +17,7 @@ _SOURCE, _THREADS = "reachability/condensation/condensation.cu", 512
 
 
 def condense(graph: Graph) -> Condensation:
-    """Condense a graph of CuPy arrays; beside the answer it takes about 26 bytes per arc.
+    """Condense a graph of CuPy arrays; in addition to the answer it takes about 26 bytes per arc.
 
     If the rows have a topological order, every row is a component; otherwise the components are searched.
     """

@@ -38,7 +38,7 @@ def best_of_bands(into: Array, out: Array, level: Array, num_levels: int, index:
     -------
     supports : [64]
     scores : int64 [64]
-        The scores by which they were chosen; 0 where there is no support.
+        The scores by which they were chosen; 0 if there is no support.
     """
     supports, scores = np.full(NUM_SUPPORTS, NO_ROW, index), np.zeros(NUM_SUPPORTS, np.int64)
     bands, share = bands_of(num_levels)

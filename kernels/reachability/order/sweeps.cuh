@@ -2,7 +2,7 @@
 
    Warps take 32 nodes at a time in a topological order. All warps of a cooperative launch are resident, so the first node that
    is not done always has a warp that works on it, and every node that it waits for is done. A lane never blocks: it reads the
-   values that are ready and polls again. A published value is never zero, the value before, so it shows by itself whether it has
+   values that are ready and polls again. A published value is never zero, the value before, so the value shows whether it has
    arrived: there is no fence and no barrier, and a level costs one trip through L2.
 
    Source: Liu, Li, Hogg, Duff, Vinter: A Synchronization-Free Algorithm for Parallel Sparse Triangular Solves (Euro-Par 2016). */
@@ -10,7 +10,7 @@
 
 #include "gpu/device.cuh"
 
-#define LANE_ARCS 32 /* longest row that a lane reads alone; the warp reads longer ones together */
+#define LANE_ARCS 32 /* longest row that one lane reads; the warp reads longer ones together */
 #define BATCH 4      /* loads of a lane in flight */
 #define LONG_BATCH (sizeof(ROW) == 4 ? 8 : 4) /* the same for rows that a warp reads */
 #define PAUSE 200    /* nanoseconds between polls of a warp whose lanes all wait: polls take L2 bandwidth from the others */

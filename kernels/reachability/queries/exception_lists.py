@@ -1,6 +1,7 @@
-"""Exception lists: the pairs of nodes that the intervals alone would answer wrongly (Yıldırım, Chaoji, Zaki 2010, section 3.3).
+"""Exception lists: the pairs of nodes that intervals without a search would answer wrongly.
 
 With such a list no query needs a search. Its length grows with the square of the nodes, so it serves small graphs.
+Source: Yıldırım, Chaoji, Zaki 2010, section 3.3.
 """
 
 from __future__ import annotations

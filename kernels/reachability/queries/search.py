@@ -1,7 +1,7 @@
 """Searches in the DAG, without recursion. Each visits a node once per query, and resets only the nodes that it visited.
 
 The bidirectional search goes from u along the arcs and from v against them, one node at a time on the side with the shorter
-queue. It drops a node that the labels rule out, and ends at a node whose labels say yes, or when the sides meet
+queue. It drops a node that the labels rule out, and ends at a node whose labels answer yes, or when the sides meet
 (Hanauer et al. 2021).
 
 The thesis's searches (Caiazza 2019, algorithms 2 and 3) go from u only, and drop a node whose interval does not contain v's.

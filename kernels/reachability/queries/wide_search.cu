@@ -2,8 +2,8 @@
 
    A node's mask `visited` has the searches that have reached it, and `waiting` those that have not been passed on from it. The
    block's ring has an entry, node * WORDS + word, for every word of `waiting` that is not zero. A bit is passed on to a child if
-   the search has not visited it, unless its labels say that it does not reach the destination. If they say that it does, or it is
-   the destination, the search is over, and its bit is dropped everywhere. At the end the block resets the words that it has
+   the search has not visited it, unless its labels show that it does not reach the destination. If they show that it does, or it
+   is the destination, the search is over, and its bit is dropped everywhere. At the end the block resets the words that it has
    touched.
 
    ROW is the type of a row and of a node.

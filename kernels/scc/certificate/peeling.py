@@ -27,7 +27,7 @@ class Peeling:
     def __init__(self, view: GlobalView, halo: Halo, arcs: Csr, labels: Array):
         self._view, self._halo, self._arcs = view, halo, arcs
         self._num_own = len(view.shard.ids)
-        # The number of a class that the rank knows is the place of its label among `names`.
+        # A class on this rank is numbered by the place of its label in `names`.
         self._names, classes = np.unique(labels, return_inverse=True)
         self._classes = classes.astype(labels.dtype)
 

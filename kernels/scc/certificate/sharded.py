@@ -1,8 +1,8 @@
 """Certificate of strong components over shards, by the rules of `kernels.scc.certificate`.
 
 Kahn's algorithm over the classes (Topological sorting of large networks, CACM 5(11), 1962): each rank searches as far as its own
-arcs lead, then tells the owners of its ghosts which of these are reached, and the owners of labels how many arcs into their
-classes it has read. It takes as many supersteps as such a search crosses from rank to rank.
+arcs lead, then reports to the owners of its ghosts which of these are reached, and to the owners of labels how many arcs into
+their classes it has read. It takes as many supersteps as such a search crosses from rank to rank.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-/* The certificate of strong components (__init__.py says what it proves). Returns, in `control`, the first rows that break
+/* The certificate of strong components (__init__.py states what it proves). Returns, in `control`, the first rows that break
    each rule.
 
    Method: Kahn's algorithm over the classes (CACM 5(11), 1962), level by level: a class is searched from its label once all arcs

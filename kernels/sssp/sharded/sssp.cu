@@ -2,7 +2,7 @@
    exchanges, with the queues of kernels/sssp/queues.cuh by local rows. Ghosts have no arcs, so a queue never holds one.
 
    All ranks settle the same bucket at a time, and follow no arc to a length of `cap` or more. `known[g]` is the least length of
-   ghost g that its owner knows. SUM, WEIGHT, ROW: kernels/paths/lengths.cuh. */
+   ghost g that its owner has. SUM, WEIGHT, ROW: kernels/paths/lengths.cuh. */
 #include "sssp/buckets.cuh"
 
 /* A length of a row of the whole graph, for its owner: one word or two, without padding. */
@@ -49,7 +49,7 @@ __device__ __forceinline__ void take_proposals(
     }
 }
 
-/* Propose the length of every ghost that is nearer than its owner knows. */
+/* Propose the length of every ghost that is nearer than at its owner. */
 __device__ __forceinline__ void propose(const Search& search, const Ghosts& ghosts, int64_t num_own) {
     const int lane = threadIdx.x & 31;
     for (int64_t ghost = global_thread(); ghost - lane < ghosts.count; ghost += num_threads()) {

@@ -32,7 +32,7 @@ def components(view: GlobalView, halo: Halo, root: Array) -> Array:
         A number for each own row, equal for two rows of any ranks if and only if arcs connect them.
     """
     shard, num_own = view.shard, len(view.shard.ids)
-    # Both ranks know an arc between them, so only trees with ghosts touch other ranks.
+    # Both ranks have an arc between them, so only trees with ghosts touch other ranks.
     touching, tree = np.unique(root[num_own:], return_inverse=True)
     vertices = Owners.of_counts(len(touching), view.communicator)
     number = np.full_like(root, -1, OFFSET, shape=(len(root),))

@@ -1,4 +1,4 @@
-/* A union-find over arcs, of the certificate alone: it shares no code with the kernels that it checks.
+/* A union-find over arcs, for the certificate only: it shares no code with the kernels that it checks.
 
    `parent[v]` is v itself at a root. Path halving (Tarjan, van Leeuwen, JACM 31(2), 1984); links by compare-and-swap from the
    greater root to the smaller one. */

@@ -1,4 +1,4 @@
-/* The certificate of weak components (__init__.py says what it proves). Returns, in `control`, the first row that breaks each
+/* The certificate of weak components (__init__.py states what it proves). Returns, in `control`, the first row that breaks each
    rule, and whether an arc joins two classes.
 
    Method: an arc between two classes is seen from either end, so the arcs of the class that seems to hold most of them need not

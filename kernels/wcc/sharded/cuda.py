@@ -1,8 +1,9 @@
 """Weak components over shards on GPUs: each rank joins by its own arcs, then the ranks join the few trees that they share.
 
-The giant component of a social network has most rows and ghosts. Its parts on the ranks are joined as wholes, once each rank
-knows which of its ghosts are in their owners' giant trees, and again after the remaining arcs were read. Only ghosts that are
-then outside the giant component and in a tree with own rows are sent to their owners, and joined one by one (shared_trees.py).
+The giant component of a social network has most rows and ghosts. Its parts on the ranks, the giant trees, are joined first: once
+each rank has learned which of its ghosts are in their owners' giant trees, and again after it has read the remaining arcs. Only
+ghosts that are then outside the giant component and in a tree with own rows are sent to their owners, and joined one by one
+(shared_trees.py).
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def local_workers(config: ClusterConfig, backend: Backend, security: Security, f
         raise BadConfig("cluster: local workers on GPUs need Dask-CUDA (pip install 'graphmill[gpu]')")
     gpus = device_count()
     if config.workers > gpus:
-        raise BadConfig(f"cluster: {config.workers} local workers, but {gpus} GPUs, of which each has one")
+        raise BadConfig(f"cluster: {config.workers} local workers, but {gpus} GPUs; each worker needs one")
     from dask_cuda import LocalCUDACluster
 
     # `data`: results stay in memory, as on the CPU; Dask-CUDA would move them to disk, and inspect each for its device.

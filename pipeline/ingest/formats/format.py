@@ -24,7 +24,7 @@ class EdgeList:
         `src`, `dst` int64, and `weight` unless `weight` is None; in the source's order. Raises BadInput.
     weight : pyarrow.DataType or None
     directed : bool
-        What the file or the format says.
+        What the file or the format states.
     first_id, declared_vertices : int or None
         Where the file declares its vertices, these are `first_id..first_id + declared_vertices - 1`.
     """

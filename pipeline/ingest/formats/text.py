@@ -97,7 +97,7 @@ def parse(
     read: Callable[[bytes], T | None],
     explain: Callable[[bytes], str | None],
 ) -> T:
-    """Parse a block as it is; if that fails, tidied; if that fails too, raise BadInput for the first bad line.
+    """Parse a block unchanged; if that fails, tidied; if that fails too, raise BadInput for the first bad line.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""The emulated machine: compiles CUDA sources for the CPU and runs their kernels, thread by thread. It knows nothing of CuPy."""
+"""The emulated machine: compiles CUDA sources for the CPU and runs their kernels thread by thread, without CuPy."""

@@ -1,6 +1,6 @@
 """The whole pipeline on the GPU: from the same files, the tables of the CPU to the byte (PageRank: to its tolerance), proved."""
 
-# ruff: noqa: E402  (the imports below need CuPy, and what the pipeline needs beside the kernels)
+# ruff: noqa: E402  (the imports below need CuPy, and what the pipeline needs in addition)
 from __future__ import annotations
 
 import shutil
@@ -189,7 +189,7 @@ def test_the_gpu_is_chosen_and_named():
 
 
 @pytest.mark.skipif(not list(distributions(name="graphmill")), reason="graphmill is not installed, only there")
-def test_a_whole_run_says_where_it_was_computed(tmp_path):
+def test_a_whole_run_records_its_backend(tmp_path):
     for module in ("jinja2", "matplotlib"):
         pytest.importorskip(module)
     from pipeline.run import run

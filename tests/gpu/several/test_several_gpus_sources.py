@@ -1,6 +1,6 @@
 """The benchmark of work that is spread over workers: its parts run, and what they check is the same for any number of workers."""
 
-# ruff: noqa: E402  (the imports below need CuPy, and what the pipeline needs beside the kernels)
+# ruff: noqa: E402  (the imports below need CuPy, and what the pipeline needs in addition)
 from __future__ import annotations
 
 from dataclasses import replace
@@ -68,7 +68,7 @@ def test_answers_that_a_search_contradicts_are_a_failure(few, tmp_path, monkeypa
 
     monkeypatch.setattr(module, name, reach)
     (row,) = rows_of(tmp_path / "rows", [part], 1)
-    assert "is not what a search says" in row.failure
+    assert "differs from the result of a search" in row.failure
     assert row.median is None
 
 

@@ -19,7 +19,7 @@ from pipeline.store.index import FORMAT, find_index
 from tests.pipeline.reach.inputs import edges_of_votes, layered, write_pairs
 
 
-def test_a_published_index_is_the_steps_and_answers_alone(votes, tmp_path):
+def test_a_published_index_is_the_steps_and_needs_no_other_folder(votes, tmp_path):
     index = find_index(votes / "latest")
     assert index.digest == find_index(votes / "steps" / "reachability_index").digest
     assert find_index(votes).path == index.path

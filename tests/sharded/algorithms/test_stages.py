@@ -101,7 +101,7 @@ def test_the_rows_of_the_one_with_hubs_are_dealt_over_any_number_of_ranks(tmp_pa
 
 
 @pytest.mark.parametrize("stage", SHARDED)
-def test_the_files_are_those_of_one_worker(stage, graph, cut, tmp_path):
+def test_the_files_are_those_of_a_single_rank(stage, graph, cut, tmp_path):
     sources = rows_ids(graph, [0, 5, 17])
     one = run_stage(graph, stage, sources, Runtime(tmp_path / "one", cluster=LocalThreads()))
     many = [run_stage(graph, stage, sources, Runtime(tmp_path / str(size), cluster=LocalThreads(size))) for size in SIZES]
@@ -187,7 +187,7 @@ def test_files_of_other_columns_or_too_many_are_not_proved(cut, tmp_path):
         prove(graph, other, False, Runtime(tmp_path, cluster=LocalThreads(2)))
 
 
-def test_errors_are_those_of_one_worker(tmp_path):
+def test_errors_are_those_of_a_single_rank(tmp_path):
     vast = stored(tmp_path / "stored", np.full(45, 2**62), directed=True, shards=2)
     with pytest.raises(BadInput, match=r"sssp: .*int64"):
         run_stage(vast, "sssp", [], Runtime(tmp_path, cluster=LocalThreads(3)))

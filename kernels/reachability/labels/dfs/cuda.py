@@ -18,7 +18,7 @@ _SOURCE = "reachability/labels/dfs/dfs.cu"
 
 
 def label(condensation: Condensation, dimensions: int, seed: int) -> Labels:
-    """Answer `kernels.reachability.label` by method "dfs" on CuPy arrays; beside the answer it takes about 24 bytes per arc."""
+    """Answer `kernels.reachability.label` by method "dfs" on CuPy arrays. Takes about 24 bytes per arc more than the answer."""
     num_nodes, row = condensation.num_nodes, condensation.names.dtype
     order = order_of(condensation)
     level, height = (cupy.empty(num_nodes, np.int32) for _ in range(2))
