@@ -46,7 +46,7 @@ class Communicator(ABC):
 
         If every rank knows in advance the lengths and types that it receives, all ranks pass `buffers`: the part from rank
         r is written to `buffers[r]`, and `buffers` is returned. The transport then does not have to announce them. A part that
-        does not fit its buffer is a programming error: an AssertionError where the transport can detect it.
+        does not fit its buffer is a programming error: an AssertionError if the transport can detect it.
         """
 
     @abstractmethod
@@ -63,7 +63,7 @@ class Communicator(ABC):
         """Return every rank's array, in rank order, to every rank.
 
         `alike` states that all have one length and type, so that the transport does not have to announce them. Arrays that differ
-        are then a programming error: an AssertionError where the transport can detect it.
+        are then a programming error: an AssertionError if the transport can detect it.
         """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""What one rank holds: a contiguous range of rows, their arcs, and a little about the rows at the arcs' other ends.
+"""What one rank holds: a contiguous range of rows, their arcs, and a little about the rows at the arcs' other endpoints.
 
 Rows are numbered as they were dealt to the ranks (`kernels.distributed.dealing`), which may differ from how they are stored.
 Own rows and ghosts have local rows: the own ones from 0 in the order of the graph, then the ghosts in the order of the graph, so

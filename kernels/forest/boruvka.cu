@@ -4,12 +4,12 @@
    A vertex is a tree of the rounds before. Parallel edges between two vertices are not merged; edges inside a vertex are dropped.
 
    Repairs of the document and its code: every arc carries the number of its edge, so that the forest can be returned; ties go to
-   the smallest number, not to the smallest end, so the answer is the unique one; an edge that both ends choose, also one of
-   several parallel edges, counts once; the search ends when no vertex has chosen an edge, so a graph of several components gives
-   a forest; a vertex without arcs keeps its own colour.
+   the smallest number, not to the smallest endpoint, so the answer is the unique one; an edge that both endpoints choose, also
+   one of several parallel edges, counts once; the search ends when no vertex has chosen an edge, so a graph of several components
+   gives a forest; a vertex without arcs keeps its own colour.
 
    Encodings: the arcs of vertex v are the `out_degree[v]` from `first_edge[v]` on. `chosen[v]` is its lightest arc, or -1. Edges
-   are numbered by (smaller position, larger position) of their ends, as in forest.cu. */
+   are numbered by (smaller position, larger position) of their endpoints, as in forest.cu. */
 #include "forest/edges.cuh"
 
 typedef unsigned char uint8_t;

@@ -4,8 +4,8 @@ In a round every tree takes its lightest edge, and the trees that these edges co
 (Borůvka, 1926). On a dense graph the light edges are joined first, and most heavy ones are then dropped as they are read (the
 filter of Osipov, Sanders and Singler, The Filter-Kruskal Minimum Spanning Tree Algorithm, ALENEX 2009).
 
-Edges are read and listed in the order of their ends (smaller external id, larger external id), so among equal weights the first
-one is the lightest.
+Edges are read and listed in the order of their endpoints (smaller external id, larger external id), so among equal weights the
+first one is the lightest.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ def _limits(graph: Graph, weights: Array) -> list[float]:
 def _join_in_order(
     out: tuple[Array, Array], into: tuple[Array, Array], symmetric: bool, rows_by_id: Array, positions: Array
 ) -> Edges:
-    """Take every edge that joins two trees, in the order of ends; return its ends, and the tree of each row."""
+    """Take every edge that joins two trees, in the order of endpoints; return its endpoints, and the tree of each row."""
     parent = np.arange(len(positions)).astype(positions.dtype)
     src, dst = np.empty_like(parent), np.empty_like(parent)
     size = 0
     for row in rows_by_id:
-        # Arcs to smaller ids join nothing, because they were read from their other ends.
+        # Arcs to smaller ids join nothing, because they were read from their other endpoints.
         out_arc, out_end = out[0][row], out[0][row + 1]
         in_end = into[0][row + 1]
         in_arc = in_end if symmetric else into[0][row]
@@ -192,7 +192,7 @@ def _choose(near: Array, far: Array, place: Array, lightest: Array, chosen: Arra
 
 @njit(cache=True, nogil=True)
 def _contract(near: Array, far: Array, weights: Array, place: Array, number: Array) -> int:
-    """Replace the ends of edges by their trees and remove edges inside one tree, in place; return how many are left."""
+    """Replace the endpoints of edges by their trees and remove edges inside one tree, in place; return how many are left."""
     size = 0
     for edge in range(len(near)):
         low, high = number[near[edge]], number[far[edge]]

@@ -9,13 +9,13 @@
    edges are read only from the rows outside it (the filter of Osipov, Sanders, Singler, ALENEX 2009, with the skip of Afforest:
    Sutton, Ben-Nun, Barak, IPDPS 2018).
 
-   Encodings: edges are numbered by (smaller position, larger position) of their ends; the edges of row v to larger positions are
-   its arcs from `tails[v]` on, numbered from `first_edge[positions[v]]`. Weights are never negative, so their bits, read as an
-   unsigned integer, have the same order. An edge's key is (weight, number), packed into 64 bits with a 32-bit EDGE; a 64-bit EDGE
-   (WIDE) takes two minima. `marks` is a bitmap of edges. `labels` holds parents until the last phase. `scratch` is each row's
-   lightest arc in the first launch, where it may overlap `items`; in the last launch it is the smallest position of a root's tree
-   and comes in as the positions. A row of up to 31 arcs is read by one lane; warps read other rows in chunks of up to 1024
-   arcs. */
+   Encodings: edges are numbered by (smaller position, larger position) of their endpoints; the edges of row v to larger positions
+   are its arcs from `tails[v]` on, numbered from `first_edge[positions[v]]`. Weights are never negative, so their bits, read as
+   an unsigned integer, have the same order. An edge's key is (weight, number), packed into 64 bits with a 32-bit EDGE; a 64-bit
+   EDGE (WIDE) takes two minima. `marks` is a bitmap of edges. `labels` holds parents until the last phase. `scratch` is each
+   row's lightest arc in the first launch, where it may overlap `items`; in the last launch it is the smallest position of a
+   root's tree and comes in as the positions. A row of up to 31 arcs is read by one lane; warps read other rows in chunks of up to
+   1024 arcs. */
 #include "forest/rounds.cuh"
 #include "forest/writing.cuh"
 

@@ -3,7 +3,7 @@
 
 #include "forest/listing.cuh"
 
-/* The most frequent tree at the ends of a warp's edges, or -1 if no four agree. */
+/* The most frequent tree at the endpoints of a warp's edges, or -1 if no four agree. */
 __device__ __forceinline__ ROW commonest_of_warp(ROW near, ROW far) {
     const int lane = threadIdx.x & 31;
     const int nears = __reduce_max_sync(FULL_WARP, __popc(__match_any_sync(FULL_WARP, near)) * 32 + lane);
@@ -27,7 +27,7 @@ struct Part {
     }
 };
 
-/* Offer the part's edges to the trees at their ends. The tree that many of a warp's edges share is offered only their
+/* Offer the part's edges to the trees at their endpoints. The tree that many of a warp's edges share is offered only their
    lightest. */
 __device__ void offer_part(const Part& part, int64_t count, Minima minima) {
     const int lane = threadIdx.x & 31;
@@ -73,7 +73,7 @@ __device__ void link_part(const Part& part, int64_t count, Minima minima, ROW* p
     }
 }
 
-/* Replace the ends of edges by their roots and keep the edges between two trees; returns their number. */
+/* Replace the endpoints of edges by their roots and keep the edges between two trees; returns their number. */
 __device__ int64_t keep_part(const Part& part, int64_t count, Minima minima, ROW* parent) {
     const int lane = threadIdx.x & 31;
     int64_t kept = 0;

@@ -21,7 +21,7 @@ DOUBLES = 2.0**53  # every integer up to here is a double
 
 
 def compares(rule: str) -> Callable[[Callable[[Graph, Any], None]], Callable[[Graph, Any], Certificate]]:
-    """Turn a check, which raises Broken where an answer differs, into an oracle that returns a Certificate with this rule."""
+    """Turn a check, which raises Broken if an answer differs, into an oracle that returns a Certificate with this rule."""
 
     def oracle_of(check: Callable[[Graph, Any], None]) -> Callable[[Graph, Any], Certificate]:
         @wraps(check)

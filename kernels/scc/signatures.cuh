@@ -69,8 +69,8 @@ __device__ bool sweep(const Arc* first, const Arc* end, Signature* signatures) {
     return changed;
 }
 
-/* Label the ends of this block's arcs that lie in a component; drop these arcs and those between rows of different signatures.
-   Returns the end of the arcs kept. */
+/* Label the endpoints of this block's arcs that lie in a component; drop these arcs and those between rows of different
+   signatures. Returns the end of the arcs kept. */
 __device__ Arc* drop_arcs(Arc* first, const Arc* end, const Signature* signatures, ROW* labels) {
     __shared__ uint64_t kept;
     __syncthreads();

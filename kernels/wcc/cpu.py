@@ -1,7 +1,7 @@
 """Afforest (Sutton, Ben-Nun, Barak: Optimizing Parallel Graph Connectivity Computation via Subgraph Sampling, IPDPS 2018).
 
 Each row is first united with two neighbours, which already joins most of a giant component. The arcs of rows in it are then
-skipped: an arc that leaves the giant component is read from its other end.
+skipped: an arc that leaves the giant component is read from its other endpoint.
 """
 
 from __future__ import annotations

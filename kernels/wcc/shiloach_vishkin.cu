@@ -3,8 +3,8 @@
    and every row follows the hooks to their end (jump). All rows are active in every round; a row's arcs are read by one lane or,
    from 32 arcs on, by a warp.
 
-   Kept for comparison. Repaired: a hook reads the components of both ends of an arc, so the out-arcs of a directed graph suffice.
-   Of two simultaneous hooks of one component only one remains; the other arc hooks again in the next round.
+   Kept for comparison. Repaired: a hook reads the components of both endpoints of an arc, so the out-arcs of a directed graph
+   suffice. Of two simultaneous hooks of one component only one remains; the other arc hooks again in the next round.
 
    Encodings: `component[v]` is the position of a row of v's component, never greater than v's own, so at the end it is the
    smallest; then it becomes that row. One cooperative launch. */
@@ -21,7 +21,7 @@ struct Components {
 
     __device__ __forceinline__ ROW of(ROW row) const { return __ldcg(component + row); }
 
-    /* Returns whether the ends were in two components. */
+    /* Returns whether the endpoints were in two components. */
     __device__ __forceinline__ bool hook(ROW row, ROW head) const {
         const ROW one = of(row), other = of(head);
         if (one == other) {

@@ -65,7 +65,7 @@ class HeldGraph(Protocol):
         ...
 
     def read(self, table: AnswerTable, number: int) -> Any:
-        """The rank's part of answer `number` of a table. Raises ProofFailed where the table's rows cannot be an answer."""
+        """The rank's part of answer `number` of a table. Raises ProofFailed if the table's rows cannot be an answer."""
         ...
 
     def index_memory(self, asked: ReachabilityConfig, dimensions: range) -> tuple[str, int, Backend]:

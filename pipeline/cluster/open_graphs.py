@@ -31,7 +31,7 @@ class OpenGraphs:
         self._lock = Lock()
 
     def graph(self, folder: Folder, backend: Backend) -> Graph:
-        """Open a whole graph, its arrays where the backend computes. Raises Damaged, or BadConfig where its folder is missing."""
+        """Open a whole graph, its arrays where the backend computes. Raises Damaged, or BadConfig if its folder is missing."""
         return self._open(folder, backend, open_graph)
 
     def index(self, folder: Folder, backend: Backend) -> StoredIndex:

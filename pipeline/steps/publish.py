@@ -179,7 +179,7 @@ def _next_stamp(runs: Path) -> str:
 
 
 def _collect(fresh: Path, results: Results) -> dict[str, FileEntry]:
-    """Put the files of a run into `fresh`, flush and hash them. Raises Damaged where one differs from its step's manifest."""
+    """Put the files of a run into `fresh`, flush and hash them. Raises Damaged if one differs from its step's manifest."""
     indexes, report = results.indexes, results.report
     origins = {
         f"{tables.table_of(step.manifest.step)}/{file}": (step, file) for step in results.tabled for file in step.manifest.files

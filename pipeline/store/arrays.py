@@ -26,7 +26,7 @@ def save_array(path: Path, array: Array) -> None:
 
 
 def load_array(path: Path, dtype: np.dtype[Any], *shape: int) -> Array:
-    """Map an array as a plain read-only ndarray without a copy. Raises Damaged where its type or shape differs."""
+    """Map an array as a plain read-only ndarray without a copy. Raises Damaged if its type or shape differs."""
     expected = _header(dtype, shape)
     try:
         with path.open("rb") as file:
@@ -70,7 +70,7 @@ def write_slice(path: Path, first: int, values: Array) -> None:
 class ArrayFile:
     """An array on the disk of which slices are read; the pages of a memory map would count as memory of this process.
 
-    Raises Damaged where its type or length differs.
+    Raises Damaged if its type or length differs.
     """
 
     def __init__(self, path: Path, dtype: np.dtype[Any], length: int) -> None:

@@ -58,7 +58,7 @@ class AnswerTable:
     def row_groups(self, number: int, communicator: Communicator) -> Iterator[tuple[range, pa.Table]]:
         """The row groups of answer `number` that this rank reads, each with its rows' places in the answer.
 
-        Every rank yields equally many, at least one; empty ones if need be. Raises ProofFailed where a row group is missing.
+        Every rank yields equally many, at least one; empty ones if need be. Raises ProofFailed if a row group is missing.
         """
         count = tables.groups_of(self.rows)
         for first in range(0, max(count, 1), communicator.size):

@@ -106,7 +106,7 @@ def edge_places(vertices: OwnVertices, src: Array) -> tuple[Array, int]:
     ----------
     vertices : OwnVertices
     src : index width [E]
-        Own rows, the edges' ends of smaller external id; ascending by external id, the edges of a row by their other end.
+        Own rows, the edges' endpoints of smaller external id; ascending by external id, then by the other endpoint's id.
     """
     communicator = vertices.communicator
     size, num_vertices = communicator.size, len(vertices.rows_by_id)
@@ -196,7 +196,7 @@ def to_owners(bounds: Array, communicator: Communicator, rows: Array, columns: S
 
 
 def own_rows(vertices: OwnVertices, groups: Iterator[tuple[range, pa.Table]]) -> list[Array]:
-    """Columns of a table of vertices, of the own rows in their order. Raises ProofFailed where it has other vertices."""
+    """Columns of a table of vertices, of the own rows in their order. Raises ProofFailed if it has other vertices."""
     columns: list[Array] = []
     for places, table in groups:
         rows = vertices.rows_by_id[places.start : places.stop]

@@ -31,7 +31,7 @@ class Edges(NamedTuple):
     Attributes
     ----------
     near, far : int64 [E]
-        Numbers of the vertices at the ends.
+        Numbers of the vertices at the endpoints.
     weight, low, high : [E]
     """
 
@@ -90,7 +90,7 @@ def _order(*keys: Array) -> Array:
 
 
 def _needed(edges: Edges) -> Array:
-    """Which edges may be in the forest; a GPU keeps those that close cycles until their ends are in one tree."""
+    """Which edges may be in the forest; a GPU keeps those that close cycles until their endpoints are in one tree."""
     return edges.near != edges.far if is_cupy_array(edges.near) else _span(edges.near, edges.far)[0]
 
 
@@ -136,7 +136,7 @@ def _jump(owners: Owners, root: Array) -> None:
 
 
 def _finish(owners: Owners, edges: Edges, root: Array) -> Array:
-    """Gather the edges of all ranks and join their ends; return indices of this rank's edges that were taken."""
+    """Gather the edges of all ranks and join their endpoints; return indices of this rank's edges that were taken."""
     owners.supersteps += 1
     communicator = owners.communicator
     parts = [communicator.gather(to_host(column)) for column in edges]

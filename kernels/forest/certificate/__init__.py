@@ -1,12 +1,13 @@
 """Certificate of the minimum spanning forest: it has no cycle, and every other arc is the greatest edge on the cycle it closes.
 
 Edges are ordered by (weight, smaller id, larger id), so no two are equal and the forest is unique. A spanning forest is that one
-if and only if every edge outside it is greater than each forest edge between its ends (the cycle property; Tarjan, 1979).
+if and only if every edge outside it is greater than each forest edge between its endpoints (the cycle property; Tarjan, 1979).
 
 Both backends join the forest's edges into a hierarchy of O(log V) levels, in which the greatest forest edge between two vertices
-is on the path between them; for the ends of a forest edge it is that edge. So it suffices to look up, for each arc, the edge that
-joined its ends. If there is one, the forest spans. If it has the arc's ends, no arc may be lighter and one has to be equal, so
-forest edges are lightest arcs of the graph. If it has other ends, it has to be less than the arc (the cycle property).
+is on the path between them; for the endpoints of a forest edge it is that edge. So it suffices to look up, for each arc, the edge
+that joined its endpoints. If there is one, the forest spans. If it has the arc's endpoints, no arc may be lighter and one has to
+be equal, so forest edges are lightest arcs of the graph. If it has other endpoints, it has to be less than the arc (the cycle
+property).
 
 References
 ----------

@@ -26,7 +26,7 @@ from kernels.graph import Array, Graph, index_dtype
 def check(graph: Graph, forest: Forest) -> None:
     """Raise Broken at the first rule that `forest` breaks."""
     src, dst, weights = _require_edges(graph, forest)
-    # stable: edges of equal weight stay in the order of their ends
+    # stable: edges of equal weight stay in the order of their endpoints
     ascending = np.argsort(weights, kind="stable")
     src, dst, weights = frozen(src[ascending]), frozen(dst[ascending]), frozen(weights[ascending])
     parent, time, closing = _join(graph.num_vertices, src, dst)
@@ -120,9 +120,10 @@ def _first_contradiction(
     begin: int,
     end: int,
 ) -> tuple[int, int]:
-    """First arc of rows `begin:end` that the greatest edge between its ends contradicts, and that edge (E if none), or (-1, -1).
+    """First arc of rows `begin:end` that the greatest edge between its endpoints contradicts, and this edge (E if none).
 
-    Edges ascend by (weight, ends). `found` marks the edges that equal an arc to the bit of the weight; threads only set marks.
+    (-1, -1) if there is no such arc. Edges ascend by (weight, endpoints). `found` marks the edges that equal an arc to the bit of
+    the weight; threads only set marks.
     """
     for u in range(begin, end):
         for arc in range(offsets[u], offsets[u + 1]):
@@ -150,9 +151,9 @@ def _first_contradiction(
 
 
 def first_contradiction(shard: Shard, positions: Array, tree: Hierarchy, greatest: Array) -> tuple[int, int]:
-    """The first out-arc of own rows that the greatest edge between its ends contradicts, and the time of that edge.
+    """The first out-arc of own rows that the greatest edge between its endpoints contradicts, and the time of that edge.
 
-    (-1, -1) if there is none; the time is -1 where no edges connect the ends. `positions` [n + g] are places in the order of
+    (-1, -1) if there is none; the time is -1 where no edges connect the endpoints. `positions` [n + g] are places in the order of
     ids; `greatest` are the weights of `tree.edges`. Of a symmetric graph's arcs those that leave the smaller id are checked.
     """
     out = of_own_rows(shard, shard.local_out)

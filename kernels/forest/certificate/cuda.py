@@ -55,7 +55,7 @@ class _Edges(NamedTuple):
 
 
 class _Order(NamedTuple):
-    """Edges in the order (weight, ends), and for each edge its index in this order, its time."""
+    """Edges in the order (weight, endpoints), and for each edge its index in this order, its time."""
 
     order: Array
     times: Array
@@ -133,7 +133,7 @@ def _join(graph: Graph, edges: _Edges, order: _Order, control: Array) -> _Hierar
 
 
 def _check_arcs(graph: Graph, edges: _Edges, order: _Order, tree: _Hierarchy, control: Array) -> Array:
-    """Look up for every arc the edge that joined its ends; return which edges, by time, are arcs."""
+    """Look up for every arc the edge that joined its endpoints; return which edges, by time, are arcs."""
     num_rows, num_edges = np.int64(graph.num_vertices), np.int64(len(edges.src))
     tops = cupy.empty(graph.num_vertices, np.uint16)
     _launch(graph, "climb", graph.num_vertices, (edges.weights, order.order, num_edges, num_rows, *tree, tops, control))

@@ -25,7 +25,7 @@ class Edges(NamedTuple):
     heavy : int64 [E]
         Keys in the order of the weights (`keys_of`).
     low, high : int64 [E]
-        Positions of the ends in the order of external ids.
+        Positions of the endpoints in the order of external ids.
     """
 
     src: Array
@@ -41,7 +41,7 @@ class Edges(NamedTuple):
 
 
 def require_edges(view: GlobalView, forest: Forest) -> Edges:
-    """Return the own edges in order; raise Broken unless their ends are rows in the right order and ascend without repetition."""
+    """Return the own edges in order; raise Broken unless they are distinct, ascend, and join rows in the right order."""
     shard, weights = view.shard, view.shard.out.weights
     length = len(forest.src) if isinstance(forest.src, type(shard.ghosts)) and forest.src.ndim else 0
     src = view.form_of_rows("src", forest.src, length)
@@ -67,7 +67,7 @@ def require_none(view: GlobalView, edges: Edges, wrong: Array, reason: Callable[
 
 
 def _require(view: GlobalView, edges: Edges, wrong: Array, shown: int, reason: Callable[..., str]) -> None:
-    """Raise Broken for the least of the ranks' first wrong edges, by its ends; the reason shows `shown` edges."""
+    """Raise Broken for the least of the ranks' first wrong edges, by its endpoints; the reason shows `shown` edges."""
     place = np.flatnonzero(wrong)[:1]
     places = np.concatenate([place + step for step in range(shown)])
     ends = view.first(edges.src[places], edges.dst[places], key=np.concatenate([edges.low[place], edges.high[place]]))

@@ -3,12 +3,12 @@
 
    Method: `check_edges` compares each edge with the next one and computes keys by which the edges are then sorted. `join_forest`
    builds their hierarchy (hierarchy.cuh). `check_arcs` looks up every arc in it, one of each symmetric pair, except arcs heavier
-   than all edges on the paths from both ends to the root: for rows of the tree that took most rounds, `tops` has the weight of
-   the greatest of these edges in 16 bits. `check_rest` reads what was found, and the labels. The host reads nothing back before
-   that. Only a refused answer needs `find_contradiction`, which finds the first arc in the order of the out-arcs.
+   than all edges on the paths from both endpoints to the root: for rows of the tree that took most rounds, `tops` has the weight
+   of the greatest of these edges in 16 bits. `check_rest` reads what was found, and the labels. The host reads nothing back
+   before that. Only a refused answer needs `find_contradiction`, which finds the first arc in the order of the out-arcs.
 
-   Encodings: an edge's time is its index in the order (weight, ends); `order` maps times to indices in the answer, `times` the
-   other way round. Edges are read in the answer's order, for locality. `found` marks, by time, the edges that are arcs. */
+   Encodings: an edge's time is its index in the order (weight, endpoints); `order` maps times to indices in the answer, `times`
+   the other way round. Edges are read in the answer's order, for locality. `found` marks, by time, the edges that are arcs. */
 #include "forest/certificate/order.cuh"
 #include "forest/certificate/hierarchy.cuh"
 #include "certificate/labels.cuh"
@@ -91,7 +91,7 @@ climb(const WEIGHT* weights, const int64_t* order, int64_t num_edges, int64_t nu
     }
 }
 
-/* Whether an arc contradicts the greatest edge between its ends; that edge is found if it is this arc. */
+/* Whether an arc contradicts the greatest edge between its endpoints; that edge is found if it is this arc. */
 __device__ __forceinline__ bool contradicts(const Edges& edges, const ROW* __restrict__ positions, ROW one, ROW other,
                                             WEIGHT weight, Node time, unsigned char* found) {
     if (time == NEVER) {

@@ -4,8 +4,8 @@
    A node is a row, or a set of nodes that a round joined: a round joins every node to another by its least edge, and makes one
    node of all that are connected. `parent` and `time` of a node are the node that it became part of, and by which edge; edges are
    numbered in their order, and a root has the time NEVER and is its own parent. The greatest edge between two rows is the
-   greatest time on the paths up from both until they meet; these have equal length, at most log2 V. An edge whose ends became one
-   node by other edges closes a cycle.
+   greatest time on the paths up from both until they meet; these have equal length, at most log2 V. An edge whose endpoints
+   became one node by other edges closes a cycle.
 
    Each warp has its own part of the edges and removes edges from it in place. `hook` is a union-find of a round's nodes. */
 #pragma once
@@ -57,7 +57,7 @@ __device__ __forceinline__ void propose(Node* time, Node node, Node edge) {
     }
 }
 
-/* Hook a node to the other end of its least edge; of two nodes that share it, the smaller one is the root and makes the new
+/* Hook a node to the other endpoint of its least edge; of two nodes that share it, the smaller one is the root and makes the new
    node. */
 __device__ __forceinline__ void hook_ends(const Hierarchy& tree, const Item& item) {
     const bool one = tree.time[item.one] == item.time, other = tree.time[item.other] == item.time;
@@ -74,7 +74,7 @@ __device__ __forceinline__ void hook_ends(const Hierarchy& tree, const Item& ite
     }
 }
 
-/* Replace the ends of a warp's edges by the new nodes and keep the edges between two nodes; returns their number. */
+/* Replace the endpoints of a warp's edges by the new nodes and keep the edges between two nodes; returns their number. */
 __device__ int64_t lift_edges(const Hierarchy& tree, Item* part, int64_t length, int64_t num_edges, unsigned long long* closing) {
     const int lane = threadIdx.x & 31;
     int64_t kept = 0;

@@ -92,7 +92,7 @@ def _round(rows: Owners, near: Array, far: Array, keys: Keys) -> tuple[Array, Ke
 
 
 def _least(rows: Owners, near: Array, far: Array, keys: Keys) -> tuple[Keys, Array]:
-    """The least of all ranks' edges of each own node, and its other end; low -1 and the row itself if it is not a node."""
+    """The least of all ranks' edges of each own node, and its other endpoint; low -1 and the row itself if it is not a node."""
     ends = np.stack([near, far], axis=1).ravel()
     nodes, place = rows.distinct(ends)
     first = np.full_like(near, len(ends), OFFSET, shape=(len(nodes),))

@@ -6,7 +6,7 @@ from kernels.certificate.rules import Entries, Ids, arc_name, at, name_of
 
 
 def wrong_end(graph: Ids, src: Entries, dst: Entries, edge: int) -> str:
-    """Reason where the ends of an edge are in the wrong order."""
+    """Reason where the endpoints of an edge are in the wrong order."""
     return f"{_edge(graph, src, dst, edge)}: the first id is not the smaller one"
 
 
@@ -22,12 +22,12 @@ def cycle(graph: Ids, src: Entries, dst: Entries, edge: int) -> str:
 
 
 def two_trees(graph: Ids, ends: tuple[int, int]) -> str:
-    """Reason where no edges connect the ends of an arc."""
+    """Reason where no edges connect the endpoints of an arc."""
     return f"{arc_name(graph, ends)}: joins two trees"
 
 
 def lighter(graph: Ids, ends: tuple[int, int], weight: object, edges: tuple[Entries, Entries, Entries], edge: int) -> str:
-    """Reason where an arc is less than an edge between its ends; `edges` are their ends and weights."""
+    """Reason where an arc is less than an edge between its endpoints; `edges` are their endpoints and weights."""
     src, dst, weights = edges
     arc = f"{arc_name(graph, ends)} of weight {weight}"
     text = f"{arc}: is less than {_edge(graph, src, dst, edge)} of weight {at(weights, edge)}"

@@ -1,7 +1,7 @@
 /* The pass of the certificate of a forest over the arcs of one rank's rows. Returns the first out-arc that the greatest edge
-   between its ends contradicts.
+   between its endpoints contradicts.
 
-   Method: walks that give every warp equally many arcs. An arc heavier than all edges above both ends in one tree is not
+   Method: walks that give every warp equally many arcs. An arc heavier than all edges above both endpoints in one tree is not
    contradicted; for the others, the paths up, which have equal length, are followed until they meet (hierarchy.py).
 
    Encodings: `parent` and `time` are those of nodes, the first of which are the local rows; -1 above a root. For a local row,

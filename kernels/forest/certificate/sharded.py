@@ -1,8 +1,8 @@
 """Certificate of the minimum spanning forest over shards, by the rules of `kernels.forest.certificate`.
 
-The edges of all ranks are joined into King's hierarchy. Each rank keeps its paths up from its own rows and ghosts; then
-each rank looks up, for its own arcs, the edges that joined their ends. Whether an edge is an arc is found among the arcs of its
-first end. Nothing is gathered.
+The edges of all ranks are joined into King's hierarchy. Each rank keeps the paths up from its own rows and ghosts; then each rank
+looks up, for its own arcs, the edges that joined their endpoints. Whether an edge is an arc is found among the arcs of its first
+endpoint. Nothing is gathered.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _are_arcs(shard: Shard, edges: Edges, positions: Array, near: Array, far: Ar
 
 
 def _among(csr: Csr, weights: Array | None, edges: Edges, positions: Array, near: Array, far: Array) -> Array:
-    """Whether a row has an arc to the edge's other end with its weight: by bisection, since heads ascend by external id."""
+    """Whether a row has an arc to the edge's other endpoint with its weight: by bisection, since heads ascend by external id."""
     place, end = csr.offsets[near], csr.offsets[near + 1]
     stop = end.copy()
     while (place < stop).any():

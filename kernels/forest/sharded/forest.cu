@@ -4,8 +4,8 @@
    one that leaves it in the whole graph, and safe by the cut property. If it leads to a ghost, the tree waits until all ranks
    join; another tree may still join it by an edge of its own.
 
-   Encodings: edges are in their order, so an edge's index is its key. `near` and `far` are the trees at its ends, or ghosts (from
-   `num_own` on); they are equal if the edge is inside a tree. `best[t]` is the lightest edge of tree t. */
+   Encodings: edges are in their order, so an edge's index is its key. `near` and `far` are the trees at its endpoints, or ghosts
+   (from `num_own` on); they are equal if the edge is inside a tree. `best[t]` is the lightest edge of tree t. */
 #include "gpu/union_find.cuh"
 
 #define THREADS 512

@@ -28,7 +28,7 @@ class OwnArcs:
     into: Csr
 
     def within(self, classes: Array) -> OwnArcs:
-        """The arcs whose ends are in the same class; `classes` (uint32 [n + g]) are 0 for rows that lose all arcs."""
+        """The arcs whose endpoints are in the same class; `classes` (uint32 [n + g]) are 0 for rows that lose all arcs."""
         return OwnArcs(_within(self.out, classes), _within(self.into, classes))
 
 

@@ -125,8 +125,8 @@ extern "C" __global__ void subtract(const ROW* rows, const ROW* fewer, int64_t c
     }
 }
 
-/* Count, or with WRITE write to `kept`, the arcs whose ends have one class. `counts` [num_own] are zeros when counting, and the
-   new offsets when writing. Rows of 32 arcs and more are read in chunks. */
+/* Count, or with WRITE write to `kept`, the arcs whose endpoints have one class. `counts` [num_own] are zeros when counting, and
+   the new offsets when writing. Rows of 32 arcs and more are read in chunks. */
 template <bool WRITE>
 __device__ void keep_arcs(Side arcs, ROW num_own, const uint32_t* __restrict__ classes, const ROW* chunk_rows,
                           const int64_t* chunk_firsts, int64_t num_chunks, int64_t* counts, ROW* kept) {

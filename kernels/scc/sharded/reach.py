@@ -21,11 +21,11 @@ class ShardArcs:
     into: Csr
 
     def within(self, *classes: Array) -> ShardArcs:
-        """The arcs whose ends are in the same class by each of `classes` [n + g]."""
+        """The arcs whose endpoints are in the same class by each of `classes` [n + g]."""
         return ShardArcs(_within(self.out, classes), _within(self.into, classes))
 
     def among(self, rows: Array) -> ShardArcs:
-        """The arcs with both ends among `rows`, bool [n + g]."""
+        """The arcs with both endpoints among `rows`, bool [n + g]."""
         # Every other row is a class of its own, which keeps only self-loops, and these make no difference.
         return self.within(np.where(rows, -1, np.arange(len(rows), like=rows)))
 

@@ -46,7 +46,7 @@ def trees(shard: Shard) -> Array:
 
 @njit(cache=True, nogil=True)
 def _first_across(offsets: Array, indices: Array, labels: Array, begin: int, end: int) -> int:
-    """First arc of rows `begin:end` whose ends have two labels, or -1."""
+    """First arc of rows `begin:end` whose endpoints have two labels, or -1."""
     for u in range(begin, end):
         for arc in range(offsets[u], offsets[u + 1]):
             if labels[indices[arc]] != labels[u]:
