@@ -147,7 +147,7 @@ def measure(communicator: Communicator, asked: Asked) -> Measured:
         if not number:  # the first proof includes compilation
             _, proving = _timed(communicator, prove)
         spent += solving + proving
-        arcs, check = kernel.look(shard, communicator, part)
+        arcs, check = kernel.count(shard, communicator, part)
         found.proofs.append(proving)
         found.supersteps.append(part.supersteps)
         found.arcs.append(arcs)
@@ -194,7 +194,7 @@ class Kernel:
     solve : callable
         Whose answer is proved.
     certify : callable
-    look : callable
+    count : callable
         Arcs of the rows reached, and the number that a peer has to agree on.
     run : callable
         What is timed.
@@ -203,7 +203,7 @@ class Kernel:
     takes_source: bool
     solve: Callable[..., ShardAnswer[Any]]
     certify: Callable[..., Certificate]
-    look: Callable[[Shard, Communicator, ShardAnswer[Any]], tuple[int, float]]
+    count: Callable[[Shard, Communicator, ShardAnswer[Any]], tuple[int, float]]
     run: Callable[..., ShardAnswer[Any]]
 
 

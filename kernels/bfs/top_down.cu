@@ -131,7 +131,7 @@ __device__ __forceinline__ uint32_t exchange_counts(const Shared& shared, uint32
     const uint64_t* count = &shared.counts[parity][lane % TEAM_BLOCKS];
     uint64_t received;
     do {
-        received = team_look(count);
+        received = team_load(count);
     } while (!__all_sync(FULL_WARP, (uint32_t)(received >> 32) == tag));
     return lane < TEAM_BLOCKS ? (uint32_t)received : 0;
 }

@@ -85,7 +85,7 @@ __device__ __forceinline__ void team_store(uint32_t address, uint64_t value) {
 }
 
 /* Load from this block's shared memory a value that another block of the team may have stored. */
-__device__ __forceinline__ uint64_t team_look(const uint64_t* here) {
+__device__ __forceinline__ uint64_t team_load(const uint64_t* here) {
     uint64_t value;
     asm volatile("ld.relaxed." TEAM_SCOPE "shared.u64 %0, [%1];"
                  : "=l"(value) : "r"((uint32_t)__cvta_generic_to_shared(here)) : "memory");

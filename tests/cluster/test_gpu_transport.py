@@ -53,7 +53,7 @@ def fake_nccl(monkeypatch):
         monkeypatch.setenv(name, "restored at the end")
         monkeypatch.delenv(name)
     monkeypatch.setattr(connection, "_SPIN", 0.001)  # all ranks share few cores
-    monkeypatch.setattr(connection, "_LOOK", 0.1)
+    monkeypatch.setattr(connection, "_CHECK", 0.1)
     monkeypatch.setattr(connection, "_GRACE", 0.1)
     yield install(monkeypatch)
     connection.library.cache_clear()
@@ -88,10 +88,10 @@ def test_after_an_error_on_one_rank_all_connect_anew(fake_nccl, monkeypatch):
 
 def test_lost_ranks_are_detected_over_the_other_connection(fake_nccl, monkeypatch, caplog):
     def wait(ranks):
-        def look():
+        def check_peers():
             raise PeerLost("rank 1 has ended")
 
-        ranks.watch(look)
+        ranks.watch(check_peers)
         return None if ranks.rank else total(ranks)
 
     with pytest.raises(PeerLost, match=r"^rank 1 has ended$"):

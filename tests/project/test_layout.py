@@ -46,7 +46,7 @@ LAYERS = (
     {"run"},
     {"cli"},
 )
-MOST_FILES, MOST_LINES, MOST_ARGUMENTS = 15, 300, 6
+MOST_FILES, MOST_LINES, MOST_COLUMNS, MOST_ARGUMENTS = 15, 300, 130, 6
 LONG_SIGNATURES = 5  # other than compiled functions and launchers
 MOST_IGNORES = 30  # exclusive
 MODULE = re.compile(r"(?:flows|pipeline|kernels|benchmarks|tests)(?:\.\w+)+")
@@ -228,6 +228,14 @@ def test_files_are_short():
     sources = [path for folder in PACKAGES for suffix in ("py", "cu", "cuh") for path in (ROOT / folder).rglob(f"*.{suffix}")]
     lengths = {path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines()) for path in sources}
     assert not {name: lines for name, lines in lengths.items() if lines > MOST_LINES}
+
+
+def test_lines_of_cuda_sources_are_short():
+    sources = [
+        path for folder in ("kernels", "tests") for suffix in ("cu", "cuh") for path in (ROOT / folder).rglob(f"*.{suffix}")
+    ]
+    lines = [(path, number, line) for path in sources for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)]
+    assert not [f"{path.relative_to(ROOT)}:{number}" for path, number, line in lines if len(line) > MOST_COLUMNS]
 
 
 def test_functions_have_few_arguments():

@@ -29,7 +29,7 @@ def fake_nccl(monkeypatch):
         monkeypatch.setenv(name, "restored at the end")
         monkeypatch.delenv(name)
     monkeypatch.setattr(connection, "_SPIN", 0.001)  # all ranks share few cores
-    monkeypatch.setattr(connection, "_LOOK", 0.1)
+    monkeypatch.setattr(connection, "_CHECK", 0.1)
     monkeypatch.setattr(connection, "_GRACE", 0.3)
     yield install(monkeypatch)
     connection.library.cache_clear()
@@ -104,12 +104,12 @@ def test_a_rank_that_is_reported_lost_is_not_waited_for(fake_nccl):
             raise ValueError("of its own")
         return ranks.total(np.arange(3))
 
-    def look():
+    def check_peers():
         if gone.is_set():
             raise PeerLost("it has ended")
 
     begun = time.monotonic()
-    first, second, third = on_ranks(3, leave, deadline=60, look=look)
+    first, second, third = on_ranks(3, leave, deadline=60, check_peers=check_peers)
     assert isinstance(second, ValueError)
     assert [str(first), str(third)] == ["it has ended", "it has ended"]
     assert time.monotonic() - begun < 30
@@ -124,7 +124,7 @@ def test_a_slow_rank_is_waited_for(fake_nccl):
             time.sleep(0.8)
         return ranks.total(np.arange(3)).tolist()
 
-    assert on_ranks(2, late, look=lambda: asked.append(1)) == [[0, 2, 4]] * 2
+    assert on_ranks(2, late, check_peers=lambda: asked.append(1)) == [[0, 2, 4]] * 2
     assert 2 <= len(asked) <= 8
 
 

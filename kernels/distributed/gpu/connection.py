@@ -23,7 +23,7 @@ from kernels.distributed.communicator import PeerLost
 Result = TypeVar("Result")
 _SPIN = 0.1  # seconds of polling the GPU without a pause, as CUDA does: a sleep of any length costs 60 us more
 _PAUSE = 0.001  # seconds between two polls after that
-_LOOK = 1.0  # seconds between two checks whether the other ranks are alive
+_CHECK = 1.0  # seconds between two checks whether the other ranks are alive
 _GRACE = 2.0  # seconds that a collective may still take after a peer ended, which may have done its part of it
 _CLOSING = 10.0  # seconds to wait until NCCL has aborted, which may hang itself
 _OURS = {1, 4, 5}  # NCCL's errors that this process causes: CUDA, an argument, incorrect use; other errors come from peers
@@ -49,7 +49,7 @@ class Connection:
 
     Parameters
     ----------
-    unique_id, rank, size, deadline, look
+    unique_id, rank, size, deadline, check_peers
         See `kernels.distributed.gpu.nccl.BetweenGpus`.
 
     Attributes
@@ -60,10 +60,10 @@ class Connection:
         To be called only inside `finishing` or `calling`.
     """
 
-    def __init__(self, unique_id: bytes, rank: int, size: int, deadline: float, look: Callable[[], None]) -> None:
+    def __init__(self, unique_id: bytes, rank: int, size: int, deadline: float, check_peers: Callable[[], None]) -> None:
         import cupy
 
-        self.rank, self.size, self.look = rank, size, look
+        self.rank, self.size, self.check_peers = rank, size, check_peers
         self.library = library()
         self.nccl: Any = None
         self._name, self._deadline = f"rank {rank}", deadline
@@ -82,7 +82,7 @@ class Connection:
             self._end(self.nccl.destroy)
 
     def abort(self) -> None:
-        """Abort the collectives on the GPU and refuse further ones; the other ranks detect that by `look`."""
+        """Abort the collectives on the GPU and refuse further ones; the other ranks detect that by `check_peers`."""
         if self._lost is None:
             self._give_up(f"{self._name}: aborted here")
 
@@ -153,7 +153,7 @@ class Connection:
 
     def _await(self, done: Callable[[], bool]) -> None:
         """Return when `done` is true. Raises PeerLost, or NCCL's asynchronous error."""
-        begun = looked = time.monotonic()
+        begun = checked = time.monotonic()
         gone, why = float("inf"), ""
         while not done():
             now = time.monotonic()
@@ -166,12 +166,12 @@ class Connection:
                 self._lose(why)
             if now - begun > self._deadline:
                 self._lose(f"{self._name}: another rank did not come within {self._deadline:g} s")
-            if now - looked > _LOOK and not why:
+            if now - checked > _CHECK and not why:
                 try:
-                    self.look()
+                    self.check_peers()
                 except PeerLost as lost:
                     gone, why = time.monotonic(), str(lost)
-                looked = time.monotonic()
+                checked = time.monotonic()
             time.sleep(_PAUSE)
 
     def _lose(self, why: str) -> NoReturn:

@@ -42,7 +42,7 @@ class BetweenGpus(Communicator):
     rank, size : int
     deadline : float
         Seconds that a rank waits for the others, in a collective and while connecting.
-    look : callable
+    check_peers : callable
         Raises PeerLost unless all other ranks are alive. It is called about once a second while a collective waits.
 
     Raises
@@ -58,10 +58,10 @@ class BetweenGpus(Communicator):
     """
 
     def __init__(
-        self, unique_id: bytes, rank: int, size: int, deadline: float = DEADLINE, look: Callable[[], None] = lambda: None
+        self, unique_id: bytes, rank: int, size: int, deadline: float = DEADLINE, check_peers: Callable[[], None] = lambda: None
     ) -> None:
         self.rank, self.size, self.unique_id = rank, size, unique_id
-        self._there = Connection(unique_id, rank, size, deadline, look)
+        self._there = Connection(unique_id, rank, size, deadline, check_peers)
         self._bytes = self._there.library.NCCL_UINT8
         self._announcement, self._announcements = _pinned((size, 2), np.int64), _pinned((size, size, 2), np.int64)
 
@@ -74,9 +74,9 @@ class BetweenGpus(Communicator):
         else:
             self.abort()
 
-    def watch(self, look: Callable[[], None]) -> None:
-        """Replace the `look` of the constructor."""
-        self._there.look = look
+    def watch(self, check_peers: Callable[[], None]) -> None:
+        """Replace the `check_peers` of the constructor."""
+        self._there.check_peers = check_peers
 
     def close(self) -> None:
         """See `Connection.close`."""

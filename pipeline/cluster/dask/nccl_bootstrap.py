@@ -38,7 +38,7 @@ def between_gpus(between: BetweenWorkers, placement: Sequence[str]) -> Iterator[
             ranks = None
         if ranks is None:
             made = _bytes_of_all(between, unique_id() if between.rank == 0 else b"")[0]
-            ranks = BetweenGpus(made, between.rank, between.size, look=between.require_all)
+            ranks = BetweenGpus(made, between.rank, between.size, check_peers=between.require_all)
         ranks.watch(between.require_all)
         yield ranks
     except BaseException as error:
