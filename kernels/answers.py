@@ -157,6 +157,45 @@ class ReachabilityIndex:
 
 
 @dataclass(frozen=True)
+class RowLabels:
+    """The labels of some rows: the columns of their table.
+
+    Attributes
+    ----------
+    labels : index width [n]
+        For each row, the row of smallest external id in its component.
+    level : int32 [n]
+    low, post : index width [D, n]
+        Of its component.
+    """
+
+    labels: Array
+    level: Array
+    low: Array
+    post: Array
+
+
+@dataclass(frozen=True)
+class IndexPart:
+    """One rank's part of an index: the answer of `kernels.reachability.sharded.reachability`.
+
+    Attributes
+    ----------
+    index : ReachabilityIndex
+        Of the n own rows (`condensation.node`) and the c own nodes (all other arrays); `supports` has all. Entries are rows and
+        nodes of the global graph. The ranks' arrays, concatenated with shifted offsets, are those of a single rank.
+    nodes : range
+        The own nodes.
+    rows : RowLabels
+        Of the own rows.
+    """
+
+    index: ReachabilityIndex
+    nodes: range
+    rows: RowLabels
+
+
+@dataclass(frozen=True)
 class Reached:
     """Answers to Q queries, in their order.
 

@@ -56,16 +56,20 @@ class HeldGraph(Protocol):
         """`certify(answer)` checks what `read` returned."""
         ...
 
-    def index_reader(self, index: Folder) -> Callable[[], ShardAnswer[Any]]:
-        """A solver that reads this rank's part of a stored index."""
-        ...
-
     def batches(self, form: Form, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """The rows of the table that this rank writes of answer `number`, each batch with the number of its file."""
         ...
 
     def read(self, table: AnswerTable, number: int) -> Any:
         """The rank's part of answer `number` of a table. Raises ProofFailed if the table's rows cannot be an answer."""
+        ...
+
+
+class HeldIndex(HeldGraph, Protocol):
+    """One rank's view of a stored graph and of its reachability index; `batches` and `read` are those of the index's labels."""
+
+    def index_reader(self, index: Folder) -> Callable[[], ShardAnswer[Any]]:
+        """A solver that reads this rank's part of a stored index."""
         ...
 
     def index_memory(self, asked: ReachabilityConfig, dimensions: range) -> tuple[str, int, Backend]:

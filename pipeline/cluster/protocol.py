@@ -11,13 +11,17 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from kernels.distributed.communicator import Communicator, SingleRank
-from pipeline.cluster.held_graph import HeldGraph
+from pipeline.cluster.held_graph import HeldGraph, HeldIndex
 from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.cluster.shard_of_graph import ShardOfGraph
+from pipeline.cluster.shard_of_index import ShardOfIndex
 from pipeline.cluster.whole_graph import WholeGraph
+from pipeline.cluster.whole_index import WholeIndex
 from pipeline.runtime.backend import Backend
+from pipeline.store.code import Code
 from pipeline.store.index import StoredIndex
 from pipeline.store.manifest import Folder
+from pipeline.store.shards import DealtShard
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -53,8 +57,13 @@ class Place:
         """Open a stored graph as the group holds it. Raises as `OpenGraphs.graph`."""
         if not self.sharded:
             return self.whole_graph(folder)
-        shard = self.open_graphs.shard(folder, self.communicator, self.backend, self.ranks_here)
-        return ShardOfGraph(folder, shard, self.communicator)
+        return ShardOfGraph(folder, self._shard(folder), self.communicator)
+
+    def graph_with_index(self, folder: Folder) -> HeldIndex:
+        """The same, to build its reachability index or to read it."""
+        if not self.sharded:
+            return WholeIndex(folder, self.open_graphs, self.backend, self.threads)
+        return ShardOfIndex(folder, self._shard(folder), self.communicator)
 
     def whole_graph(self, folder: Folder) -> WholeGraph:
         """Open all of a stored graph on this rank."""
@@ -63,6 +72,9 @@ class Place:
     def index(self, folder: Folder) -> StoredIndex:
         """Open a stored index for queries. Raises as `OpenGraphs.index`."""
         return self.open_graphs.index(folder, self.backend)
+
+    def _shard(self, folder: Folder) -> DealtShard:
+        return self.open_graphs.shard(folder, self.communicator, self.backend, self.ranks_here)
 
 
 class Cluster(Protocol):
@@ -80,6 +92,7 @@ class Cluster(Protocol):
         backend: Backend,
         ranks: int = 0,
         one_at_a_time: bool = False,
+        code: Code | None = None,
     ) -> Iterator[list[Result]]:
         """Yield the results of `function(place, task)` of the ranks of the task's group, task by task.
 
@@ -95,5 +108,7 @@ class Cluster(Protocol):
             tasks, one after the other.
         one_at_a_time : bool
             A task uses all cores, so a process runs one task at a time.
+        code : Code or None
+            What the function uses, of which all workers need the same version; None takes the function's module.
         """
         ...

@@ -12,6 +12,7 @@ from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.cluster.protocol import Place, Result, Task
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.threads import map_in_order
+from pipeline.store.code import Code
 
 _NEVER = 10.0**8  # seconds: a thread of this process is not lost, however long it computes
 
@@ -30,8 +31,9 @@ class LocalThreads:
         backend: Backend,
         ranks: int = 0,
         one_at_a_time: bool = False,
+        code: Code | None = None,
     ) -> Iterator[list[Result]]:
-        """See `Cluster.map`. Fewer tasks than cores divide the cores among them."""
+        """See `Cluster.map`. Fewer tasks than cores divide the cores among them; `code` is this process's."""
         if ranks:
             yield from self._map_over_ranks(function, tasks, backend, ranks)
             return

@@ -13,7 +13,8 @@ from pipeline.report.distributions import LEVEL_BARS
 from pipeline.report.reading import Vertices
 from pipeline.report.wording import counted
 from pipeline.steps.queries import WORDS
-from pipeline.store.index import StoredIndex, index_of, open_index
+from pipeline.store.index import StoredIndex, open_index
+from pipeline.store.index_folder import index_of
 from pipeline.store.manifest import Folder
 from pipeline.tables.forms import rows_of
 

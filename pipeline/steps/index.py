@@ -24,12 +24,14 @@ from pipeline.runtime.memory import require_memory
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import create_array, write_slice
 from pipeline.store.attempts import attempts_at, shared_attempt
-from pipeline.store.code import HELD_GRAPH, code_of
+from pipeline.store.code import HELD_INDEX, Code
 from pipeline.store.facts import GraphFacts
-from pipeline.store.index import FORMAT, NUMBERS, STEP
+from pipeline.store.index import NUMBERS
+from pipeline.store.index_folder import FORMAT, STEP
 from pipeline.store.manifest import Folder, make
 
 _TASKS = 64  # at most, each of some dimensions
+_CODE = Code((__name__, *HELD_INDEX))
 
 
 def build_index(graph: Folder, asked: ReachabilityConfig, runtime: Runtime) -> Folder:
@@ -69,7 +71,7 @@ def build_index(graph: Folder, asked: ReachabilityConfig, runtime: Runtime) -> F
         cuts = [asked.dimensions * number // count for number in range(count + 1)]
         tasks = [range(*cut) for cut in pairwise(cuts)]
         with attempts_at(STEP, runtime.work) as attempts:
-            built = cluster.map(partial(_build, graph, asked, attempts), tasks, backend, ranks, one_at_a_time=True)
+            built = cluster.map(partial(_build, graph, asked, attempts), tasks, backend, ranks, True, _CODE)
             parts = [of_ranks[0] for of_ranks in built]
             _put_together([part.path for part in parts], folder)
         compared = [compared for part in parts for compared in part.compared_paths]
@@ -85,8 +87,7 @@ def build_index(graph: Folder, asked: ReachabilityConfig, runtime: Runtime) -> F
         return facts | ({"shards": ranks, "supersteps": parts[0].supersteps} if ranks else {})
 
     runtime.work.mkdir(parents=True, exist_ok=True)
-    code = code_of(__name__, *HELD_GRAPH)
-    return make(runtime.work / STEP, STEP, {"graph": graph.digest}, asked.model_dump(), write, code)
+    return make(runtime.work / STEP, STEP, {"graph": graph.digest}, asked.model_dump(), write, _CODE)
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class _Built:
 
 def _build(graph: Folder, asked: ReachabilityConfig, attempts: Path, place: Place, dimensions: range) -> _Built:
     """Label some dimensions, and write them, the first ones with all else, to a folder that the ranks of this attempt share."""
-    held, clock, ranks = place.graph(graph), Clock(place.backend), place.communicator
+    held, clock, ranks = place.graph_with_index(graph), Clock(place.backend), place.communicator
     what, needed, where = held.index_memory(asked, dimensions)
     require_memory(f"reachability: {what}", needed, where)
     found = clock.timed(held.index_builder(asked, dimensions))()

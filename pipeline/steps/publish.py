@@ -25,9 +25,9 @@ import pyarrow.parquet as pq
 from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.runtime.backend import Backend, gpu
 from pipeline.store import manifest
-from pipeline.store.code import code_of
+from pipeline.store.code import Code
 from pipeline.store.facts import EdgeFacts, IndexFacts, ProofFacts
-from pipeline.store.index import index_of
+from pipeline.store.index_folder import index_of
 from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.tables import files as tables
 
@@ -102,7 +102,7 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
     OSError
         The disk is full or read-only. `latest` is still the run before.
     """
-    started, code = time.perf_counter(), code_of(__name__)
+    started, code = time.perf_counter(), Code((__name__,)).version()
     _require_proofs(results)
     _require_ours(output / "latest")
     inputs = {step.manifest.step: step.digest for step in _steps(results)}

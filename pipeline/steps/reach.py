@@ -26,7 +26,8 @@ from pipeline.steps.queries import STEP, Found, Queries, Unknown
 from pipeline.steps.runtime import Runtime
 from pipeline.store import manifest
 from pipeline.store.attempts import attempts_at, new_attempt
-from pipeline.store.index import find_index, index_of, open_index
+from pipeline.store.index import open_index
+from pipeline.store.index_folder import find_index, index_of
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 

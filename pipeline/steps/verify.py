@@ -19,9 +19,9 @@ from pipeline.cluster.protocol import Place
 from pipeline.errors import ProofFailed
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
-from pipeline.store.code import code_of_algorithm
+from pipeline.store.code import Code
 from pipeline.store.facts import GraphFacts, StageFacts
-from pipeline.store.index import index_of
+from pipeline.store.index_folder import index_of
 from pipeline.store.manifest import Folder, check, make
 from pipeline.tables import files as tables
 from pipeline.tables.answer_table import AnswerTable, open_table
@@ -57,6 +57,8 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
     """
     stage = answer.manifest.step
     algorithm = BY_NAME[stage]
+    certificates, oracles = ("certificate", "sharded_certificate", "answer"), ("oracle", "gpu_oracle") if oracle else ()
+    code = Code.of(__name__, algorithm=algorithm, functions=certificates + oracles)
 
     def write(_: Path) -> dict[str, Any]:
         check(answer)
@@ -65,7 +67,7 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
             check(index)
         table = open_table(answer, GraphFacts.of(graph).vertices, index)
         ranks = runtime.ranks_of(graph) if StageFacts.of(answer).method != "dfs" else 0
-        rules, seconds = _require(_certify, graph, table, runtime, ranks)
+        rules, seconds = _require(_certify, graph, table, runtime, code, ranks)
         facts = {"stage": stage, "backend": runtime.backend, "holds": True, "rules": [TABLE_RULE, *rules], "seconds": seconds}
         facts |= {"oracle": None} | ({"shards": ranks} if ranks else {})
         if oracle and algorithm.oracle:
@@ -73,31 +75,32 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
 
             on_gpu = algorithm.gpu_oracle and solves_on_gpu(GraphFacts.of(graph).arcs)
             where = runtime if on_gpu else replace(runtime, backend="cpu")
-            rules, seconds = _require(_compare, graph, table, where, ranks=0)
+            rules, seconds = _require(_compare, graph, table, where, code)
             facts["oracle"] = {"rules": rules, "seconds": seconds}
         return facts
 
     inputs = {"graph": graph.digest, "answer": answer.digest}
-    code = code_of_algorithm(algorithm, __name__)
     return make(runtime.work / f"proof-{stage}", f"proof-{stage}", inputs, {"oracle": oracle}, write, code)
 
 
 Prove = Callable[[Folder, AnswerTable, Place, range], tuple[str, ...]]
 
 
-def _require(prove: Prove, graph: Folder, table: AnswerTable, runtime: Runtime, ranks: int) -> tuple[list[str], float]:
+def _require(
+    prove: Prove, graph: Folder, table: AnswerTable, runtime: Runtime, code: Code, ranks: int = 0
+) -> tuple[list[str], float]:  # fmt: skip
     """The rules that `prove` checked for every answer of a table, and seconds. Raises ProofFailed."""
     started = time.perf_counter()
     answers = StageFacts.of(table.answer).num_answers
     tasks = [range(answers)] if ranks else tables.by_file(answers, GraphFacts.of(graph).vertices)
     rules: tuple[str, ...] = ()
-    for found in runtime.cluster.map(partial(prove, graph, table), tasks, runtime.backend, ranks):
+    for found in runtime.cluster.map(partial(prove, graph, table), tasks, runtime.backend, ranks, code=code):
         rules = found[0] or rules
     return list(rules), round(time.perf_counter() - started, 6)
 
 
 def _certify(graph: Folder, table: AnswerTable, place: Place, answers: range) -> tuple[str, ...]:
-    held = place.graph(graph)
+    held = place.graph_with_index(graph) if table.index else place.graph(graph)
     return _check_all(held, table, held.certifier(table.algorithm), answers)
 
 
@@ -105,8 +108,8 @@ def _compare(graph: Folder, table: AnswerTable, place: Place, answers: range) ->
     """Solve again with the oracle, on the whole graph."""
     from kernels.oracle import oracle
 
-    held = place.whole_graph(graph)
-    return _check_all(held, table, partial(oracle, held.graph, table.algorithm.name), answers)
+    held = place.graph_with_index(graph) if table.index else place.graph(graph)
+    return _check_all(held, table, partial(oracle, place.whole_graph(graph).graph, table.algorithm.name), answers)
 
 
 def _check_all(

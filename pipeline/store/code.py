@@ -3,8 +3,9 @@
 A step uses the module of its function and all modules of kernels/ and pipeline/ that this one imports, also inside functions and
 through other modules, with their CUDA sources. Two packages are boundaries that imports do not cross:
 
-* `kernels.registry` names every algorithm. A step of one algorithm uses the modules of its entry: `code_of_algorithm`.
-* `pipeline.cluster` decides where a task runs. What it runs there to read and write a graph is in `HELD_GRAPH`.
+* `kernels.registry` names every algorithm. A step of one algorithm uses modules of its entry: `Code.of`.
+* `pipeline.cluster` decides where a task runs. What it runs there to read and write a graph is in `HELD_GRAPH`, or, with the
+  reachability index, in `HELD_INDEX`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import ast
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import astuple
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -22,35 +23,41 @@ from kernels.algorithm import Algorithm
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("kernels", "pipeline")
 HELD_GRAPH = ("pipeline.cluster.whole_graph", "pipeline.cluster.shard_of_graph")
+HELD_INDEX = (*HELD_GRAPH, "pipeline.cluster.whole_index", "pipeline.cluster.shard_of_index")
 _BOUNDARIES = re.compile(r"kernels\.registry|pipeline\.cluster(\..*)?")
 _FUNCTION = re.compile(r"\w+(\.\w+)+:\w+")
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"(.+)"', re.MULTILINE)
 
 
-def code_of(*modules: str, root: Path = ROOT) -> str:
-    """SHA-256 of the sources of modules and of all that they use; names outside of kernels/ and pipeline/ add nothing."""
-    hashed = hashlib.sha256()
-    for path in sorted(sources_of(modules, root)):
-        content = _content(path, path.stat().st_mtime_ns)
-        hashed.update(f"{path.relative_to(root).as_posix()}\0{hashlib.sha256(content).hexdigest()}\n".encode())
-    return hashed.hexdigest()
+@dataclass(frozen=True)
+class Code:
+    """The code that a step uses.
 
+    Attributes
+    ----------
+    modules : tuple of str
+        With all that they use; names outside of kernels/ and pipeline/ add nothing.
+    entry : str
+        What the step uses of its algorithm's entry in the registry.
+    """
 
-def code_of_algorithm(algorithm: Algorithm, *modules: str) -> str:
-    """The version of the code that a step uses that runs functions of an algorithm."""
-    functions = [value for value in astuple(algorithm) if isinstance(value, str) and _FUNCTION.fullmatch(value)]
-    entry = hashlib.sha256(repr((algorithm.columns, algorithm.table_name, algorithm.exact)).encode()).hexdigest()
-    return hashlib.sha256(
-        (code_of(*modules, *HELD_GRAPH, *(function.partition(":")[0] for function in functions)) + entry).encode()
-    ).hexdigest()
+    modules: tuple[str, ...]
+    entry: str = ""
 
+    @classmethod
+    def of(cls, *modules: str, algorithm: Algorithm, functions: Iterable[str]) -> Code:
+        """Of modules that call these functions of an algorithm, for example `("solver", "sharded_solver")`."""
+        held = HELD_INDEX if algorithm.has_index else HELD_GRAPH
+        named = [getattr(algorithm, function).partition(":")[0] for function in functions]
+        return cls((*modules, *held, *filter(None, named)), repr((algorithm.columns, algorithm.table_name, algorithm.exact)))
 
-@cache
-def code_of_workers() -> str:
-    """The version of all code that a worker may run: a worker has to have the same as the process that asks it."""
-    paths = (path for package in PACKAGES for path in (ROOT / package).rglob("*") if path.suffix in {".py", ".cu", ".cuh"})
-    found = {path.relative_to(ROOT).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)}
-    return hashlib.sha256(repr(found).encode()).hexdigest()
+    def version(self, root: Path = ROOT) -> str:
+        """SHA-256 of the sources and of the entry."""
+        hashed = hashlib.sha256(self.entry.encode())
+        for path in sorted(sources_of(self.modules, root)):
+            content = _content(path, path.stat().st_mtime_ns)
+            hashed.update(f"{path.relative_to(root).as_posix()}\0{hashlib.sha256(content).hexdigest()}\n".encode())
+        return hashed.hexdigest()
 
 
 def sources_of(modules: Iterable[str], root: Path = ROOT) -> set[Path]:

@@ -21,7 +21,7 @@ from typing import Any
 
 from pipeline import signals
 from pipeline.errors import Damaged
-from pipeline.store.code import code_of
+from pipeline.store.code import Code
 
 log = logging.getLogger(__name__)
 FILE = "manifest.json"
@@ -136,7 +136,7 @@ def make(
     inputs: Mapping[str, str],
     parameters: Mapping[str, Any],
     write: Callable[[Path], dict[str, Any]],
-    code: str | None = None,
+    code: Code | None = None,
 ) -> Folder:
     """Return the folder at `path`, written by `write` unless a valid one is there.
 
@@ -149,12 +149,12 @@ def make(
     write : callable
         Writes files into the empty folder it is given and returns the facts. If it raises, or a signal ends the process, nothing
         is left behind, and the folder that was at `path` stays.
-    code : str or None
-        Version of the code that the step uses; None takes that of the module that defines `write`.
+    code : Code or None
+        What the step uses; None takes the module that defines `write`.
     """
     signals.require_none()
-    code = code or code_of(write.__module__)
-    key = digest_of([FORMAT, step, dict(inputs), dict(parameters), code])
+    version = (code or Code((write.__module__,))).version()
+    key = digest_of([FORMAT, step, dict(inputs), dict(parameters), version])
     if valid := _valid(path, key):
         log.info("%s: still valid, skipped", step)
         return valid
@@ -165,7 +165,7 @@ def make(
         fresh.mkdir(0o700)
         facts = write(fresh)
         manifest = Manifest(
-            step, key, dict(inputs), dict(parameters), facts, entries(fresh), code,
+            step, key, dict(inputs), dict(parameters), facts, entries(fresh), version,
             dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), round(time.perf_counter() - started, 6),
         )  # fmt: skip
         seal(fresh, asdict(manifest))

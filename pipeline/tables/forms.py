@@ -15,12 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from kernels import algorithm
-from kernels.answers import Components, Forest, Paths, ReachabilityIndex
+from kernels.answers import Components, Forest, Paths, RowLabels
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, NO_ROW, Array, Csr, Graph
-from kernels.reachability.sharded import IndexPart, RowLabels
 from pipeline.errors import ProofFailed
-from pipeline.store.index import StoredIndex
 
 NO_ID = -1  # in a column of external ids, or of distances: null
 WRONG_VERTICES = "the vertex column is not the graph's vertices, each once, ascending"
@@ -80,7 +78,7 @@ class Form:
         `columns(vertices, answer)`: the columns of the table, negative where there is a null.
     answer : callable
         `answer(vertices, columns, source)`: the answer that such columns hold, from the external id of a source or None. Raises
-        ProofFailed where they are not an answer. Form LABELS is read by `read_labels`.
+        ProofFailed where they are not an answer.
     of_vertices : bool
         Whether a row of the table is a vertex; columns are then in the order of the graph's rows, otherwise in the table's order.
     """
@@ -230,22 +228,15 @@ def _values(answer: Callable[..., Any], _: Vertices, columns: Sequence[Array], _
     return answer(*columns[1:])
 
 
-def _label_columns(vertices: Vertices, answer: ReachabilityIndex | IndexPart) -> list[Array]:
-    rows = answer.rows if isinstance(answer, IndexPart) else _labels_of_rows(answer)
+def _label_columns(vertices: Vertices, rows: RowLabels) -> list[Array]:
     intervals = [column for pair in zip(rows.low, rows.post, strict=True) for column in pair]
     return [vertices.ids, vertices.ids_of(rows.labels), rows.level, *intervals]
 
 
-def _labels_of_rows(index: ReachabilityIndex) -> RowLabels:
-    node, labels = index.condensation.node, index.labels
-    return RowLabels(index.condensation.names[node], labels.level[node], labels.low[:, node], labels.post[:, node])
-
-
-def shown_labels(vertices: Vertices, columns: Sequence[Array], index: np.dtype[Any]) -> RowLabels:
-    """The labels of the own rows in the columns of a table. Raises ProofFailed where a number does not fit `index`."""
-    _, labels, level, *numbers = columns
-    numbers = [_narrowed(column, index) for column in numbers]
-    return RowLabels(vertices.rows_of(labels), _narrowed(level, np.int32), np.stack(numbers[::2]), np.stack(numbers[1::2]))
+def _row_labels(vertices: Vertices, columns: Sequence[Array], _: int | None) -> RowLabels:
+    labels = vertices.rows_of(columns[1])
+    numbers = [_narrowed(column, labels.dtype) for column in columns[3:]]
+    return RowLabels(labels, _narrowed(columns[2], np.int32), np.stack(numbers[::2]), np.stack(numbers[1::2]))
 
 
 def _narrowed(column: Array, dtype: Any) -> Array:
@@ -255,25 +246,10 @@ def _narrowed(column: Array, dtype: Any) -> Array:
     return found
 
 
-def _no_labels(*_: Any) -> ReachabilityIndex:
-    raise NotImplementedError("a table of labels has only a part of its answer: use read_labels")
-
-
-def read_labels(graph: Graph, table: pa.Table, stored: StoredIndex) -> ReachabilityIndex:
-    """The index whose labels a table of form LABELS shows. Raises ProofFailed where the table differs from the index."""
-    if not (np.array_equal(stored.ids, graph.ids) and np.array_equal(stored.rows_by_id, graph.rows_by_id)):
-        raise ProofFailed("reachability: the vertices of the index are not the graph's")
-    shown = pa.Table.from_batches([LABELS.batch(graph, stored.index, table.schema)])
-    for column in table.schema.names:
-        if not shown[column].equals(table[column]):
-            raise ProofFailed(f"reachability: column {column} is not what the index has")
-    return stored.index
-
-
 PATHS = Form(_path_columns, _paths)
 FOREST = Form(_forest_columns, _forest, of_vertices=False)
 COMPONENTS = Form(_component_columns, _components)
-LABELS = Form(_label_columns, _no_labels)
+LABELS = Form(_label_columns, _row_labels)
 _FORMS = {
     algorithm.Form.PATHS: PATHS,
     algorithm.Form.FOREST: FOREST,

@@ -1,6 +1,7 @@
-"""A stored reachability index, read by ranks: each reads the entries of its own rows and of an even share of the nodes.
+"""A stored reachability index and its table of labels, read as a whole, or by ranks.
 
-The index numbers rows as the graph is stored, the ranks as its rows were dealt.
+Each rank reads the entries of its own rows and of an even share of the nodes. The index numbers rows as the graph is stored, the
+ranks as its rows were dealt.
 """
 
 from __future__ import annotations
@@ -10,20 +11,40 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from kernels.answers import Condensation, ReachabilityIndex
+from kernels.answers import Condensation, IndexPart, ReachabilityIndex, RowLabels
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.dealing import Dealing
 from kernels.distributed.owners import Owners
 from kernels.distributed.shard import Shard, ShardAnswer
-from kernels.graph import OFFSET, Array, Csr
-from kernels.reachability.sharded import IndexPart, labels_of_rows
+from kernels.graph import OFFSET, Array, Csr, Graph
+from kernels.reachability.sharded import labels_of_rows
 from pipeline.errors import ProofFailed
 from pipeline.store.index import BITS, LEVELS, NUMBERS, StoredIndex, open_index
 from pipeline.store.manifest import Folder
 from pipeline.store.shards import of_blocks
-from pipeline.tables.forms import shown_labels
+from pipeline.tables.forms import LABELS
 from pipeline.tables.over_ranks import OwnVertices
+
+_OTHER_VERTICES = "reachability: the vertices of the index are not the graph's"
+
+
+def labels_of(index: ReachabilityIndex) -> RowLabels:
+    """The labels of all rows, from a whole index."""
+    node, labels = index.condensation.node, index.labels
+    return RowLabels(index.condensation.names[node], labels.level[node], labels.low[:, node], labels.post[:, node])
+
+
+def read_labels(graph: Graph, table: pa.Table, stored: StoredIndex) -> ReachabilityIndex:
+    """The index whose labels a table shows. Raises ProofFailed where the table differs from the index."""
+    if not (np.array_equal(stored.ids, graph.ids) and np.array_equal(stored.rows_by_id, graph.rows_by_id)):
+        raise ProofFailed(_OTHER_VERTICES)
+    shown = pa.Table.from_batches([LABELS.batch(graph, labels_of(stored.index), table.schema)])
+    for column in table.schema.names:
+        if not shown[column].equals(table[column]):
+            raise ProofFailed(f"reachability: column {column} is not what the index has")
+    return stored.index
 
 
 def read_part(index: Folder, dealing: Dealing, shard: Shard, communicator: Communicator) -> ShardAnswer[IndexPart]:
@@ -43,8 +64,8 @@ def proposed_part(index: Folder, shard: Shard, vertices: OwnVertices, columns: S
     share = slice(length * rank // size, length * (rank + 1) // size)
     same = np.array_equal(of_blocks(stored.ids, rows_by_id.dealing.blocks(rank)), vertices.ids)
     if not (same and np.array_equal(stored.rows_by_id[share], rows_by_id.stored[share])):
-        raise ProofFailed("reachability: the vertices of the index are not the graph's")
-    return IndexPart(*_own_part(stored, rows_by_id.dealing, rank), shown_labels(vertices, columns, stored.rows_by_id.dtype))
+        raise ProofFailed(_OTHER_VERTICES)
+    return IndexPart(*_own_part(stored, rows_by_id.dealing, rank), LABELS.answer(vertices, columns, None))
 
 
 def _own_part(stored: StoredIndex, dealing: Dealing, rank: int) -> tuple[ReachabilityIndex, range]:

@@ -24,8 +24,8 @@ class Dying:
     def __init__(self, cluster, note):
         self.shards, self.cluster, self.note = cluster.shards, cluster, note
 
-    def map(self, function, tasks, backend, ranks=0, one_at_a_time=False):
-        return self.cluster.map(partial(die_once, function, self.note), tasks, backend, ranks, one_at_a_time)
+    def map(self, function, tasks, backend, ranks=0, one_at_a_time=False, code=None):
+        return self.cluster.map(partial(die_once, function, self.note), tasks, backend, ranks, one_at_a_time, code)
 
 
 def die_once(function, note, place, task):

@@ -23,6 +23,7 @@ from kernels.registry import BY_NAME
 from pipeline.cluster.dask import client as dask_cluster
 from pipeline.cluster.dask import local_workers as local_workers_module
 from pipeline.cluster.dask import workers as workers_module
+from pipeline.cluster.dask.code_version import CodeVersion
 from pipeline.cluster.dask.scratch import scratch
 from pipeline.cluster.start import started
 from pipeline.cluster.threads import LocalThreads
@@ -32,7 +33,7 @@ from pipeline.errors import BadConfig, BadInput, ClusterLost, ProofFailed
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
-from pipeline.store.code import code_of_workers
+from pipeline.store.code import Code
 from pipeline.store.manifest import make
 from pipeline.tables import files as tables
 from tests.cluster import tasks as worker_tasks
@@ -174,7 +175,7 @@ def test_a_gpu_runs_one_task_at_a_time(monkeypatch):
     for backend, at_once in (("cpu", 4), ("gpu", 1)):
         most.clear()
         with ThreadPoolExecutor(4) as threads:
-            list(threads.map(partial(workers_module._run, piece, backend, code_of_workers()), range(8)))
+            list(threads.map(partial(workers_module._run, piece, backend, CodeVersion.of(Code(()))), range(8)))
         assert max(most) == at_once
 
 

@@ -25,8 +25,8 @@ class Measured:
     def __init__(self, cluster, home: Path):
         self.shards, self.cluster, self.home = cluster.shards, cluster, home
 
-    def map(self, function, tasks, backend, ranks=0, one_at_a_time=False):
-        return self.cluster.map(partial(worker_tasks.measured, function, self.home), tasks, backend, ranks, one_at_a_time)
+    def map(self, function, tasks, backend, ranks=0, one_at_a_time=False, code=None):
+        return self.cluster.map(partial(worker_tasks.measured, function, self.home), tasks, backend, ranks, one_at_a_time, code)
 
     def most(self) -> int:
         return max(int(note.read_text()) for note in self.home.iterdir())

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.answers import Labels, ReachabilityIndex
+from kernels.answers import IndexPart, Labels, ReachabilityIndex
 from kernels.distributed.shard import ShardAnswer
 from kernels.graph import Array, Csr, Graph
-from kernels.reachability.sharded import IndexPart
 from tests.reachability import digraph
 
 PER_NODE = ("level", "height", "low", "post", "first", "last", "reaches", "reached")

@@ -6,11 +6,9 @@ Every rank condenses, labels and keeps a range of the nodes (condensation.py). A
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from kernels.answers import Condensation, Labels, ReachabilityIndex
+from kernels.answers import Condensation, IndexPart, Labels, ReachabilityIndex, RowLabels
 from kernels.arrays import is_cupy, require_numpy
 from kernels.distributed.assembly import to_device
 from kernels.distributed.communicator import Communicator
@@ -32,45 +30,6 @@ from kernels.reachability.sharded.trees import draw_forest, measuring, placing, 
 # Peak memory of sweeps on a GPU, estimated by hand. Per node or ghost: offsets, order, depths and bits, and the numbers of each
 # dimension. Per arc and direction: its head as a node and as a ghost, and 32 bytes of what orders the arcs by ghost.
 _NODE_BYTES, _LABELS, _ARC_BYTES = 160, 8, 32
-
-
-@dataclass(frozen=True)
-class RowLabels:
-    """The columns of the label table for the own rows.
-
-    Attributes
-    ----------
-    labels : index width [n]
-        For each row, the row of smallest external id in its component.
-    level : int32 [n]
-    low, post : index width [D, n]
-        Of its component.
-    """
-
-    labels: Array
-    level: Array
-    low: Array
-    post: Array
-
-
-@dataclass(frozen=True)
-class IndexPart:
-    """One rank's part of an index.
-
-    Attributes
-    ----------
-    index : ReachabilityIndex
-        Of the n own rows (`condensation.node`) and the c own nodes (all other arrays); `supports` has all. Entries are rows and
-        nodes of the global graph. The ranks' arrays, concatenated with shifted offsets, are those of a single rank.
-    nodes : range
-        The own nodes.
-    rows : RowLabels
-        Of the own rows.
-    """
-
-    index: ReachabilityIndex
-    nodes: range
-    rows: RowLabels
 
 
 def reachability(

@@ -19,13 +19,13 @@ from distributed import Client, KilledWorker, get_worker
 
 from kernels.distributed.communicator import Communicator, PeerLost
 from pipeline.cluster.dask import mailbox
+from pipeline.cluster.dask.code_version import CodeVersion
 from pipeline.cluster.dask.nccl_bootstrap import between_gpus
 from pipeline.cluster.dask.transport import BetweenWorkers
 from pipeline.cluster.dask.worker_state import STATE
 from pipeline.cluster.protocol import Place
-from pipeline.errors import BadConfig, ClusterLost
+from pipeline.errors import ClusterLost
 from pipeline.runtime.backend import Backend, keep_freed_memory
-from pipeline.store.code import code_of_workers
 
 log = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -55,6 +55,8 @@ class Group:
         Seconds within which a worker has to answer.
     lost_workers : int
         How many times a worker may be lost.
+    version : CodeVersion
+        Of the code that the function uses.
     """
 
     client: Client
@@ -62,6 +64,7 @@ class Group:
     backend: Backend
     deadline: float
     lost_workers: int
+    version: CodeVersion
 
 
 def run_on_ranks(group: Group, function: Callable[[Place], Result], poll: Poll) -> list[Result]:
@@ -109,7 +112,7 @@ def _attempt(group: Group, function: Callable[[Place], Result], placement: Seque
     _call_on(client, mailbox.open_session, [*ranks_of], deadline + _IMPORT, session=session, placement=placement)
     started = {
         address: client.submit(
-            _run, function, _Session(session, placement, deadline, code_of_workers()), ranks, group.backend,
+            _run, function, _Session(session, placement, deadline, group.version), ranks, group.backend,
             workers=[address], allow_other_workers=False, pure=False, retries=0, key=f"ranks-{ranks[0]}-{session}",
         )
         for address, ranks in ranks_of.items()
@@ -184,13 +187,12 @@ class _Session:
     name: str
     placement: Sequence[str]
     deadline: float
-    code: str
+    version: CodeVersion
 
 
 def _run(function: Callable[[Place], Result], session: _Session, ranks: Sequence[int], backend: Backend) -> list[Result] | None:
     """Run the ranks of a worker; None if they lost others. Raises the first error that is not due to a lost peer."""
-    if code_of_workers() != session.code:
-        raise BadConfig("cluster: a worker has other code than this run; install the same everywhere")
+    session.version.require()
     if backend == "gpu":
         keep_freed_memory()
     worker = get_worker()

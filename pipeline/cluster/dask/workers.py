@@ -13,12 +13,13 @@ import distributed
 from distributed import Client, KilledWorker
 
 from pipeline.cluster.dask import ranks as groups
+from pipeline.cluster.dask.code_version import CodeVersion
 from pipeline.cluster.dask.worker_state import STATE
 from pipeline.cluster.protocol import Place, Result, Task
 from pipeline.config.cluster import ClusterConfig
-from pipeline.errors import BadConfig, ClusterLost
+from pipeline.errors import ClusterLost
 from pipeline.runtime.backend import Backend, choose, keep_freed_memory
-from pipeline.store.code import code_of_workers
+from pipeline.store.code import Code
 
 _POLL = 1.0  # seconds between two checks of the scheduler
 
@@ -39,6 +40,7 @@ class Workers:
         backend: Backend,
         ranks: int = 0,
         one_at_a_time: bool = False,
+        code: Code | None = None,
     ) -> Iterator[list[Result]]:
         """See `Cluster.map`. Results wait on their workers, so they have to be small; a worker runs one task on each thread.
 
@@ -47,12 +49,13 @@ class Workers:
         ClusterLost
             A task lost more workers than it may; or for the deadline the scheduler did not answer, or had no worker.
         """
+        version = CodeVersion.of(code or Code((_innermost(function).__module__,)))
         if ranks:
-            group = groups.Group(self._client, ranks, backend, self._deadline, self._lost_workers)
+            group = groups.Group(self._client, ranks, backend, self._deadline, self._lost_workers, version)
             results = groups.run_on_ranks(group, partial(_run_all, function, tasks), self._watch())
             yield from (list(of_task) for of_task in zip(*results, strict=True))
             return
-        run = partial(_run, function, backend, code_of_workers())
+        run = partial(_run, function, backend, version)
         # An error of a task would occur again. Errors that may pass, such as a full disk, are for the step's caller to retry.
         futures = deque(self._client.map(run, list(tasks), key=_name(function), pure=False, retries=0))
         try:
@@ -117,10 +120,9 @@ def _run_all(function: Callable[[Place, Task], Result], tasks: Sequence[Task], p
     return [function(place, task) for task in tasks]
 
 
-def _run(function: Callable[[Place, Task], Result], backend: Backend, code: str, task: Task) -> Result:
+def _run(function: Callable[[Place, Task], Result], backend: Backend, version: CodeVersion, task: Task) -> Result:
     """Run a task on one thread of a worker."""
-    if code_of_workers() != code:
-        raise BadConfig("cluster: a worker has other code than this run; install the same everywhere")
+    version.require()
     if backend == "cpu":
         return function(Place(backend, STATE.open_graphs), task)
     with STATE.gpu:
@@ -131,6 +133,10 @@ def _run(function: Callable[[Place, Task], Result], backend: Backend, code: str,
 
 def _name(function: Callable[..., Any]) -> str:
     """The name of a task on the dashboard."""
+    return _innermost(function).__name__.strip("_")
+
+
+def _innermost(function: Callable[..., Any]) -> Callable[..., Any]:
     while isinstance(function, partial):
         function = function.func
-    return function.__name__.strip("_")
+    return function

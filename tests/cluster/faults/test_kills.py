@@ -45,7 +45,7 @@ class Deadly:
     def died(self) -> int:
         return len(list(self.home.glob("death-*")))
 
-    def map(self, function, tasks, backend, ranks=0, one_at_a_time=False):
+    def map(self, function, tasks, backend, ranks=0, one_at_a_time=False, code=None):
         deaths = [
             worker_tasks.Death(
                 self.random.randrange(self.shards), self.random.randint(1, 25), self.random.uniform(0, 0.05),
@@ -53,7 +53,7 @@ class Deadly:
             )
             for _ in range(min(AT_ONCE, self.due - self.died))
         ]  # fmt: skip
-        return self.cluster.map(partial(worker_tasks.mortal, function, deaths), tasks, backend, ranks, one_at_a_time)
+        return self.cluster.map(partial(worker_tasks.mortal, function, deaths), tasks, backend, ranks, one_at_a_time, code)
 
 
 @pytest.fixture(scope="module")

@@ -13,13 +13,14 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import wiki_vote
+from kernels.answers import IndexPart
 from kernels.distributed.assembly import even_bounds, to_device
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.gpu import loader as cuda
 from kernels.graph import Graph
 from kernels.reachability import reachability as reachability_on_one_rank
-from kernels.reachability.sharded import IndexPart, cuda_sweeps, reachability, sweeps, trees
+from kernels.reachability.sharded import cuda_sweeps, reachability, sweeps, trees
 from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.reachability import digraph

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from benchmarks.graphs import wiki_vote
-from kernels.answers import Certificate, Condensation, Csr, ReachabilityIndex
+from kernels.answers import Certificate, Condensation, Csr, IndexPart, ReachabilityIndex, RowLabels
 from kernels.graph import Array, Graph
 from kernels.reachability import reachability
 from kernels.reachability import sharded as over_shards
 from kernels.reachability.certificate import certify_reachability as certify_on_one_rank
 from kernels.reachability.certificate.sharded import RULES, certify_reachability
-from kernels.reachability.sharded import IndexPart, RowLabels
 from tests.certificates.test_certificates_reachability import mutants, random_graph
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import SIZES, bounds_of, evenly, on_shards

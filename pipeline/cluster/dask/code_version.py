@@ -1,0 +1,32 @@
+"""The version of the code that a step uses must be the same in the run's process and on every worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from pipeline.errors import BadConfig
+from pipeline.store.code import Code
+
+
+@dataclass(frozen=True)
+class CodeVersion:
+    """The code that a task uses, and its version in the process of the run."""
+
+    code: Code
+    version: str
+
+    @classmethod
+    def of(cls, code: Code) -> CodeVersion:
+        """The version in this process."""
+        return cls(code, _version_here(code))
+
+    def require(self) -> None:
+        """Raise BadConfig unless this process has the same version."""
+        if _version_here(self.code) != self.version:
+            raise BadConfig("cluster: a worker has other code than this run; install the same everywhere")
+
+
+@cache
+def _version_here(code: Code) -> str:
+    return code.version()

@@ -1,0 +1,129 @@
+"""Solve for the answers of one algorithm, and write the files of its table.
+
+Every rank of a group does the same: it solves for its part of the graph and writes its files of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from kernels.algorithm import Algorithm
+from pipeline.cluster.held_graph import HeldGraph
+from pipeline.cluster.protocol import Place
+from pipeline.errors import BadInput
+from pipeline.runtime.backend import Clock
+from pipeline.runtime.threads import map_in_order
+from pipeline.steps.runtime import Runtime
+from pipeline.steps.sources import default_source, rows_of_sources
+from pipeline.store.attempts import attempts_at
+from pipeline.store.code import Code
+from pipeline.store.facts import GraphFacts, IndexFacts
+from pipeline.store.manifest import Folder, make
+from pipeline.tables import files as tables
+from pipeline.tables.forms import form_of
+
+
+def solve(graph: Folder, algorithm: Algorithm, sources: Sequence[int], runtime: Runtime) -> Folder:
+    """Solve, and write the table: the step of an algorithm without an index; see `pipeline.steps.stages.run_stage`."""
+    name, code = algorithm.name, Code.of(__name__, algorithm=algorithm, functions=("solver", "sharded_solver", "answer"))
+    asked: dict[str, Any] = {"sources": sorted(sources)} if algorithm.has_sources else {}
+    ranks = runtime.ranks_of(graph)
+    if not algorithm.exact:
+        asked |= {"backend": runtime.backend, "over_shards": ranks > 0}
+
+    def write(folder: Path) -> dict[str, Any]:
+        request = Request(graph, algorithm, code, _existing(graph, asked["sources"]) if algorithm.has_sources else ())
+        written = write_table(folder, request, runtime, ranks)
+        facts: dict[str, Any] = {
+            "backend": runtime.backend,
+            "weight": GraphFacts.of(graph).weight,
+            "rows": written.rows,
+            "seconds": written.seconds,
+        }
+        facts |= {"sources": request.sources} if algorithm.has_sources else {}
+        return facts | ({"shards": ranks, "supersteps": written.supersteps} if ranks else {})
+
+    return make(runtime.work / name, name, {"graph": graph.digest}, asked, write, code)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What all ranks are asked: an algorithm's answers from some sources, or from none, solved or read from an index."""
+
+    graph: Folder
+    algorithm: Algorithm
+    code: Code
+    sources: Sequence[int]
+    index: Folder | None = None
+
+
+@dataclass(frozen=True)
+class Written:
+    """Files of a table by their numbers; their rows, and the seconds in the kernel and supersteps of their answers."""
+
+    files: dict[int, Path]
+    rows: int
+    seconds: float
+    supersteps: int
+
+
+def write_table(folder: Path, request: Request, runtime: Runtime, ranks: int) -> Written:
+    """Write all files of a table into `folder`; tasks are the answers of one file, or all answers for a larger group."""
+    answers = len(request.sources) if request.algorithm.has_sources else 1
+    tasks = [range(answers)] if ranks else tables.by_file(answers, GraphFacts.of(request.graph).vertices)
+    rows, seconds, supersteps = 0, 0.0, 0
+    with attempts_at(request.algorithm.name, folder.parent) as attempts:
+        run = partial(_write, request, rows_of_sources(request.graph, request.sources), attempts)
+        for parts in runtime.cluster.map(run, tasks, runtime.backend, ranks, code=request.code):
+            for number, path in (file for part in parts for file in part.files.items()):
+                path.rename(folder / tables.file_name(number))
+            rows += sum(part.rows for part in parts)
+            seconds += max(part.seconds for part in parts)
+            supersteps += parts[0].supersteps
+    return Written({}, rows, round(seconds, 6), supersteps)
+
+
+def _write(request: Request, rows: Sequence[int], attempts: Path, place: Place, answers: range) -> Written:
+    """Write this rank's files of some answers under names that no other attempt has."""
+    algorithm, weight = request.algorithm, GraphFacts.of(request.graph).weight
+    clock, form = Clock(place.backend), form_of(algorithm)
+    if request.index:
+        indexed = place.graph_with_index(request.graph)
+        held: HeldGraph = indexed
+        answer = indexed.index_reader(request.index)
+    else:
+        held = place.graph(request.graph)
+        answer = held.solver(algorithm)
+    solve = clock.timed(answer)
+    dimensions = IndexFacts.of(request.index).dimensions if request.index else 0
+    schema = tables.schema(algorithm.table_name, weight, dimensions)
+
+    def tabulate(number: int) -> tuple[int, Iterator[tuple[int, pa.RecordBatch]]]:
+        part = solve(*map(held.row, rows[number : number + 1]))
+        return part.supersteps, held.batches(form, part.answer, schema, number)
+
+    supersteps = 0
+    try:
+        with tables.Files(attempts, algorithm.table_name, weight, dimensions) as files:
+            for taken, batches in map_in_order(tabulate, answers, min(held.threads, len(answers) or 1)):
+                supersteps += taken
+                for number, batch in batches:
+                    files.write(number, batch)
+            if not answers:
+                files.begin(0)
+    except OverflowError as error:
+        raise BadInput(request.graph.path, f"{algorithm.name}: {error}") from error
+    return Written(files.paths, files.rows, clock.seconds, supersteps)
+
+
+def _existing(graph: Folder, sources: Sequence[int]) -> list[int]:
+    """The sources, or the default one where none is given. Raises BadSource."""
+    rows_of_sources(graph, sources)
+    default = None if sources else default_source(graph)
+    return list(sources) if default is None else [default]
