@@ -12,7 +12,7 @@ from typing import Any
 
 from pipeline.steps.publish import Results
 from pipeline.steps.runtime import Runtime
-from pipeline.store.manifest import Folder, digest_of, make, sha256_of
+from pipeline.store.manifest import Folder, digest_of, make
 
 
 def draw(results: Results, runtime: Runtime) -> Folder:
@@ -36,7 +36,6 @@ def draw(results: Results, runtime: Runtime) -> Folder:
     steps = (results.edges, results.graph, *results.answers, *results.proofs)
     # The page shows times and facts, so its inputs are complete manifests, not only the content of the steps.
     inputs = {folder.manifest.step: digest_of(asdict(folder.manifest)) for folder in steps}
-    look = {file.name: sha256_of(file) for file in sorted(Path(__file__).parent.glob("report.*"))}
     where = machine(runtime.backend)
 
     def write(folder: Path) -> dict[str, Any]:
@@ -46,4 +45,4 @@ def draw(results: Results, runtime: Runtime) -> Folder:
         (folder / "report.html").write_text(html, encoding="utf-8")
         return {"bytes": len(html.encode()), **facts}
 
-    return make(runtime.work / "report", "report", inputs, {"name": results.name, "look": look, "machine": where}, write)
+    return make(runtime.work / "report", "report", inputs, {"name": results.name, "machine": where}, write)

@@ -1,7 +1,7 @@
 """The version of the code that a step uses: part of the step's key, so that a change of other code does not repeat the step.
 
 A step uses the module of its function and all modules of kernels/ and pipeline/ that this one imports, also inside functions and
-through other modules, with their CUDA sources. Two packages are boundaries that imports do not cross:
+through other modules, with the CUDA sources and the templates beside them. Two packages are boundaries that imports do not cross:
 
 * `kernels.registry` names every algorithm. A step of one algorithm uses modules of its entry: `Code.of`.
 * `pipeline.cluster` decides where a task runs. What it runs there to read and write a graph is in `HELD_GRAPH`, or, with the
@@ -26,6 +26,8 @@ HELD_GRAPH = ("pipeline.cluster.whole_graph", "pipeline.cluster.shard_of_graph")
 HELD_INDEX = (*HELD_GRAPH, "pipeline.cluster.whole_index", "pipeline.cluster.shard_of_index")
 _BOUNDARIES = re.compile(r"kernels\.registry|pipeline\.cluster(\..*)?")
 _FUNCTION = re.compile(r"\w+(\.\w+)+:\w+")
+_CUDA = (".cu", ".cuh")
+_BESIDE = (*_CUDA, ".css", ".html")  # which a module may read, of the files in its folder
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"(.+)"', re.MULTILINE)
 
 
@@ -72,8 +74,8 @@ def sources_of(modules: Iterable[str], root: Path = ROOT) -> set[Path]:
         if path.suffix == ".py":
             names = [name for name in _imports(content) if not _BOUNDARIES.fullmatch(name)]
             waiting += [file for name in names for file in _files(name, root)]
-            waiting += [file for folder in (path.parent, path.parent / "cu") for file in folder.glob("*.cu*")]
-        else:
+            waiting += [file for file in path.parent.iterdir() if file.suffix in _BESIDE]
+        elif path.suffix in _CUDA:
             headers = [root / "kernels" / name for name in _INCLUDE.findall(content.decode())]
             waiting += [file for file in (*headers, path.with_name("constants.py")) if file.is_file()]
     return found

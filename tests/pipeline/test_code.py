@@ -9,46 +9,59 @@ from pathlib import Path
 import pytest
 
 from kernels.registry import BY_NAME
-from pipeline.store.code import ROOT, code_of, code_of_algorithm, sources_of
+from pipeline.cluster.dask.code_version import CodeVersion
+from pipeline.errors import BadConfig
+from pipeline.store.code import HELD_INDEX, ROOT, Code, sources_of
+
+SOLVING, PROVING = ("solver", "sharded_solver", "answer"), ("certificate", "sharded_certificate", "answer")
+STEPS = {
+    "edges": Code(("pipeline.ingest",)),
+    "graph": Code(("pipeline.steps.layout",)),
+    "index": Code(("pipeline.steps.index", *HELD_INDEX)),
+    "report": Code(("pipeline.report",)),
+    **{name: Code.of("pipeline.steps.answers", algorithm=BY_NAME[name], functions=SOLVING) for name in ("bfs", "wcc", "mst")},
+    "proof-bfs": Code.of("pipeline.steps.verify", algorithm=BY_NAME["bfs"], functions=PROVING),
+}
 
 
-@pytest.fixture
-def copy(tmp_path) -> Path:
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory) -> Path:
+    root = tmp_path_factory.mktemp("code")
     for package in ("kernels", "pipeline"):
-        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
-    return tmp_path
+        shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
+    return root
 
 
-def with_a_comment(root: Path, path: str) -> None:
-    with (root / path).open("a", encoding="utf-8") as file:
-        file.write("\n/* changed */\n" if path.endswith((".cu", ".cuh", ".css")) else "\n# changed\n")
-
-
-@pytest.mark.parametrize(
-    "changed", ["pipeline/report/report.css", "pipeline/report/charts.py", "kernels/registry.py", "pipeline/cli.py"]
-)
-def test_what_ingest_and_layout_do_not_use_leaves_their_keys_as_they_are(changed, copy):
-    steps = ("pipeline.ingest", "pipeline.steps.layout", "pipeline.steps.index")
-    before = [code_of(step, root=copy) for step in steps]
-    with_a_comment(copy, changed)
-    assert [code_of(step, root=copy) for step in steps] == before
+def versions(root: Path) -> dict[str, str]:
+    return {step: code.version(root) for step, code in STEPS.items()}
 
 
 @pytest.mark.parametrize(
-    ("step", "changed"),
+    ("path", "steps"),
     [
-        ("pipeline.ingest", "pipeline/ingest/formats/rows.py"),
-        ("pipeline.steps.layout", "kernels/layout/cleaning.py"),
-        ("pipeline.steps.layout", "kernels/gpu/device.cuh"),
-        ("pipeline.report", "pipeline/report/charts.py"),
-        ("kernels.bfs", "kernels/bfs/cuda.py"),  # imported inside a function
+        ("kernels/wcc/cpu.py", {"wcc", "index", "report"}),  # the report reads the index, whose strong components need weak ones
+        ("kernels/bfs/cuda.py", {"bfs", "proof-bfs"}),  # imported inside a function of the package, which the certificate is in
+        ("kernels/bfs/certificate/__init__.py", {"proof-bfs"}),
+        ("kernels/reachability/labels/cpu.py", {"index", "report"}),
+        ("kernels/layout/cleaning.py", {"graph"}),
+        ("kernels/registry.py", set()),
+        ("pipeline/cli.py", set()),
+        ("pipeline/cluster/threads.py", set()),
+        ("pipeline/ingest/formats/rows.py", {"edges"}),
+        ("pipeline/report/charts.py", {"report"}),
+        ("pipeline/report/report.css", {"report"}),
+        ("pipeline/store/index.py", {"index", "report"}),
+        ("pipeline/store/manifest.py", set(STEPS)),
+        ("kernels/gpu/device.cuh", set(STEPS)),
     ],
 )
-def test_what_a_step_uses_changes_its_key(step, changed, copy):
-    before = code_of(step, root=copy)
-    assert code_of(step, root=copy) == before
-    with_a_comment(copy, changed)
-    assert code_of(step, root=copy) != before
+def test_a_changed_comment_changes_the_keys_of_the_steps_that_use_the_file(path, steps, copy):
+    before, file = versions(copy), copy / path
+    content = file.read_bytes()
+    file.write_bytes(content + (b"\n# changed\n" if file.suffix == ".py" else b"\n/* changed */\n"))
+    after = versions(copy)
+    file.write_bytes(content)
+    assert {step for step in STEPS if after[step] != before[step]} == steps
 
 
 def test_cuda_sources_are_used_by_the_modules_next_to_them_and_headers_by_their_sources():
@@ -59,13 +72,22 @@ def test_cuda_sources_are_used_by_the_modules_next_to_them_and_headers_by_their_
     assert ROOT / "kernels/gpu/device.cuh" in used
 
 
-def test_an_algorithm_uses_the_modules_of_its_entry_and_its_columns():
+def test_an_algorithm_uses_its_columns_but_not_its_texts():
+    def version(algorithm):
+        return Code.of(algorithm=algorithm, functions=SOLVING).version()
+
     bfs = BY_NAME["bfs"]
-    version = code_of_algorithm(bfs)
-    assert version == code_of_algorithm(replace(bfs, title="Another title", help="another help"))
-    assert version != code_of_algorithm(replace(bfs, columns=bfs.columns[:2]))
-    assert version != code_of_algorithm(BY_NAME["sssp"])
+    assert version(bfs) == version(replace(bfs, title="Another title", help="another help"))
+    assert version(bfs) != version(replace(bfs, columns=bfs.columns[:2]))
+    assert version(bfs) != version(BY_NAME["sssp"])
 
 
 def test_modules_of_other_packages_add_nothing():
-    assert code_of("tests.pipeline.test_code", "numpy") == code_of()
+    assert Code(("tests.pipeline.test_code", "numpy")).version() == Code(()).version()
+
+
+def test_a_worker_with_other_code_is_an_error():
+    here = CodeVersion.of(STEPS["edges"])
+    here.require()
+    with pytest.raises(BadConfig, match="a worker has other code than this run; install the same everywhere"):
+        replace(here, version="of other code").require()
