@@ -50,7 +50,7 @@ def report(tmp_path_factory) -> Path:
 
 def test_headings_charts_and_maps_are_there(report, tmp_path):
     page = Page(browse(tmp_path, report, "--dump-dom"))
-    for heading in ("Maps", "Answers", "Distributions", "Proofs", "What ran on what", "First rows of the tables"):
+    for heading in ("Maps", "Answers", "Distributions", "Proofs", "Source, machine and steps", "First rows of the tables"):
         assert heading in page.words
     assert len(page.attributes("svg")) == 3
     assert len(page.attributes("img")) == 2
