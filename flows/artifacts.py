@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
+from pipeline.store.facts import ProofFacts, RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 
@@ -15,7 +15,8 @@ ROWS = 10
 
 def show(published: Folder) -> None:
     """Create the artifacts of a published run, with keys NAME-summary, NAME-report and NAME-TABLE."""
-    name = published.facts["graph"]["name"]
+    facts = RunFacts.of(published)
+    name = facts.graph.name
     create_markdown_artifact(summary(published), key=key(name, "summary"))
     create_link_artifact(
         (published.path / "report.html").resolve().as_uri(),
@@ -23,11 +24,11 @@ def show(published: Folder) -> None:
         key=key(name, "report"),
         description="On the machine that ran the flow.",
     )
-    for table, described in published.facts["tables"].items():
+    for table, described in facts.tables.items():
         create_table_artifact(
             tables.head(published.path / table, ROWS).to_pylist(),
             key=key(name, table),
-            description=f"The first {min(ROWS, described['rows'])} of {described['rows']:,} rows of {published.path / table}",
+            description=f"The first {min(ROWS, described.rows)} of {described.rows:,} rows of {published.path / table}",
         )
 
 
@@ -38,26 +39,26 @@ def key(name: str, what: str) -> str:
 
 def summary(published: Folder) -> str:
     """Tables and steps of a run, as Markdown."""
-    facts = published.facts
-    graph, proofs = facts["graph"], facts["proofs"]
+    facts = RunFacts.of(published)
+    graph, proofs = facts.graph, facts.proofs
     lines = [
-        f"# {graph['name']}: {graph['vertices']:,} vertices, {graph['arcs']:,} arcs",
+        f"# {graph.name}: {graph.vertices:,} vertices, {graph.arcs:,} arcs",
         f"Published in `{published.path}`.",
         "| table | rows | proof |\n|---|---:|---|",
-        *(f"| {table} | {described['rows']:,} | {_proof(table, proofs)} |" for table, described in facts["tables"].items()),
+        *(f"| {table} | {described.rows:,} | {_proof(table, proofs)} |" for table, described in facts.tables.items()),
         "\n| step | seconds | |\n|---|---:|---|",
         *(
-            f"| {step} | {did['seconds']:.2f} | {'still valid, skipped' if did['reused'] else ''} |"
-            for step, did in facts["steps"].items()
+            f"| {step} | {did.seconds:.2f} | {'still valid, skipped' if did.reused else ''} |"
+            for step, did in facts.steps.items()
         ),
     ]
     return "\n".join(lines)
 
 
-def _proof(table: str, proofs: dict[str, dict[str, Any]]) -> str:
+def _proof(table: str, proofs: dict[str, ProofFacts]) -> str:
     if table == "reached":
         return "by the proved index"
     proof = next((proof for stage, proof in proofs.items() if tables.table_of(stage) == table), None)
     if proof is None:
         return ""
-    return "certificate and oracle" if proof["oracle"] else "certificate"
+    return "certificate and oracle" if proof.oracle else "certificate"

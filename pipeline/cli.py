@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cyclopts import Token
 
     from pipeline.config.run import RunConfig
+    from pipeline.store.facts import QueryFacts
     from pipeline.store.manifest import Folder
 
 STAGES = "\n".join(
@@ -171,12 +172,13 @@ def reach(
     from pipeline.config.loading import load_cluster
     from pipeline.steps.reach import reach_into
     from pipeline.store.edges import FILES
+    from pipeline.store.facts import QueryFacts
     from pipeline.tables import files as tables
 
     where = load_cluster(Path(cluster)) if cluster.endswith(".toml") else {"scheduler": cluster}
     answers = reach_into(index, pairs, out, unknown=unknown, oracle=oracle, backend=backend, cluster=where)
     files = tables.files(answers.path)
-    print(f"\n{_sentence(answers.facts)}   {out / (files[0].name if len(files) == 1 else FILES)}")
+    print(f"\n{_sentence(QueryFacts.of(answers))}   {out / (files[0].name if len(files) == 1 else FILES)}")
 
 
 def main() -> None:
@@ -221,22 +223,23 @@ def _listed(names: str | None) -> list[str] | None:
 
 def summarise(published: Folder, output: Path) -> None:
     """Print the tables of a published run and their paths."""
-    facts = published.facts
-    graph = facts["graph"]
-    print(f"\n{graph['name']}: {graph['vertices']:,} vertices, {graph['arcs']:,} arcs; every answer proved")
-    for table, described in facts["tables"].items():
-        print(f"  {table:<20} {described['rows']:>13,} rows   {output / 'latest' / table}")
-    if facts["reached"]:
-        print(f"  {_sentence(facts['reached'])}")
+    from pipeline.store.facts import RunFacts
+
+    facts = RunFacts.of(published)
+    graph = facts.graph
+    print(f"\n{graph.name}: {graph.vertices:,} vertices, {graph.arcs:,} arcs; every answer proved")
+    for table, described in facts.tables.items():
+        print(f"  {table:<20} {described.rows:>13,} rows   {output / 'latest' / table}")
+    if facts.reached:
+        print(f"  {_sentence(facts.reached)}")
     print(f"  {'report':<20} {'':>18}   {output / 'latest' / 'report.html'}")
 
 
-def _sentence(reached: dict[str, Any]) -> str:
+def _sentence(reached: QueryFacts) -> str:
     """Describe answered queries."""
-    decided = reached["decided"]
-    words = ", ".join(f"{word} {decided[word]:,}" for word in ("same", "filter", "positive cut", "search"))
-    unknown = f", {reached['unknown']:,} unknown" if reached["unknown"] else ""
-    return f"{reached['rows']:,} pairs: {reached['reachable']:,} reachable{unknown}; decided by {words}"
+    words = ", ".join(f"{word} {reached.decided[word]:,}" for word in ("same", "filter", "positive cut", "search"))
+    unknown = f", {reached.unknown:,} unknown" if reached.unknown else ""
+    return f"{reached.rows:,} pairs: {reached.reachable:,} reachable{unknown}; decided by {words}"
 
 
 def message(error: Exception) -> str | None:

@@ -30,7 +30,7 @@ def table_folder(work: Path, table: pa.Table, **facts: Any) -> Folder:
     weight = str(table.schema.field("weight").type) if "weight" in table.column_names else None
     stated: Mapping[str, Any] = {
         "format": "parquet", "directed": True, "weight": weight, "edges": len(table), "first_id": None,
-        "declared_vertices": None, "source": "memory", **facts,
+        "declared_vertices": None, "source": {"path": "memory", "bytes": 0, "sha256": ""}, "text_bytes": None, **facts,
     }  # fmt: skip
 
     def write(folder: Path) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from kernels.algorithm import Form
 from kernels.registry import BY_NAME
 from pipeline.config import run as config
 from pipeline.steps.publish import Results, publish
+from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts, ProofFacts, ShardFacts, Sizes, SourceFacts, StageFacts
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 
@@ -45,16 +46,29 @@ def path_steps(
         pq.write_table(pa.table({"src": ids[:-1], "dst": ids[1:], "weight": weights}), folder / "part-00000.parquet")
         if coordinates:
             pq.write_table(pa.table({"vertex": ids[::-1], "x": ids * 0.5, "y": ids * 0.0}), folder / "coordinates.parquet")
-        return {"weight": WEIGHT, "edges": vertices - 1, "directed": False}
+        return EdgeFacts(
+            format="parquet", directed=False, weight=WEIGHT, edges=vertices - 1, first_id=None, declared_vertices=None,
+            source=SourceFacts(path="memory", bytes=0, sha256=""), text_bytes=None,
+        ).stored()  # fmt: skip
 
     asked = {"vertices": vertices, "weight": weight, "spread": spread, "coordinates": coordinates}
     edges = make(work / "edges", "edges", {}, asked, write_edges)
-    facts = {"vertices": vertices, "arcs": 2 * (vertices - 1), "weight": WEIGHT, "shards": [{"rows": [0, vertices]}]}
-    graph = make(work / "graph", "graph", {"edges": edges.digest}, {}, lambda _: facts)
+    graph = make(work / "graph", "graph", {"edges": edges.digest}, {}, lambda _: path_facts(vertices).stored())
     answers = [_answer(work, graph, stage, path_table(stage, ids, weight)) for stage in stages]
     proofs = [_proof(work, graph, answer) for answer in answers]
     report = make(work / "report", "report", {"graph": graph.digest}, {}, lambda folder: _page(folder, vertices))
     return Steps(edges, graph, answers, proofs, report)
+
+
+def path_facts(vertices: int) -> GraphFacts:
+    """Facts of the stored path."""
+    arcs = 2 * (vertices - 1)
+    shard = ShardFacts(rows=[0, vertices], out=Sizes(arcs=arcs))
+    return GraphFacts(
+        vertices=vertices, arcs=arcs, directed=False, symmetric=True, weight=WEIGHT, stored_weight=WEIGHT, self_loops_dropped=0,
+        arcs_added=vertices - 1, parallel_arcs_dropped=0, shards=[shard], out=DirectionFacts(groups=[0, 0, vertices]),
+        backend="cpu",
+    )  # fmt: skip
 
 
 def path_ids(vertices: int, spread: int = 1) -> np.ndarray:
@@ -83,15 +97,17 @@ def path_table(stage: str, ids: np.ndarray, weight: int) -> pa.Table:
 
 def _answer(work: Path, graph: Folder, stage: str, table: pa.Table) -> Folder:
     def write(folder: Path) -> dict[str, Any]:
-        return {"rows": tables.write(folder, stage, WEIGHT, table.to_batches()), "weight": WEIGHT}
+        rows = tables.write(folder, stage, WEIGHT, table.to_batches())
+        return StageFacts(rows=rows, weight=WEIGHT, seconds=0.0, backend="cpu").stored()
 
     return make(work / stage, stage, {"graph": graph.digest}, {}, write)
 
 
 def _proof(work: Path, graph: Folder, answer: Folder) -> Folder:
     stage = answer.manifest.step
-    facts = {"stage": stage, "holds": True, "rules": ["it is a path"], "seconds": 0.0, "oracle": None}
-    return make(work / f"proof-{stage}", f"proof-{stage}", {"graph": graph.digest, "answer": answer.digest}, {}, lambda _: facts)
+    facts = ProofFacts(stage=stage, backend="cpu", holds=True, rules=["it is a path"], seconds=0.0, oracle=None)
+    inputs = {"graph": graph.digest, "answer": answer.digest}
+    return make(work / f"proof-{stage}", f"proof-{stage}", inputs, {}, lambda _: facts.stored())
 
 
 def _page(folder: Path, vertices: int) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from pipeline.config.cluster import ClusterConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.runtime.backend import gpu
 from pipeline.steps.layout import facts_of, store_part
+from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder, Manifest
 
 PARTS = ("ready", "drawn", "stored", "bfs", "sssp", "wcc", "pagerank", "forest")
@@ -148,7 +149,7 @@ def _made_ready(
         return "ready from edges in device memory", together(ranks.draw_edges, asked.graph)
     edges = edge_list(asked, together)
     if part == "ready":
-        return "ready from the edge list", together(ranks.read_edges, (asked.graph, edges.path, edges.facts["edges"]))
+        return "ready from the edge list", together(ranks.read_edges, (asked.graph, edges.path, EdgeFacts.of(edges).edges))
     return "ready from stored shards", together(ranks.load_shards, _stored(asked, cluster, edges))
 
 
@@ -185,7 +186,8 @@ def _stored(asked: Any, cluster: Cluster, edges: Folder) -> Folder:
     begun = time.perf_counter()
     (parts,) = cluster.map(partial(store_part, edges, layout), [folder], "gpu", asked.gpus)
     _log(f"stored in {time.perf_counter() - begun:.1f} s")
-    return Folder(parts[0].folder, Manifest("graph", shares.name, {}, {}, facts_of(edges, layout, parts), {}, "", "", 0.0))
+    facts = facts_of(edges, layout, parts, "gpu").stored()
+    return Folder(parts[0].folder, Manifest("graph", shares.name, {}, {}, facts, {}, "", "", 0.0))
 
 
 def _row_of_kernel(row: Row, found: ranks.Measured) -> Row:

@@ -17,6 +17,7 @@ from benchmarks.one_gpu.graphs import rmat_edges, weight_of_endpoints
 from kernels.cpu.parallel import cores
 from kernels.graph import Array
 from pipeline.ingest.writer import edges_schema, write
+from pipeline.store.facts import EdgeFacts, SourceFacts
 from pipeline.store.manifest import Folder, Manifest
 
 DROPPED = 0.35  # fraction of a grid's edges that is removed
@@ -98,10 +99,11 @@ def write_share(shares: Shares, folder: Path, rank: int, size: int) -> int:
 
 def folder_of(shares: Shares, folder: Path, edges: int) -> Folder:
     """The edge list of all shares; its files are not hashed, because only the benchmark reads them."""
-    facts = {
-        "directed": False, "weight": "int64", "edges": edges, "first_id": 0, "declared_vertices": shares.declared,
-    }  # fmt: skip
-    return Folder(folder, Manifest("edges", shares.name, {}, {}, facts, {}, "", "", 0.0))
+    facts = EdgeFacts(
+        format="drawn", directed=False, weight="int64", edges=edges, first_id=0, declared_vertices=shares.declared,
+        source=SourceFacts(path=shares.name, bytes=0, sha256=""), text_bytes=None,
+    )  # fmt: skip
+    return Folder(folder, Manifest("edges", shares.name, {}, {}, facts.stored(), {}, "", "", 0.0))
 
 
 def _rmat_chunk(scale: int, chunk: int, number: int) -> tuple[Array, Array, Array]:

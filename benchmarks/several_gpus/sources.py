@@ -37,6 +37,7 @@ from pipeline.steps.pairs import BATCH
 from pipeline.steps.reach import reach
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import rows_of_sources
+from pipeline.store.facts import GraphFacts, QueryFacts
 from pipeline.store.graph import open_vertices
 from pipeline.store.index import open_index
 from pipeline.store.manifest import Folder
@@ -67,7 +68,7 @@ class Job:
 def run(asked: Any, cluster: Cluster, row: Row) -> None:
     """Run the parts asked for of one graph, and write their rows."""
     graph = _whole(asked)
-    row = replace(row, vertices=graph.facts["vertices"], arcs=graph.facts["arcs"])
+    row = replace(row, vertices=GraphFacts.of(graph).vertices, arcs=GraphFacts.of(graph).arcs)
     for part in asked.only.split(","):
         begun = time.perf_counter()
         try:
@@ -128,7 +129,7 @@ def _reach(asked: Any, cluster: Cluster, graph: Folder, row: Row) -> Row:
         src, dst = (rows[:SAMPLES] for rows in _rows_of_file(number, len(ids)))
         if (reach_rows(plain, src, dst, "dfs").reachable != answer[:SAMPLES]).any():
             raise AssertionError(f"file {number} of the answers differs from the result of a search")
-    count, busy = reached.facts["rows"], reached.facts["seconds"]
+    count, busy = QueryFacts.of(reached).rows, QueryFacts.of(reached).seconds
     note = f"{count / seconds:,.0f} a second; the kernel {100 * busy / seconds / asked.gpus:.0f} % of it; {_REACH}"
     check = float(sum(int(answer.sum()) for answer in answers[:FILES]))
     return replace(row, what=f"reach, {count:,} queries", median=1000 * seconds, runs=1, note=note, check=check)

@@ -27,6 +27,7 @@ from pipeline.ingest.formats.rows import Decimals
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
 from pipeline.ingest.writer import COORDINATES_SCHEMA, check_each_once, edges_schema, write
+from pipeline.store.facts import CoordinateFacts, EdgeFacts, SourceFacts
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 
@@ -70,15 +71,18 @@ def ingest(graph: GraphConfig, work: Path) -> Folder:
 
     def write_all(folder: Path) -> dict[str, Any]:
         facts = _write_edges(graph, sources["source"], expected.get("source"), folder)
-        if "coordinates" in sources:
-            facts["coordinates"] = _write_coordinates(graph, sources["coordinates"], expected.get("coordinates"), folder)
-            _check_vertices(graph, facts)
-        return facts
+        if "coordinates" not in sources:
+            return facts.stored()
+        placed = _write_coordinates(graph, sources["coordinates"], expected.get("coordinates"), folder)
+        if facts.declared_vertices not in (None, placed.vertices):
+            declared = f"{placed.vertices} vertices, but {graph.source} declares {facts.declared_vertices}"
+            raise BadInput(graph.coordinates, f"declares {declared}")
+        return facts.model_copy(update={"coordinates": placed}).stored()
 
     return make(work / "edges", "edges", inputs, graph.model_dump(mode="json", exclude={"name"}), write_all)
 
 
-def _write_edges(graph: GraphConfig, source: Source, sha256: str | None, folder: Path) -> dict[str, Any]:
+def _write_edges(graph: GraphConfig, source: Source, sha256: str | None, folder: Path) -> EdgeFacts:
     try:
         return _read_edges(graph, source, sha256, folder, pa.int64())
     except Decimals:
@@ -86,7 +90,7 @@ def _write_edges(graph: GraphConfig, source: Source, sha256: str | None, folder:
         return _read_edges(graph, source, sha256, folder, pa.float64())
 
 
-def _read_edges(graph: GraphConfig, source: Source, sha256: str | None, folder: Path, weight: pa.DataType) -> dict[str, Any]:
+def _read_edges(graph: GraphConfig, source: Source, sha256: str | None, folder: Path, weight: pa.DataType) -> EdgeFacts:
     with stored(source) as content:
         on_disk = source.local if is_plain(content) else None
         stream = chunks(content, graph.limits)
@@ -106,16 +110,16 @@ def _read_edges(graph: GraphConfig, source: Source, sha256: str | None, folder: 
             count = _write_part(edges, folder, source.url)
         content.check(sha256)
         _check_declared(edges, content, graph.limits)
-        return {
-            "format": name,
-            "directed": edges.directed if graph.directed is None else graph.directed,
-            "weight": None if edges.weight is None else str(edges.weight),
-            "edges": count,
-            "first_id": edges.first_id,
-            "declared_vertices": edges.declared_vertices,
-            "source": _source_facts(content),
-            "text_bytes": None if isinstance(entry, FileFormat) else text.bytes,
-        }
+        return EdgeFacts(
+            format=name,
+            directed=edges.directed if graph.directed is None else graph.directed,
+            weight=None if edges.weight is None else str(edges.weight),
+            edges=count,
+            first_id=edges.first_id,
+            declared_vertices=edges.declared_vertices,
+            source=_source_facts(content),
+            text_bytes=None if isinstance(entry, FileFormat) else text.bytes,
+        )
 
 
 def _check_declared(edges: EdgeList, content: Stored, limits: Limits) -> None:
@@ -133,24 +137,18 @@ def _write_part(edges: EdgeList, folder: Path, file: str) -> int:
     return write(folder / "part-00000.parquet", edges_schema(edges.weight), _with_progress(edges.tables, file))
 
 
-def _write_coordinates(graph: GraphConfig, source: Source, sha256: str | None, folder: Path) -> dict[str, Any]:
+def _write_coordinates(graph: GraphConfig, source: Source, sha256: str | None, folder: Path) -> CoordinateFacts:
     with stored(source) as content:
         text = Text(source.url, chunks(content, graph.limits))
         vertices, batches = dimacs.coordinates(text, graph.limits.edges)
         write(folder / tables.COORDINATES, COORDINATES_SCHEMA, _with_progress(batches, text.file))
         check_each_once(source.url, folder / tables.COORDINATES, vertices)
         content.check(sha256)
-        return {"vertices": vertices, "unit": "degrees", "source": _source_facts(content)}
+        return CoordinateFacts(vertices=vertices, unit="degrees", source=_source_facts(content))
 
 
-def _check_vertices(graph: GraphConfig, facts: dict[str, Any]) -> None:
-    declared, placed = facts["declared_vertices"], facts["coordinates"]["vertices"]
-    if declared not in (None, placed):
-        raise BadInput(graph.coordinates, f"declares {placed} vertices, but {graph.source} declares {declared}")
-
-
-def _source_facts(content: Stored) -> dict[str, Any]:
-    return {"path": content.source.url, "bytes": content.bytes, "sha256": content.sha256}
+def _source_facts(content: Stored) -> SourceFacts:
+    return SourceFacts(path=content.source.url, bytes=content.bytes, sha256=content.sha256)
 
 
 @contextmanager

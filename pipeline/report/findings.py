@@ -15,6 +15,7 @@ from pipeline.report.charts import Chart
 from pipeline.report.distributions import component_chart, component_sizes, degree_chart, distance_chart, level_chart
 from pipeline.report.reaching import Reaching, reaching
 from pipeline.report.wording import counted, number
+from pipeline.store.facts import facts_of_answer
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 
@@ -71,7 +72,7 @@ class Findings:
             self.not_drawn.append(otherwise)
 
     def _paths(self, algorithm: Algorithm, answer: Folder) -> str:
-        name, sources = algorithm.name, answer.facts["sources"]
+        name, sources = algorithm.name, facts_of_answer(answer).sources or []
         hops = any(column.unit == "hops" for column in algorithm.columns)
         reached = self.arcs_traversed[name] = 0
         for position, distance in enumerate(reading.distances(answer, len(self._vertices.ids))):

@@ -13,6 +13,7 @@ from pipeline.report import charts, reading
 from pipeline.report.findings import Findings
 from pipeline.report.wording import number, utc
 from pipeline.steps.publish import Results
+from pipeline.store.facts import EdgeFacts, GraphFacts, ProofFacts, facts_of_answer
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 
@@ -25,7 +26,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[str, dict[str,
     steps = (edges, graph, *answers, *proofs)
     by_stage = {answer.manifest.step: answer for answer in answers}
     ordered = {algorithm.name: by_stage[algorithm.name] for algorithm in ALGORITHMS if algorithm.name in by_stage}
-    proved = {proof.facts["stage"]: proof for proof in proofs}
+    proved = {proof.stage: proof for proof in map(ProofFacts.of, proofs)}
     vertices = reading.vertices(graph)
     findings = Findings(edges, vertices, ordered)
     loader = jinja2.FileSystemLoader(Path(__file__).parent)
@@ -35,8 +36,10 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[str, dict[str,
     environment.filters |= {"number": number, "utc": utc}
     html = environment.get_template("report.html").render(
         name=results.name,
-        edges=edges,
-        graph=graph,
+        edges=EdgeFacts.of(edges),
+        graph=GraphFacts.of(graph),
+        ingest=edges.manifest,
+        layout=graph.manifest,
         machine=machine,
         created=max(folder.manifest.created for folder in steps),
         stages=[_stage(stage, answer, proved.get(stage), findings) for stage, answer in ordered.items()],
@@ -48,33 +51,32 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[str, dict[str,
         not_drawn=findings.not_drawn,
         heads=list(_heads(edges, ordered)),
         reaching=findings.reaching,
-        sources=next((answer.facts["sources"] for answer in ordered.values() if "sources" in answer.facts), []),
+        sources=next((sources for answer in ordered.values() if (sources := facts_of_answer(answer).sources) is not None), []),
     )
     return html, {"maps": len(findings.maps), "charts": len(findings.charts)}
 
 
-def _stage(stage: str, answer: Folder, proof: Folder | None, findings: Findings) -> dict[str, Any]:
-    seconds = answer.facts["seconds"]
-    arcs = findings.arcs_traversed.get(stage)
+def _stage(stage: str, answer: Folder, proof: ProofFacts | None, findings: Findings) -> dict[str, Any]:
+    facts, arcs = facts_of_answer(answer), findings.arcs_traversed.get(stage)
     return {
         "name": stage,
         "title": BY_NAME[stage].title,
-        "answer": answer,
+        "answer": facts,
+        "seconds": answer.manifest.seconds,
         "proof": proof,
         "sentence": findings.sentences[stage],
-        "mteps": f"{arcs / seconds / 1e6:,.1f}" if arcs and seconds else "",
+        "mteps": f"{arcs / facts.seconds / 1e6:,.1f}" if arcs and facts.seconds else "",
     }
 
 
 def _heads(edges: Folder, answers: Mapping[str, Folder]) -> Iterator[dict[str, Any]]:
     for stage, answer in answers.items():
         rows = reading.head(tables.files(answer.path)[0], HEAD_ROWS)
-        table = tables.table_of(stage)
-        columns = tables.describe(table, answer.facts["weight"], answer.facts.get("dimensions", 0))
-        yield {"name": table, "total": answer.facts["rows"], "columns": columns, "rows": rows}
-    if tables.COORDINATES in edges.manifest.files:
-        facts = edges.facts["coordinates"]
-        units = {"vertex": "external id", "x": facts["unit"], "y": facts["unit"]}
+        table, facts = tables.table_of(stage), facts_of_answer(answer)
+        columns = tables.describe(table, facts.weight, facts.num_dimensions)
+        yield {"name": table, "total": facts.rows, "columns": columns, "rows": rows}
+    if placed := EdgeFacts.of(edges).coordinates:
+        units = {"vertex": "external id", "x": placed.unit, "y": placed.unit}
         columns = [{"name": name, "unit": unit} for name, unit in units.items()]
         rows = reading.head(edges.path / tables.COORDINATES, HEAD_ROWS)
-        yield {"name": "coordinates", "total": facts["vertices"], "columns": columns, "rows": rows}
+        yield {"name": "coordinates", "total": placed.vertices, "columns": columns, "rows": rows}

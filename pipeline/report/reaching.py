@@ -13,6 +13,7 @@ from pipeline.report.distributions import LEVEL_BARS
 from pipeline.report.reading import Vertices
 from pipeline.report.wording import counted
 from pipeline.steps.queries import WORDS
+from pipeline.store.facts import LabelFacts
 from pipeline.store.index import StoredIndex, open_index
 from pipeline.store.index_folder import index_of
 from pipeline.store.manifest import Folder
@@ -45,11 +46,8 @@ class Reaching:
 
 def reaching(answer: Folder, vertices: Vertices) -> Reaching:
     """Query the stored index of stage `reachability`; pairs are drawn with seed 0, so that every run shows the same numbers."""
-    index = open_index(index_of(answer))
-    facts = answer.facts
-    size = (
-        f"{counted(facts['components'], 'component')} on {counted(facts['levels'], 'level')}, {facts['arcs']:,} arcs between them"
-    )
+    index, facts = open_index(index_of(answer)), LabelFacts.of(answer)
+    size = f"{counted(facts.components, 'component')} on {counted(facts.levels, 'level')}, {facts.arcs:,} arcs between them"
     if not len(vertices.ids):
         return Reaching(size, [], [], None)
     random = np.random.default_rng(0)

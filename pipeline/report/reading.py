@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
+from pipeline.store.facts import facts_of_answer
 from pipeline.store.graph import VERTICES
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
@@ -79,7 +80,7 @@ def edge_batches(edges: Folder) -> Iterator[tuple[Array, Array]]:
 def distances(answer: Folder, num_vertices: int) -> Iterator[pa.ChunkedArray]:
     """The `distance` column [V] of each source of a table of paths; null where unreached."""
     files = tables.files(answer.path)
-    for number in range(len(answer.facts["sources"])):
+    for number in range(facts_of_answer(answer).num_answers):
         yield tables.read_answer(files, number, num_vertices, ["distance"])["distance"]
 
 

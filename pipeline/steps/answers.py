@@ -23,7 +23,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import default_source, rows_of_sources
 from pipeline.store.attempts import attempts_at
 from pipeline.store.code import Code
-from pipeline.store.facts import GraphFacts, IndexFacts
+from pipeline.store.facts import GraphFacts, IndexFacts, StageFacts, over_ranks
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 from pipeline.tables.forms import form_of
@@ -40,14 +40,11 @@ def solve(graph: Folder, algorithm: Algorithm, sources: Sequence[int], runtime: 
     def write(folder: Path) -> dict[str, Any]:
         request = Request(graph, algorithm, code, _existing(graph, asked["sources"]) if algorithm.has_sources else ())
         written = write_table(folder, request, runtime, ranks)
-        facts: dict[str, Any] = {
-            "backend": runtime.backend,
-            "weight": GraphFacts.of(graph).weight,
-            "rows": written.rows,
-            "seconds": written.seconds,
-        }
-        facts |= {"sources": request.sources} if algorithm.has_sources else {}
-        return facts | ({"shards": ranks, "supersteps": written.supersteps} if ranks else {})
+        sources: dict[str, Any] = {"sources": request.sources} if algorithm.has_sources else {}
+        return StageFacts(
+            backend=runtime.backend, weight=GraphFacts.of(graph).weight, rows=written.rows, seconds=written.seconds,
+            **sources, **over_ranks(ranks, written.supersteps),
+        ).stored()  # fmt: skip
 
     return make(runtime.work / name, name, {"graph": graph.digest}, asked, write, code)
 

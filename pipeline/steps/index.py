@@ -25,7 +25,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import create_array, write_slice
 from pipeline.store.attempts import attempts_at, shared_attempt
 from pipeline.store.code import HELD_INDEX, Code
-from pipeline.store.facts import GraphFacts
+from pipeline.store.facts import GraphFacts, IndexFacts, over_ranks
 from pipeline.store.index import NUMBERS
 from pipeline.store.index_folder import FORMAT, STEP
 from pipeline.store.manifest import Folder, make
@@ -74,17 +74,10 @@ def build_index(graph: Folder, asked: ReachabilityConfig, runtime: Runtime) -> F
             built = cluster.map(partial(_build, graph, asked, attempts), tasks, backend, ranks, True, _CODE)
             parts = [of_ranks[0] for of_ranks in built]
             _put_together([part.path for part in parts], folder)
-        compared = [compared for part in parts for compared in part.compared_paths]
-        seconds = round(sum(part.seconds for part in parts), 6)
-        facts = {
-            "format": FORMAT,
-            **parts[0].facts,
-            **asked.model_dump(),
-            "compared_paths": compared,
-            "seconds": seconds,
-            "backend": backend,
-        }
-        return facts | ({"shards": ranks, "supersteps": parts[0].supersteps} if ranks else {})
+        facts = parts[0].facts.stored() | over_ranks(ranks, parts[0].supersteps)
+        facts["compared_paths"] = [compared for part in parts for compared in part.facts.compared_paths]
+        facts["seconds"] = round(sum(part.facts.seconds for part in parts), 6)
+        return facts
 
     runtime.work.mkdir(parents=True, exist_ok=True)
     return make(runtime.work / STEP, STEP, {"graph": graph.digest}, asked.model_dump(), write, _CODE)
@@ -95,9 +88,7 @@ class _Built:
     """A folder with the arrays of an index, or with those of some dimensions."""
 
     path: Path
-    facts: dict[str, Any]
-    compared_paths: Sequence[bool]
-    seconds: float
+    facts: IndexFacts
     supersteps: int
 
 
@@ -122,11 +113,12 @@ def _build(graph: Folder, asked: ReachabilityConfig, attempts: Path, place: Plac
     components, arcs = ranks.total(counts).tolist()
     level = index.labels.level
     levels = ranks.max(int(level.max()) + 1 if len(level) else 0)  # after it, the files of all ranks are complete
-    facts = {
-        "vertices": GraphFacts.of(graph).vertices, "components": components, "arcs": arcs, "levels": levels,
-        "bytes_needed": needed,
-    }  # fmt: skip
-    return _Built(path, facts, index.labels.compared_paths, clock.seconds, found.supersteps)
+    facts = IndexFacts(
+        format=FORMAT, vertices=GraphFacts.of(graph).vertices, components=components, arcs=arcs, levels=levels,
+        **asked.model_dump(), compared_paths=list(index.labels.compared_paths), bytes_needed=needed,
+        backend=place.backend, seconds=clock.seconds,
+    )  # fmt: skip
+    return _Built(path, facts, found.supersteps)
 
 
 def _put_together(parts: Sequence[Path], folder: Path) -> None:

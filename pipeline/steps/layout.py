@@ -30,7 +30,7 @@ from pipeline.runtime.backend import Backend
 from pipeline.steps.runtime import Runtime
 from pipeline.store.attempts import attempts_at, shared_attempt
 from pipeline.store.edges import narrow, read_edges
-from pipeline.store.facts import EdgeFacts
+from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts, ShardFacts
 from pipeline.store.graph_writing import Direction, Rows, VertexSlice, save_direction, write_vertices
 from pipeline.store.manifest import Folder, make
 
@@ -76,7 +76,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime) -> Folder:
             (parts,) = cluster.map(partial(store_part, edges, layout), [attempts], backend, cluster.shards)
             for path in list(parts[0].folder.iterdir()):
                 path.rename(folder / path.name)
-        return facts_of(edges, layout, parts) | {"backend": backend}
+        return facts_of(edges, layout, parts, backend).stored()
 
     return make(runtime.work / "graph", "graph", {"edges": edges.digest}, layout.model_dump(), write)
 
@@ -87,6 +87,12 @@ class StoredShard:
 
     rows: range
     directions: dict[str, Direction]
+
+    @property
+    def facts(self) -> ShardFacts:
+        """Its facts."""
+        sizes: dict[str, Any] = {name: direction.sizes for name, direction in self.directions.items()}
+        return ShardFacts(rows=[self.rows.start, self.rows.stop], **sizes)
 
 
 @dataclass(frozen=True)
@@ -214,38 +220,38 @@ def rules_of(edges: Folder, layout: LayoutConfig) -> Rules:
     )
 
 
-def facts_of(edges: Folder, layout: LayoutConfig, parts: list[StoredPart]) -> dict[str, Any]:
+def facts_of(edges: Folder, layout: LayoutConfig, parts: list[StoredPart], backend: Backend) -> GraphFacts:
     """Facts of a graph, from what its ranks wrote, in rank order."""
     found, rules, self_loops = EdgeFacts.of(edges).edges, rules_of(edges, layout), parts[0].self_loops
     stored = [shard for part in parts for shard in part.shards]
     names = list(stored[0].directions)
-    arcs = sum(shard.directions["out"].sizes["arcs"] for shard in stored)
+    arcs = sum(shard.directions["out"].sizes.arcs for shard in stored)
     dropped = 0 if rules.keep_self_loops else self_loops
     added = found - self_loops if rules.both else 0
-    return {
-        "vertices": stored[-1].rows.stop,
-        "arcs": arcs,
-        "directed": not rules.both,
-        "symmetric": "in" not in names,
-        "weight": EdgeFacts.of(edges).weight,
-        "stored_weight": stored[0].directions["out"].weight,
-        "self_loops_dropped": dropped,
-        "arcs_added": added,
-        "parallel_arcs_dropped": found - dropped + added - arcs,
-        "shards": [
-            {"rows": [shard.rows.start, shard.rows.stop]} | {name: shard.directions[name].sizes for name in names}
-            for shard in stored
-        ],
-    } | {name: _summary([shard.directions[name] for shard in stored]) for name in names}
+    directions: dict[str, Any] = {name: _summary([shard.directions[name] for shard in stored]) for name in names}
+    return GraphFacts(
+        vertices=stored[-1].rows.stop,
+        arcs=arcs,
+        directed=not rules.both,
+        symmetric="in" not in names,
+        weight=EdgeFacts.of(edges).weight,
+        stored_weight=stored[0].directions["out"].weight,
+        self_loops_dropped=dropped,
+        arcs_added=added,
+        parallel_arcs_dropped=found - dropped + added - arcs,
+        shards=[shard.facts for shard in stored],
+        backend=backend,
+        **directions,
+    )
 
 
-def _summary(stored: list[Direction]) -> dict[str, Any]:
+def _summary(stored: list[Direction]) -> DirectionFacts:
     """Facts of one direction of all shards."""
-    facts: dict[str, Any] = {"groups": [sum(group) for group in zip(*(part.groups for part in stored), strict=True)]}
-    if "slots" in stored[0].sizes:
-        lane_arcs, slots = sum(part.lane_arcs for part in stored), sum(part.sizes["slots"] for part in stored)
-        facts["padding"] = round(1 - lane_arcs / slots, 6) if slots else 0.0
-    return facts
+    groups = [sum(group) for group in zip(*(part.groups for part in stored), strict=True)]
+    if stored[0].sizes.slots is None:
+        return DirectionFacts(groups=groups)
+    lane_arcs, slots = sum(part.lane_arcs for part in stored), sum((part.sizes.slots or 0) for part in stored)
+    return DirectionFacts(groups=groups, padding=round(1 - lane_arcs / slots, 6) if slots else 0.0)
 
 
 def _order(degrees: Array, layout: LayoutConfig) -> Array:

@@ -26,7 +26,7 @@ from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.runtime.backend import Backend, gpu
 from pipeline.store import manifest
 from pipeline.store.code import Code
-from pipeline.store.facts import EdgeFacts, IndexFacts, ProofFacts
+from pipeline.store.facts import EdgeFacts, IndexFacts, NamedGraphFacts, ProofFacts, QueryFacts, RunFacts, StepFacts, TableFacts
 from pipeline.store.index_folder import index_of
 from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.tables import files as tables
@@ -113,16 +113,16 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
     with _hidden(runs, run_id) as fresh:
         files = _collect(fresh, results)
         dimensions = max((IndexFacts.of(index).dimensions for index in results.indexes), default=0)
-        facts = {
-            "run": run_id,
-            "graph": {"name": results.name, **results.graph.facts},
-            "tables": _tables(fresh, EdgeFacts.of(results.edges).weight, dimensions),
-            "proofs": {ProofFacts.of(proof).stage: proof.facts for proof in results.proofs},
-            "steps": {step.manifest.step: _summary(step) for step in _steps(results)},
-            "reached": results.reached.facts if results.reached else None,
-            "backend": backend,
+        facts = RunFacts(
+            run=run_id,
+            graph=NamedGraphFacts(name=results.name, **results.graph.facts),
+            tables=_tables(fresh, EdgeFacts.of(results.edges).weight, dimensions),
+            proofs={proof.stage: proof for proof in map(ProofFacts.of, results.proofs)},
+            steps={step.manifest.step: _summary(step) for step in _steps(results)},
+            reached=QueryFacts.of(results.reached) if results.reached else None,
+            backend=backend,
             **_surroundings(backend),
-        }
+        ).stored()
         content = Manifest(
             "run", key, inputs, {"name": results.name}, facts, files, code,
             dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), round(time.perf_counter() - started, 6),
@@ -151,7 +151,7 @@ def _require_proofs(results: Results) -> None:
     proved = {
         (proof.manifest.inputs["graph"], proof.manifest.inputs["answer"])
         for proof in results.proofs
-        if ProofFacts.of(proof).holds is True
+        if ProofFacts.of(proof).holds
     }
     for answer in results.answers:
         if (results.graph.digest, answer.digest) not in proved:
@@ -225,28 +225,24 @@ def _link(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def _tables(fresh: Path, weight: str | None, dimensions: int) -> dict[str, Any]:
+def _tables(fresh: Path, weight: str | None, dimensions: int) -> dict[str, TableFacts]:
     return {
-        folder.name: {
-            "rows": sum(pq.read_metadata(file).num_rows for file in tables.files(folder)),
-            "columns": tables.describe(folder.name, weight, dimensions),
-            "files": [file.relative_to(fresh).as_posix() for file in tables.files(folder)],
-        }
+        folder.name: TableFacts(
+            rows=sum(pq.read_metadata(file).num_rows for file in tables.files(folder)),
+            columns=tables.describe(folder.name, weight, dimensions),
+            files=[file.relative_to(fresh).as_posix() for file in tables.files(folder)],
+        )
         for folder in sorted(fresh.iterdir())
         if folder.name in tables.TABLES
     }
 
 
-def _summary(step: Folder) -> dict[str, Any]:
-    summary = {
-        "seconds": step.manifest.seconds,
-        "reused": step.reused,
-        "key": step.manifest.key,
-        "created": step.manifest.created,
-    }
+def _summary(step: Folder) -> StepFacts:
+    found = step.manifest
     # `shards` of a graph are the sizes of its shards, which the run's `graph` has
-    shown = ("backend",) if step.manifest.step == "graph" else ("backend", "shards", "supersteps")
-    return summary | {fact: step.facts[fact] for fact in shown if fact in step.facts}
+    shown = ("backend",) if found.step == "graph" else ("backend", "shards", "supersteps")
+    computed = {fact: step.facts[fact] for fact in shown if fact in step.facts}
+    return StepFacts(seconds=found.seconds, reused=step.reused, key=found.key, created=found.created, **computed)
 
 
 def _surroundings(backend: Backend) -> dict[str, dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from kernels.reachability import FILTER, POSITIVE_CUT, SAME, SEARCH
 from kernels.reachability import reach as reach_rows
 from pipeline.errors import BadInput, ProofFailed
 from pipeline.runtime.backend import Backend, Clock, bring
+from pipeline.store.facts import QueryFacts
 from pipeline.store.index import StoredIndex
 from pipeline.tables import files as tables
 from pipeline.tables.forms import rows_of
@@ -47,16 +48,17 @@ class Found:
         self.compared += other.compared
         self.seconds += other.seconds
 
-    def facts(self, oracle: bool) -> dict[str, Any]:
+    def facts(self, oracle: bool, backend: Backend) -> QueryFacts:
         """The facts of step `reached`."""
-        return {
-            "rows": self.rows,
-            "reachable": self.reachable,
-            "unknown": self.unknown,
-            "decided": {word: self.decided[decided] for decided, word in WORDS.items()},
-            "seconds": round(self.seconds, 6),
-            "oracle": self.compared if oracle else None,
-        }
+        return QueryFacts(
+            rows=self.rows,
+            reachable=self.reachable,
+            unknown=self.unknown,
+            decided={word: self.decided[decided] for decided, word in WORDS.items()},
+            seconds=round(self.seconds, 6),
+            oracle=self.compared if oracle else None,
+            backend=backend,
+        )
 
 
 class Queries:

@@ -86,7 +86,7 @@ def reach(
             for number, ((file, found_there),) in enumerate(written):
                 file.rename(folder / tables.file_name(number))
                 found.add(found_there)
-        return found.facts(oracle) | {"backend": backend}
+        return found.facts(oracle, backend).stored()
 
     inputs = {"index": index.digest, "pairs": identify(source, None)}
     return make(out, STEP, inputs, {"unknown": unknown, "oracle": oracle}, write)

@@ -14,7 +14,7 @@ from pipeline.steps.answers import Request, solve, write_table
 from pipeline.steps.index import build_index
 from pipeline.steps.runtime import Runtime
 from pipeline.store.code import Code
-from pipeline.store.facts import GraphFacts, IndexFacts
+from pipeline.store.facts import GraphFacts, IndexFacts, LabelFacts
 from pipeline.store.manifest import Folder, make
 
 
@@ -67,7 +67,7 @@ def tabulate_index(graph: Folder, algorithm: Algorithm, index: Folder, runtime: 
         ranks = runtime.ranks_of(graph) if IndexFacts.of(index).method == "tree" else 0
         where = runtime if ranks else runtime.here()
         written = write_table(folder, Request(graph, algorithm, code, (), index), where, ranks)
-        return index.facts | {"weight": GraphFacts.of(graph).weight, "rows": written.rows}
+        return LabelFacts(**index.facts, weight=GraphFacts.of(graph).weight, rows=written.rows).stored()
 
     inputs = {"graph": graph.digest, "index": index.digest}
     return make(runtime.work / name, name, inputs, {}, write, code)

@@ -20,7 +20,7 @@ from pipeline.errors import ProofFailed
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
 from pipeline.store.code import Code
-from pipeline.store.facts import GraphFacts, StageFacts
+from pipeline.store.facts import CheckFacts, GraphFacts, IndexFacts, ProofFacts
 from pipeline.store.index_folder import index_of
 from pipeline.store.manifest import Folder, check, make
 from pipeline.tables import files as tables
@@ -66,18 +66,18 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
         if index:
             check(index)
         table = open_table(answer, GraphFacts.of(graph).vertices, index)
-        ranks = runtime.ranks_of(graph) if StageFacts.of(answer).method != "dfs" else 0
-        rules, seconds = _require(_certify, graph, table, runtime, code, ranks)
-        facts = {"stage": stage, "backend": runtime.backend, "holds": True, "rules": [TABLE_RULE, *rules], "seconds": seconds}
-        facts |= {"oracle": None} | ({"shards": ranks} if ranks else {})
+        ranks = 0 if index and IndexFacts.of(index).method == "dfs" else runtime.ranks_of(graph)
+        found, compared = _require(_certify, graph, table, runtime, code, ranks), None
         if oracle and algorithm.oracle:
             from kernels.oracle import solves_on_gpu
 
             on_gpu = algorithm.gpu_oracle and solves_on_gpu(GraphFacts.of(graph).arcs)
             where = runtime if on_gpu else replace(runtime, backend="cpu")
-            rules, seconds = _require(_compare, graph, table, where, code)
-            facts["oracle"] = {"rules": rules, "seconds": seconds}
-        return facts
+            compared = _require(_compare, graph, table, where, code)
+        return ProofFacts(
+            stage=stage, backend=runtime.backend, holds=True, rules=[TABLE_RULE, *found.rules], seconds=found.seconds,
+            oracle=compared, **({"shards": ranks} if ranks else {}),
+        ).stored()  # fmt: skip
 
     inputs = {"graph": graph.digest, "answer": answer.digest}
     return make(runtime.work / f"proof-{stage}", f"proof-{stage}", inputs, {"oracle": oracle}, write, code)
@@ -88,15 +88,15 @@ Prove = Callable[[Folder, AnswerTable, Place, range], tuple[str, ...]]
 
 def _require(
     prove: Prove, graph: Folder, table: AnswerTable, runtime: Runtime, code: Code, ranks: int = 0
-) -> tuple[list[str], float]:  # fmt: skip
+) -> CheckFacts:  # fmt: skip
     """The rules that `prove` checked for every answer of a table, and seconds. Raises ProofFailed."""
     started = time.perf_counter()
-    answers = StageFacts.of(table.answer).num_answers
+    answers = table.facts.num_answers
     tasks = [range(answers)] if ranks else tables.by_file(answers, GraphFacts.of(graph).vertices)
     rules: tuple[str, ...] = ()
     for found in runtime.cluster.map(partial(prove, graph, table), tasks, runtime.backend, ranks, code=code):
         rules = found[0] or rules
-    return list(rules), round(time.perf_counter() - started, 6)
+    return CheckFacts(rules=list(rules), seconds=round(time.perf_counter() - started, 6))
 
 
 def _certify(graph: Folder, table: AnswerTable, place: Place, answers: range) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int
         files = {path: pq.read_metadata(path) for path in sorted(edges.path.glob(FILES))}
         found = sum(metadata.num_rows for metadata in files.values())
         if found != EdgeFacts.of(edges).edges:
-            raise Damaged(f"{edges.path}: {found} edges, the manifest says {edges.facts['edges']}")
+            raise Damaged(f"{edges.path}: {found} edges, the manifest says {EdgeFacts.of(edges).edges}")
         ids = _narrowest(files, ("src", "dst")) if backend == "gpu" else ID
         types = {"src": ids, "dst": ids} | ({} if weight is None else {"weight": _stored(weight)})
         groups = _part(files, found * rank // size, found * (rank + 1) // size)

@@ -1,88 +1,241 @@
-"""The facts of steps that other steps use, with their types: the only place that reads them from a manifest's JSON."""
+"""The facts of each step: the types in which steps write them into a manifest and others read them.
+
+A field without a value is null. A field whose comment is `absent` is not in the manifest if it does not apply.
+"""
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields
-from typing import Any, TypeVar
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.errors import Damaged
 from pipeline.store.manifest import Folder
 
-Facts = TypeVar("Facts", bound="_Facts")
 
+class Facts(BaseModel):
+    """Base class: frozen, with exactly the fields of the manifest's JSON, of exactly their types."""
 
-class _Facts:
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+
     @classmethod
-    def of(cls: type[Facts], folder: Folder) -> Facts:
-        """Read the facts of a folder. Raises Damaged where one is missing; the manifest may have others."""
-        found: dict[str, Any] = {}
-        for field in fields(cls):  # type: ignore[arg-type]  # every subclass is a dataclass
-            if field.name in folder.facts:
-                found[field.name] = folder.facts[field.name]
-            elif field.default is MISSING:
-                raise Damaged(f"{folder.path}: its manifest has no fact {field.name!r}")
-        return cls(**found)
+    def of(cls, folder: Folder) -> Self:
+        """Read the facts of a folder. Raises Damaged if a field is missing, unknown or of another type."""
+        try:
+            return cls.model_validate(folder.facts)
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(map(str, first["loc"]))
+            raise Damaged(f"{folder.path}: its manifest's fact {field!r} is invalid: {first['msg']}") from None
+
+    def stored(self) -> dict[str, Any]:
+        """The JSON of the manifest: only fields that were given a value or null."""
+        return self.model_dump(by_alias=True, exclude_unset=True)
 
 
-@dataclass(frozen=True)
-class EdgeFacts(_Facts):
-    """Of an edge list: its edges, whether they are directed, and the Arrow type of the weights.
+class SourceFacts(Facts):
+    """A file that was read: its path or URL, its size and its SHA-256, both as stored (compressed)."""
+
+    path: str
+    bytes: int
+    sha256: str
+
+
+class CoordinateFacts(Facts):
+    """Coordinates of vertices: how many vertices have them, their unit and their file."""
+
+    vertices: int
+    unit: str
+    source: SourceFacts
+
+
+class EdgeFacts(Facts):
+    """An edge list, see `pipeline.ingest.ingest`; `weight` is an Arrow type.
 
     `declared_vertices` ids from `first_id` on exist also without an edge.
     """
 
-    edges: int
+    format: str
     directed: bool
     weight: str | None
-    first_id: int | None = None
-    declared_vertices: int | None = None
+    edges: int
+    first_id: int | None
+    declared_vertices: int | None
+    source: SourceFacts
+    text_bytes: int | None
+    coordinates: CoordinateFacts | None = None  # absent
 
 
-@dataclass(frozen=True)
-class GraphFacts(_Facts):
-    """Of a stored graph: see `pipeline.steps.layout.lay_out`."""
+class Sizes(Facts):
+    """Lengths of the arrays of one direction of a shard; the last two are those of a vector extension."""
+
+    arcs: int
+    segments: int | None = None  # absent
+    slots: int | None = None  # absent
+
+
+class ShardFacts(Facts):
+    """The first row of a shard and the one after its last, and the sizes of its directions."""
+
+    rows: list[int]
+    out: Sizes
+    into: Sizes | None = Field(None, alias="in")  # absent
+
+    def sizes(self, direction: str) -> Sizes:
+        """Sizes of direction "out" or "in", which is "out" in a symmetric graph."""
+        return self.into if self.into and direction == "in" else self.out
+
+
+class DirectionFacts(Facts):
+    """Rows from 1024 arcs, from 32, and below; the share of padding in a vector extension."""
+
+    groups: list[int]
+    padding: float | None = None  # absent
+
+
+class GraphFacts(Facts):
+    """A stored graph, see `pipeline.steps.layout.lay_out`."""
 
     vertices: int
     arcs: int
+    directed: bool
     symmetric: bool
     weight: str | None
     stored_weight: str | None
-    shards: list[dict[str, Any]]
-    out: dict[str, Any]
+    self_loops_dropped: int
+    arcs_added: int
+    parallel_arcs_dropped: int
+    shards: list[ShardFacts]
+    out: DirectionFacts
+    into: DirectionFacts | None = Field(None, alias="in")  # absent
+    backend: str
 
 
-@dataclass(frozen=True)
-class IndexFacts(_Facts):
-    """Of a reachability index: see `pipeline.steps.index.build_index`."""
+class ComputedFacts(Facts):
+    """Where something was computed, and in how many seconds; over ranks, on how many and in how many supersteps."""
 
+    backend: str
+    seconds: float
+    shards: int | None = None  # absent
+    supersteps: int | None = None  # absent
+
+
+def over_ranks(ranks: int, supersteps: int) -> dict[str, Any]:
+    """The fields of `ComputedFacts` for a group of ranks; none where one worker computes without others, with `ranks` 0."""
+    return {"shards": ranks, "supersteps": supersteps} if ranks else {}
+
+
+class IndexFacts(ComputedFacts):
+    """A reachability index, see `pipeline.steps.index.build_index`."""
+
+    format: int
     vertices: int
     components: int
     arcs: int
+    levels: int
     dimensions: int
     seed: int
     method: str
     compared_paths: list[bool]
-    format: int | None = None
+    bytes_needed: int
 
 
-@dataclass(frozen=True)
-class StageFacts(_Facts):
-    """Of an answer: see `pipeline.steps.stages.run_stage`. `dimensions` and `method` are those of its index."""
+class StageFacts(ComputedFacts):
+    """An answer, see `pipeline.steps.stages.run_stage`."""
 
     weight: str | None
-    sources: list[int] | None = None
-    dimensions: int = 0
-    method: str | None = None
+    rows: int
+    sources: list[int] | None = None  # absent
 
     @property
     def num_answers(self) -> int:
         """Number of answers in the table: one for each source, or one."""
         return 1 if self.sources is None else len(self.sources)
 
+    @property
+    def num_dimensions(self) -> int:
+        """Number of dimensions of the labels in the table."""
+        return 0
 
-@dataclass(frozen=True)
-class ProofFacts(_Facts):
-    """Of a proof: the stage, and whether its answer holds."""
+
+class LabelFacts(StageFacts, IndexFacts):
+    """An answer that was read from an index, with the index's facts."""
+
+    @property
+    def num_dimensions(self) -> int:
+        """Number of dimensions of the labels in the table."""
+        return self.dimensions
+
+
+def facts_of_answer(answer: Folder) -> StageFacts:
+    """Read the facts of an answer. Raises Damaged as `Facts.of`."""
+    return (LabelFacts if "index" in answer.manifest.inputs else StageFacts).of(answer)
+
+
+class CheckFacts(Facts):
+    """The rules that held for an answer, and the seconds that checking them took."""
+
+    rules: list[str]
+    seconds: float
+
+
+class ProofFacts(CheckFacts):
+    """A proof of the answer of a stage, see `pipeline.steps.verify.prove`."""
 
     stage: str
+    backend: str
     holds: bool
+    oracle: CheckFacts | None
+    shards: int | None = None  # absent
+
+
+class QueryFacts(Facts):
+    """Answered queries, see `pipeline.steps.reach.reach`."""
+
+    rows: int
+    reachable: int
+    unknown: int
+    decided: dict[str, int]
+    seconds: float
+    oracle: int | None
+    backend: str
+
+
+class TableFacts(Facts):
+    """A published table: its rows, its columns as `pipeline.tables.files.describe`, and its files in the run."""
+
+    rows: int
+    columns: list[dict[str, Any]]
+    files: list[str]
+
+
+class StepFacts(Facts):
+    """What a run shows of a step: its wall time, whether it was reused, its key, and where it was computed."""
+
+    seconds: float
+    reused: bool
+    key: str
+    created: str
+    backend: str | None = None  # absent
+    shards: int | None = None  # absent
+    supersteps: int | None = None  # absent
+
+
+class NamedGraphFacts(GraphFacts):
+    """The graph of a run."""
+
+    name: str
+
+
+class RunFacts(Facts):
+    """A published run, see `pipeline.steps.publish.publish`; proofs by stage, and tables and steps by name."""
+
+    run: str
+    graph: NamedGraphFacts
+    tables: dict[str, TableFacts]
+    proofs: dict[str, ProofFacts]
+    steps: dict[str, StepFacts]
+    reached: QueryFacts | None
+    backend: str
+    versions: dict[str, Any]
+    machine: dict[str, Any]

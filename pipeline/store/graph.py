@@ -25,7 +25,7 @@ from kernels.layout.vect_csr import VectCsr
 from pipeline.errors import Damaged
 from pipeline.runtime.backend import Backend
 from pipeline.store.arrays import ArrayFile, load_array, save_array
-from pipeline.store.facts import GraphFacts
+from pipeline.store.facts import GraphFacts, Sizes
 from pipeline.store.manifest import Folder
 
 VERTICES = "vertices.arrow"
@@ -61,7 +61,7 @@ def save_vertices(folder: Path, ids: Array, rows_by_id: Array, out_degrees: Arra
     save_array(folder / ROWS_BY_ID, rows_by_id)
 
 
-def save_rows(folder: Path, number: int, direction: str, rows: Csr | VectCsr) -> dict[str, int]:
+def save_rows(folder: Path, number: int, direction: str, rows: Csr | VectCsr) -> Sizes:
     """Write one direction, `out` or `in`, of a shard; return its sizes, with which it is opened."""
     shard = shard_path(folder, number)
     shard.mkdir(exist_ok=True)
@@ -69,8 +69,8 @@ def save_rows(folder: Path, number: int, direction: str, rows: Csr | VectCsr) ->
         if array is not None:
             save_array(shard / f"{direction}-{name}.npy", array)
     if isinstance(rows, Csr):
-        return {"arcs": len(rows.indices)}
-    return {"arcs": len(rows.csr.indices), "segments": len(rows.segments) - 1, "slots": len(rows.segment_indices)}
+        return Sizes(arcs=len(rows.indices))
+    return Sizes(arcs=len(rows.csr.indices), segments=len(rows.segments) - 1, slots=len(rows.segment_indices))
 
 
 def open_graph(folder: Folder, backend: Backend = "cpu") -> Graph:
@@ -164,7 +164,7 @@ def open_extended_shard(folder: Folder, number: int) -> Shard[VectCsr]:
 
 def shard_rows(folder: Folder) -> list[range]:
     """Rows of each shard. Raises Damaged unless they cover all rows of the graph."""
-    rows = [range(*shard["rows"]) for shard in GraphFacts.of(folder).shards]
+    rows = [range(*shard.rows) for shard in GraphFacts.of(folder).shards]
     _or_damaged(folder.path, partition.validate, rows, GraphFacts.of(folder).vertices)
     return rows
 
@@ -189,7 +189,7 @@ def validate(folder: Folder) -> None:
     for degrees, csr in zip(open_vertices(folder)[2:], (graph.out, graph.into), strict=True):
         if not np.array_equal(degrees, np.diff(csr.offsets)):
             raise Damaged(f"{folder.path / VERTICES}: a degree differs from its row's arcs")
-    if "padding" in GraphFacts.of(folder).out:
+    if GraphFacts.of(folder).out.padding is not None:
         for number in range(len(shard_rows(folder))):
             shard = open_extended_shard(folder, number)
             for rows in (shard.out,) if graph.symmetric else (shard.out, shard.into):
@@ -206,7 +206,7 @@ def _arrays_of(rows: Csr | VectCsr) -> dict[str, Array | None]:
 
 
 def _open_rows(folder: Folder, number: int, direction: str, rows: range) -> Csr:
-    arcs = GraphFacts.of(folder).shards[number][direction]["arcs"]
+    arcs = GraphFacts.of(folder).shards[number].sizes(direction).arcs
     path, (index, weight) = shard_path(folder.path, number), _types(folder)
     weights = None if weight is None else load_array(path / f"{direction}-weights.npy", weight, arcs)
     offsets = load_array(path / f"{direction}-offsets.npy", OFFSET, len(rows) + 1)
@@ -214,13 +214,13 @@ def _open_rows(folder: Folder, number: int, direction: str, rows: range) -> Csr:
 
 
 def _open_lanes(folder: Folder, number: int, direction: str, rows: range, csr: Csr) -> VectCsr:
-    sizes = GraphFacts.of(folder).shards[number][direction]
+    sizes = GraphFacts.of(folder).shards[number].sizes(direction)
     path, (index, weight) = shard_path(folder.path, number), _types(folder)
-    if "slots" not in sizes:
+    if sizes.segments is None or sizes.slots is None:
         raise Damaged(f"{path}: was stored without a vector extension")
-    segments = load_array(path / f"{direction}-segments.npy", OFFSET, sizes["segments"] + 1)
-    indices = load_array(path / f"{direction}-segment-indices.npy", index, sizes["slots"])
-    weights = None if weight is None else load_array(path / f"{direction}-segment-weights.npy", weight, sizes["slots"])
+    segments = load_array(path / f"{direction}-segments.npy", OFFSET, sizes.segments + 1)
+    indices = load_array(path / f"{direction}-segment-indices.npy", index, sizes.slots)
+    weights = None if weight is None else load_array(path / f"{direction}-segment-weights.npy", weight, sizes.slots)
     return VectCsr(csr, rows.start, segments, indices, weights)
 
 

@@ -13,6 +13,7 @@ from kernels.gpu.loader import to_host
 from kernels.graph import ID, Array, Csr, index_dtype
 from kernels.layout.constants import WARP_DEGREE
 from kernels.layout.vect_csr import BLOCK_DEGREE, VectCsr, extend
+from pipeline.store.facts import Sizes
 from pipeline.store.graph import ROWS_BY_ID, VERTICES, save_rows, save_vertices
 
 
@@ -58,8 +59,8 @@ class Direction:
 
     Attributes
     ----------
-    sizes : dict
-        `arcs`, and of the vector extension `segments` and `slots`, with which it is opened.
+    sizes : Sizes
+        With which it is opened.
     groups : tuple of int
         Rows from 1024 arcs, from 32, and below.
     lane_arcs : int
@@ -68,7 +69,7 @@ class Direction:
         Type of its weights.
     """
 
-    sizes: dict[str, int]
+    sizes: Sizes
     groups: tuple[int, int, int]
     lane_arcs: int
     weight: str | None

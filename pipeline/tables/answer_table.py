@@ -14,7 +14,7 @@ from kernels.algorithm import Algorithm
 from kernels.distributed.communicator import Communicator
 from kernels.registry import BY_NAME
 from pipeline.errors import ProofFailed
-from pipeline.store.facts import StageFacts
+from pipeline.store.facts import StageFacts, facts_of_answer
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 from pipeline.tables.forms import form_of
@@ -27,6 +27,8 @@ class AnswerTable:
     Attributes
     ----------
     answer : Folder
+    facts : StageFacts
+        Of the answer.
     paths : list of Path
     rows : int
         Of each answer in it.
@@ -36,6 +38,7 @@ class AnswerTable:
     """
 
     answer: Folder
+    facts: StageFacts
     paths: list[Path]
     rows: int
     schema: pa.Schema
@@ -48,8 +51,7 @@ class AnswerTable:
 
     def source(self, number: int) -> int | None:
         """External id of the source of answer `number`; None where the algorithm has no sources."""
-        sources = StageFacts.of(self.answer).sources
-        return None if sources is None else sources[number]
+        return None if self.facts.sources is None else self.facts.sources[number]
 
     def read(self, number: int) -> pa.Table:
         """All rows of answer `number`, their page checksums verified."""
@@ -76,8 +78,8 @@ class AnswerTable:
 
 def open_table(answer: Folder, num_vertices: int, index: Folder | None) -> AnswerTable:
     """Find the files of an answer's table. Raises ProofFailed unless they have its columns and as many rows as are due."""
-    algorithm, facts, paths = BY_NAME[answer.manifest.step], StageFacts.of(answer), tables.files(answer.path)
-    schema = tables.schema(algorithm.table_name, facts.weight, facts.dimensions)
+    algorithm, facts, paths = BY_NAME[answer.manifest.step], facts_of_answer(answer), tables.files(answer.path)
+    schema = tables.schema(algorithm.table_name, facts.weight, facts.num_dimensions)
     rows = sum(_rows_of(path, schema) for path in paths)
     answers = facts.num_answers
     if form_of(algorithm).of_vertices and rows != answers * num_vertices:
@@ -88,7 +90,7 @@ def open_table(answer: Folder, num_vertices: int, index: Folder | None) -> Answe
     files = tables.place_of(answers - 1, of_each, 0)[0] + tables.files_of(of_each) if answers else 1
     if len(paths) != files:
         raise ProofFailed(f"{answer.path}: {len(paths)} files, which is not what {rows} rows take")
-    return AnswerTable(answer, paths, of_each, schema, index)
+    return AnswerTable(answer, facts, paths, of_each, schema, index)
 
 
 def _rows_of(path: Path, schema: pa.Schema) -> int:

@@ -19,7 +19,7 @@ from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.steps import publish
 from pipeline.store.workspace import workspace
 from pipeline.tables import files as tables
-from tests.steps import STAGES, path_ids, path_steps, path_table
+from tests.steps import STAGES, path_facts, path_ids, path_steps, path_table
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_a_run_id_consists_of_time_and_hash(output):
 def test_the_manifest_describes_the_run(output):
     run = publish.open_run(path_steps(output / "steps", vertices=9).publish(output).path)
     facts = run.facts
-    assert facts["graph"] == {"name": "path", "vertices": 9, "arcs": 16, "weight": "int32", "shards": [{"rows": [0, 9]}]}
+    assert facts["graph"] == {"name": "path", **path_facts(9).stored()}
     assert "shards" not in facts["steps"]["graph"]  # for a step, `shards` is the number of ranks
     assert set(facts["tables"]) == {*STAGES, "coordinates"}
     for stage in STAGES:
