@@ -18,6 +18,7 @@ from kernels.graph import Array, Csr, Graph
 from kernels.layout.cleaning import clean
 from kernels.layout.orders import by_degree_in_windows, inverse
 from kernels.layout.rows import take_rows
+from kernels.layout.rules import Rules
 from kernels.layout.vect_csr import VectCsr, extend
 
 SCORE_TOLERANCE = 1e-6  # sum of differences, see kernels/pagerank
@@ -60,7 +61,7 @@ def edge_lists(edges: Edges, count: int) -> list[tuple[Any, ...]]:
 
 def lay_out(graph: Graph, src: Array, dst: Array, weights: Array | None, declared: range, both: bool, window: int) -> VectCsr:
     """Lay out the out-direction of an edge list, with its vector extension."""
-    ids, arcs, _ = clean(src, dst, weights, declared, both, keep_self_loops=False, keep_parallel=False)
+    ids, arcs, _ = clean(src, dst, weights, Rules(declared, both, keep_self_loops=False, keep_parallel=False))
     order = by_degree_in_windows(arcs.offsets[1:] - arcs.offsets[:-1], window)
     rows = take_rows(arcs, order, inverse(order))
     num_vertices = len(ids)

@@ -1,5 +1,6 @@
 """From an edge list to the stored graph: arrays in, arrays out.
 
+rules.py      which arcs of an edge list a graph has
 cleaning.py   an edge list to clean arcs between positions
 numbering.py  external ids to positions in their ascending order
 sorting.py    counting sorts from edges to rows of arcs, and from out-rows to in-rows

@@ -8,12 +8,11 @@ from numba import njit
 from kernels.arrays import is_cupy_array
 from kernels.graph import Array, Csr
 from kernels.layout.numbering import number
+from kernels.layout.rules import Rules
 from kernels.layout.sorting import sort_arcs
 
 
-def clean(
-    src: Array, dst: Array, weights: Array | None, declared: range, both: bool, keep_self_loops: bool, keep_parallel: bool
-) -> tuple[Array, Csr, int]:
+def clean(src: Array, dst: Array, weights: Array | None, rules: Rules) -> tuple[Array, Csr, int]:
     """Number the vertices and sort the edges into rows of clean arcs.
 
     Parameters
@@ -22,14 +21,7 @@ def clean(
         External ids of the edges' endpoints, not negative; on a GPU also int32.
     weights : [E] or None
         Not negative, not NaN.
-    declared : range
-        Ids that exist even without edges.
-    both : bool
-        Also store the reverse of every edge. A self-loop is its own reverse.
-    keep_self_loops : bool
-        Otherwise self-loops are dropped.
-    keep_parallel : bool
-        Otherwise only the lightest of parallel arcs is kept.
+    rules : Rules
 
     Returns
     -------
@@ -48,12 +40,12 @@ def clean(
     if is_cupy_array(src):
         from kernels.layout import cuda
 
-        return cuda.clean(src, dst, weights, declared, both, keep_self_loops, keep_parallel)
-    ids, src, dst = number(src, dst, declared)
-    if keep_parallel:
+        return cuda.clean(src, dst, weights, rules)
+    ids, src, dst = number(src, dst, rules.declared)
+    if rules.keep_parallel:
         src, dst, weights = _lightest_first(src, dst, weights)
-    arcs = sort_arcs(len(ids), src, dst, weights, both, keep_self_loops)
-    return ids, arcs if keep_parallel else _lightest_of_parallel(arcs), int((src == dst).sum())
+    arcs = sort_arcs(len(ids), src, dst, weights, rules.both, rules.keep_self_loops)
+    return ids, arcs if rules.keep_parallel else _lightest_of_parallel(arcs), int((src == dst).sum())
 
 
 def _lightest_first(src: Array, dst: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:

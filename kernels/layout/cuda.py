@@ -20,6 +20,7 @@ from kernels.gpu.radix_sort import KEY, sort
 from kernels.graph import ID, OFFSET, Array, Csr, index_dtype
 from kernels.layout.constants import LANES, LAYOUT_THREADS, PACK_EDGES, TAIL_BIN_BITS, UNPACK_KEYS, WARP_ARCS, WARP_DEGREE
 from kernels.layout.numbering import pays_as_table
+from kernels.layout.rules import Rules
 
 _ARCS, _ROWS = "layout/arcs.cu", "layout/rows.cu"
 _UNPACKED_TILE = UNPACK_KEYS * LAYOUT_THREADS  # keys of a block
@@ -40,47 +41,36 @@ class _Edges:
     weights: Array | None
     first_id: int
     positions: Array | None
-    both: bool
-    keep_self_loops: bool
-    keep_parallel: bool
+    rules: Rules
 
     @property
     def most_arcs(self) -> int:
         """The number of arcs if none is dropped."""
-        return (1 + self.both) * len(self.src)
+        return (1 + self.rules.both) * len(self.src)
 
     def launch(self, name: str, blocks: int, row: np.dtype[Any], *arguments: Any) -> None:
         """Launch a kernel on the edges."""
         edges = (self.src, self.dst, np.int64(len(self.src)), np.int64(self.first_id), pointer(self.positions))
-        rules = (np.bool_(self.both), np.bool_(self.keep_self_loops))
+        rules = (np.bool_(self.rules.both), np.bool_(self.rules.keep_self_loops))
         _launch(name, blocks, *edges, *rules, *arguments, EDGE=self.src.dtype, ROW=row)
 
 
-def clean(
-    src: Array,
-    dst: Array,
-    weights: Array | None,
-    declared: range,
-    both: bool,
-    keep_self_loops: bool,
-    keep_parallel: bool,
-    ranges: int | None = None,
-) -> tuple[Array, Csr, int]:
+def clean(src: Array, dst: Array, weights: Array | None, rules: Rules, ranges: int | None = None) -> tuple[Array, Csr, int]:
     """As `kernels.layout.cleaning.clean`: ascending ids, clean arcs between positions, and the number of self-loops.
 
     More `ranges` of tails need less memory. By default the peak, without the edge list, is 2.5 times the rows, provided that ids
     are dense, few arcs are dropped and no tail has most of the arcs.
     """
-    ids, first_id, positions, src, dst = _number(src, dst, declared)
+    ids, first_id, positions, src, dst = _number(src, dst, rules.declared)
     num_vertices, row = len(ids), index_dtype(len(ids))
     if num_vertices > 1 << 32:
         raise ValueError(f"{num_vertices} vertices: two positions do not fit a key of 64 bits")
-    edges = _Edges(src, dst, weights, first_id, positions, both, keep_self_loops, keep_parallel)
+    edges = _Edges(src, dst, weights, first_id, positions, rules)
     parts = _ranges(edges, num_vertices, row, ranges or _enough_ranges(edges, row))
     most = sum(arcs for _, arcs in parts)
     offsets, indices = cupy.zeros(num_vertices + 1, OFFSET), cupy.empty(most, row)
     kept_weights = None if weights is None else cupy.empty(most, weights.dtype)
-    if kept_weights is not None and not keep_parallel:
+    if kept_weights is not None and not rules.keep_parallel:
         kept_weights.view(np.uint8).fill(0xFF)
     kept = self_loops = 0
     for tails, arcs in parts:
@@ -98,7 +88,7 @@ def _enough_ranges(edges: _Edges, row: np.dtype[Any]) -> int:
     if edges.most_arcs <= _SMALL:
         return 1
     weight = 0 if edges.weights is None else edges.weights.itemsize
-    sorted_by_weight = KEY.itemsize if weight and edges.keep_parallel else 0
+    sorted_by_weight = KEY.itemsize if weight and edges.rules.keep_parallel else 0
     return 1 + int(2 * (KEY.itemsize + weight + sorted_by_weight) / (_RANGE_BYTES * (row.itemsize + weight)))
 
 
@@ -125,10 +115,10 @@ def _add(edges: _Edges, tails: range, most: int, bits: int, rest: Csr) -> tuple[
     edges.launch("pack_edges", blocks, rest.indices.dtype, *source, keys, pointer(weights), found)
     length, self_loops = map(int, found.get())
     keys, weights = keys[:length], None if weights is None else weights[:length]
-    if weights is not None and edges.keep_parallel:
+    if weights is not None and edges.rules.keep_parallel:
         keys, weights = _lightest_first(keys, weights)
     keys, weights = sort(keys, weights, 0, bits + _bits(len(tails) - 1))
-    return _unpack(keys, weights, bits, rest, distinct=not edges.keep_parallel), self_loops
+    return _unpack(keys, weights, bits, rest, distinct=not edges.rules.keep_parallel), self_loops
 
 
 def _lightest_first(keys: Array, weights: Array) -> tuple[Array, Array]:

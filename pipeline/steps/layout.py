@@ -22,7 +22,7 @@ from kernels.layout import sharded
 from kernels.layout.cleaning import clean
 from kernels.layout.orders import by_degree, by_degree_in_windows, inverse
 from kernels.layout.rows import take_rows
-from kernels.layout.sharded.cleaning import Rules
+from kernels.layout.rules import Rules
 from kernels.layout.sorting import in_rows
 from pipeline.cluster.protocol import Place
 from pipeline.config.layout import LayoutConfig
@@ -143,9 +143,7 @@ def _lay_out_all(edges: Folder, layout: LayoutConfig, backend: Backend) -> _Laid
     """Lay out a whole graph in memory; its shards are cut one after the other."""
     rules = rules_of(edges, layout)
     src, dst, weights = read_edges(edges, backend)
-    ids, by_position, self_loops = clean(
-        src, dst, narrow(weights), rules.declared, rules.both, rules.keep_self_loops, rules.keep_parallel
-    )
+    ids, by_position, self_loops = clean(src, dst, narrow(weights), rules)
     del src, dst, weights
     found = {"out": by_position}
     if not rules.both and (into := in_rows(by_position)) is not by_position:

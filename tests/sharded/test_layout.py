@@ -21,8 +21,9 @@ from kernels.graph import Array, Graph
 from kernels.layout.cleaning import clean
 from kernels.layout.orders import by_degree, by_degree_in_windows, inverse
 from kernels.layout.rows import take_rows
+from kernels.layout.rules import Rules
 from kernels.layout.sharded import lay_out, shard_of
-from kernels.layout.sharded.cleaning import Rules, clean_arcs
+from kernels.layout.sharded.cleaning import clean_arcs
 from kernels.layout.sorting import in_rows
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
@@ -57,8 +58,7 @@ def edges_of(edges: EdgeList, dtype: type = np.int64) -> Edges:
 
 def on_one_rank(edges: Edges, rules: Rules, window: int | None) -> Graph:
     """The graph that a single rank lays out."""
-    cleaned = (rules.declared, rules.both, rules.keep_self_loops, rules.keep_parallel)
-    ids, arcs, _ = clean(edges.src.copy(), edges.dst.copy(), edges.weights, *cleaned)
+    ids, arcs, _ = clean(edges.src.copy(), edges.dst.copy(), edges.weights, rules)
     into = arcs if rules.both else in_rows(arcs)
     degrees = np.diff(arcs.offsets)
     order = np.arange(len(ids), dtype=arcs.indices.dtype)

@@ -21,7 +21,8 @@ from kernels.distributed.owners import Owners
 from kernels.distributed.shard import Shard
 from kernels.graph import OFFSET, Array, Csr, index_dtype
 from kernels.layout.rows import take_rows
-from kernels.layout.sharded.cleaning import OwnArcs, OwnVertices, Rules, clean_arcs
+from kernels.layout.rules import Rules
+from kernels.layout.sharded.cleaning import OwnArcs, OwnVertices, clean_arcs
 from kernels.layout.sharded.ordering import cut_over_ranks, in_order
 
 

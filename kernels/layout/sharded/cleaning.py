@@ -10,7 +10,7 @@ Frazer, McKellar: Samplesort, a sampling approach to minimal storage tree sortin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,25 +19,9 @@ from kernels.distributed.communicator import Communicator
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, OFFSET, Array, Csr
 from kernels.layout.cleaning import clean
+from kernels.layout.rules import Rules
 
 _SAMPLES = 1 << 14  # edges whose endpoints are sampled: the ranks' shares differ by about 1 %
-
-
-@dataclass(frozen=True)
-class Rules:
-    """The rules for arcs; see `kernels.layout.cleaning.clean`.
-
-    Attributes
-    ----------
-    declared : range
-        Ids that exist even without edges.
-    both, keep_self_loops, keep_parallel : bool
-    """
-
-    declared: range
-    both: bool
-    keep_self_loops: bool
-    keep_parallel: bool
 
 
 @dataclass(frozen=True)
@@ -95,18 +79,17 @@ def clean_arcs(src: Array, dst: Array, weights: Array | None, rules: Rules, comm
     communicator : Communicator
     """
     cuts = _cuts(src, dst, rules.declared, communicator)
-    declared = _declared(rules.declared, cuts, communicator.rank)
+    of_tails = replace(rules, declared=_declared(rules.declared, cuts, communicator.rank), both=False)
     lists = [(src, dst)]
     if rules.both:
         lists += [(dst, src)]
     tails, heads, received = _to_owners(lists, weights, cuts, communicator)
-    kept = (rules.keep_self_loops, rules.keep_parallel)
-    out_heads, out, _ = clean(tails, heads, received, declared, False, *kept)
+    out_heads, out, _ = clean(tails, heads, received, of_tails)
     ids = _within(out_heads, cuts, communicator.rank)
     if rules.both:
         return OwnVertices(cuts, ids, OwnArcs(_rows_of(ids, out, out_heads), out_heads), None)
     tails, heads, received = _to_owners([(dst, src)], weights, cuts, communicator)
-    in_heads, into, _ = clean(tails, heads, received, declared, False, *kept)
+    in_heads, into, _ = clean(tails, heads, received, of_tails)
     ids = distinct(np.concatenate([ids, _within(in_heads, cuts, communicator.rank)]))
     return OwnVertices(
         cuts, ids, OwnArcs(_rows_of(ids, out, out_heads), out_heads), OwnArcs(_rows_of(ids, into, in_heads), in_heads)

@@ -11,7 +11,7 @@ cupy = pytest.importorskip("cupy")
 
 import pipeline.steps.layout
 from kernels.distributed.gpu.memory import put
-from kernels.layout.sharded.cleaning import Rules
+from kernels.layout.rules import Rules
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.steps.runtime import Runtime
