@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
 
+from kernels.arrays import is_cupy_array
 from kernels.distributed.columns import exchange_columns
 from kernels.distributed.communicator import Communicator
 from kernels.graph import OFFSET, Array
@@ -71,14 +72,14 @@ class Owners:
         tuple of arrays [E]
         """
         self.supersteps += 1
+        if is_cupy_array(numbers):
+            return self._replies(numbers, values)
+        # Own numbers need no sorting. On a GPU, selecting them costs more than that, because it waits for the GPU.
         mine, others = self._own_and_others(numbers)
-        wanted, place = np.unique(numbers[others], return_inverse=True)
-        requested = [part - self.start for part in self.communicator.exchange(self._by_owner(wanted, wanted))]
-        replies = exchange_columns(self.communicator, *([value[part] for part in requested] for value in values))
-        found = tuple(np.empty(len(numbers), value.dtype, like=value) for value in values)
-        for column, value, reply in zip(found, values, replies, strict=True):
+        found = tuple(np.empty(len(numbers), value.dtype) for value in values)
+        for column, value, reply in zip(found, values, self._replies(numbers[others], values), strict=True):
             column[mine] = value[numbers[mine] - self.start]
-            column[others] = reply[place]
+            column[others] = reply
         return found
 
     def query(self, numbers: Array, column: Array, answer: Callable[[Array, Array], Array]) -> Array:
@@ -98,6 +99,13 @@ class Owners:
         place[mine] = (np.cumsum(flags) - 1)[numbers[mine] - self.start]
         place[others] = len(own) + place_of_others
         return np.concatenate([own, foreign]), place
+
+    def _replies(self, numbers: Array, values: Sequence[Array]) -> tuple[Array, ...]:
+        """The owners' values for each of the numbers, which are in any order."""
+        wanted, place = np.unique(numbers, return_inverse=True)
+        requested = [part - self.start for part in self.communicator.exchange(self._by_owner(wanted, wanted))]
+        replies = exchange_columns(self.communicator, *([value[part] for part in requested] for value in values))
+        return tuple(reply[place] for reply in replies)
 
     def _own_and_others(self, numbers: Array) -> tuple[Array, Array]:
         own = (numbers >= self.start) & (numbers < self.stop)
