@@ -19,7 +19,7 @@ from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.steps import publish
 from pipeline.store.workspace import workspace
 from pipeline.tables import files as tables
-from tests.steps import STAGES, path_facts, path_ids, path_steps, path_table
+from tests.steps import STAGES, identity, path_facts, path_ids, path_steps, path_table
 
 
 @pytest.fixture
@@ -155,10 +155,10 @@ def test_a_latest_that_is_not_ours_is_refused_and_kept(output, kind):
         latest.write_text("mine")
     else:
         latest.symlink_to(output if kind == "link" else "nowhere")
-    before = latest.lstat()
+    before = identity(latest)
     with pytest.raises(BadConfig, match=re.escape(str(latest))):
         steps.publish(output)
-    assert latest.lstat() == before
+    assert identity(latest) == before
     assert not (output / "runs").exists()
 
 
