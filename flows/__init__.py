@@ -14,6 +14,7 @@ LOGGERS = ("flows", "pipeline", "kernels")
 DEFAULTS = {
     "DO_NOT_TRACK": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_EPHEMERAL_ENABLED": "true",  # pyproject.toml forbids it to Prefect's own command, which would not protect it
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",  # the first run in a new PREFECT_HOME creates the database
     "PREFECT_LOGGING_EXTRA_LOGGERS": ",".join(LOGGERS),
     "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",  # the pipeline may also run outside a flow

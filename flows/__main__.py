@@ -1,6 +1,6 @@
 """Run flows in this process: `python -m flows road-network conf/runs/new-york.toml [social-network RUN ...]`.
 
-If no Prefect server is configured, Prefect starts its embedded one, which ends with this process.
+If no Prefect server is configured, the flow starts an embedded one (`flows/embedded.py`), which ends with this process.
 """
 
 from __future__ import annotations

@@ -1,26 +1,54 @@
-"""Prefect's embedded server, which a flow starts if none is configured, and which must not outlive the flow."""
+"""Prefect's embedded server, which a flow starts if none is configured: only this flow may use it, and it ends with the flow.
+
+Prefect's own embedded server needs no password, allows every origin and shares its database with the server of the deployments:
+any program of the machine, and any page in a browser, could create a flow run there, whose command the worker executes.
+"""
 
 from __future__ import annotations
 
+import os
+import secrets
+import socket
 import subprocess
+import sys
 
+import prefect.context
 from prefect.server.api.server import SubprocessASGIServer
+from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_HOME, get_current_settings
 
 # `read` returns when the flow's process, the only holder of the pipe's other end, has ended, also by a signal.
 GUARD = 'read -r _; kill "$0" && for _ in 1 2 3 4 5; do sleep 1; kill -0 "$0" || exit; done; kill -9 "$0"'
+DATABASE = "embedded.db"  # in PREFECT_HOME; never that of the server to which flows are deployed
 
 
 class GuardedServer(SubprocessASGIServer):
-    """The embedded server, with a shell that waits for the end of the flow's process and then stops the server.
+    """The embedded server, with a password, and with a shell that stops it when the flow's process ends.
 
-    Prefect stops its server when the interpreter exits, which does not happen after SIGTERM or SIGKILL. The shell has its own
-    session, so that a signal to the flow's process group does not end it first.
+    Prefect stops its server when the interpreter exits, which does not happen after SIGKILL. Server and shell have sessions of
+    their own, so that a signal to the flow's process group does not end them before the flow has reported its end.
     """
 
     guard: subprocess.Popen[bytes] | None = None
+    listener: socket.socket | None = None
+
+    def find_available_port(self) -> int:
+        """Bind a free port of loopback, and keep it: no other process can take it before the server listens."""
+        self._release()
+        self.listener = socket.socket()
+        self.listener.bind(("127.0.0.1", 0))
+        port: int = self.listener.getsockname()[1]
+        return port
 
     def _run_uvicorn_command(self) -> subprocess.Popen[bytes]:
-        server: subprocess.Popen[bytes] = super()._run_uvicorn_command()
+        assert self.listener
+        settings = get_current_settings()
+        server = subprocess.Popen(
+            [sys.executable, "-m", "uvicorn", "--factory", "prefect.server.api.server:create_app",
+             "--fd", str(self.listener.fileno()), "--log-level", "error", "--lifespan", "on"],
+            env={**os.environ, **settings.to_environment_variables(exclude_unset=True), **self._settings()},
+            pass_fds=[self.listener.fileno()], start_new_session=True, umask=0o077,
+        )  # fmt: skip
+        self._release()
         self._dismiss()
         self.guard = subprocess.Popen(
             ["/bin/sh", "-c", GUARD, str(server.pid)],
@@ -28,13 +56,40 @@ class GuardedServer(SubprocessASGIServer):
         )  # fmt: skip
         return server
 
+    def _settings(self) -> dict[str, str]:
+        """Settings of the server that no configuration may change; the password is the one that this process's clients send."""
+        return {
+            "PREFECT__SERVER_EPHEMERAL": "1",
+            "PREFECT__SERVER_FINAL": "1",
+            "PREFECT_UI_ENABLED": "0",
+            "PREFECT_SERVER_API_AUTH_STRING": str(PREFECT_API_AUTH_STRING.value()),
+            "PREFECT_SERVER_CSRF_PROTECTION_ENABLED": "true",
+            "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": self.address,
+            "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{PREFECT_HOME.value() / DATABASE}",
+            "PREFECT_SERVER_SERVICES_SCHEDULER_ENABLED": "false",  # there are no deployments
+        }
+
     def stop(self) -> None:
         """Stop the server, then the guard."""
         super().stop()
         self._dismiss()
+
+    def _release(self) -> None:
+        if self.listener:
+            self.listener.close()
+            self.listener = None
 
     def _dismiss(self) -> None:
         if self.guard:
             self.guard.kill()
             self.guard.communicate()
             self.guard = None
+
+
+def prepare() -> None:
+    """Make the embedded server of this process a guarded one, with a password that only this process knows."""
+    context = prefect.context.get_settings_context()
+    settings = context.settings.copy_with_update({PREFECT_API_AUTH_STRING: f"graphmill:{secrets.token_urlsafe(32)}"})
+    # The process-wide context and not a variable of the environment, which child processes would inherit.
+    prefect.context.GLOBAL_SETTINGS_CONTEXT = context.model_copy(update={"settings": settings})
+    GuardedServer()  # Prefect keeps one server object per process: this one, because it is the first

@@ -20,9 +20,9 @@ R = TypeVar("R")
 log = logging.getLogger(__name__)
 
 if not get_current_settings().api.url:  # Prefect is going to start a server in this process
-    from flows.embedded import GuardedServer  # imports all of Prefect's server, which takes longer than all other imports
+    from flows.embedded import prepare  # imports all of Prefect's server, which takes longer than all other imports
 
-    GuardedServer()  # Prefect keeps one server object per process: this one, because it is the first
+    prepare()
 
 
 def is_transient(_task: Task[..., Any], _run: TaskRun, state: State[Any]) -> bool:

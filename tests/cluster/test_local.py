@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 
+import dask
 import psutil
 import pyarrow.parquet as pq
 import pytest
@@ -39,7 +40,8 @@ from pipeline.tables import files as tables
 from tests.cluster import tasks as worker_tasks
 from tests.cluster.calls import results
 from tests.cluster.processes import local_workers
-from tests.flows.processes import ROOT, alive, clean_environment, end, eventually, listening
+from tests.flows.processes import ROOT, alive, clean_environment, end, eventually
+from tests.strangers import exposed, listening
 
 LOCAL = ClusterConfig(scheduler="local", workers=2)
 SOURCES = [1, 1_500, 700_000, 2_099_999]
@@ -142,9 +144,22 @@ def test_a_worker_that_does_not_see_the_graph_is_an_error(small, cluster, tmp_pa
         results(cluster, partial(worker_tasks.where, elsewhere), [1], "cpu")
 
 
-def test_everything_listens_on_loopback(cluster):
-    processes = [psutil.Process(), *local_workers()]
-    assert listening(processes) == {"127.0.0.1"}
+def test_strangers_can_use_no_socket(cluster):
+    listeners = listening([psutil.Process(), *local_workers()])
+    assert len(listeners) == 2 + 3 * len(local_workers())  # Dask's protocol and HTTP, and the nannies
+    assert not exposed(listeners)
+
+
+def test_what_strangers_can_use_is_found():
+    how = {"n_workers": 0, "processes": False, "protocol": "tcp", "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+    pages = {
+        "distributed.comm.require-encryption": False,
+        "distributed.scheduler.http.routes": ["distributed.http.scheduler.info"],
+    }
+    with dask.config.set(pages), LocalCluster(**how) as cluster:
+        ports = (int(cluster.scheduler_address.rpartition(":")[2]), cluster.scheduler.http_server.port)
+        faults = exposed({("127.0.0.1", port) for port in ports})
+    assert {fault.partition(": ")[2] for fault in faults} >= {"Dask's protocol", "GET info/main/workers.html"}
 
 
 def test_local_workers_on_gpus_need_dask_cuda_and_a_gpu_each(monkeypatch):

@@ -34,15 +34,6 @@ def alive(environment: dict[str, str]) -> list[psutil.Process]:
     return found
 
 
-def listening(processes: list[psutil.Process]) -> set[str]:
-    """The addresses that they listen on."""
-    found = set()
-    for process in processes:
-        with suppress(psutil.NoSuchProcess):
-            found |= {str(socket.laddr.ip) for socket in process.net_connections("inet") if socket.status == psutil.CONN_LISTEN}
-    return found
-
-
 def eventually(holds: Callable[[], bool], seconds: float = 30) -> bool:
     """Whether `holds` within `seconds`."""
     deadline = time.monotonic() + seconds

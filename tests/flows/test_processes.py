@@ -8,13 +8,15 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from pipeline.config.run import STAGES
 from pipeline.steps.publish import open_run
 from tests.flows.networks import road_run, social_run
-from tests.flows.processes import alive, clean_environment, end, eventually, flow_process, listening
+from tests.flows.processes import alive, clean_environment, end, eventually, flow_process
+from tests.strangers import exposed, listening
 
 # Every connection and look-up of every Python process of a run goes through this hook.
 AUDIT = """
@@ -34,6 +36,9 @@ sys.addaudithook(hook)
 with open(os.environ["AUDIT_FILE"], "a"):
     pass
 """
+
+
+OTHER = "the database of the server with the deployments"
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +66,16 @@ def both(audited, tmp_path_factory):
     """Both flows in one process, started in a folder that is not the project's; its output, and what it left behind."""
     environment, _ = audited
     folder = tmp_path_factory.mktemp("elsewhere")
+    (Path(environment["PREFECT_HOME"]) / "prefect.db").write_text(OTHER)
     process = flow_process(environment, folder, "road-network", road_run(folder), "social-network", social_run(folder))
-    seen: set[str] = set()
+    seen: set[tuple[str, int]] = set()
+    faults: list[str] = []
 
     def watch():
         while process.poll() is None:
-            seen.update(listening(alive(environment)))
+            if fresh := listening(alive(environment)) - seen:
+                seen.update(fresh)
+                faults.extend(exposed(fresh))
             time.sleep(0.2)
 
     watching = threading.Thread(target=watch)
@@ -76,7 +85,7 @@ def both(audited, tmp_path_factory):
     watching.join()
     left = alive(environment)
     end(environment)
-    return folder, output, seen, left
+    return folder, output, (seen, faults), left
 
 
 def test_both_flows_publish_from_any_folder_into_a_fresh_home(both):
@@ -99,8 +108,11 @@ def test_nothing_is_left_when_the_flows_end(both):
     assert not both[3]
 
 
-def test_a_run_listens_on_loopback_only(both):
-    assert both[2] == {"127.0.0.1"}
+def test_only_the_flow_itself_can_use_its_embedded_server(both, home):
+    listeners, faults = both[2]
+    assert len(listeners) == 1 and not faults
+    assert (home / "prefect.db").read_text() == OTHER  # deployments are in a server's database, not in this one
+    assert (home / "embedded.db").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_run_connects_to_loopback_only(both, audited):

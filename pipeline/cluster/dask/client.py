@@ -32,7 +32,7 @@ def connected(config: ClusterConfig, backend: Backend) -> Iterator[Client]:
         client = stack.enter_context(_client(config, backend))
         _await_workers(client, config)
         threads: dict[str, int] = client.nthreads()
-        log.info("cluster: %d workers, %d threads; dashboard %s", len(threads), sum(threads.values()), client.dashboard_link)
+        log.info("cluster: %d workers, %d threads", len(threads), sum(threads.values()))
         yield client
 
 
@@ -53,6 +53,8 @@ def _settings(config: ClusterConfig) -> dict[str, Any]:
         "distributed.worker.memory.spill": False,
         "distributed.worker.memory.pause": False,
         "distributed.worker.memory.terminate": 0.95,
+        "distributed.scheduler.http.routes": [],  # local workers' pages would need no password
+        "distributed.worker.http.routes": [],
         "distributed.scheduler.preload": [],  # do not run code that configuration files in the home folder name
         "distributed.worker.preload": [],
         "distributed.nanny.preload": [],

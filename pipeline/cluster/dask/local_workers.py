@@ -30,10 +30,12 @@ def local_workers(config: ClusterConfig, backend: Backend, security: Security, f
         Dask-CUDA is not installed, or there are fewer GPUs than workers.
     """
     common: dict[str, Any] = {
-        "memory_limit": config.memory, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0",
-        "worker_dashboard_address": "127.0.0.1:0", "protocol": "tls://", "security": security, "local_directory": folder,
+        "memory_limit": config.memory, "host": "127.0.0.1", "protocol": "tls://", "security": security,
+        "local_directory": folder,
+        # Dask always listens for HTTP, and any user of the machine can connect: no page is served (see also `_settings`).
+        "dashboard_address": "127.0.0.1:0", "worker_dashboard_address": None,
         # Not in a folder that other users may have made: Dask puts it into the module search path of this process.
-        "scheduler_kwargs": {"local_directory": folder},
+        "scheduler_kwargs": {"local_directory": folder, "dashboard": False},
         "silence_logs": logging.CRITICAL,  # an error of a task is also raised here
     }  # fmt: skip
     if backend == "cpu":

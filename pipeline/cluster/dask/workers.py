@@ -132,7 +132,7 @@ def _run(function: Callable[[Place, Task], Result], backend: Backend, version: C
 
 
 def _name(function: Callable[..., Any]) -> str:
-    """The name of a task on the dashboard."""
+    """The name of a task, for people."""
     return _innermost(function).__name__.strip("_")
 
 
