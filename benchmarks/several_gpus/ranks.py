@@ -23,7 +23,9 @@ from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.forest.certificate import sharded as forest_certificate
 from kernels.forest.sharded import minimum_spanning_forest
 from kernels.graph import OFFSET
-from kernels.layout.sharded import lay_out, shard_of
+from kernels.layout import lay_out
+from kernels.layout.rules import Edges
+from kernels.layout.sharded import shard_of
 from kernels.pagerank.certificate import sharded as pagerank_certificate
 from kernels.pagerank.sharded import pagerank
 from kernels.sssp.certificate import sharded as sssp_certificate
@@ -80,7 +82,7 @@ def read_edges(communicator: Communicator, asked: tuple[str, Path, int]) -> Read
 
     def make() -> Shard:
         part = lay_out_part(communicator, folder_of(shares, folder, edges), LayoutConfig(order=shares.order), "gpu", deals=True)
-        return shard_of(part.rows, communicator)
+        return shard_of(part, communicator)
 
     return _ready(communicator, make)
 
@@ -89,12 +91,12 @@ def draw_edges(communicator: Communicator, name: str) -> Ready:
     """Make the shards of a graph whose edges are drawn in device memory."""
     shares = by_name(name)
     layout = LayoutConfig(order=shares.order)
-    edges = shares.edges(communicator.rank, communicator.size)
+    edges = Edges(*shares.edges(communicator.rank, communicator.size))
     rules = rules_of(folder_of(shares, Path(), 0), layout)
     window = layout.window if layout.order == "windowed" else 2**62
 
     def make() -> Shard:
-        return shard_of(lay_out(*edges, rules, window, communicator, deals=True)[0], communicator)
+        return shard_of(lay_out(edges, rules, window, communicator, deals=True), communicator)
 
     return _ready(communicator, make)
 

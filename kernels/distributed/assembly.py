@@ -6,60 +6,41 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kernels.arrays import ArcMemory, Column, is_cupy, is_cupy_array
+from kernels.arrays import ArcMemory, is_cupy, is_cupy_array
 from kernels.distributed.columns import distinct
 from kernels.distributed.dealing import Dealing, cut_of
 from kernels.distributed.searching import places_upto
-from kernels.distributed.shard import Shard
+from kernels.distributed.shard import Shard, StoredRows
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, Csr, Graph, joined_offsets
 
 _BLOCK = 1 << 16  # rows of `rows_by_id` that are read at a time
 
 
-def assemble(
-    rank: int,
-    dealing: Dealing,
-    ids: Array,
-    rows_by_id: Column,
-    out: Sequence[Csr],
-    into: Sequence[Csr],
-    gpu: ArcMemory | None = None,
-) -> Shard:
-    """Make a shard from a rank's rows of a stored graph, or of a graph on a GPU.
+def assemble(rank: int, dealing: Dealing, stored: StoredRows, gpu: ArcMemory | None = None) -> Shard:
+    """Make a shard from a rank's rows.
 
-    Parameters
-    ----------
-    rank : int
-    dealing : Dealing
-    ids : int64 [n]
-        External ids of the own rows.
-    rows_by_id : index width [V]
-        All stored rows in ascending order of their ids; a memory map is read once, in blocks, and not kept.
-    out, into : sequence of Csr
-        Arcs of the own rows to stored rows, in blocks of consecutive own rows; the same object if the graph is symmetric.
-    gpu : "device", "host" or None
-        None for arrays like those given. Otherwise the shard's arrays are CuPy's, on the current GPU, and its arcs are in this
-        memory (`to_device`); the given arrays may still be NumPy's, also memory maps. This way has the smallest peak of memory.
+    `gpu` is None for arrays like those given. Otherwise the shard's arrays are CuPy's, on the current GPU, and its arcs are in
+    this memory (`to_device`); the given arrays may still be NumPy's. This way has the smallest peak of memory.
     """
-    if gpu or is_cupy(out[0]):
+    if gpu or is_cupy(stored.out[0]):
         from kernels.distributed.gpu import assembly as cuda
 
-        return cuda.assemble(rank, dealing, ids, rows_by_id, out, into, gpu or "device")
+        return cuda.assemble(rank, dealing, stored, gpu or "device")
     start, stop = dealing.bounds[rank], dealing.bounds[rank + 1]
-    directions = [_joined(blocks, dealing) for blocks in ((out,) if into is out else (out, into))]
+    directions = [_joined(blocks, dealing) for blocks in stored.directions]
     ghosts = ghosts_of(range(int(start), int(stop)), directions)
     positions = np.empty(stop - start, ghosts.dtype)
     ghost_positions = np.empty_like(ghosts)
-    for first in range(0, len(rows_by_id), _BLOCK):
-        rows = dealing.dealt(np.asarray(rows_by_id[first : first + _BLOCK]))
+    for first in range(0, len(stored.rows_by_id), _BLOCK):
+        rows = dealing.dealt(np.asarray(stored.rows_by_id[first : first + _BLOCK]))
         own = np.flatnonzero((rows >= start) & (rows < stop))
         positions[rows[own] - start] = first + own
         if len(ghosts):
             places = np.maximum(places_upto(ghosts, rows) - 1, 0)
             known = np.flatnonzero(ghosts[places] == rows)
             ghost_positions[places[known]] = first + known
-    return Shard(rank, dealing.bounds, ids, positions, directions[0], directions[-1], ghosts, ghost_positions)
+    return Shard(rank, dealing.bounds, stored.ids, positions, directions[0], directions[-1], ghosts, ghost_positions)
 
 
 def to_device(shard: Shard, arcs: ArcMemory = "device") -> Shard:
@@ -108,7 +89,7 @@ def _split_off(graph: Graph, bounds: Array, rank: int) -> Shard:
     start, stop = int(bounds[rank]), int(bounds[rank + 1])
     out = [_cut(graph.out, start, stop)]
     into = out if graph.symmetric else [_cut(graph.into, start, stop)]
-    return assemble(rank, Dealing.contiguous(bounds), graph.ids[start:stop], graph.rows_by_id, out, into)
+    return assemble(rank, Dealing.contiguous(bounds), StoredRows(graph.ids[start:stop], graph.rows_by_id, out, into))
 
 
 def _cut(csr: Csr, start: int, stop: int) -> Csr:

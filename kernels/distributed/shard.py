@@ -11,13 +11,14 @@ shard of a road network has few ghosts; one of a social network may have a good 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, TypeVar
 
 import numpy as np
 
-from kernels.arrays import is_cupy
+from kernels.arrays import Column, is_cupy
 from kernels.derived import Derived
 from kernels.distributed.searching import places_upto
 from kernels.gpu.loader import to_host
@@ -40,6 +41,31 @@ class ShardAnswer(Generic[Answer]):
 
     answer: Answer
     supersteps: int
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """A rank's rows of a stored graph, or of a graph on a GPU; NumPy's arrays may be memory maps.
+
+    Attributes
+    ----------
+    ids : int64 [n]
+        External ids of the own rows.
+    rows_by_id : index width [V]
+        All stored rows in ascending order of their ids; a memory map is read once, in blocks, and not kept.
+    out, into : sequence of Csr
+        Arcs of the own rows to stored rows, in blocks of consecutive own rows; the same object if the graph is symmetric.
+    """
+
+    ids: Array
+    rows_by_id: Column
+    out: Sequence[Csr]
+    into: Sequence[Csr]
+
+    @property
+    def directions(self) -> tuple[Sequence[Csr], ...]:
+        """The out-arcs, and the in-arcs unless the graph is symmetric."""
+        return (self.out,) if self.into is self.out else (self.out, self.into)
 
 
 class LocalArcs(Csr):

@@ -14,15 +14,11 @@ from kernels.graph import Array, index_dtype
 from kernels.layout.constants import WARP_DEGREE
 
 
-def by_degree(degrees: Array) -> Array:
-    """Positions by descending degree. `degrees`: int64 [V], by position."""
-    return by_degree_in_windows(degrees, max(len(degrees), 1))
-
-
 def by_degree_in_windows(degrees: Array, window: int, before: int = 0) -> Array:
     """Positions of degree 32 and more by descending degree, then the others by descending degree within windows.
 
-    A window has `window` positions. `degrees` begins at position `before` of the graph, which shifts the windows.
+    A window has `window` positions; if that is at least V, all are by descending degree. `degrees`, int64 [V] by position, begins
+    at position `before` of the graph, which shifts the windows.
     """
     if is_cupy_array(degrees):
         from kernels.layout import cuda

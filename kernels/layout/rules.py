@@ -1,8 +1,27 @@
-"""Which arcs of an edge list a graph has."""
+"""Edge lists, and which of their arcs a graph has."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from kernels.graph import Array
+
+
+@dataclass(frozen=True)
+class Edges:
+    """An edge list, or a rank's part of one.
+
+    Attributes
+    ----------
+    src, dst : int64 [E]
+        External ids of the endpoints, not negative, in any order; on a GPU also int32, on all ranks.
+    weights : [E] or None
+        Not negative, not NaN; of one type on all ranks.
+    """
+
+    src: Array
+    dst: Array
+    weights: Array | None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ everything, and writes all shards.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,16 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from kernels.distributed import partition
+import kernels.layout
 from kernels.distributed.communicator import Communicator
-from kernels.gpu.loader import to_host
-from kernels.graph import OFFSET, Array, Csr, index_dtype
-from kernels.layout import sharded
-from kernels.layout.cleaning import clean
-from kernels.layout.orders import by_degree, by_degree_in_windows, inverse
-from kernels.layout.rows import take_rows
-from kernels.layout.rules import Rules
-from kernels.layout.sorting import in_rows
+from kernels.graph import OFFSET
+from kernels.layout.laid_out import LaidOut
+from kernels.layout.rules import Edges, Rules
 from pipeline.cluster.protocol import Place
 from pipeline.config.layout import LayoutConfig
 from pipeline.runtime.backend import Backend
@@ -31,7 +25,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.store.attempts import attempts_at, shared_attempt
 from pipeline.store.edges import narrow, read_edges
 from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts, ShardFacts
-from pipeline.store.graph_writing import Direction, Rows, VertexSlice, save_direction, write_vertices
+from pipeline.store.graph_writing import Direction, Rows, save_direction, write_vertices
 from pipeline.store.manifest import Folder, make
 
 
@@ -117,94 +111,33 @@ class StoredPart:
 def store_part(edges: Folder, layout: LayoutConfig, place: Place, attempts: Path) -> StoredPart:
     """Lay out a rank's share of a graph and write its shards into a folder that all ranks of this attempt share. A collective."""
     communicator = place.communicator
-    part = _lay_out_all(edges, layout, place.backend) if communicator.size == 1 else _lay_out_share(edges, layout, place)
+    part = lay_out_part(communicator, edges, layout, place.backend)
     folder = shared_attempt(attempts, communicator)
     if communicator.rank == 0:
         folder.mkdir()
-    write_vertices(folder, part.vertices, communicator)
-    stored: dict[int, StoredShard] = {}
-    vertices = part.vertices.num_vertices
-    for number, rows, name, csr in part.directions:
-        shard = stored.setdefault(number, StoredShard(rows, {}))
-        shard.directions[name] = save_direction(folder, number, name, Rows(csr, rows.start, vertices), layout.vector_extension)
-    return StoredPart(folder, list(stored.values()), part.self_loops)
-
-
-@dataclass(frozen=True)
-class _LaidOut:
-    """A rank's part of a graph: its vertices, and its arcs as (shard, its rows, direction, arcs), made when they are taken."""
-
-    vertices: VertexSlice
-    directions: Iterator[tuple[int, range, str, Csr]]
-    self_loops: int
-
-
-def _lay_out_all(edges: Folder, layout: LayoutConfig, backend: Backend) -> _LaidOut:
-    """Lay out a whole graph in memory; its shards are cut one after the other."""
-    rules = rules_of(edges, layout)
-    src, dst, weights = read_edges(edges, backend)
-    ids, by_position, self_loops = clean(src, dst, narrow(weights), rules)
-    del src, dst, weights
-    found = {"out": by_position}
-    if not rules.both and (into := in_rows(by_position)) is not by_position:
-        found["in"] = into
-    degrees = [np.diff(csr.offsets) for csr in found.values()]
-    order = _order(degrees[0], layout)
-    row_of_position = inverse(order)
-    own_ids, out, into_degrees = (to_host(column[order]) for column in (ids, degrees[0], degrees[-1]))
-
-    total: Any = sum(degrees)
-
-    def cut() -> Iterator[tuple[int, range, str, Csr]]:
-        for number, rows in enumerate(partition.cut(to_host(total[order]), layout.shards)):
-            for name, csr in found.items():
-                yield number, rows, name, take_rows(csr, order[rows.start : rows.stop], row_of_position)
-
-    return _LaidOut(VertexSlice(len(ids), 0, own_ids, out, into_degrees, 0, to_host(row_of_position)), cut(), self_loops)
-
-
-def _lay_out_share(edges: Folder, layout: LayoutConfig, place: Place) -> _LaidOut:
-    part, rank = lay_out_part(place.communicator, edges, layout, place.backend), place.communicator.rank
-    rows, own = part.rows, range(int(part.rows.bounds[rank]), int(part.rows.bounds[rank + 1]))
-    out, into = (to_host(np.diff(csr.offsets)) for csr in (rows.out, rows.into))
-    vertices = VertexSlice(
-        int(rows.bounds[-1]), own.start, to_host(rows.ids), out, into, part.by_id.first, to_host(part.by_id.rows)
-    )
-    directions = {"out": rows.out} | ({} if rows.into is rows.out else {"in": rows.into})
-    return _LaidOut(vertices, ((rank, own, name, csr) for name, csr in directions.items()), part.self_loops)
-
-
-@dataclass(frozen=True)
-class Part:
-    """What one rank laid out in memory.
-
-    Attributes
-    ----------
-    rows : LaidOutRows
-        Its rows of the graph.
-    by_id : RowsById
-        Its slice of all rows in the order of their external ids.
-    self_loops : int
-        Of all ranks' edges.
-    """
-
-    rows: sharded.LaidOutRows
-    by_id: sharded.RowsById
-    self_loops: int
+    write_vertices(folder, part, communicator)
+    stored = [StoredShard(part.rows(number), {}) for number in part.parts]
+    for number, shard in zip(part.parts, stored, strict=True):
+        for name in part.directions:
+            rows = Rows(part.take(number, name), shard.rows.start, part.num_vertices)
+            shard.directions[name] = save_direction(folder, number, name, rows, layout.vector_extension)
+    return StoredPart(folder, stored, part.self_loops)
 
 
 def lay_out_part(
     communicator: Communicator, edges: Folder, layout: LayoutConfig, backend: Backend = "cpu", deals: bool = False
-) -> Part:
-    """Lay out a rank's share of a graph, in memory. A collective; `layout.shards` is not used. Raises Damaged.
+) -> LaidOut:
+    """Lay out a rank's share of a graph, in memory. A collective. Raises Damaged.
 
-    `deals` is that of `kernels.layout.sharded.lay_out`.
+    `deals` is that of `kernels.layout.lay_out`.
     """
-    src, dst, weights = read_edges(edges, backend, communicator.rank, communicator.size)
-    self_loops = communicator.sum(int((src == dst).sum()))
-    weights = narrow(weights, communicator.max)
     window = {"source": None, "windowed": layout.window, "degree": np.iinfo(OFFSET).max}[layout.order]
-    return Part(*sharded.lay_out(src, dst, weights, rules_of(edges, layout), window, communicator, deals), self_loops)
+
+    def read() -> Edges:
+        src, dst, weights = read_edges(edges, backend, communicator.rank, communicator.size)
+        return Edges(src, dst, narrow(weights, communicator.max))
+
+    return kernels.layout.lay_out(read(), rules_of(edges, layout), window, communicator, layout.shards, deals)
 
 
 def rules_of(edges: Folder, layout: LayoutConfig) -> Rules:
@@ -250,11 +183,3 @@ def _summary(stored: list[Direction]) -> DirectionFacts:
         return DirectionFacts(groups=groups)
     lane_arcs, slots = sum(part.lane_arcs for part in stored), sum((part.sizes.slots or 0) for part in stored)
     return DirectionFacts(groups=groups, padding=round(1 - lane_arcs / slots, 6) if slots else 0.0)
-
-
-def _order(degrees: Array, layout: LayoutConfig) -> Array:
-    if layout.order == "source":
-        return np.arange(len(degrees), dtype=index_dtype(len(degrees)), like=degrees)
-    if layout.order == "degree":
-        return by_degree(degrees)
-    return by_degree_in_windows(degrees, layout.window)

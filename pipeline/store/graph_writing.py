@@ -12,36 +12,10 @@ from kernels.distributed.communicator import Communicator
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, Array, Csr, index_dtype
 from kernels.layout.constants import WARP_DEGREE
+from kernels.layout.laid_out import LaidOut
 from kernels.layout.vect_csr import BLOCK_DEGREE, VectCsr, extend
 from pipeline.store.facts import Sizes
 from pipeline.store.graph import ROWS_BY_ID, VERTICES, save_rows, save_vertices
-
-
-@dataclass(frozen=True)
-class VertexSlice:
-    """A rank's part of the vertices' files; all arrays are NumPy's.
-
-    Attributes
-    ----------
-    num_vertices : int
-        Of the graph.
-    first_row : int
-        The own rows begin here.
-    ids, out_degrees, in_degrees : int64 [n]
-        Of the own rows.
-    first_position : int
-        `rows_by_id` begins at this position.
-    rows_by_id : index width [k]
-        Rows in ascending order of their external ids.
-    """
-
-    num_vertices: int
-    first_row: int
-    ids: Array
-    out_degrees: Array
-    in_degrees: Array
-    first_position: int
-    rows_by_id: Array
 
 
 @dataclass(frozen=True)
@@ -90,24 +64,25 @@ def save_direction(folder: Path, number: int, direction: str, part: Rows, extend
     return Direction(save_rows(folder, number, direction, host), (block, wide - block, len(degrees) - wide), 0, weight)
 
 
-def write_vertices(folder: Path, part: VertexSlice, communicator: Communicator) -> None:
-    """Write the vertices' files, each rank its slice. A collective."""
-    vertices = part.num_vertices
+def write_vertices(folder: Path, part: LaidOut, communicator: Communicator) -> None:
+    """Write the vertices' files, each rank its own rows and its slice of the rows by id. A collective."""
+    vertices, rows = part.num_vertices, to_host(part.rows_by_id)
+    columns = [to_host(column) for column in (part.ids, part.degrees("out"), part.degrees("in"))]
     if communicator.size == 1:
-        save_vertices(folder, part.ids, part.rows_by_id, part.out_degrees, part.in_degrees)
+        save_vertices(folder, columns[0], rows, *columns[1:])
         return
     if communicator.rank == 0:  # zeros that are only read take no memory
         zeros = np.zeros(vertices, ID)
         save_vertices(folder, zeros, np.zeros(vertices, index_dtype(vertices)), zeros, zeros)
     communicator.sum(0)  # the files have to exist before any rank writes into them
-    path = folder / VERTICES
+    path, first_row = folder / VERTICES, int(part.bounds[part.parts.start])
     with pa.memory_map(str(path)) as file:
         content = file.read_buffer()
-        columns = pa.ipc.open_file(content).get_batch(0).columns
-        begins = [column.buffers()[1].address - content.address for column in columns]
-    for begin, values in zip(begins, (part.ids, part.out_degrees, part.in_degrees), strict=True):
-        _overwrite(path, begin + part.first_row * ID.itemsize, values)
-    path, rows = folder / ROWS_BY_ID, part.rows_by_id
+        stored = pa.ipc.open_file(content).get_batch(0).columns
+        begins = [column.buffers()[1].address - content.address for column in stored]
+    for begin, values in zip(begins, columns, strict=True):
+        _overwrite(path, begin + first_row * ID.itemsize, values)
+    path = folder / ROWS_BY_ID
     _overwrite(path, path.stat().st_size - (vertices - part.first_position) * rows.itemsize, rows)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from kernels.arrays import ArcMemory
 from kernels.distributed.assembly import assemble
 from kernels.distributed.dealing import Dealing, deal
-from kernels.distributed.shard import Shard
+from kernels.distributed.shard import Shard, StoredRows
 from kernels.graph import OFFSET, Array, Csr
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import free_memory
@@ -89,7 +89,7 @@ def load_shard(graph: Folder, dealing: Dealing, rank: int, backend: Backend = "c
     out, into = open_rows(graph, blocks)
     ids = of_blocks(open_vertices(graph)[0], blocks)
     place = _place(out if into is out else [*out, *into], ranks_here) if backend == "gpu" else None
-    return assemble(rank, dealing, ids, rows_by_id_in_blocks(graph), out, into, place)
+    return assemble(rank, dealing, StoredRows(ids, rows_by_id_in_blocks(graph), out, into), place)
 
 
 def _place(parts: Sequence[Csr], ranks_here: int) -> ArcMemory:

@@ -16,7 +16,7 @@ from kernels.bfs.sharded import bfs
 from kernels.distributed.dealing import BLOCKS_PER_RANK, Dealing, cut_of, deal
 from kernels.forest.sharded import minimum_spanning_forest
 from kernels.graph import NO_ROW, OFFSET, Array, Graph
-from kernels.layout.orders import by_degree, by_degree_in_windows
+from kernels.layout.orders import by_degree_in_windows
 from kernels.layout.rows import take_rows
 from kernels.pagerank.sharded import pagerank
 from kernels.reachability import reachability
@@ -33,7 +33,7 @@ from tests.sharded.ranks import SIZES, assert_forest, dealing_of, dealt, evenly,
 def in_order(graph: Graph, window: int | None) -> Graph:
     """The same graph with its rows ordered by degree, globally or within windows."""
     degrees = np.diff(graph.out.offsets)
-    order = by_degree(degrees) if window is None else by_degree_in_windows(degrees, window)
+    order = by_degree_in_windows(degrees, 2**62 if window is None else window)
     rows = np.empty_like(graph.rows_by_id)
     rows[order] = np.arange(len(rows), dtype=rows.dtype)
     out = take_rows(graph.out, order, rows)

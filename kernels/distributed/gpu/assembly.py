@@ -6,36 +6,31 @@ byte for each row of the whole graph: twice that from 2^31 rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import cupy
 
-from kernels.arrays import ArcMemory, Column
+from kernels.arrays import ArcMemory
 from kernels.distributed.dealing import Dealing
 from kernels.distributed.gpu.memory import put
 from kernels.distributed.gpu.numbering import Numbering, local_arcs
-from kernels.distributed.shard import LocalArcs, Shard
-from kernels.graph import Array, Csr
+from kernels.distributed.shard import LocalArcs, Shard, StoredRows
+from kernels.graph import Csr
 
 
-def assemble(
-    rank: int, dealing: Dealing, ids: Array, rows_by_id: Column, out: Sequence[Csr], into: Sequence[Csr], memory: ArcMemory
-) -> Shard:
+def assemble(rank: int, dealing: Dealing, stored: StoredRows, memory: ArcMemory) -> Shard:
     """Answer `kernels.distributed.assembly.assemble`; the given arrays may be NumPy's, also memory maps, or CuPy's."""
-    bounds = dealing.bounds
+    bounds, directions = dealing.bounds, stored.directions
     rows, num_vertices = range(int(bounds[rank]), int(bounds[rank + 1])), int(bounds[-1])
-    numbering = Numbering(rows, num_vertices, out[0].indices.dtype)
-    directions = (out,) if into is out else (out, into)
+    numbering = Numbering(rows, num_vertices, stored.out[0].indices.dtype)
     neighbours = [put([csr.indices for csr in blocks], memory) for blocks in directions]
     for indices in neighbours:
         dealing.dealt(indices, indices)
     ghosts = numbering.find(neighbours)
-    positions, ghost_positions = numbering.positions(rows_by_id, dealing, len(ghosts))
+    positions, ghost_positions = numbering.positions(stored.rows_by_id, dealing, len(ghosts))
     arcs = [
         LocalArcs(numbering.number(blocks, indices, len(ghosts), memory), rows.start, len(rows), ghosts)
         for blocks, indices in zip(directions, neighbours, strict=True)
     ]
-    return Shard(rank, bounds, cupy.asarray(ids), positions, arcs[0], arcs[-1], ghosts, ghost_positions)
+    return Shard(rank, bounds, cupy.asarray(stored.ids), positions, arcs[0], arcs[-1], ghosts, ghost_positions)
 
 
 def to_device(shard: Shard, memory: ArcMemory) -> Shard:

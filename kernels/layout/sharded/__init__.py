@@ -7,7 +7,7 @@ that graph with its rows dealt (`kernels.distributed.dealing`), for ranks that c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,70 +20,17 @@ from kernels.distributed.halo import Halo
 from kernels.distributed.owners import Owners
 from kernels.distributed.shard import Shard
 from kernels.graph import OFFSET, Array, Csr, index_dtype
+from kernels.layout.laid_out import LaidOut
 from kernels.layout.rows import take_rows
-from kernels.layout.rules import Rules
+from kernels.layout.rules import Edges, Rules
 from kernels.layout.sharded.cleaning import OwnArcs, OwnVertices, clean_arcs
 from kernels.layout.sharded.ordering import cut_over_ranks, in_order
 
 
-@dataclass(frozen=True)
-class LaidOutRows:
-    """A rank's rows of the graph, with stored or dealt numbers.
-
-    Attributes
-    ----------
-    bounds : int64 [size + 1]
-        Rank r owns the rows `bounds[r]:bounds[r + 1]`; always a NumPy array.
-    ids : int64 [n]
-        External ids of the own rows.
-    positions : index width [n]
-        Their positions in the ascending order of all external ids.
-    out, into : Csr
-        Their arcs to rows of the graph; the same object if the graph is symmetric.
-    """
-
-    bounds: Array
-    ids: Array
-    positions: Array
-    out: Csr
-    into: Csr
-
-
-@dataclass(frozen=True)
-class RowsById:
-    """A slice of `Graph.rows_by_id`: `rows`, index width, from position `first` on."""
-
-    first: int
-    rows: Array
-
-
-def lay_out(
-    src: Array, dst: Array, weights: Array | None, rules: Rules, window: int | None, communicator: Communicator,
-    deals: bool = False,
-) -> tuple[LaidOutRows, RowsById]:  # fmt: skip
-    """Build a graph from the edges of all ranks, with a share of the rows on every rank. Collective.
-
-    Parameters
-    ----------
-    src, dst : int64 [E]
-        External ids of the endpoints of this rank's edges, not negative, in any order; on a GPU also int32, on all ranks.
-    weights : [E] or None
-        Not negative, not NaN; of one type on all ranks.
-    rules : Rules
-    window : int or None
-        Positions in a window of `kernels.layout.orders.by_degree_in_windows`: a number of at least V orders all rows by degree,
-        None keeps the order of the ids.
-    communicator : Communicator
-    deals : bool
-        Whether rows are dealt to ranks and renumbered for computing (see `kernels.distributed.dealing`). Otherwise a rank gets
-        the rows that it stores: a range with its share of the arcs.
-
-    Returns
-    -------
-    LaidOutRows, RowsById
-        The second, concatenated over the ranks, is `Graph.rows_by_id`.
-    """
-    owned = clean_arcs(src, dst, weights, rules, communicator)
+def lay_out(edges: Edges, rules: Rules, window: int | None, communicator: Communicator, deals: bool = False) -> LaidOut:
+    """Answer `kernels.layout.lay_out`, over any number of ranks. Collective."""
+    owned = clean_arcs(edges, rules, communicator)
+    self_loops = communicator.sum(owned.self_loops)
     owners = Owners.of_counts(len(owned.ids), communicator)
     order, rows = in_order(np.diff(owned.out.csr.offsets), owners, window)
     row_of_own = np.empty_like(rows)
@@ -111,19 +58,19 @@ def lay_out(
     ids, positions = (
         np.concatenate(communicator.exchange(np.split(column, cuts)))[arrival] for column in (owned.ids[order], positions)
     )
-    csrs = [_sent(csr, cuts, arrival, communicator) for csr in directions]
-    return LaidOutRows(bounds, ids, positions, csrs[0], csrs[-1]), RowsById(owners.own.start, row_of_own)
+    sent = [_sent(csr, cuts, arrival, communicator) for csr in directions]
+    by_name, own = dict(zip(("out", "in"), sent, strict=False)), range(communicator.rank, communicator.rank + 1)
+    return LaidOut(bounds, own, ids, positions, owners.own.start, row_of_own, by_name, False, self_loops)
 
 
-def shard_of(rows: LaidOutRows, communicator: Communicator) -> Shard:
+def shard_of(part: LaidOut, communicator: Communicator) -> Shard:
     """Make a shard of a rank's rows: find its ghosts and request their positions from the owners. Collective."""
-    rank = communicator.rank
-    own = range(int(rows.bounds[rank]), int(rows.bounds[rank + 1]))
-    ghosts = ghosts_of(own, (rows.out,) if rows.into is rows.out else (rows.out, rows.into))
-    shard = Shard(rank, rows.bounds, rows.ids, rows.positions, rows.out, rows.into, ghosts, ghosts)
-    if is_cupy(rows.out):
+    rank, directions = communicator.rank, [part.take(communicator.rank, name) for name in part.directions]
+    ghosts = ghosts_of(part.rows(rank), directions)
+    shard = Shard(rank, part.bounds, part.ids, part.positions, directions[0], directions[-1], ghosts, ghosts)
+    if is_cupy(shard.out):
         shard = to_device(shard)
-    return replace(shard, ghost_positions=Halo(shard, communicator).refresh(rows.positions))
+    return replace(shard, ghost_positions=Halo(shard, communicator).refresh(part.positions))
 
 
 def _by_row(arcs: OwnArcs, order: Array, row_of_own: Array, owned: OwnVertices, communicator: Communicator) -> Csr:

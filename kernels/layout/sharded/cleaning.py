@@ -19,7 +19,7 @@ from kernels.distributed.communicator import Communicator
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, OFFSET, Array, Csr
 from kernels.layout.cleaning import clean
-from kernels.layout.rules import Rules
+from kernels.layout.rules import Edges, Rules
 
 _SAMPLES = 1 << 14  # edges whose endpoints are sampled: the ranks' shares differ by about 1 %
 
@@ -53,12 +53,15 @@ class OwnVertices:
     out : OwnArcs
     into : OwnArcs or None
         None if every arc is stored with its reverse, so that both directions are equal.
+    self_loops : int
+        Number of edges that are self-loops of own vertices.
     """
 
     cuts: Array
     ids: Array
     out: OwnArcs
     into: OwnArcs | None
+    self_loops: int
 
     def request(self, ids: Array, values: Array, communicator: Communicator) -> Array:
         """Return the owners' `values` [n] for `ids`, int64 and ascending. Collective."""
@@ -66,34 +69,24 @@ class OwnVertices:
         return np.concatenate(communicator.exchange([values[np.searchsorted(self.ids, part)] for part in requested]))
 
 
-def clean_arcs(src: Array, dst: Array, weights: Array | None, rules: Rules, communicator: Communicator) -> OwnVertices:
-    """Send the arcs of all ranks' edges to the owners of their vertices and clean them there. Collective.
-
-    Parameters
-    ----------
-    src, dst : int64 [E]
-        External ids of this rank's edges, not negative; on a GPU also int32, on all ranks.
-    weights : [E] or None
-        Not negative, not NaN; of one type on all ranks.
-    rules : Rules
-    communicator : Communicator
-    """
+def clean_arcs(edges: Edges, rules: Rules, communicator: Communicator) -> OwnVertices:
+    """Send the arcs of all ranks' edges to the owners of their vertices and clean them there. Collective."""
+    src, dst, weights = edges.src, edges.dst, edges.weights
     cuts = _cuts(src, dst, rules.declared, communicator)
     of_tails = replace(rules, declared=_declared(rules.declared, cuts, communicator.rank), both=False)
     lists = [(src, dst)]
     if rules.both:
         lists += [(dst, src)]
     tails, heads, received = _to_owners(lists, weights, cuts, communicator)
-    out_heads, out, _ = clean(tails, heads, received, of_tails)
+    out_heads, out, self_loops = clean(tails, heads, received, of_tails)
     ids = _within(out_heads, cuts, communicator.rank)
     if rules.both:
-        return OwnVertices(cuts, ids, OwnArcs(_rows_of(ids, out, out_heads), out_heads), None)
+        return OwnVertices(cuts, ids, OwnArcs(_rows_of(ids, out, out_heads), out_heads), None, self_loops)
     tails, heads, received = _to_owners([(dst, src)], weights, cuts, communicator)
     in_heads, into, _ = clean(tails, heads, received, of_tails)
     ids = distinct(np.concatenate([ids, _within(in_heads, cuts, communicator.rank)]))
-    return OwnVertices(
-        cuts, ids, OwnArcs(_rows_of(ids, out, out_heads), out_heads), OwnArcs(_rows_of(ids, into, in_heads), in_heads)
-    )
+    rows = OwnArcs(_rows_of(ids, out, out_heads), out_heads), OwnArcs(_rows_of(ids, into, in_heads), in_heads)
+    return OwnVertices(cuts, ids, *rows, self_loops)
 
 
 def _cuts(src: Array, dst: Array, declared: range, communicator: Communicator) -> Array:

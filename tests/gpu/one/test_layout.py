@@ -18,7 +18,7 @@ from kernels.gpu.radix_sort import TILE, sort
 from kernels.graph import Array, Csr, index_dtype
 from kernels.layout import cuda
 from kernels.layout.cleaning import clean
-from kernels.layout.orders import by_degree, by_degree_in_windows, inverse
+from kernels.layout.orders import by_degree_in_windows, inverse
 from kernels.layout.rows import take_rows
 from kernels.layout.rules import Rules
 from kernels.layout.sorting import in_rows, transpose
@@ -45,11 +45,9 @@ def csr_arrays(name: str, csr: Csr) -> Iterator[tuple[str, Array]]:
 
 
 def order_of(degrees: Array, window: int | None) -> Array:
-    if window is None:
-        return by_degree(degrees)
-    if not window:
+    if window == 0:
         return np.arange(len(degrees), dtype=index_dtype(len(degrees)), like=degrees)
-    return by_degree_in_windows(degrees, window)
+    return by_degree_in_windows(degrees, 2**62 if window is None else window)
 
 
 def laid_out(edges: Edges, declared: range, rules: tuple[bool, bool, bool], window: int | None, num_shards: int):
@@ -189,7 +187,7 @@ def test_wide_rows():
     _, arcs, _ = clean(*random_edges(8, 9000, 800, np.int64, 2), Rules(NONE, False, False, False))
     arcs = replace(arcs, indices=arcs.indices.astype(np.int64))
     on_device = Csr(*map(cupy.asarray, (arcs.offsets, arcs.indices, arcs.weights)))
-    order = by_degree(np.diff(arcs.offsets)).astype(np.int64)
+    order = by_degree_in_windows(np.diff(arcs.offsets), 2**62).astype(np.int64)
     expected = [*csr_arrays("in", transpose(arcs)), *csr_arrays("rows", take_rows(arcs, order, inverse(order)))]
     order = cupy.asarray(order)
     found = [*csr_arrays("in", in_rows(on_device)), *csr_arrays("rows", take_rows(on_device, order, inverse(order)))]

@@ -11,7 +11,7 @@ cupy = pytest.importorskip("cupy")
 
 import pipeline.steps.layout
 from kernels.distributed.gpu.memory import put
-from kernels.layout.rules import Rules
+from kernels.layout.rules import Edges, Rules
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.steps.runtime import Runtime
@@ -19,7 +19,7 @@ from pipeline.store.edges import read_edges
 from pipeline.store.graph import validate
 from tests.edge_lists import table_folder
 from tests.graphs import NAMED_GRAPHS
-from tests.sharded.test_layout import DIRECTED, UNDIRECTED, Edges, check, content, edges_of
+from tests.sharded.test_layout import DIRECTED, UNDIRECTED, check, content, edges_of
 
 
 @pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda graph: graph.name)

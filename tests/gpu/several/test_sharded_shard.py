@@ -22,12 +22,12 @@ from kernels.distributed.gpu.bits import HaloBits
 from kernels.distributed.halo import Halo
 from kernels.distributed.local_graph import local_graph
 from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Shard
+from kernels.distributed.shard import Shard, StoredRows
 from kernels.distributed.threads import run_ranks
 from kernels.gpu.loader import to_device as graph_to_device
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, Csr, Graph
-from kernels.layout.orders import by_degree, inverse
+from kernels.layout.orders import by_degree_in_windows, inverse
 from kernels.layout.rows import take_rows
 from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList
@@ -69,7 +69,7 @@ def check(graph: Graph, bounds: Array) -> None:
         require_same_shard(of_device_graph, shard)
         out = [shard.out]
         into = out if shard.symmetric else [shard.into]
-        given = shard.rank, Dealing.contiguous(bounds), shard.ids, graph.rows_by_id, out, into
+        given = shard.rank, Dealing.contiguous(bounds), StoredRows(shard.ids, graph.rows_by_id, out, into)
         for place in PLACES:
             poison(1 << 20)
             for found in (to_device(shard, place), assemble(*given, gpu=place)):
@@ -117,12 +117,12 @@ def test_dealt_rows(directed: bool, staged: int, monkeypatch) -> None:  # type: 
             out = [rows_of(stored.out, rows) for rows in pieces]
             into = out if stored.symmetric else [rows_of(stored.into, rows) for rows in pieces]
             for place in PLACES:
-                found = assemble(shard.rank, dealing, shard.ids, stored.rows_by_id, out, into, gpu=place)
+                found = assemble(shard.rank, dealing, StoredRows(shard.ids, stored.rows_by_id, out, into), gpu=place)
                 require_same_shard(found, shard)
 
 
 def by_degrees(graph: Graph) -> Graph:
-    order = by_degree(np.diff(graph.out.offsets))
+    order = by_degree_in_windows(np.diff(graph.out.offsets), 2**62)
     out = take_rows(graph.out, order, inverse(order))
     into = out if graph.symmetric else take_rows(graph.into, order, inverse(order))
     return Graph(graph.ids[order], inverse(order)[graph.rows_by_id], out, into)
@@ -152,7 +152,7 @@ def test_making_a_shard_takes_little_more_memory_than_its_arcs() -> None:
     with cupy.cuda.using_allocator(pool.malloc):
         parts = [arcs]
         dealing = Dealing.contiguous(bounds)
-        shard = assemble(0, dealing, rows[:num_own].astype(np.int64), rows, parts, parts, gpu="device")
+        shard = assemble(0, dealing, StoredRows(rows[:num_own].astype(np.int64), rows, parts, parts), gpu="device")
         peak, kept = pool.total_bytes(), arcs.indices.nbytes + shard.local_out.offsets.nbytes
         assert peak < 1.5 * kept
         del shard

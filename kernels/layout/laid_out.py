@@ -1,0 +1,66 @@
+"""What a rank has of a graph that was laid out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernels.graph import Array, Csr
+from kernels.layout.rows import take_rows
+
+
+@dataclass(frozen=True)
+class LaidOut:
+    """A rank's rows of the graph, with stored or dealt numbers, in parts of consecutive rows.
+
+    Attributes
+    ----------
+    bounds : int64 [P + 1]
+        Part p of the graph has the rows `bounds[p]:bounds[p + 1]`; always a NumPy array.
+    parts : range
+        The parts of this rank: all of a single rank's, otherwise part r of rank r.
+    ids : int64 [n]
+        External ids of the own rows.
+    positions : index width [n]
+        Their positions in the ascending order of all external ids.
+    first_position : int
+        Where this rank's slice of all rows in the order of their ids begins.
+    rows_by_id : index width [k]
+        That slice. Concatenated over the ranks it is `Graph.rows_by_id`.
+    directions : dict
+        Arcs by direction: "out", and "in" unless the graph is symmetric. `take` gives their rows.
+    by_position : bool
+        Whether rows and indices of the directions are still positions, of the whole graph.
+    self_loops : int
+        Number of edges, of all ranks, that are self-loops.
+    """
+
+    bounds: Array
+    parts: range
+    ids: Array
+    positions: Array
+    first_position: int
+    rows_by_id: Array
+    directions: dict[str, Csr]
+    by_position: bool
+    self_loops: int
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of vertices of the graph."""
+        return int(self.bounds[-1])
+
+    def rows(self, part: int) -> range:
+        """The rows of a part."""
+        return range(int(self.bounds[part]), int(self.bounds[part + 1]))
+
+    def degrees(self, direction: str) -> Array:
+        """Numbers of arcs of the own rows, int64 [n]; "in" of a symmetric graph is "out"."""
+        degrees = np.diff(self.directions.get(direction, self.directions["out"]).offsets)
+        return degrees[self.positions] if self.by_position else degrees
+
+    def take(self, part: int, direction: str) -> Csr:
+        """The arcs of one of this rank's parts, made now if a single rank has them by position; indices are rows."""
+        csr, rows = self.directions[direction], self.rows(part)
+        return take_rows(csr, self.positions[rows.start : rows.stop], self.rows_by_id) if self.by_position else csr
