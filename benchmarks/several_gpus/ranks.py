@@ -23,7 +23,7 @@ from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.forest.certificate import sharded as forest_certificate
 from kernels.forest.sharded import minimum_spanning_forest
 from kernels.graph import OFFSET
-from kernels.layout import lay_out
+from kernels.layout.lay_out import lay_out
 from kernels.layout.rules import Edges
 from kernels.layout.sharded import shard_of
 from kernels.pagerank.certificate import sharded as pagerank_certificate

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-import kernels.layout
 from kernels.distributed.communicator import Communicator
 from kernels.graph import OFFSET
+from kernels.layout import lay_out as layout_kernel
 from kernels.layout.laid_out import LaidOut
 from kernels.layout.rules import Edges, Rules
 from pipeline.cluster.protocol import Place
@@ -129,7 +129,7 @@ def lay_out_part(
 ) -> LaidOut:
     """Lay out a rank's share of a graph, in memory. A collective. Raises Damaged.
 
-    `deals` is that of `kernels.layout.lay_out`.
+    `deals` is that of `kernels.layout.lay_out.lay_out`.
     """
     window = {"source": None, "windowed": layout.window, "degree": np.iinfo(OFFSET).max}[layout.order]
 
@@ -137,7 +137,7 @@ def lay_out_part(
         src, dst, weights = read_edges(edges, backend, communicator.rank, communicator.size)
         return Edges(src, dst, narrow(weights, communicator.max))
 
-    return kernels.layout.lay_out(read(), rules_of(edges, layout), window, communicator, layout.shards, deals)
+    return layout_kernel.lay_out(read(), rules_of(edges, layout), window, communicator, layout.shards, deals)
 
 
 def rules_of(edges: Folder, layout: LayoutConfig) -> Rules:

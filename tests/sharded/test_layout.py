@@ -18,7 +18,7 @@ from kernels.distributed.shard import Shard
 from kernels.distributed.threads import run_ranks
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph
-from kernels.layout import lay_out
+from kernels.layout.lay_out import lay_out
 from kernels.layout.rules import Edges, Rules
 from kernels.layout.sharded import shard_of
 from kernels.layout.sharded.cleaning import clean_arcs

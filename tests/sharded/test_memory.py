@@ -20,8 +20,7 @@ from benchmarks.graphs import grid
 from kernels.bfs.sharded import bfs
 from kernels.distributed.assembly import assemble, even_bounds, split
 from kernels.distributed.dealing import Dealing
-from kernels.distributed.shard import StoredRows
-from kernels.distributed.shard import ShardAnswer
+from kernels.distributed.shard import ShardAnswer, StoredRows
 from kernels.distributed.threads import run_ranks
 from kernels.graph import OFFSET, Csr
 from kernels.pagerank.sharded import pagerank

@@ -1,0 +1,62 @@
+"""The layout of a graph: in memory on a single rank, or over ranks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernels.distributed import partition
+from kernels.distributed.communicator import Communicator
+from kernels.gpu.loader import to_host
+from kernels.graph import OFFSET, Array, Csr, index_dtype
+from kernels.layout.cleaning import clean
+from kernels.layout.laid_out import LaidOut
+from kernels.layout.orders import by_degree_in_windows, inverse
+from kernels.layout.rules import Edges, Rules
+from kernels.layout.sorting import in_rows
+
+
+def lay_out(
+    edges: Edges, rules: Rules, window: int | None, communicator: Communicator, parts: int = 1, deals: bool = False
+) -> LaidOut:
+    """Build a graph from the edges of all ranks: the same rows, to the byte, on any number of ranks. Collective.
+
+    Parameters
+    ----------
+    edges : Edges
+        This rank's.
+    rules : Rules
+    window : int or None
+        Positions in a window of `kernels.layout.orders.by_degree_in_windows`: a number of at least V orders all rows by degree,
+        None keeps the order of the ids.
+    communicator : Communicator
+    parts : int
+        Into how many ranges of about equal arc count a single rank cuts the rows. Of several ranks, each has one range.
+    deals : bool
+        Whether rows are dealt to several ranks and renumbered for computing (see `kernels.distributed.dealing`). Otherwise a rank
+        gets the rows that it stores: a range with its share of the arcs.
+    """
+    if communicator.size > 1:
+        from kernels.layout import sharded
+
+        return sharded.lay_out(edges, rules, window, communicator, deals)
+    cleaned = clean(edges.src, edges.dst, edges.weights, rules)
+    del edges  # frees their memory, if the caller does not hold them
+    return _arrange(*cleaned, rules.both, window, parts)
+
+
+def _arrange(ids: Array, arcs: Csr, self_loops: int, both: bool, window: int | None, parts: int) -> LaidOut:
+    """Put the rows of what `clean` returned in order, and cut them."""
+    directions = {"out": arcs}
+    if not both and (into := in_rows(arcs)) is not arcs:
+        directions["in"] = into
+    degrees = [np.diff(csr.offsets) for csr in directions.values()]
+    if window is None:
+        order = np.arange(len(ids), dtype=index_dtype(len(ids)), like=ids)
+    else:
+        order = by_degree_in_windows(degrees[0], window)
+    total: Any = sum(degrees)
+    cuts = [0, *(rows.stop for rows in partition.cut(to_host(total[order]), parts))]
+    bounds = np.array(cuts, OFFSET)
+    return LaidOut(bounds, range(parts), ids[order], order, 0, inverse(order), directions, True, self_loops)
