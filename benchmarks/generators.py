@@ -16,11 +16,15 @@ LARGEST_WEIGHT = 999
 EDGES_PER_VERTEX = 16
 
 
-def rmat_edges(scale: int, count: int, draw: Callable[[int], Array]) -> tuple[Array, Array]:
-    """Draw `count` R-MAT edges between 2^scale vertices, int64; `draw(count)` returns uniform numbers from [0, 1)."""
-    src, dst = np.zeros((2, count), np.int64)
+def rmat_edges(scale: int, count: int, draw: Callable[[int], Array], arrays: Any = np) -> tuple[Array, Array]:
+    """Draw `count` R-MAT edges between 2^scale vertices, int64; `draw(count)` returns uniform numbers from [0, 1).
+
+    `arrays` is NumPy or CuPy, as which `draw` returns its numbers.
+    """
+    src, dst = arrays.zeros((2, count), np.int64)
+    limits = arrays.asarray(RMAT_LIMITS)
     for _ in range(scale):
-        quadrant = np.searchsorted(RMAT_LIMITS, draw(count), side="right")
+        quadrant = arrays.searchsorted(limits, draw(count), side="right")
         src, dst = 2 * src + (quadrant >> 1), 2 * dst + (quadrant & 1)
     return src, dst
 

@@ -1,0 +1,59 @@
+"""The runs of the benchmark: graph, stages, place of computation, the script next to it, and the time that is wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FOUR = ("bfs", "sssp", "mst", "wcc")
+FIVE = (*FOUR, "pagerank")
+SEVEN = ("bfs", "sssp", "mst", "wcc", "scc", "pagerank", "reachability")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run.
+
+    Attributes
+    ----------
+    graph : str
+        Kind and size of a generated graph, as in `benchmarks.runs.sources`, and `:text` for its DIMACS file.
+    stages : tuple of str
+    gpus : int
+        0 for a run on the CPU.
+    options : tuple of str
+        Further options of `graphmill run`.
+    script : str
+        Name of the script in `scripts/`, or empty.
+    wanted : float or None
+        Seconds that the run may take.
+    """
+
+    graph: str
+    stages: tuple[str, ...]
+    gpus: int
+    options: tuple[str, ...] = ()
+    script: str = ""
+    wanted: float | None = None
+
+    @property
+    def name(self) -> str:
+        """What `--only` selects."""
+        place = f"{self.gpus} GPU{'s' * (self.gpus > 1)}" if self.gpus else "CPU"
+        return " ".join([self.graph, place, *(option for option in self.options if not option.startswith("--"))])
+
+
+SHARDS = ("--cluster", "local", "--shards", "2")
+CASES = (
+    Case("kronecker-24", FIVE, 1, script="cudf_cugraph", wanted=9),
+    Case("grid-4900", FIVE, 1, script="cudf_cugraph", wanted=7),
+    Case("kronecker-24:text", FIVE, 1, wanted=18),
+    Case("grid-4900:text", FIVE, 1, wanted=14),
+    Case("grid-1225", FIVE, 1, script="cudf_cugraph", wanted=2.5),
+    Case("grid-1225", FIVE, 2, SHARDS, wanted=8),
+    Case("kronecker-26", FIVE, 2, SHARDS, wanted=40),
+    Case("grid-4900", FOUR, 0, script="pyarrow_scipy", wanted=14),
+    Case("kronecker-21", FOUR, 0, script="pyarrow_scipy", wanted=5),
+    Case("grid-2757", SEVEN, 0),
+    Case("grid-515", FOUR, 0, wanted=None),
+    Case("grid-515", FOUR, 0, SHARDS, wanted=None),
+)

@@ -1,0 +1,82 @@
+"""The source files of the runs: generated edge lists as Parquet, as any tool would write them, and as compressed DIMACS text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from benchmarks.generators import EDGES_PER_VERTEX, LARGEST_WEIGHT, grid_edges, rmat_edges
+from kernels.gpu.loader import device_count
+
+SEED = 4242
+REMOVED = 0.35  # share of a grid's edges that is left out, which gives it the mean degree of a road network
+CHUNK = 1 << 24  # edges drawn at a time
+COLUMNS = ("src", "dst", "weight")
+
+
+def arrays() -> Any:
+    """CuPy if there is a GPU, otherwise NumPy; the graphs that they draw differ."""
+    if not device_count():
+        return np
+    import cupy
+
+    return cupy
+
+
+def kronecker(scale: int) -> Iterator[pa.Table]:
+    """Graph500's graph of 2^scale vertices and 16 edges per vertex, ids permuted, weights 1 to 999."""
+    xp = arrays()
+    random = xp.random.default_rng(SEED)
+    names = xp.argsort(random.random(1 << scale))
+    left = EDGES_PER_VERTEX << scale
+    while left:
+        count = min(left, CHUNK)
+        src, dst = rmat_edges(scale, count, random.random, xp)
+        yield _table(names[src], names[dst], random.integers(1, LARGEST_WEIGHT + 1, count))
+        left -= count
+
+
+def grid(side: int) -> Iterator[pa.Table]:
+    """A square 4-neighbour grid without `REMOVED` of its edges, weights 1 to 999."""
+    xp = arrays()
+    random = xp.random.default_rng(SEED)
+    src, dst = grid_edges(side, arrays=xp)
+    kept = random.random(len(src)) >= REMOVED
+    src, dst = src[kept], dst[kept]
+    for begin in range(0, len(src), CHUNK):
+        some = slice(begin, begin + CHUNK)
+        yield _table(src[some], dst[some], random.integers(1, LARGEST_WEIGHT + 1, len(src[some])))
+
+
+def write_parquet(tables: Iterator[pa.Table], path: Path) -> None:
+    """Write an edge list with row groups of a million rows and plain, snappy-compressed pages."""
+    schema = pa.schema([(name, pa.int64()) for name in COLUMNS])
+    with pq.ParquetWriter(path, schema, compression="snappy", use_dictionary=False) as file:
+        for table in tables:
+            file.write_table(table, row_group_size=1 << 20)
+
+
+def write_dimacs(source: Path, path: Path) -> None:
+    """Write the edges of a Parquet file as a zstd-compressed DIMACS graph of both directions."""
+    with pq.ParquetFile(source) as file:
+        ids = [file.metadata.row_group(group).column(column).statistics.max for group in range(file.num_row_groups) for column in (0, 1)]
+        options = pa.csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
+        with pa.CompressedOutputStream(str(path), "zstd") as out:
+            out.write(f"p sp {max(ids) + 1} {2 * file.metadata.num_rows}\n".encode())
+            for batch in file.iter_batches(1 << 20):
+                src, dst, weights = (batch[name].to_numpy() for name in COLUMNS)
+                word = pa.array(["a"] * (2 * batch.num_rows))
+                both = np.stack([src + 1, dst + 1], axis=1), np.stack([dst + 1, src + 1], axis=1)
+                ends = np.stack(both, axis=1).reshape(-1, 2)
+                columns = {"a": word, "src": ends[:, 0], "dst": ends[:, 1], "weight": np.repeat(weights, 2)}
+                pa.csv.write_csv(pa.table(columns), out, options)
+
+
+def _table(*columns: Any) -> pa.Table:
+    return pa.table({name: column.get() if hasattr(column, "get") else column for name, column in zip(COLUMNS, columns, strict=True)})
