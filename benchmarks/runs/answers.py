@@ -15,7 +15,7 @@ RELATIVE = 1e-3  # by how much a PageRank score of a script with its default tol
 
 
 def compare(ours: Path, theirs: Path) -> dict[str, str]:
-    """For each table that both have: "equal", or how they differ. Scripts may have vertices without an edge, which are ignored."""
+    """For each table that both have: "equal", or how they differ. Vertices that only the script has are ignored."""
     return {path.stem: COMPARED[path.stem](ours / path.stem, path) for path in sorted(theirs.glob("*.parquet"))}
 
 
@@ -42,7 +42,9 @@ def _components(ours: Path, theirs: Path) -> str:
 
 def _forest(ours: Path, theirs: Path) -> str:
     mine, other = (np.sort(table["weight"].to_numpy()) for table in (tables.read(ours), pq.read_table(theirs)))
-    return "equal" if np.array_equal(mine, other) else f"{len(mine):,} edges of {mine.sum():,}, not {len(other):,} of {other.sum():,}"
+    if np.array_equal(mine, other):
+        return "equal"
+    return f"{len(mine):,} edges of {mine.sum():,}, not {len(other):,} of {other.sum():,}"
 
 
 def _scores(ours: Path, theirs: Path) -> str:

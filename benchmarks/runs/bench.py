@@ -1,8 +1,8 @@
 """Measure whole runs: `python -m benchmarks.runs.bench --help`.
 
-Each case runs graphmill in a process of its own: once with an empty folder (which also compiles kernels that are not cached yet),
-then again with an empty folder, which is the time that counts, then once with nothing changed. The script runs afterwards, and its
-tables are compared with those of the run.
+Each case runs graphmill in a process of its own: with an empty folder, which also compiles kernels that are not cached yet; again
+with an empty folder, which is the time that counts; then with nothing changed. The script runs afterwards, and its tables are
+compared with those of the run.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ def measure(case: Case, folder: Path) -> Measured:
     uses = [_empty_run(command, out, folder), _empty_run(command, out, folder), run(command, folder / "log")]
     published = read((out / "latest").resolve())
     facts = RunFacts.of(published)
-    kernels = sum(StageFacts.model_validate(read(out / "steps" / stage).facts).seconds for stage in case.stages if stage != "reachability")
+    kernels = sum(
+        StageFacts.model_validate(read(out / "steps" / stage).facts).seconds for stage in case.stages if stage != "reachability"
+    )
     steps = {name: step.seconds for name, step in facts.steps.items()}
     script, parts, compared = None, {}, {}
     if case.script:
@@ -85,7 +87,7 @@ def measure(case: Case, folder: Path) -> Measured:
         script, parts = used.wall, json.loads(used.output.splitlines()[-1])
         compared = compare((out / "latest").resolve(), folder / "script")
     return Measured(
-        case.name, uses[0].wall, uses[1].wall, uses[2].wall, uses[1].cores, uses[1].peak, kernels, steps, facts.machine, case.wanted,
+        case.name, *(use.wall for use in uses), uses[1].cores, uses[1].peak, kernels, steps, facts.machine, case.wanted,
         script, parts, compared,
     )  # fmt: skip
 
@@ -116,7 +118,8 @@ def markdown(rows: list[Measured]) -> str:
         compared = differing or ("all equal" if row.compared else "")
         lines.append(
             f"| {row.name} | {row.wall:.1f} | {row.wanted or ''} | {row.cold:.1f} | {row.again:.1f} | {row.cores:.1f} "
-            f"| {row.peak / 1e9:.1f} | {row.kernels / row.wall:.1%} | {'' if row.script is None else f'{row.script:.1f}'} | {compared} |"
+            f"| {row.peak / 1e9:.1f} | {row.kernels / row.wall:.1%} | {'' if row.script is None else round(row.script, 1)} "
+            f"| {compared} |"
         )
     for row in rows:
         lines += ["", f"{row.name}: " + _parts(row.steps)]

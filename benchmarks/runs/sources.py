@@ -65,10 +65,11 @@ def write_parquet(tables: Iterator[pa.Table], path: Path) -> None:
 def write_dimacs(source: Path, path: Path) -> None:
     """Write the edges of a Parquet file as a zstd-compressed DIMACS graph of both directions."""
     with pq.ParquetFile(source) as file:
-        ids = [file.metadata.row_group(group).column(column).statistics.max for group in range(file.num_row_groups) for column in (0, 1)]
+        groups = (file.metadata.row_group(group) for group in range(file.num_row_groups))
+        largest = max(group.column(column).statistics.max for group in groups for column in (0, 1))
         options = pa.csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
         with pa.CompressedOutputStream(str(path), "zstd") as out:
-            out.write(f"p sp {max(ids) + 1} {2 * file.metadata.num_rows}\n".encode())
+            out.write(f"p sp {largest + 1} {2 * file.metadata.num_rows}\n".encode())
             for batch in file.iter_batches(1 << 20):
                 src, dst, weights = (batch[name].to_numpy() for name in COLUMNS)
                 word = pa.array(["a"] * (2 * batch.num_rows))
@@ -79,4 +80,6 @@ def write_dimacs(source: Path, path: Path) -> None:
 
 
 def _table(*columns: Any) -> pa.Table:
-    return pa.table({name: column.get() if hasattr(column, "get") else column for name, column in zip(COLUMNS, columns, strict=True)})
+    return pa.table(
+        {name: column.get() if hasattr(column, "get") else column for name, column in zip(COLUMNS, columns, strict=True)}
+    )

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from matplotlib.colors import to_hex
 from matplotlib.ticker import MaxNLocator
 
+from kernels.cpu.parallel import over_items
 from kernels.graph import Array
 from pipeline.report import maps
 from pipeline.report.reading import Coordinates, edge_batches
@@ -64,12 +65,12 @@ class Map:
 
 
 class Atlas:
-    """Draws the maps of one graph; the lines of the network are computed once for all of them."""
+    """Draws the maps of one graph; the faint network is drawn once for all of them."""
 
     def __init__(self, edges: Folder, coordinates: Coordinates) -> None:
         self._edges = edges
         self._projection = maps.project(coordinates)
-        self._network = maps.lines(self._projection, edge_batches(edges))
+        self._network = maps.plane(self._projection, edge_batches(edges), FAINT_WIDTH, maps.one_level(maps.FAINT))
         self.scale = _scale(self._projection)
 
     @property
@@ -90,35 +91,30 @@ class Atlas:
     def forest(self, answer: Folder) -> Map:
         """The minimum spanning forest over the faint network."""
         table = tables.read(answer.path, columns=["src", "dst"])
-        chosen = maps.lines(self._projection, [(table["src"].to_numpy(), table["dst"].to_numpy())])
-        layers = [
-            (self._network.ends, np.full(len(self._network.ends), maps.FAINT, np.uint8), FAINT_WIDTH),
-            (chosen.ends, np.zeros(len(chosen.ends), np.uint8), WIDTH),
-        ]
+        batches = ((batch["src"].to_numpy(), batch["dst"].to_numpy()) for batch in table.to_batches())
+        chosen = maps.plane(self._projection, batches, WIDTH, maps.one_level(0))
         sentence = f"The minimum spanning forest, {counted(table.num_rows, 'edge')}, over the rest of the network in grey."
-        return self._map("The minimum spanning forest", sentence, layers, maps.forest_colours)
+        return self._map("The minimum spanning forest", sentence, chosen, maps.forest_colours)
 
     def distances(self, ids: Array, source: int, distance: pa.ChunkedArray) -> Map:
         """Distance [V] of `ids` [V] from `source` in colour; unreached parts stay faint."""
         entry, known = self._projection.find(ids)
         values = np.full(len(self._projection.ids), np.nan)
         values[entry[known]] = distance.cast(pa.float64(), safe=False).to_numpy()[known]
-        drawn = maps.lines(self._projection, edge_batches(self._edges), values)
         farthest = pc.max(distance).as_py()
         highest = float(farthest)
-        level = maps.levels(drawn, highest)
-        faint = level == maps.FAINT
-        layers = [(drawn.ends[faint], level[faint], FAINT_WIDTH), (drawn.ends[~faint], level[~faint], WIDTH)]
+        drawn = maps.plane(self._projection, edge_batches(self._edges), WIDTH, maps.by_value(values, highest))
         sentence = (
             f"Shortest-path distance from vertex {source}, up to {number(farthest)} (sum of weights); an edge has the mean of "
             "its two vertices. Where lines meet, the nearest is on top; grey edges are not reached."
         )
-        drawn_map = self._map(f"Distance from vertex {source}", sentence, layers, maps.distance_colours)
+        drawn_map = self._map(f"Distance from vertex {source}", sentence, drawn, maps.distance_colours)
         return replace(drawn_map, marker=self._marker(source), bar=_colour_bar(highest))
 
-    def _map(self, title: str, sentence: str, layers: list[tuple[Array, Array, int]], colours: maps.Colours) -> Map:
-        picture = maps.picture(self._projection, layers)
-        images = {theme: _data_uri(maps.png(picture, colours(theme))) for theme in THEMES}
+    def _map(self, title: str, sentence: str, drawn: maps.Plane, colours: maps.Colours) -> Map:
+        picture = maps.picture(np.minimum(drawn.levels, self._network.levels))
+        encoded = over_items(THEMES, lambda theme: _data_uri(maps.png(picture, colours(theme))), parallel=True)
+        images = dict(zip(THEMES, encoded, strict=True))
         return Map(title, sentence, images, self._projection.width, self._projection.height, self.scale)
 
     def _marker(self, vertex: int) -> Marker | None:

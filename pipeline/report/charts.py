@@ -93,20 +93,6 @@ def histogram(caption: Caption, edges: Array, counts: Array, integer: bool) -> C
     )  # fmt: skip
 
 
-def bins(values: Array, most: int) -> tuple[Array, Array, float]:
-    """Histogram of non-negative `values` in at most `most` bins of equal width: edges, counts and the width.
-
-    For integers the width is an integer, so that all bins cover equally many values, and the edges are half-way between two.
-    """
-    high = values.max()
-    if values.dtype.kind == "i":
-        width = int(high) // most + 1
-        counts = np.bincount(values // width)
-        return np.arange(len(counts) + 1) * width - 0.5, counts, width
-    counts, edges = np.histogram(values, most, (0.0, float(high) or 1.0))
-    return edges, counts, float(edges[1] - edges[0])
-
-
 def _decades(largest: int) -> int:
     return max(1, math.ceil(math.log10(largest)))
 

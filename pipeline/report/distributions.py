@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.graph import Array
-from pipeline.report.charts import Caption, Chart, bins, histogram, log_log
+from pipeline.report.aggregates import bins, frequencies, lower_median, of_parts, values_of
+from pipeline.report.charts import Caption, Chart, histogram, log_log
 from pipeline.report.reading import Vertices
 from pipeline.report.wording import counted, number
 from pipeline.store.manifest import Folder
@@ -23,63 +24,76 @@ def degree_chart(vertices: Vertices) -> Chart | None:
     columns = [("out-degree", vertices.out_degree), ("in-degree", vertices.in_degree)]
     if np.array_equal(vertices.out_degree, vertices.in_degree):
         columns = [("out-degree = in-degree", vertices.out_degree)]
-    sentence = "; ".join(f"{name}: {_spread(degrees)}" for name, degrees in columns) + "."
-    zeros = int((vertices.out_degree == 0).sum()), int((vertices.in_degree == 0).sum())
+    found = of_parts(lambda column: (column[0], np.bincount(column[1])), columns)
+    sentence = "; ".join(f"{name}: {_spread(counts)}" for name, counts in found) + "."
+    zeros = found[0][1][0], found[-1][1][0]
     if any(zeros):
         sentence += f" Not on the axes: {zeros[0]:,} vertices of out-degree 0, {zeros[1]:,} of in-degree 0."
-    points = [(name, *_frequencies(degrees[degrees > 0])) for name, degrees in columns]
+    points = [(name, *_present(counts[1:], first=1)) for name, counts in found]
     return log_log(Caption("Degrees", "degree (arcs)", "vertices", sentence), points)
 
 
 def level_chart(source: int, distance: pa.ChunkedArray) -> Chart:
     """Number of vertices on each BFS level from a source."""
-    levels = distance.drop_null().to_numpy()
-    sizes = np.bincount(levels)
-    edges, counts, width = bins(levels, LEVEL_BARS)
+    sizes = frequencies(values_of(distance))
+    edges, counts, width = level_bins(sizes)
     widest = int(sizes.argmax())
     sentence = (
-        f"{len(levels):,} of {len(distance):,} vertices reached; deepest level {len(sizes) - 1:,}; "
+        f"{int(sizes.sum()):,} of {len(distance):,} vertices reached; deepest level {len(sizes) - 1:,}; "
         f"widest level {widest:,} with {int(sizes[widest]):,} vertices."
     )
-    per = f"vertices per {counted(int(width), 'level')}" if width > 1 else "vertices"
+    per = f"vertices per {counted(width, 'level')}" if width > 1 else "vertices"
     return histogram(Caption(f"Levels from {source}", "level (hops)", per, sentence), edges, counts, integer=True)
+
+
+def level_bins(sizes: Array) -> tuple[Array, Array, int]:
+    """Sum the sizes of the levels from 0 over bars of equally many levels: edges, counts and levels per bar, as `bins`."""
+    width = (len(sizes) - 1) // LEVEL_BARS + 1
+    counts = np.add.reduceat(sizes, np.arange(0, len(sizes), width))
+    return np.arange(len(counts) + 1) * width - 0.5, counts, width
 
 
 def distance_chart(source: int, distance: pa.ChunkedArray) -> Chart:
     """Number of vertices by shortest distance from a source."""
-    reached = distance.drop_null().to_numpy()
-    edges, counts, width = bins(reached, DISTANCE_BARS)
+    reached = values_of(distance)
+    edges, counts, width = found = bins(reached, DISTANCE_BARS)
+    farthest = max(part.max() for part in reached if len(part))
     sentence = (
-        f"{len(reached):,} of {len(distance):,} vertices reached; "
-        f"median {number(np.sort(reached)[(len(reached) - 1) // 2])}, farthest {number(reached.max())} (sum of weights)."
+        f"{int(counts.sum()):,} of {len(distance):,} vertices reached; "
+        f"median {number(lower_median(reached, found))}, farthest {number(farthest)} (sum of weights)."
     )
-    integer = reached.dtype.kind == "i"
+    integer = reached[0].dtype.kind == "i"
     per = "vertices" if integer and width == 1 else f"vertices per {number(width)}"
     return histogram(Caption(f"Distances from {source}", "distance (sum of weights)", per, sentence), edges, counts, integer)
 
 
-def component_sizes(answer: Folder) -> Array:
-    """Number of vertices of each component of a table of components, ascending."""
+def component_sizes(answer: Folder, vertices: Vertices) -> Array:
+    """Number of vertices of each component of a table of components; a component's label is the id of one of its vertices."""
     labels = tables.read(answer.path, columns=["labels"])["labels"]
-    return np.sort(labels.value_counts().field("counts").to_numpy())
+    found = of_parts(lambda chunk: vertices.positions(chunk.to_numpy()), labels.chunks)
+    sizes = np.bincount(np.concatenate(found)) if found else np.empty(0, np.int64)
+    return sizes[sizes > 0]
 
 
 def component_chart(title: str, sizes: Array) -> Chart | None:
     """Number of components of each size; None if all have one size."""
-    if not len(sizes) or sizes[0] == sizes[-1]:
+    if not len(sizes) or sizes.min() == sizes.max():
         return None
     sentence = (
-        f"{len(sizes):,} components; the largest has {int(sizes[-1]):,} vertices; {int((sizes == 1).sum()):,} of one vertex."
+        f"{len(sizes):,} components; the largest has {int(sizes.max()):,} vertices; {int((sizes == 1).sum()):,} of one vertex."
     )
-    return log_log(Caption(title, "size (vertices)", "components", sentence), [("", *_frequencies(sizes))])
+    return log_log(Caption(title, "size (vertices)", "components", sentence), [("", *_present(np.bincount(sizes)))])
 
 
-def _frequencies(values: Array) -> tuple[Array, Array]:
-    counts = np.bincount(values)
+def _present(counts: Array, first: int = 0) -> tuple[Array, Array]:
+    """The values that occur, and how often; `counts` begins with value `first`."""
     present = np.flatnonzero(counts)
-    return present, counts[present]
+    return present + first, counts[present]
 
 
-def _spread(degrees: Array) -> str:
-    median = int(np.partition(degrees, (len(degrees) - 1) // 2)[(len(degrees) - 1) // 2])
-    return f"median {median:,}, mean {degrees.mean():,.2f}, largest {int(degrees.max()):,}"
+def _spread(counts: Array) -> str:
+    """Median, mean and largest of the values that occur `counts` times."""
+    total = int(counts.sum())
+    median = int(np.searchsorted(np.cumsum(counts), (total - 1) // 2, side="right"))
+    mean = int((counts * np.arange(len(counts))).sum()) / total
+    return f"median {median:,}, mean {mean:,.2f}, largest {len(counts) - 1:,}"

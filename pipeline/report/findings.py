@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,6 +11,7 @@ import pyarrow.compute as pc
 from kernels.algorithm import Algorithm, Form
 from kernels.registry import BY_NAME
 from pipeline.report import reading
+from pipeline.report.aggregates import exact_sum, of_parts
 from pipeline.report.atlas import Atlas, Map
 from pipeline.report.charts import Chart
 from pipeline.report.distributions import component_chart, component_sizes, degree_chart, distance_chart, level_chart
@@ -76,9 +78,8 @@ class Findings:
         hops = any(column.unit == "hops" for column in algorithm.columns)
         reached = self.arcs_traversed[name] = 0
         for position, distance in enumerate(reading.distances(answer, len(self._vertices.ids))):
-            known = distance.is_valid().to_numpy()
-            reached += int(known.sum())
-            self.arcs_traversed[name] += int(self._vertices.out_degree[known].sum())
+            reached += len(distance) - distance.null_count
+            self.arcs_traversed[name] += self._arcs_of(distance)
             if position < DRAWN_SOURCES:
                 self.charts.append((level_chart if hops else distance_chart)(sources[position], distance))
             if not hops and self._map_of_distances is None:
@@ -89,22 +90,28 @@ class Findings:
         rest = f"; {total - reached:,} unreached" if reached < total else ""
         return f"{counted(len(sources), 'source')}; {counted(reached, 'distance')}{rest}"
 
+    def _arcs_of(self, distance: pa.ChunkedArray) -> int:
+        """Number of arcs that leave the vertices with a distance."""
+        ends = [*accumulate(map(len, distance.chunks))]
+        degrees = [self._vertices.out_degree[end - len(chunk) : end] for end, chunk in zip(ends, distance.chunks, strict=True)]
+        pairs = [*zip(degrees, distance.chunks, strict=True)]
+        return sum(of_parts(lambda pair: int(pair[0][pair[1].is_valid().to_numpy(zero_copy_only=False)].sum()), pairs))
+
     def _forest(self, _: Algorithm, answer: Folder) -> str:
         table = tables.read(answer.path, columns=["weight"])
-        weight = sum(table["weight"].to_pylist())  # Python's integers do not overflow
         trees = len(self._vertices.ids) - table.num_rows
-        return f"{counted(table.num_rows, 'edge')} of total weight {number(weight)}; {counted(trees, 'tree')}"
+        return f"{counted(table.num_rows, 'edge')} of total weight {number(exact_sum(table['weight']))}; {counted(trees, 'tree')}"
 
     def _components(self, algorithm: Algorithm, answer: Folder) -> str:
-        sizes = component_sizes(answer)
+        sizes = component_sizes(answer, self._vertices)
         if not len(sizes):
             return "no component: the graph has no vertex"
         equal = f"{counted(len(sizes), 'component')} of {counted(int(sizes[0]), 'vertex', 'vertices')}"
         self._add(component_chart(algorithm.title, sizes), f"{algorithm.title}: {equal}; no distribution to draw.")
-        share, single = sizes[-1] / len(self._vertices.ids), int((sizes == 1).sum())
+        largest, single = int(sizes.max()), int((sizes == 1).sum())
         return (
-            f"{counted(len(sizes), 'component')}; the largest has {counted(int(sizes[-1]), 'vertex', 'vertices')} ({share:.2%})"
-            + (f"; {single:,} of one vertex" if single else "")
+            f"{counted(len(sizes), 'component')}; the largest has {counted(largest, 'vertex', 'vertices')} "
+            f"({largest / len(self._vertices.ids):.2%})" + (f"; {single:,} of one vertex" if single else "")
         )
 
     def _values(self, _: Algorithm, answer: Folder) -> str:
@@ -137,8 +144,11 @@ class Findings:
 
 def _highest(table: pa.Table, name: str) -> str:
     """Which vertex has the highest value of a column, and how much of the sum the highest values make up."""
-    first = table.sort_by([(name, "descending"), ("vertex", "ascending")]).slice(0, HIGHEST)
+    order = [(name, "descending"), ("vertex", "ascending")]
+    batches = table.select(["vertex", name]).to_batches()
+    best = of_parts(lambda batch: batch.take(pc.select_k_unstable(batch, min(HIGHEST, len(batch)), order)), batches)
+    first = pa.Table.from_batches(best).sort_by(order).slice(0, HIGHEST)
     vertex, highest = first["vertex"][0].as_py(), first[name][0].as_py()
-    total = pc.sum(table[name]).as_py()
+    total = sum(of_parts(lambda batch: pc.sum(batch[name]).as_py(), batches))
     share = f"; the {first.num_rows} highest have {pc.sum(first[name]).as_py() / total:.2%} of the sum" if total else ""
     return f"vertex {vertex} has the highest {name}, {number(highest)}{share}"

@@ -1,14 +1,13 @@
 """Maps: a network on a plane of pixels, each edge a straight line between the coordinates of its two vertices.
 
-Edges on the same half-pixels are drawn once, so that the cost of a picture is bounded by its pixels. A picture holds palette
-indices only; light and dark pages give it different colours.
+A picture holds palette indices only; light and dark pages give it different colours.
 """
 
 from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +15,11 @@ from matplotlib import colormaps
 from matplotlib.colors import to_rgb
 from PIL import Image
 
+from kernels.cpu.parallel import cores
 from kernels.graph import Array
+from pipeline.report.raster import draw_lines
 from pipeline.report.reading import Coordinates
+from pipeline.runtime.threads import map_in_order
 
 LONG_SIDE = 1400  # pixels
 LEAST_SIDE = 240
@@ -25,7 +27,6 @@ MARGIN = 14
 FINE = 2  # fine pixels per pixel, each way: lines cover them, and the number covered in a pixel is its opacity
 NOTHING = 255
 FAINT = 62  # the level of the network's faint lines; levels 0 to 61 are colours, the lowest on top
-SAMPLES = 4_000_000  # fine pixels computed at a time
 KM_PER_DEGREE = 6371.0088 * math.pi / 180
 # Ranges of the colour map plasma (perceptually uniform) whose ends contrast with a light and with a dark page.
 STRETCH = {"light": (0.02, 0.86), "dark": (0.32, 1.0)}
@@ -33,6 +34,7 @@ FAINT_COLOUR = {"light": ("#8d887d", 0.75), "dark": ("#77808c", 0.75)}
 FOREST_COLOUR = {"light": "#0b6e69", "dark": "#5fd0c0"}
 Colour = tuple[float, float, float, float]
 Colours = Callable[[str], list[Colour]]
+Levels = Callable[[Array, Array], Array]
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,9 @@ class Projection:
 
     def find(self, vertices: Array) -> tuple[Array, Array]:
         """Entry [n] of each vertex, and whether it has coordinates; if not, the entry is arbitrary."""
-        entry = np.minimum(np.searchsorted(self.ids, vertices), len(self.ids) - 1)
+        first, last = self.ids[0], len(self.ids) - 1
+        found = vertices - first if self.ids[-1] - first == last else np.searchsorted(self.ids, vertices)
+        entry = np.clip(found, 0, last)
         return entry, self.ids[entry] == vertices
 
 
@@ -89,77 +93,76 @@ def project(coordinates: Coordinates) -> Projection:
 
 
 @dataclass(frozen=True)
-class Lines:
-    """Edges as they are drawn.
+class Plane:
+    """Lines on a plane of fine pixels.
 
     Attributes
     ----------
-    ends : int64 [n, 2, 2]
-        Both ends (x, y) in fine pixels; edges with equal ends are one line.
-    values : float64 [n]
-        The least value of the line's edges; NaN if none has a value.
+    levels : uint8 [FINE height, FINE width]
+        The lowest level of the lines that cover each fine pixel; NOTHING if there is none.
     edges, left_out : int
         Edges drawn, and edges left out because a vertex has no coordinates.
     """
 
-    ends: Array
-    values: Array
+    levels: Array
     edges: int
     left_out: int
 
 
-def lines(projection: Projection, batches: Iterable[tuple[Array, Array]], values: Array | None = None) -> Lines:
-    """Map edges to lines on the plane; each batch has arrays `src` and `dst` [n].
+def plane(projection: Projection, batches: Iterable[tuple[Array, Array]], width: int, levels: Levels) -> Plane:
+    """Draw edges as lines, batch by batch on all cores; each batch has arrays `src` and `dst` [n].
 
     Parameters
     ----------
-    values : float64 [P], optional
-        Value of each vertex with coordinates, NaN if it has none; an edge has the mean of its vertices.
+    width : int
+        Of a line in fine pixels, to the right and down.
+    levels : callable
+        `levels(tails, heads)` gives the level of each edge, uint8 [n], from the entries of its two vertices in `projection`.
     """
-    side = FINE * max(projection.width, projection.height) + 1
-    cell = np.rint(projection.y * FINE).astype(np.int64) * side + np.rint(projection.x * FINE).astype(np.int64)
-    keys, least, edges, left_out = np.empty(0, np.int64), np.empty(0), 0, 0
-    for src, dst in batches:
-        (tail, tail_known), (head, head_known) = projection.find(src), projection.find(dst)
+    x, y = (np.rint(axis * FINE).astype(np.int64) for axis in (projection.x, projection.y))
+    shape = FINE * projection.height, FINE * projection.width
+
+    def draw(batch: tuple[Array, Array]) -> Plane:
+        (tails, tail_known), (heads, head_known) = map(projection.find, batch)
         known = tail_known & head_known
-        tail, head = tail[known], head[known]
-        edges, left_out = edges + len(tail), left_out + len(known) - len(tail)
-        new = np.minimum(cell[tail], cell[head]) * side**2 + np.maximum(cell[tail], cell[head])
-        value = np.full(len(tail), np.nan) if values is None else (values[tail] + values[head]) / 2
-        keys, least = _least(np.concatenate([keys, new]), np.concatenate([least, value]))
-    cells = np.stack(np.divmod(keys, side**2), axis=1)
-    return Lines(np.stack([cells % side, cells // side], axis=2), least, edges, left_out)
+        tails, heads = tails[known], heads[known]
+        fine = np.full(shape, NOTHING, np.uint8)
+        draw_lines(fine, x, y, tails, heads, levels(tails, heads), width)
+        return Plane(fine, len(tails), len(known) - len(tails))
+
+    drawn = Plane(np.full(shape, NOTHING, np.uint8), 0, 0)
+    for part in map_in_order(draw, batches, cores()):
+        np.minimum(drawn.levels, part.levels, out=drawn.levels)
+        drawn = Plane(drawn.levels, drawn.edges + part.edges, drawn.left_out + part.left_out)
+    return drawn
 
 
-def levels(drawn: Lines, highest: float) -> Array:
-    """Colour level of each line, from 0 for value 0 to FAINT - 1 for `highest`; FAINT if it has no value."""
-    shares = drawn.values / (highest or 1.0) * (FAINT - 1)
-    return np.where(np.isnan(shares), FAINT, np.rint(np.nan_to_num(shares))).astype(np.uint8)
+def one_level(level: int) -> Levels:
+    """All edges have this level."""
+    return lambda tails, _: np.full(len(tails), level, np.uint8)
 
 
-def picture(projection: Projection, layers: Iterable[tuple[Array, Array, int]]) -> Array:
-    """Draw lines and reduce them to palette indices.
+def by_value(values: Array, highest: float) -> Levels:
+    """Levels from 0 for value 0 to FAINT - 1 for `highest`, by the mean of an edge's vertices; NOTHING if one has no value.
 
-    Parameters
-    ----------
-    layers : iterable of (ends [n, 2, 2], levels uint8 [n], width)
-        The width is in fine pixels. Where lines meet, the lowest level is on top.
-
-    Returns
-    -------
-    uint8 [height, width]
-        0 where no line is, else FINE² level + the number of covered fine pixels (1 to FINE²).
+    `values` is float64 [P], NaN for a vertex without a value.
     """
-    plane = np.full((FINE * projection.height, FINE * projection.width), NOTHING, np.uint8)
-    for ends, level, width in layers:
-        for x, y, line in _fine_pixels(ends):
-            for down in range(width):
-                for right in range(width):
-                    inside = (np.minimum(y + down, plane.shape[0] - 1), np.minimum(x + right, plane.shape[1] - 1))
-                    np.minimum.at(plane, inside, level[line])
-    pixels = plane.reshape(projection.height, FINE, projection.width, FINE)
-    covered = (pixels != NOTHING).sum((1, 3), dtype=np.uint8)
-    lowest = np.minimum(pixels.min((1, 3)), FAINT)
+
+    def levels(tails: Array, heads: Array) -> Array:
+        shares = (values[tails] + values[heads]) / 2 / (highest or 1.0) * (FAINT - 1)
+        return np.where(np.isnan(shares), NOTHING, np.rint(np.nan_to_num(shares))).astype(np.uint8)
+
+    return levels
+
+
+def picture(fine: Array) -> Array:
+    """Reduce the levels of fine pixels to palette indices, uint8 [height, width].
+
+    0 where no line is, else FINE² level + the number of covered fine pixels (1 to FINE²).
+    """
+    parts = [fine[down::FINE, right::FINE] for down in range(FINE) for right in range(FINE)]
+    covered = np.sum([part != NOTHING for part in parts], axis=0, dtype=np.uint8)
+    lowest = np.minimum(np.minimum.reduce(parts), FAINT)
     return np.where(covered, 1 + FINE**2 * lowest + covered - 1, 0).astype(np.uint8)
 
 
@@ -191,25 +194,3 @@ def forest_colours(theme: str) -> list[Colour]:
 def _faint(theme: str) -> Colour:
     colour, opacity = FAINT_COLOUR[theme]
     return (*to_rgb(colour), opacity)
-
-
-def _fine_pixels(ends: Array) -> Iterator[tuple[Array, Array, Array]]:
-    """Yield all fine pixels of the lines, some lines at a time: x, y, and the line's number."""
-    steps = np.abs(ends[:, 1] - ends[:, 0]).max(axis=1, initial=0)
-    total = np.cumsum(steps + 1)
-    cuts = np.searchsorted(total, np.arange(SAMPLES, int(total[-1]) if len(total) else 0, SAMPLES))
-    for some in np.split(np.arange(len(ends)), cuts):
-        line = np.repeat(some, steps[some] + 1)
-        first = np.cumsum(steps[some] + 1) - (steps[some] + 1)
-        along = (np.arange(len(line)) - np.repeat(first, steps[some] + 1)) / np.maximum(steps[line], 1)
-        point = np.rint(ends[line, 0] + (ends[line, 1] - ends[line, 0]) * along[:, None]).astype(np.int64)
-        yield point[:, 0], point[:, 1], line
-
-
-def _least(keys: Array, values: Array) -> tuple[Array, Array]:
-    """Distinct keys, ascending, each with its least value; NaN only if it has no other."""
-    order = np.lexsort((values, keys))
-    keys = keys[order]
-    first = np.ones(len(keys), bool)
-    first[1:] = keys[1:] != keys[:-1]
-    return keys[first], values[order][first]

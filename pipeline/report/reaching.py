@@ -8,8 +8,8 @@ import numpy as np
 
 from kernels.graph import Array
 from kernels.reachability import reach
-from pipeline.report.charts import Caption, Chart, bins, histogram
-from pipeline.report.distributions import LEVEL_BARS
+from pipeline.report.charts import Caption, Chart, histogram
+from pipeline.report.distributions import level_bins
 from pipeline.report.reading import Vertices
 from pipeline.report.wording import counted
 from pipeline.steps.queries import WORDS
@@ -79,12 +79,12 @@ def _ask(index: StoredIndex, vertices: Vertices, random: np.random.Generator) ->
 def _level_chart(level: Array) -> Chart | None:
     if not level.any():
         return None
-    edges, counts, width = bins(level, LEVEL_BARS)
     sizes = np.bincount(level)
+    edges, counts, width = level_bins(sizes)
     widest = int(sizes.argmax())
     sentence = (
         f"{len(level):,} components on {len(sizes):,} levels; widest level {widest:,} with {int(sizes[widest]):,} components."
     )
-    per = f"components per {counted(int(width), 'level')}" if width > 1 else "components"
+    per = f"components per {counted(width, 'level')}" if width > 1 else "components"
     label = "level (arcs on the longest path that ends there)"
     return histogram(Caption("Levels of the components", label, per, sentence), edges, counts, integer=True)

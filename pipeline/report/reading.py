@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
+from pipeline.report.aggregates import of_parts
 from pipeline.store.facts import facts_of_answer
-from pipeline.store.graph import VERTICES
+from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 
@@ -34,6 +35,13 @@ class Vertices:
     out_degree: Array
     in_degree: Array
 
+    def positions(self, vertices: Array) -> Array:
+        """Positions [n] of vertices of the graph among its ids."""
+        if len(self.ids) and self.ids[-1] - self.ids[0] == len(self.ids) - 1:
+            found: Array = vertices - self.ids[0]
+            return found
+        return np.searchsorted(self.ids, vertices)
+
 
 @dataclass(frozen=True)
 class Coordinates:
@@ -53,11 +61,8 @@ class Coordinates:
 
 def vertices(graph: Folder) -> Vertices:
     """Ids and degrees of the stored graph."""
-    with pa.memory_map(str(graph.path / VERTICES)) as file:
-        table = pa.ipc.open_file(file).read_all()
-        columns = [table[name].to_numpy() for name in ("vertex", "out_degree", "in_degree")]
-        order = np.argsort(columns[0], kind="stable")
-        return Vertices(*(column[order] for column in columns))
+    ids, rows_by_id, *degrees = open_vertices(graph)
+    return Vertices(*of_parts(lambda column: column[rows_by_id], (ids, *degrees)))
 
 
 def coordinates(edges: Folder) -> Coordinates | None:

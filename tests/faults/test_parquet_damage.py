@@ -47,7 +47,7 @@ def read_all(folder, damages):
         path.unlink()  # faster than overwriting, which some file systems flush
         path.write_bytes(damage(intact))
         try:
-            counts["equal" if tables.read(folder.path, use_threads=False).equals(expected) else "different"] += 1
+            counts["equal" if tables.read(folder.path).equals(expected) else "different"] += 1
         except Exception:
             counts["error"] += 1
         try:

@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 
 from pipeline.report import charts, maps
-from pipeline.report.charts import bins
+from pipeline.report.aggregates import bins
 from pipeline.report.reading import Coordinates
 
 
 def test_vertices_without_coordinates_are_left_out_and_counted():
     coordinates = Coordinates(np.array([2, 5]), np.array([0.0, 1.0]), np.array([0.0, 0.0]))
     projection = maps.project(coordinates)
-    drawn = maps.lines(projection, [(np.array([1, 2, 5, 2]), np.array([2, 5, 2, 99]))])
-    assert (drawn.edges, drawn.left_out, len(drawn.ends)) == (2, 2, 1)
+    drawn = maps.plane(projection, [(np.array([1, 2, 5, 2]), np.array([2, 5, 2, 99]))], 1, maps.one_level(4))
+    assert (drawn.edges, drawn.left_out) == (2, 2)
+    assert set(drawn.levels[drawn.levels.shape[0] // 2].tolist()) == {maps.NOTHING, 4}
 
 
 def test_extreme_coordinates_do_not_break_the_map():
@@ -39,16 +40,27 @@ def test_east_and_north_have_equal_scale_in_the_middle():
 
 
 def test_lines_include_both_endpoints_and_the_lowest_level_is_on_top():
-    projection = maps.Projection(np.array([1]), np.zeros(1), np.zeros(1), 6, 5, None, None)
-    ends = np.array([[[0, 0], [10, 0]], [[4, 0], [4, 8]]])
-    picture = maps.picture(projection, [(ends, np.array([7, 3], np.uint8), 2)])
+    places = np.array([0.0, 5.0, 2.0, 2.0]), np.array([0.0, 0.0, 0.0, 4.0])
+    projection = maps.Projection(np.arange(1, 5), *places, 6, 5, None, None)
+    values = np.array([7.0, 7.0, 3.0, 3.0])
+    batches = [(np.array([1]), np.array([2])), (np.array([4]), np.array([3]))]
+    drawn = maps.plane(projection, batches, 2, maps.by_value(values, maps.FAINT - 1))
+    picture = maps.picture(drawn.levels)
     level = (picture.astype(int) - 1) // 4
     assert level.tolist() == [[7, 7, 3, 7, 7, 7], *[[-1, -1, 3, -1, -1, -1]] * 4]
     assert (picture[0] == [32, 32, 16, 32, 32, 32]).all()  # whole pixels: 1 + 4 level + 3
 
 
+@pytest.mark.parametrize("ids", [[3, 4, 5], [3, 5, 9]])
+def test_vertices_are_found_among_dense_and_sparse_ids(ids):
+    projection = maps.Projection(np.array(ids), np.zeros(3), np.zeros(3), 6, 5, None, None)
+    entry, known = projection.find(np.array([-(2**63), 2, *ids, 10, 2**63 - 1]))
+    assert known.tolist() == [False, False, True, True, True, False, False]
+    assert entry[2:5].tolist() == [0, 1, 2]
+
+
 def test_heights_of_a_histogram_are_the_counts():
-    edges, counts, _ = bins(np.array([0, 1, 1, 1, 3]), 10)
+    edges, counts, _ = bins([np.array([0, 1]), np.array([1, 1, 3])], 10)
     chart = charts.histogram(charts.Caption("", "", "", ""), edges, counts, integer=True)
     assert [text for _, text in chart.x_ticks] == ["0", "1", "2", "3"]
     top = chart.y_ticks[-1]
@@ -81,7 +93,7 @@ def test_bins_count_every_value_once():
         np.array([0.1, 7.5]),
         np.array([0, 2**62]),
     ):
-        edges, counts, width = bins(values, 60)
+        edges, counts, width = bins(np.array_split(values, 2), 60)
         assert counts.sum() == len(values) and len(counts) <= 60 and len(edges) == len(counts) + 1
         assert edges[0] <= values.min() and values.max() <= edges[-1]
         assert width > 0

@@ -1,0 +1,74 @@
+"""Counts, histograms and order statistics of long columns, computed on all cores: a column comes as its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from kernels.cpu.parallel import over_items
+from kernels.graph import Array
+
+Result = TypeVar("Result")
+Part = TypeVar("Part")
+
+
+def of_parts(work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
+    """Call `work`, which releases the GIL, for each part on all cores; results in the order of the parts."""
+    return over_items(parts, work, parallel=len(parts) > 1)
+
+
+def values_of(column: pa.ChunkedArray) -> list[Array]:
+    """The parts of a column without its nulls, as NumPy arrays."""
+    return of_parts(lambda chunk: chunk.drop_null().to_numpy(), column.chunks)
+
+
+def frequencies(parts: Sequence[Array]) -> Array:
+    """How often each of the integers from 0 to the largest occurs, int64; there is at least one value, and none is negative."""
+    counted = of_parts(np.bincount, parts)
+    total = np.zeros(max(map(len, counted)), np.int64)
+    for counts in counted:
+        total[: len(counts)] += counts
+    return total
+
+
+def bins(parts: Sequence[Array], most: int) -> tuple[Array, Array, float]:
+    """Histogram of non-negative values in at most `most` bins of equal width: edges, counts and the exact width.
+
+    For integers the width is an integer, so that all bins cover equally many values, and the edges are half-way between two.
+    There is at least one value.
+    """
+    high = max(of_parts(lambda part: part.max(), [part for part in parts if len(part)]))
+    if parts[0].dtype.kind == "i":
+        width = int(high) // most + 1
+        counts = frequencies(of_parts(lambda part: part // width, parts))
+        return np.arange(len(counts) + 1) * width - 0.5, counts, width
+    found = of_parts(partial(np.histogram, bins=most, range=(0.0, float(high) or 1.0)), parts)
+    edges = found[0][1]
+    return edges, np.sum([counts for counts, _ in found], axis=0), float(edges[1] - edges[0])
+
+
+def lower_median(parts: Sequence[Array], histogram: tuple[Array, Array, float]) -> np.generic:
+    """The lower median of the non-negative values whose histogram `bins` has returned."""
+    edges, counts, width = histogram
+    wanted = (int(counts.sum()) - 1) // 2
+    number = int(np.searchsorted(np.cumsum(counts), wanted, side="right"))
+    low, high = edges[number], edges[number + 1]
+    if parts[0].dtype.kind == "i":  # the edges, which are floats, are not exact beyond 2^53
+        low, high = number * width, (number + 1) * width - 1
+    below = sum(of_parts(lambda part: int((part < low).sum()), parts))
+    inside = np.concatenate(of_parts(lambda part: part[(part >= low) & (part <= high)], parts))
+    median: np.generic = np.partition(inside, wanted - below)[wanted - below]
+    return median
+
+
+def exact_sum(column: pa.ChunkedArray) -> int | float:
+    """Sum of a column without nulls; that of integers does not overflow."""
+    parts = [chunk.to_numpy() for chunk in column.chunks]
+    if not pa.types.is_integer(column.type):
+        return float(sum(of_parts(lambda part: float(part.sum()), parts)))
+    halves = of_parts(lambda part: (int((part >> 32).sum()), int((part & 0xFFFFFFFF).sum())), parts)  # parts have < 2^31 rows
+    return sum((high << 32) + low for high, low in halves)
