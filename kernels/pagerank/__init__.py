@@ -22,7 +22,8 @@ def pagerank(
     damping : float
         Probability of following an arc, in 0..1.
     tolerance : float
-        Iteration ends when the sum of the scores' changes is less than this; it is NetworkX's `tol` times V.
+        Iteration ends when the sum of the scores' changes is less than this, and no score changes by more than 1/128 of itself.
+        It is NetworkX's `tol` times V.
     most_iterations : int
         Iteration ends after so many, whatever the change.
 

@@ -6,3 +6,4 @@ CHUNK_ARCS = 2048  # arcs of one row segment's chunk, the work of a warp
 ROUND = 256  # arcs that a warp adds at a time, and floats that it stages
 UNIT = 1 << 60  # sums over all rows are integers of 2^-60
 CONTROL_WORDS = 16  # 64-bit words of Control in pagerank.cu
+SETTLED = 128  # a score has settled when its change is at most 1/128 of it

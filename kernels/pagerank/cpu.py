@@ -15,6 +15,7 @@ from kernels.answers import Scores
 from kernels.arrays import frozen
 from kernels.cpu.parallel import over_rows
 from kernels.graph import Array, Csr, Graph
+from kernels.pagerank.constants import SETTLED
 from kernels.pagerank.parameters import Parameters
 
 
@@ -52,12 +53,14 @@ def iterate(
     dangling, degrees = degrees == 0, np.maximum(degrees, 1)
     current, following = np.full(len(degrees), 1 / max(num_vertices, 1)), np.empty(len(degrees))
     offsets, indices = frozen(into.offsets), frozen(into.indices)
-    change, iteration = np.inf if num_vertices else 0.0, 0
-    while change >= tolerance and iteration < most_iterations and num_vertices:
+    change, iteration, settled = np.inf if num_vertices else 0.0, 0, False
+    while (change >= tolerance or not settled) and iteration < most_iterations and num_vertices:
         shares = extended(np.where(dangling, 0, current / degrees))
         base = (1 - damping + damping * total(current[dangling])) / num_vertices
         over_rows(into, partial(_pull, offsets, indices, shares, base, damping, following))
-        change = total(np.abs(following - current))
+        changes = np.abs(following - current)
+        change = total(changes)
+        settled = change < tolerance and not total(changes * SETTLED > following)
         current, following = following, current
         iteration += 1
     return Scores(current, iteration, change)

@@ -6,7 +6,7 @@
 
 struct Turn {
     Sums sums;
-    uint64_t jobs_taken, unused;
+    uint64_t jobs_taken;
 };
 
 struct Control {
@@ -30,8 +30,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
     start(out_offsets, num_rows, base, shares, scores, &control->turns->sums);
     grid_barrier((uint32_t*)&control->barrier);
     double change = 0;
+    bool is_open = true;
     int64_t iteration = 0;
-    for (; iteration < most_iterations && (iteration == 0 || change >= tolerance); ++iteration) {
+    for (; iteration < most_iterations && is_open; ++iteration) {
         Turn* turn = control->turns + (iteration + 1) % 3;
         const double lost = (double)__ldcg(&control->turns[iteration % 3].sums.dangling) / UNIT;
         const double before = base;
@@ -39,8 +40,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
         Sums sums{};
         if (global_thread() == 0) {
             control->turns[(iteration + 2) % 3] = Turn{};
-            sums.change = in_units(fabs(base - before)) * (uint64_t)num_without_arcs;
-            sums.dangling = in_units(base) * (uint64_t)num_without_arcs;
+            sums = sums_without_arcs(before, base, num_without_arcs);
         }
         sum_tiles(plan, num_rows, shares, tile, staged, partials, &turn->jobs_taken);
         grid_barrier((uint32_t*)&control->barrier);
@@ -48,6 +48,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
         publish(sums, &turn->sums);
         grid_barrier((uint32_t*)&control->barrier);
         change = (double)__ldcg(&turn->sums.change) / UNIT;
+        is_open = change >= tolerance || __ldcg(&turn->sums.unsettled) > 0;
     }
     finish(out_offsets, in_offsets, num_rows, base, scores);
     if (global_thread() == 0) {

@@ -37,13 +37,23 @@ struct TilePlan {
     const float* degrees;
 };
 
-/* Sums over all rows, in 2^-60. */
+/* Sums over all rows, in 2^-60, and the number of warps with rows whose score has not settled. */
 struct Sums {
-    uint64_t change, dangling;
+    uint64_t change, dangling, unsettled;
 };
 
 __device__ __forceinline__ uint64_t in_units(double value) {
     return (uint64_t)(value * UNIT);
+}
+
+__device__ __forceinline__ bool is_unsettled(double before, double score) {
+    return fabs(score - before) * SETTLED > score;
+}
+
+/* The sums of `count` rows without arcs, whose score is the base. */
+__device__ __forceinline__ Sums sums_without_arcs(double before, double base, int64_t count) {
+    return Sums{in_units(fabs(base - before)) * (uint64_t)count, in_units(base) * (uint64_t)count,
+        is_unsettled(before, base) ? (uint64_t)count : 0};
 }
 
 /* Eight arcs, read once. */
@@ -211,6 +221,7 @@ __device__ void sum_rows(const TilePlan& plan, const float* partials, double bas
             scores[row] = score;
             shares[row] = degree > 0 ? (float)score / degree : 0.0f;
             sums.change += in_units(fabs(score - before));
+            sums.unsettled += is_unsettled(before, score);
             sums.dangling += degree > 0 ? 0 : in_units(score);
         }
     }
@@ -223,9 +234,13 @@ __device__ void publish(const Sums& sums, Sums* totals) {
         change += __shfl_xor_sync(FULL_WARP, change, step);
         dangling += __shfl_xor_sync(FULL_WARP, dangling, step);
     }
+    const bool is_open = __any_sync(FULL_WARP, sums.unsettled > 0);
     if ((threadIdx.x & 31) == 0) {
         atomicAdd(&totals->change, change);
         atomicAdd(&totals->dangling, dangling);
+        if (is_open) {
+            atomicAdd(&totals->unsettled, (uint64_t)1);
+        }
     }
 }
 

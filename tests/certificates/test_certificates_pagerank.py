@@ -8,10 +8,11 @@ from itertools import count
 import numpy as np
 import pytest
 
+from benchmarks.graphs import graph_of_arcs
 from kernels.answers import Certificate, Scores
 from kernels.graph import Array, Graph
 from kernels.pagerank import pagerank
-from kernels.pagerank.certificate import DAMPING, FARTHEST, MOST_CHANGE, certify_pagerank
+from kernels.pagerank.certificate import DAMPING, FARTHEST, FARTHEST_RELATIVE, MOST_CHANGE, RULES, certify_pagerank
 from tests.answers import true_ranks, uncleaned
 from tests.certificates.test_certificates_mutants import MUTANTS, random_graph
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
@@ -106,6 +107,57 @@ def test_the_tolerance_is_the_stated_one():
     assert certify(graph, truth + shift * 0.99 * MOST_CHANGE / (1 + DAMPING)).holds
     assert not certify(graph, truth + shift * 1.01 * FARTHEST).holds
     assert pytest.approx(1.33e-5, rel=0.01) == FARTHEST
+
+
+def stated(verdict: Certificate) -> float:
+    """The bound that the last rule states, relative to each score."""
+    assert verdict.holds, verdict.reason
+    return float(verdict.rules[len(RULES)].split()[4])
+
+
+def test_the_stated_relative_bound_is_true():
+    rng = np.random.default_rng(5)
+    refused = 0
+    for _ in range(60):
+        _, graph = random_graph(rng)
+        truth = true_ranks(graph)
+        if not graph.num_vertices:
+            continue
+        for amount in 10 ** rng.uniform(-9, -3, 5):
+            scores = truth * (1 + amount * rng.uniform(-1, 1, len(truth)))
+            verdict = certify(graph, scores)
+            refused += not verdict.holds
+            if verdict.holds:
+                assert (np.abs(scores - truth) / truth).max() <= stated(verdict) <= FARTHEST_RELATIVE
+        assert stated(certify(graph, truth)) < 1e-9
+    assert 50 < refused < 250
+
+
+def test_a_small_score_that_is_wrong_by_a_hundredth_is_refused():
+    """Arcs lead to vertices near 0, so that most scores are so small that the bound on the sum permits several times them."""
+    rng = np.random.default_rng(1)
+    src, dst = rng.integers(0, 200_000, 800_000), (200_000 * rng.random(800_000) ** 3).astype(np.int64)
+    graph = graph_of_arcs(src, dst, None, 200_000, symmetric=False)
+    scores = pagerank(graph).scores
+    assert stated(certify(graph, scores)) < 0.001
+    row, highest = int(np.argsort(scores)[len(scores) // 2]), int(np.argmax(scores))
+    assert scores[row] < FARTHEST / 5
+    for factor in (0.99, 1.01, 1.2):
+        mutant = scores.copy()
+        mutant[[row, highest]] += (factor - 1) * scores[row] * np.array([1, -1])
+        verdict = certify(graph, mutant)
+        assert not verdict.holds
+        assert "of itself" in verdict.reason
+
+
+def test_slow_parts_of_a_graph_that_converges_fast_are_within_the_bound():
+    """Paths of three vertices keep a third of their first error times 0.85^iterations, which the sum of changes hides."""
+    rng = np.random.default_rng(2)
+    src, dst = rng.integers(0, 50_000, (2, 400_000))
+    paths = [(50_000, 50_001), (50_001, 50_000), (50_001, 50_002), (50_002, 50_001)]
+    src, dst = np.append(src, [arc[0] for arc in paths]), np.append(dst, [arc[1] for arc in paths])
+    graph = graph_of_arcs(src, dst, None, 50_003, symmetric=False)
+    assert stated(certify(graph, pagerank(graph).scores)) <= 0.02
 
 
 @pytest.mark.parametrize(

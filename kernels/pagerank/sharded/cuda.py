@@ -1,6 +1,6 @@
 """PageRank over shards on GPUs: the step of the kernel for one rank on a rank's own rows, then an exchange (pagerank.cu).
 
-An iteration exchanges the ghosts' shares, 4 bytes each, and two words of sums. What a tile of rows contributes to a row is added
+An iteration exchanges the ghosts' shares, 4 bytes each, and the sums. What a tile of rows contributes to a row is added
 in float, and the tiles are those of the shard; so the last bits of the scores depend on how rows are divided among the ranks.
 """
 
@@ -25,8 +25,8 @@ from kernels.pagerank.parameters import Parameters
 from kernels.pagerank.tiles import SHARED, TilePlan, make_plan
 
 _SOURCE = "pagerank/sharded/pagerank.cu"
-_CHANGE, _JOBS, _WORDS = 0, 2, 4  # words that a step adds to: change and dangling score; then jobs taken
-_HEAD = 4  # words of 32 bits before the shares of a message: the change and the dangling score
+_CHANGE, _UNSETTLED, _JOBS, _WORDS = 0, 2, 3, 4  # words that a step adds to; those before the jobs taken are Sums of step.cuh
+_HEAD = 2 * _WORDS  # words of 32 bits before the shares of a message
 
 
 def scores(shard: Shard, communicator: Communicator, parameters: Parameters) -> ShardAnswer[Scores]:
@@ -41,7 +41,7 @@ def scores(shard: Shard, communicator: Communicator, parameters: Parameters) -> 
         totals = messages.exchange(own.shares, sums)
         if iteration:
             change = int(totals[_CHANGE]) / UNIT
-        if change < tolerance or iteration == most_iterations:
+        if (change < tolerance and not int(totals[_UNSETTLED])) or iteration == most_iterations:
             return ShardAnswer(Scores(own.end(), iteration, change), iteration)
         sums = own.step(totals)
         iteration += 1
@@ -61,7 +61,7 @@ class _Messages:
         self._received = _buffers(np.diff(halo.shard.ghost_bounds).tolist())
 
     def exchange(self, shares: Array, sums: Array) -> Array:
-        """Refresh the ghosts' part of `shares`, float32 [n + g]; return the sums of all ranks (int64 [2]). A collective."""
+        """Refresh the ghosts' part of `shares`, float32 [n + g]; return the sums of all ranks (int64 [_WORDS]). A collective."""
         own, ghosts = cupy.split(shares.view(np.uint32), [len(self._halo.shard.ids)])
         for message, rows in zip(self._sent, self._halo.asked, strict=True):
             message[:_HEAD] = sums.view(np.uint32)
@@ -70,12 +70,12 @@ class _Messages:
         received = self._halo.communicator.exchange(self._sent, self._received)
         for message, of_sender in zip(received, self._halo.shard.by_owner(ghosts), strict=True):
             of_sender[...] = message[_HEAD:]
-        totals: Array = cupy.concatenate([message[:_HEAD] for message in received]).view(np.int64).reshape(-1, _JOBS).sum(axis=0)
+        totals: Array = cupy.concatenate([message[:_HEAD] for message in received]).view(np.int64).reshape(-1, _WORDS).sum(axis=0)
         return totals
 
 
 def _buffers(counts: list[int]) -> list[Array]:
-    """A buffer for a message of each number of shares; all begin at multiples of 16 bytes."""
+    """A buffer for a message of each number of shares; all begin at multiples of 32 bytes."""
     lengths = [_HEAD + count for count in counts]
     starts = [0, *accumulate(-(-length // _HEAD) * _HEAD for length in lengths)]
     memory = cupy.empty(starts[-1], np.uint32)
@@ -83,7 +83,7 @@ def _buffers(counts: list[int]) -> list[Array]:
 
 
 class _OwnRows:
-    """The own rows' scores, and the shares of own rows and ghosts. Sums are int64 in 2^-60: of changes and of dangling scores."""
+    """The own rows' scores, and the shares of own rows and ghosts. Sums are int64, see step.cuh."""
 
     def __init__(self, shard: Shard, damping: float):
         self._shard, self._damping, self._row = shard, np.float64(damping), shard.ghosts.dtype
@@ -122,7 +122,7 @@ class _OwnRows:
 
 
 def _sums_of(words: Any) -> Array:
-    sums: Array = words[:_JOBS].view(np.int64)
+    sums: Array = words.view(np.int64)
     return sums
 
 

@@ -30,8 +30,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
     const double base = (1.0 - damping + damping * ((double)totals->dangling / UNIT)) / (double)num_vertices;
     Sums own{};
     if (global_thread() == 0) {
-        own.change = in_units(fabs(base - control->base)) * (uint64_t)num_without_arcs;
-        own.dangling = in_units(base) * (uint64_t)num_without_arcs;
+        own = sums_without_arcs(control->base, base, num_without_arcs);
         control->base = base;
     }
     sum_tiles(plan, num_shares, shares, tile, staged, partials, jobs_taken);
