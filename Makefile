@@ -46,6 +46,7 @@ test: lint
 
 nightly: $(VENV)/dev
 	NIGHTLY=1 $(BIN)/python -m pytest -m "nightly or hypothesis"
+	for gpu in 8.0 8.6 8.9 9.0 10.0 12.0; do EMULATED_GPU=$$gpu $(BIN)/python -m pytest tests/emulator/test_kernels.py || exit 1; done
 
 BASE ?= HEAD
 quick: $(VENV)/dev
@@ -63,7 +64,7 @@ lint: $(VENV)/dev
 EMULATED ?= tests/gpu tests/emulator
 emulated-test: $(VENV)/dev
 	EMULATED_GPU=1 $(BIN)/python -m pytest $(EMULATED) --numprocesses auto --maxprocesses 4 --timeout 3600
-	EMULATED_GPU=1 EMULATED_ARCHITECTURE=90 EMULATED_SEED=$(SEED) $(BIN)/python -m pytest tests/emulator
+	EMULATED_GPU=9.0 EMULATED_SEED=$(SEED) $(BIN)/python -m pytest tests/emulator
 SEED ?= 1
 
 cluster-test: $(VENV)/dev

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from kernels.gpu.loader import device_count
+from kernels.gpu.devices import device_count
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ from benchmarks.runs import sources
 from benchmarks.runs.answers import compare
 from benchmarks.runs.cases import CASES, Case
 from benchmarks.runs.measure import Usage, run
-from kernels.gpu.loader import device_count
+from kernels.gpu.devices import device_count
 from pipeline.store.facts import RunFacts, StageFacts
 from pipeline.store.manifest import read
 

@@ -12,7 +12,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from benchmarks.generators import EDGES_PER_VERTEX, LARGEST_WEIGHT, grid_edges, rmat_edges
-from kernels.gpu.loader import device_count
+from kernels.gpu.devices import device_count
 
 SEED = 4242
 REMOVED = 0.35  # share of a grid's edges that is left out, which gives it the mean degree of a road network

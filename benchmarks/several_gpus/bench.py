@@ -24,7 +24,7 @@ from benchmarks.several_gpus import ranks
 from benchmarks.several_gpus.shares import by_name, folder_of
 from benchmarks.several_gpus.table import OURS, PEER, Row, add, collect, write
 from kernels.cpu.parallel import cores
-from kernels.gpu.loader import device_count
+from kernels.gpu.devices import device_count
 from pipeline.cluster.protocol import Cluster, Place
 from pipeline.cluster.start import started
 from pipeline.cluster.threads import LocalThreads

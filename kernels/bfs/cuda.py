@@ -15,8 +15,8 @@ import numpy as np
 
 from kernels.answers import Paths
 from kernels.bfs.constants import CHAINED_ARCS, CONTROL_WORDS, LANE_ARCS, STRIDING_THREADS, THREADS, WARP_ARCS
-from kernels.gpu.constants import CLUSTER_BLOCKS
-from kernels.gpu.loader import cluster_kernel, cooperative, has_clusters, launch
+from kernels.gpu.loader import cooperative, launch
+from kernels.gpu.teams import TeamKernel, team_kernel
 from kernels.graph import Array, Csr, Graph, distance_dtype
 from kernels.paths.degrees import has_long_paths
 from kernels.paths.predecessors_cuda import of_levels
@@ -82,10 +82,10 @@ def _search_top_down(graph: Graph, source: int, quads: int) -> Paths:
     levels, queue = cupy.empty(num_rows, row), cupy.empty(num_rows, row)
     control = cupy.zeros(CONTROL_WORDS, np.uint64)
     arguments = np.int64(num_rows), np.int64(source), slots, visited, levels, queue, control
-    launch(_TOP_DOWN, "prepare", STRIDING_THREADS, num_rows, *arcs, *arguments, ROW=row)
-    kernel, blocks = _team_kernel(row, cupy.cuda.Device().id)
-    team_words = _team_words(words)
-    kernel((blocks,), (THREADS,), (
+    team = _team_kernel(row, cupy.cuda.Device().id)
+    launch(_TOP_DOWN, "prepare", STRIDING_THREADS, num_rows, *arcs, *arguments, ROW=row, TEAM_BLOCKS=team.blocks)
+    team_words = _team_words(words, team.blocks)
+    team.kernel((team.blocks * team.teams,), (THREADS,), (
         slots, *arcs, visited, levels, queue, control, np.int64(words), np.uint32(team_words),
     ), shared_mem=4 * team_words)  # fmt: skip
     del slots, visited, queue
@@ -114,15 +114,17 @@ def _words(num_rows: int) -> int:
     return -(-num_rows // 32)
 
 
-def _team_words(words: int) -> int:
-    """Words that each block of a team holds of a bitmap of `words`; 0 if the bitmap stays in device memory."""
-    team_words = -(-words // (32 * CLUSTER_BLOCKS)) * 32
-    return team_words if 4 * team_words <= _TEAM_BYTES and has_clusters(cupy.cuda.Device().id) else 0
+def _team_words(words: int, blocks: int) -> int:
+    """Words that each of the `blocks` of a team holds of a bitmap of `words`; 0 if the bitmap stays in device memory."""
+    team_words = -(-words // (32 * blocks)) * 32
+    return team_words if 4 * team_words <= _TEAM_BYTES and blocks > 1 else 0
 
 
 @cache
-def _team_kernel(row: np.dtype[Any], device: int) -> tuple[Any, int]:
-    """The kernel of a whole top-down search, and the blocks of its launch."""
-    if not has_clusters(device):
-        return cooperative(_TOP_DOWN, "search_levels", THREADS, device, ROW=row)
-    return cluster_kernel(_TOP_DOWN, "search_levels", device, _TEAM_BYTES, ROW=row), CLUSTER_BLOCKS * _TEAMS
+def _team_kernel(row: np.dtype[Any], device: int) -> TeamKernel:
+    """The kernel of a whole top-down search, with the teams of its launch."""
+    team = team_kernel(_TOP_DOWN, "search_levels", THREADS, device, _TEAM_BYTES, ROW=row)
+    if team:
+        return team._replace(teams=min(team.teams, _TEAMS))
+    kernel, resident = cooperative(_TOP_DOWN, "search_levels", THREADS, device, ROW=row, TEAM_BLOCKS=1)
+    return TeamKernel(kernel, 1, resident)

@@ -1,20 +1,15 @@
-/* A team of blocks that can access each other's shared memory: a thread-block cluster from sm_90 on, otherwise a single block. */
+/* A team of TEAM_BLOCKS blocks that can access each other's shared memory: a thread-block cluster, or a single block where the
+   device has no clusters (teams.py). */
 #pragma once
 
 #include "gpu/device.cuh"
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define TEAM_BLOCKS CLUSTER_BLOCKS
-#define TEAM __cluster_dims__(TEAM_BLOCKS, 1, 1)
-#else
-#define TEAM_BLOCKS 1
-#define TEAM
-#endif
-
 #if TEAM_BLOCKS > 1
+#define TEAM __cluster_dims__(TEAM_BLOCKS, 1, 1)
 #define TEAM_SPACE "shared::cluster"
 #define TEAM_SCOPE "cluster."
 #else
+#define TEAM
 #define TEAM_SPACE "shared"
 #define TEAM_SCOPE "cta."
 #endif

@@ -1,6 +1,5 @@
 """Constants that the CUDA headers of this folder share with launchers."""
 
-CLUSTER_BLOCKS = 16  # blocks of a team where the GPU has clusters; every H100, H200 and B200 can launch so many
 RADIX_THREADS = 512  # radix_sort.cu: in a block
 RADIX_ITEMS = 14  # radix_sort.cu: keys of a thread, even; with more they do not stay in registers
 RADIX_DIGITS = 256  # radix_sort.cu: values of a digit of 8 bits

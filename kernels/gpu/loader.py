@@ -1,6 +1,7 @@
 """The CUDA loader: the one place where a `.cu` file becomes code.
 
-A source is compiled by NVRTC once for its types, which arrive as macros from a fixed table, never as text.
+A source is compiled by NVRTC once for its types and sizes, which arrive as macros: types from a fixed table, sizes as integers
+that a launcher derives from the device.
 """
 
 from __future__ import annotations
@@ -9,37 +10,24 @@ import hashlib
 import re
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from kernels.gpu.devices import block_bytes
 from kernels.graph import Array, Csr, Graph
 
 ROOT = Path(__file__).parent.parent
 OPTIONS = ("--std=c++17", f"-I{ROOT}")
-_NON_PORTABLE_CLUSTER = 14  # CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 _INCLUDE = re.compile(r"""^\s*#\s*include\s*"(.+)\"""", re.MULTILINE)
+Macro = np.dtype[Any] | int
 C_NAMES = {
     np.dtype(np.int32): "int",
     np.dtype(np.int64): "int64_t",
     np.dtype(np.float32): "float",
     np.dtype(np.float64): "double",
 }
-
-
-@cache
-def device_count() -> int:
-    """Number of GPUs that CuPy finds; 0 if it is not installed or there is no driver."""
-    if find_spec("cupy") is None:
-        return 0
-    import cupy
-
-    try:
-        return int(cupy.cuda.runtime.getDeviceCount())
-    except cupy.cuda.runtime.CUDARuntimeError:
-        return 0
 
 
 def free_bytes() -> int:
@@ -49,12 +37,12 @@ def free_bytes() -> int:
     return int(cupy.cuda.runtime.memGetInfo()[0]) + int(cupy.get_default_memory_pool().free_bytes())
 
 
-def options(source: str, **types: np.dtype[Any]) -> tuple[str, ...]:
-    """Compiler options that define each type macro as the C name of its type, and the constants of `kernels/SOURCE`."""
+def options(source: str, **macros: Macro) -> tuple[str, ...]:
+    """Compiler options that define the macros, types by their C names, and the constants of `kernels/SOURCE`."""
     return (
         *OPTIONS,
         *(f"-D{name}={value}" for name, value in constants_of(source)),
-        *(f"-D{macro}={C_NAMES[np.dtype(dtype)]}" for macro, dtype in sorted(types.items())),
+        *(f"-D{name}={value if isinstance(value, int) else C_NAMES[np.dtype(value)]}" for name, value in sorted(macros.items())),
     )
 
 
@@ -93,15 +81,15 @@ def _files_of(source: str) -> set[str]:
 
 
 @cache
-def load(source: str, cooperative: bool = True, **types: np.dtype[Any]) -> Any:
-    """The module of `kernels/SOURCE` for these types: a `cupy.RawModule`.
+def load(source: str, cooperative: bool = True, **macros: Macro) -> Any:
+    """The module of `kernels/SOURCE` for these macros: a `cupy.RawModule`.
 
     A cooperative launch cannot have more blocks than are resident at a time; CuPy reduces a larger grid.
     """
     import cupy
 
     code = f"// headers {_headers()}\n" + (ROOT / source).read_text(encoding="utf-8")
-    return cupy.RawModule(code=code, options=options(source, **types), backend="nvrtc", enable_cooperative_groups=cooperative)
+    return cupy.RawModule(code=code, options=options(source, **macros), backend="nvrtc", enable_cooperative_groups=cooperative)
 
 
 @cache
@@ -111,25 +99,30 @@ def _headers() -> str:
 
 
 @cache
-def cooperative(source: str, name: str, threads: int, device: int, shared: int = 0, **types: np.dtype[Any]) -> tuple[Any, int]:
-    """Kernel `name` of `kernels/SOURCE` for these types, and how many of its blocks are resident on `device` at a time.
+def kernel_of(source: str, name: str, device: int, shared: int = 0, cooperative: bool = True, **macros: Macro) -> Any:
+    """Kernel `name` of `kernels/SOURCE`, which may have `shared` bytes of dynamic shared memory; this is set per device."""
+    kernel = load(source, cooperative, **macros).get_function(name)
+    kernel.max_dynamic_shared_size_bytes = max(kernel.max_dynamic_shared_size_bytes, shared)
+    return kernel
+
+
+@cache
+def spare_shared(source: str, name: str, device: int, **macros: Macro) -> int:
+    """Bytes of dynamic shared memory that a block of the kernel can have at most on `device`."""
+    return block_bytes(device) - int(kernel_of(source, name, device, **macros).shared_size_bytes)
+
+
+@cache
+def cooperative(source: str, name: str, threads: int, device: int, shared: int = 0, **macros: Macro) -> tuple[Any, int]:
+    """Kernel `name` of `kernels/SOURCE` for these macros, and how many of its blocks are resident on `device` at a time.
 
     A block has `threads` threads and, in addition to the static shared memory of the source, `shared` bytes.
     """
     import cupy
 
-    kernel = load(source, **types).get_function(name)
-    kernel.max_dynamic_shared_size_bytes = max(kernel.max_dynamic_shared_size_bytes, shared)
+    kernel = kernel_of(source, name, device, shared, **macros)
     per_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, threads, shared)
     return kernel, per_processor * cupy.cuda.Device(device).attributes["MultiProcessorCount"]
-
-
-@cache
-def _plain(source: str, name: str, device: int, shared: int, **types: np.dtype[Any]) -> Any:
-    """Kernel `name` of `kernels/SOURCE`, compiled without support for cooperative launches; attributes are set per device."""
-    kernel = load(source, cooperative=False, **types).get_function(name)
-    kernel.max_dynamic_shared_size_bytes = max(kernel.max_dynamic_shared_size_bytes, shared)
-    return kernel
 
 
 def launch(
@@ -141,7 +134,7 @@ def launch(
     blocks: Any = None,
     shared: Any = 0,
     plain: Any = False,
-    **types: np.dtype[Any],
+    **macros: Macro,
 ) -> None:
     """Run kernel `name` of `kernels/SOURCE` on the current stream.
 
@@ -161,40 +154,20 @@ def launch(
     plain : bool
         Compile without support for cooperative launches: for kernels without a barrier of the grid, which may have more blocks
         than are resident. Such a launch needs `blocks`.
-    types
-        Type macros of the source, for example ROW, WEIGHT and SUM.
+    macros
+        Types of the source, for example ROW, WEIGHT and SUM, and sizes.
     """
     import cupy
 
     device = cupy.cuda.Device().id
     if plain:
-        kernel, resident = _plain(source, name, device, shared, **types), 0
+        kernel, resident = kernel_of(source, name, device, shared, cooperative=False, **macros), 0
     else:
-        kernel, resident = cooperative(source, name, threads, device, shared, **types)
+        kernel, resident = cooperative(source, name, threads, device, shared, **macros)
     if blocks is None:
         blocks = resident if items is None else max(1, min(resident, -(-items // threads)))
     if blocks:
         kernel((blocks,), (threads,), arguments, shared_mem=shared)
-
-
-@cache
-def has_clusters(device: int) -> bool:
-    """Whether blocks of a cluster can use each other's shared memory: from compute capability 9.0."""
-    import cupy
-
-    return int(cupy.cuda.Device(device).compute_capability) >= 90
-
-
-@cache
-def cluster_kernel(source: str, name: str, device: int, shared: int, **types: np.dtype[Any]) -> Any:
-    """Kernel `name` of `kernels/SOURCE` with `shared` bytes of dynamic shared memory, for clusters of more than eight blocks."""
-    import cupy
-
-    kernel = load(source, **types).get_function(name)
-    kernel.max_dynamic_shared_size_bytes = shared
-    if has_clusters(device):
-        cupy.cuda.driver.funcSetAttribute(kernel.kernel.ptr, _NON_PORTABLE_CLUSTER, 1)
-    return kernel
 
 
 def pointer(array: Array | None) -> Any:

@@ -8,7 +8,8 @@ from typing import Any
 
 from kernels.answers import Certificate
 from kernels.arrays import is_cupy
-from kernels.gpu.loader import device_count, to_host
+from kernels.gpu.devices import device_count
+from kernels.gpu.loader import to_host
 from kernels.graph import Graph
 from kernels.registry import BY_NAME
 

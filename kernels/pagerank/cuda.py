@@ -10,7 +10,7 @@ from kernels.gpu.loader import launch
 from kernels.graph import Graph
 from kernels.pagerank.constants import CONTROL_WORDS, THREADS
 from kernels.pagerank.parameters import Parameters
-from kernels.pagerank.tiles import SHARED, plan_of
+from kernels.pagerank.tiles import plan_of, sizes
 
 _ITERATIONS, _CHANGE = 1, 2  # words of Control
 
@@ -29,6 +29,6 @@ def scores(graph: Graph, parameters: Parameters) -> Scores:
     launch("pagerank/pagerank.cu", "iterate", THREADS, None,
            *plan.arguments, graph.out.offsets, graph.into.offsets, np.int64(num_rows), np.int64(plan.num_without_arcs),
            np.float64(damping), np.float64(tolerance), np.int64(most_iterations), shares, partials, found, control,
-           shared=SHARED, ROW=graph.rows_by_id.dtype)  # fmt: skip
+           **sizes(), ROW=graph.rows_by_id.dtype)  # fmt: skip
     words = cupy.asnumpy(control)
     return Scores(found, int(words[_ITERATIONS]), float(words.view(np.float64)[_CHANGE]))

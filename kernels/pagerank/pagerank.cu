@@ -23,8 +23,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
     const uint32_t* items, const ROW* rows, const float* degrees, const int64_t* out_offsets,
     const int64_t* in_offsets, int64_t num_rows, int64_t num_without_arcs, double damping, double tolerance,
     int64_t most_iterations, float* shares, float* partials, double* scores, Control* control) {
-    extern __shared__ float tile[];
-    float* const staged = tile + TILE + (threadIdx.x >> 5) * ROUND;
+    extern __shared__ float memory[];
+    float* const staged = memory + STAGED + (threadIdx.x >> 5) * ROUND;
     const TilePlan plan{tasks, jobs, num_jobs, arcs, slices, num_slices, items, rows, degrees};
     double base = 1.0 / (double)num_rows;
     start(out_offsets, num_rows, base, shares, scores, &control->turns->sums);
@@ -42,7 +42,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
             control->turns[(iteration + 2) % 3] = Turn{};
             sums = sums_without_arcs(before, base, num_without_arcs);
         }
-        sum_tiles(plan, num_rows, shares, tile, staged, partials, &turn->jobs_taken);
+        sum_tiles(plan, num_rows, shares, memory, staged, partials, &turn->jobs_taken);
         grid_barrier((uint32_t*)&control->barrier);
         sum_rows(plan, partials, base, damping, shares, scores, sums);
         publish(sums, &turn->sums);

@@ -1,8 +1,9 @@
 /* A step of PageRank's power iteration by propagation blocking without atomics.
 
-   Shares, that is scores over out-degrees rounded to float, are divided into tiles of 32768 rows, which fit shared memory. First,
-   a block holds a tile, and its warps stream the tile's arcs, two bytes each (tiles.cu), in the order of their heads: a segmented
-   sum gives a partial, the contribution of a tile to a row. Then the rows add their partials in double, one row per lane: rows
+   Shares, that is scores over out-degrees rounded to float, are divided into tiles of 32768 rows. First, a block holds a tile in
+   shared memory, or where that is too small (TILE_IN_SHARED is 0) reads it through the cache, and its warps stream the tile's
+   arcs, two bytes each (tiles.cu), in the order of their heads: a segmented sum gives a partial, the contribution of a tile to a
+   row. Then the rows add their partials in double, one row per lane: rows
    are in slices of 32 with about equally many partials, whose indices are stored transposed. Neither pass gathers at random
    outside shared memory, because a tile's partials of neighbouring rows are neighbours. The order of every sum depends on the
    arcs only. The sums over all rows, of changes and of the scores without out-arcs, are added as integers of 2^-60, so that any
@@ -13,6 +14,7 @@
 #include "gpu/device.cuh"
 
 #define TILE (1 << TILE_BITS) /* rows */
+#define STAGED (TILE_IN_SHARED ? TILE : 0) /* where in a block's floats the warps' staged sums begin */
 #define BATCH 4               /* loads in flight per lane */
 #define LAST 0x80008000u           /* of its segment: the marks of two arcs */
 
@@ -145,7 +147,7 @@ __device__ void sum_segments(const float* tile, const uint32_t* arcs, int count,
 
 /* Blocks take jobs one after the other: the tasks of one tile, which the block's warps take one after the other. */
 __device__ void sum_tiles(
-    const TilePlan& plan, int64_t num_shares, const float* shares, float* tile, float* staged, float* partials,
+    const TilePlan& plan, int64_t num_shares, const float* shares, float* memory, float* staged, float* partials,
     uint64_t* jobs_taken) {
     __shared__ int64_t job;
     __shared__ unsigned taken;
@@ -160,15 +162,16 @@ __device__ void sum_tiles(
             return;
         }
         const int64_t first = plan.jobs[job], end = plan.jobs[job + 1], number = plan.tasks[first].tile;
-        if (number != held) {
+        if (TILE_IN_SHARED && number != held) {
             const int size = (int)min((int64_t)TILE, num_shares - number * TILE);
 #pragma unroll 16
             for (int row = threadIdx.x; row < size; row += THREADS) {
-                tile[row] = shares[number * TILE + row];
+                memory[row] = shares[number * TILE + row];
             }
             held = number;
             __syncthreads();
         }
+        const float* const tile = TILE_IN_SHARED ? memory : shares + number * TILE;
         for (;;) {
             int64_t place = 0;
             if ((threadIdx.x & 31) == 0) {

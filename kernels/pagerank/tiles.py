@@ -14,12 +14,13 @@ from typing import Any
 import cupy
 import numpy as np
 
+from kernels.gpu.devices import spare_bytes
 from kernels.gpu.loader import launch
 from kernels.gpu.radix_sort import KEY, sort
 from kernels.graph import Array, Csr, Graph
 from kernels.pagerank.constants import CHUNK_ARCS, ROUND, THREADS, TILE_BITS
 
-SHARED = ((1 << TILE_BITS) + THREADS // 32 * ROUND) * np.dtype(np.float32).itemsize  # bytes of a block of the iteration
+_FLOAT_BYTES = np.dtype(np.float32).itemsize
 _BAND = 1 << 25  # arcs, unless a row has more
 _WINDOW_BITS = 10  # of rows among which slices collect those with about equally many partials
 _ALIGNED = 8  # arcs of a load
@@ -75,6 +76,13 @@ class TilePlan:
         partials: Array = cupy.empty(self.num_partials, np.float32)
         partials[self.bands] = 0
         return partials
+
+
+def sizes() -> dict[str, int]:
+    """Sizes of a launch on the current GPU: a block holds a tile in shared memory where that fits. The sums are the same."""
+    staged, tile = THREADS // 32 * ROUND * _FLOAT_BYTES, _FLOAT_BYTES << TILE_BITS
+    held = int(staged + tile <= spare_bytes(cupy.cuda.Device().id))
+    return {"TILE_IN_SHARED": held, "shared": staged + held * tile}
 
 
 def plan_of(graph: Graph) -> TilePlan:

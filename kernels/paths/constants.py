@@ -4,6 +4,4 @@ THREADS = 512  # of a block
 SMALL_ROW = 32  # predecessors.cu: a lane searches a row of fewer in-arcs, a warp a row of more,
 LARGE_ROW = 8192  # and a block a row of this many or more
 WAITS = -2  # predecessors.cu: predecessor of a row that only tight arcs of length zero reach, until the second step
-CLUSTER_LIST_BYTES = 49152  # lists.cuh: bytes of one of a block's four lists, in a cluster
-LONE_LIST_BYTES = 24576  # and without clusters
 TEAM_CONTROL_WORDS = 3  # lists.cuh: 64-bit words of Control

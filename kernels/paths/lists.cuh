@@ -1,7 +1,8 @@
 /* The lists of long_paths.cu: the rows that a team of blocks relaxes in this step or holds for a later one, in its shared memory.
 
    Each block has two lists for this step and two for the next; every block has the lengths of all lists and can read all. Rows
-   that do not fit go to a pile in device memory, each once (`piled` is a bitmap of them), and return when there is space. */
+   that do not fit go to a pile in device memory, each once (`piled` is a bitmap of them), and return when there is space.
+   LIST_BYTES is the size of one of the four lists. */
 #pragma once
 
 #include "gpu/cluster.cuh"
@@ -9,7 +10,6 @@
 
 #define WARPS (THREADS / 32)
 #define SLOTS 4
-#define LIST_BYTES (TEAM_BLOCKS > 1 ? CLUSTER_LIST_BYTES : LONE_LIST_BYTES) /* of one of the four lists */
 #define ENTRIES ((int)(LIST_BYTES / sizeof(Entry)))
 #define CAPACITY (ENTRIES / 33 * 32) /* one entry in 33 is left out, so that entries 32 apart are in different banks */
 #define REFILL (CAPACITY / 2 * TEAM_BLOCKS)

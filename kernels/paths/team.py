@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import cupy
 import numpy as np
 
-from kernels.gpu.constants import CLUSTER_BLOCKS
-from kernels.gpu.loader import cluster_kernel, has_clusters, launch, pointer
+from kernels.gpu.devices import spare_bytes
+from kernels.gpu.loader import kernel_of, launch, pointer
+from kernels.gpu.teams import team_kernel
 from kernels.graph import NO_ROW, Array, Csr
-from kernels.paths.constants import CLUSTER_LIST_BYTES, LONE_LIST_BYTES, TEAM_CONTROL_WORDS, THREADS
+from kernels.paths.constants import TEAM_CONTROL_WORDS, THREADS
 from kernels.paths.lengths import as_length, length_type
 from kernels.paths.predecessors_cuda import types_of
 
 _SOURCE = "paths/long_paths.cu"
 _UNBOUNDED, _BOUNDED = (_SOURCE, "shorten"), ("paths/sharded/long_paths.cu", "shorten_below")
 _LISTS = 4  # of a block
+_LIST_BYTES = (49152, 24576)  # of a list, as large as fits
 _LEAST_WINDOW, _MOST_WINDOW = 4.0, 32.0  # in mean weights
 _FEW, _MANY = np.int64(2048), np.int64(8192)  # active rows: with fewer the window widens, with more it narrows
 _ASIDE = 2  # word of the control: number of rows put aside
@@ -81,13 +84,22 @@ class Team:
         return rows
 
     def _take_steps(self, of: tuple[str, str], *arguments: Any) -> None:
-        device = cupy.cuda.Device().id
-        blocks, list_bytes = (CLUSTER_BLOCKS, CLUSTER_LIST_BYTES) if has_clusters(device) else (1, LONE_LIST_BYTES)
-        shared = _LISTS * list_bytes
-        cluster_kernel(*of, device, shared, **self._types)((blocks,), (THREADS,), arguments, shared_mem=shared)
+        kernel, sizes = _steps(*of, cupy.cuda.Device().id, **self._types)
+        kernel((sizes["TEAM_BLOCKS"],), (THREADS,), arguments, shared_mem=_LISTS * sizes["LIST_BYTES"])
 
     def _launch(self, name: str, size: int, *arguments: Any) -> None:
-        launch(_SOURCE, name, THREADS, size, *arguments, **self._types)
+        _, sizes = _steps(*_UNBOUNDED, cupy.cuda.Device().id, **self._types)
+        launch(_SOURCE, name, THREADS, size, *arguments, **self._types, **sizes)
+
+
+@cache
+def _steps(source: str, name: str, device: int, **types: np.dtype[Any]) -> tuple[Any, dict[str, int]]:
+    """A kernel that takes steps, and the sizes for which it was compiled."""
+    list_bytes = next(size for size in _LIST_BYTES if _LISTS * size <= spare_bytes(device))
+    shared, macros = _LISTS * list_bytes, {**types, "LIST_BYTES": list_bytes}
+    team = team_kernel(source, name, THREADS, device, shared, **macros)
+    kernel = team.kernel if team else kernel_of(source, name, device, shared, TEAM_BLOCKS=1, **macros)
+    return kernel, {"TEAM_BLOCKS": team.blocks if team else 1, "LIST_BYTES": list_bytes}
 
 
 def quads_of(out: Csr) -> int:

@@ -18,6 +18,7 @@
 #include "scc/signatures.cuh"
 #include "gpu/union_find.cuh"
 
+// spills: two registers on sm_86 and sm_89; two blocks per multiprocessor are faster
 extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) == 4 ? 2 : 1) find_components(
     const int64_t* out_offsets, const ROW* out_indices, const int64_t* in_offsets, const ROW* in_indices, const ROW* positions,
     const ROW* rows_by_id, int64_t num_rows, int64_t num_words, uint32_t* open, uint32_t* fore, uint32_t* back,

@@ -8,12 +8,12 @@ import cupy
 import numpy as np
 
 from kernels.answers import Components
-from kernels.gpu.loader import cooperative, launch
+from kernels.gpu.loader import cooperative, launch, spare_shared
 from kernels.graph import Array, Graph
 from kernels.wcc.constants import SAMPLED_THREADS, TILE_THREADS, WARP_ROW
 
 _SOURCE = "wcc/wcc.cu"
-TILE = 3 << 14  # rows in a tile, at most; below 2^16. Takes 96 KiB of shared memory, twice per multiprocessor
+_TILE = 3 << 14  # rows in a tile, at most; below 2^16. Takes 96 KiB of shared memory, twice per multiprocessor of an H100
 MANY_ARCS = 8  # arcs per row from which on one component tends to hold nearly all rows
 
 
@@ -24,23 +24,29 @@ def components(graph: Graph) -> Components:
     return join_all(graph)
 
 
-def join_all(graph: Graph, most_rows: int = TILE) -> Components:
+def join_all(graph: Graph, most_rows: int = _TILE) -> Components:
     """Find the components from all arcs, in tiles of at most `most_rows` rows, a multiple of 32."""
-    row, num_rows, shared = graph.rows_by_id.dtype, graph.num_vertices, 2 * most_rows
-    _, resident = cooperative(_SOURCE, "join_all", TILE_THREADS, cupy.cuda.Device().id, shared, ROW=row)
-    tile = tile_rows(num_rows, resident, most_rows)
+    row, num_rows = graph.rows_by_id.dtype, graph.num_vertices
+    tile, sizes = tiles(_SOURCE, row, num_rows, most_rows)
     labels, rest = _arguments(graph)
     open_rows = cupy.empty(-(-num_rows // 32), np.uint32)
     arguments = (graph.out.offsets, graph.out.indices, np.bool_(graph.symmetric), np.int32(tile), *rest, open_rows)
-    blocks = min(resident, -(-num_rows // tile))
-    launch(_SOURCE, "join_all", TILE_THREADS, None, *arguments, blocks=blocks, shared=shared, ROW=row)
+    if num_rows:
+        launch(_SOURCE, "join_all", TILE_THREADS, None, *arguments, **sizes, ROW=row)
     return Components(labels)
 
 
-def tile_rows(num_rows: int, blocks: int, most: int) -> int:
-    """Rows per tile, at most `most`, such that all blocks have about equally many."""
-    rounds = max(1, -(-num_rows // (blocks * most)))
-    return min(most, max(TILE_THREADS, -(-num_rows // (32 * blocks * rounds)) * 32))
+def tiles(source: str, row: np.dtype[Any], num_rows: int, most: int = _TILE) -> tuple[int, dict[str, int]]:
+    """Rows per tile, such that all blocks have about equally many, and the sizes of a launch of the source's `join_all`.
+
+    A tile has at most `most` rows, and takes at most the shared memory that a block can have.
+    """
+    device = cupy.cuda.Device().id
+    most = min(most, spare_shared(source, "join_all", device, ROW=row) // 64 * 32)
+    _, resident = cooperative(source, "join_all", TILE_THREADS, device, 2 * most, ROW=row)
+    rounds = max(1, -(-num_rows // (resident * most)))
+    tile = min(most, max(TILE_THREADS, -(-num_rows // (32 * resident * rounds)) * 32))
+    return tile, {"blocks": max(1, min(resident, -(-num_rows // tile))), "shared": 2 * most}
 
 
 def join_sampled(graph: Graph) -> Components:

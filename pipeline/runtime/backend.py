@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-from kernels.gpu.loader import device_count
+from kernels.gpu.devices import device_count
 from kernels.graph import Array
 from pipeline.config.model import Choice
 from pipeline.errors import BadConfig

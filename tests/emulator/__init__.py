@@ -15,8 +15,8 @@ STAND_INS = Path(__file__).parent / "stand_ins"
 
 
 def wanted() -> bool:
-    """Whether tests run on the emulated GPU: EMULATED_GPU=1."""
-    return os.environ.get("EMULATED_GPU") == "1"
+    """Whether tests run on emulated GPUs: EMULATED_GPU=1, or compute capabilities (machine/architectures.py)."""
+    return os.environ.get("EMULATED_GPU", "0") != "0"
 
 
 def missing() -> str | None:

@@ -18,16 +18,16 @@ from tests.gpu.sanitized import layers, run_over_shards, run_reachability
 from tests.graphs import EdgeList, graph_of
 
 
-def roads() -> Graph:
+def roads(side: int = 12) -> Graph:
     random = np.random.default_rng(1)
-    ends = np.stack(grid_edges(12), 1)
+    ends = np.stack(grid_edges(side), 1)
     return weighted(ends[random.random(len(ends)) < 0.8], False, random)
 
 
-def crowd() -> Graph:
+def crowd(people: int = 400) -> Graph:
     """Directed; one vertex has hundreds of arcs, most have few, and some are in small strong components."""
     random = np.random.default_rng(2)
-    return weighted((400 * random.random((1500, 2)) ** 3).astype(np.int64), True, random)
+    return weighted((people * random.random((15 * people // 4, 2)) ** 3).astype(np.int64), True, random)
 
 
 def weighted(ends: np.ndarray, directed: bool, random: np.random.Generator) -> Graph:
@@ -48,6 +48,7 @@ def on_device(graph) -> Graph:
 
 @pytest.mark.parametrize("kernel", ALGORITHMS, ids=lambda kernel: kernel.name)
 def test_algorithms_and_certificates(kernel, graph, on_device):
+    """Also called for every architecture."""
     for inputs in kernel.inputs(on_device, 1):
         expected = kernel.solve(graph, *inputs)
         for method in kernel.methods(on_device):

@@ -12,6 +12,7 @@ cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
 from kernels.distributed.gpu.nccl import BetweenGpus, unique_id
 from kernels.distributed.threads import run_ranks
+from tests.emulator.machine import architectures
 from tests.emulator.machine import launch as machine
 from tests.emulator.machine.launch import EmulatedFault
 from tests.emulator.machine.translation import translate
@@ -102,7 +103,7 @@ extern "C" __global__ void add_without_atomics(int* sum) {
 def kernel():
     from kernels.gpu.loader import OPTIONS
 
-    return cupy.RawModule(code=SOURCE, options=OPTIONS, enable_cooperative_groups=True).get_function
+    return cupy.RawModule(code=SOURCE, options=(*OPTIONS, "-DTEAM_BLOCKS=1"), enable_cooperative_groups=True).get_function
 
 
 def ints(count=32):
@@ -208,14 +209,22 @@ def test_a_grid_barrier(kernel, monkeypatch, seed):
         assert (out.get() == 192).all()
 
 
-def test_a_cluster_shares_memory(monkeypatch):
-    monkeypatch.setattr(machine, "ARCHITECTURE", 90)
-    from kernels.gpu.constants import CLUSTER_BLOCKS
+def test_a_cluster_shares_memory():
     from kernels.gpu.loader import OPTIONS
 
-    out, blocks, options = ints(), np.arange(CLUSTER_BLOCKS), (*OPTIONS, f"-DCLUSTER_BLOCKS={CLUSTER_BLOCKS}")
-    cupy.RawModule(code=SOURCE, options=options).get_function("write_to_next")((32,), (64,), (out,))
-    np.testing.assert_array_equal(out.get(), np.concatenate([np.roll(blocks, 1), 16 + np.roll(blocks, 1)]))
+    def write(blocks):
+        out = ints()
+        kernel = cupy.RawModule(code=SOURCE, options=(*OPTIONS, f"-DTEAM_BLOCKS={blocks}")).get_function("write_to_next")
+        if blocks > 8:
+            cupy.cuda.driver.funcSetAttribute(kernel.kernel.ptr, 14, 1)
+        kernel((32,), (64,), (out,))
+        np.testing.assert_array_equal(out.get(), np.roll(np.arange(32).reshape(-1, blocks), 1, 1).ravel())
+
+    for capability, most in (("9.0", 16), ("12.0", 8), ("8.9", 1)):
+        with architectures.using(architectures.ARCHITECTURES[capability]):
+            write(most)
+            with pytest.raises(EmulatedFault, match=f"no clusters of {2 * most} blocks on {capability}"):
+                write(2 * most)
 
 
 def test_a_race_shows(kernel):

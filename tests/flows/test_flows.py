@@ -19,7 +19,7 @@ from flows.__main__ import NAMES
 from flows.analytics import FLOWS, reachability, road_network, social_network
 from flows.artifacts import key
 from flows.tasks import is_transient
-from kernels.gpu.loader import device_count
+from kernels.gpu.devices import device_count
 from pipeline.config.loading import load_run
 from pipeline.config.run import STAGES
 from pipeline.errors import BadConfig, BadInput, BadSource, Busy, ProofFailed

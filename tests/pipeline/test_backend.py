@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.gpu.loader import device_count
+from kernels.gpu.devices import device_count
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig
 from pipeline.report.machine import machine

@@ -62,6 +62,7 @@ struct Contradicting {
     }
 };
 
+// spills: a few words on sm_120; two blocks per multiprocessor are faster
 extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) + sizeof(WEIGHT) == 8 ? 2 : 1)
 find_contradiction(const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t num_rows, int64_t num_arcs,
                    const ROW* positions, bool symmetric, const int64_t* parent, const int64_t* time, const int64_t* root,

@@ -22,7 +22,7 @@ from kernels.gpu.loader import launch
 from kernels.graph import Array, Csr
 from kernels.pagerank.constants import THREADS, UNIT
 from kernels.pagerank.parameters import Parameters
-from kernels.pagerank.tiles import SHARED, TilePlan, make_plan
+from kernels.pagerank.tiles import TilePlan, make_plan, sizes
 
 _SOURCE = "pagerank/sharded/pagerank.cu"
 _CHANGE, _UNSETTLED, _JOBS, _WORDS = 0, 2, 3, 4  # words that a step adds to; those before the jobs taken are Sums of step.cuh
@@ -108,7 +108,7 @@ class _OwnRows:
             numbers = np.int64(len(self.shares)), np.int64(self._shard.num_vertices), np.int64(plan.num_without_arcs)
             launch(_SOURCE, "iterate", THREADS, None,
                    *plan.arguments, *numbers, self._damping, totals, self.shares, self._partials, self._scores, sums,
-                   sums[_JOBS:], self._control, shared=SHARED, ROW=self._row)  # fmt: skip
+                   sums[_JOBS:], self._control, **sizes(), ROW=self._row)  # fmt: skip
         return _sums_of(sums)
 
     def end(self) -> Array:
@@ -118,7 +118,7 @@ class _OwnRows:
         return self._scores
 
     def _launch(self, kernel: str, *arguments: Any) -> None:
-        launch(_SOURCE, kernel, THREADS, len(self._scores), *arguments, ROW=self._row)
+        launch(_SOURCE, kernel, THREADS, len(self._scores), *arguments, ROW=self._row, **sizes() | {"shared": 0})
 
 
 def _sums_of(words: Any) -> Array:

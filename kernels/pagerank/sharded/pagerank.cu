@@ -24,8 +24,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
     const uint32_t* items, const ROW* rows, const float* degrees, int64_t num_shares, int64_t num_vertices,
     int64_t num_without_arcs, double damping, const Sums* totals, float* shares, float* partials, double* scores, Sums* sums,
     uint64_t* jobs_taken, Control* control) {
-    extern __shared__ float tile[];
-    float* const staged = tile + TILE + (threadIdx.x >> 5) * ROUND;
+    extern __shared__ float memory[];
+    float* const staged = memory + STAGED + (threadIdx.x >> 5) * ROUND;
     const TilePlan plan{tasks, jobs, num_jobs, arcs, slices, num_slices, items, rows, degrees};
     const double base = (1.0 - damping + damping * ((double)totals->dangling / UNIT)) / (double)num_vertices;
     Sums own{};
@@ -33,7 +33,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
         own = sums_without_arcs(control->base, base, num_without_arcs);
         control->base = base;
     }
-    sum_tiles(plan, num_shares, shares, tile, staged, partials, jobs_taken);
+    sum_tiles(plan, num_shares, shares, memory, staged, partials, jobs_taken);
     grid_barrier((uint32_t*)&control->barrier);
     sum_rows(plan, partials, base, damping, shares, scores, own);
     publish(own, sums);

@@ -130,6 +130,7 @@ __device__ void compare(const SUM* __restrict__ distance, const ROW* __restrict_
     }
 }
 
+// spills: a few words on sm_120; two blocks per multiprocessor are faster
 extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) + sizeof(WEIGHT) == 8 ? 2 : 1) check_paths(
     const int64_t* out_offsets, const ROW* out_indices, const WEIGHT* out_weights, const int64_t* in_offsets,
     const ROW* in_indices, const WEIGHT* in_weights, const ROW* positions, int64_t source, int64_t num_rows, const SUM* distance,

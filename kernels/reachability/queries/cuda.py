@@ -11,7 +11,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import ReachabilityIndex, Reached
-from kernels.gpu.loader import cooperative, launch
+from kernels.gpu.loader import cooperative, launch, spare_shared
 from kernels.graph import NO_ROW, Array
 from kernels.reachability.queries.constants import (
     LARGE_SEARCH_LOG_SLOTS,
@@ -23,9 +23,9 @@ from kernels.reachability.queries.constants import (
 from kernels.reachability.queries.sizes import QUERIES_PER_PASS, WIDE_SEARCH_BYTES, record_bytes_on_gpu
 
 WIDTH = 64  # bits of a mask
-_FILTER = "reachability/queries/filter.cu"
+_FILTER, _SEARCH = "reachability/queries/filter.cu", "reachability/queries/search.cu"
 _FILTER_THREADS = 512
-# Threads of a block, and slots of a search's table, which together with its queues takes 7/4 nodes per slot.
+# Most threads of a block, and slots of a search's table, which together with its queues takes 7/4 nodes per slot.
 _BY_WARPS = {
     "search_in_little": (SMALL_SEARCH_THREADS, 1 << SMALL_SEARCH_LOG_SLOTS),
     "search_in_much": (LARGE_SEARCH_THREADS, 1 << LARGE_SEARCH_LOG_SLOTS),
@@ -110,11 +110,14 @@ def search(
     """
     dag, row = index.condensation, index.labels.low.dtype
     threads, slots = _BY_WARPS[name]
-    shared = threads // 32 * (slots // 4 * 7 * row.itemsize + 16)
+    warp_bytes = slots // 4 * 7 * row.itemsize + 16
+    warps = min(threads // 32, spare_shared(_SEARCH, name, cupy.cuda.Device().id, ROW=row) // warp_bytes)
+    if not warps:  # left to wide searches
+        return left, count
     rest, control = cupy.empty_like(left), cupy.zeros(2, np.uint64)
     arcs = (dag.children.offsets, dag.children.indices, dag.parents.offsets, dag.parents.indices, dag.node)
     arguments = (*records_of(index).arguments, *arcs, src, dst, left, count, answers.reachable, rest, control)
-    launch("reachability/queries/search.cu", name, threads, None, *arguments, shared=shared, ROW=row)
+    launch(_SEARCH, name, 32 * warps, None, *arguments, shared=warps * warp_bytes, ROW=row)
     return rest, control[1:]
 
 

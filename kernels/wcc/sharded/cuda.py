@@ -20,10 +20,10 @@ from kernels.distributed.communicator import Communicator
 from kernels.distributed.gpu.bits import HaloBits
 from kernels.distributed.halo import Halo
 from kernels.distributed.shard import Shard, ShardAnswer
-from kernels.gpu.loader import cooperative, launch, to_host
+from kernels.gpu.loader import launch, to_host
 from kernels.graph import Array
 from kernels.wcc.constants import SAMPLED_THREADS, TILE_THREADS, WARP_ROW
-from kernels.wcc.cuda import MANY_ARCS, TILE, tile_rows
+from kernels.wcc.cuda import MANY_ARCS, tiles
 from kernels.wcc.sharded.shared_trees import FIRST, SharedTrees
 
 _SOURCE, _THREADS = "wcc/sharded/wcc.cu", 512
@@ -92,11 +92,9 @@ class _Trees:
         if self._sampled:
             self._run("join_sample", SAMPLED_THREADS, *given)
         else:
-            kernel, blocks = cooperative(_SOURCE, "join_all", TILE_THREADS, cupy.cuda.Device().id, 2 * TILE, ROW=self._row)
-            tile = tile_rows(len(shard.ids), blocks, TILE)
-            blocks = max(1, min(blocks, -(-len(shard.ids) // tile)))
+            tile, sizes = tiles(_SOURCE, self._row, len(shard.ids))
             open_rows = cupy.empty(-(-len(shard.ids) // 32), np.uint32)
-            kernel((blocks,), (TILE_THREADS,), (*given, np.int32(tile), open_rows), shared_mem=2 * TILE)
+            launch(_SOURCE, "join_all", TILE_THREADS, None, *given, np.int32(tile), open_rows, **sizes, ROW=self._row)
             self._run("join_ghosts", SAMPLED_THREADS, *self._arcs, self.parent, self._queue, self._control)
         self._run("find_giant", SAMPLED_THREADS, self._num_own, self.parent, in_giant, self._control)
 

@@ -13,7 +13,7 @@ from typing import Any
 from distributed import LocalCluster, Security
 
 from kernels.cpu.parallel import cores
-from kernels.gpu.loader import device_count
+from kernels.gpu.devices import device_count
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig
 from pipeline.runtime.backend import Backend

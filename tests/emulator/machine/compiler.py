@@ -28,9 +28,9 @@ def machine() -> Path:
     return kept(_place(), lambda made: _run(["g++", *_FLAGS, "-O2", *sources, "-o", str(made)]))
 
 
-def module(code: str, options: Sequence[str], architecture: int) -> Path:
+def module(code: str, options: Sequence[str]) -> Path:
     """The library of a CUDA source. Raises ValueError with the message of g++ or of the translation if they refuse it."""
-    defined = [f"-D__CUDA_ARCH__={architecture}0", "-D__CUDACC__", *options]
+    defined = ["-D__CUDACC__", *options]
 
     def make(made: Path) -> None:
         preprocessed = _run(["g++", "-E", "-x", "c++", *defined, "-"], code)

@@ -50,6 +50,7 @@ struct Kernel {
     int num_parameters;
     int most_threads; /* per block; 0 if the source states none */
     int cluster;      /* blocks per cluster; 0 if there are none */
+    const char* shared; /* numbers of its static shared variables */
 };
 
 }

@@ -30,21 +30,27 @@ inline unsigned long long& static_shared() {
     static unsigned long long bytes = 0;
     return bytes;
 }
-inline unsigned long long reserve(unsigned long long bytes, unsigned long long aligned) {
+/* Bytes of each variable of the source; in a template, of all its instances. */
+inline unsigned long long& size_of_shared(int number) {
+    static unsigned long long sizes[1024];
+    return sizes[number];
+}
+inline unsigned long long reserve(int number, unsigned long long bytes, unsigned long long aligned) {
     unsigned long long& end = static_shared();
     const unsigned long long begin = (end + aligned - 1) / aligned * aligned;
     end = begin + bytes;
+    size_of_shared(number) += bytes;
     return begin;
 }
-template <typename Variable>
+template <int number, typename Variable>
 struct Shared {
     static unsigned long long place;
 };
-template <typename Variable>
-unsigned long long Shared<Variable>::place = reserve(sizeof(Variable), alignof(Variable));
-template <typename Variable>
+template <int number, typename Variable>
+unsigned long long Shared<number, Variable>::place = reserve(number, sizeof(Variable), alignof(Variable));
+template <int number, typename Variable>
 inline Variable& shared() {
-    return *(Variable*)(self->shared + Shared<Variable>::place);
+    return *(Variable*)(self->shared + Shared<number, Variable>::place);
 }
 template <typename T>
 inline T* dynamic() {
@@ -134,7 +140,9 @@ struct Entry<void(Types...), function> {
     }
     static void run(void** arguments) { call(arguments, typename UpTo<sizeof...(Types)>::Type()); }
     static const Parameter parameters[sizeof...(Types)];
-    static Kernel kernel(int most_threads, int cluster) { return Kernel{run, parameters, sizeof...(Types), most_threads, cluster}; }
+    static Kernel kernel(int most_threads, int cluster, const char* shared) {
+        return Kernel{run, parameters, sizeof...(Types), most_threads, cluster, shared};
+    }
 };
 template <typename... Types, void (*function)(Types...)>
 const Parameter Entry<void(Types...), function>::parameters[sizeof...(Types)] = {{sizeof(Types), KindOf<Types>::value}...};
@@ -145,6 +153,9 @@ inline int first_of(int number = 0, int = 0) {
 
 }
 
-#define EMULATED_KERNEL(name, bounds, cluster)                                                                         \
-    extern "C" const emulated::Kernel emulated_##name = emulated::Entry<decltype(name), name>::kernel(emulated::first_of bounds, cluster);
-#define EMULATED_MODULE extern "C" unsigned long long emulated_static_shared() { return emulated::static_shared(); }
+#define EMULATED_KERNEL(name, bounds, cluster, shared)                                                                 \
+    extern "C" const emulated::Kernel emulated_##name =                                                                \
+        emulated::Entry<decltype(name), name>::kernel(emulated::first_of bounds, cluster, shared);
+#define EMULATED_MODULE                                                                                                \
+    extern "C" unsigned long long emulated_static_shared() { return emulated::static_shared(); }                       \
+    extern "C" unsigned long long emulated_size_of_shared(int number) { return emulated::size_of_shared(number); }

@@ -11,6 +11,12 @@ _SHARED = re.compile(r"(extern\s+)?__shared__\s+((?:__align__\s*\(\s*\d+\s*\)\s*
 _KERNEL = re.compile(r'extern\s+"C"\s+__global__\b')
 _ATTRIBUTE = re.compile(r"\s*(?:void\b|(__launch_bounds__|__cluster_dims__)\s*(?=\())")
 _NAME = re.compile(r"\s*(\w+)\s*\(")
+_MARK = re.compile(r'"(?:[^"\\]|\\.)*"|[{};]')
+_WORD = re.compile(r"\b[A-Za-z_]\w*")
+_HOLDER = re.compile(r"\bstruct SharedVariable(\d+)\b")
+_DEFINED = re.compile(
+    r"\b(?:struct|enum|union)\s+(?:alignas\([^{]*\)\s*)?(\w+)|\b(?!alignas|decltype|sizeof|static_assert|__)(\w+)\s*\("
+)
 _TYPES = {
     "s32": "int",
     "u32": "unsigned",
@@ -140,7 +146,8 @@ def _shared(text: str) -> str:
         if not dynamic:
             holder = f"SharedVariable{number}"
             return (
-                f"struct {holder} {{ {align}{of_type}{name}{dimensions}; }}; auto& {name} = emulated::shared<{holder}>().{name};"
+                f"struct {holder} {{ {align}{of_type}{name}{dimensions}; }};"
+                f" auto& {name} = emulated::shared<{number}, {holder}>().{name};"
             )
         if text.count("{", 0, found.start()) == text.count("}", 0, found.start()):
             behind_the_file[name] = f"emulated::dynamic<{of_type}>()"
@@ -153,9 +160,40 @@ def _shared(text: str) -> str:
     return text
 
 
+def _shared_by_name(text: str) -> Callable[[str], set[str]]:
+    """A function from a kernel's name to the numbers of the static shared variables that it uses, directly or not."""
+    declarations = list(_declarations(text))
+    places = {}
+    for place, declaration in enumerate(declarations):
+        for name in _DEFINED.findall(declaration.partition("{")[0]):
+            places.setdefault(name[0] or name[1], []).append(place)
+
+    def shared_of(kernel: str) -> set[str]:
+        seen, waiting, found = set(), {*places[kernel]}, set()
+        while waiting:
+            place = waiting.pop()
+            seen.add(place)
+            found.update(_HOLDER.findall(declarations[place]))
+            for word in {*_WORD.findall(declarations[place])} & places.keys():
+                waiting.update({*places[word]} - seen)
+        return found
+
+    return shared_of
+
+
+def _declarations(text: str) -> Iterator[str]:
+    """The declarations outside of functions and structures."""
+    depth, begin = 0, 0
+    for mark in _MARK.finditer(text):
+        depth += {"{": 1, "}": -1}.get(mark[0], 0)
+        if depth == 0 and mark[0] in ";}":
+            yield text[begin : mark.end()]
+            begin = mark.end()
+
+
 def _kernels(text: str) -> str:
     """Remove the attributes of kernels, and append a description of each kernel for launches."""
-    parts, entries, end = [], ["EMULATED_MODULE"], 0
+    parts, entries, end, shared_of = [], ["EMULATED_MODULE"], 0, _shared_by_name(text)
     for found in _KERNEL.finditer(text):
         attributes, place = {}, found.end()
         while attribute := _ATTRIBUTE.match(text, place):
@@ -166,7 +204,8 @@ def _kernels(text: str) -> str:
                 place = closing + 1
         name = _NAME.match(text, place)[1]
         (cluster, *_) = _split(attributes.get("__cluster_dims__", "(0)")[1:-1], ",")
-        entries.append(f"EMULATED_KERNEL({name}, {attributes.get('__launch_bounds__', '()')}, {cluster})")
+        bounds, shared = attributes.get("__launch_bounds__", "()"), " ".join(sorted(shared_of(name)))
+        entries.append(f'EMULATED_KERNEL({name}, {bounds}, {cluster}, "{shared}")')
         parts += [text[end : found.start()], 'extern "C" void ']
         end = place
     return "\n".join(["".join(parts) + text[end:], *entries]) + "\n"

@@ -14,7 +14,7 @@ pytest.importorskip("cupy")
 pytest.importorskip("dask_cuda")
 
 from kernels.bfs import bfs
-from kernels.gpu.loader import device_count
+from kernels.gpu.devices import device_count
 from kernels.registry import BY_NAME
 from pipeline.cluster.start import started
 from pipeline.cluster.threads import LocalThreads

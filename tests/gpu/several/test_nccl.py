@@ -13,7 +13,7 @@ cupy = pytest.importorskip("cupy")
 
 from kernels.distributed.communicator import PeerLost
 from kernels.distributed.gpu.nccl import BetweenGpus, unique_id
-from kernels.gpu.loader import device_count
+from kernels.gpu.devices import device_count
 from tests.gpu.ranks import LOST, collectives, killed, on_gpus, stopped
 from tests.sharded.collectives import check_collectives
 

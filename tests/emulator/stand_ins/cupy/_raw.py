@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cupy._array import ndarray
+from cupy.cuda.driver import CUDADriverError
+from tests.emulator.machine.architectures import PORTABLE_CLUSTER, STATIC_BYTES, current
 from tests.emulator.machine.launch import EmulatedFault, Kernel, Module
-
-_MOST_SHARED = 232_448  # bytes per block on an H200
-_SHARED = 49_152  # bytes per block by default
 
 
 class RawKernel:
@@ -32,9 +31,14 @@ class RawKernel:
         return self
 
     def _start(self, kernel: Kernel, cooperative: bool) -> None:
-        self.emulated, self._cooperative, self._shared = kernel, cooperative, _SHARED
+        self.emulated, self._cooperative, self._shared = kernel, cooperative, STATIC_BYTES - kernel.static
+        self.most_cluster = PORTABLE_CLUSTER  # blocks of a cluster that a launch may have
         self.kernel = SimpleNamespace(ptr=next(self._numbers))
         self.of_pointer[self.kernel.ptr] = self
+
+    @property
+    def shared_size_bytes(self) -> int:
+        return self.emulated.static
 
     @property
     def max_dynamic_shared_size_bytes(self) -> int:
@@ -42,17 +46,21 @@ class RawKernel:
 
     @max_dynamic_shared_size_bytes.setter
     def max_dynamic_shared_size_bytes(self, size: int) -> None:
-        if size > _MOST_SHARED:
-            raise ValueError(f"{size} bytes of shared memory, where a block has {_MOST_SHARED} at most")
+        if self.emulated.static + size > current().block_bytes:
+            raise CUDADriverError("CUDA_ERROR_INVALID_VALUE: invalid argument")
         self._shared = size
 
     def __call__(self, grid, block, args, *, shared_mem=0, stream=None) -> None:
         grid, block = ((*(int(size) for size in sizes), 1, 1)[:3] for sizes in (grid, block))
         if shared_mem > self._shared:
             raise EmulatedFault(f"{self.emulated.name}: {shared_mem} bytes of shared memory, where {self._shared} are allowed")
-        if self._cooperative and grid[0] > self.emulated.resident:
-            warnings.warn(f"The grid size will be reduced from {grid[0]} to {self.emulated.resident}", stacklevel=2)
-            grid = (self.emulated.resident, 1, 1)
+        threads, of_cluster = int(np.prod(block)), self.emulated.cluster
+        if of_cluster and not self.emulated.clusters(threads, shared_mem, self.most_cluster):
+            raise EmulatedFault(f"{self.emulated.name}: no clusters of {of_cluster} blocks on {current().capability}")
+        resident = self.emulated.resident(threads, shared_mem)
+        if self._cooperative and grid[0] > resident > 0:
+            warnings.warn(f"The grid size will be reduced from {grid[0]} to {resident}", stacklevel=2)
+            grid = (resident, 1, 1)
         arrays = [argument for argument in args if isinstance(argument, ndarray)]
         self.emulated.launch(grid, block, self._values(args), shared_mem)
         for array in arrays:

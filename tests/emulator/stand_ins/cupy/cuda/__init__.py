@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from cupy._memory import Memory as Memory
 from cupy._memory import MemoryHook as MemoryHook
 from cupy._memory import MemoryPointer as MemoryPointer
@@ -17,7 +15,7 @@ from cupy._memory import using_allocator as using_allocator
 from cupy.cuda import driver as driver
 from cupy.cuda import nccl as nccl
 from cupy.cuda import runtime as runtime
-from tests.emulator.machine.launch import ARCHITECTURE, PROCESSORS
+from tests.emulator.machine.architectures import CURRENT, GPUS, PROCESSORS
 from tests.sharded.fake_nccl import Event as Event
 from tests.sharded.fake_nccl import Stream as Stream
 from tests.sharded.fake_nccl import current_stream
@@ -27,27 +25,29 @@ get_current_stream = current_stream
 
 
 class Device:
-    """The one GPU; a context manager."""
+    """A GPU, the current one by default; a context manager."""
 
-    def __init__(self, device=0):
-        self.id = int(device)
-        if self.id:
+    def __init__(self, device=None):
+        self.id = CURRENT.number if device is None else int(device)
+        if self.id >= len(GPUS):
             raise runtime.CUDARuntimeError("cudaErrorInvalidDevice: invalid device ordinal")
-
-    compute_capability = str(ARCHITECTURE)
-    attributes: ClassVar = {"MultiProcessorCount": PROCESSORS, "MaxThreadsPerMultiProcessor": 2048}
+        self.compute_capability = GPUS[self.id].capability.replace(".", "")
+        self.attributes = {"MultiProcessorCount": PROCESSORS, "MaxThreadsPerMultiProcessor": GPUS[self.id].threads}
+        self._before = []
 
     def use(self):
-        pass
+        CURRENT.number = self.id
 
     def synchronize(self):
         pass
 
     def __enter__(self):
+        self._before.append(CURRENT.number)
+        self.use()
         return self
 
     def __exit__(self, *error):
-        pass
+        CURRENT.number = self._before.pop()
 
     def __int__(self):
         return self.id

@@ -6,6 +6,7 @@ import os
 from types import SimpleNamespace
 
 from cupy._memory import PinnedMemory
+from tests.emulator.machine.architectures import CURRENT, GPUS
 
 memoryTypeHost, memoryTypeDevice = 1, 2
 
@@ -15,15 +16,16 @@ class CUDARuntimeError(RuntimeError):
 
 
 def getDeviceCount():
-    return 1
+    return len(GPUS)
 
 
 def getDevice():
-    return 0
+    return CURRENT.number
 
 
 def getDeviceProperties(device):
-    return {"name": b"emulated"}
+    major, minor = GPUS[device].capability.split(".")
+    return {"name": b"emulated", "major": int(major), "minor": int(minor), "sharedMemPerBlockOptin": GPUS[device].block_bytes}
 
 
 def runtimeGetVersion():

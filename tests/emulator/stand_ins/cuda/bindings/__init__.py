@@ -1,0 +1,1 @@
+"""The part of cuda-bindings that kernels use."""
