@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +13,7 @@ import pytest
 from kernels.registry import BY_NAME
 from pipeline.cluster.dask.code_version import CodeVersion
 from pipeline.errors import BadConfig
-from pipeline.store.code import HELD_INDEX, ROOT, Code, sources_of
+from pipeline.store.code import HELD_INDEX, PACKAGES, ROOT, Code, imports_of, sources_of
 
 SOLVING, PROVING = ("solver", "sharded_solver", "answer"), ("certificate", "sharded_certificate", "answer")
 STEPS = {
@@ -91,3 +93,17 @@ def test_a_worker_with_other_code_is_an_error():
     here.require()
     with pytest.raises(BadConfig, match="a worker has other code than this run; install the same everywhere"):
         replace(here, version="of other code").require()
+
+
+def test_the_imports_found_by_form_are_those_that_the_parser_finds():
+    function = re.compile(r"\w+(\.\w+)+:\w+")
+    for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+        names: set[str] = set()
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and function.fullmatch(node.value):
+                names.add(node.value.partition(":")[0])
+        assert names <= imports_of(path.read_text(encoding="utf-8")), path
