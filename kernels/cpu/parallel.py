@@ -8,8 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from kernels.graph import Csr
+from kernels.arrays import is_cupy_array
+from kernels.graph import Array, Csr
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -47,3 +49,22 @@ def over_items(items: Iterable[Item], work: Callable[[Item], Result], *, paralle
         return [work(item) for item in items]
     with ThreadPoolExecutor(cores()) as threads:
         return list(threads.map(work, items))
+
+
+def elementwise(work: Callable[..., Array], *arrays: Array, dtype: DTypeLike) -> Array:
+    """`work(*arrays)`, an array [n] of type `dtype` whose element i depends on the arrays' [n] elements i only, on all cores.
+
+    The arrays are of NumPy or CuPy; on a GPU this is one call.
+    """
+    size, workers = len(arrays[0]), cores()
+    if workers == 1 or size < WORTH_A_THREAD or is_cupy_array(arrays[0]):
+        return work(*arrays).astype(dtype, copy=False)
+    made = np.empty(size, dtype)
+    cuts = np.linspace(0, size, workers * _RANGES_PER_CORE + 1).astype(np.int64).tolist()
+
+    def of_range(begin: int, end: int) -> None:
+        made[begin:end] = work(*(array[begin:end] for array in arrays))
+
+    with ThreadPoolExecutor(workers) as threads:
+        list(threads.map(of_range, cuts[:-1], cuts[1:]))
+    return made

@@ -17,7 +17,7 @@ from pipeline.store.facts import LabelFacts
 from pipeline.store.index import StoredIndex, open_index
 from pipeline.store.index_folder import index_of
 from pipeline.store.manifest import Folder
-from pipeline.tables.forms import rows_of
+from pipeline.tables.row_lookup import rows_of
 
 PAIRS = 100_000
 

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from kernels.algorithm import Algorithm
+from kernels.cpu.parallel import cores
 from pipeline.cluster.held_graph import HeldGraph
 from pipeline.cluster.protocol import Place
 from pipeline.errors import BadInput
@@ -100,6 +101,7 @@ def _write(request: Request, rows: Sequence[int], attempts: Path, place: Place, 
     solve = clock.timed(answer)
     dimensions = IndexFacts.of(request.index).dimensions if request.index else 0
     schema = tables.schema(algorithm.table_name, weight, dimensions)
+    encoders = held.threads if place.backend == "cpu" else cores()  # a GPU runs one kernel at a time, but files need only cores
 
     def tabulate(number: int) -> tuple[int, Iterator[tuple[int, pa.RecordBatch]]]:
         part = solve(*map(held.row, rows[number : number + 1]))
@@ -107,7 +109,7 @@ def _write(request: Request, rows: Sequence[int], attempts: Path, place: Place, 
 
     supersteps = 0
     try:
-        with tables.Files(attempts, algorithm.table_name, weight, dimensions) as files:
+        with tables.Files(attempts, (algorithm.table_name, weight, dimensions), encoders) as files:
             for taken, batches in map_in_order(tabulate, answers, min(held.threads, len(answers) or 1)):
                 supersteps += taken
                 for number, batch in batches:

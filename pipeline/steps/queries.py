@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -19,10 +17,9 @@ from pipeline.runtime.backend import Backend, Clock, bring
 from pipeline.store.facts import QueryFacts
 from pipeline.store.index import StoredIndex
 from pipeline.tables import files as tables
-from pipeline.tables.forms import rows_of
+from pipeline.tables.row_lookup import finder
 
 STEP = "reached"  # and the table
-ENTRIES = 4  # at most, for each vertex, of an array from ids to rows
 SAMPLE = 1_000  # pairs of a batch that the oracle checks
 WORDS = {SAME: "same", FILTER: "filter", POSITIVE_CUT: "positive cut", SEARCH: "search"}
 Unknown = Literal["error", "null"]
@@ -68,7 +65,7 @@ class Queries:
         self, stored: StoredIndex, backend: Backend, file: str, first: int, unknown: Unknown, searched: StoredIndex | None
     ) -> None:
         self._stored = stored
-        self._find = stored.derived.get(_new_finder, lambda: _new_finder(stored))
+        self._find = finder(stored)
         self._file = file
         self._first = first
         self._unknown = unknown
@@ -118,18 +115,6 @@ class Queries:
             ends = [int(self._searched.ids[rows[place]]) for rows in (src, dst)]
             raise ProofFailed(f"reach: whether {ends[0]} reaches {ends[1]} differs from the result of a search")
         return len(sample)
-
-
-def _new_finder(stored: StoredIndex) -> Callable[[Array], Array]:
-    """`rows_of` for many ids: an array from each id between the smallest and the largest to its row, where it stays small."""
-    vertices = stored.num_vertices
-    ascending = stored.ids[stored.rows_by_id]
-    low, high = (int(ascending[0]), int(ascending[-1])) if vertices else (0, -1)
-    if not 0 < high - low + 1 <= ENTRIES * vertices:
-        return partial(rows_of, stored)
-    table = np.full_like(stored.rows_by_id, NO_ROW, shape=(high - low + 2,))  # the last entry is for every other id
-    table[ascending - low] = stored.rows_by_id
-    return lambda ids: table[np.where((ids >= low) & (ids <= high), ids - low, high - low + 1)]
 
 
 def _spread(reachable: Array, decided: Array, known: Array) -> list[pa.Array]:

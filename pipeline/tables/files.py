@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -81,19 +83,10 @@ def write(folder: Path, table: str, weight: str | None, batches: Iterable[pa.Rec
 
 def write_file(path: Path, table: str, weight: str | None, batches: Iterable[pa.RecordBatch], dimensions: int = 0) -> int:
     """Write sorted batches as one Parquet file with page checksums; return the number of rows."""
-    rows = 0
-    with open_file(path, table, weight, dimensions) as file:
-        for batch in batches:
-            file.write_batch(batch, ROWS_PER_GROUP)
-            rows += batch.num_rows
-    return rows
-
-
-def open_file(path: Path, table: str, weight: str | None, dimensions: int = 0) -> pq.ParquetWriter:
-    """Open a Parquet file for sorted batches."""
     arrow = schema(table, weight, dimensions)
     words = [field.name for field in arrow if pa.types.is_string(field.type)]
-    return pq.ParquetWriter(
+    rows = 0
+    with pq.ParquetWriter(
         path,
         arrow,
         compression="zstd",
@@ -102,11 +95,15 @@ def open_file(path: Path, table: str, weight: str | None, dimensions: int = 0) -
         sorting_columns=[pq.SortingColumn(position) for position, column in enumerate(TABLES[table]) if column.key] or None,
         write_page_index=True,
         write_page_checksum=True,
-    )
+    ) as file:
+        for batch in batches:
+            file.write_batch(batch, ROWS_PER_GROUP)
+            rows += batch.num_rows
+    return rows
 
 
 class Files:
-    """Files of a table that one process writes one after the other, under names that no other attempt has.
+    """Files of a table that one process encodes on several threads, under names that no other attempt has.
 
     Attributes
     ----------
@@ -116,33 +113,48 @@ class Files:
         Of all of them.
     """
 
-    def __init__(self, folder: Path, table: str, weight: str | None, dimensions: int = 0) -> None:
+    def __init__(self, folder: Path, form: tuple[str, str | None, int], threads: int) -> None:
+        """`form` is the table's name, its type of weights and its dimensions, as `write_file` takes them."""
         self.paths: dict[int, Path] = {}
         self.rows = 0
-        self._folder, self._table, self._weight, self._dimensions = folder, table, weight, dimensions
-        self._open: pq.ParquetWriter | None = None
+        self._folder, self._form, self._threads = folder, form, threads
+        self._pool = ThreadPoolExecutor(threads)
+        self._encoding: deque[Future[int]] = deque()
+        self._begun: tuple[Path, list[pa.RecordBatch]] | None = None
 
     def __enter__(self) -> Files:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        if self._open:
-            self._open.close()
+    def __exit__(self, error: object, *_: object) -> None:
+        with self._pool:
+            if error is None:
+                self._end()
+                while self._encoding:
+                    self._encoding.popleft().result()
 
     def begin(self, number: int) -> None:
-        """Begin a file."""
-        if self._open:
-            self._open.close()
+        """Begin a file; the one before it is complete."""
+        self._end()
         self.paths[number] = new_attempt(self._folder)
-        self._open = open_file(self.paths[number], self._table, self._weight, self._dimensions)
+        self._begun = self.paths[number], []
 
     def write(self, number: int, batch: pa.RecordBatch) -> None:
-        """Append rows to file `number`, which is begun if it is new; files are written one after the other."""
+        """Append rows to file `number`, which is begun if it is new. A file is in memory until it is complete and encoded."""
         if number not in self.paths:
             self.begin(number)
-        assert self._open
-        self._open.write_batch(batch, ROWS_PER_GROUP)
+        assert self._begun
+        self._begun[1].append(batch)
         self.rows += batch.num_rows
+
+    def _end(self) -> None:
+        """Let a thread encode the file that was begun; wait for one if all threads are busy."""
+        if self._begun:
+            if len(self._encoding) == self._threads:
+                self._encoding.popleft().result()
+            path, batches = self._begun
+            table, weight, dimensions = self._form
+            self._encoding.append(self._pool.submit(write_file, path, table, weight, batches, dimensions))
+            self._begun = None
 
 
 def file_name(number: int) -> str:

@@ -35,7 +35,7 @@ from pipeline.steps.verify import prove
 from pipeline.store.graph import open_graph
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
-from pipeline.tables.forms import rows_of
+from pipeline.tables.row_lookup import rows_of
 from tests.gpu.inputs import poison, random_edges
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList
 
