@@ -23,9 +23,9 @@ def test_rows_are_those_of_a_dictionary(largest, repeated, monkeypatch):
     monkeypatch.setattr(parallel, "WORTH_A_THREAD", 1000)
     random = np.random.default_rng(largest % 1000)
     ids = random.permutation(np.unique(random.integers(0, largest, 50)))
-    asked = np.tile(np.concatenate([ids, random.integers(0, largest, 50), EXTREMES]), repeated)
+    some = np.concatenate([ids, random.integers(0, largest, 50), EXTREMES])
     row = {number: place for place, number in enumerate(ids.tolist())}
-    expected = [row.get(number, -1) for number in asked[:103].tolist()] * repeated
+    asked, expected = np.tile(some, repeated), [row.get(number, -1) for number in some.tolist()] * repeated
     graph = graph_of(ids)
     assert rows_of(graph, asked).tolist() == expected
     assert finder(graph)(asked).tolist() == expected
