@@ -5,6 +5,8 @@ A message names the thing, the value and the limit. Conditions that no input can
 
 from __future__ import annotations
 
+import os
+
 
 class GraphmillError(Exception):
     """Base of all errors of this package that a user can fix."""
@@ -50,3 +52,17 @@ class ClusterLost(GraphmillError):
 
 class Busy(GraphmillError):
     """Another run works in the same output folder."""
+
+
+def message(error: Exception) -> str | None:
+    """One sentence for an error that the user can fix; None for a bug."""
+    if isinstance(error, GraphmillError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"out of memory: {error or 'the graph needs more than this machine has'}"
+    if isinstance(error, RuntimeError) and "no locator available" in str(error):
+        return "no folder for compiled code is writable; name one in the environment variable NUMBA_CACHE_DIR"
+    if isinstance(error, OSError):
+        where = f"{os.fspath(error.filename)}: " if isinstance(error.filename, str | os.PathLike) else ""
+        return f"{where}{error.strerror or error}"
+    return None

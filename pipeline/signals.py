@@ -39,6 +39,12 @@ def listen() -> None:
     sys.unraisablehook = resend
 
 
+def ignore() -> None:
+    """Ignore both signals from now on."""
+    for number in ENDING:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def require_none() -> None:
     """Raise KeyboardInterrupt if a signal was received: some Cython functions swallow exceptions."""
     if received:

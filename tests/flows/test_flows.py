@@ -287,7 +287,7 @@ def test_an_error_that_the_user_can_fix_ends_the_command_with_one_message(tmp_pa
     process = flow_process(environment, tmp_path, "road-network", run)
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 1
-    assert output.count(f"\nroad-network: {tmp_path / 'roads.gr'}: line 2: ") == 1
+    assert output.count(f"\nflows: {tmp_path / 'roads.gr'}: line 2: ") == 1
     assert not (tmp_path / "out-roads" / "latest").exists()
     assert not alive(environment)
 

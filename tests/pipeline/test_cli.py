@@ -9,17 +9,15 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-import pipeline.run  # noqa: F401  imported before the children are forked
 from kernels.registry import ALGORITHMS
-from pipeline.cli import main, message
 from pipeline.config.run import STAGES
-from tests.faults.children import outcome
+from pipeline.errors import message
+from tests.faults.endings import started
 
 ROOT = Path(__file__).parent.parent.parent
 GRAPHMILL = [str(Path(sys.executable).parent / "graphmill")]
@@ -29,17 +27,13 @@ def graphmill(*arguments: object, **options: object) -> subprocess.CompletedProc
     return subprocess.run([*GRAPHMILL, *map(str, arguments)], capture_output=True, text=True, check=False, **options)
 
 
-def forked(folder: Path, *arguments: str) -> tuple[object, str]:
+def forked(folder: Path, *arguments: str) -> tuple[int, str]:
     """Run the command in a forked child in `folder`; return its exit code and its output."""
-
-    def run() -> object:
-        os.chdir(folder)
-        sys.argv = ["graphmill", *arguments]
-        with Path("output").open("w") as file, redirect_stdout(file), redirect_stderr(file), pytest.raises(SystemExit) as ended:
-            main()
-        return ended.value.code
-
-    return outcome(run), (folder / "output").read_text()
+    output = folder / "output"
+    with output.open("wb") as file:
+        child = started(["graphmill", *arguments], folder, folder, file.fileno())
+        _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status), output.read_text()
 
 
 @pytest.fixture
@@ -215,5 +209,5 @@ def test_help_describes_every_stage():
 
 def test_the_command_line_imports_nothing_heavy_at_start():
     heavy = {"numpy", "pyarrow", "numba", "scipy", "prefect", "dask", "matplotlib", "pydantic"}
-    loaded = subprocess.check_output([sys.executable, "-c", "import sys, pipeline.cli; print(*sys.modules)"], text=True)
+    loaded = subprocess.check_output([sys.executable, "-c", "import sys, pipeline.command; print(*sys.modules)"], text=True)
     assert not heavy & set(loaded.split())

@@ -1,0 +1,67 @@
+"""How a command ends: with one line on standard error unless it succeeds, and without the interpreter's finalization."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NoReturn
+
+from pipeline import signals
+
+
+def run_command(name: str, work: Callable[[], None]) -> NoReturn:
+    """Call `work`, say in one line how it ended, and end the process; a bug also prints its traceback.
+
+    The exit code is 0, 1 after an error, that of a SystemExit, or 128 + N after signal N, whatever the interrupted code made of
+    it: it may have failed or finished.
+    """
+    signals.listen()
+    status, line = 1, None
+    try:
+        try:
+            work()
+            status = 0
+        finally:
+            signals.ignore()
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            line = end.code
+        else:
+            status = end.code or 0
+    except BaseException as error:
+        signals.ignore()  # again: the signal may have arrived before the first call took effect
+        line = None if signals.received else _message_of(error)
+    if signals.received:
+        status, line = 128 + signals.received[0], f"ended by {signal.Signals(signals.received[0]).name}"
+    _leave(status, line and f"{name}: {line}")
+
+
+def _message_of(error: BaseException) -> str:
+    from pipeline.errors import message
+
+    line = message(error) if isinstance(error, Exception) else None
+    if line is None:
+        import traceback
+
+        traceback.print_exception(error)
+        return f"failed: {type(error).__name__}: {error}"
+    return line
+
+
+def _leave(status: int, line: str | None) -> NoReturn:
+    """Run what is registered for the exit, print the line, and end.
+
+    The interpreter's finalization is left out: a thread of a library that is still running may abort the process in it.
+    """
+    atexit._run_exitfuncs()
+    with suppress(OSError, ValueError):  # a closed pipe
+        sys.stdout.flush()
+    with suppress(OSError, ValueError):
+        if line:
+            print(line, file=sys.stderr)
+        sys.stderr.flush()
+    os._exit(status)

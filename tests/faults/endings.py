@@ -1,0 +1,221 @@
+"""Runs that are killed at random moments while a reader follows `latest`; what their endings leave, print and publish.
+
+`python -m tests.faults.endings 500` kills as many runs and prints the counts; `forked`, the default, `started` or `workers` is
+how they run.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+import pipeline.run  # noqa: F401  imported before the children are forked
+from pipeline.cli import main
+from pipeline.steps.publish import open_run
+
+STARTED = (sys.executable, "-m", "pipeline.cli")
+WAYS = {"forked": ((), ()), "started": (STARTED, ()), "workers": (STARTED, ("--cluster", "local"))}
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+NOISE = ("Traceback", "Exception ignored", "Fatal Python error", "terminate called", "Aborted", "core dumped", "Error in ")
+STAGES = ("wcc", "bfs")
+GRAPHS = {"one": "src,dst\n1,2\n2,3\n9,9\n", "two": "src,dst\n1,2\n2,3\n3,4\n7,8\n9,9\n"}
+
+
+@dataclass
+class Killed:
+    """Counts of what happened in `folder`, where runs of two graphs take turns."""
+
+    folder: Path
+    prefix: Sequence[str] = ()
+    options: Sequence[str] = ()
+    counts: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.output, self.tmp = self.folder / "out", self.folder / "tmp"
+        self.tmp.mkdir()
+        for name, edges in GRAPHS.items():
+            (self.folder / f"{name}.csv").write_text(edges)
+        self.chance = random.Random(7)
+        self.expected: dict[str, Any] = {}
+        begun = time.monotonic()
+        for name in GRAPHS:
+            self.run(name, None)
+            self.expected[name] = content(self.output / "latest")
+        self.seconds = (time.monotonic() - begun) / len(GRAPHS)
+        self.left: set[Path] = set()
+
+    def kill(self, number: int) -> None:
+        """Kill one run; check how it ended."""
+        sent = SIGNALS[number % len(SIGNALS)]
+        begun = time.monotonic()
+        status, text = self.run(list(GRAPHS)[number % len(GRAPHS)], (sent, self.chance.uniform(0, 1.05 * self.seconds)))
+        if status == 0:
+            self.seconds += 0.2 * (time.monotonic() - begun - self.seconds)  # the machine may be busier or idler than before
+        self.counts[f"{sent.name} {'late' if status == 0 else 'hit'}"] += 1
+        lines = text.splitlines()
+        if any(noise in text for noise in NOISE):
+            self.fault("traceback", number, sent, text)
+        elif status not in (0, -sent if sent == signal.SIGKILL else 128 + sent):
+            self.fault(f"status {status}", number, sent, text)
+        elif status == 128 + sent and (not lines or not lines[-1].endswith(f": ended by {sent.name}")):
+            self.fault("no last line", number, sent, text)
+        found = self.leftovers()
+        if status == 0:
+            if found & self.left:
+                self.fault("leftover after the next run", number, sent, str(found & self.left))
+            self.left = set()
+        if sent != signal.SIGKILL and found - self.left:
+            self.fault("leftover", number, sent, str(found - self.left))
+        self.left |= found
+        if content(self.output / "latest") not in self.expected.values():
+            self.fault("wrong table", number, sent, "")
+
+    def run(self, graph: str, kill: tuple[signal.Signals, float] | None) -> tuple[int, str]:
+        """Run the command in a process of its own; return its exit status, negative for a signal, and its output."""
+        arguments = [f"{graph}.csv", "--out", "out", "--stages", ",".join(STAGES), "--backend", "cpu", *self.options]
+        log = self.folder / "log"
+        with log.open("wb") as file:
+            child = started(["graphmill", "run", *arguments], self.folder, self.tmp, file.fileno(), self.prefix)
+            if kill:
+                await_handlers(child)
+                signal.sigtimedwait([], kill[1])
+                with suppress(ProcessLookupError):
+                    os.kill(child, kill[0])
+            _, status = os.waitpid(child, 0)
+        await_group(child)
+        text = log.read_text(errors="replace")
+        if kill is None:
+            assert status == 0, text
+        return os.waitstatus_to_exitcode(status), text
+
+    def leftovers(self) -> set[Path]:
+        """Unfinished folders and links, and temporary files."""
+        hidden = [path for name in ("steps", "runs") for path in (self.output / name).glob(".*")]
+        return {*hidden, *self.tmp.iterdir()}
+
+    def fault(self, kind: str, number: int, sent: signal.Signals, text: str) -> None:
+        self.counts[f"FAULT {kind}"] += 1
+        self.faults.append(f"kill {number} by {sent.name}: {kind}\n{text}")
+
+    def finish(self) -> None:
+        """One more run, after which nothing may be left."""
+        self.run("one", None)
+        if self.leftovers():
+            self.fault("leftover after the last run", -1, signal.SIGKILL, str(self.leftovers()))
+
+
+def started(argv: list[str], folder: Path, tmp: Path, output: int, prefix: Sequence[str] = ()) -> int:
+    """Start the command in `folder`; return its process id. With a prefix a new interpreter is started, else this one forks."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        os.setsid()
+        atexit._clear()  # such as the removal of the parent's temporary folders
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.chdir(folder)
+        os.environ["TMPDIR"] = tempfile.tempdir = str(tmp)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        if prefix:
+            os.execv(prefix[0], [*prefix, *argv[1:]])
+        sys.argv, sys.stdout, sys.stderr = argv, os.fdopen(1, "w"), os.fdopen(2, "w", 1)
+        main()
+    finally:
+        os._exit(99)
+
+
+def await_handlers(process: int) -> None:
+    """Wait until the command handles signals; Python prints a traceback when its own start is interrupted."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        while not caught(process) >> (signal.SIGTERM - 1) & 1:
+            time.sleep(0.001)
+
+
+def caught(process: int) -> int:
+    """The set of signals that a process handles; all if it has ended."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next((int(line.split()[1], 16) for line in lines if line.startswith("SigCgt")), -1)
+
+
+def await_group(leader: int) -> None:
+    """Wait until no process of a group is left, such as a worker of the run."""
+    deadline = time.monotonic() + 30
+    with suppress(ProcessLookupError):
+        while time.monotonic() < deadline:
+            os.killpg(leader, 0)
+            time.sleep(0.01)
+        raise AssertionError(f"a process of group {leader} is left")
+
+
+def content(latest: Path) -> dict[str, list[dict[str, Any]]]:
+    """The tables of a run, after a check of every hash; both graphs have their own."""
+    run = open_run(latest)
+    return {stage: pq.read_table(run.path / stage).to_pylist() for stage in STAGES}
+
+
+def follow(latest: Path, expected: Sequence[object], report: Path) -> None:
+    """Read `latest` for ever; write how often, and every read that gave no complete run of a graph."""
+    reads, wrong = 0, []
+    while True:
+        try:
+            if content(latest) not in expected:
+                wrong.append("a table of neither graph")
+        except Exception as error:
+            wrong.append(repr(error))
+        reads += 1
+        report.with_suffix(".new").write_text(json.dumps([reads, wrong]))
+        report.with_suffix(".new").replace(report)
+        time.sleep(0.01)
+
+
+def forked(work: Callable[..., None], *arguments: object) -> int:
+    child = os.fork()
+    if child == 0:
+        try:
+            work(*arguments)
+        finally:
+            os._exit(0)
+    return child
+
+
+def killed_runs(folder: Path, kills: int, way: str = "forked") -> Killed:
+    """Kill so many runs beside a reader."""
+    runs = Killed(folder, *WAYS[way])
+    report = folder / "reads.json"
+    reader = forked(follow, runs.output / "latest", list(runs.expected.values()), report)
+    try:
+        for number in range(kills):
+            runs.kill(number)
+            if kills > 100 and number % 50 == 49:
+                print(number + 1, dict(runs.counts), flush=True)
+        runs.finish()
+    finally:
+        os.kill(reader, signal.SIGKILL)
+        os.waitpid(reader, 0)
+    reads, wrong = json.loads(report.read_text())
+    runs.counts["reads"] = reads
+    runs.faults += [f"reader: {each}" for each in wrong]
+    assert reads > 0
+    return runs
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as made:
+        done = killed_runs(Path(made), int(sys.argv[1]), *sys.argv[2:])
+        print(*done.faults, dict(done.counts), sep="\n")

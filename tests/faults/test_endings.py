@@ -1,0 +1,16 @@
+"""Runs that are killed beside a reader: no wrong table, no traceback, nothing that the next run does not remove."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults.endings import killed_runs
+
+NIGHTLY = [("forked", 1500), ("started", 350), ("workers", 150)]
+
+
+@pytest.mark.timeout(4 * 3600)
+@pytest.mark.parametrize(("way", "kills"), [("forked", 20), *(pytest.param(*how, marks=pytest.mark.nightly) for how in NIGHTLY)])
+def test_every_ending_is_one_line_and_leaves_nothing(way, kills, tmp_path):
+    runs = killed_runs(tmp_path, kills, way)
+    assert not runs.faults, "\n".join([*runs.faults, str(dict(runs.counts))])
