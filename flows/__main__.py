@@ -23,12 +23,19 @@ def main(arguments: list[str]) -> None:
 
 
 def _work(names: list[str], runs: list[str]) -> None:
+    from prefect.events.worker import EventsWorker
+    from prefect.logging.handlers import APILogWorker
+
     from flows.analytics import FLOWS
     from pipeline.command import summarise
 
-    for name, run in zip(names, runs, strict=True):
-        published = FLOWS[name](run)
-        summarise(published, published.path.parent.parent)
+    try:
+        for name, run in zip(names, runs, strict=True):
+            published = FLOWS[name](run)
+            summarise(published, published.path.parent.parent)
+    finally:  # what is still to be sent to the server, which ends with this process
+        for worker in (APILogWorker, EventsWorker):
+            worker.drain_all(timeout=10)
 
 
 if __name__ == "__main__":

@@ -137,8 +137,9 @@ def test_an_ended_flow_leaves_no_process_and_no_half_written_step(both, environm
                 break
         assert len(alive(environment)) > 1
         process.send_signal(signal.Signals[name])
-        assert process.wait(timeout=60) != 0
-        process.stdout.close()
+        output = process.stdout.read()
+        assert process.wait(timeout=60) == 128 + signal.Signals[name]
+    assert output.endswith(f"\nflows: ended by {name}\n") and "Traceback" not in output and "---" not in output, output
     assert eventually(lambda: not alive(environment), 20)
     assert not (tmp_path / "out-roads").exists()
 
