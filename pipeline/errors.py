@@ -7,9 +7,14 @@ from __future__ import annotations
 
 import os
 
+from pipeline.redaction import redacted
+
 
 class GraphmillError(Exception):
-    """Base of all errors of this package that a user can fix."""
+    """Base of all errors of this package that a user can fix. URLs in their messages have no secrets."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(redacted(message))
 
 
 class BadConfig(GraphmillError):
@@ -21,9 +26,9 @@ class BadInput(GraphmillError):
 
     def __init__(self, file: object, reason: str, line: int | None = None) -> None:
         super().__init__(f"{file}: {reason}" if line is None else f"{file}: line {line}: {reason}")
-        self.file = str(file)
+        self.file = redacted(str(file))
         self.line = line
-        self.reason = reason
+        self.reason = redacted(reason)
 
     def __reduce__(self) -> tuple[type[BadInput], tuple[str, str, int | None]]:
         """Keep all attributes when the error is pickled for another process."""
@@ -64,5 +69,5 @@ def message(error: Exception) -> str | None:
         return "no folder for compiled code is writable; name one in the environment variable NUMBA_CACHE_DIR"
     if isinstance(error, OSError):
         where = f"{os.fspath(error.filename)}: " if isinstance(error.filename, str | os.PathLike) else ""
-        return f"{where}{error.strerror or error}"
+        return redacted(f"{where}{error.strerror or error}")
     return None

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from pipeline.config.model import MIB, Model, Positive
+from pipeline.redaction import redacted
 
 Format = Literal["auto", "dimacs", "arcs", "snap", "matrix-market", "gra", "pace", "csv", "tsv", "parquet"]
 RATIO_FROM = 16 * MIB  # bytes of content from which Limits.ratio applies: less is harmless, and may compress very well
@@ -83,4 +84,7 @@ class GraphConfig(Model):
     @property
     def title(self) -> str:
         """The name, or the source's file name up to its first dot."""
-        return self.name or self.source.rstrip("/").rsplit("/", 1)[-1].split(".")[0]
+        return (
+            self.name
+            or redacted(self.source).removesuffix("?***").removesuffix("#***").rstrip("/").rsplit("/", 1)[-1].split(".")[0]
+        )

@@ -17,6 +17,7 @@ from pipeline.config.cluster import ClusterConfig
 from pipeline.config.model import Model
 from pipeline.config.run import RunConfig
 from pipeline.errors import BadConfig
+from pipeline.redaction import redacted
 
 M = TypeVar("M", bound=Model)
 
@@ -68,7 +69,7 @@ def _sentence(problem: Any) -> str:
     if problem["type"] == "missing":
         return "is missing"
     message: str = problem["msg"].removeprefix("Value error, ")
-    return message if "password" in message else f"{message} (got {str(problem['input'])[:80]})"
+    return message if "password" in message else f"{message} (got {redacted(str(problem['input']))[:80]})"
 
 
 def _read_graph(run: Path, path: Path) -> dict[str, Any]:

@@ -75,11 +75,12 @@ def ingest(graph: GraphConfig, work: Path) -> Folder:
             return facts.stored()
         placed = _write_coordinates(graph, sources["coordinates"], expected.get("coordinates"), folder)
         if facts.declared_vertices not in (None, placed.vertices):
-            declared = f"{placed.vertices} vertices, but {graph.source} declares {facts.declared_vertices}"
-            raise BadInput(graph.coordinates, f"declares {declared}")
+            declared = f"{placed.vertices} vertices, but {sources['source'].url} declares {facts.declared_vertices}"
+            raise BadInput(sources["coordinates"].url, f"declares {declared}")
         return facts.model_copy(update={"coordinates": placed}).stored()
 
-    return make(work / "edges", "edges", inputs, graph.model_dump(mode="json", exclude={"name"}), write_all)
+    shown = {name: source.url for name, source in sources.items()}  # what else identifies a source is among the inputs
+    return make(work / "edges", "edges", inputs, graph.model_dump(mode="json", exclude={"name"}) | shown, write_all)
 
 
 def _write_edges(graph: GraphConfig, source: Source, sha256: str | None, folder: Path) -> EdgeFacts:

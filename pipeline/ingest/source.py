@@ -18,6 +18,7 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from pipeline.errors import BadInput
+from pipeline.redaction import redacted
 from pipeline.store.manifest import digest_of, sha256_of
 
 READ = 2**20  # bytes per read
@@ -28,7 +29,7 @@ _USER_ERRORS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirec
 
 @dataclass(frozen=True)
 class Source:
-    """A file: the path or URL that the user gave, and its fsspec file system and path."""
+    """A file: the path or URL that the user gave, without secrets, and its fsspec file system and path, which may have some."""
 
     url: str
     fs: Any
@@ -42,15 +43,21 @@ class Source:
 
 def locate(url: str) -> Source:
     """Find the file system of a path or URL. Raises BadInput if there is none, or if a local path is not a file."""
+    shown = redacted(url)
+    if shown != url and any(map(str.isspace, url)):
+        raise BadInput(
+            redacted(url.split(maxsplit=1)[0]),
+            "has white space in a URL with a query, a fragment or user information; write it as %20",
+        )
     if "://" not in url and "::" not in url:
         source = Source(url, LocalFileSystem(), str(Path(url).absolute()))
     else:
         try:
-            source = Source(url, *fsspec.core.url_to_fs(url))
+            source = Source(shown, *fsspec.core.url_to_fs(url))
         except (ValueError, ImportError) as error:
-            raise BadInput(url, str(error)) from None
+            raise BadInput(shown, str(error)) from None
     if source.local is not None and not source.local.is_file():
-        raise BadInput(url, _why_not_a_file(source.local))
+        raise BadInput(shown, _why_not_a_file(source.local))
     return source
 
 
@@ -76,10 +83,11 @@ def identify(source: Source, sha256: str | None) -> str:
         info = source.fs.info(source.path)
         if "http" not in source.fs.protocol:
             return digest_of([source.url, source.fs.ukey(source.path)])
+        query = hashlib.sha256(source.path.partition("?")[2].encode()).hexdigest()  # it may choose the content
         # fsspec's own key for a web page is its address, which does not change with the content.
         validators = {name: info[name] for name in _VALIDATORS if name in info}
         if validators:
-            return digest_of([source.url, info.get("size"), validators])
+            return digest_of([source.url, query, info.get("size"), validators])
     with stored(source) as content:
         content.drain()
         return content.sha256
@@ -156,13 +164,23 @@ def _reading(source: Source) -> Iterator[None]:
     except _USER_ERRORS as error:
         cause = error.__cause__
         if _is_transient(cause):
-            raise OSError(errno.EIO, f"{type(cause).__name__}: {cause}", source.url) from error
+            raise OSError(errno.EIO, _text(cause), source.url) from None
         status = getattr(cause, "status", None)
-        raise BadInput(source.url, f"the server answered {status}" if status else error.strerror or "no such file") from error
-    except (OSError, BadInput):
+        reason = f"the server answered {status}" if status else redacted(error.strerror or "no such file")
+        raise BadInput(source.url, reason) from None
+    except BadInput:
         raise
+    except OSError as error:
+        if source.local is not None:
+            raise
+        raise OSError(error.errno or errno.EIO, _text(error), source.url) from None
     except Exception as error:  # each protocol has its own exception types
-        raise OSError(errno.EIO, f"{type(error).__name__}: {error}", source.url) from error
+        raise OSError(errno.EIO, _text(error), source.url) from None
+
+
+def _text(error: BaseException | None) -> str:
+    """Describe an error of a file system. It is not the cause of the one raised, because a log would show its URL."""
+    return f"{type(error).__name__}: {redacted(str(error))}"
 
 
 def _is_transient(cause: BaseException | None) -> bool:

@@ -37,13 +37,15 @@ SHARED = {
 CONTRACTS = ("", ".sharded", ".certificate", ".certificate.sharded")
 # A package of pipeline/ imports from those above it only; a package of one line may import from its line.
 LAYERS = (
-    {"errors", "signals"},
-    {"config"},
+    {"redaction", "signals"},
+    {"errors"},
+    {"config", "ending"},
     {"runtime", "store"},
     {"tables", "ingest", "cluster"},
     {"steps"},
     {"report"},
     {"run"},
+    {"command"},
     {"cli"},
 )
 MOST_FILES, MOST_LINES, MOST_COLUMNS, MOST_ARGUMENTS = 15, 300, 130, 6
