@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from kernels.gpu.devices import device_count
+from kernels.gpu.devices import obstacle
 
 
 def main() -> None:
@@ -21,7 +21,9 @@ def main() -> None:
     )
     gpu.add_argument("--seconds", type=float, default=float("inf"), help="start no measurement after so many seconds")
     options = parser.parse_args()
-    if options.cpu or not device_count():
+    reason = "--cpu" if options.cpu else obstacle()
+    if reason:
+        print(f"on the CPU: {reason}")
         from benchmarks.cpu import bench as cpu
 
         cpu.run(options.out)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import ParamSpec, Protocol, TypeVar
 
+from kernels.gpu.devices import obstacle
 from pipeline.cluster.start import started
 from pipeline.config.run import RunConfig
 from pipeline.ingest import ingest
@@ -70,4 +71,5 @@ def run(config: RunConfig, call: Call = directly) -> Folder:
         if config.queries:
             reached = call("reached", answer_queries, config.queries, answers, config.oracle, runtime)
         results = replace(results, report=report, reached=reached)
-        return call("publish", publish, config.output, results, config.keep, backend)
+        fallback = obstacle() if config.backend == "auto" and backend == "cpu" else None
+        return call("publish", publish, config.output, results, config.keep, backend, fallback)

@@ -19,11 +19,23 @@ def device_count() -> int:
     return int(cupy.cuda.runtime.getDeviceCount())
 
 
-@cache
-def obstacle(device: int = 0) -> str | None:
-    """Why kernels cannot run on this GPU, as a clause that names what they require; None if they can."""
+def obstacle() -> str | None:
+    """Why kernels cannot run on the current GPU, as a clause that names what they require; None if they can."""
     if reason := _no_cuda():
         return reason
+    import cupy
+
+    return _unsupported(cupy.cuda.Device().id)
+
+
+def require_supported() -> None:
+    """Raise RuntimeError unless kernels can run on the current GPU."""
+    if reason := obstacle():
+        raise RuntimeError(reason)
+
+
+@cache
+def _unsupported(device: int) -> str | None:
     import cupy
 
     found = cupy.cuda.runtime.getDeviceProperties(device)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.gpu.devices import block_bytes
+from kernels.gpu.devices import block_bytes, require_supported
 from kernels.graph import Array, Csr, Graph
 
 ROOT = Path(__file__).parent.parent
@@ -84,10 +84,12 @@ def _files_of(source: str) -> set[str]:
 def load(source: str, cooperative: bool = True, **macros: Macro) -> Any:
     """The module of `kernels/SOURCE` for these macros: a `cupy.RawModule`.
 
-    A cooperative launch cannot have more blocks than are resident at a time; CuPy reduces a larger grid.
+    A cooperative launch cannot have more blocks than are resident at a time; CuPy reduces a larger grid. Raises RuntimeError if
+    kernels do not run on the current GPU.
     """
     import cupy
 
+    require_supported()
     code = f"// headers {_headers()}\n" + (ROOT / source).read_text(encoding="utf-8")
     return cupy.RawModule(code=code, options=options(source, **macros), backend="nvrtc", enable_cooperative_groups=cooperative)
 

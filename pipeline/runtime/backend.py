@@ -2,41 +2,48 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-from kernels.gpu.devices import device_count
+from kernels.gpu.devices import obstacle, version
 from kernels.graph import Array
 from pipeline.config.model import Choice
 from pipeline.errors import BadConfig
 
+log = logging.getLogger(__name__)
 Backend = Literal["cpu", "gpu"]
 DRIVER = Path("/proc/driver/nvidia/version")
 
 
 def choose(choice: Choice) -> Backend:
-    """The backend of a run: `auto` takes the GPU where CuPy is installed and finds one.
+    """The backend of a run: `auto` takes the GPU if kernels run on it, and otherwise logs why it takes the CPU.
 
     Raises
     ------
     BadConfig
-        `gpu` is requested, and there is none.
+        `gpu` is requested, and there is none, or kernels do not run on it.
     """
-    if choice == "auto":
-        return "gpu" if device_count() else "cpu"
-    if choice == "gpu" and not device_count():
-        raise BadConfig("backend: a GPU is requested, but CuPy is not installed (pip install 'graphmill[gpu]') or finds none")
-    return choice
+    if choice == "cpu":
+        return "cpu"
+    reason = obstacle()
+    if reason and choice == "gpu":
+        raise BadConfig(f"backend: a GPU is requested, but {reason}")
+    if reason:
+        log.info("backend: cpu, because %s", reason)
+    return "cpu" if reason else "gpu"
 
 
-def keep_freed_memory() -> None:
-    """Let CuPy's pool keep freed GPU memory. Memory that goes back to the driver makes every allocation wait for the GPU.
+def use_gpu() -> None:
+    """Require a GPU on which kernels run, and let CuPy's pool keep freed memory. Raises as `choose`.
 
-    Importing cuDF, as each worker of Dask-CUDA does, makes CuPy allocate through RMM, which has no pool by default.
+    Memory that goes back to the driver makes every allocation wait for the GPU. Importing cuDF, as each worker of Dask-CUDA does,
+    makes CuPy allocate through RMM, which has no pool by default.
     """
+    choose("gpu")
     rmm = sys.modules.get("rmm")
     if rmm and isinstance(rmm.mr.get_current_device_resource(), rmm.mr.CudaMemoryResource):
         import cupy
@@ -87,11 +94,10 @@ def gpu() -> dict[str, str]:
     import cupy
 
     properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
-    cuda = cupy.cuda.runtime.runtimeGetVersion()
     return {
         "gpu": properties["name"].decode(),
         "driver": _driver(),
-        "cuda": f"{cuda // 1000}.{cuda % 1000 // 10}",
+        "cuda": version(cupy.cuda.runtime.runtimeGetVersion()),
         "cupy": cupy.__version__,
     }
 

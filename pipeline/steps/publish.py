@@ -72,7 +72,7 @@ class Results:
         return [*self.answers, *([self.reached] if self.reached else [])]
 
 
-def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "cpu") -> Folder:
+def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "cpu", fallback: str | None = None) -> Folder:
     """Publish the proved answers of one graph as a run.
 
     Parameters
@@ -85,6 +85,8 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
         How many runs stay, the newest ones; 0 keeps all.
     backend : {"cpu", "gpu"}
         Where this run computed. The facts of each step state where the step was computed, maybe in an earlier run.
+    fallback : str, optional
+        Why a run whose backend is `auto` computed on the CPU.
 
     Returns
     -------
@@ -121,7 +123,7 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
             steps={step.manifest.step: _summary(step) for step in _steps(results)},
             reached=QueryFacts.of(results.reached) if results.reached else None,
             backend=backend,
-            **_surroundings(backend),
+            **_surroundings(backend, fallback),
         ).stored()
         content = Manifest(
             "run", key, inputs, {"name": results.name}, facts, files, code,
@@ -245,7 +247,7 @@ def _summary(step: Folder) -> StepFacts:
     return StepFacts(seconds=found.seconds, reused=step.reused, key=found.key, created=found.created, **computed)
 
 
-def _surroundings(backend: Backend) -> dict[str, dict[str, Any]]:
+def _surroundings(backend: Backend, fallback: str | None) -> dict[str, dict[str, Any]]:
     """The machine, and the versions of the libraries that compute."""
     versions = {"python": platform.python_version(), **{library: version(library) for library in LIBRARIES}}
     machine = {"system": platform.system(), "architecture": platform.machine(), "cpus": os.cpu_count()}
@@ -253,6 +255,8 @@ def _surroundings(backend: Backend) -> dict[str, dict[str, Any]]:
         found = gpu()
         machine["gpu"] = found.pop("gpu")
         versions |= found
+    if fallback:
+        machine["gpu_not_used"] = fallback
     return {"versions": versions, "machine": machine}
 
 

@@ -24,6 +24,7 @@ from kernels.registry import BY_NAME
 from pipeline.cluster.dask import client as dask_cluster
 from pipeline.cluster.dask import local_workers as local_workers_module
 from pipeline.cluster.dask import workers as workers_module
+from pipeline.cluster.dask.client import require_gpus
 from pipeline.cluster.dask.code_version import CodeVersion
 from pipeline.cluster.dask.scratch import scratch
 from pipeline.cluster.start import started
@@ -175,10 +176,12 @@ def test_local_workers_on_gpus_need_dask_cuda_and_a_gpu_each(monkeypatch):
 def test_a_worker_without_a_gpu_is_an_error(small, cluster):
     with pytest.raises(BadConfig, match="a GPU is requested, but CuPy is not installed"):
         results(cluster, partial(worker_tasks.where, small), [1], "gpu")
+    with pytest.raises(BadConfig, match=r"cluster: worker tls://.*: a GPU is requested, but CuPy is not installed"):
+        require_gpus(cluster._client)
 
 
 def test_a_gpu_runs_one_task_at_a_time(monkeypatch):
-    monkeypatch.setattr(workers_module, "choose", lambda backend: backend)
+    monkeypatch.setattr(workers_module, "use_gpu", lambda: None)
     under_way, most = [], []
 
     def piece(place, item):

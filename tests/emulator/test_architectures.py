@@ -3,6 +3,7 @@
 # ruff: noqa: E402  (the imports below need the emulator)
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,16 +13,21 @@ cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
 from benchmarks.one_gpu.contests import ALGORITHMS
 from kernels.bfs import cuda as bfs_cuda
+from kernels.gpu import devices
 from kernels.gpu.devices import SUPPORTED
 from kernels.gpu.loader import to_device
 from kernels.pagerank import tiles
 from kernels.paths import team
 from kernels.reachability import METHODS
 from kernels.wcc import cuda as wcc_cuda
+from pipeline.errors import BadConfig
+from pipeline.run import run
+from pipeline.runtime.backend import choose, use_gpu
 from tests.emulator import test_kernels as on_one
 from tests.emulator.machine import architectures
 from tests.emulator.machine.architectures import ARCHITECTURES, using
 from tests.gpu.sanitized import run_over_shards, run_reachability
+from tests.pipeline.test_backend import config
 
 SLICES = {f"9.0-{blocks}": replace(ARCHITECTURES["9.0"], cluster=blocks) for blocks in (8, 1)}  # by MIG, with smaller clusters
 GPUS = {capability: ARCHITECTURES[capability] for capability in SUPPORTED[1:]} | SLICES  # test_kernels.py runs on the first
@@ -31,6 +37,45 @@ GPUS = {capability: ARCHITECTURES[capability] for capability in SUPPORTED[1:]} |
 def gpu(request):
     with using(GPUS[request.param]):
         yield request.param
+
+
+NEEDED = "and CuPy uses CUDA 13.0, which needs driver 580 or later"
+REFUSED = r"GPU \d+, emulated, has compute capability 7\.5, and the kernels run on 8\.0, 8\.6, 8\.9, 9\.0, 10\.0, 12\.0"
+
+
+def test_another_gpu_is_refused_before_a_run_begins(tmp_path, caplog):
+    caplog.set_level("INFO")
+    with using(ARCHITECTURES["7.5"]):
+        with pytest.raises(BadConfig, match=f"backend: a GPU is requested, but {REFUSED}"):
+            run(config(tmp_path, backend="gpu"))
+        assert not (tmp_path / "out").exists()
+        with pytest.raises(BadConfig, match=REFUSED):
+            use_gpu()
+        with pytest.raises(RuntimeError, match=REFUSED):
+            wcc_cuda.components(to_device(on_one.roads(2)))
+        facts = run(config(tmp_path)).facts
+    assert (facts["backend"], re.fullmatch(REFUSED, facts["machine"]["gpu_not_used"]) is None) == ("cpu", False)
+    assert re.search(f"backend: cpu, because {REFUSED}", caplog.text)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"driverGetVersion": lambda: 12040}, f"the NVIDIA driver is too old: it supports CUDA 12.4, {NEEDED}"),
+        ({"driverGetVersion": lambda: 0}, f"no NVIDIA driver is installed, {NEEDED}"),
+        ({"getDeviceCount": lambda: 0}, "CUDA finds no GPU"),
+    ],
+)
+def test_an_old_driver_is_named(changed, message, monkeypatch):
+    for name, function in changed.items():
+        monkeypatch.setattr(cupy.cuda.runtime, name, function)
+    devices._no_cuda.cache_clear()
+    try:
+        with pytest.raises(BadConfig, match=re.escape(f"backend: a GPU is requested, but {message}")):
+            choose("gpu")
+        assert choose("auto") == "cpu"
+    finally:
+        devices._no_cuda.cache_clear()
 
 
 def test_sizes(gpu):

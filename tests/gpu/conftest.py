@@ -5,11 +5,11 @@ With EMULATED_GPU=1 they run on an emulated one (tests/emulator), but for those 
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from kernels.gpu.devices import obstacle
 from tests import emulator
 
 if emulator.wanted():
@@ -19,14 +19,7 @@ if emulator.wanted():
 def _missing() -> str | None:
     if emulator.wanted():
         return emulator.missing()
-    if find_spec("cupy") is None:
-        return "CuPy is not installed"
-    import cupy
-
-    try:
-        return None if cupy.cuda.runtime.getDeviceCount() else "no GPU"
-    except cupy.cuda.runtime.CUDARuntimeError as error:
-        return f"no GPU: {error}"
+    return obstacle()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -39,14 +39,23 @@ def test_an_unknown_backend_is_refused(backend, tmp_path):
 
 
 @without_gpu
+def test_auto_says_why_it_computes_on_the_cpu(tmp_path, caplog):
+    caplog.set_level("INFO")
+    reason = "CuPy is not installed (pip install 'graphmill[gpu]')"
+    assert run(config(tmp_path)).facts["machine"]["gpu_not_used"] == reason
+    assert f"backend: cpu, because {reason}" in caplog.text
+
+
+@without_gpu
 def test_a_missing_gpu_is_reported_before_any_work(tmp_path):
-    with pytest.raises(BadConfig, match=r"backend: a GPU is requested, but CuPy .*graphmill\[gpu\].* finds none"):
+    with pytest.raises(BadConfig, match=r"backend: a GPU is requested, but CuPy is not installed .*graphmill\[gpu\]"):
         run(config(tmp_path, backend="gpu"))
     assert not (tmp_path / "out").exists()
 
 
 def test_every_step_and_the_run_record_their_backend(tmp_path):
     published = run(config(tmp_path, backend="cpu", oracle=True))
+    assert "gpu_not_used" not in published.facts["machine"]
     facts = published.facts
     assert facts["backend"] == "cpu"
     for name, step in facts["steps"].items():

@@ -10,6 +10,7 @@ from typing import Any
 import dask
 from distributed import Client, LocalCluster, Security
 
+from kernels.gpu.devices import obstacle
 from pipeline.cluster.dask.local_workers import local_workers
 from pipeline.cluster.dask.scratch import scratch
 from pipeline.config.cluster import ClusterConfig
@@ -32,8 +33,17 @@ def connected(config: ClusterConfig, backend: Backend) -> Iterator[Client]:
         client = stack.enter_context(_client(config, backend))
         _await_workers(client, config)
         threads: dict[str, int] = client.nthreads()
+        if backend == "gpu":
+            require_gpus(client)
         log.info("cluster: %d workers, %d threads", len(threads), sum(threads.values()))
         yield client
+
+
+def require_gpus(client: Client) -> None:
+    """Raise BadConfig, before the work begins, if kernels do not run on a worker's GPU. A worker may be lost meanwhile."""
+    for worker, reason in sorted(client.run(obstacle, on_error="ignore").items()):
+        if reason:
+            raise BadConfig(f"cluster: worker {worker}: a GPU is requested, but {reason}")
 
 
 def _settings(config: ClusterConfig) -> dict[str, Any]:

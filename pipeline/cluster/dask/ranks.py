@@ -25,7 +25,7 @@ from pipeline.cluster.dask.transport import BetweenWorkers
 from pipeline.cluster.dask.worker_state import STATE
 from pipeline.cluster.protocol import Place
 from pipeline.errors import ClusterLost
-from pipeline.runtime.backend import Backend, keep_freed_memory
+from pipeline.runtime.backend import Backend, use_gpu
 
 log = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -194,7 +194,7 @@ def _run(function: Callable[[Place], Result], session: _Session, ranks: Sequence
     """Run the ranks of a worker; None if they lost others. Raises the first error that is not due to a lost peer."""
     session.version.require()
     if backend == "gpu":
-        keep_freed_memory()
+        use_gpu()
     worker = get_worker()
 
     def run(rank: int) -> Result:

@@ -18,7 +18,7 @@ from pipeline.cluster.dask.worker_state import STATE
 from pipeline.cluster.protocol import Place, Result, Task
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import ClusterLost
-from pipeline.runtime.backend import Backend, choose, keep_freed_memory
+from pipeline.runtime.backend import Backend, use_gpu
 from pipeline.store.code import Code
 
 _POLL = 1.0  # seconds between two checks of the scheduler
@@ -126,9 +126,8 @@ def _run(function: Callable[[Place, Task], Result], backend: Backend, version: C
     if backend == "cpu":
         return function(Place(backend, STATE.open_graphs), task)
     with STATE.gpu:
-        there = choose(backend)
-        keep_freed_memory()
-        return function(Place(there, STATE.open_graphs), task)
+        use_gpu()
+        return function(Place(backend, STATE.open_graphs), task)
 
 
 def _name(function: Callable[..., Any]) -> str:
