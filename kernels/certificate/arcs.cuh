@@ -1,18 +1,10 @@
-/* Shared by the certificates: a walk over all arcs that gives every warp equally many, and the first index that breaks a rule. */
+/* Shared by the certificates: a walk over all arcs that gives every warp equally many. */
 #pragma once
 
 #include "gpu/device.cuh"
 
 #define ABREAST 4   /* arcs that a lane reads at a time */
 #define SHARE 2048  /* arcs that a warp reads in a row, at most */
-
-/* The least index noted, counted back from `total`, so 0 means none. */
-__device__ __forceinline__ void note_first(unsigned long long* first, int64_t total, int64_t index) {
-    const unsigned long long back = (unsigned long long)(total - index);
-    if (back > *(volatile unsigned long long*)first) {
-        atomicMax(first, back);
-    }
-}
 
 /* The row that holds an arc. */
 __device__ __forceinline__ int64_t row_of(const int64_t* __restrict__ offsets, int64_t num_rows, int64_t arc) {
@@ -27,6 +19,13 @@ __device__ __forceinline__ int64_t row_of(const int64_t* __restrict__ offsets, i
     }
     return low;
 }
+
+/* Visitors that leave no row out. */
+struct EveryRow {
+    __device__ __forceinline__ bool skips(int64_t) const {
+        return false;
+    }
+};
 
 /* Visit all arcs; each warp takes shares of consecutive ones. Its lanes read consecutive arcs of the rows in a window of 32 rows;
    windows are not read if `visit.skips` all their rows. `visit.load(row, arc, head)` loads what the arc needs, for several arcs

@@ -3,26 +3,20 @@
 
 #include "certificate/arcs.cuh"
 
-/* First rows that break a rule, as in note_first: the label is not a row, is not labelled with itself, or is greater. */
+/* Whether labels are not rows, so that they cannot be looked up, and whether they break another rule. */
 struct Labels {
-    unsigned long long outside, astray, greater;
+    uint32_t outside, wrong;
 };
 
-/* Whether v's label is a row; notes the other rules that it breaks. */
-__device__ __forceinline__ bool check_label(const ROW* __restrict__ labels, const ROW* __restrict__ positions, int64_t num_rows,
+/* Note whether v's label breaks a rule. */
+__device__ __forceinline__ void check_label(const ROW* __restrict__ labels, const ROW* __restrict__ positions, int64_t num_rows,
                                             int64_t v, Labels* broken) {
     const ROW label = labels[v];
     if (label < 0 || label >= num_rows) {
-        note_first(&broken->outside, num_rows, v);
-        return false;
+        broken->outside = 1;
+    } else if (labels[label] != label || positions[label] > positions[v]) {
+        broken->wrong = 1;
     }
-    if (labels[label] != label) {
-        note_first(&broken->astray, num_rows, v);
-    }
-    if (positions[label] > positions[v]) {
-        note_first(&broken->greater, num_rows, v);
-    }
-    return true;
 }
 
 /* The most frequent label of 32 rows, which hold evenly spaced arcs; in all lanes. */

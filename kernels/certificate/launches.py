@@ -1,16 +1,20 @@
-"""Launches of the certificates' kernels, and the rules that all of them check on the GPU."""
+"""Launches of the certificates' kernels, which say whether an answer holds; the reason why not is found on the CPU."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import cupy
 import numpy as np
 
 from kernels.certificate.constants import THREADS
-from kernels.certificate.rules import Broken, label_astray, label_greater, outside, require_form
+from kernels.certificate.rules import Broken, require_form
 from kernels.gpu import loader as cuda
+from kernels.gpu.transfer import on_host
 from kernels.graph import Array, Csr, Graph
+
+_REFUSED = "the GPU refuses what holds on the CPU"
 
 
 def launch(source: str, name: str, work: int, arguments: tuple[Any, ...], **types: Any) -> None:
@@ -24,26 +28,18 @@ def require_device_form(name: str, array: Any, length: int, dtype: np.dtype[Any]
     return contiguous
 
 
-def require_row_labels(graph: Graph, labels: Array, no_row: int, astray: int, greater: int) -> None:
-    """Raise Broken for the first row, counted back from V (labels.cuh), whose label is not a row, is astray or is greater."""
-    if no_row:
-        raise Broken(outside("labels", labels, graph.num_vertices - no_row, graph.num_vertices))
-    if astray:
-        raise Broken(label_astray(graph, labels, graph.num_vertices - astray))
-    if greater:
-        raise Broken(label_greater(graph, labels, graph.num_vertices - greater))
-
-
-def require_labels_form(graph: Graph, labels: Any) -> Array:
-    """`labels`, or Broken unless they are a CuPy array of a row number for each vertex."""
-    return require_device_form("labels", labels, graph.num_vertices, graph.rows_by_id.dtype)
+def require_held(holds: Callable[..., bool], check: Callable[..., None], graph: Graph, answer: Any, *more: Any) -> None:
+    """Raise Broken unless `holds(graph, answer, *more)` on the GPU, for the reason that `check` gives for copies on the host."""
+    reason = _REFUSED
+    try:
+        if holds(graph, answer, *more):
+            return
+    except Broken as malformed:
+        reason = str(malformed)
+    check(on_host(graph), on_host(answer), *more)
+    raise Broken(reason)
 
 
 def work_of(csr: Csr) -> int:
     """Items of a pass over rows and arcs."""
     return len(csr.offsets) + len(csr.indices)
-
-
-def first_noted(back: Any, csr: Csr) -> int:
-    """The arc that a kernel noted, counted back from the number of arcs (`note_first` in arcs.cuh); -1 if it noted none."""
-    return len(csr.indices) - int(back) if int(back) else -1

@@ -10,9 +10,9 @@ from kernels.distributed.shard import Shard
 from kernels.graph import Array, Csr
 
 
-def of_own_rows(shard: Shard, csr: Csr) -> Csr:
-    """Offsets and heads of the arcs of own rows only, for loops over rows; weights are left out."""
-    return Csr(csr.offsets[: len(shard.ids) + 1], csr.indices, None)
+def of_first_rows(csr: Csr, num_rows: int) -> Csr:
+    """The arcs of the first rows only, for loops over rows: own rows come before ghosts, which have none."""
+    return Csr(csr.offsets[: num_rows + 1], csr.indices, csr.weights)
 
 
 def first_found(found: Iterable[int]) -> int:

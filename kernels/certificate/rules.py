@@ -64,9 +64,9 @@ def require_array(name: str, array: Any, length: int, dtype: np.dtype[Any]) -> A
     return frozen(np.ascontiguousarray(require_form(name, array, length, dtype)))
 
 
-def require_rows(name: str, array: Any, length: int, num_vertices: int, lowest: int = 0) -> Array:
-    """Frozen `array`, or Broken unless it holds `length` rows from `lowest` (0, or NO_ROW) to the last vertex."""
-    rows = require_array(name, array, length, index_dtype(num_vertices))
+def require_rows(name: str, array: Any, length: int, num_vertices: int, lowest: int = 0, row: Any = None) -> Array:
+    """Frozen `array`, or Broken unless it holds `length` rows, of type `row`, from `lowest` (0, or NO_ROW) to the last vertex."""
+    rows = require_array(name, array, length, row or index_dtype(num_vertices))
     if length and not (lowest <= rows.min() and rows.max() < num_vertices):
         place = int(((rows < lowest) | (rows >= num_vertices)).argmax())
         raise Broken(outside(name, rows, place, num_vertices, lowest))
@@ -87,7 +87,7 @@ def require_source(graph: Ids, source: Any) -> int:
 
 def require_labels(graph: Graph, labels: Any) -> Array:
     """Frozen `labels`, or Broken unless each names a row that names itself and has no greater id than those it names."""
-    rows = require_rows("labels", labels, graph.num_vertices, graph.num_vertices)
+    rows = require_rows("labels", labels, graph.num_vertices, graph.num_vertices, row=graph.rows_by_id.dtype)
     astray = rows[rows] != rows
     if astray.any():
         raise Broken(label_astray(graph, rows, int(astray.argmax())))

@@ -1,4 +1,4 @@
-"""Copies between the device and the host of answers, which are dataclasses of arrays."""
+"""Copies between the device and the host of graphs and answers, which are dataclasses of arrays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from kernels.gpu.loader import to_host
 
 
 def on_host(value: Any) -> Any:
-    """The same dataclass, array or number with NumPy arrays, in nested dataclasses too; nothing that was derived is copied."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{field.name: on_host(getattr(value, field.name)) for field in fields(value) if field.init})
-    return to_host(value)
+    """The same dataclass, named tuple, array or number with NumPy arrays, also inside; nothing that was derived is copied."""
+    if isinstance(value, tuple):
+        return type(value)(*map(on_host, value))
+    if not is_dataclass(value):
+        return to_host(value)
+    assert not isinstance(value, type)
+    parts = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+    copies = {id(part): on_host(part) for part in parts.values()}  # a part that is there twice stays one object
+    return replace(value, **{name: copies[id(part)] for name, part in parts.items()})

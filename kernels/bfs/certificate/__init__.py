@@ -12,4 +12,4 @@ def certify_bfs(graph: Graph, paths: Paths) -> Certificate:
 
     O(V + A) time, at most 4 V index entries of memory. Malformed answers do not hold; nothing is raised.
     """
-    return certify(graph, paths, None)
+    return certify(graph, paths, False)

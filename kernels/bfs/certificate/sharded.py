@@ -21,4 +21,4 @@ def certify_bfs(shard: Shard, communicator: Communicator, answer: Paths) -> Cert
     PeerLost
         See `Communicator`.
     """
-    return certify(shard, communicator, answer, None, None)
+    return certify(shard, communicator, answer, False)

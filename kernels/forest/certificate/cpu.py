@@ -14,13 +14,11 @@ from numba import njit
 
 from kernels.answers import Forest
 from kernels.arrays import frozen
-from kernels.certificate.local_arcs import of_own_rows
 from kernels.certificate.rules import Broken, arc_ends, arc_weight, require_array, require_labels, require_rows
 from kernels.cpu.parallel import over_rows
-from kernels.distributed.shard import Shard
 from kernels.forest.certificate import reasons
 from kernels.forest.certificate.hierarchy import Hierarchy
-from kernels.graph import Array, Graph, index_dtype
+from kernels.graph import Array, Csr, Graph, index_dtype
 
 
 def check(graph: Graph, forest: Forest) -> None:
@@ -38,8 +36,10 @@ def check(graph: Graph, forest: Forest) -> None:
 
 def _require_edges(graph: Graph, forest: Forest) -> tuple[Array, Array, Array]:
     length = len(forest.src) if isinstance(forest.src, np.ndarray) and forest.src.ndim else 0
-    src = require_rows("src", forest.src, length, graph.num_vertices)
-    dst = require_rows("dst", forest.dst, length, graph.num_vertices)
+    src, dst = (
+        require_rows(name, getattr(forest, name), length, graph.num_vertices, row=graph.rows_by_id.dtype)
+        for name in ("src", "dst")
+    )
     dtype = np.dtype(np.int64) if graph.out.weights is None else graph.out.weights.dtype
     weights = require_array("weights", forest.weights, length, dtype)
     low, high = graph.positions[src], graph.positions[dst]
@@ -150,16 +150,15 @@ def _first_contradiction(
     return -1, -1
 
 
-def first_contradiction(shard: Shard, positions: Array, tree: Hierarchy, greatest: Array) -> tuple[int, int]:
-    """The first out-arc of own rows that the greatest edge between its endpoints contradicts, and the time of that edge.
+def first_contradiction(out: Csr, symmetric: bool, positions: Array, tree: Hierarchy, greatest: Array) -> tuple[int, int]:
+    """The first out-arc (of own rows) that the greatest edge between its endpoints contradicts, and the time of that edge.
 
     (-1, -1) if there is none; the time is -1 where no edges connect the endpoints. `positions` [n + g] are places in the order of
     ids; `greatest` are the weights of `tree.edges`. Of a symmetric graph's arcs those that leave the smaller id are checked.
     """
-    out = of_own_rows(shard, shard.local_out)
-    arcs = frozen(out.offsets), frozen(out.indices), None if shard.out.weights is None else frozen(shard.out.weights)
+    arcs = frozen(out.offsets), frozen(out.indices), None if out.weights is None else frozen(out.weights)
     paths = tree.parent, tree.time, tree.root, tree.top, greatest, tree.edges.low, tree.edges.high
-    found = over_rows(out, partial(_first_contradicted, *arcs, frozen(positions), shard.symmetric, *map(frozen, paths)))
+    found = over_rows(out, partial(_first_contradicted, *arcs, frozen(positions), symmetric, *map(frozen, paths)))
     return next((pair for pair in found if pair[0] >= 0), (-1, -1))
 
 

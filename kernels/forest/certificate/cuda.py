@@ -8,197 +8,82 @@ import cupy
 import numpy as np
 
 from kernels.answers import Forest
-from kernels.certificate.launches import (
-    first_noted,
-    launch,
-    require_device_form,
-    require_labels_form,
-    require_row_labels,
-    work_of,
-)
-from kernels.certificate.rules import Broken, arc_ends, arc_weight, at, outside
-from kernels.distributed.shard import Shard
-from kernels.forest.certificate import reasons
+from kernels.certificate.launches import launch, require_device_form, require_held, work_of
+from kernels.forest.certificate import cpu
 from kernels.forest.certificate.hierarchy import Hierarchy
 from kernels.gpu.loader import pointer, to_host
+from kernels.gpu.transfer import on_host
 from kernels.graph import Array, Csr, Graph
 
 _ITEM = 3  # nodes in an Item of hierarchy.cuh
-
-
-class _Noted(NamedTuple):
-    """The words of Control in forest.cu: first edges, rows or arcs, counted back from their number; 0 if there is none."""
-
-    barrier: int
-    nodes: int
-    src_outside: int
-    dst_outside: int
-    wrong_end: int
-    not_ascending: int
-    closing: int
-    contradicted: int
-    missing: int
-    labels_outside: int
-    labels_astray: int
-    labels_greater: int
-    labels_differ: int
-    classes: int
-    first_contradiction: int
+_FLAGS, _CLASSES, _WORDS = slice(1, 5), 4, 5  # of Control in forest.cu: 32-bit words, a 64-bit word, and the number of these
 
 
 class _Edges(NamedTuple):
-    """Ends and weights of edges."""
+    """Ends and weights of edges, and how they are ordered by (weight, ends): the edge of each time, and the time of each edge."""
 
     src: Array
     dst: Array
     weights: Array
-
-
-class _Order(NamedTuple):
-    """Edges in the order (weight, endpoints), and for each edge its index in this order, its time."""
-
     order: Array
     times: Array
 
 
-class _Hierarchy(NamedTuple):
-    """For each node the node that it became part of, and the time of the edge; the largest integer at roots."""
-
-    parent: Array
-    time: Array
-
-
 def check(graph: Graph, forest: Forest) -> None:
-    """Raise Broken at the first rule that `forest` breaks."""
-    control = cupy.zeros(len(_Noted._fields), np.uint64)
-    stated = _require_form(graph, forest)
-    edges, order = _order(graph, stated, control)
-    tree = _join(graph, edges, order, control)
-    found = _check_arcs(graph, edges, order, tree, control)
-    malformed = None
-    try:
-        labels = require_labels_form(graph, forest.labels)
-    except Broken as broken:
-        malformed, labels = broken, graph.rows_by_id
+    """As `cpu.check`."""
+    require_held(_holds, cpu.check, graph, forest)
+
+
+def _holds(graph: Graph, forest: Forest) -> bool:
+    control = cupy.zeros(_WORDS, np.uint64)
+    edges = _ordered(graph, forest, control)
+    labels = require_device_form("labels", forest.labels, graph.num_vertices, graph.rows_by_id.dtype)
+    found = _check_arcs(graph, edges, control)
     sizes = np.int64(len(edges.src)), np.int64(graph.num_vertices)
-    rest = (edges.src, edges.dst, order.times, sizes[0], found, labels, graph.positions, sizes[1], control)
+    rest = (edges.src, edges.dst, edges.times, sizes[0], found, labels, graph.positions, sizes[1], control)
     _launch(graph, "check_rest", graph.num_vertices, rest)
-    noted = _Noted(*to_host(control).tolist())
-    _require_edges(graph, stated, noted)
-    _require_least(graph, edges, order, tree, noted, control)
-    if malformed:
-        raise malformed
-    _require_tree_labels(graph, edges, order, labels, noted)
+    words = to_host(control)
+    return not words.view(np.uint32)[_FLAGS].any() and words[_CLASSES] == graph.num_vertices - len(edges.src)
 
 
-def _require_form(graph: Graph, forest: Forest) -> _Edges:
-    length = len(forest.src) if isinstance(forest.src, cupy.ndarray) and forest.src.ndim else 0
-    weight = np.dtype(np.int64) if graph.out.weights is None else graph.out.weights.dtype
-    ends: list[Array] = []
-    try:
-        for name, rows in (("src", forest.src), ("dst", forest.dst)):
-            ends.append(require_device_form(name, rows, length, graph.rows_by_id.dtype))
-        return _Edges(ends[0], ends[1], require_device_form("weights", forest.weights, length, weight))
-    except Broken:
-        # Arrays before the malformed one are checked first: no launch will.
-        for name, rows in zip(("src", "dst"), ends, strict=False):
-            no_row = (rows < 0) | (rows >= graph.num_vertices)
-            if no_row.any():
-                raise Broken(outside(name, rows, int(no_row.argmax()), graph.num_vertices)) from None
-        raise
-
-
-def _order(graph: Graph, edges: _Edges, control: Array) -> tuple[_Edges, _Order]:
+def _ordered(graph: Graph, forest: Forest, control: Array) -> _Edges:
     """Check the edges and order them. More than V edges close a cycle; the first V of them also do, and only these are kept."""
-    keys = cupy.empty(len(edges.src), f"u{edges.weights.dtype.itemsize}")
-    sizes = np.int64(len(edges.src)), np.int64(graph.num_vertices)
-    _launch(graph, "check_edges", len(edges.src), (*edges, sizes[0], graph.positions, sizes[1], keys, control))
+    length = len(forest.src) if isinstance(forest.src, cupy.ndarray) and forest.src.ndim else 0
+    row = graph.rows_by_id.dtype
+    src, dst = (require_device_form(name, getattr(forest, name), length, row) for name in ("src", "dst"))
+    stated = src, dst, require_device_form("weights", forest.weights, length, _weight(graph))
+    keys = cupy.empty(length, f"u{_weight(graph).itemsize}")
+    sizes = np.int64(length), np.int64(graph.num_vertices)
+    _launch(graph, "check_edges", length, (*stated, sizes[0], graph.positions, sizes[1], keys, control))
     order = cupy.argsort(keys)  # stable
-    if len(order) > graph.num_vertices:
+    if length > graph.num_vertices:
         kept = cupy.sort(order[: graph.num_vertices])
-        edges = _Edges(*(array[kept] for array in edges))
+        stated = src[kept], dst[kept], stated[2][kept]
         order = cupy.argsort(keys[kept])
     times = cupy.empty(len(order), _node(graph))
     times[order] = cupy.arange(len(order), dtype=times.dtype)
-    return edges, _Order(order, times)
+    return _Edges(*stated, order, times)
 
 
-def _join(graph: Graph, edges: _Edges, order: _Order, control: Array) -> _Hierarchy:
-    num_rows, num_edges = graph.num_vertices, len(edges.src)
-    parent, time, hook = (cupy.empty(2 * num_rows, _node(graph)) for _ in range(3))
-    items = cupy.empty(_ITEM * num_edges, _node(graph))
-    sizes = np.int64(num_edges), np.int64(num_rows)
-    _launch(graph, "join_forest", num_rows, (edges.src, edges.dst, order.times, *sizes, parent, time, hook, items, control))
-    return _Hierarchy(parent, time)
-
-
-def _check_arcs(graph: Graph, edges: _Edges, order: _Order, tree: _Hierarchy, control: Array) -> Array:
-    """Look up for every arc the edge that joined its endpoints; return which edges, by time, are arcs."""
-    num_rows, num_edges = np.int64(graph.num_vertices), np.int64(len(edges.src))
-    tops = cupy.empty(graph.num_vertices, np.uint16)
-    _launch(graph, "climb", graph.num_vertices, (edges.weights, order.order, num_edges, num_rows, *tree, tops, control))
+def _check_arcs(graph: Graph, edges: _Edges, control: Array) -> Array:
+    """Join the edges, and look up for every arc the edge that joined its endpoints; return which edges, by time, are arcs."""
+    num_rows, num_edges, count = np.int64(graph.num_vertices), np.int64(len(edges.src)), graph.num_vertices
+    parent, time, hook = (cupy.empty(2 * count, _node(graph)) for _ in range(3))
+    items = cupy.empty(_ITEM * len(edges.src), _node(graph))
+    joined = (edges.src, edges.dst, edges.times, num_edges, num_rows, parent, time, hook, items, control)
+    _launch(graph, "join_forest", count, joined)
+    del hook, items
+    tops, tree = cupy.empty(count, np.uint16), (num_edges, parent, time)
+    _launch(graph, "climb", count, (edges.weights, edges.order, num_rows, *tree, tops, control))
     found: Array = cupy.zeros(len(edges.src), np.uint8)
-    arguments = (*_arcs(graph), num_rows, *edges, order.order, num_edges, *tree, tops, found, control)
-    _launch(graph, "check_arcs", graph.num_arcs, arguments)
+    out = graph.out
+    arcs = (out.offsets, out.indices, pointer(out.weights), np.bool_(graph.symmetric), graph.positions, num_rows)
+    _launch(graph, "check_arcs", graph.num_arcs, (*arcs, *edges[:4], *tree, tops, found, control))
     return found
 
 
-def _require_edges(graph: Graph, edges: _Edges, noted: _Noted) -> None:
-    length = len(edges.src)
-    if noted.src_outside:
-        raise Broken(outside("src", edges.src, length - noted.src_outside, graph.num_vertices))
-    if noted.dst_outside:
-        raise Broken(outside("dst", edges.dst, length - noted.dst_outside, graph.num_vertices))
-    if noted.wrong_end:
-        raise Broken(reasons.wrong_end(graph, edges.src, edges.dst, length - noted.wrong_end))
-    if noted.not_ascending:
-        raise Broken(reasons.not_ascending(graph, edges.src, edges.dst, length - noted.not_ascending))
-
-
-def _require_least(graph: Graph, edges: _Edges, order: _Order, tree: _Hierarchy, noted: _Noted, control: Array) -> None:
-    if noted.closing:
-        raise Broken(reasons.cycle(graph, edges.src, edges.dst, _edge_at(order, noted.closing)))
-    if noted.contradicted:
-        sizes = np.int64(graph.num_vertices), np.int64(graph.num_arcs)
-        arguments = (*_arcs(graph), *sizes, *edges, order.order, *tree, control)
-        _launch(graph, "find_contradiction", graph.num_arcs, arguments)
-        arc = graph.num_arcs - _Noted(*to_host(control).tolist()).first_contradiction
-        ends, weight = arc_ends(graph, arc), arc_weight(graph.out.weights, arc)
-        time = _greatest_between(tree, *ends)
-        if time is None:
-            raise Broken(reasons.two_trees(graph, ends))
-        raise Broken(reasons.lighter(graph, ends, weight, edges, int(at(order.order, time))))
-    if noted.missing:
-        raise Broken(reasons.no_arc(graph, *edges, _edge_at(order, noted.missing)))
-
-
-def _require_tree_labels(graph: Graph, edges: _Edges, order: _Order, labels: Array, noted: _Noted) -> None:
-    require_row_labels(graph, labels, noted.labels_outside, noted.labels_astray, noted.labels_greater)
-    if noted.labels_differ:
-        raise Broken(reasons.labels_differ(graph, edges.src, edges.dst, labels, _edge_at(order, noted.labels_differ)))
-    trees = graph.num_vertices - len(edges.src)
-    if noted.classes != trees:
-        raise Broken(reasons.too_few_labels(noted.classes, trees))
-
-
-def _edge_at(order: _Order, back: int) -> int:
-    """The edge of the time that is counted back from the number of edges."""
-    return int(at(order.order, len(order.order) - back))
-
-
-def _greatest_between(tree: _Hierarchy, one: int, other: int) -> int | None:
-    """Time of the greatest edge between two rows, by the hierarchy of hierarchy.cuh; None if they are in two trees."""
-    greatest = 0
-    while one != other:
-        greatest = max(greatest, int(at(tree.time, one)), int(at(tree.time, other)))
-        if greatest == np.iinfo(tree.time.dtype).max:
-            return None
-        one, other = int(at(tree.parent, one)), int(at(tree.parent, other))
-    return greatest
-
-
-def _arcs(graph: Graph) -> tuple[Any, ...]:
-    return graph.out.offsets, graph.out.indices, pointer(graph.out.weights), np.bool_(graph.symmetric), graph.positions
+def _weight(graph: Graph) -> np.dtype[Any]:
+    return np.dtype(np.int64) if graph.out.weights is None else graph.out.weights.dtype
 
 
 def _node(graph: Graph) -> str:
@@ -206,31 +91,19 @@ def _node(graph: Graph) -> str:
 
 
 def _launch(graph: Graph, name: str, work: int, arguments: tuple[Any, ...]) -> None:
-    weight = np.dtype(np.int64) if graph.out.weights is None else graph.out.weights.dtype
-    launch("forest/certificate/forest.cu", name, work, arguments, ROW=graph.rows_by_id.dtype, WEIGHT=weight)
+    types = {"ROW": graph.rows_by_id.dtype, "WEIGHT": _weight(graph)}
+    launch("forest/certificate/forest.cu", name, work, arguments, **types)
 
 
-def first_contradiction(shard: Shard, positions: Array, tree: Hierarchy, greatest: Array) -> tuple[int, int]:
+def first_contradiction(out: Csr, symmetric: bool, positions: Array, tree: Hierarchy, greatest: Array) -> tuple[int, int]:
     """As `cpu.first_contradiction`."""
-    out, control = shard.local_out, cupy.zeros(1, np.uint64)
+    contradicted = cupy.zeros(1, np.uint32)
     heaviest = greatest[tree.top] if len(greatest) else cupy.zeros(len(positions), greatest.dtype)
     paths = (tree.parent, tree.time, tree.root, heaviest, greatest, tree.edges.low, tree.edges.high)
-    sizes = np.int64(len(shard.ids)), np.int64(len(out.indices))
-    arcs = (out.offsets, out.indices, pointer(out.weights))
-    arguments = (*arcs, *sizes, positions, np.bool_(shard.symmetric), *paths, control)
+    arcs = (out.offsets, out.indices, pointer(out.weights), np.int64(len(out.offsets) - 1))
     types = {"ROW": positions.dtype, "WEIGHT": greatest.dtype}
+    arguments = (*arcs, positions, np.bool_(symmetric), *paths, contradicted)
     launch("forest/certificate/sharded.cu", "find_contradiction", work_of(out), arguments, **types)
-    arc = first_noted(control[0], out)
-    return arc, -1 if arc < 0 else _time_between(tree, out, arc)
-
-
-def _time_between(tree: Hierarchy, out: Csr, arc: int) -> int:
-    """The time of the greatest edge between an arc's ends; -1 where no edges connect them."""
-    one = int(cupy.searchsorted(out.offsets, cupy.full(1, arc), side="right")[0]) - 1
-    other, last = int(out.indices[arc]), -1
-    if int(tree.root[one]) != int(tree.root[other]):
-        return -1
-    while one != other:
-        last = max(last, int(tree.time[one]), int(tree.time[other]))
-        one, other = int(tree.parent[one]), int(tree.parent[other])
-    return last
+    if not contradicted[0]:
+        return -1, -1
+    return cpu.first_contradiction(on_host(out), symmetric, to_host(positions), on_host(tree), to_host(greatest))

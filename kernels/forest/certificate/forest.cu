@@ -1,11 +1,11 @@
-/* The certificate of a minimum spanning forest (__init__.py states what it proves). Returns, in `control`, the first row, edge or
-   arc that breaks each rule.
+/* The certificate of a minimum spanning forest (__init__.py states what it proves). Returns in `control` whether it
+   holds.
 
    Method: `check_edges` compares each edge with the next one and computes keys by which the edges are then sorted. `join_forest`
    builds their hierarchy (hierarchy.cuh). `check_arcs` looks up every arc in it, one of each symmetric pair, except arcs heavier
    than all edges on the paths from both endpoints to the root: for rows of the tree that took most rounds, `tops` has the weight
    of the greatest of these edges in 16 bits. `check_rest` reads what was found, and the labels. The host reads nothing back
-   before that. Only a refused answer needs `find_contradiction`, which finds the first arc in the order of the out-arcs.
+   before that. The CPU names the rule that a refused answer breaks.
 
    Encodings: an edge's time is its index in the order (weight, endpoints); `order` maps times to indices in the answer, `times`
    the other way round. Edges are read in the answer's order, for locality. `found` marks, by time, the edges that are arcs. */
@@ -13,17 +13,12 @@
 #include "forest/certificate/hierarchy.cuh"
 #include "certificate/labels.cuh"
 
-/* First edges, rows and arcs as in note_first. */
+/* `no_forest`: an edge is not two rows in order, or edges do not ascend, so that nothing can be looked up. */
 struct Control {
-    uint32_t barrier, padding;
-    unsigned long long nodes, src_outside, dst_outside, wrong_end, not_ascending, closing, contradicted, missing;
+    uint32_t barrier;
     Labels labels;
-    unsigned long long labels_differ, classes, first_contradiction;
-
-    /* Whether an edge is not two rows in order, or edges do not ascend, so that nothing can be looked up. */
-    __device__ __forceinline__ bool no_forest() const {
-        return (src_outside | dst_outside | wrong_end | not_ascending) != 0;
-    }
+    uint32_t no_forest, broken, padding;
+    unsigned long long nodes, classes;
 };
 
 struct Edges {
@@ -39,25 +34,17 @@ check_edges(const ROW* src, const ROW* dst, const WEIGHT* weights, int64_t num_e
     for (int64_t e = global_thread(); e < num_edges; e += num_threads()) {
         keys[e] = key_of(weights[e]);
         const bool src_row = src[e] >= 0 && src[e] < num_rows, dst_row = dst[e] >= 0 && dst[e] < num_rows;
-        if (!src_row) {
-            note_first(&control->src_outside, num_edges, e);
-        }
-        if (!dst_row) {
-            note_first(&control->dst_outside, num_edges, e);
-        }
-        if (!src_row || !dst_row) {
-            continue;
-        }
-        const ROW low = positions[src[e]], high = positions[dst[e]];
+        const ROW low = src_row && dst_row ? positions[src[e]] : 0, high = src_row && dst_row ? positions[dst[e]] : 0;
         if (low >= high) {
-            note_first(&control->wrong_end, num_edges, e);
+            control->no_forest = 1;
+            continue;
         }
         if (e + 1 == num_edges || src[e + 1] < 0 || src[e + 1] >= num_rows || dst[e + 1] < 0 || dst[e + 1] >= num_rows) {
             continue;
         }
         const ROW next_low = positions[src[e + 1]];
         if (next_low < low || (next_low == low && positions[dst[e + 1]] <= high)) {
-            note_first(&control->not_ascending, num_edges, e);
+            control->no_forest = 1;
         }
     }
 }
@@ -65,18 +52,18 @@ check_edges(const ROW* src, const ROW* dst, const WEIGHT* weights, int64_t num_e
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 join_forest(const ROW* src, const ROW* dst, const Node* times, int64_t num_edges, int64_t num_rows, Node* parent, Node* time,
             Node* hook, Item* items, Control* control) {
-    if (control->no_forest()) {
+    if (control->no_forest) {
         return;
     }
     join_edges(src, dst, times, num_edges, num_rows, {parent, time, hook, &control->nodes}, items, &control->barrier,
-               &control->closing);
+               &control->broken);
 }
 
 /* The greatest weight on each row's path to the root, shortened, for rows in the tree of the last node; NOT_SHORT for others. */
 extern "C" __global__ void __launch_bounds__(THREADS)
-climb(const WEIGHT* weights, const int64_t* order, int64_t num_edges, int64_t num_rows, const Node* parent, const Node* time,
+climb(const WEIGHT* weights, const int64_t* order, int64_t num_rows, int64_t num_edges, const Node* parent, const Node* time,
       unsigned short* tops, Control* control) {
-    if (control->no_forest()) {
+    if (control->no_forest) {
         return;
     }
     const Node root = (Node)(control->nodes - 1);
@@ -107,7 +94,7 @@ __device__ __forceinline__ bool contradicts(const Edges& edges, const ROW* __res
     }
     const ROW src = edges.src[edge], dst = edges.dst[edge];
     if ((src == one && dst == other) || (src == other && dst == one)) {
-        if (found != nullptr && (bits_of(weight) & SIGN_BIT) == (bits_of(greatest) & SIGN_BIT)) {
+        if ((bits_of(weight) & SIGN_BIT) == (bits_of(greatest) & SIGN_BIT)) {
             found[time] = 1;
         }
         return false;
@@ -117,7 +104,7 @@ __device__ __forceinline__ bool contradicts(const Edges& edges, const ROW* __res
     return low < src_position || (low == src_position && high < positions[dst]);
 }
 
-struct Checking {
+struct Checking : EveryRow {
     const WEIGHT* __restrict__ arc_weights;
     const ROW* __restrict__ positions;
     Edges edges;
@@ -133,10 +120,6 @@ struct Checking {
         WEIGHT weight;
         unsigned short head_top;
     };
-
-    __device__ __forceinline__ bool skips(int64_t) const {
-        return false;
-    }
 
     __device__ __forceinline__ Loaded load(int64_t row, int64_t arc, ROW head) const {
         return {arc_weights == nullptr ? (WEIGHT)1 : arc_weights[arc], checks(row, head) ? tops[head] : (unsigned short)0};
@@ -158,64 +141,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
 check_arcs(const int64_t* offsets, const ROW* indices, const WEIGHT* arc_weights, bool symmetric, const ROW* positions,
          int64_t num_rows, const ROW* src, const ROW* dst, const WEIGHT* weights, const int64_t* order, int64_t num_edges,
          const Node* parent, const Node* time, const unsigned short* tops, unsigned char* found, Control* control) {
-    if (control->no_forest()) {
+    if (control->no_forest) {
         return;
     }
     const int shift = num_edges == 0 ? 0 : shift_of(weights[order[num_edges - 1]]);
-    Checking visit = {arc_weights, positions, {src, dst, weights, order}, parent, time, tops, found, symmetric, shift, false};
+    Checking visit = {{}, arc_weights, positions, {src, dst, weights, order}, parent, time, tops, found, symmetric, shift, false};
     walk_arcs(offsets, indices, num_rows, visit);
     if (visit.broken) {
-        control->contradicted = 1;
+        control->broken = 1;
     }
-}
-
-/* Contradicted arcs in the order of the out-arcs; of a symmetric pair the one that leaves the smaller id. */
-struct Contradicting {
-    const WEIGHT* __restrict__ arc_weights;
-    const ROW* __restrict__ positions;
-    Edges edges;
-    const Node* __restrict__ parent;
-    const Node* __restrict__ time;
-    bool symmetric;
-    int64_t num_arcs;
-    unsigned long long* first;
-
-    struct Loaded {
-        WEIGHT weight;
-    };
-
-    __device__ __forceinline__ bool skips(int64_t) const {
-        return false;
-    }
-
-    __device__ __forceinline__ Loaded load(int64_t, int64_t arc, ROW) const {
-        return {arc_weights == nullptr ? (WEIGHT)1 : arc_weights[arc]};
-    }
-
-    __device__ __forceinline__ void take(int64_t row, int64_t arc, ROW head, const Loaded& seen, bool active) {
-        if (!active || head == row || (symmetric && positions[row] > positions[head])) {
-            return;
-        }
-        const Node edge = greatest_between(parent, time, (Node)row, (Node)head);
-        if (contradicts(edges, positions, (ROW)row, head, seen.weight, edge, nullptr)) {
-            note_first(first, num_arcs, arc);
-        }
-    }
-};
-
-extern "C" __global__ void __launch_bounds__(THREADS, 2)
-find_contradiction(const int64_t* offsets, const ROW* indices, const WEIGHT* arc_weights, bool symmetric, const ROW* positions,
-                   int64_t num_rows, int64_t num_arcs, const ROW* src, const ROW* dst, const WEIGHT* weights,
-                   const int64_t* order, const Node* parent, const Node* time, Control* control) {
-    Contradicting visit = {arc_weights, positions, {src, dst, weights, order}, parent, time, symmetric, num_arcs,
-                           &control->first_contradiction};
-    walk_arcs(offsets, indices, num_rows, visit);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 check_rest(const ROW* src, const ROW* dst, const Node* times, int64_t num_edges, const unsigned char* found, const ROW* labels,
            const ROW* positions, int64_t num_rows, Control* control) {
-    if (control->no_forest()) {
+    if (control->no_forest) {
         return;
     }
     uint32_t classes = 0;
@@ -227,11 +167,8 @@ check_rest(const ROW* src, const ROW* dst, const Node* times, int64_t num_edges,
         atomicAdd(&control->classes, (unsigned long long)classes);
     }
     for (int64_t e = global_thread(); e < num_edges; e += num_threads()) {
-        if (found[times[e]] == 0) {
-            note_first(&control->missing, num_edges, (int64_t)times[e]);
-        }
-        if (labels[src[e]] != labels[dst[e]]) {
-            note_first(&control->labels_differ, num_edges, (int64_t)times[e]);
+        if (found[times[e]] == 0 || labels[src[e]] != labels[dst[e]]) {
+            control->broken = 1;
         }
     }
 }

@@ -26,14 +26,6 @@ struct Hierarchy {
     unsigned long long* nodes;
 };
 
-__device__ __forceinline__ uint32_t least(uint32_t* place, uint32_t value) {
-    return atomicMin(place, value);
-}
-
-__device__ __forceinline__ uint64_t least(uint64_t* place, uint64_t value) {
-    return atomicMin(place, value);
-}
-
 __device__ __forceinline__ void make_node(const Hierarchy& tree, Node node) {
     tree.parent[node] = node;
     tree.hook[node] = node;
@@ -53,7 +45,7 @@ __device__ __forceinline__ Node root_of(Node* hook, Node node) {
 
 __device__ __forceinline__ void propose(Node* time, Node node, Node edge) {
     if (edge < time[node]) {
-        least(&time[node], edge);
+        atomicMin(&time[node], edge);
     }
 }
 
@@ -75,7 +67,7 @@ __device__ __forceinline__ void hook_ends(const Hierarchy& tree, const Item& ite
 }
 
 /* Replace the endpoints of a warp's edges by the new nodes and keep the edges between two nodes; returns their number. */
-__device__ int64_t lift_edges(const Hierarchy& tree, Item* part, int64_t length, int64_t num_edges, unsigned long long* closing) {
+__device__ int64_t lift_edges(const Hierarchy& tree, Item* part, int64_t length, uint32_t* closing) {
     const int lane = threadIdx.x & 31;
     int64_t kept = 0;
     for (int64_t first = 0; first < length; first += 32) {
@@ -86,7 +78,7 @@ __device__ int64_t lift_edges(const Hierarchy& tree, Item* part, int64_t length,
             const Node one = root_of(tree.hook, item.one), other = root_of(tree.hook, item.other);
             keeps = one != other;
             if (!keeps && tree.time[item.one] != item.time && tree.time[item.other] != item.time) {
-                note_first(closing, num_edges, (int64_t)item.time);
+                *closing = 1;
             }
             item.one = tree.parent[one];
             item.other = tree.parent[other];
@@ -101,10 +93,10 @@ __device__ int64_t lift_edges(const Hierarchy& tree, Item* part, int64_t length,
     return kept;
 }
 
-/* Build the hierarchy of `num_edges` edges; note the first that closes a cycle. `items` is scratch memory for all edges. */
+/* Build the hierarchy of `num_edges` edges; note whether one closes a cycle. `items` is scratch memory for all edges. */
 __device__ void join_edges(const ROW* __restrict__ src, const ROW* __restrict__ dst, const Node* __restrict__ times,
                            int64_t num_edges, int64_t num_rows, const Hierarchy& tree, Item* items, uint32_t* barrier,
-                           unsigned long long* closing) {
+                           uint32_t* closing) {
     const int lane = threadIdx.x & 31;
     const int64_t warps = num_threads() / 32, share = (num_edges + warps - 1) / warps;
     const int64_t begin = min(num_edges, global_thread() / 32 * share);
@@ -135,7 +127,7 @@ __device__ void join_edges(const ROW* __restrict__ src, const ROW* __restrict__ 
         if (made == level_end) {
             return;
         }
-        length = lift_edges(tree, part, length, num_edges, closing);
+        length = lift_edges(tree, part, length, closing);
         for (int64_t node = level + global_thread(); node < level_end; node += num_threads()) {
             const Node root = root_of(tree.hook, (Node)node);
             if (root != (Node)node) {

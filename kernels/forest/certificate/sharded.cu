@@ -1,5 +1,5 @@
-/* The pass of the certificate of a forest over the arcs of one rank's rows. Returns the first out-arc that the greatest edge
-   between its endpoints contradicts.
+/* The pass of the certificate of a forest over the arcs of one rank's rows. Returns whether an out-arc is
+   contradicted by the greatest edge between its endpoints.
 
    Method: walks that give every warp equally many arcs. An arc heavier than all edges above both endpoints in one tree is not
    contradicted; for the others, the paths up, which have equal length, are followed until they meet (hierarchy.py).
@@ -9,7 +9,7 @@
    for each edge, by time. */
 #include "certificate/arcs.cuh"
 
-struct Contradicting {
+struct Contradicting : EveryRow {
     const WEIGHT* __restrict__ weights;
     const ROW* __restrict__ positions;
     bool symmetric;
@@ -20,23 +20,18 @@ struct Contradicting {
     const WEIGHT* __restrict__ greatest;
     const int64_t* __restrict__ lows;
     const int64_t* __restrict__ highs;
-    int64_t num_arcs;
-    unsigned long long* first;
+    uint32_t* contradicted;
 
     struct Loaded {
         WEIGHT weight, head_heaviest;
         int64_t head_root;
     };
 
-    __device__ __forceinline__ bool skips(int64_t) const {
-        return false;
-    }
-
     __device__ __forceinline__ Loaded load(int64_t, int64_t arc, ROW head) const {
         return {weights == nullptr ? (WEIGHT)1 : weights[arc], heaviest[head], root[head]};
     }
 
-    __device__ __forceinline__ void take(int64_t row, int64_t arc, ROW head, const Loaded& seen, bool active) {
+    __device__ __forceinline__ void take(int64_t row, int64_t, ROW head, const Loaded& seen, bool active) {
         if (!active || head == row) {
             return;
         }
@@ -45,7 +40,7 @@ struct Contradicting {
             return;
         }
         if ((!symmetric || positions[row] < positions[head]) && (!one_tree || contradicts(row, head, seen.weight))) {
-            note_first(first, num_arcs, arc);
+            *contradicted = 1;
         }
     }
 
@@ -64,10 +59,10 @@ struct Contradicting {
 
 // spills: a few words on sm_120; two blocks per multiprocessor are faster
 extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) + sizeof(WEIGHT) == 8 ? 2 : 1)
-find_contradiction(const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t num_rows, int64_t num_arcs,
-                   const ROW* positions, bool symmetric, const int64_t* parent, const int64_t* time, const int64_t* root,
+find_contradiction(const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t num_rows, const ROW* positions,
+                   bool symmetric, const int64_t* parent, const int64_t* time, const int64_t* root,
                    const WEIGHT* heaviest, const WEIGHT* greatest, const int64_t* lows, const int64_t* highs,
-                   unsigned long long* first) {
-    Contradicting visit = {weights, positions, symmetric, parent, time, root, heaviest, greatest, lows, highs, num_arcs, first};
+                   uint32_t* contradicted) {
+    Contradicting visit = {{}, weights, positions, symmetric, parent, time, root, heaviest, greatest, lows, highs, contradicted};
     walk_arcs(offsets, indices, num_rows, visit);
 }

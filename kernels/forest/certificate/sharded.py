@@ -11,7 +11,7 @@ import numpy as np
 
 from kernels.answers import Certificate, Forest
 from kernels.certificate.global_view import GlobalView, local_rows_of
-from kernels.certificate.local_arcs import evidence
+from kernels.certificate.local_arcs import evidence, of_first_rows
 from kernels.certificate.rules import Broken, at, verdict
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
@@ -68,7 +68,8 @@ def _require_least(view: GlobalView, edges: Edges, tree: Hierarchy, positions: A
     shard = view.shard
     weights = shard.out.weights
     greatest = weights_of(tree.edges.heavy, edges.weights.dtype)
-    arc, time = backend_of(shard.out).first_contradiction(shard, positions, tree, greatest)
+    out = of_first_rows(shard.local_out, len(shard.ids))
+    arc, time = backend_of(out).first_contradiction(out, shard.symmetric, positions, tree, greatest)
     joining = np.array([time] if arc >= 0 and time >= 0 else [], np.int64, like=tree.time)
     found = view.first(*evidence(shard, weights, arc), tree.edges.low[joining], tree.edges.high[joining])
     if not found:

@@ -19,10 +19,12 @@ Graph500 benchmark specification, section "Validation". Cormen, Leiserson, Rives
 
 from __future__ import annotations
 
+from typing import Any
+
 from kernels.answers import Certificate, Paths
 from kernels.arrays import is_cupy
 from kernels.certificate.rules import verdict
-from kernels.graph import Array, Graph
+from kernels.graph import Csr, Graph
 
 RULES = (
     "the source has distance 0 and no predecessor",
@@ -33,10 +35,17 @@ RULES = (
 )
 
 
-def certify(graph: Graph, paths: Paths, weights: Array | None) -> Certificate:
-    """Prove that `paths` is the answer for `weights` of the out-arcs; None for hops."""
-    if is_cupy(graph):
-        from kernels.paths.certificate.cuda import check
-    else:
-        from kernels.paths.certificate.cpu import check
-    return verdict(RULES, check, graph, paths, weights)
+def certify(graph: Graph, paths: Paths, weighted: bool) -> Certificate:
+    """Prove that `paths` is the answer for the weights of the arcs or, if not `weighted`, for hops."""
+    return verdict(RULES, backend_of(graph).check, graph, paths, weighted)
+
+
+def backend_of(arrays: Graph | Csr) -> Any:
+    """The module that checks these arrays: `cpu` or `cuda`."""
+    if is_cupy(arrays):
+        from kernels.paths.certificate import cuda
+
+        return cuda
+    from kernels.paths.certificate import cpu
+
+    return cpu

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numba import njit
 
 from kernels.answers import Paths
 from kernels.arrays import frozen
+from kernels.certificate.local_arcs import first_found, of_first_rows
 from kernels.certificate.rules import Broken, arc_ends, arc_weight, require_array, require_rows, require_source
-from kernels.graph import NO_ROW, Array, Graph, distance_dtype
+from kernels.cpu.parallel import over_rows
+from kernels.graph import NO_ROW, Array, Csr, Graph, distance_dtype
 from kernels.paths.certificate import reasons
 from kernels.paths.certificate.distances import is_distance
-from kernels.paths.certificate.passes import first_loose, relax
 
 
-def check(graph: Graph, paths: Paths, weights: Array | None) -> None:
-    """Raise Broken at the first rule that `paths` breaks."""
-    source = require_source(graph, paths.source)
+def check(graph: Graph, paths: Paths, weighted: bool) -> None:
+    """Raise Broken at the first rule that `paths` breaks, for the weights of the arcs or, if not `weighted`, for hops."""
+    source, weights = require_source(graph, paths.source), graph.out.weights if weighted else None
     distance = _require_distances(graph, paths.distance, weights)
-    predecessor = require_rows("predecessor", paths.predecessor, graph.num_vertices, graph.num_vertices, NO_ROW)
+    num_rows = graph.num_vertices
+    predecessor = require_rows("predecessor", paths.predecessor, num_rows, num_rows, NO_ROW, graph.rows_by_id.dtype)
     if distance[source] != 0:
         raise Broken(reasons.not_at_source(graph, distance, source))
     nearest = _nearest_positions(graph, weights, distance, source)
@@ -43,7 +47,7 @@ def _nearest_positions(graph: Graph, weights: Array | None, distance: Array, sou
     out, into, num_rows = graph.out, graph.into, graph.num_vertices
     nearest = np.full(num_rows, num_rows, graph.positions.dtype)
     if relax(into, None if weights is None else into.weights, distance, graph.positions, nearest):
-        arc = first_loose(out, weights, distance)
+        arc = first_loose(out, num_rows, weights, distance)
         raise Broken(reasons.loose(graph, distance, arc_ends(graph, arc), arc_weight(weights, arc)))
     waiting = _waiting(distance, source, nearest)
     if weights is not None and waiting.any():
@@ -60,6 +64,79 @@ def _waiting(distance: Array, source: int, nearest: Array) -> Array:
     waiting: Array = (distance >= 0) & (nearest == len(distance))
     waiting[source] = False
     return waiting
+
+
+def relax(into: Csr, weights: Array | None, distance: Array, positions: Array, nearest: Array) -> bool:
+    """Lower `nearest` [n] to the least position among tight in-arcs from strictly nearer rows; return whether an arc is loose.
+
+    Parameters
+    ----------
+    into : Csr
+        In-arcs of n rows, and of others.
+    weights : [arcs], or None
+        Of the in-arcs; None if all weigh 1.
+    distance : int64 or float64
+        Of the n rows and of all others that `into` names.
+    positions : index width
+        Of the same rows in ascending order of external ids.
+    """
+    into = of_first_rows(into, len(nearest))
+    arcs = frozen(into.offsets), frozen(into.indices), None if weights is None else frozen(weights)
+    rows = frozen(distance), frozen(positions), _greatest_sum(distance), nearest
+    return any(over_rows(into, partial(_relax, *arcs, *rows)))
+
+
+def first_loose(out: Csr, num_rows: int, weights: Array | None, distance: Array) -> int:
+    """The first loose out-arc of the first `num_rows` rows, or -1; other parameters as for `relax`."""
+    out = of_first_rows(out, num_rows)
+    arcs = frozen(out.offsets), frozen(out.indices), None if weights is None else frozen(weights)
+    return first_found(over_rows(out, partial(_first_loose, *arcs, frozen(distance), _greatest_sum(distance))))
+
+
+def _greatest_sum(distance: Array) -> float:
+    """The largest sum that the type of `distance` holds."""
+    return np.iinfo(np.int64).max if distance.dtype.kind == "i" else np.inf
+
+
+@njit(cache=True, nogil=True)
+def _relax(
+    offsets: Array, indices: Array, weights: Array | None, known: Array, positions: Array, greatest: float, nearest: Array,
+    begin: int, end: int,
+) -> bool:  # fmt: skip
+    for v in range(begin, end):
+        far = known[v]
+        for arc in range(offsets[v], offsets[v + 1]):
+            u = indices[arc]
+            near = known[u]
+            if near < 0:
+                continue
+            if far < 0:
+                return True
+            weight = 1 if weights is None else weights[arc]
+            if weight > greatest - near:
+                continue  # the sum exceeds int64, so it exceeds every distance
+            length = near + weight
+            if length < far:
+                return True
+            if length == far and near < far and positions[u] < nearest[v]:
+                nearest[v] = positions[u]
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _first_loose(
+    offsets: Array, indices: Array, weights: Array | None, known: Array, greatest: float, begin: int, end: int
+) -> int:
+    for u in range(begin, end):
+        near = known[u]
+        if near < 0:
+            continue
+        for arc in range(offsets[u], offsets[u + 1]):
+            far = known[indices[arc]]
+            weight = 1 if weights is None else weights[arc]
+            if far < 0 or (weight <= greatest - near and near + weight < far):
+                return arc
+    return -1
 
 
 @njit(cache=True, nogil=True)

@@ -1,33 +1,70 @@
-/* The certificate of paths (see __init__.py for the proof). Returns in `control` the first row or arc that breaks each rule.
+/* The certificate of paths (see __init__.py for the proof). Returns in `control` whether it holds.
 
    Method: each row is checked on its own; then every in-arc is read once, equally many arcs per warp: whether it is loose, and
    whether it is the first tight arc of its row from a strictly nearer row, which is the one of smallest external id, because arcs
-   ascend by it. Rows without such an arc are searched breadth-first over tight arcs of length zero. This is one launch; a second
-   one, which only a refused answer needs, finds the first loose arc in the order of the out-arcs.
+   ascend by it. Rows without such an arc are searched breadth-first over tight arcs of length zero. This is one launch; the CPU
+   names the rule that a refused answer breaks.
 
    Encodings: `nearest` is the position, in the order of external ids, of the unique predecessor, V for none. `narrow` has the
    distances in 16 bits, 0xffff for unreached; it is read instead of them if all fit, because it stays in the cache. `step` is -1
    for a row that the search has not reached. */
-#include "paths/certificate/relaxing.cuh"
+#include "certificate/arcs.cuh"
+#include "paths/certificate/lengths.cuh"
 
-/* First rows or arcs, as `note_first` encodes them. `without` and `wrong` are noted before and after the search over arcs of
-   length zero. */
+/* `wide`: some distance does not fit 16 bits. `without`: a row has no predecessor before the search over arcs of length zero.
+   `wrong`: a predecessor is wrong or missing, before the search and, if it was `searched`, after it. */
 struct Control {
-    uint32_t barrier, padding;
-    unsigned long long loose, wide, not_a_distance, not_a_row, without[2], wrong[2], first_loose, queued, searched;
+    uint32_t barrier, wide, broken, without, wrong[2], searched, padding;
+    unsigned long long queued;
 };
 
-__device__ void check_rows(const SUM* __restrict__ distance, const ROW* __restrict__ predecessor, int64_t num_rows, ROW* nearest,
-                           Code* narrow, Control* control) {
+/* Visitor of in-arcs, so that the row is an arc's head: finds loose arcs, and tight ones from strictly nearer rows. */
+template <typename Distances>
+struct Relaxing : EveryRow {
+    Distances distance;
+    Sides into;
+    const ROW* __restrict__ positions;
+    ROW* nearest;
+    bool loose;
+    ROW found;
+
+    struct Loaded {
+        WEIGHT weight;
+        SUM near;
+    };
+
+    __device__ __forceinline__ Loaded load(int64_t, int64_t arc, ROW tail) const {
+        return {into.weight(arc), distance(tail)};
+    }
+
+    __device__ __forceinline__ void take(int64_t row, int64_t, ROW tail, const Loaded& seen, bool active) {
+        bool tight = false;
+        if (active) {
+            const SUM far = distance(row);
+            loose |= is_loose(seen.near, seen.weight, far, &tight);
+            tight = tight && seen.near < far;
+        }
+        const uint32_t all = __ballot_sync(FULL_WARP, tight);
+        if (all == 0) {
+            return;
+        }
+        const uint32_t before = all & ((1u << (threadIdx.x & 31)) - 1);
+        const ROW row_before = __shfl_sync(FULL_WARP, (ROW)row, before == 0 ? 0 : 31 - __clz(before));
+        if (tight && (ROW)row != found && (before == 0 || row_before != (ROW)row)) {
+            atomicMin(&nearest[row], positions[tail]);
+        }
+        found = __shfl_sync(FULL_WARP, (ROW)row, 31 - __clz(all));
+    }
+};
+
+__device__ void check_rows(const SUM* __restrict__ distance, const ROW* __restrict__ predecessor, int64_t source,
+                           int64_t num_rows, ROW* nearest, Code* narrow, Control* control) {
     uint32_t wide = 0;
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
         const SUM far = distance[v];
         nearest[v] = (ROW)num_rows;
-        if (!is_distance(far)) {
-            note_first(&control->not_a_distance, num_rows, v);
-        }
-        if (predecessor[v] < -1 || predecessor[v] >= num_rows) {
-            note_first(&control->not_a_row, num_rows, v);
+        if (!is_distance(far) || (v == source && far != 0) || predecessor[v] < -1 || predecessor[v] >= num_rows) {
+            control->broken = 1;
         }
         if (is_integer()) {
             const bool fits = far < (SUM)UNREACHED_CODE;
@@ -116,16 +153,15 @@ __device__ void spread(Spreading search, int64_t source, int64_t num_rows, Contr
 
 /* Compare the predecessors with `nearest`. */
 __device__ void compare(const SUM* __restrict__ distance, const ROW* __restrict__ predecessor, const ROW* __restrict__ positions,
-                        const ROW* __restrict__ nearest, int64_t source, int64_t num_rows, unsigned long long* without,
-                        unsigned long long* wrong) {
+                        const ROW* __restrict__ nearest, int64_t source, int64_t num_rows, Control* control, int searched) {
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
         const ROW stated = predecessor[v], least = nearest[v];
         if (least == num_rows && v != source && distance[v] >= 0) {
-            note_first(without, num_rows, v);
+            control->without = control->wrong[searched] = 1;
         }
         const bool is_row = stated >= 0 && stated < num_rows;
         if (least == num_rows ? stated != -1 : !is_row || positions[stated] != least) {
-            note_first(wrong, num_rows, v);
+            control->wrong[searched] = 1;
         }
     }
 }
@@ -136,40 +172,43 @@ extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) + sizeof(WEIGH
     const ROW* in_indices, const WEIGHT* in_weights, const ROW* positions, int64_t source, int64_t num_rows, const SUM* distance,
     const ROW* predecessor, ROW* nearest, Code* narrow, ROW* step, ROW* queue, Control* control) {
     const Sides into = {in_offsets, in_indices, in_weights};
-    check_rows(distance, predecessor, num_rows, nearest, narrow, control);
+    check_rows(distance, predecessor, source, num_rows, nearest, narrow, control);
     grid_barrier(&control->barrier);
     bool loose;
-    if (*(volatile unsigned long long*)&control->wide == 0) {
-        Relaxing<Narrow> visit = {{narrow}, into, positions, nearest, false, -1};
+    if (*(volatile uint32_t*)&control->wide == 0) {
+        Relaxing<Narrow> visit = {{}, {narrow}, into, positions, nearest, false, -1};
         walk_arcs(in_offsets, in_indices, num_rows, visit);
         loose = visit.loose;
     } else {
-        Relaxing<Wide> visit = {{distance}, into, positions, nearest, false, -1};
+        Relaxing<Wide> visit = {{}, {distance}, into, positions, nearest, false, -1};
         walk_arcs(in_offsets, in_indices, num_rows, visit);
         loose = visit.loose;
     }
     if (loose) {
-        control->loose = 1;
+        control->broken = 1;
     }
     grid_barrier(&control->barrier);
-    compare(distance, predecessor, positions, nearest, source, num_rows, &control->without[0], &control->wrong[0]);
+    compare(distance, predecessor, positions, nearest, source, num_rows, control, 0);
     if (out_weights == nullptr) {
         return;
     }
     grid_barrier(&control->barrier);
-    if (*(volatile unsigned long long*)&control->without[0] == 0 || *(volatile unsigned long long*)&control->loose != 0) {
+    if (*(volatile uint32_t*)&control->without == 0 || *(volatile uint32_t*)&control->broken != 0) {
         return;
     }
     spread({distance, {out_offsets, out_indices, out_weights}, positions, nearest, step, queue, &control->queued}, source,
            num_rows, control);
-    compare(distance, predecessor, positions, nearest, source, num_rows, &control->without[1], &control->wrong[1]);
+    compare(distance, predecessor, positions, nearest, source, num_rows, control, 1);
     control->searched = 1;
 }
 
-/* The first loose arc in the order of the out-arcs. */
+/* The pass over the in-arcs of one rank's rows; `distance` and `positions` are those of all local rows. */
 extern "C" __global__ void __launch_bounds__(THREADS)
-find_loose(const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t num_rows, int64_t num_arcs,
-           const SUM* distance, Control* control) {
-    Loosening visit = {{distance}, {offsets, indices, weights}, num_arcs, &control->first_loose};
+relax(const int64_t* offsets, const ROW* indices, const WEIGHT* weights, const ROW* positions, int64_t num_rows,
+      const SUM* distance, ROW* nearest, uint32_t* loose) {
+    Relaxing<Wide> visit = {{}, {distance}, {offsets, indices, weights}, positions, nearest, false, -1};
     walk_arcs(offsets, indices, num_rows, visit);
+    if (visit.loose) {
+        *loose = 1;
+    }
 }

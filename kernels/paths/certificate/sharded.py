@@ -13,28 +13,29 @@ from typing import Any
 import numpy as np
 
 from kernels.answers import Certificate, Paths
-from kernels.arrays import is_cupy_array
 from kernels.certificate.global_view import GlobalView, local_rows_of
 from kernels.certificate.local_arcs import evidence
 from kernels.certificate.rules import Broken, at, require_source, verdict
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
 from kernels.distributed.shard import Shard
+from kernels.gpu.loader import to_host
+from kernels.gpu.transfer import on_host
 from kernels.graph import NO_ROW, Array, distance_dtype
-from kernels.paths.certificate import RULES, reasons
+from kernels.paths.certificate import RULES, backend_of, reasons
+from kernels.paths.certificate.cpu import first_loose
 from kernels.paths.certificate.distances import is_distance
 from kernels.paths.certificate.zero_length_steps import follow_steps
 
 
-def certify(
-    shard: Shard, communicator: Communicator, paths: Paths, out_weights: Array | None, into_weights: Array | None
-) -> Certificate:
-    """Prove that `paths`, of the own rows, is the answer for weights of the out-arcs and in-arcs, None for hops. A collective."""
-    return verdict(RULES, _check, shard, communicator, paths, out_weights, into_weights)
+def certify(shard: Shard, communicator: Communicator, paths: Paths, weighted: bool) -> Certificate:
+    """Prove that `paths`, of the own rows, is the answer for the weights of the arcs or, if not, for hops. A collective."""
+    return verdict(RULES, _check, shard, communicator, paths, weighted)
 
 
-def _check(shard: Shard, communicator: Communicator, paths: Paths, out_weights: Array | None, into_weights: Array | None) -> None:
+def _check(shard: Shard, communicator: Communicator, paths: Paths, weighted: bool) -> None:
     view = GlobalView(shard, communicator)
+    out_weights, into_weights = (csr.weights if weighted else None for csr in (shard.out, shard.into))
     source = _require_source(view, paths.source)
     distance = _require_distances(view, paths.distance, out_weights)
     predecessor = view.form_of_rows("predecessor", paths.predecessor, len(shard.ids), NO_ROW)
@@ -44,7 +45,7 @@ def _check(shard: Shard, communicator: Communicator, paths: Paths, out_weights: 
     known = halo.extended(distance)
     positions = np.concatenate([shard.positions, shard.ghost_positions])
     nearest = np.full_like(shard.positions, shard.num_vertices)  # V stands for none
-    if view.any(_passes(shard).relax(shard, into_weights, known, positions, nearest)):
+    if view.any(backend_of(shard.out).relax(shard.local_into, into_weights, known, positions, nearest)):
         _refuse_loose(view, out_weights, known, distance)
     waiting = _waiting(shard, distance, nearest, source)
     if into_weights is not None and view.any(bool(waiting.any())):
@@ -54,17 +55,6 @@ def _check(shard: Shard, communicator: Communicator, paths: Paths, out_weights: 
     if row != NO_ROW:
         raise Broken(reasons.no_path(view, view.spread(distance), row))
     _require_predecessors(view, predecessor, positions, nearest)
-
-
-def _passes(shard: Shard) -> Any:
-    """The module with the passes over the shard's arrays."""
-    if is_cupy_array(shard.ghosts):
-        from kernels.paths.certificate import sharded_cuda
-
-        return sharded_cuda
-    from kernels.paths.certificate import sharded_cpu
-
-    return sharded_cpu
 
 
 def _require_source(view: GlobalView, stated: Any) -> int:
@@ -85,7 +75,7 @@ def _require_distances(view: GlobalView, stated: Any, weights: Array | None) -> 
 
 def _refuse_loose(view: GlobalView, weights: Array | None, known: Array, distance: Array) -> None:
     shard = view.shard
-    arc = _passes(shard).first_loose(shard, weights, known)
+    arc = first_loose(on_host(shard.local_out), len(distance), None if weights is None else to_host(weights), to_host(known))
     src, dst, weight = view.first(*evidence(shard, weights, arc))
     ends = int(src[0]), int(dst[0])
     raise Broken(reasons.loose(view, view.spread(distance), ends, 1 if weights is None else at(weight, 0)))

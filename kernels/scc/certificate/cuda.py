@@ -2,53 +2,35 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import cupy
 import numpy as np
 
 from kernels.answers import Components
-from kernels.certificate.launches import launch, require_labels_form, require_row_labels, work_of
-from kernels.certificate.rules import Broken
+from kernels.certificate.launches import launch, require_device_form, require_held, work_of
 from kernels.gpu.loader import pointer, to_host
 from kernels.graph import Array, Csr, Graph
-from kernels.scc.certificate import reasons
+from kernels.scc.certificate import cpu
 from kernels.scc.certificate.class_search import ClassSearch
 from kernels.scc.certificate.constants import CHUNK
 
 _SHARDED = "scc/certificate/sharded.cu"
-_SEARCH_CONTROL = 4  # 64-bit words of Control in sharded.cu
-
-
-class _Noted(NamedTuple):
-    """The words of Control in strong.cu: first rows, counted back from the number of rows; 0 if there is none."""
-
-    barrier: int
-    labels_outside: int
-    labels_astray: int
-    labels_greater: int
-    unreached: int
-    uncovered: int
-    queued: int
-    queued_next: int
-    queued_after: int
+_CONTROL, _SEARCH_CONTROL = 5, 4  # 64-bit words of Control in strong.cu and in sharded.cu
 
 
 def check(graph: Graph, components: Components) -> None:
-    """Raise Broken at the first rule of strong components that is broken."""
-    labels = require_labels_form(graph, components.labels)
-    forward = _search_classes(graph, graph.out, graph.into, labels)
-    # launched before the forward search is read back
-    backward = None if graph.symmetric else _search_classes(graph, graph.into, graph.out, labels, forward)
-    noted = _read(forward)
-    require_row_labels(graph, labels, noted.labels_outside, noted.labels_astray, noted.labels_greater)
-    _require_covered(graph, labels, noted, forward=True)
-    if backward is not None and _read(backward).unreached:
-        # A search that does not wait also misses rows of classes that a waiting one never searches: the first row may differ.
-        _require_covered(graph, labels, _read(_search_classes(graph, graph.into, graph.out, labels)), forward=False)
+    """As `cpu.check`."""
+    require_held(_holds, cpu.check, graph, components)
 
 
-def _search_classes(graph: Graph, csr: Csr, reverse: Csr, labels: Array, before: Array | None = None) -> Array:
+def _holds(graph: Graph, components: Components) -> bool:
+    labels = require_device_form("labels", components.labels, graph.num_vertices, graph.rows_by_id.dtype)
+    control = _search_classes(graph, graph.out, graph.into, labels, None)
+    if not graph.symmetric:  # launched before the forward search is read back, whose result it continues
+        control = _search_classes(graph, graph.into, graph.out, labels, control)
+    return not to_host(control.view(np.uint32))[1:4].any()
+
+
+def _search_classes(graph: Graph, csr: Csr, reverse: Csr, labels: Array, before: Array | None) -> Array:
     """Launch the search along `csr` and return its control words.
 
     It waits for arcs between classes, unless `before` are the control words of the search in the other direction.
@@ -57,23 +39,12 @@ def _search_classes(graph: Graph, csr: Csr, reverse: Csr, labels: Array, before:
     reached, large = (cupy.empty(-(-num_rows // 32), np.uint32) for _ in range(2))
     waiting = cupy.empty(num_rows, np.uint64)
     queue = cupy.empty(2 * (num_rows + graph.num_arcs // CHUNK), np.int64)
-    control: Array = cupy.zeros(len(_Noted._fields), np.uint64)
+    control: Array = cupy.zeros(_CONTROL, np.uint64)
     sides = (csr.offsets, csr.indices, reverse.offsets, reverse.indices)
     state = (labels, reached, large, waiting, queue, pointer(before), control)
     arguments = (*sides, np.bool_(before is None), graph.positions, np.int64(num_rows), *state)
     launch("scc/certificate/strong.cu", "peel", num_rows + graph.num_arcs, arguments, ROW=row)
     return control
-
-
-def _read(control: Array) -> _Noted:
-    return _Noted(*to_host(control).tolist())
-
-
-def _require_covered(graph: Graph, labels: Array, noted: _Noted, *, forward: bool) -> None:
-    if noted.uncovered:
-        raise Broken(reasons.uncovered(graph, labels, graph.num_vertices - noted.uncovered, forward))
-    if noted.unreached:
-        raise Broken(reasons.cyclic(graph, labels, graph.num_vertices - noted.unreached))
 
 
 def count_entering(arcs: Csr, classes: Array, num_own: int, entering: Array) -> None:

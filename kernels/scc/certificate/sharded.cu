@@ -9,29 +9,23 @@
 #include "scc/certificate/search.cuh"
 
 /* Counts the arcs into each class from another one; lanes whose arcs lead to one class add their number together. */
-struct Entering {
+struct Entering : EveryRow {
     const ROW* __restrict__ classes;
     unsigned long long* entering;
 
-    struct Loaded {
-        ROW head_class;
-    };
-
-    __device__ __forceinline__ bool skips(int64_t) const {
-        return false;
-    }
+    typedef ROW Loaded;
 
     __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW head) const {
-        return {classes[head]};
+        return classes[head];
     }
 
-    __device__ __forceinline__ void take(int64_t row, int64_t, ROW, const Loaded& seen, bool active) {
-        const bool enters = active && classes[row] != seen.head_class;
+    __device__ __forceinline__ void take(int64_t row, int64_t, ROW, Loaded head_class, bool active) {
+        const bool enters = active && classes[row] != head_class;
         const uint32_t entering_lanes = __ballot_sync(FULL_WARP, enters);
         if (enters) {
-            const uint32_t equal = __match_any_sync(entering_lanes, seen.head_class);
+            const uint32_t equal = __match_any_sync(entering_lanes, head_class);
             if ((threadIdx.x & 31) == __ffs(equal) - 1) {
-                atomicAdd(&entering[seen.head_class], (unsigned long long)__popc(equal));
+                atomicAdd(&entering[head_class], (unsigned long long)__popc(equal));
             }
         }
     }
@@ -39,7 +33,7 @@ struct Entering {
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 count_entering(const int64_t* offsets, const ROW* indices, int64_t num_rows, const ROW* classes, unsigned long long* entering) {
-    Entering visit = {classes, entering};
+    Entering visit = {{}, classes, entering};
     walk_arcs(offsets, indices, num_rows, visit);
 }
 

@@ -1,11 +1,10 @@
-/* The certificate of strong components (__init__.py states what it proves). Returns, in `control`, the first rows that break
-   each rule.
+/* The certificate of strong components (__init__.py states what it proves). Returns in `control` whether it
+   holds.
 
    Method: Kahn's algorithm over the classes (CACM 5(11), 1962), level by level: a class is searched from its label once all arcs
    into it have been read, and every arc out of a reached row lowers the count of the class that it leads to. What is reached at
    the end does not depend on the order. The search against the arcs waits for nothing, because the classes are known to have no
-   cycle; only a refused answer needs that search with waiting too, for the first class that can be searched. One launch for
-   each direction.
+   cycle. One launch for each direction; the CPU names the rule that a refused answer breaks.
 
    Encodings: bit r & 31 of word r >> 5 of `reached` is row r, and of `large` whether r names a class of more than one row.
    `waiting` is the number of unread arcs from other classes into the class that a row names. An entry of the queue is a row and
@@ -13,12 +12,13 @@
 #include "scc/certificate/search.cuh"
 #include "certificate/labels.cuh"
 
-/* First rows as note_first has them; `queued` counts entries of the level that is read, the one being filled, and the next, in
+/* `queued` counts entries of the level that is read, the one being filled, and the next, in
    turn. */
 struct Control {
-    uint32_t barrier, padding;
+    uint32_t barrier;
     Labels labels;
-    unsigned long long unreached, uncovered, queued[3];
+    uint32_t unreached;
+    unsigned long long queued[3];
 };
 
 struct Peeling {
@@ -72,27 +72,21 @@ struct Peeling {
 
 /* Counts arcs into each class; the arcs are those against the search, so the row is an arc's head. Arcs into the giant class are
    summed by each warp first: atomics on one address would be slow. */
-struct Counting {
+struct Counting : EveryRow {
     const ROW* __restrict__ labels;
     ROW giant;
     unsigned long long* waiting;
     uint32_t into_giant;
 
-    struct Loaded {
-        ROW head_label;
-    };
-
-    __device__ __forceinline__ bool skips(int64_t) const {
-        return false;
-    }
+    typedef ROW Loaded;
 
     __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW head) const {
-        return {labels[head]};
+        return labels[head];
     }
 
-    __device__ __forceinline__ void take(int64_t row, int64_t, ROW, const Loaded& seen, bool active) {
+    __device__ __forceinline__ void take(int64_t row, int64_t, ROW, Loaded head_label, bool active) {
         const ROW label = labels[row];
-        if (!active || seen.head_label == label) {
+        if (!active || head_label == label) {
             return;
         }
         if (label == giant) {
@@ -115,7 +109,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
 peel(const int64_t* offsets, const ROW* indices, const int64_t* back_offsets, const ROW* back_indices, bool waits,
      const ROW* positions, int64_t num_rows, const ROW* labels, uint32_t* reached, uint32_t* large, unsigned long long* waiting,
      Chunk* queue, const Control* before, Control* control) {
-    if (before != nullptr && (before->labels.outside | before->unreached) != 0) {
+    if (before != nullptr && (before->labels.outside | before->labels.wrong | before->unreached) != 0) {
+        control->unreached = 1;
         return;
     }
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
@@ -127,11 +122,11 @@ peel(const int64_t* offsets, const ROW* indices, const int64_t* back_offsets, co
         }
     }
     grid_barrier(&control->barrier);
-    if (*(volatile unsigned long long*)&control->labels.outside != 0) {
+    if (*(volatile uint32_t*)&control->labels.outside != 0) {
         return;
     }
     if (waits) {
-        Counting counting = {labels, num_rows == 0 ? (ROW)0 : giant_class(back_offsets, num_rows, labels), waiting, 0};
+        Counting counting = {{}, labels, num_rows == 0 ? (ROW)0 : giant_class(back_offsets, num_rows, labels), waiting, 0};
         walk_arcs(back_offsets, back_indices, num_rows, counting);
         counting.close();
     }
@@ -155,10 +150,7 @@ peel(const int64_t* offsets, const ROW* indices, const int64_t* back_offsets, co
     search(peeling, waits, &control->barrier, control->queued);
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
         if (!peeling.is_reached(v)) {
-            note_first(&control->unreached, num_rows, v);
-            if (peeling.is_reached(labels[v])) {
-                note_first(&control->uncovered, num_rows, v);
-            }
+            control->unreached = 1;
         }
     }
 }

@@ -12,4 +12,4 @@ def certify_sssp(graph: Graph, paths: Paths) -> Certificate:
 
     O(V + A) time, at most 4 V index entries of memory. Malformed answers do not hold; nothing is raised.
     """
-    return certify(graph, paths, graph.out.weights)
+    return certify(graph, paths, True)

@@ -2,59 +2,40 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import cupy
 import numpy as np
 
 from kernels.answers import Components
-from kernels.certificate.launches import first_noted, launch, require_labels_form, require_row_labels, work_of
-from kernels.certificate.rules import Broken, arc_ends
+from kernels.certificate.launches import launch, require_device_form, require_held, work_of
 from kernels.distributed.shard import Shard
 from kernels.gpu.loader import to_host
+from kernels.gpu.transfer import on_host
 from kernels.graph import Array, Csr, Graph
-from kernels.wcc.certificate import reasons
+from kernels.wcc.certificate import cpu
 
 _TREES = "wcc/certificate/trees.cu"
 
 
-class _Noted(NamedTuple):
-    """The words of Control in weak.cu: first places, counted back from the number of rows or arcs; 0 if there is none."""
-
-    barrier: int
-    labels_outside: int
-    labels_astray: int
-    labels_greater: int
-    across: int
-    apart: int
-
-
 def check(graph: Graph, components: Components) -> None:
-    """Raise Broken at the first rule of weak components that is broken."""
+    """As `cpu.check`."""
+    require_held(_holds, cpu.check, graph, components)
+
+
+def _holds(graph: Graph, components: Components) -> bool:
     num_rows, row = graph.num_vertices, graph.rows_by_id.dtype
-    labels = require_labels_form(graph, components.labels)
-    parent, control = cupy.empty(num_rows, row), cupy.zeros(len(_Noted._fields), np.uint64)
+    labels = require_device_form("labels", components.labels, num_rows, row)
+    parent, control = cupy.empty(num_rows, row), cupy.zeros(4, np.uint32)
     sides = (graph.out.offsets, graph.out.indices, graph.into.offsets, graph.into.indices)
     arguments = (*sides, np.bool_(graph.symmetric), graph.positions, np.int64(num_rows), labels, parent, control)
     launch("wcc/certificate/weak.cu", "check_weak", num_rows + graph.num_arcs, arguments, ROW=row)
-    noted = _Noted(*to_host(control).tolist())
-    require_row_labels(graph, labels, noted.labels_outside, noted.labels_astray, noted.labels_greater)
-    if noted.across:
-        raise Broken(reasons.two_labels(graph, labels, arc_ends(graph, _first_across(graph.out, num_rows, labels))))
-    if noted.apart:
-        raise Broken(reasons.apart(graph, labels, num_rows - noted.apart))
+    return not to_host(control)[1:].any()
 
 
-def first_across(shard: Shard, labels: Array) -> int:
+def first_across(out: Csr, num_rows: int, labels: Array) -> int:
     """As `cpu.first_across`."""
-    return _first_across(shard.local_out, len(shard.ids), labels)
-
-
-def _first_across(out: Csr, num_rows: int, labels: Array) -> int:
-    control = cupy.zeros(1, np.uint64)
-    arguments = (out.offsets, out.indices, np.int64(num_rows), np.int64(len(out.indices)), labels, control)
-    launch(_TREES, "find_across", work_of(out), arguments, ROW=labels.dtype)
-    return first_noted(control[0], out)
+    across = cupy.zeros(1, np.uint32)
+    launch(_TREES, "find_across", work_of(out), (out.offsets, out.indices, np.int64(num_rows), labels, across), ROW=labels.dtype)
+    return cpu.first_across(on_host(out), num_rows, to_host(labels)) if across[0] else -1
 
 
 def trees(shard: Shard) -> Array:

@@ -39,7 +39,7 @@ def _check(shard: Shard, communicator: Communicator, answer: Components) -> None
     view, passes = GlobalView(shard, communicator), backend_of(shard.out)
     own = view.form_of_labels(answer.labels)
     halo = Halo(shard, communicator)
-    across = view.first(*evidence(shard, None, passes.first_across(shard, halo.extended(own))))
+    across = view.first(*evidence(shard, None, passes.first_across(shard.local_out, len(own), halo.extended(own))))
     if across:
         src, dst, _ = across
         raise Broken(reasons.two_labels(view, view.spread(own), (int(src[0]), int(dst[0]))))

@@ -1,62 +1,46 @@
-/* Passes of the certificate of weak components over the arcs of one rank's rows. Return the first out-arc between two classes,
-   and the trees that the arcs grow.
+/* Passes of the certificate of weak components over the arcs of one rank's rows. Return whether an out-arc joins two classes, and
+   the trees that the arcs grow.
 
-   Method: walks that give every warp equally many arcs; the trees are a union-find (trees.cuh). The same kernel finds the first
-   out-arc between two classes of a whole graph, once weak.cu has found that there is one.
+   Method: walks that give every warp equally many arcs; the trees are a union-find (trees.cuh).
 
    Encodings: `parent[v]` is v itself at a root. `num_rows` counts own rows; heads of arcs are local rows. */
 #include "wcc/certificate/trees.cuh"
 
 /* Out-arcs between two classes. */
-struct Crossing {
+struct Crossing : EveryRow {
     const ROW* __restrict__ labels;
-    int64_t num_arcs;
-    unsigned long long* first;
+    uint32_t* across;
 
-    struct Loaded {
-        ROW head_label;
-    };
-
-    __device__ __forceinline__ bool skips(int64_t) const {
-        return false;
-    }
+    typedef ROW Loaded;
 
     __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW head) const {
-        return {labels[head]};
+        return labels[head];
     }
 
-    __device__ __forceinline__ void take(int64_t row, int64_t arc, ROW, const Loaded& seen, bool active) {
-        if (active && labels[row] != seen.head_label) {
-            note_first(first, num_arcs, arc);
+    __device__ __forceinline__ void take(int64_t row, int64_t, ROW, Loaded head_label, bool active) {
+        if (active && labels[row] != head_label) {
+            *across = 1;
         }
     }
 };
 
-/* The first arc between two classes in the order of the out-arcs. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
-find_across(const int64_t* offsets, const ROW* indices, int64_t num_rows, int64_t num_arcs, const ROW* labels,
-            unsigned long long* first) {
-    Crossing visit = {labels, num_arcs, first};
+find_across(const int64_t* offsets, const ROW* indices, int64_t num_rows, const ROW* labels, uint32_t* across) {
+    Crossing visit = {{}, labels, across};
     walk_arcs(offsets, indices, num_rows, visit);
 }
 
-struct Growing {
+struct Growing : EveryRow {
     ROW* parent;
 
-    struct Loaded {
-        ROW head_parent;
-    };
-
-    __device__ __forceinline__ bool skips(int64_t) const {
-        return false;
-    }
+    typedef ROW Loaded;
 
     __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW head) const {
-        return {parent[head]};
+        return parent[head];
     }
 
-    __device__ __forceinline__ void take(int64_t row, int64_t, ROW head, const Loaded& seen, bool active) {
-        if (active && parent[row] != seen.head_parent) {
+    __device__ __forceinline__ void take(int64_t row, int64_t, ROW head, Loaded head_parent, bool active) {
+        if (active && parent[row] != head_parent) {
             join(parent, (ROW)row, head);
         }
     }
@@ -69,7 +53,7 @@ grow_first(const int64_t* offsets, const ROW* indices, int64_t num_rows, ROW* pa
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2) grow(const int64_t* offsets, const ROW* indices, int64_t num_rows,
     ROW* parent) {
-    Growing visit = {parent};
+    Growing visit = {{}, parent};
     walk_arcs(offsets, indices, num_rows, visit);
 }
 

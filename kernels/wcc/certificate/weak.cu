@@ -1,19 +1,19 @@
-/* The certificate of weak components (__init__.py states what it proves). Returns, in `control`, the first row that breaks each
-   rule, and whether an arc joins two classes.
+/* The certificate of weak components (__init__.py states what it proves). Returns in `control` whether it
+   holds.
 
    Method: an arc between two classes is seen from either end, so the arcs of the class that seems to hold most of them need not
    be read. Two arcs of each row are united first, then all arcs of the rows that these have not connected to their label: a path
    from such a row to its label is read from the row's end until it meets the label's tree. Trees are grown by a union-find
-   (trees.cuh). One launch; only a refused answer needs another one (trees.cu), for the first arc in the order of the out-arcs.
+   (trees.cuh). One launch; the CPU names the rule that a refused answer breaks.
 
    Encodings: `parent[v]` is v itself at a root. */
 #include "wcc/certificate/trees.cuh"
 #include "certificate/labels.cuh"
 
 struct Control {
-    uint32_t barrier, padding;
+    uint32_t barrier;
     Labels labels;
-    unsigned long long across, apart;
+    uint32_t broken;
 };
 
 /* Arcs of the rows outside the giant class, and of those that are not connected to their label yet. */
@@ -23,9 +23,7 @@ struct Joining {
     ROW* parent;
     bool across;
 
-    struct Loaded {
-        ROW head_label;
-    };
+    typedef ROW Loaded;
 
     __device__ __forceinline__ bool skips(int64_t row) const {
         const ROW label = labels[row];
@@ -33,12 +31,12 @@ struct Joining {
     }
 
     __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW head) const {
-        return {labels[head]};
+        return labels[head];
     }
 
-    __device__ __forceinline__ void take(int64_t row, int64_t, ROW head, const Loaded& seen, bool active) {
+    __device__ __forceinline__ void take(int64_t row, int64_t, ROW head, Loaded head_label, bool active) {
         if (active) {
-            across |= seen.head_label != labels[row];
+            across |= head_label != labels[row];
             join(parent, (ROW)row, head);
         }
     }
@@ -52,7 +50,7 @@ check_weak(const int64_t* offsets, const ROW* indices, const int64_t* in_offsets
         parent[v] = (ROW)v;
     }
     grid_barrier(&control->barrier);
-    if (num_rows == 0 || *(volatile unsigned long long*)&control->labels.outside != 0) {
+    if (num_rows == 0 || *(volatile uint32_t*)&control->labels.outside != 0) {
         return;
     }
     join_first_arcs(offsets, indices, num_rows, parent);
@@ -63,12 +61,12 @@ check_weak(const int64_t* offsets, const ROW* indices, const int64_t* in_offsets
         walk_arcs(in_offsets, in_indices, num_rows, visit);
     }
     if (visit.across) {
-        control->across = 1;
+        control->broken = 1;
     }
     grid_barrier(&control->barrier);
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
         if (top(parent, (ROW)v) != top(parent, labels[v])) {
-            note_first(&control->apart, num_rows, v);
+            control->broken = 1;
         }
     }
 }
