@@ -19,7 +19,7 @@ test: export PYTHONDONTWRITEBYTECODE =
 # Keep Prefect's database here and not in the home folder.
 export PREFECT_HOME ?= $(CURDIR)/.prefect
 
-.PHONY: help demo test nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bounds quick kernel lock clean
+.PHONY: help demo test nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bounds quick kernel lock advisories clean
 
 help:
 	@echo "make demo             run the flows on New York's roads and two social networks, and print where the results are"
@@ -35,6 +35,7 @@ help:
 	@echo "make bounds           time the steps whose cost has a known bound"
 	@echo "make bench-reachability    compare the reachability index with the thesis's tables; GRAPHS=DIR of the GRAIL authors' .gra.gz files"
 	@echo "make lock             resolve requirements/*.txt again"
+	@echo "make advisories       fetch the known vulnerabilities of the locked packages, which the tests compare with their versions"
 	@echo "make clean            remove what the other targets made"
 
 demo: $(VENV)/run
@@ -105,11 +106,18 @@ bench-reachability-on-cpu: $(VENV)/dev
 	$(BIN)/python -m benchmarks.cpu.reachability --graphs $(GRAPHS)
 
 lock: $(VENV)/dev
-	$(PIP) uv
+	$(PIP) --require-hashes -r requirements/lock.txt -c requirements/lock.txt
+	$(BIN)/uv pip compile $(LOCK) --group pyproject.toml:lock --output-file requirements/lock.txt
 	$(BIN)/uv pip compile $(LOCK) --group dev --group build --output-file requirements/dev.txt pyproject.toml
 	$(BIN)/uv pip compile $(LOCK) --constraints requirements/dev.txt --group build --output-file requirements/run.txt pyproject.toml
 	$(BIN)/uv pip compile $(LOCK) --constraints requirements/dev.txt --extra gpu --group gpu --group dev --group build --output-file requirements/gpu.txt pyproject.toml
+	@echo "make advisories next: requirements/advisories.json must cover every locked package"
 LOCK := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate
+
+# The database may also be a folder with a clone of it.
+DATABASE ?= https://github.com/pypa/advisory-database
+advisories: $(VENV)/dev
+	$(BIN)/python -m tests.project.advisories $(DATABASE)
 
 clean:
 	rm -rf $(VENV) .prefect out build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
