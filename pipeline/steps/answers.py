@@ -22,7 +22,7 @@ from pipeline.runtime.backend import Clock
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import default_source, rows_of_sources
-from pipeline.store.attempts import attempts_at
+from pipeline.store.attempts import attempts_beside
 from pipeline.store.code import Code
 from pipeline.store.facts import GraphFacts, IndexFacts, StageFacts, over_ranks
 from pipeline.store.manifest import Folder, make
@@ -76,14 +76,13 @@ def write_table(folder: Path, request: Request, runtime: Runtime, ranks: int) ->
     answers = len(request.sources) if request.algorithm.has_sources else 1
     tasks = [range(answers)] if ranks else tables.by_file(answers, GraphFacts.of(request.graph).vertices)
     rows, seconds, supersteps = 0, 0.0, 0
-    with attempts_at(request.algorithm.name, folder.parent) as attempts:
-        run = partial(_write, request, rows_of_sources(request.graph, request.sources), attempts)
-        for parts in runtime.cluster.map(run, tasks, runtime.backend, ranks, code=request.code):
-            for number, path in (file for part in parts for file in part.files.items()):
-                path.rename(folder / tables.file_name(number))
-            rows += sum(part.rows for part in parts)
-            seconds += max(part.seconds for part in parts)
-            supersteps += parts[0].supersteps
+    run = partial(_write, request, rows_of_sources(request.graph, request.sources), attempts_beside(folder))
+    for parts in runtime.cluster.map(run, tasks, runtime.backend, ranks, code=request.code):
+        for number, path in (file for part in parts for file in part.files.items()):
+            path.rename(folder / tables.file_name(number))
+        rows += sum(part.rows for part in parts)
+        seconds += max(part.seconds for part in parts)
+        supersteps += parts[0].supersteps
     return Written({}, rows, round(seconds, 6), supersteps)
 
 

@@ -23,7 +23,7 @@ from pipeline.runtime.backend import Clock
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import create_array, write_slice
-from pipeline.store.attempts import attempts_at, shared_attempt
+from pipeline.store.attempts import attempts_beside, shared_attempt
 from pipeline.store.code import HELD_INDEX, Code
 from pipeline.store.facts import GraphFacts, IndexFacts, over_ranks
 from pipeline.store.index import NUMBERS
@@ -70,16 +70,14 @@ def build_index(graph: Folder, asked: ReachabilityConfig, runtime: Runtime) -> F
         count = 1 if one_task else min(asked.dimensions, _TASKS)
         cuts = [asked.dimensions * number // count for number in range(count + 1)]
         tasks = [range(*cut) for cut in pairwise(cuts)]
-        with attempts_at(STEP, runtime.work) as attempts:
-            built = cluster.map(partial(_build, graph, asked, attempts), tasks, backend, ranks, True, _CODE)
-            parts = [of_ranks[0] for of_ranks in built]
-            _put_together([part.path for part in parts], folder)
+        built = cluster.map(partial(_build, graph, asked, attempts_beside(folder)), tasks, backend, ranks, True, _CODE)
+        parts = [of_ranks[0] for of_ranks in built]
+        _put_together([part.path for part in parts], folder)
         facts = parts[0].facts.stored() | over_ranks(ranks, parts[0].supersteps)
         facts["compared_paths"] = [compared for part in parts for compared in part.facts.compared_paths]
         facts["seconds"] = round(sum(part.facts.seconds for part in parts), 6)
         return facts
 
-    runtime.work.mkdir(parents=True, exist_ok=True)
     return make(runtime.work / STEP, STEP, {"graph": graph.digest}, asked.model_dump(), write, _CODE)
 
 

@@ -22,7 +22,7 @@ from pipeline.cluster.protocol import Place
 from pipeline.config.layout import LayoutConfig
 from pipeline.runtime.backend import Backend
 from pipeline.steps.runtime import Runtime
-from pipeline.store.attempts import attempts_at, shared_attempt
+from pipeline.store.attempts import attempts_beside, shared_attempt
 from pipeline.store.edges import narrow, read_edges
 from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts, ShardFacts
 from pipeline.store.graph_writing import Direction, Rows, save_direction, write_vertices
@@ -66,10 +66,9 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime) -> Folder:
         cluster = runtime.here().cluster  # one rank lays out the whole graph: in this process, which has all the memory
 
     def write(folder: Path) -> dict[str, Any]:
-        with attempts_at("graph", folder.parent) as attempts:
-            (parts,) = cluster.map(partial(store_part, edges, layout), [attempts], backend, cluster.shards)
-            for path in list(parts[0].folder.iterdir()):
-                path.rename(folder / path.name)
+        (parts,) = cluster.map(partial(store_part, edges, layout), [attempts_beside(folder)], backend, cluster.shards)
+        for path in list(parts[0].folder.iterdir()):
+            path.rename(folder / path.name)
         return facts_of(edges, layout, parts, backend).stored()
 
     return make(runtime.work / "graph", "graph", {"edges": edges.digest}, layout.model_dump(), write)

@@ -1,7 +1,8 @@
 """Publication: the tables, the report and the manifest of a run appear by one rename, then `latest` becomes a link to them.
 
 A reader sees a complete run or none. The published files are hard links to the files that the steps wrote and the certificates
-read; they are hashed again in their final folder.
+read; they are hashed again in their final folder. The name of a table's file has part of its SHA-256: readers open each file
+several times, and a name that `latest` leads to is the same bytes each time or is not there.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ import datetime as dt
 import logging
 import os
 import platform
-import re
 import shutil
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,14 @@ from pipeline.store.code import Code
 from pipeline.store.facts import EdgeFacts, IndexFacts, NamedGraphFacts, ProofFacts, QueryFacts, RunFacts, StepFacts, TableFacts
 from pipeline.store.index_folder import index_of
 from pipeline.store.manifest import FileEntry, Folder, Manifest
+from pipeline.store.scratch import scratch
+from pipeline.store.workspace import RUN_ID, require_ours
 from pipeline.tables import files as tables
 
 log = logging.getLogger(__name__)
 LIBRARIES = ("graphmill", "numpy", "scipy", "numba", "pyarrow")
 STAMP = "%Y%m%dT%H%M%SZ"
-RUN_ID = re.compile(r"(\d{8}T\d{6}Z)-[0-9a-f]{8}")
+READABLE = dt.timedelta(hours=1)  # in which a run stays after the next one was published, whatever `keep` says
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
     results : Results
         Coordinates of the edge list become a table, too.
     keep : int
-        How many runs stay, the newest ones; 0 keeps all.
+        How many runs stay, the newest ones; 0 keeps all. A run stays for `READABLE` after the next one was published.
     backend : {"cpu", "gpu"}
         Where this run computed. The facts of each step state where the step was computed, maybe in an earlier run.
     fallback : str, optional
@@ -106,13 +109,15 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
     """
     started, code = time.perf_counter(), Code((__name__,)).version()
     _require_proofs(results)
-    _require_ours(output / "latest")
+    require_ours(output / "latest")
     inputs = {step.manifest.step: step.digest for step in _steps(results)}
     key = manifest.digest_of([manifest.FORMAT, "run", results.name, inputs, code])
     runs = output / "runs"
     runs.mkdir(parents=True, exist_ok=True)
     run_id = f"{_next_stamp(runs)}-{key[:8]}"
-    with _hidden(runs, run_id) as fresh:
+    with scratch(runs) as unfinished:
+        fresh = unfinished / run_id
+        fresh.mkdir(0o700)
         files = _collect(fresh, results)
         dimensions = max((IndexFacts.of(index).dimensions for index in results.indexes), default=0)
         facts = RunFacts(
@@ -130,15 +135,15 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
             dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), round(time.perf_counter() - started, 6),
         )  # fmt: skip
         manifest.seal(fresh, asdict(content))
-        _appear(fresh, output, run_id)
-    _retire(runs, keep)
+        _appear(fresh, output)
+        _retire(runs, keep, unfinished)
     log.info("run: published as %s", runs / run_id)
     return Folder(runs / run_id, content)
 
 
 def open_run(path: Path) -> Folder:
     """Open a published run, `latest` or `runs/ID`, and check every file against the manifest. Raises Damaged."""
-    folder = manifest.read(path.resolve())  # `latest` may move on meanwhile
+    folder = manifest.read(Path(os.path.realpath(path)))  # `latest` may move on meanwhile
     manifest.check(folder)
     return folder
 
@@ -162,29 +167,32 @@ def _require_proofs(results: Results) -> None:
         raise ProofFailed(f"{results.reached.path}: was answered by another index than this run's; nothing is published")
 
 
-def _require_ours(latest: Path) -> None:
-    """Refuse to replace what no run made. A link to a run that was removed is replaced."""
-    if latest.is_symlink():
-        target = latest.readlink()
-        if target.parent != Path("runs") or not RUN_ID.fullmatch(target.name):
-            raise BadConfig(f"{latest}: is a link to {target}, which no run made; remove it")
-    elif latest.exists():
-        raise BadConfig(f"{latest}: is not a link that a run made; move it away")
-
-
 def _next_stamp(runs: Path) -> str:
     """The time in UTC, but later than every run's: ids ascend in order of publication even if the clock is set back."""
     now = dt.datetime.now(dt.UTC).replace(tzinfo=None, microsecond=0)
-    found = [RUN_ID.fullmatch(path.name) for path in runs.iterdir()]
-    stamps = [dt.datetime.strptime(match[1], STAMP) for match in found if match]
-    return max([now, *(stamp + dt.timedelta(seconds=1) for stamp in stamps)]).strftime(STAMP)
+    latest = max((stamp for stamp, _ in _runs(runs)), default=dt.datetime.min)
+    if latest.year == dt.MAXYEAR:
+        raise BadConfig(f"{runs}: has a run of the year {dt.MAXYEAR}, after which none can be named; remove it")
+    return max(now, latest + dt.timedelta(seconds=1)).strftime(STAMP)
+
+
+def _runs(runs: Path) -> list[tuple[dt.datetime, Path]]:
+    """The runs in a folder, ascending, each with the time in its name; nothing else that is there."""
+    found = []
+    for path in runs.iterdir():
+        if (match := RUN_ID.fullmatch(path.name)) and not path.is_symlink() and (path / manifest.FILE).is_file():
+            with suppress(ValueError):  # 31 February
+                found.append((dt.datetime.strptime(match[1], STAMP), path))
+    return sorted(found)
 
 
 def _collect(fresh: Path, results: Results) -> dict[str, FileEntry]:
     """Put the files of a run into `fresh`, flush and hash them. Raises Damaged if one differs from its step's manifest."""
     indexes, report = results.indexes, results.report
     origins = {
-        f"{tables.table_of(step.manifest.step)}/{file}": (step, file) for step in results.tabled for file in step.manifest.files
+        f"{tables.table_of(step.manifest.step)}/{tables.published_name(file, entry.sha256)}": (step, file)
+        for step in results.tabled
+        for file, entry in step.manifest.files.items()
     }
     origins |= {f"{index.manifest.step}/{file}": (index, file) for index in indexes for file in index.manifest.files}
     if report:
@@ -206,10 +214,18 @@ def _collect(fresh: Path, results: Results) -> dict[str, FileEntry]:
 def _sort_coordinates(edges: Folder, folder: Path) -> None:
     """Write the edge list's coordinates, which are in the order of the source, as a sorted table."""
     source = edges.path / tables.COORDINATES
-    _require_same(edges, tables.COORDINATES, manifest.sha256_of(source) if source.exists() else "none")
+    _require_file(source)
+    _require_same(edges, tables.COORDINATES, manifest.sha256_of(source))
     table = pq.ParquetFile(source, page_checksum_verification=True).read().sort_by("vertex")
     folder.mkdir()
     tables.write(folder, "coordinates", None, table.cast(tables.schema("coordinates", None)).to_batches())
+    (written,) = tables.files(folder)
+    written.rename(folder / tables.published_name(written.name, manifest.sha256_of(written)))
+
+
+def _require_file(path: Path) -> None:
+    if path.is_symlink() or not path.is_file():
+        raise Damaged(f"{path}: {'is not a file' if os.path.lexists(path) else 'missing'}")
 
 
 def _require_same(step: Folder, file: str, sha256: str) -> None:
@@ -219,8 +235,7 @@ def _require_same(step: Folder, file: str, sha256: str) -> None:
 
 def _link(source: Path, target: Path) -> None:
     """Hard-link; copy where links are not possible: across file systems, or on one without links."""
-    if not source.exists():
-        raise Damaged(f"{source}: missing")
+    _require_file(source)
     try:
         target.hardlink_to(source)
     except OSError:
@@ -260,39 +275,24 @@ def _surroundings(backend: Backend, fallback: str | None) -> dict[str, dict[str,
     return {"versions": versions, "machine": machine}
 
 
-@contextmanager
-def _hidden(runs: Path, run_id: str) -> Iterator[Path]:
-    """Give a new hidden folder, and remove it if the run does not appear."""
-    fresh = manifest.hidden(runs / run_id)
-    try:
-        fresh.mkdir(0o700)
-        yield fresh
-    except BaseException as error:
-        shutil.rmtree(fresh, ignore_errors=True)
-        if isinstance(error, OSError) and error.filename is None:
-            error.filename = str(fresh)  # the error of a failed write does not name the file
-        raise
-
-
-def _appear(fresh: Path, output: Path, run_id: str) -> None:
+def _appear(fresh: Path, output: Path) -> None:
     """Rename the complete run into place, then the link to it."""
-    link = fresh.with_name(f"{fresh.name}-latest")
-    try:
-        link.symlink_to(Path("runs", run_id))  # first, because it fails on a full disk
-        fresh.rename(output / "runs" / run_id)
-        manifest.flush(output / "runs")
-        link.replace(output / "latest")
-        manifest.flush(output)
-    except BaseException:
-        link.unlink(missing_ok=True)
-        raise
+    runs, link = output / "runs", fresh.with_name("latest")
+    link.symlink_to(Path("runs", fresh.name))  # first, because it fails on a full disk
+    fresh.rename(runs / fresh.name)
+    manifest.flush(runs)
+    link.replace(output / "latest")
+    manifest.flush(output)
 
 
-def _retire(runs: Path, keep: int) -> None:
-    """Remove all but the newest `keep` runs, each by a rename first, so that no reader finds a part of one."""
-    found = sorted(path for path in runs.iterdir() if RUN_ID.fullmatch(path.name))
-    for old in found[:-keep] if keep else []:
+def _retire(runs: Path, keep: int, removed: Path) -> None:
+    """Move all but the newest `keep` runs to a folder that will be removed, so that no reader finds a part of one."""
+    found = _runs(runs)
+    now = dt.datetime.now(dt.UTC).replace(tzinfo=None)
+    for (_, old), (replaced, _) in [*pairwise(found)][: max(len(found) - keep, 0)] if keep else []:
+        if replaced + READABLE > now:
+            break
         try:
-            shutil.rmtree(old.rename(old.with_name(f".{old.name}")))
+            old.rename(removed / old.name)
         except OSError as error:  # the new run is published; the next one tries again
             log.warning("%s: cannot be removed: %s", old, error.strerror)

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
-import re
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,10 +21,11 @@ from pipeline.steps.pairs import Block, batches, blocks
 from pipeline.steps.queries import STEP, Found, Queries, Unknown
 from pipeline.steps.runtime import Runtime
 from pipeline.store import manifest
-from pipeline.store.attempts import attempts_at, new_attempt
+from pipeline.store.attempts import attempts_beside, new_attempt
 from pipeline.store.index import open_index
 from pipeline.store.index_folder import find_index, index_of
 from pipeline.store.manifest import Folder, make
+from pipeline.store.scratch import remove_dead
 from pipeline.tables import files as tables
 
 
@@ -79,13 +76,12 @@ def reach(
 
     def write(folder: Path) -> dict[str, Any]:
         found = Found()
-        with attempts_at(out.name, folder.parent) as attempts:
-            asked = _Asked(index, path, pairs, unknown, oracle)
-            tasks = blocks(path, pairs, tables.ROWS_PER_FILE)
-            written = cluster.map(partial(_write_file, asked, attempts), tasks, backend, one_at_a_time=True)
-            for number, ((file, found_there),) in enumerate(written):
-                file.rename(folder / tables.file_name(number))
-                found.add(found_there)
+        asked = _Asked(index, path, pairs, unknown, oracle)
+        tasks = blocks(path, pairs, tables.ROWS_PER_FILE)
+        written = cluster.map(partial(_write_file, asked, attempts_beside(folder)), tasks, backend, one_at_a_time=True)
+        for number, ((file, found_there),) in enumerate(written):
+            file.rename(folder / tables.file_name(number))
+            found.add(found_there)
         return found.facts(oracle, backend).stored()
 
     inputs = {"index": index.digest, "pairs": identify(source, None)}
@@ -106,7 +102,8 @@ def reach_into(index: Path, pairs: str, out: Path, **asked: Any) -> Folder:
     _require_ours(out)
     _require_outside(out)
     found, backend = find_index(index), choose(options.backend)
-    with _without_leftovers(out), started(options.cluster, backend) as cluster:
+    remove_dead(out.parent)
+    with started(options.cluster, backend) as cluster:
         return reach(found, pairs, out, options.unknown, options.oracle, Runtime(out.parent, backend, cluster))
 
 
@@ -130,33 +127,6 @@ def _require_outside(out: Path) -> None:
             raise BadConfig(
                 f"{out}: is inside {folder}, the folder of a {step}, which nothing may be added to; name another folder"
             )
-
-
-@contextmanager
-def _without_leftovers(out: Path) -> Iterator[None]:
-    """Remove the unfinished folders of killed calls next to `out`, unless another call works in the parent folder."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    around = os.open(out.parent, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # another call is running, or the file system has no locks
-            fcntl.flock(around, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            for leftover in [path for path in out.parent.iterdir() if _is_leftover(path, out.name)]:
-                shutil.rmtree(leftover)
-        with contextlib.suppress(OSError):
-            fcntl.flock(around, fcntl.LOCK_SH)  # the kernel releases it when the process ends
-        yield
-    finally:
-        os.close(around)
-
-
-def _is_leftover(path: Path, name: str) -> bool:
-    """Whether `path` is a hidden folder for folder `name` or for attempts at its files, and has only answers."""
-    drawn = "([0-9a-f]{16}|files-[a-z0-9_]{8})"
-    made = re.fullmatch(rf"\.{re.escape(name)}-{drawn}", path.name) and path.is_dir() and not path.is_symlink()
-    return bool(made) and all(
-        file.name == manifest.FILE or file.match(tables.FILES) or re.fullmatch("[0-9a-f]{32}", file.name)
-        for file in path.iterdir()
-    )
 
 
 def answer_queries(queries: QueriesConfig | None, answers: Sequence[Folder], oracle: bool, runtime: Runtime) -> Folder | None:

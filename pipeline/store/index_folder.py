@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,7 +33,7 @@ def find_index(path: Path) -> Folder:
         A file differs from the manifest, or the index is not the one that the run was published with.
     """
     latest = path / "latest"
-    place = (latest if latest.is_symlink() else path).resolve()  # `latest` may move on meanwhile
+    place = Path(os.path.realpath(latest if latest.is_symlink() else path))  # `latest` may move on meanwhile
     if not place.is_dir():
         raise BadConfig(f"{path}: no such folder of a run or an index")
     folder = manifest.read(place)

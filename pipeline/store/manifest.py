@@ -11,21 +11,22 @@ import hashlib
 import json
 import logging
 import os
-import secrets
-import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from pipeline import signals
-from pipeline.errors import Damaged
+from pipeline.errors import BadConfig, Damaged
 from pipeline.store.code import Code
+from pipeline.store.scratch import scratch
 
 log = logging.getLogger(__name__)
 FILE = "manifest.json"
 FORMAT = 1
+_LARGEST = 2**28  # bytes of a manifest
 
 
 @dataclass(frozen=True)
@@ -108,26 +109,42 @@ def sha256_of(path: Path) -> str:
 def read(path: Path) -> Folder:
     """Open a folder by its manifest; the other files are not read. Raises Damaged if there is no complete manifest."""
     try:
-        content = json.loads((path / FILE).read_text(encoding="utf-8"))
+        content = json.loads(_content(path / FILE))
         if content.pop("seal") != digest_of(content):
             raise ValueError("its seal differs from its content")
         files = {name: FileEntry(**entry) for name, entry in content.pop("files").items()}
         return Folder(path, Manifest(**content, files=files))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise Damaged(f"{path / FILE}: no readable manifest ({error})") from error
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a regular file that has no more than a manifest may have; never waits, and follows no link."""
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK)) as file:
+        status = os.fstat(file.fileno())
+        if not S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+            raise ValueError(f"not a file of up to {_LARGEST} bytes")
+        return file.read()
 
 
 def check(folder: Folder) -> None:
     """Compare every file with its manifest: names, sizes, SHA-256. Raises Damaged with the first difference."""
-    found = {name for name in _names(folder.path) if name != FILE}
-    for name in sorted(found ^ set(folder.manifest.files)):
-        raise Damaged(f"{folder.path / name}: {'not in the manifest' if name in found else 'missing'}")
-    for name, entry in folder.manifest.files.items():
-        path = folder.path / name
-        if path.stat().st_size != entry.bytes:
-            raise Damaged(f"{path}: {path.stat().st_size} bytes, the manifest says {entry.bytes}")
-        if sha256_of(path) != entry.sha256:
-            raise Damaged(f"{path}: its SHA-256 differs from the manifest's")
+    path = folder.path
+    try:
+        found = set(_names(folder.path)) - {FILE}
+        for name in sorted(found ^ set(folder.manifest.files)):
+            raise Damaged(f"{folder.path / name}: {'not in the manifest' if name in found else 'missing'}")
+        for name, entry in folder.manifest.files.items():
+            path = folder.path / name
+            status = path.lstat()
+            if not S_ISREG(status.st_mode):
+                raise Damaged(f"{path}: is not a file")
+            if status.st_size != entry.bytes:
+                raise Damaged(f"{path}: {status.st_size} bytes, the manifest says {entry.bytes}")
+            if sha256_of(path) != entry.sha256:
+                raise Damaged(f"{path}: its SHA-256 differs from the manifest's")
+    except OSError as error:
+        raise Damaged(f"{error.filename or path}: {error.strerror}") from None
 
 
 def make(
@@ -158,10 +175,11 @@ def make(
     if valid := _valid(path, key):
         log.info("%s: still valid, skipped", step)
         return valid
+    _require_ours(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
-    fresh, old = hidden(path), hidden(path)
-    try:
+    with scratch(path.parent) as unfinished:
+        fresh = unfinished / "new"
         fresh.mkdir(0o700)
         facts = write(fresh)
         manifest = Manifest(
@@ -169,29 +187,17 @@ def make(
             dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), round(time.perf_counter() - started, 6),
         )  # fmt: skip
         seal(fresh, asdict(manifest))
-        _replace(path, fresh, old)
-    except BaseException as error:
-        if old.exists() and not path.exists():
-            old.replace(path)
-        for half in (fresh, old):
-            shutil.rmtree(half, ignore_errors=True)
-        if isinstance(error, OSError) and error.filename is None:
-            error.filename = str(path)  # the error of a failed write, such as on a full disk, does not name the file
-        raise
+        _replace(path, fresh, unfinished / "old")
     log.info("%s: %.2f s", step, manifest.seconds)
     return Folder(path, manifest)
 
 
-def hidden(path: Path) -> Path:
-    """An unused name next to `path`. It exists before the folder does, so a signal at any time leaves nothing behind."""
-    return path.with_name(f".{path.name}-{secrets.token_hex(8)}")
-
-
 def entries(folder: Path) -> dict[str, FileEntry]:
     """Sizes and hashes of all files below `folder`, each flushed to the disk first."""
-    for name in _names(folder):
+    names = sorted(_names(folder))
+    for name in names:
         flush(folder / name)
-    return {name: FileEntry((folder / name).stat().st_size, sha256_of(folder / name)) for name in _names(folder)}
+    return {name: FileEntry((folder / name).stat().st_size, sha256_of(folder / name)) for name in names}
 
 
 def seal(folder: Path, manifest: Mapping[str, Any]) -> None:
@@ -219,20 +225,35 @@ def _valid(path: Path, key: str) -> Folder | None:
     return Folder(path, folder.manifest, reused=True)
 
 
+def _require_ours(path: Path) -> None:
+    """Refuse to replace what no step wrote. A folder with a manifest, also a damaged one, was written by a step."""
+    free = not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir()))
+    if not free and not os.path.lexists(path / FILE):
+        raise BadConfig(f"{path}: is not a folder that a step wrote, and would be replaced; move it away")
+
+
 def _replace(path: Path, fresh: Path, old: Path) -> None:
-    if path.is_symlink() or path.is_file():
-        path.unlink()
-    if path.exists():
-        path.replace(old)
+    try:
+        if path.exists():
+            path.replace(old)
         fresh.replace(path)
-        shutil.rmtree(old)
-    else:
-        fresh.replace(path)
+    except BaseException:
+        if old.exists() and not path.exists():
+            old.replace(path)
+        raise
     flush(path.parent)
 
 
-def _names(folder: Path) -> Iterable[str]:
-    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
+def _names(folder: Path) -> Iterator[str]:
+    """Relative names of all that is not a folder; a link is not followed."""
+    waiting = [""]
+    while waiting:
+        above = waiting.pop()
+        for entry in os.scandir(folder / above):
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(f"{above}{entry.name}/")
+            else:
+                yield above + entry.name
 
 
 def flush(path: Path) -> None:

@@ -1,41 +1,51 @@
-"""Exclusive use of an output folder by one run; the unfinished folders of killed runs are removed."""
+"""An output folder: exclusive use of it by one run, and the link to its newest run.
+
+Only what runs made is replaced or removed; links in the place of its folders and files are refused.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
 import os
-import shutil
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from stat import S_ISREG
 
 from pipeline.errors import BadConfig, Busy
+from pipeline.store.scratch import remove_dead
+
+RUN_ID = re.compile(r"([0-9]{8}T[0-9]{6}Z)-[0-9a-f]{8}")
 
 
 @contextmanager
 def workspace(output: Path) -> Iterator[Path]:
-    """Hold `output` for one run and give the folder of its steps. Raises Busy while another process holds it.
+    """Hold `output` for one run, remove the unfinished folders of killed runs, and give the folder of the steps.
 
     A run that made the folder and left nothing in it leaves no folder either.
+
+    Raises
+    ------
+    Busy
+        Another process holds the folder.
+    BadConfig
+        The folder cannot be made, or something in it that no run made is in the way.
     """
-    steps = output / "steps"
-    found = output.exists()
+    steps, runs, found = output / "steps", output / "runs", output.exists()
     try:
         steps.mkdir(parents=True, exist_ok=True)
-        lock = os.open(output / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        lock = os.open(output / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
     except OSError as error:
-        raise BadConfig(f"{output}: cannot be the output folder: {error.strerror}") from None
+        raise BadConfig(f"{output}: cannot be the output folder: {error.strerror} ({error.filename})") from None
     try:
-        try:
-            # The kernel releases the lock when the process ends.
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.read(lock, 32).decode(errors="replace").strip() or "unknown"
-            raise Busy(f"{output}: another run works here (process {holder})") from None
-        os.ftruncate(lock, 0)
-        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-        _remove_leftovers(output)
+        _hold(lock, output)
+        for folder in (steps, runs):
+            if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+                raise BadConfig(f"{folder}: is not a folder that a run made; move it away")
+            remove_dead(folder)
+        require_ours(output / "latest")
         try:
             yield steps
         finally:
@@ -45,19 +55,37 @@ def workspace(output: Path) -> Iterator[Path]:
         os.close(lock)
 
 
+def require_ours(latest: Path) -> None:
+    """Refuse to replace what no run made. A link to a run that was removed is replaced."""
+    if latest.is_symlink():
+        target = latest.readlink()
+        if target.parent != Path("runs") or not RUN_ID.fullmatch(target.name):
+            raise BadConfig(f"{latest}: is a link to {target}, which no run made; remove it")
+    elif latest.exists():
+        raise BadConfig(f"{latest}: is not a link that a run made; move it away")
+
+
+def _hold(lock: int, output: Path) -> None:
+    """Lock the open lock file, and write this process's number into it unless it may be another program's file."""
+    status = os.fstat(lock)
+    if not S_ISREG(status.st_mode):
+        raise BadConfig(f"{output / '.lock'}: is not a file that a run made; move it away")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the kernel releases it when the process ends
+    except BlockingIOError:
+        holder = os.pread(lock, 32, 0).decode(errors="replace").strip() or "unknown"
+        raise Busy(f"{output}: another run works here (process {holder})") from None
+    except OSError as error:
+        raise BadConfig(f"{output}: cannot be the output folder: {error.strerror} ({output / '.lock'})") from None
+    if not os.fstat(lock).st_nlink:
+        raise Busy(f"{output}: another run has just removed this folder; start again")
+    if status.st_nlink == 1 and re.fullmatch(rb"[0-9]*\s*", os.pread(lock, 33, 0)):
+        os.pwrite(lock, f"{os.getpid():<31}\n".encode(), 0)
+
+
 def _remove_empty(output: Path) -> None:
     """Remove what `workspace` made, if nothing was added to it."""
     with contextlib.suppress(OSError):
         (output / "steps").rmdir()
         (output / ".lock").unlink()
         output.rmdir()
-
-
-def _remove_leftovers(output: Path) -> None:
-    """Remove the unfinished hidden folders and links of a killed run."""
-    for folder in (output / "steps", output / "runs"):
-        for leftover in folder.glob(".*"):
-            if leftover.is_symlink():
-                leftover.unlink()
-            else:
-                shutil.rmtree(leftover, ignore_errors=True)

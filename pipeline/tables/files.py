@@ -162,6 +162,11 @@ def file_name(number: int) -> str:
     return f"part-{number:05d}.parquet"
 
 
+def published_name(name: str, sha256: str) -> str:
+    """Name in a run of the file `name` of a step: equal names are equal bytes, so a reader never mixes two runs."""
+    return f"{name.removesuffix('.parquet')}-{sha256[:16]}.parquet"
+
+
 def by_file(answers: int, num_vertices: int) -> list[range]:
     """The numbers of the answers in each file of a `bfs` or `sssp` table: as many whole answers as fit, at least one.
 

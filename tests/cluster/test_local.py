@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -26,7 +25,6 @@ from pipeline.cluster.dask import local_workers as local_workers_module
 from pipeline.cluster.dask import workers as workers_module
 from pipeline.cluster.dask.client import require_gpus
 from pipeline.cluster.dask.code_version import CodeVersion
-from pipeline.cluster.dask.scratch import scratch
 from pipeline.cluster.start import started
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
@@ -37,6 +35,7 @@ from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store.code import Code
 from pipeline.store.manifest import make
+from pipeline.store.scratch import remove_dead
 from pipeline.tables import files as tables
 from tests.cluster import tasks as worker_tasks
 from tests.cluster.calls import results
@@ -253,8 +252,7 @@ def test_no_worker_outlives_the_run(end_by, status, wait, tmp_path, monkeypatch)
         assert eventually(lambda: not alive(environment))
         assert "Traceback" not in (tmp_path / "stderr").read_text()
         assert len(list((tmp_path / "tmp").iterdir())) == (end_by == signal.SIGKILL)
-        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-        with scratch() as folder:
-            assert list((tmp_path / "tmp").iterdir()) == [folder]
+        remove_dead(tmp_path / "tmp")
+        assert not list((tmp_path / "tmp").iterdir())
     finally:
         end(environment)

@@ -22,6 +22,7 @@ import pytest
 from pipeline.errors import BadConfig
 from pipeline.steps.publish import open_run
 from pipeline.store.workspace import workspace
+from pipeline.tables import files as tables
 from tests.faults.children import outcome, wait_for, working
 from tests.steps import STAGES, identity, path_steps
 
@@ -54,7 +55,8 @@ def check_run(path):
     run = open_run(path)
     vertices = run.facts["graph"]["vertices"]
     for table in (*STAGES, "coordinates"):
-        rows = pq.read_metadata(run.path / table / "part-00000.parquet").num_rows
+        (file,) = tables.files(run.path / table)
+        rows = pq.read_metadata(file).num_rows
         assert rows == vertices - (table == "mst")
     assert f"{vertices} vertices" in (run.path / "report.html").read_text()
     return run.path.name
@@ -162,7 +164,7 @@ def test_a_reader_always_sees_one_complete_run(elsewhere):
     with working(publish_50) as writer:
         while os.waitid(os.P_PID, writer, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             seen.append(check_run(output / "latest"))
-            pandas.read_parquet(output / "latest" / "wcc", columns=["labels"])
+            pandas.read_parquet((output / "latest").resolve() / "wcc", columns=["labels"])
     assert seen == sorted(seen)
     assert len(set(seen)) > 5
     assert len(list((output / "runs").iterdir())) == 51
@@ -243,7 +245,7 @@ def test_a_read_only_output_folder_is_one_clear_error(shared):
 
         error = outcome(as_nobody(hold))
         assert isinstance(error, BadConfig)
-        assert str(error) == f"{shared}: cannot be the output folder: Permission denied"
+        assert str(error).startswith(f"{shared}: cannot be the output folder: Permission denied")
 
         error = outcome(as_nobody(lambda: new.publish(shared)))
         assert isinstance(error, PermissionError)
@@ -283,7 +285,9 @@ def test_a_latest_that_is_not_ours_is_one_clear_error(output, thing):
     else:
         latest.symlink_to("nowhere" if thing == "dangling link" else output.parent)
     before = identity(latest)
-    with workspace(output), pytest.raises(BadConfig, match=re.escape(str(latest))):
+    with pytest.raises(BadConfig, match=re.escape(str(latest))):
         steps.publish(output)
+    with pytest.raises(BadConfig, match=re.escape(str(latest))), workspace(output):
+        pass
     assert identity(latest) == before
     assert not (output / "runs").exists()

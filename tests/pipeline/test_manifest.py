@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import os
 import shutil
 import sys
 from itertools import count
 
 import pytest
 
-from pipeline.errors import Damaged
+from pipeline.errors import BadConfig, Damaged
 from pipeline.store import manifest
+from tests.steps import identity
 
 
 def write_numbers(folder):
@@ -181,3 +184,59 @@ def test_facts_that_json_cannot_represent_are_refused(tmp_path):
 
 def test_other_users_may_read_the_folder(folder):
     assert folder.path.stat().st_mode & 0o055 == 0o055
+
+
+@pytest.mark.parametrize("kind", ["folder", "file", "dangling", "link"])
+def test_what_no_step_wrote_is_not_replaced(tmp_path, kind):
+    path, mine = tmp_path / "numbers", tmp_path / "mine"
+    mine.mkdir()
+    (mine / "letter").write_text("dear")
+    if kind == "folder":
+        mine.rename(path)
+    elif kind == "file":
+        path.write_text("dear")
+    else:
+        path.symlink_to(mine if kind == "link" else "nowhere")
+    before = identity(path)
+    with pytest.raises(BadConfig, match="numbers: is not a folder that a step wrote"):
+        manifest.make(path, "numbers", {}, {}, never)
+    assert identity(path) == before
+    assert kind in ("file", "dangling") or (path / "letter").read_text() == "dear"
+
+
+BROKEN = {
+    "brackets": lambda path: (path / manifest.FILE).write_text("[" * 100_000),
+    "objects": lambda path: (path / manifest.FILE).write_text('{"a":' * 100_000),
+    "manifest is a fifo": lambda path: ((path / manifest.FILE).unlink(), os.mkfifo(path / manifest.FILE)),
+    "manifest is a link": lambda path: (path / "manifest.json").symlink_to((path / "manifest.json").rename(path / "m")),
+    "fifo": lambda path: os.mkfifo(path / "fifo"),
+    "file is a fifo": lambda path: ((path / "more.txt").unlink(), os.mkfifo(path / "more.txt")),
+    "dangling": lambda path: (path / "link").symlink_to("nowhere"),
+    "file is dangling": lambda path: ((path / "more.txt").unlink(), (path / "more.txt").symlink_to("nowhere")),
+    "file is a link": lambda path: (path / "more.txt").rename(path.with_name("m")) and (path / "more.txt").symlink_to("../m"),
+    "link to a folder": lambda path: (path / "link").symlink_to("/"),
+    "loop": lambda path: (path / "link").symlink_to("link"),
+}
+
+
+@pytest.mark.parametrize("harm", BROKEN)
+def test_planted_files_damage_a_folder_and_nothing_else(folder, harm):
+    BROKEN[harm](folder.path)
+    with pytest.raises(Damaged):
+        manifest.check(manifest.read(folder.path))
+    assert not again(folder, write_numbers).reused
+    manifest.check(manifest.read(folder.path))
+
+
+def test_folders_deeper_than_recursion_goes_are_checked(folder):
+    folders = [folder.path / "/".join("d" * depth) for depth in range(1, 300)]
+    for path in folders:
+        path.mkdir()
+    limit = sys.getrecursionlimit()
+    try:
+        sys.setrecursionlimit(len(inspect.stack(0)) + 100)
+        manifest.check(manifest.read(folder.path))
+    finally:
+        sys.setrecursionlimit(limit)
+    for path in reversed(folders):
+        path.rmdir()

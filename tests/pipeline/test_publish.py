@@ -17,7 +17,7 @@ import pytest
 
 from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.steps import publish
-from pipeline.store.workspace import workspace
+from pipeline.store import manifest
 from pipeline.tables import files as tables
 from tests.steps import STAGES, identity, path_facts, path_ids, path_steps, path_table
 
@@ -129,7 +129,8 @@ def test_run_ids_ascend_within_a_second_and_when_the_clock_steps_back(output):
     assert (output / "latest").readlink().name == ids[-1]
 
 
-def test_keep_removes_the_oldest(output):
+def test_keep_removes_the_oldest(output, monkeypatch):
+    monkeypatch.setattr(publish, "READABLE", dt.timedelta(-1))  # names of runs within a second are ahead of time
     steps = path_steps(output / "steps")
     ids = [steps.publish(output).path.name for _ in range(4)]
     ids.append(steps.publish(output, keep=2).path.name)
@@ -137,7 +138,69 @@ def test_keep_removes_the_oldest(output):
     assert publish.open_run(output / "latest").path.name == ids[-1]
 
 
-def test_keep_leaves_folders_that_are_not_runs(output):
+def test_keep_leaves_a_run_for_an_hour_after_the_next_one(output):
+    """A reader that resolved `latest` reads on, also if a run is published every second."""
+    steps = path_steps(output / "steps")
+    old = steps.publish(output).path
+
+    def renamed(run, minutes):
+        stamp = (dt.datetime.now(dt.UTC) - dt.timedelta(minutes=minutes)).strftime(publish.STAMP)
+        return run.rename(run.with_name(f"{stamp}-{run.name[-8:]}"))
+
+    first, second, third = (renamed(steps.publish(output).path, minutes) for minutes in (70, 61, 59))
+    old = renamed(old, 200)
+    last = steps.publish(output, keep=1).path
+    assert runs_of(output) == sorted(path.name for path in (second, third, last))
+    assert not old.exists() and not first.exists()
+    publish.open_run(third)
+
+
+@pytest.mark.parametrize("name", ["20260231T000000Z-00000000", "20261399T996199Z-00000000", "00000000T000000Z-00000000"])
+@pytest.mark.parametrize("kind", ["run", "folder", "link", "dangling", "fifo"])
+def test_planted_folders_are_neither_runs_nor_removed(output, name, kind, monkeypatch):
+    monkeypatch.setattr(publish, "READABLE", dt.timedelta(-1))  # names of runs within a second are ahead of time
+    steps = path_steps(output / "steps")
+    run, planted = steps.publish(output).path, output / "runs" / name
+    if kind == "run":
+        shutil.copytree(run, planted)
+    elif kind == "folder":
+        planted.mkdir()
+        planted = planted.rename(planted.with_name("20200101T000000Z-00000000"))  # like a run's, but without a manifest
+    elif kind == "fifo":
+        os.mkfifo(planted)
+    else:
+        planted.symlink_to(run if kind == "link" else "nowhere")
+    before = identity(planted)
+    last = steps.publish(output, keep=1).path
+    assert set(runs_of(output)) == {planted.name, last.name}
+    assert identity(planted) == before
+
+
+def test_a_run_of_the_last_year_is_one_clear_error(output):
+    steps = path_steps(output / "steps")
+    shutil.copytree(steps.publish(output).path, output / "runs" / "99991231T235959Z-00000000")
+    with pytest.raises(BadConfig, match="runs: has a run of the year 9999"):
+        steps.publish(output)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "link", "dangling", "folder"])
+@pytest.mark.parametrize("file", ["bfs/part-00000.parquet", "edges/coordinates.parquet", "report/report.html"])
+def test_a_step_file_replaced_by_something_else_is_not_published(output, file, kind):
+    steps, path = path_steps(output / "steps"), output / "steps" / file
+    moved = path.rename(output / "moved")
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(moved if kind == "link" else "nowhere")
+    with pytest.raises(Damaged, match=re.escape(str(path))):
+        steps.publish(output)
+    assert not (output / "latest").exists() and not runs_of(output)
+
+
+def test_keep_leaves_folders_that_are_not_runs(output, monkeypatch):
+    monkeypatch.setattr(publish, "READABLE", dt.timedelta(-1))
     steps = path_steps(output / "steps")
     steps.publish(output)
     (output / "runs" / "notes").mkdir()
@@ -174,7 +237,9 @@ def test_files_are_linked_not_copied(output):
     run = steps.publish(output)
     for answer in steps.answers:
         (source,) = tables.files(answer.path)
-        assert source.samefile(run.path / answer.manifest.step / source.name)
+        (published,) = tables.files(run.path / answer.manifest.step)
+        assert source.samefile(published)
+        assert published.name == f"part-00000-{manifest.sha256_of(source)[:16]}.parquet"
 
 
 def test_files_are_copied_across_file_systems(output):
@@ -190,7 +255,7 @@ def test_files_are_copied_across_file_systems(output):
 def test_a_run_without_report_and_coordinates(output):
     steps = path_steps(output / "steps", coordinates=False, stages=("wcc",))
     run = publish.publish(output, publish.Results("path", steps.edges, steps.graph, steps.answers, steps.proofs))
-    assert set(publish.open_run(run.path).manifest.files) == {"wcc/part-00000.parquet"}
+    assert set(publish.open_run(run.path).manifest.files) == {tables.files(run.path / "wcc")[0].relative_to(run.path).as_posix()}
 
 
 def test_a_changed_run_is_damaged(output):
@@ -198,15 +263,3 @@ def test_a_changed_run_is_damaged(output):
     (run.path / "bfs" / "part-00001.parquet").write_bytes(b"PAR1")
     with pytest.raises(Damaged, match=re.escape("part-00001.parquet: not in the manifest")):
         publish.open_run(output / "latest")
-
-
-def test_the_next_run_removes_what_a_killed_run_left(output):
-    steps = path_steps(output / "steps")
-    run = steps.publish(output)
-    half = output / "runs" / ".20260101T000000Z-00000000-abc"
-    half.mkdir()
-    (half / "report.html").write_text("half")
-    (output / "runs" / f"{half.name}-latest").symlink_to("runs/20260101T000000Z-00000000")
-    with workspace(output):
-        assert runs_of(output) == [run.path.name]
-    publish.open_run(output / "latest")

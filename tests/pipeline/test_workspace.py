@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 
@@ -9,6 +10,8 @@ import pytest
 
 from pipeline.errors import BadConfig, Busy
 from pipeline.store.workspace import workspace
+from tests.pipeline.test_scratch import leave_behind
+from tests.steps import identity
 
 
 def test_a_second_run_is_refused_with_the_process_of_the_first(tmp_path):
@@ -44,14 +47,19 @@ def test_a_killed_run_releases_the_lock(tmp_path):
         pass
 
 
-def test_leftovers_are_removed_and_complete_folders_kept(tmp_path):
-    for name in ("steps/.bfs-1234", "steps/bfs", "runs/.20260101T000000Z-00000000-abcd", "runs/20260101T000000Z-00000000"):
-        (tmp_path / name).mkdir(parents=True)
-        (tmp_path / name / "part-00000.parquet").write_text(name)
-    (tmp_path / "runs" / ".20260101T000000Z-00000000-abcd-latest").symlink_to("runs/20260101T000000Z-00000000")
-    with workspace(tmp_path):
-        assert [path.name for path in (tmp_path / "steps").iterdir()] == ["bfs"]
-        assert [path.name for path in (tmp_path / "runs").iterdir()] == ["20260101T000000Z-00000000"]
+def test_leftovers_of_a_killed_run_are_removed_and_all_else_is_kept(tmp_path):
+    outside = tmp_path / "home"
+    kept = ("steps/bfs", "steps/.git", "runs/20260101T000000Z-00000000", "runs/.ssh/keys", "runs/.20260101T000000Z-00000000")
+    for folder in (*(tmp_path / "out" / name for name in kept), outside):
+        folder.mkdir(parents=True)
+        (folder / "letter").write_text("dear")
+    (tmp_path / "out" / "steps" / ".linked").symlink_to(outside)
+    before = sorted(tmp_path.rglob("*"))
+    for place in ("steps", "runs"):
+        leave_behind(tmp_path / "out" / place)
+    assert len(list(tmp_path.rglob(".graphmill-*"))) == 2
+    with workspace(tmp_path / "out"):
+        assert sorted(tmp_path.rglob("*")) == sorted([*before, tmp_path / "out" / ".lock"])
 
 
 @pytest.mark.parametrize("place", ["file", "file/below", "steps-is-a-file"])
@@ -71,3 +79,76 @@ def test_a_refused_run_does_not_take_the_lock(tmp_path, monkeypatch):
             pass
         assert (tmp_path / "out" / ".lock").is_file()
         assert (tmp_path / "out" / "steps").is_dir()
+
+
+PLANTS = {
+    "link": lambda path, target: path.symlink_to(target),
+    "hard link": lambda path, target: path.hardlink_to(target),
+    "dangling": lambda path, _: path.symlink_to("nowhere"),
+    "fifo": lambda path, _: os.mkfifo(path),
+    "folder": lambda path, _: path.mkdir(),
+    "file": lambda path, _: path.write_text("dear"),
+}
+
+
+@pytest.mark.parametrize("kind", PLANTS)
+@pytest.mark.parametrize("content", ["dear", "123"])
+def test_a_planted_lock_is_neither_followed_nor_written(tmp_path, kind, content):
+    lock, target = tmp_path / "out" / ".lock", tmp_path / "target"
+    lock.parent.mkdir()
+    target.write_text(content)
+    PLANTS[kind](lock, target)
+    if kind in ("file", "hard link"):
+        with workspace(lock.parent), pytest.raises(Busy), workspace(lock.parent):
+            pass
+    else:
+        with pytest.raises(BadConfig, match=r"\.lock"), workspace(lock.parent):
+            pass
+    assert target.read_text() == content and not (lock.parent / "nowhere").exists()
+    assert kind != "file" or lock.read_text() == "dear"
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling", "fifo", "file"])
+@pytest.mark.parametrize("name", ["steps", "runs"])
+def test_a_planted_folder_is_refused_and_kept(tmp_path, name, kind):
+    """A link would let a run replace folders of other places, such as `graph` in a home folder."""
+    (tmp_path / "home" / "graph").mkdir(parents=True)
+    (tmp_path / "out").mkdir()
+    PLANTS[kind](tmp_path / "out" / name, tmp_path / "home")
+    before = identity(tmp_path / "out" / name)
+    with (
+        pytest.raises(BadConfig, match=r"is not a folder that a run made|cannot be the output folder"),
+        workspace(tmp_path / "out"),
+    ):
+        pass
+    assert identity(tmp_path / "out" / name) == before
+    assert list((tmp_path / "home").iterdir()) == [tmp_path / "home" / "graph"]
+
+
+def test_the_output_folder_may_be_a_link(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "out").symlink_to(tmp_path / "disk")
+    with workspace(tmp_path / "out") as work:
+        assert work.is_dir()
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling", "fifo", "folder", "file"])
+def test_a_latest_that_no_run_made_is_refused_before_work_begins(tmp_path, kind):
+    PLANTS[kind](tmp_path / "latest", tmp_path)
+    before = identity(tmp_path / "latest")
+    with pytest.raises(BadConfig, match="latest: is"), workspace(tmp_path):
+        pass
+    assert identity(tmp_path / "latest") == before
+
+
+def test_a_lock_removed_by_its_holder_is_not_held_by_another(tmp_path, monkeypatch):
+    """A run that opened the lock just before the run that made it ended would otherwise hold a file that is no longer there."""
+    real = fcntl.flock
+
+    def after_removal(descriptor, operation):
+        (tmp_path / ".lock").unlink()
+        real(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", after_removal)
+    with pytest.raises(Busy, match="start again"), workspace(tmp_path):
+        pass

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import dask
@@ -12,11 +14,11 @@ from distributed import Client, LocalCluster, Security
 
 from kernels.gpu.devices import obstacle
 from pipeline.cluster.dask.local_workers import local_workers
-from pipeline.cluster.dask.scratch import scratch
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
 from pipeline.runtime.backend import Backend
 from pipeline.signals import deferred
+from pipeline.store.scratch import remove_dead, scratch
 
 log = logging.getLogger(__name__)
 _CLOSE = 10.0  # seconds that workers have to end before they are killed
@@ -79,7 +81,8 @@ def _client(config: ClusterConfig, backend: Backend) -> Iterator[Client]:
             client = _connected(config.scheduler, config, security)
             stack.callback(client.close, _CLOSE)
         else:
-            folder = stack.enter_context(scratch())
+            remove_dead(around := Path(tempfile.gettempdir()))
+            folder = stack.enter_context(scratch(around))
             with deferred():  # Dask cannot close what is half started
                 workers = stack.enter_context(_ended(local_workers(config, backend, security, str(folder))))
                 client = _connected(workers, config, security)

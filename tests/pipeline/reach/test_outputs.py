@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from pathlib import Path
 from uuid import uuid4
@@ -12,7 +11,9 @@ import pytest
 from pipeline.errors import BadConfig
 from pipeline.steps.reach import reach_into
 from pipeline.store.manifest import check, read
+from pipeline.store.scratch import scratch
 from tests.pipeline.reach.inputs import write_pairs
+from tests.pipeline.test_scratch import leave_behind
 
 
 def test_a_folder_that_is_not_ours_is_not_replaced(votes, tmp_path):
@@ -50,27 +51,21 @@ def test_answers_are_not_written_to_a_url(small, tmp_path, monkeypatch):
 
 def test_what_a_killed_call_left_is_removed_by_the_next(small, tmp_path):
     pairs = write_pairs(tmp_path / "pairs.parquet", [1], [4])
-    names = (f".out-{'a1' * 8}", ".out-files-a1_b2c3d", ".out-files-projects", f".more-{'a1' * 8}")
-    left, attempts, mine, other = (tmp_path / name for name in names)
-    for folder in (left, attempts, mine, other):
-        folder.mkdir()
-        (folder / ("part-00000.parquet" if folder != attempts else uuid4().hex)).write_text("half")
-    (mine / "letter").write_text("dear")
-    at_work = os.open(tmp_path, os.O_RDONLY)
-    fcntl.flock(at_work, fcntl.LOCK_SH)
-    reach_into(small[0], pairs, tmp_path / "out")
-    assert left.exists() and attempts.exists(), "they may belong to another call that is still running"
-    os.close(at_work)
-    assert reach_into(small[0], pairs, tmp_path / "out").reused
-    assert sorted(path.name for path in tmp_path.iterdir()) == [other.name, mine.name, "out", "pairs.parquet"]
+    (tmp_path / f".out-{'a1' * 8}").mkdir()
+    (tmp_path / f".out-{'a1' * 8}" / "part-00000.parquet").write_text("dear")
+    kept = sorted(tmp_path.iterdir())
+    leave_behind(tmp_path)
+    with scratch(tmp_path) as of_another_call:
+        reach_into(small[0], pairs, tmp_path / "out")
+        assert sorted(tmp_path.iterdir()) == sorted([*kept, tmp_path / "out", of_another_call.parent])
 
 
 def test_a_late_file_of_a_lost_worker_does_not_fail_the_call(small, tmp_path, monkeypatch):
     remove = os.rmdir
 
     def remove_too_late(path, **options):
-        if "files-" in str(path):
-            (Path(path) / uuid4().hex).write_text("half")
+        if path == "attempts":
+            Path(f"/proc/self/fd/{options['dir_fd']}", path, uuid4().hex).write_text("half")
         remove(path, **options)
 
     pairs = write_pairs(tmp_path / "pairs.parquet", [1], [4])

@@ -1,0 +1,95 @@
+"""Hidden folders for unfinished files, removed at the end of their block, or by a later run if the process was killed.
+
+A folder is recognised as ours by its name, its user and the lock file in it, which the kernel unlocks when the owner ends.
+Nothing is removed through a link.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+_NAME = re.compile(r"\.graphmill-[0-9a-f]{16}")
+_FILES, _LOCK = "files", "owner.lock"
+
+
+@contextmanager
+def scratch(around: Path) -> Iterator[Path]:
+    """Give a new private folder below `around`; it is removed with all that was not moved away.
+
+    The error of a failed write, such as on a full disk, may not name the file; then it gets the name of `around`.
+    """
+    owner, lock = around / f".graphmill-{secrets.token_hex(8)}", None  # named before it exists: a signal leaves nothing behind
+    try:
+        while lock is None:
+            lock = _owned(owner)
+        (owner / _FILES).mkdir()
+        yield owner / _FILES
+    except OSError as error:
+        error.filename = error.filename or str(around)
+        raise
+    finally:
+        with suppress(OSError, RecursionError), ExitStack() as opened:  # a later run tries again
+            _remove(owner.name, _open_folder(opened, around), opened)
+        if lock is not None:
+            os.close(lock)
+
+
+def remove_dead(around: Path) -> None:
+    """Remove the folders in `around` whose owners have ended."""
+    with suppress(OSError), ExitStack() as opened:
+        place = _open_folder(opened, around)
+        for name in filter(_NAME.fullmatch, _names(place)):
+            with suppress(OSError, RecursionError), ExitStack() as of_name:  # its owner runs, or it is not ours
+                folder = _open_folder(of_name, name, place)
+                if os.fstat(folder).st_uid != os.geteuid():
+                    continue
+                if _LOCK in _names(folder):
+                    lock = os.open(_LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+                    of_name.callback(os.close, lock)
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    _remove(name, place, of_name)
+                else:
+                    os.rmdir(name, dir_fd=place)  # only if it is empty: its owner was killed before it made the lock
+
+
+def _owned(folder: Path) -> int | None:
+    """Make a folder and lock it; None if another process has removed it before it was locked."""
+    folder.mkdir(0o700)
+    try:
+        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileNotFoundError:
+        return None
+    with suppress(OSError):  # a file system without locks: no process ever gets one, so what a killed run left stays
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    if os.fstat(lock).st_nlink:
+        return lock
+    os.close(lock)
+    return None
+
+
+def _open_folder(opened: ExitStack, path: str | Path, place: int | None = None) -> int:
+    """Open a folder until `opened` exits; in the open folder `place` no link is followed."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | (0 if place is None else os.O_NOFOLLOW), dir_fd=place)
+    opened.callback(os.close, descriptor)
+    return descriptor
+
+
+def _names(folder: int) -> list[str]:
+    return [entry.name for entry in os.scandir(folder)]
+
+
+def _remove(name: str, place: int, opened: ExitStack) -> None:
+    """Remove a folder of ours, its lock last: what cannot be removed now keeps its mark."""
+    folder = _open_folder(opened, name, place)
+    if _FILES in _names(folder):
+        shutil.rmtree(_FILES, dir_fd=folder)
+    with suppress(FileNotFoundError):
+        os.unlink(_LOCK, dir_fd=folder)
+    os.rmdir(name, dir_fd=place)
