@@ -36,9 +36,18 @@ class Steps:
 
 
 def path_steps(
-    work: Path, vertices: int = 10, weight: int = 3, spread: int = 1, coordinates: bool = True, stages: Iterable[str] = STAGES
+    work: Path,
+    vertices: int = 10,
+    weight: int = 3,
+    spread: int = 1,
+    coordinates: bool = True,
+    stages: Iterable[str] = STAGES,
+    files: int = 1,
 ) -> Steps:
-    """Every step of a path of `vertices` vertices, each edge of weight `weight`; see `path_ids` for `spread`."""
+    """Every step of a path of `vertices` vertices, each edge of weight `weight`; see `path_ids` for `spread`.
+
+    Each table has `files` files.
+    """
     ids = path_ids(vertices, spread)
 
     def write_edges(folder: Path) -> dict[str, Any]:
@@ -54,7 +63,7 @@ def path_steps(
     asked = {"vertices": vertices, "weight": weight, "spread": spread, "coordinates": coordinates}
     edges = make(work / "edges", "edges", {}, asked, write_edges)
     graph = make(work / "graph", "graph", {"edges": edges.digest}, {}, lambda _: path_facts(vertices).stored())
-    answers = [_answer(work, graph, stage, path_table(stage, ids, weight)) for stage in stages]
+    answers = [_answer(work, graph, stage, path_table(stage, ids, weight), files) for stage in stages]
     proofs = [_proof(work, graph, answer) for answer in answers]
     report = make(work / "report", "report", {"graph": graph.digest}, {}, lambda folder: _page(folder, vertices))
     return Steps(edges, graph, answers, proofs, report)
@@ -95,10 +104,12 @@ def path_table(stage: str, ids: np.ndarray, weight: int) -> pa.Table:
     return pa.table(columns).cast(tables.schema(stage, WEIGHT))
 
 
-def _answer(work: Path, graph: Folder, stage: str, table: pa.Table) -> Folder:
+def _answer(work: Path, graph: Folder, stage: str, table: pa.Table, files: int) -> Folder:
     def write(folder: Path) -> dict[str, Any]:
-        rows = tables.write(folder, stage, WEIGHT, table.to_batches())
-        return StageFacts(rows=rows, weight=WEIGHT, seconds=0.0, backend="cpu").stored()
+        for number in range(files):
+            part = table[len(table) * number // files : len(table) * (number + 1) // files]
+            tables.write_file(folder / tables.file_name(number), stage, WEIGHT, part.to_batches())
+        return StageFacts(rows=len(table), weight=WEIGHT, seconds=0.0, backend="cpu").stored()
 
     return make(work / stage, stage, {"graph": graph.digest}, {}, write)
 
