@@ -46,7 +46,7 @@ class RunConfig(Model):
     backend : str
         Where layout, stages and proofs run: `cpu`, `gpu`, or `auto`, the GPU if there is one. The tables do not depend on it.
     keep : int
-        Number of runs kept in the output folder; 0 keeps all.
+        Number of runs kept in the output folder; 0 keeps all. Each is kept for an hour after the next one was published.
     cluster : ClusterConfig
         Which workers run the tasks of stages and proofs. The tables do not depend on it.
     """

@@ -1,8 +1,8 @@
 """Publication: the tables, the report and the manifest of a run appear by one rename, then `latest` becomes a link to them.
 
 A reader sees a complete run or none. The published files are hard links to the files that the steps wrote and the certificates
-read; they are hashed again in their final folder. The name of a table's file has part of its SHA-256: readers open each file
-several times, and a name that `latest` leads to is the same bytes each time or is not there.
+read; they are hashed again in their final folder. The files of a table of several have names of their own in each run, so a
+reader that opens them one by one through `latest` cannot mix two runs.
 """
 
 from __future__ import annotations
@@ -190,9 +190,9 @@ def _collect(fresh: Path, results: Results) -> dict[str, FileEntry]:
     """Put the files of a run into `fresh`, flush and hash them. Raises Damaged if one differs from its step's manifest."""
     indexes, report = results.indexes, results.report
     origins = {
-        f"{tables.table_of(step.manifest.step)}/{tables.published_name(file, entry.sha256)}": (step, file)
+        f"{tables.table_of(step.manifest.step)}/{name}": (step, file)
         for step in results.tabled
-        for file, entry in step.manifest.files.items()
+        for file, name in tables.published_names(step).items()
     }
     origins |= {f"{index.manifest.step}/{file}": (index, file) for index in indexes for file in index.manifest.files}
     if report:
@@ -219,8 +219,6 @@ def _sort_coordinates(edges: Folder, folder: Path) -> None:
     table = pq.ParquetFile(source, page_checksum_verification=True).read().sort_by("vertex")
     folder.mkdir()
     tables.write(folder, "coordinates", None, table.cast(tables.schema("coordinates", None)).to_batches())
-    (written,) = tables.files(folder)
-    written.rename(folder / tables.published_name(written.name, manifest.sha256_of(written)))
 
 
 def _require_file(path: Path) -> None:

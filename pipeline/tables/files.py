@@ -20,6 +20,7 @@ from kernels.cpu.parallel import over_items
 from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline.store import edges
 from pipeline.store.attempts import new_attempt
+from pipeline.store.manifest import Folder
 
 FILES = edges.FILES
 ROWS_PER_GROUP = 1_000_000
@@ -162,9 +163,14 @@ def file_name(number: int) -> str:
     return f"part-{number:05d}.parquet"
 
 
-def published_name(name: str, sha256: str) -> str:
-    """Name in a run of the file `name` of a step: equal names are equal bytes, so a reader never mixes two runs."""
-    return f"{name.removesuffix('.parquet')}-{sha256[:16]}.parquet"
+def published_names(table: Folder) -> dict[str, str]:
+    """The names that a step's files have in a run, by their own names.
+
+    Those of several files have a part of the step's digest, so that files of two runs are never taken for one table.
+    """
+    names = table.manifest.files
+    mark = f"-{table.digest[:16]}" if len(names) > 1 else ""
+    return {name: f"{name.removesuffix('.parquet')}{mark}.parquet" for name in names}
 
 
 def by_file(answers: int, num_vertices: int) -> list[range]:

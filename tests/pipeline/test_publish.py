@@ -17,7 +17,6 @@ import pytest
 
 from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.steps import publish
-from pipeline.store import manifest
 from pipeline.tables import files as tables
 from tests.steps import STAGES, identity, path_facts, path_ids, path_steps, path_table
 
@@ -239,7 +238,14 @@ def test_files_are_linked_not_copied(output):
         (source,) = tables.files(answer.path)
         (published,) = tables.files(run.path / answer.manifest.step)
         assert source.samefile(published)
-        assert published.name == f"part-00000-{manifest.sha256_of(source)[:16]}.parquet"
+
+
+def test_several_files_of_a_table_have_names_of_their_own_in_each_run(output):
+    runs = [path_steps(output / "steps", weight=weight, stages=("sssp",), files=3).publish(output) for weight in (3, 4, 4)]
+    names = [[path.name for path in tables.files(run.path / "sssp")] for run in runs]
+    assert names[1] == names[2] and not set(names[0]) & set(names[1])
+    assert all(re.fullmatch(rf"part-0000{number}-[0-9a-f]{{16}}\.parquet", name) for number, name in enumerate(names[0]))
+    assert tables.read(runs[0].path / "sssp").equals(path_table("sssp", path_ids(10), 3))
 
 
 def test_files_are_copied_across_file_systems(output):
@@ -255,7 +261,7 @@ def test_files_are_copied_across_file_systems(output):
 def test_a_run_without_report_and_coordinates(output):
     steps = path_steps(output / "steps", coordinates=False, stages=("wcc",))
     run = publish.publish(output, publish.Results("path", steps.edges, steps.graph, steps.answers, steps.proofs))
-    assert set(publish.open_run(run.path).manifest.files) == {tables.files(run.path / "wcc")[0].relative_to(run.path).as_posix()}
+    assert set(publish.open_run(run.path).manifest.files) == {"wcc/part-00000.parquet"}
 
 
 def test_a_changed_run_is_damaged(output):

@@ -32,7 +32,7 @@ def read_in_duckdb(query):
 
 
 THROUGH_LATEST = {
-    "pandas": lambda output: pandas.read_parquet(output / "latest" / "sssp").distance.tolist(),
+    "pandas": lambda output: pandas.read_parquet(output / "latest" / "sssp").to_dict("list").get("distance"),
     "duckdb": lambda output: read_in_duckdb(f"SELECT distance FROM '{output}/latest/sssp/*.parquet' ORDER BY vertex"),
     "polars": lambda output: polars.read_parquet(output / "latest" / "sssp" / "*.parquet")["distance"].to_list(),
 }
@@ -66,7 +66,10 @@ def publish_forever(output, versions):
 @pytest.mark.parametrize("reads", [50, pytest.param(17_000, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("files", [1, FILES])
 def test_a_read_during_publications_is_of_one_run(output, reads, files):
-    """`reads` of each kind: through `latest` a file may be gone before it is opened; if `latest` is resolved first, never."""
+    """`reads` of each kind. A read through `latest` may fail, except of one file in pandas; if `latest` is resolved first, never.
+
+    If all of several files are gone before pandas looks for the first one, its frame has no columns.
+    """
     versions = [path_steps(output / str(w), VERTICES, w, 1, False, ("sssp",), files) for w in WEIGHTS]
     versions[0].publish(output)
     seen, gone = Counter(), Counter()
@@ -75,7 +78,10 @@ def test_a_read_during_publications_is_of_one_run(output, reads, files):
             try:
                 found = read(output)
             except (OSError, duckdb.Error, polars.exceptions.PolarsError) as error:
-                assert re.search(r"No such file|os error 2|no such file", str(error)), (name, error)
+                assert files == 1 or re.search(r"(?i)no such file|os error 2|no files found", str(error)), (name, error)
+                found = None
+            if found is None:
+                assert (name, files) != ("pandas", 1)
                 gone[name] += 1
                 continue
             assert found in TABLES.values(), f"{name} mixed two runs"
