@@ -34,7 +34,7 @@ def test_a_table_is_right_even_if_five_workers_are_killed(grid, tmp_path):
     sources = list(range(1, 1_200_000, 100_000))
     (tmp_path / "here").mkdir()
     expected = run_stage(grid, "bfs", sources, Runtime(tmp_path / "here"))
-    killer = Killer(tmp_path, ".bfs-files-*/*", KILLS)
+    killer = Killer(tmp_path, ".graphmill-*/files/attempts/*", KILLS)
     config = ClusterConfig(scheduler="local", workers=2, lost_workers=KILLS)
     with started(config, "cpu") as cluster:
         killer.start()
@@ -152,7 +152,7 @@ def _pid(path: Path) -> int:
 
 
 def _writes(process: int) -> bool:
-    return any("-files-" in file.path for file in psutil.Process(process).open_files())
+    return any("/attempts/" in file.path for file in psutil.Process(process).open_files())
 
 
 def _certificates(folder: Path) -> dict[str, Path]:

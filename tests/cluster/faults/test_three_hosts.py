@@ -122,7 +122,7 @@ def writing(host: Host) -> list[Path]:
     found = []
     for number in host.processes():
         with suppress(psutil.Error):
-            found += [Path(file.path) for file in psutil.Process(number).open_files() if "-files-" in file.path]
+            found += [Path(file.path) for file in psutil.Process(number).open_files() if "/attempts/" in file.path]
     return found
 
 
