@@ -115,7 +115,7 @@ def test_the_row_of_an_unknown_vertex_counts_from_the_first_file(index, cluster,
 def test_answers_are_right_even_if_workers_are_killed(index, small_files, tmp_path):
     pairs = write_pairs(tmp_path / "pairs.parquet", 1_500_000, 150_000)
     (tmp_path / "there").mkdir()
-    killer = Killer(tmp_path / "there", ".out-files-*/*", KILLS)
+    killer = Killer(tmp_path / "there", ".graphmill-*/files/attempts/*", KILLS)
     with started(ClusterConfig(scheduler="local", workers=2, lost_workers=KILLS), "cpu") as cluster:
         killer.start()
         try:

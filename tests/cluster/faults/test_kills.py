@@ -90,7 +90,7 @@ def test_tables_are_right_even_if_workers_are_killed_at_any_source(grid, tmp_pat
     with started(ClusterConfig(scheduler="local", workers=2, lost_workers=50), "cpu") as cluster:
         for number in range(10):
             work = tmp_path / str(number)
-            killer = Killer(work, ".bfs-files-*/*", 5, seed=number)
+            killer = Killer(work, ".graphmill-*/files/attempts/*", 5, seed=number)
             killer.start()
             try:
                 found = run_stage(grid, "bfs", sources, Runtime(work, cluster=cluster))
