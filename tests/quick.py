@@ -22,7 +22,7 @@ AREAS = {
     "pipeline/steps/queries.py": ["tests/pipeline/reach/test_answers.py"],
     "pipeline/steps/reach.py": ["tests/pipeline/reach"],
     "pipeline/runtime": ["tests/pipeline/test_backend.py"],
-    "pipeline/store": ["tests/pipeline/test_manifest.py", "tests/layout/test_stored_arrays.py"],
+    "pipeline/store": ["tests/pipeline/store/test_manifest.py", "tests/layout/test_stored_arrays.py"],
     "pipeline/tables": ["tests/pipeline/test_tables.py"],
     "pipeline": ["tests/pipeline/test_pipeline.py"],
     "flows": ["tests/flows/test_flows.py"],

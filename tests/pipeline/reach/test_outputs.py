@@ -13,7 +13,7 @@ from pipeline.steps.reach import reach_into
 from pipeline.store.manifest import check, read
 from pipeline.store.scratch import scratch
 from tests.pipeline.reach.inputs import write_pairs
-from tests.pipeline.test_scratch import leave_behind
+from tests.pipeline.store.test_scratch import leave_behind
 
 
 def test_a_folder_that_is_not_ours_is_not_replaced(votes, tmp_path):

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.errors import BadConfig, Busy
 from pipeline.store.workspace import workspace
-from tests.pipeline.test_scratch import leave_behind
+from tests.pipeline.store.test_scratch import leave_behind
 from tests.steps import identity
 
 
