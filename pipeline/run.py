@@ -8,10 +8,11 @@ from typing import ParamSpec, Protocol, TypeVar
 
 from kernels.gpu.devices import obstacle
 from pipeline.cluster.start import started
-from pipeline.config.run import RunConfig
+from pipeline.config.run import RunConfig, StageName
 from pipeline.ingest import ingest
 from pipeline.report import draw
 from pipeline.runtime.backend import choose
+from pipeline.runtime.threads import concurrently
 from pipeline.steps.layout import lay_out
 from pipeline.steps.publish import Results, publish
 from pipeline.steps.reach import answer_queries
@@ -63,8 +64,13 @@ def run(config: RunConfig, call: Call = directly) -> Folder:
         edges = call("edges", ingest, config.graph, work)
         graph = call("graph", lay_out, edges, config.layout, runtime)
         require_sources(graph, config.sources)
-        answers = [call(stage, run_stage, graph, stage, config.sources, runtime, config.reachability) for stage in config.stages]
-        proofs = [call(f"proof-{answer.manifest.step}", prove, graph, answer, config.oracle, runtime) for answer in answers]
+
+        def answer_and_prove(stage: StageName) -> tuple[Folder, Folder]:
+            answer = call(stage, run_stage, graph, stage, config.sources, runtime, config.reachability)
+            return answer, call(f"proof-{stage}", prove, graph, answer, config.oracle, runtime)
+
+        proved = concurrently(answer_and_prove, config.stages, runtime.stages_at_once(graph))
+        answers, proofs = [answer for answer, _ in proved], [proof for _, proof in proved]
         results = Results(config.graph.title, edges, graph, answers, proofs)
         report = call("report", draw, results, runtime)
         reached = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -28,3 +29,20 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], thre
             waiting.append(pool.submit(function, item))
         while waiting:
             yield waiting.popleft().result()
+
+
+def concurrently(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> list[Result]:
+    """`function(item)` for each item, by `threads` threads with this one's context variables; results in the items' order.
+
+    After an exception or a signal no further item is begun; those that were begun end first. Of several exceptions the one of the
+    first item is raised.
+    """
+    if threads == 1:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(threads) as pool:
+        running = [pool.submit(copy_context().run, function, item) for item in items]
+        try:
+            wait(running, return_when=FIRST_EXCEPTION)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+        return [future.result() for future in running if not future.cancelled()]

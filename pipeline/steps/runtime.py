@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from kernels.cpu.parallel import cores
 from pipeline.cluster.protocol import Cluster
 from pipeline.cluster.threads import LocalThreads
 from pipeline.runtime.backend import Backend
+from pipeline.runtime.memory import free_memory
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
+
+BYTES_PER_VERTEX, BYTES_PER_ARC = 256, 24  # of memory that a stage or its proof takes at most on the CPU
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,14 @@ class Runtime:
     def ranks_of(self, graph: Folder) -> int:
         """How many ranks hold this graph together; 0 where each worker holds all of it."""
         return self.cluster.shards if GraphFacts.of(graph).vertices else 0
+
+    def stages_at_once(self, graph: Folder) -> int:
+        """How many stages may run and be proved at the same time: on the CPUs of this process only, as many as memory allows."""
+        if self.backend == "gpu" or not isinstance(self.cluster, LocalThreads) or self.cluster.shards:
+            return 1
+        facts = GraphFacts.of(graph)
+        needed = BYTES_PER_VERTEX * facts.vertices + BYTES_PER_ARC * facts.arcs
+        return max(1, min(cores(), free_memory() // max(needed, 1)))
 
     def here(self) -> Runtime:
         """The same on this process only, for work that is too small to distribute."""

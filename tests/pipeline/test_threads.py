@@ -1,0 +1,49 @@
+"""Work on threads: the order of results, context variables, and what happens after an exception."""
+
+from __future__ import annotations
+
+import time
+from contextvars import ContextVar
+
+import pytest
+
+from pipeline.runtime.threads import concurrently
+
+NAME: ContextVar[str] = ContextVar("NAME", default="nobody")
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_results_are_in_the_order_of_the_items_and_threads_have_the_callers_context(threads):
+    NAME.set("caller")
+
+    def work(item: int) -> tuple[int, str]:
+        time.sleep(0.01 * (3 - item % 3))
+        return item, NAME.get()
+
+    assert concurrently(work, range(7), threads) == [(item, "caller") for item in range(7)]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_after_an_exception_no_further_item_is_begun_and_those_begun_end(threads):
+    begun, ended = [], []
+
+    def work(item: int) -> None:
+        begun.append(item)
+        if item == 0:
+            raise ValueError(item)
+        time.sleep(0.2)
+        ended.append(item)
+
+    with pytest.raises(ValueError, match="0"):
+        concurrently(work, range(50), threads)
+    assert len(begun) <= 3
+    assert ended == begun[1:]
+
+
+def test_the_exception_of_the_first_item_is_raised():
+    def work(item: int) -> None:
+        time.sleep(0.1 * (2 - item))
+        raise ValueError(item)
+
+    with pytest.raises(ValueError, match="0"):
+        concurrently(work, range(2), 2)
