@@ -140,6 +140,38 @@ def test_shared_memory_has_an_end(kernel):
         kernel("write_shared")((1,), (1,), (ints(), np.int32(0)), shared_mem=65536)
 
 
+def test_shared_memory_has_the_limits_of_the_architecture():
+    code = """
+    __device__ void keep_little() { __shared__ char little[1000]; little[threadIdx.x] = 0; }
+    __device__ void keep_much() { __shared__ char much[MUCH]; much[threadIdx.x] = 0; keep_little(); }
+    extern "C" __global__ void little() { keep_little(); }
+    extern "C" __global__ void much() { keep_much(); }"""
+
+    def kernel(name, bytes_of_much):
+        return cupy.RawModule(code=code, options=(f"-DMUCH={bytes_of_much}",)).get_function(name)
+
+    assert kernel("little", 49_000).shared_size_bytes == 1000
+    with pytest.raises(EmulatedFault, match="much: 50000 bytes of static shared memory, where 49152 are allowed"):
+        kernel("much", 49_000)
+    for capability, most in (("8.0", 163 << 10), ("8.9", 99 << 10), ("10.0", 227 << 10), ("12.0", 99 << 10)):
+        with architectures.using(architectures.ARCHITECTURES[capability]):
+            much = kernel("much", 40_000)
+            assert much.max_dynamic_shared_size_bytes == 49_152 - 41_000
+            much.max_dynamic_shared_size_bytes = most - 41_000
+            much((1,), (32,), (), shared_mem=most - 41_000)
+            occupancy = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor
+            assert [occupancy(much.kernel.ptr, 32, most - 41_000 + more) for more in (0, 1)] == [1, 0]
+            with pytest.raises(cupy.cuda.driver.CUDADriverError, match="INVALID_VALUE"):
+                much.max_dynamic_shared_size_bytes = most - 41_000 + 1
+    with (
+        pytest.raises(
+            EmulatedFault, match=rf"much: 41000 \+ {most - 41_000} bytes of shared memory are more than the {64 << 10} of"
+        ),
+        architectures.using(architectures.ARCHITECTURES["7.5"]),
+    ):
+        much((1,), (32,), (), shared_mem=most - 41_000)
+
+
 def test_a_modules_shared_variables_are_its_own():
     code = """__device__ __forceinline__ void keep_in_block(int* out) {
         __shared__ NUMBER held[32];

@@ -123,6 +123,11 @@ def test_it_compiles_without_spills(source, architecture, macros):
         )
 
 
+def test_no_source_depends_on_the_architecture():
+    """Sizes are macros, so that the emulated GPU, which compiles for none, runs the code of each."""
+    assert not [source for source in SOURCES if "__CUDA_ARCH__" in whole(source)]
+
+
 @pytest.mark.parametrize("architecture", SIZES)
 def test_the_tests_own_source_compiles(architecture):
     compiled, log = compile_source(RMAT.read_text(encoding="utf-8"), RMAT.name, [f"--gpu-architecture={architecture}"])
