@@ -11,8 +11,7 @@ from prefect import flow, runtime
 from flows.artifacts import show
 from flows.tasks import as_task
 from pipeline.config.loading import load_run
-from pipeline.config.model import Choice
-from pipeline.config.run import VertexId
+from pipeline.config.model import Choice, Natural
 from pipeline.errors import BadConfig
 from pipeline.run import run as run_steps
 from pipeline.store.manifest import Folder
@@ -25,7 +24,7 @@ def run_name() -> str:
 
 @flow(name="road-network", flow_run_name=run_name, persist_result=False)
 def road_network(
-    run: str = "conf/runs/new-york.toml", sources: list[VertexId] | None = None, backend: Choice | None = None
+    run: str = "conf/runs/new-york.toml", sources: list[Natural] | None = None, backend: Choice | None = None
 ) -> Folder:
     """Analyse a road network: distances, spanning forest, components.
 
@@ -43,7 +42,7 @@ def road_network(
 
 @flow(name="social-network", flow_run_name=run_name, persist_result=False)
 def social_network(
-    run: str = "conf/runs/facebook.toml", sources: list[VertexId] | None = None, backend: Choice | None = None
+    run: str = "conf/runs/facebook.toml", sources: list[Natural] | None = None, backend: Choice | None = None
 ) -> Folder:
     """Analyse a social network: components, hops between people, backbone, PageRank.
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ipaddress
 import re
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
 from pipeline.config.model import Model, Natural, Positive
 
+MOST = 2**16  # processes, threads or ranks
 _ADDRESS = re.compile(r"(?P<scheme>tls|tcp)://(?P<host>\[[0-9a-fA-F:]+\]|[^\s:/@\[\]]+):\d{1,5}")
 
 
@@ -41,9 +43,9 @@ class ClusterConfig(Model):
     """
 
     scheduler: str = "none"
-    workers: Natural = 0
-    threads: Positive = 1
-    shards: Natural = 0
+    workers: Annotated[Natural, Field(le=MOST)] = 0
+    threads: Annotated[Positive, Field(le=MOST)] = 1
+    shards: Annotated[Natural, Field(le=MOST)] = 0
     memory: str = Field(default="auto", pattern=r"^(auto|\d+(\.\d+)? ?([kMGT]i?)?B)$")
     lost_workers: Natural = 3
     deadline: float = Field(default=60.0, ge=12, allow_inf_nan=False)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
-from pipeline.config.model import MIB, Model, Positive
+from pipeline.config.model import MIB, Finite, Model, Positive
 from pipeline.redaction import redacted
 
 Format = Literal["auto", "dimacs", "arcs", "snap", "matrix-market", "gra", "pace", "csv", "tsv", "parquet"]
+LONGEST_BLOCK = 16 * MIB  # decompressed bytes in memory at a time
 RATIO_FROM = 16 * MIB  # bytes of content from which Limits.ratio applies: less is harmless, and may compress very well
 _PASSWORD = re.compile(r"://[^/?#]*:[^/?#]+@")  # in any link of a chained URL, too
 
@@ -26,11 +27,26 @@ class Limits(Model):
         Decompressed over compressed size (checked from 16 MiB on); for Parquet, its rows' size in memory over the file's.
     edges : int
         Rows of the edge list.
+    columns : int
+        Columns of a CSV, TSV or Parquet file.
+    header : int
+        Bytes before the first line of data; also of a Parquet file's footer, if that is more than 1 % of the file.
+    line : int
+        Bytes of one line of `gra`; other formats have at most 1 MiB in a line.
+    frames : int
+        Compressed frames (gzip members, xz streams); more are allowed if they have 1 KiB each on average.
+    seconds : float
+        CPU time of Python per MiB of the stored file, at least per one MiB.
     """
 
     bytes: Positive = 2**40
-    ratio: float = Field(default=200.0, gt=1)
+    ratio: Finite = Field(default=200.0, gt=1)
     edges: Positive = 2**36
+    columns: Positive = 10_000
+    header: Positive = MIB
+    line: Annotated[Positive, Field(ge=LONGEST_BLOCK)] = LONGEST_BLOCK
+    frames: Positive = 2**16
+    seconds: Finite = Field(default=5.0, gt=0)
 
 
 class Columns(Model):
@@ -39,6 +55,15 @@ class Columns(Model):
     src: str = "src"
     dst: str = "dst"
     weight: str = "weight"
+
+    @model_validator(mode="after")
+    def _differ(self) -> Columns:
+        """Refuse one column for two purposes, such as a weight that is an id."""
+        names = [self.src, self.dst, self.weight]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"src, dst and weight are different columns; {name!r} is given twice")
+        return self
 
 
 class GraphConfig(Model):

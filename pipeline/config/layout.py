@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
+from pydantic import Field
+
+from pipeline.config.cluster import MOST
 from pipeline.config.model import Model, Positive
 
 
@@ -32,5 +35,5 @@ class LayoutConfig(Model):
     self_loops: Literal["drop", "keep"] = "drop"
     parallel_arcs: Literal["lightest", "keep"] = "lightest"
     symmetrise: bool = False
-    shards: Positive = 1
+    shards: Annotated[Positive, Field(le=MOST)] = 1
     vector_extension: bool = False

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.model import Model
+from pipeline.config.model import MIB, Model
 from pipeline.config.run import RunConfig
 from pipeline.errors import BadConfig
 from pipeline.redaction import redacted
@@ -69,7 +69,14 @@ def _sentence(problem: Any) -> str:
     if problem["type"] == "missing":
         return "is missing"
     message: str = problem["msg"].removeprefix("Value error, ")
-    return message if "password" in message else f"{message} (got {redacted(str(problem['input']))[:80]})"
+    return message if "password" in message else f"{message} (got {_shown(problem['input'])})"
+
+
+def _shown(value: Any) -> str:
+    try:
+        return redacted(str(value))[:80]
+    except ValueError:  # Python does not print an integer of over 4,300 digits
+        return "an integer of thousands of digits"
 
 
 def _read_graph(run: Path, path: Path) -> dict[str, Any]:
@@ -86,12 +93,18 @@ class _NotToml(BadConfig):
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            content = file.read(MIB + 1)
+        if len(content) > MIB:
+            raise _NotToml(f"{path}: has more than {MIB} bytes, the limit for a configuration")
+        return tomllib.loads(content.decode().replace("\r\n", "\n"))
     except OSError as error:
         raise BadConfig(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise _NotToml(f"{path}: is not valid TOML: byte {error.start} is not UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise _NotToml(f"{path}: is not valid TOML: it is nested too deeply") from None
+    except ValueError as error:  # also an integer of over 4,300 digits, or a null character in the path
         raise _NotToml(f"{path}: is not valid TOML: {error}") from None
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.model import Choice, LocalFolder, Model, Natural, Positive
+from pipeline.config.model import Choice, LocalFolder, Model, Positive
 
 
 class ReachabilityConfig(Model):
@@ -24,7 +24,7 @@ class ReachabilityConfig(Model):
     """
 
     dimensions: Positive = 3
-    seed: Annotated[Natural, Field(lt=2**64)] = 0
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**64)] = 0
     method: Literal["tree", "dfs"] = "tree"
 
 

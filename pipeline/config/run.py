@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
@@ -14,7 +15,6 @@ from pipeline.config.model import Choice, LocalFolder, Model, Natural
 from pipeline.config.reachability import QueriesConfig, ReachabilityConfig
 
 STAGES = tuple(algorithm.name for algorithm in ALGORITHMS)
-VertexId = Annotated[Natural, Field(lt=2**63)]
 
 
 def _known(stage: str) -> str:
@@ -55,7 +55,7 @@ class RunConfig(Model):
     output: LocalFolder
     layout: LayoutConfig = LayoutConfig()
     stages: tuple[StageName, ...] = Field(default=STAGES, min_length=1)
-    sources: tuple[VertexId, ...] = ()
+    sources: tuple[Natural, ...] = ()
     reachability: ReachabilityConfig = ReachabilityConfig()
     queries: QueriesConfig | None = None
     oracle: bool = False
@@ -66,8 +66,8 @@ class RunConfig(Model):
     @field_validator("stages", "sources")
     @classmethod
     def _once(cls, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        for value in values:
-            if values.count(value) > 1:
+        for value, times in Counter(values).items():
+            if times > 1:
                 raise ValueError(f"{value} is given twice")
         return values
 

@@ -11,17 +11,17 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from pipeline.config.graph import RATIO_FROM, GraphConfig, Limits
+from pipeline.config.graph import GraphConfig, Limits
+from pipeline.config.model import MIB
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
 from pipeline.ingest.formats import FORMATS, dimacs
-from pipeline.ingest.formats.detect import HEAD, detect
+from pipeline.ingest.formats.detect import detect
 from pipeline.ingest.formats.format import EdgeList, FileFormat
 from pipeline.ingest.formats.rows import Decimals
 from pipeline.ingest.formats.text import Text
@@ -33,6 +33,7 @@ from pipeline.tables import files as tables
 
 log = logging.getLogger(__name__)
 LOG_EVERY = 5.0  # seconds
+FEW_VERTICES = 2**16  # that any header may declare
 BYTES_PER_VERTEX = 8  # a lower bound on what a stored graph takes for an isolated vertex
 
 
@@ -94,21 +95,17 @@ def _write_edges(graph: GraphConfig, source: Source, sha256: str | None, folder:
 def _read_edges(graph: GraphConfig, source: Source, sha256: str | None, folder: Path, weight: pa.DataType) -> EdgeFacts:
     with stored(source) as content:
         on_disk = source.local if is_plain(content) else None
-        stream = chunks(content, graph.limits)
-        head = next(stream, b"")
-        if not head.strip():
-            raise BadInput(source.url, "is empty")
-        stream = chain([head], stream)
-        text = Text(source.url, stream)
-        name = detect(head[:HEAD], source.url, graph.columns) if graph.format == "auto" else graph.format
+        text = Text(source.url, chunks(content, graph.limits), graph.limits)
+        name = detect(text.head, source.url, graph.columns) if graph.format == "auto" else graph.format
         entry = FORMATS[name]
+        part = folder / "part-00000.parquet"
         if isinstance(entry, FileFormat):
-            with _saved(on_disk, stream, folder) as path:
+            with _saved(on_disk, text.chunks, folder) as path:
                 edges = entry.read(path, source.url, graph)
-                count = _write_part(edges, folder, source.url)
+                count = write(part, edges_schema(edges.weight), _watched(edges.tables, content, graph.limits))
         else:
             edges = entry.read(text, graph, weight)
-            count = _write_part(edges, folder, source.url)
+            count = write(part, edges_schema(edges.weight), _watched(edges.tables, content, graph.limits))
         content.check(sha256)
         _check_declared(edges, content, graph.limits)
         return EdgeFacts(
@@ -125,24 +122,21 @@ def _read_edges(graph: GraphConfig, source: Source, sha256: str | None, folder: 
 
 def _check_declared(edges: EdgeList, content: Stored, limits: Limits) -> None:
     """Raise BadInput if the header of a small file declares a large graph."""
-    needed = BYTES_PER_VERTEX * (edges.declared_vertices or 0)
-    if needed > RATIO_FROM and needed > limits.ratio * content.bytes:
+    vertices = edges.declared_vertices or 0
+    needed = BYTES_PER_VERTEX * vertices
+    if vertices > FEW_VERTICES and needed > limits.ratio * content.bytes:
         raise BadInput(
             content.source.url,
-            f"{content.bytes} bytes declare {edges.declared_vertices} vertices, which need {needed} bytes: "
-            f"more than {limits.ratio:g} times, the limit",
+            f"{content.bytes} bytes declare {vertices} vertices, which need {needed} bytes: "
+            f"more than {limits.ratio:g} times, the limit (graph.limits.ratio)",
         )
-
-
-def _write_part(edges: EdgeList, folder: Path, file: str) -> int:
-    return write(folder / "part-00000.parquet", edges_schema(edges.weight), _with_progress(edges.tables, file))
 
 
 def _write_coordinates(graph: GraphConfig, source: Source, sha256: str | None, folder: Path) -> CoordinateFacts:
     with stored(source) as content:
-        text = Text(source.url, chunks(content, graph.limits))
+        text = Text(source.url, chunks(content, graph.limits), graph.limits)
         vertices, batches = dimacs.coordinates(text, graph.limits.edges)
-        write(folder / tables.COORDINATES, COORDINATES_SCHEMA, _with_progress(batches, text.file))
+        write(folder / tables.COORDINATES, COORDINATES_SCHEMA, _watched(batches, content, graph.limits))
         check_each_once(source.url, folder / tables.COORDINATES, vertices)
         content.check(sha256)
         return CoordinateFacts(vertices=vertices, unit="degrees", source=_source_facts(content))
@@ -164,13 +158,17 @@ def _saved(path: Path | None, stream: Iterator[bytes], folder: Path) -> Iterator
         yield Path(file.name)
 
 
-def _with_progress(tables: Iterator[pa.Table], file: str) -> Iterator[pa.Table]:
-    """Log the progress every LOG_EVERY seconds."""
+def _watched(tables: Iterator[pa.Table], content: Stored, limits: Limits) -> Iterator[pa.Table]:
+    """Log the progress every LOG_EVERY seconds. Raises BadInput if the file takes more CPU time than its size allows."""
+    file = content.source.url
     started = logged = time.monotonic()
+    used = time.thread_time()
     rows = 0
     for table in tables:
         yield table
         rows += len(table)
+        if time.thread_time() - used > limits.seconds * max(1, content.size / MIB):
+            raise BadInput(file, f"takes more than {limits.seconds:g} s of CPU time per MiB, the limit (graph.limits.seconds)")
         if (now := time.monotonic()) - logged >= LOG_EVERY:
             logged = now
             log.info("%s: %d rows, %.0f per second", file, rows, rows / (now - started))

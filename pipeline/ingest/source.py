@@ -42,7 +42,7 @@ class Source:
 
 
 def locate(url: str) -> Source:
-    """Find the file system of a path or URL. Raises BadInput if there is none, or if a local path is not a file."""
+    """Find the file system of a path or URL. Raises BadInput if it cannot be opened, or if a local path is not a file."""
     shown = redacted(url)
     if shown != url and any(map(str.isspace, url)):
         raise BadInput(
@@ -52,13 +52,20 @@ def locate(url: str) -> Source:
     if "://" not in url and "::" not in url:
         source = Source(url, LocalFileSystem(), str(Path(url).absolute()))
     else:
-        try:
-            source = Source(shown, *fsspec.core.url_to_fs(url))
-        except (ValueError, ImportError) as error:
-            raise BadInput(shown, str(error)) from None
+        with _reading(Source(shown, None, "")):
+            source = _open_file_system(url, shown)
     if source.local is not None and not source.local.is_file():
         raise BadInput(shown, _why_not_a_file(source.local))
     return source
+
+
+def _open_file_system(url: str, shown: str) -> Source:
+    try:
+        return Source(shown, *fsspec.core.url_to_fs(url))
+    except OSError:
+        raise
+    except Exception as error:  # the protocol is unknown, is not installed, or needs what a URL cannot state
+        raise BadInput(shown, f"cannot be opened: {redacted(str(error)) or type(error).__name__}") from None
 
 
 def _why_not_a_file(path: Path) -> str:
@@ -99,6 +106,7 @@ class Stored:
     def __init__(self, source: Source, file: Any) -> None:
         self.source = source
         self.bytes = 0
+        self._size = source.local.stat().st_size if source.local else 0
         self._file = file
         self._hash = hashlib.sha256()
         self._ahead = b""
@@ -107,6 +115,11 @@ class Stored:
     def sha256(self) -> str:
         """SHA-256 of the bytes read so far."""
         return self._hash.hexdigest()
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file; of a remote file, those read so far."""
+        return max(self.bytes, self._size)
 
     def peek(self, size: int) -> bytes:
         """Return the next `size` bytes, fewer at the end, without consuming them."""

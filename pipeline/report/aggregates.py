@@ -46,6 +46,8 @@ def bins(parts: Sequence[Array], most: int) -> tuple[Array, Array, float]:
         width = int(high) // most + 1
         counts = frequencies(of_parts(lambda part: part // width, parts))
         return np.arange(len(counts) + 1) * width - 0.5, counts, width
+    if 0 < high < most * np.finfo(np.float64).tiny:
+        most = 1  # NumPy cannot divide a range of the smallest floats
     found = of_parts(partial(np.histogram, bins=most, range=(0.0, float(high) or 1.0)), parts)
     edges = found[0][1]
     return edges, np.sum([counts for counts, _ in found], axis=0), float(edges[1] - edges[0])

@@ -83,8 +83,8 @@ def histogram(caption: Caption, edges: Array, counts: Array, integer: bool) -> C
     across = _between(LEFT, RIGHT, (np.asarray(edges, np.float64) - low) / (high - low))
     up = _between(BOTTOM, TOP, counts / top)
     steps = "".join(f"V{y:g}H{x:g}" for x, y in zip(across[1:], up, strict=True))
-    locator = MaxNLocator(5, integer=integer)
-    x_ticks = [tick for tick in locator.tick_values(low, high) if low <= tick <= high]
+    with np.errstate(over="ignore"):  # near the largest float
+        x_ticks = [tick for tick in MaxNLocator(5, integer=integer).tick_values(low, high) if low <= tick <= high]
     return Chart(
         caption,
         [(_at(LEFT, RIGHT, (tick - low) / (high - low)), _short(tick)) for tick in x_ticks],

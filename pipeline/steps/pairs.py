@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kernels.graph import ID
+from pipeline.config.graph import Limits
 from pipeline.errors import BadInput
+from pipeline.ingest.formats.pages import check_pages, check_rows, open_file
 from pipeline.ingest.formats.parquet import reading
 
 BATCH = 2**20  # pairs in memory at a time
@@ -20,10 +21,11 @@ BUFFER = 2**20  # bytes read ahead of a column, instead of whole row groups
 
 @dataclass(frozen=True)
 class Block:
-    """Row groups of a file of pairs, and the number of their first row."""
+    """Row groups of a file of pairs, the number of their first row, and that of the first row behind them."""
 
     groups: range
     first: int
+    end: int
 
 
 def blocks(path: Path, file: str, rows: int) -> list[Block]:
@@ -31,16 +33,17 @@ def blocks(path: Path, file: str, rows: int) -> list[Block]:
 
     Error messages call the file `file`. Raises BadInput.
     """
-    found, first = [Block(range(0), 0)], 0
-    with reading(file), pq.ParquetFile(path) as parquet:
+    found, first = [Block(range(0), 0, 0)], 0
+    with reading(file), open_file(path, file, Limits()) as parquet:
         _check_columns(file, parquet.schema_arrow)
+        check_pages(path, parquet.metadata, ("src", "dst"), Limits())
         for group in range(parquet.num_row_groups):
             end = first + parquet.metadata.row_group(group).num_rows
             last = found[-1]
             if end - last.first <= rows or not last.groups:
-                found[-1] = Block(range(last.groups.start, group + 1), last.first)
+                found[-1] = Block(range(last.groups.start, group + 1), last.first, end)
             else:
-                found.append(Block(range(group, group + 1), first))
+                found.append(Block(range(group, group + 1), first, end))
             first = end
     return found
 
@@ -48,10 +51,11 @@ def blocks(path: Path, file: str, rows: int) -> list[Block]:
 def batches(path: Path, file: str, block: Block) -> Iterator[pa.RecordBatch]:
     """Columns `src` and `dst` of a block, int64 and without nulls, batch by batch. Raises BadInput."""
     first = block.first
-    with reading(file), pq.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False, page_checksum_verification=True) as parquet:
+    with reading(file), open_file(path, file, Limits(), buffer_size=BUFFER) as parquet:
         for batch in parquet.iter_batches(BATCH, row_groups=list(block.groups), columns=["src", "dst"]):
             yield pa.RecordBatch.from_arrays([_ids(file, batch, name, first) for name in ("src", "dst")], ["src", "dst"])
             first += len(batch)
+        check_rows(first, block.end)
 
 
 def _check_columns(file: str, schema: pa.Schema) -> None:

@@ -67,7 +67,7 @@ def gra(edges, newline):
     return f"graph_for_greach{newline}{vertices}{newline}{text}"
 
 
-IDS, FROM_1, SMALL = st.integers(0, LARGEST), st.integers(1, 10**6), st.integers(0, 300)
+IDS, FROM_1, SMALL = st.integers(0, LARGEST), st.integers(1, 60_000), st.integers(0, 300)
 INTEGERS, DECIMALS = st.integers(0, LARGEST), st.floats(0, allow_infinity=False)
 FORMATS = {
     "dimacs": (dimacs, FROM_1, INTEGERS),

@@ -199,3 +199,41 @@ def test_a_file_that_changes_during_ingest_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.ingest.identify", lambda *_: "0" * 64)
     with pytest.raises(BadInput, match="its SHA-256 is"):
         ingest(GraphConfig(source=str(source)), tmp_path / "work")
+
+
+UNUSUAL = [
+    "zip://x::y",
+    "reference://",
+    "dir://",
+    "dask://x",
+    "github://a",
+    "async_wrapper://x",
+    "tar://",
+    "none://x/y",
+    "::",
+    "a::b",
+]
+
+
+@pytest.mark.parametrize("url", UNUSUAL)
+def test_an_unusual_url_is_bad_input(url, tmp_path):
+    with pytest.raises(BadInput) as caught:
+        ingest(GraphConfig(source=url), tmp_path)
+    assert caught.value.file == url
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "url", ["blockcache::", "filecache::", "cached::", "data:", "data://", "http://", "memory://\0", "file://\0", "a\0b"]
+)
+def test_a_url_without_a_file_is_bad_input_or_an_os_error(url, tmp_path):
+    with pytest.raises((BadInput, OSError)) as caught:
+        ingest(GraphConfig(source=url), tmp_path)
+    assert caught.value.filename == url if isinstance(caught.value, OSError) else caught.value.file == url
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_archive_that_is_not_one_is_bad_input(tmp_path):
+    (tmp_path / "x.zip").write_bytes(b"not a zip file")
+    with pytest.raises(BadInput, match="cannot be opened: File is not a zip file"):
+        ingest(GraphConfig(source=f"zip://edges.txt::{tmp_path}/x.zip"), tmp_path / "work")

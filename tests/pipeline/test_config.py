@@ -140,3 +140,42 @@ def test_certificates_are_relative_to_the_run(tmp_path):
     cluster = load_run(tmp_path / "run.toml").cluster
     assert (cluster.tls_ca, cluster.tls_cert) == (tmp_path / "ca.pem", Path("/etc/host.pem"))
     assert cluster.tls_key == tmp_path.parent / "host.key"
+
+
+LONG = "0x" + "f" * 5000  # over 4,300 decimal digits, which Python refuses to print
+STRANGE = {
+    f"keep = {LONG}": "keep: .* less than or equal to 9223372036854775807 .*got an integer of thousands of digits",
+    f"sources = [{'1' * 5000}]": "is not valid TOML: Exceeds the limit",
+    "sources = [inf]": "sources.0: .*valid integer",
+    "sources = [9223372036854775808]": "sources.0: .*less than or equal to 9223372036854775807",
+    "graph.limits.ratio = inf": "graph.limits.ratio: .*finite",
+    "graph.limits.seconds = nan": "graph.limits.seconds: .*finite",
+    f"graph.limits.ratio = {LONG}": "graph.limits.ratio: .*valid number",
+    "cluster.deadline = inf": "cluster.deadline: .*finite",
+    "cluster.workers = 4611686018427387904": "cluster.workers: .*less than or equal to 65536",
+    "layout.shards = 4611686018427387904": "layout.shards: .*less than or equal to 65536",
+    f"reachability.seed = {LONG}": "reachability.seed: .*less than 18446744073709551616",
+    "output = 'x'\nkeep = " + "[" * 50_000: "is not valid TOML: it is nested too deeply",
+    f"keep = '{'x' * 2**20}'": "has more than 1048576 bytes, the limit for a configuration",
+    'output = "a\\u0000b"': "has a null character",
+    'graph.columns = {src = "a", dst = "a"}': "graph.columns: src, dst and weight are different columns; 'a' is given twice",
+    'graph.columns.weight = "src"': "graph.columns: src, dst and weight are different columns; 'src' is given twice",
+}
+
+
+@pytest.mark.parametrize("line", STRANGE, ids=lambda line: line[:30])
+def test_strange_values_in_toml_are_refused(line, tmp_path):
+    (tmp_path / "run.toml").write_text(f"{line}\ngraph.source = 'g.csv'\n")
+    with pytest.raises(BadConfig, match=STRANGE[line]):
+        load_run(tmp_path / "run.toml", **({} if "output" in line else {"output": tmp_path}))
+
+
+def test_a_path_with_a_null_character_is_refused(tmp_path):
+    (tmp_path / "run.toml").write_text('graph = "a\\u0000b"\noutput = "out"\n')
+    with pytest.raises(BadConfig, match="embedded null"):
+        load_run(tmp_path / "run.toml")
+
+
+def test_many_sources_are_checked_at_once(tmp_path):
+    sources = tuple(range(100_000))
+    assert run_config("here", graph={"source": "g"}, output=tmp_path, sources=sources).sources == sources

@@ -6,7 +6,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from pipeline.config.graph import Columns, GraphConfig
+from pipeline.config.graph import Columns, GraphConfig, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.format import EdgeList, Head, TextFormat
 from pipeline.ingest.formats.rows import Field, Rows, split_quoted, tables
@@ -15,7 +15,9 @@ from pipeline.ingest.formats.text import Text
 
 def read(text: Text, graph: GraphConfig, weight: pa.DataType, delimiter: str) -> EdgeList:
     """Read a table whose fields are separated by `delimiter`."""
-    names = header_names(text.header(), delimiter)
+    header = text.header()
+    check_columns(text.file, header.count(delimiter.encode()) + 1, graph.limits, text.line)
+    names = header_names(header, delimiter)
     check_names(text.file, names, graph.columns, text.line)
     columns = graph.columns
     fields = {
@@ -31,6 +33,12 @@ def read(text: Text, graph: GraphConfig, weight: pa.DataType, delimiter: str) ->
 def header_names(line: bytes, delimiter: str) -> list[str]:
     """Return the column names of a header line."""
     return [name.strip().decode("utf-8", "replace") for name in split_quoted(line, delimiter)]
+
+
+def check_columns(file: str, count: int, limits: Limits, line: int | None = None) -> None:
+    """Raise BadInput if a file has more columns than the limit."""
+    if count > limits.columns:
+        raise BadInput(file, f"has {count} columns, the limit is {limits.columns} (graph.limits.columns)", line)
 
 
 def check_names(file: str, names: list[str], columns: Columns, line: int | None = None) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import get_args
 
 from pipeline.config.graph import Columns, Format
 from pipeline.errors import BadInput
 from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.format import FileFormat, Head, TextFormat
-from pipeline.ingest.formats.text import BOM, shown
+from pipeline.ingest.formats.text import shown
 
-HEAD = 2**18  # bytes that detection reads
 _ARC = re.compile(rb"a(\s+\d+){2}\s+\S+")
 _COORDINATES = re.compile(rb"p\s+aux\s+sp\s+co\b")
+_COMMENT = re.compile(rb"c(\s|$)")
 _COMPRESSED = re.compile(r"\.(gz|xz|zst)$")
 
 
@@ -24,16 +26,20 @@ def detect(head: bytes, file: str, columns: Columns) -> str:
             return entry.name
     if b"\0" in head:
         raise BadInput(file, f"is a binary file, not a graph; {_known()}")
-    lines = {number: line.strip() for number, line in enumerate(head.removeprefix(BOM).split(b"\n"), 1) if line.strip()}
-    content = ((number, line) for number, line in lines.items() if not re.match(rb"c(\s|$)", line))
-    number, first = next(content, (1, b""))
+    lines = [line for _, line in islice(_filled(head), 3)]
+    number, first = next(((number, line) for number, line in _filled(head) if not _COMMENT.match(line)), (1, b""))
     if _ARC.fullmatch(first):
         raise BadInput(file, 'arcs without a header "p sp VERTICES ARCS"; format = "arcs" reads them', number)
     if _COORDINATES.match(first):
         raise BadInput(file, "holds coordinates; name such a file in graph.coordinates", number)
-    if found := _by_content(Head(list(lines.values()), first, columns)) or _by_name(file):
+    if found := _by_content(Head(lines, first, columns)) or _by_name(file):
         return found
     raise BadInput(file, f"{shown(first)} is not the beginning of a known format; {_known()}", number)
+
+
+def _filled(head: bytes) -> Iterator[tuple[int, bytes]]:
+    """The numbers of the lines that are not blank, from 1, and the lines, stripped."""
+    return ((number, filled) for number, line in enumerate(head.split(b"\n"), 1) if (filled := line.strip()))
 
 
 def _by_content(head: Head) -> str | None:

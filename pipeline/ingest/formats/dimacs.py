@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.config.graph import GraphConfig
+from pipeline.config.model import LARGEST
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.format import EdgeList, TextFormat, first_line
-from pipeline.ingest.formats.rows import LARGEST, Declared, Field, Rows, tables
+from pipeline.ingest.formats.rows import Declared, Field, Rows, tables
 from pipeline.ingest.formats.text import Text, problem
 
 _DEGREES = Field("x", pa.float64(), low=-sys.float_info.max), Field("y", pa.float64(), low=-sys.float_info.max)

@@ -43,7 +43,7 @@ class Head:
     Attributes
     ----------
     lines : list of bytes
-        The lines that are not blank, stripped.
+        The first three lines that are not blank, stripped.
     first : bytes
         The first of them that is not a `c` comment; empty if there is none.
     columns : Columns

@@ -1,6 +1,7 @@
 """Parquet files: the columns are found by name and streamed; the weight keeps its type.
 
-A few bytes can declare any number of rows, so the declared number is checked against the limits before a row is read.
+A few bytes can declare any number of rows, so the declared number is checked against the limits and the pages before a row is
+read.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.config.graph import RATIO_FROM, GraphConfig
+from pipeline.config.model import LARGEST
 from pipeline.errors import BadInput
-from pipeline.ingest.formats.delimited import check_names
+from pipeline.ingest.formats.delimited import check_columns, check_names
 from pipeline.ingest.formats.format import EdgeList, FileFormat
-from pipeline.ingest.formats.rows import LARGEST
+from pipeline.ingest.formats.pages import Contradiction, check_pages, check_rows, open_file
 
 BATCH = 2**18  # rows
 _SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.int64()}
@@ -26,7 +28,8 @@ _SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int6
 def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
     """Read a Parquet file at `path`; error messages name it `file`."""
     with reading(file):
-        parquet = pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True)
+        parquet = open_file(path, file, graph.limits)
+        check_columns(file, parquet.metadata.num_columns, graph.limits)
         schema = parquet.schema_arrow
         check_names(file, schema.names, graph.columns)
         names = [graph.columns.src, graph.columns.dst]
@@ -38,6 +41,7 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
             if not pa.types.is_integer(schema.field(name).type):
                 raise BadInput(file, f"column {name!r} is {schema.field(name).type}, not an integer type")
         _check_size(file, path.stat().st_size, parquet.metadata, schema, names, graph)
+        check_pages(path, parquet.metadata, names, graph.limits)
     return EdgeList(_tables(parquet, file, names, weight), weight)
 
 
@@ -51,12 +55,13 @@ def _weight_type(file: str, field: pa.Field) -> pa.DataType:
 def _check_size(file: str, size: int, metadata: pq.FileMetaData, schema: pa.Schema, names: list[str], graph: GraphConfig) -> None:
     limits = graph.limits
     if metadata.num_rows > limits.edges:
-        raise BadInput(file, f"holds {metadata.num_rows} rows, the limit is {limits.edges} edges")
+        raise BadInput(file, f"holds {metadata.num_rows} rows, the limit is {limits.edges} edges (graph.limits.edges)")
     expanded = metadata.num_rows * sum(schema.field(name).type.bit_width // 8 for name in names)
     if expanded > limits.bytes:
-        raise BadInput(file, f"its rows take {expanded} bytes, the limit is {limits.bytes}")
+        raise BadInput(file, f"its rows take {expanded} bytes, the limit is {limits.bytes} (graph.limits.bytes)")
     if expanded > RATIO_FROM and expanded > limits.ratio * size:
-        raise BadInput(file, f"its rows take {expanded} bytes, more than {limits.ratio:g} times the file's {size}, the limit")
+        times = f"more than {limits.ratio:g} times the file's {size}"
+        raise BadInput(file, f"its rows take {expanded} bytes, {times}, the limit (graph.limits.ratio)")
 
 
 def _tables(parquet: pq.ParquetFile, file: str, names: list[str], weight: pa.DataType | None) -> Iterator[pa.Table]:
@@ -69,6 +74,7 @@ def _tables(parquet: pq.ParquetFile, file: str, names: list[str], weight: pa.Dat
                 {name: _column(file, batch.column(column), column, kind, first) for name, (column, kind) in columns.items()}
             )
             first += batch.num_rows
+        check_rows(first, parquet.metadata.num_rows)
 
 
 def _column(file: str, column: pa.Array, name: str, kind: pa.DataType, first: int) -> pa.Array:
@@ -89,8 +95,10 @@ def reading(file: str) -> Iterator[None]:
     """Turn Arrow's errors about the content, some of which are OSErrors without a number, into BadInput."""
     try:
         yield
-    except pa.ArrowException as error:
+    except (pa.ArrowException, Contradiction) as error:
         raise BadInput(file, f"is not a complete Parquet file: {error}") from error
+    except UnicodeDecodeError as error:
+        raise BadInput(file, f"has a column whose name is not UTF-8: {error.object[:40]!r}") from error
     except OSError as error:
         if error.errno is not None:
             raise

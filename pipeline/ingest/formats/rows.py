@@ -13,12 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from pipeline.config.model import LARGEST, MIB
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.text import Text, Tidied, line_of, parse, shown, tidied, without
 
-LARGEST = 2**63 - 1
-_INTEGER = re.compile(rb"-?[0-9]+")
-_DECIMAL = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?(nan|inf|infinity)", re.IGNORECASE)
+LONGEST_LINE = MIB  # of fields; what Arrow reads at a time
+# Possessive, so that a value costs time in proportion to its length.
+_INTEGER = re.compile(rb"-?[0-9]++")
+_DECIMAL = re.compile(rb"[-+]?([0-9]++\.?[0-9]*+|\.[0-9]++)(e[-+]?[0-9]++)?|[-+]?(nan|inf|infinity)", re.IGNORECASE)
 
 
 class Decimals(Exception):
@@ -78,17 +80,24 @@ class Rows:
         """Parse whole lines; None if one of them is malformed or out of range."""
         if not data:
             return pa.table({field.name: pa.array([], field.type) for field in self.named})
+        if _has_long_line(data):
+            return None
         try:
             table = self._columns(data, [field.type for field in self.named])
         except pa.ArrowInvalid:
             return None
-        if len(table) != data.count(b"\n"):
-            return None  # a blank line, or a quote that spans lines
-        if self.tag and data.count(b"\n" + self.tag + b" ") + data.startswith(self.tag + b" ") != len(table):
-            return None
-        if (b"x" in data or b"X" in data) and self._has_hexadecimals(data):
-            return None
-        return table if all(_in_range(table[field.name], field) for field in self.named) else None
+        return table if self._is_right(data, table) else None
+
+    def _is_right(self, data: bytes, table: pa.Table) -> bool:
+        """Whether what Arrow accepted is what a file may have."""
+        return (
+            len(table) == data.count(b"\n")  # no blank line, and no quote that spans lines
+            and (not self.delimiter or b'"' not in data or _quotes_end(data))
+            and (not self.tag or data.count(b"\n" + self.tag + b" ") + data.startswith(self.tag + b" ") == len(table))
+            and not ((b"x" in data or b"X" in data) and self._has_hexadecimals(data))
+            and not (any(_beyond_int64(table[field.name], field) for field in self.named) and self._has_long_integers(data))
+            and all(_in_range(table[field.name], field) for field in self.named)
+        )
 
     def tidy(self, data: bytes) -> Tidied:
         """Drop comments and blank lines; see `text.parse`."""
@@ -96,6 +105,8 @@ class Rows:
 
     def explain(self, line: bytes) -> str | None:
         """Return what is wrong with a line, None if nothing is. Raises Decimals if the file must be read again."""
+        if len(line) > LONGEST_LINE:
+            return f"is longer than {LONGEST_LINE} bytes, the limit for a line of fields"
         if self.delimiter and line.count(b'"') % 2:
             return f"unterminated quote: {shown(line)}"
         values = split_quoted(line, self.delimiter) if self.delimiter else line.split(b" ")
@@ -125,6 +136,13 @@ class Rows:
         """Whether a column that is read contains an x: Arrow would accept 0x10 as an integer."""
         columns = self._columns(data, [pa.binary()] * len(self.named)).columns
         return any(pc.any(pc.match_substring(column, "x", ignore_case=True)).as_py() for column in columns)
+
+    def _has_long_integers(self, data: bytes) -> bool:
+        """Whether a column that may have integers has one beyond int64, which is refused before and after the first decimal."""
+        columns = self._columns(data, [pa.string() if field.decimals else pa.binary() for field in self.named])
+        texts = [columns[field.name] for field in self.named if field.decimals]
+        long = [text.filter(pc.match_substring_regex(text, "^-?[0-9]{19,}$")).to_pylist() for text in texts]
+        return any(small_integer(value.encode()) is None for values in long for value in values)
 
 
 def split_quoted(line: bytes, delimiter: str) -> list[bytes]:
@@ -162,13 +180,40 @@ def too_many(file: str, line: int, limit: int, declared: Declared | None) -> Bad
     """Return the error for the first line beyond the limit or the header's count."""
     if declared and declared.arcs <= limit:
         return BadInput(file, f"more than the {declared.arcs} that line {declared.line} declares", line)
-    return BadInput(file, f"more than {limit} edges, the limit", line)
+    return BadInput(file, f"more than {limit} edges, the limit (graph.limits.edges)", line)
 
 
 def check_count(file: str, seen: int, declared: Declared | None) -> None:
     """Raise BadInput if the file has fewer rows than its header declares."""
     if declared and seen < declared.arcs:
         raise BadInput(file, f"declares {declared.arcs}, but the file has {seen}", declared.line)
+
+
+def small_integer(value: bytes) -> int | None:
+    """Return the value of digits, which may follow a minus sign; None beyond int64. Python refuses to parse the longest."""
+    digits = value.lstrip(b"-").lstrip(b"0") or b"0"
+    if len(digits) > len(str(LARGEST)) or int(digits) > LARGEST:
+        return None
+    return int(digits) * (-1 if value.startswith(b"-") else 1)
+
+
+def _has_long_line(data: bytes) -> bool:
+    window = LONGEST_LINE // 4  # at least three such windows are within a longer line
+    if all(data.find(b"\n", at, at + window) >= 0 for at in range(0, len(data) - window, window)):
+        return False
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+    return bool(np.diff(ends, prepend=-1).max() > LONGEST_LINE + 1)
+
+
+def _quotes_end(data: bytes) -> bool:
+    """Whether every quote ends on its line."""
+    letters = np.frombuffer(data, np.uint8)
+    quotes = np.searchsorted(np.flatnonzero(letters == ord('"')), np.flatnonzero(letters == ord("\n")))
+    return not (quotes % 2).any()
+
+
+def _beyond_int64(column: pa.ChunkedArray, field: Field) -> bool:
+    return field.decimals and pa.types.is_floating(column.type) and len(column) > 0 and not pc.max(column).as_py() < 2**63
 
 
 def _in_range(column: pa.ChunkedArray, field: Field) -> bool:
@@ -186,17 +231,17 @@ def _explain(value: bytes, field: Field) -> str | None:
     decimals = field.decimals or pa.types.is_floating(field.type)
     if not integer and not (decimals and _DECIMAL.fullmatch(value)):
         return f"{field.name} {shown(value)} is not {'a number' if decimals else 'an integer'}"
-    if pa.types.is_floating(field.type):
+    if pa.types.is_floating(field.type) and not (field.decimals and integer):
         fits = field.low <= float(value) < math.inf
     elif integer:
-        # Check the length first: Python refuses to parse an integer of thousands of digits.
-        fits = len(value.lstrip(b"-0")) < 20 and field.low <= int(value) <= field.high
+        number = small_integer(value)
+        fits = number is not None and field.low <= number <= field.high
     elif fits := field.low <= float(value) < math.inf:
         raise Decimals
     return None if fits else f"{field.name} {shown(value)} is not in {_range(field, integer is not None)}"
 
 
 def _range(field: Field, integer: bool) -> str:
-    if pa.types.is_integer(field.type) and (integer or not field.decimals):
+    if integer and (field.decimals or pa.types.is_integer(field.type)):
         return f"{field.low}..{field.high}"
     return f"{field.low} or more, and finite"

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.config.model import MIB
+from pipeline.config.graph import Limits
 from pipeline.errors import BadInput
 
-LONGEST_LINE = 128 * MIB  # an adjacency line of 15 million arcs; every other line is short
 BOM = b"\xef\xbb\xbf"
 _BLANKS = bytes.maketrans(b"\t\v\f", b"   ")
 FEW_LINES = 1000  # few enough to check one by one in Python
@@ -32,28 +32,53 @@ class Block:
 
 
 class Text:
-    """The lines of a file, read once from front to back."""
+    """The lines of a file, read once from front to back. Raises BadInput where a limit is exceeded.
 
-    def __init__(self, file: str, chunks: Iterator[bytes]) -> None:
+    Attributes
+    ----------
+    head : bytes
+        The first bytes of the file, as many as a header may have; not all of them are blank.
+    chunks : iterator of bytes
+        What has not been read as lines, including `head` at first.
+    bytes, line : int
+        Bytes and lines read so far.
+    """
+
+    def __init__(self, file: str, chunks: Iterator[bytes], limits: Limits) -> None:
         self.file = file
         self.bytes = 0
-        self.line = 0  # lines handed out so far
-        self._chunks = chunks
+        self.line = 0
+        self._limits = limits
+        self._in_header = 0  # bytes
         self._data = b""
         self._at = 0
+        parts: list[bytes] = []
+        while sum(map(len, parts)) <= limits.header and (chunk := next(chunks, b"")):
+            parts.append(chunk if parts else chunk.removeprefix(BOM))
+        self.chunks = chain(parts, chunks)
+        content = b"".join(parts)
+        self.head = content[: limits.header]
+        if not self.head.strip():
+            raise BadInput(file, "is empty" if len(content) <= limits.header else self._too_long())
 
     def peek_line(self) -> bytes | None:
-        """Return the next line, stripped, without consuming it; None at the end."""
+        """Return the next line of the header, stripped, without consuming it; None at the end."""
         while (end := self._data.find(b"\n", self._at)) < 0:
+            if len(self._data) - self._at > self._limits.header:
+                raise BadInput(self.file, self._too_long(), self.line + 1)
             if not self._more():
                 return None
+        if self._in_header + end - self._at > self._limits.header:
+            raise BadInput(self.file, self._too_long(), self.line + 1)
         return self._data[self._at : end].strip()
 
     def readline(self) -> bytes | None:
         """Return the next line, stripped; None at the end."""
         line = self.peek_line()
         if line is not None:
-            self._at = self._data.index(b"\n", self._at) + 1
+            end = self._data.index(b"\n", self._at) + 1
+            self._in_header += end - self._at
+            self._at = end
             self.line += 1
         return line
 
@@ -68,6 +93,10 @@ class Text:
         """Yield the remaining lines in blocks of about the size of a chunk."""
         while True:
             end = self._data.rfind(b"\n", self._at) + 1
+            first = self._data.find(b"\n", self._at) if end else len(self._data)
+            if first - self._at > self._limits.line:
+                limit = f"{self._limits.line} bytes, the limit for a line (graph.limits.line)"
+                raise BadInput(self.file, f"is longer than {limit}", self.line + 1)
             if end:
                 block = Block(self._data[self._at : end], self.line + 1)
                 self._data, self._at = self._data[end:], 0
@@ -77,17 +106,16 @@ class Text:
                 return
 
     def _more(self) -> bool:
-        chunk = next(self._chunks, b"")
+        chunk = next(self.chunks, b"")
         if not chunk and (self._at == len(self._data) or self._data.endswith(b"\n")):
             return False
-        if not self.bytes:
-            chunk = chunk.removeprefix(BOM)
         self.bytes += len(chunk)
-        if len(self._data) - self._at > LONGEST_LINE:
-            raise BadInput(self.file, f"is longer than {LONGEST_LINE} bytes, the limit for a line", self.line + 1)
         self._data = self._data[self._at :] + (chunk or b"\n")  # the last line may lack its newline
         self._at = 0
         return True
+
+    def _too_long(self) -> str:
+        return f"has more than {self._limits.header} bytes before its data, the limit (graph.limits.header)"
 
 
 def parse(
@@ -149,7 +177,12 @@ def without(data: bytes, comment: bytes = b"") -> Tidied:
     letters = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(letters == _NEWLINE)
     starts = np.concatenate(([0], ends + 1))[: len(ends)]
-    keep = ~np.isin(letters[starts], np.frombuffer(b"\n" + comment, np.uint8))
+    first = letters[starts]
+    keep = first != _NEWLINE
+    if comment:
+        keep &= first != ord(comment)
+    if keep.all():
+        return data, np.arange(len(ends))
     return letters[np.repeat(keep, ends + 1 - starts)].tobytes(), np.flatnonzero(keep)
 
 
@@ -172,7 +205,7 @@ def problem(text: Text, line: bytes, name: bytes, count: int) -> list[int]:
     """Return the `count` integers that follow the words `name` in a file's header line. Raises BadInput."""
     words, expected = line.split(), name.split()
     numbers = words[len(expected) :]
-    if words[: len(expected)] != expected or len(numbers) != count or not all(_SIZE.fullmatch(number) for number in numbers):
+    if words[: len(expected)] != expected or len(numbers) != count or not all(map(_SIZE.fullmatch, numbers)):
         form = " ".join([*name.decode().split(), *["NUMBER"] * count])
         raise BadInput(text.file, f'expected the header "{form}", found {shown(line)}', text.line or 1)
     return [int(number) for number in numbers]

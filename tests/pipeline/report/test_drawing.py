@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from pipeline.report import charts, maps
 from pipeline.report.aggregates import bins
+from pipeline.report.distributions import distance_chart
 from pipeline.report.reading import Coordinates
 
 
@@ -82,6 +84,16 @@ def test_dots_are_drawn_at_their_logarithms():
     middle = (charts.LEFT + charts.RIGHT) / 2
     expected = [(charts.LEFT, charts.TOP), (middle, charts.BOTTOM), (charts.RIGHT, charts.BOTTOM - third)]
     assert dots == expected
+
+
+@pytest.mark.parametrize("most", [5e-324, 1e-310, 2.3e-308, 1e-300, 0.0, 1.7e308])
+def test_distances_may_be_the_smallest_and_the_largest_floats(most):
+    distance = pa.chunked_array([pa.array([0.0, most / 2, most, None])])
+    chart = distance_chart(1, distance)
+    assert chart.caption.sentence.startswith("3 of 4 vertices reached")
+    edges, counts, _ = bins([distance.drop_null().to_numpy()], 60)
+    assert counts.sum() == 3
+    assert edges[-1] == (most or 1.0)
 
 
 def test_bins_count_every_value_once():

@@ -88,6 +88,11 @@ def test_float_distances_are_shown(tmp_path):
     assert "3 edges of total weight 1,000,000,001; 1 tree" in page.text
 
 
+def test_the_smallest_distances_are_drawn(tmp_path):
+    page = run(tmp_path, "src,dst,weight\n1,2,5e-324\n2,3,1e-310\n", stages=("sssp", "mst"), sources=[1]).page()
+    assert "farthest 1e-310 (sum of weights)" in page.text
+
+
 def test_the_report_of_new_york_is_small(tmp_path):
     config = load_run(ROOT / "conf/runs/new-york.toml")
     edges = ingest(config.graph, tmp_path)

@@ -1,0 +1,144 @@
+"""A Parquet footer that the pages do not bear out is refused, for a graph and for pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.config.graph import Limits
+from pipeline.errors import BadInput
+from pipeline.steps.pairs import batches, blocks
+from tests.faults.test_bad_input import ingested, refused
+from tests.ingest.thrift import field, footer_of, with_footer
+
+ROWS = 3000
+NUM_ROWS, ROW_GROUPS, SCHEMA = 3, 4, 2  # fields of a footer
+COLUMNS, GROUP_ROWS = 1, 3  # of a row group
+META = 3  # of a column chunk
+PATH, VALUES, COMPRESSED, DATA_PAGE = 3, 5, 7, 9  # of its metadata
+
+
+def parquet(rows=ROWS, **options):
+    ids = np.random.default_rng(1).integers(0, 2**40, rows)
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"src": ids, "dst": ids[::-1]}), sink, **{"row_group_size": 1000, "data_page_size": 512} | options)
+    return sink.getvalue().to_pybytes()
+
+
+def groups(footer):
+    return field(footer, ROW_GROUPS)[2][1]
+
+
+def meta(footer, group, column):
+    return field(field(groups(footer)[group], COLUMNS)[2][1][column], META)[2]
+
+
+def all_groups_state(rows):
+    """Footer, row groups and columns agree on too few rows."""
+
+    def change(footer):
+        field(footer, NUM_ROWS)[2] = 3 * rows
+        for number, group in enumerate(groups(footer)):
+            field(group, GROUP_ROWS)[2] = rows
+            for column in range(2):
+                field(meta(footer, number, column), VALUES)[2] = rows
+
+    return change
+
+
+def put(find, number, value):
+    def change(footer):
+        entry = field(find(footer), number)
+        entry[2] = value(entry[2]) if callable(value) else value
+
+    return change
+
+
+DISHONEST = {
+    "one row": put(lambda footer: footer, NUM_ROWS, 1),
+    "no row": put(lambda footer: footer, NUM_ROWS, 0),
+    "many rows": put(lambda footer: footer, NUM_ROWS, 10**12),
+    "a negative number of rows": put(lambda footer: footer, NUM_ROWS, -1),
+    "a short row group": put(lambda footer: groups(footer)[1], GROUP_ROWS, 10),
+    "a long row group": put(lambda footer: groups(footer)[1], GROUP_ROWS, 1010),
+    "a short column": put(lambda footer: meta(footer, 1, 0), VALUES, 10),
+    "a long column": put(lambda footer: meta(footer, 1, 1), VALUES, 1010),
+    "all agree on one row": all_groups_state(1),
+    "all agree on more rows": all_groups_state(1500),
+    "a lost row group": lambda footer: groups(footer).pop(),
+    "a repeated row group": lambda footer: groups(footer).append(groups(footer)[0]),
+    "fewer bytes": put(lambda footer: meta(footer, 0, 0), COMPRESSED, lambda size: size // 2),
+    "more bytes": put(lambda footer: meta(footer, 0, 0), COMPRESSED, lambda size: size + 1),
+    "no bytes": put(lambda footer: meta(footer, 0, 0), COMPRESSED, 0),
+    "bytes of another column": put(lambda footer: meta(footer, 0, 0), DATA_PAGE, lambda start: start + 20),
+    "another name": put(lambda footer: meta(footer, 0, 0), PATH, [8, [b"dst"]]),
+}
+
+
+@pytest.mark.parametrize("use_dictionary", [False, True])
+@pytest.mark.parametrize("name", DISHONEST)
+def test_a_dishonest_footer_is_refused(name, use_dictionary, tmp_path):
+    honest = parquet(use_dictionary=use_dictionary)
+    footer = footer_of(honest)
+    assert with_footer(honest, footer) == honest
+    DISHONEST[name](footer)
+    dishonest = with_footer(honest, footer)
+    error = refused(tmp_path, dishonest)
+    assert "is not a complete Parquet file" in error.reason or "graph.limits" in error.reason
+    path = tmp_path / "pairs"
+    path.write_bytes(dishonest)
+    with pytest.raises(BadInput, match="is not a complete Parquet file"):
+        for block in blocks(path, "pairs", 1000):
+            list(batches(path, "pairs", block))
+
+
+def test_a_footer_that_hides_rows_does_not_pass_the_limit(tmp_path):
+    content = parquet()
+    footer = footer_of(content)
+    field(footer, NUM_ROWS)[2] = 1
+    assert "its footer has 1 rows" in refused(tmp_path, with_footer(content, footer), limits=Limits(edges=10)).reason
+    all_groups_state(1)(footer)
+    assert "the footer has 1 rows" in refused(tmp_path, with_footer(content, footer), limits=Limits(edges=10)).reason
+
+
+def test_pages_without_end_are_refused(tmp_path):
+    content = parquet(20_000, data_page_size=1, write_batch_size=8, row_group_size=20_000, use_dictionary=False)
+    reason = "has more than 1000 pages, of under 64 rows on average, the limit (graph.limits.frames)"
+    assert reason in refused(tmp_path, content, limits=Limits(frames=1000)).reason
+
+
+HONEST = {
+    "dictionary": {},
+    "plain": {"use_dictionary": False},
+    "version 2 pages": {"data_page_version": "2.0"},
+    "delta": {"use_dictionary": False, "column_encoding": "DELTA_BINARY_PACKED"},
+    "one page": {"data_page_size": 2**20},
+    "checksums": {"write_page_checksum": True},
+    "page index": {"write_page_index": True},
+    "without statistics": {"write_statistics": False},
+    **{name: {"compression": name} for name in ("none", "snappy", "gzip", "brotli", "zstd", "lz4")},
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_file_is_read(name, tmp_path):
+    content = parquet(**HONEST[name])
+    found = pq.read_table(ingested(tmp_path, content).path / "part-00000.parquet")
+    assert found.equals(pq.read_table(pa.BufferReader(content)).cast(found.schema))
+
+
+@pytest.mark.parametrize("name", [b"sr\x80", b"\xff", b"s\xf2c"])
+def test_a_column_name_that_is_not_utf8_is_refused(name, tmp_path):
+    content = parquet(store_schema=False)
+    footer = footer_of(content)
+    field(field(footer, SCHEMA)[2][1][1], 4)[2] = name
+    assert "has a column whose name is not UTF-8" in refused(tmp_path, with_footer(content, footer)).reason
+
+
+def test_a_column_within_another_one_is_refused(tmp_path):
+    inner = pa.StructArray.from_arrays([pa.array([1])], ["src"])
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table([inner, [1], [1]], ["a", "a.src", "dst"]), sink)
+    assert "nested or ambiguous" in refused(tmp_path, sink.getvalue().to_pybytes(), columns={"src": "a.src"}).reason
