@@ -21,11 +21,15 @@ BUFFER = 2**20  # bytes read ahead of a column, instead of whole row groups
 
 @dataclass(frozen=True)
 class Block:
-    """Row groups of a file of pairs, the number of their first row, and that of the first row behind them."""
+    """Row groups of a file of pairs, the number of their first row, and that of the first row behind them.
+
+    `nulls` is the number of nulls that the file's footer states.
+    """
 
     groups: range
     first: int
     end: int
+    nulls: int
 
 
 def blocks(path: Path, file: str, rows: int) -> list[Block]:
@@ -33,17 +37,19 @@ def blocks(path: Path, file: str, rows: int) -> list[Block]:
 
     Error messages call the file `file`. Raises BadInput.
     """
-    found, first = [Block(range(0), 0, 0)], 0
+    found: list[Block] = []
+    first = 0
     with reading(file), open_file(path, file, Limits()) as parquet:
         _check_columns(file, parquet.schema_arrow)
-        check_pages(path, parquet.metadata, ("src", "dst"), Limits())
+        nulls = check_pages(path, parquet.schema, ("src", "dst"), Limits())
+        found.append(Block(range(0), 0, 0, nulls))
         for group in range(parquet.num_row_groups):
             end = first + parquet.metadata.row_group(group).num_rows
             last = found[-1]
             if end - last.first <= rows or not last.groups:
-                found[-1] = Block(range(last.groups.start, group + 1), last.first, end)
+                found[-1] = Block(range(last.groups.start, group + 1), last.first, end, nulls)
             else:
-                found.append(Block(range(group, group + 1), first, end))
+                found.append(Block(range(group, group + 1), first, end, nulls))
             first = end
     return found
 
@@ -55,7 +61,7 @@ def batches(path: Path, file: str, block: Block) -> Iterator[pa.RecordBatch]:
         for batch in parquet.iter_batches(BATCH, row_groups=list(block.groups), columns=["src", "dst"]):
             yield pa.RecordBatch.from_arrays([_ids(file, batch, name, first) for name in ("src", "dst")], ["src", "dst"])
             first += len(batch)
-        check_rows(first, block.end)
+        check_rows(first, block.end, block.nulls)
 
 
 def _check_columns(file: str, schema: pa.Schema) -> None:

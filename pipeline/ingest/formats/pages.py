@@ -1,8 +1,7 @@
 """Check a Parquet file's footer against the pages that it describes, before a value is decoded.
 
 A footer is a claim: Arrow allocates and reads what it states, and ignores pages beyond it. The headers of the pages are Thrift's
-compact protocol: https://github.com/apache/parquet-format (parquet.thrift),
-https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.
+compact protocol; the numbers of the fields are those of https://github.com/apache/parquet-format (parquet.thrift).
 """
 
 from __future__ import annotations
@@ -18,17 +17,19 @@ import pyarrow.parquet as pq
 
 from pipeline.config.graph import Limits
 from pipeline.errors import BadInput
+from pipeline.ingest.formats.thrift import MALFORMED, Compact
 
 _MAGIC = b"PAR1"
 _TAIL = struct.Struct("<I4s")  # length of the footer, magic
 _FOOTER_SHARE = 100  # a footer may take this fraction of a large file
 _DATA, _DATA_V2 = 0, 3  # types of pages with rows
 _CONTENT = {_DATA: 5, _DATA_V2: 8}  # the field with the counts of such a page: values in 1, rows in 3 of the second
+_WIDTHS = {1: ("INT32", 4), 2: ("INT64", 8), 4: ("FLOAT", 4), 5: ("DOUBLE", 8)}  # physical types and their bytes
+_CONVERTED = {f"{sign}INT_{8 << power}": number + power for sign, number in (("U", 11), ("", 15)) for power in range(4)}
+_STATISTICS = (1, 2, 5, 6)  # fields with a minimum or a maximum
 _BYTES_PER_ROW, _BYTES_PER_PAGE = 16, 2**16  # at most; a plain value and its levels take less than 10
 _ROWS_PER_PAGE = 64  # that an allowed page has on average, beyond Limits.frames
 _EMPTY_PAGES = 2  # of a chunk: a dictionary, and a page without rows
-_MOST_NESTED = 8
-_TRUE, _FALSE, _BYTE, _NUMBERS, _DOUBLE, _BYTES, _STRUCT = 1, 2, 3, (4, 5, 6), 7, 8, 12  # types of fields
 
 
 class Contradiction(ValueError):
@@ -47,73 +48,104 @@ def open_file(path: Path, file: str, limits: Limits, **options: Any) -> pq.Parqu
     return pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True, **options)
 
 
-def check_pages(path: Path, metadata: pq.FileMetaData, names: Sequence[str], limits: Limits) -> None:
-    """Raise Contradiction unless rows, values and pages of these columns agree in all row groups, and pages are not tiny."""
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    rows = sum(group.num_rows for group in groups)
-    if rows != metadata.num_rows:
-        raise Contradiction(f"its footer has {metadata.num_rows} rows, but its row groups have {rows}")
-    leaves = [metadata.schema.column(number) for number in range(metadata.num_columns)]
-    places = [place for place, leaf in enumerate(leaves) if leaf.path in names]
-    if len(places) != len(names) or any(leaves[place].max_repetition_level for place in places):
+def check_pages(path: Path, schema: pq.ParquetSchema, names: Sequence[str], limits: Limits) -> int:
+    """Raise Contradiction unless rows, values and pages of these columns agree in all row groups, and pages are not tiny.
+
+    Returns the number of nulls that the footer states for these columns.
+    The footer is read here once more, because Arrow ends the process for some that are malformed.
+    """
+    leaves = [schema.column(number) for number in range(len(schema))]
+    columns = {place: leaf for place, leaf in enumerate(leaves) if leaf.path in names}
+    if len(columns) != len(names) or any(leaf.max_repetition_level for leaf in columns.values()):
         raise Contradiction(f"columns {', '.join(map(repr, names))} are nested or ambiguous")
-    pages = 0
     with path.open("rb") as content, mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        (length, _) = _TAIL.unpack(data[-_TAIL.size :])
+        try:
+            return _check(data, Compact(data, len(data) - _TAIL.size - length).read_struct(), columns, limits)
+        except Contradiction:
+            raise
+        except MALFORMED:
+            raise Contradiction("its footer is malformed") from None
+
+
+def _check(data: mmap.mmap, footer: dict[int, Any], columns: dict[int, pq.ColumnSchema], limits: Limits) -> int:
+    """As `check_pages`, of columns by their place in the file. Raises one of MALFORMED if the footer lacks a field."""
+    total, groups = footer[3], footer[4]
+    rows = [group[3] for group in groups]
+    if sum(rows) != total or min(rows, default=0) < 0:
+        raise Contradiction(f"its footer has {total} rows, but its row groups have {sum(rows)}")
+    stated = [element.get(6) for element in footer[2] if not element.get(5)]
+    pages = nulls = 0
+    for place, leaf in columns.items():
+        if stated[place] not in (None, _CONVERTED.get(leaf.converted_type)):
+            raise Contradiction(f"column {leaf.path!r} has two types")
         for number, group in enumerate(groups):
-            for place in places:
-                chunk, leaf = group.column(place), leaves[place]
-                where = f"row group {number}, column {leaf.path!r}"
-                if (chunk.path_in_schema, chunk.physical_type, chunk.file_path) != (leaf.path, leaf.physical_type, ""):
-                    raise Contradiction(f"{where}: is {chunk.physical_type} {chunk.path_in_schema!r} of file {chunk.file_path!r}")
-                pages += _count_pages(data, where, chunk, group.num_rows)
-                if pages > limits.frames and pages * _ROWS_PER_PAGE > rows:
-                    many = f"{limits.frames} pages, of under {_ROWS_PER_PAGE} rows on average"
-                    raise Contradiction(f"has more than {many}, the limit (graph.limits.frames)")
+            chunk = group[1][place]
+            pages += _count_pages(data, f"row group {number}, column {leaf.path!r}", _chunk(chunk, leaf), rows[number])
+            nulls += chunk[3].get(12, {}).get(3, 0)
+            if pages > limits.frames and pages * _ROWS_PER_PAGE > total:
+                many = f"{limits.frames} pages, of under {_ROWS_PER_PAGE} rows on average"
+                raise Contradiction(f"has more than {many}, the limit (graph.limits.frames)")
+    return nulls
 
 
-def _count_pages(data: mmap.mmap, where: str, chunk: pq.ColumnChunkMetaData, rows: int) -> int:
-    """Number of pages of a column chunk. Raises Contradiction unless they have its rows, and fill its bytes."""
-    if chunk.num_values != rows:
-        raise Contradiction(f"{where}: {chunk.num_values} values of {rows} rows")
-    if not rows:
-        return 0
-    start = chunk.data_page_offset
-    if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < start:
-        start = chunk.dictionary_page_offset
-    end = start + chunk.total_compressed_size
-    if not len(_MAGIC) <= start <= end <= len(data):
-        raise Contradiction(f"{where}: is in bytes {start}..{end} of {len(data)}")
-    values = pages = 0
-    begins = False  # whether the first rows are at the offset that the footer states
-    while start < end:
-        page = _read_page(data, start, where, rows)
-        begins |= start == chunk.data_page_offset and not values
-        values += page.values
-        start = page.end
-        pages += 1
-        if not page.values and pages > rows + _EMPTY_PAGES:
-            break
-    if values != rows or start != end or not begins:
-        raise Contradiction(f"{where}: the footer has {rows} rows in bytes up to {end}, its pages {values} up to {start}")
-    return pages
-
-
-def check_rows(found: int, stated: int) -> None:
-    """Raise Contradiction if another number of rows was read than the footer states."""
-    if found != stated:
-        raise Contradiction(f"{found} rows were read, the footer states {stated}")
+def check_rows(found: int, stated: int, nulls: int) -> None:
+    """Raise Contradiction if another number of rows, or of nulls, which are refused, was read than the footer states."""
+    if (found, 0) != (stated, nulls):
+        raise Contradiction(f"{found} rows without nulls were read, the footer states {stated} with {nulls} nulls")
 
 
 @dataclass(frozen=True)
-class _Page:
-    """A page's number of rows, which is 0 unless it has data, and where it ends in the file."""
+class _Chunk:
+    """A column of a row group: its number of values, its bytes, and where its first page with rows begins."""
 
     values: int
+    start: int
     end: int
+    data: int
 
 
-def _read_page(data: mmap.mmap, start: int, where: str, rows: int) -> _Page:
-    reader = _Compact(data, start)
+def _chunk(chunk: dict[int, Any], leaf: pq.ColumnSchema) -> _Chunk:
+    """Read the description of a column of a row group. Raises Contradiction if it does not describe this column of this file."""
+    meta = chunk[3]
+    kind, width = _WIDTHS.get(meta[1], ("", 0))
+    path = b".".join(meta[3]).decode()
+    if 1 in chunk or (path, kind) != (leaf.path, leaf.physical_type):
+        raise Contradiction(f"column {leaf.path!r} is {kind} {path!r} in a row group, or is in another file")
+    statistics = meta.get(12, {})
+    if any(len(statistics[field]) != width for field in _STATISTICS if field in statistics):
+        raise Contradiction(f"column {leaf.path!r} has a minimum or maximum that is not {kind}")
+    start = min(meta[9], meta.get(11, 0) or meta[9])
+    return _Chunk(meta[5], start, start + meta[7], meta[9])
+
+
+def _count_pages(data: mmap.mmap, where: str, chunk: _Chunk, rows: int) -> int:
+    """Number of pages of a column chunk. Raises Contradiction unless they have its rows, and fill its bytes."""
+    if chunk.values != rows:
+        raise Contradiction(f"{where}: {chunk.values} values of {rows} rows")
+    if not rows:
+        return 0
+    if not len(_MAGIC) <= chunk.start <= chunk.end <= len(data):
+        raise Contradiction(f"{where}: is in bytes {chunk.start}..{chunk.end} of {len(data)}")
+    at = chunk.start
+    values = pages = 0
+    begins = False  # whether the first rows are at the offset that the footer states
+    while at < chunk.end:
+        found, end = _read_page(data, at, where, rows)
+        begins |= at == chunk.data and not values
+        values += found
+        at = end
+        pages += 1
+        if not found and pages > rows + _EMPTY_PAGES:
+            break
+    if values != rows or at != chunk.end or not begins:
+        raise Contradiction(f"{where}: the footer has {rows} rows in bytes up to {chunk.end}, its pages {values} up to {at}")
+    return pages
+
+
+def _read_page(data: mmap.mmap, start: int, where: str, rows: int) -> tuple[int, int]:
+    """A page's number of rows, 0 unless it has data, and where it ends. Raises Contradiction."""
+    reader = Compact(data, start)
     try:
         header = reader.read_struct()
         kind, expanded, stored = (header[field] for field in (1, 2, 3))
@@ -122,55 +154,6 @@ def _read_page(data: mmap.mmap, start: int, where: str, rows: int) -> _Page:
             raise ValueError
         if min(expanded, stored, values) < 0 or expanded > _BYTES_PER_ROW * rows + _BYTES_PER_PAGE:
             raise ValueError
-        return _Page(values, reader.at + stored)
-    except (KeyError, IndexError, TypeError, ValueError, struct.error):
+        return values, reader.at + stored
+    except MALFORMED:
         raise Contradiction(f"{where}: no valid page at byte {start}") from None
-
-
-class _Compact:
-    """Thrift's compact protocol, of which page headers use structs of numbers, booleans, bytes and lists."""
-
-    def __init__(self, data: mmap.mmap, at: int) -> None:
-        self.at = at
-        self._data = data
-
-    def read_struct(self, depth: int = 0) -> dict[int, Any]:
-        """Fields by number."""
-        fields: dict[int, Any] = {}
-        number = 0
-        while head := self._byte():
-            number = number + (head >> 4) if head >> 4 else self._integer()
-            fields[number] = self._value(head & 15, depth)
-        return fields
-
-    def _value(self, kind: int, depth: int) -> Any:
-        if depth > _MOST_NESTED:
-            raise ValueError
-        if kind in (_TRUE, _FALSE):
-            return kind == _TRUE
-        if kind in _NUMBERS:
-            return self._integer()
-        if kind == _STRUCT:
-            return self.read_struct(depth + 1)
-        sizes = {_BYTE: 1, _DOUBLE: 8}
-        skipped = sizes[kind] if kind != _BYTES else self._varint()
-        self.at += skipped
-        return None
-
-    def _byte(self) -> int:
-        value: int = self._data[self.at]
-        self.at += 1
-        return value
-
-    def _varint(self) -> int:
-        value = 0
-        for shift in range(0, 70, 7):
-            byte = self._byte()
-            value |= (byte & 127) << shift
-            if byte < 128:
-                return value
-        raise ValueError
-
-    def _integer(self) -> int:
-        value = self._varint()
-        return value >> 1 ^ -(value & 1)

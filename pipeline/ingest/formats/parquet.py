@@ -41,8 +41,8 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
             if not pa.types.is_integer(schema.field(name).type):
                 raise BadInput(file, f"column {name!r} is {schema.field(name).type}, not an integer type")
         _check_size(file, path.stat().st_size, parquet.metadata, schema, names, graph)
-        check_pages(path, parquet.metadata, names, graph.limits)
-    return EdgeList(_tables(parquet, file, names, weight), weight)
+        nulls = check_pages(path, parquet.schema, names, graph.limits)
+    return EdgeList(_tables(parquet, file, names, weight, nulls), weight)
 
 
 def _weight_type(file: str, field: pa.Field) -> pa.DataType:
@@ -64,7 +64,7 @@ def _check_size(file: str, size: int, metadata: pq.FileMetaData, schema: pa.Sche
         raise BadInput(file, f"its rows take {expanded} bytes, {times}, the limit (graph.limits.ratio)")
 
 
-def _tables(parquet: pq.ParquetFile, file: str, names: list[str], weight: pa.DataType | None) -> Iterator[pa.Table]:
+def _tables(parquet: pq.ParquetFile, file: str, names: list[str], weight: pa.DataType | None, nulls: int) -> Iterator[pa.Table]:
     fields = zip(("src", "dst", "weight"), names, (pa.int64(), pa.int64(), weight), strict=False)
     columns = {name: (column, kind) for name, column, kind in fields}
     first = 0
@@ -74,7 +74,7 @@ def _tables(parquet: pq.ParquetFile, file: str, names: list[str], weight: pa.Dat
                 {name: _column(file, batch.column(column), column, kind, first) for name, (column, kind) in columns.items()}
             )
             first += batch.num_rows
-        check_rows(first, parquet.metadata.num_rows)
+        check_rows(first, parquet.metadata.num_rows, nulls)
 
 
 def _column(file: str, column: pa.Array, name: str, kind: pa.DataType, first: int) -> pa.Array:

@@ -1,0 +1,124 @@
+"""Ingest an input and compare with the second reader, in a child process that may crash, hang or run out of memory."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import random
+import resource
+import shutil
+import signal
+import struct
+import tempfile
+import traceback
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from pipeline.config.graph import GraphConfig
+from pipeline.errors import BadInput
+from pipeline.ingest import ingest
+from tests.ingest.fuzz import mutations, oracle, seeds
+
+CPU_SECONDS = 5.0  # of one input
+MEMORY = 3 * 2**30  # bytes of address space on top of what the child inherits
+RECORD = struct.Struct("<Q")
+
+
+def made(number: int) -> tuple[str, bytes, bytes]:
+    """The format of input `number`, the valid file that it is made from, and its content."""
+    rng = random.Random(number)
+    form = seeds.FORMATS[number % len(seeds.FORMATS)] if number % 3 else "parquet"
+    content = seed = seeds.parquet(rng) if form == "parquet" else seeds.text(form, rng)
+    if rng.random() < 0.9:
+        if form == "parquet" and rng.random() < 0.7:
+            content = mutations.repeated(mutations.of_footer, content, rng)
+        else:
+            change = mutations.of_text if form != "parquet" and rng.random() < 0.7 else mutations.of_bytes
+            content = mutations.repeated(change, content, rng)
+    if rng.random() < (0.1 if form == "parquet" else 0.4):
+        pack = rng.choice(list(seeds.PACKED.values()))
+        cut = rng.choice([len(content), rng.randrange(len(content) + 1)])
+        content = pack(content[:cut]) + (pack(content[cut:]) if cut < len(content) else b"")
+        if rng.random() < 0.3:
+            content = mutations.of_bytes(content, rng)
+    return ("auto" if rng.random() < 0.15 else form), seed, content
+
+
+def verdict(form: str, seed: bytes, content: bytes, folder: Path) -> str:
+    """`accepted` or `refused`, both rightly; anything else is a fault."""
+    source = folder / "source"
+    source.write_bytes(content)
+    try:
+        found = ingest(GraphConfig(source=str(source), format=form), folder / "work")
+    except BadInput as error:
+        left = list((folder / "work").glob("*"))
+        if error.file != str(source) or left:
+            return f"refused without its name, or leaves {left}"
+        return "refused"
+    except Exception:
+        return "uncaught: " + traceback.format_exc()
+    facts = found.facts
+    table = pq.read_table(found.path / "part-00000.parquet")
+    rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    shutil.rmtree(folder / "work")
+    try:
+        expected = oracle.read(source, facts["format"], seed)
+    except oracle.Refused as reason:
+        return f"wrongly accepted: {reason}"
+    same = expected.rows == rows and (expected.weight is None) == (facts["weight"] is None)
+    if facts["format"] != "parquet":
+        same = same and (expected.weight, expected.directed, expected.vertices) == (
+            facts["weight"], facts["directed"], facts["declared_vertices"]
+        )  # fmt: skip
+    return "accepted" if same else f"accepted, but wrong: {rows[:5]} {facts} instead of {str(expected)[:300]}"
+
+
+def judged(numbers: Iterable[int], folder: Path) -> tuple[Counter[str], dict[int, str]]:
+    """Count verdicts, and list the faults by number."""
+    counts: Counter[str] = Counter()
+    faults: dict[int, str] = {}
+    waiting = list(numbers)
+    while waiting:
+        for number, found in _in_child(waiting, folder):
+            waiting = waiting[waiting.index(number) + 1 :]
+            kind = found if found in {"accepted", "refused"} else found.partition(":")[0]
+            counts[kind] += 1
+            if kind != found or found not in {"accepted", "refused"}:
+                faults[number] = found
+    return counts, faults
+
+
+def _in_child(numbers: list[int], folder: Path) -> Iterator[tuple[int, str]]:
+    """Verdicts of the numbers up to one that ends the child, which is reported as `slow` or `crashed`."""
+    at = mmap.mmap(-1, RECORD.size)
+    with tempfile.TemporaryFile("w+", encoding="utf-8", dir=folder) as answers:
+        child = os.fork()
+        if child == 0:
+            try:
+                _limit_memory()
+                for place, number in enumerate(numbers):
+                    at[:] = RECORD.pack(place)
+                    form, seed, content = made(number)
+                    signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)  # its signal ends the process
+                    found = verdict(form, seed, content, folder)
+                    signal.setitimer(signal.ITIMER_PROF, 0)
+                    answers.write(found.replace("\n", "\\n") + "\n")
+                    answers.flush()
+            finally:
+                os._exit(0)
+        _, status = os.waitpid(child, 0)
+        answers.seek(0)
+        found = answers.read().splitlines()
+    yield from zip(numbers, found, strict=False)
+    if len(found) < len(numbers):
+        (place,) = RECORD.unpack(at[:])
+        shutil.rmtree(folder / "work", ignore_errors=True)
+        yield numbers[place], f"{'slow' if status == signal.SIGPROF else 'crashed'}: status {status}"
+
+
+def _limit_memory() -> None:
+    held = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (held + MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))

@@ -1,0 +1,111 @@
+"""Changes of a file: of its bytes, its lines and numbers, or the fields of a Parquet footer."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+
+from tests.ingest import thrift
+
+NUMBERS = [
+    b"0", b"-0", b"-1", b"+5", b"1", b"00007", b"0x1F", b"1_0", b"1e5", b"1E-400", b"1e400", b"2.", b".5", b"-.5", b"nan", b"inf",
+    b"-inf", b"NaN(1)", b"9223372036854775807", b"9223372036854775808", b"18446744073709551615", b"4294967296", b"70000", b"",
+    b"9" * 5000, b"0" * 5000 + b"3", b"1" * 20_000 + b"x", b"1e", b"--1", b"1.5.5", b"1d3", b"1,5", b"5e-324", b"1e308", b"2e308",
+]  # fmt: skip
+TOKENS = [
+    b'"', b'""', b'"\n', b",", b"\t", b" ", b"\v", b"\f", b"\r", b"\r\n", b"\n", b"\n\n\n", b"\0", b"#", b"%", b":", b"c", b"c ",
+    b"p ", b"a ", b"p sp 3 3\n", b"# Nodes: 1 Edges: 1\n", b"# Undirected\n",
+    b"\xef\xbb\xbf", b"\xff", b"\x85", b"\xa0", b"\x1c", b"'", b"\\",
+    b" " * 300, b"\n" * 300, b"# x\n" * 50,
+]  # fmt: skip
+INTEGERS = [0, 1, -1, 2, 3, 127, 128, 2**15, 2**31 - 1, 2**31, 2**32, 2**62, 2**63 - 1, -(2**31), -(2**63)]
+
+
+def of_bytes(data: bytes, rng: random.Random) -> bytes:
+    """Flip, insert, remove, repeat or overwrite bytes, or cut the file."""
+    at = rng.randrange(len(data) + 1)
+    size = rng.choice([1, 1, 1, 2, 4, 16, 100])
+    kind = rng.randrange(6)
+    if kind == 0 and at < len(data):
+        return data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :]
+    if kind == 1:
+        return data[:at] + rng.randbytes(size) + data[at:]
+    if kind == 2:
+        return data[:at] + data[at + size :]
+    if kind == 3:
+        return data[:at] + data[at : at + size] * rng.choice([2, 3, 50]) + data[at + size :]
+    if kind == 4:
+        return data[:at] + rng.randbytes(size) + data[at + size :]
+    return data[:at]
+
+
+def of_text(data: bytes, rng: random.Random) -> bytes:
+    """Replace a number, insert a token, or move, remove or repeat lines."""
+    kind = rng.randrange(5)
+    if kind == 0 and (numbers := [found.span() for found in re.finditer(rb"[0-9.e+-]+", data)]):
+        start, end = rng.choice(numbers)
+        return data[:start] + rng.choice(NUMBERS) + data[end:]
+    if kind == 1:
+        at = rng.randrange(len(data) + 1)
+        return data[:at] + rng.choice(TOKENS) + data[at:]
+    lines = data.splitlines(keepends=True)
+    if kind == 2 and lines:
+        lines.insert(rng.randrange(len(lines) + 1), rng.choice(lines))
+    elif kind == 3 and lines:
+        lines.pop(rng.randrange(len(lines)))
+    elif kind == 4:
+        return data.replace(*rng.choice([(b"\n", b"\r\n"), (b" ", b"  "), (b"\t", b" "), (b" ", b"\t"), (b"\n", b"\n\n")]))
+    return b"".join(lines)
+
+
+def of_footer(data: bytes, rng: random.Random) -> bytes:
+    """Change, remove or repeat fields of a Parquet footer; the others stay as they are."""
+    footer = thrift.footer_of(data)
+    places = list(_places(thrift.STRUCT, footer))
+    _change(*rng.choice(places), rng)
+    try:
+        return thrift.with_footer(data, footer)
+    except (TypeError, ValueError, OverflowError):
+        return data
+
+
+def _places(kind, value):
+    """Every list within a structure, with the position of an item that may be changed and its type."""
+    if kind == thrift.STRUCT:
+        for field in value:
+            yield field, 2, field[1]
+            yield from _places(field[1], field[2])
+        if value:
+            yield value, -1, kind
+    elif kind == thrift.LIST:
+        inner, items = value
+        for position, item in enumerate(items):
+            yield items, position, inner
+            yield from _places(inner, item)
+        if items:
+            yield items, -1, kind
+
+
+def _change(holder, position, kind, rng: random.Random) -> None:
+    if position == -1:
+        number = rng.randrange(len(holder))
+        if rng.random() < 0.5:
+            holder.pop(number)
+        else:
+            holder.insert(number, holder[rng.randrange(len(holder))])
+    elif kind in (thrift.I16, thrift.I32, thrift.I64, thrift.BYTE):
+        old = holder[position]
+        new = rng.choice([old + 1, old - 1, old * 2, old // 2, old + rng.randint(-100, 100), rng.choice(INTEGERS)])
+        holder[position] = new & 255 if kind == thrift.BYTE else new
+    elif kind == thrift.BYTES:
+        holder[position] = of_bytes(holder[position], rng)
+    elif kind in (thrift.TRUE, thrift.FALSE):
+        holder[position] = not holder[position]
+
+
+def repeated(change: Callable[[bytes, random.Random], bytes], data: bytes, rng: random.Random) -> bytes:
+    """Apply a change a few times."""
+    for _ in range(rng.choice([1, 1, 1, 2, 3, 8])):
+        data = change(data, rng)
+    return data

@@ -1,0 +1,273 @@
+"""A second reader of every format, after docs/formats.md: slow, by line, with the standard library and DuckDB only."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import lzma
+import re
+import struct
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from tests.ingest import thrift
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+MOST = 2**63 - 1
+BLANKS = " \t\v\f"
+
+
+class Refused(Exception):
+    """The file is not a graph, and why."""
+
+
+@dataclass
+class Graph:
+    """What a file holds: rows of `src`, `dst` and perhaps `weight`, and what the file declares."""
+
+    rows: list[tuple]
+    weight: str | None = None
+    directed: bool = True
+    vertices: int | None = None
+
+
+def read(path: Path, form: str, seed: bytes) -> Graph:
+    """Read a file, or else the Parquet file `seed` if only its footer's enumerations were changed. Raises Refused."""
+    content = _decompressed(path.read_bytes())
+    if form == "parquet":
+        try:
+            return _parquet(path, content)
+        except duckdb.Error as error:
+            # DuckDB refuses every unknown enumeration, also of columns and lists that need not be read: nothing may be lost then.
+            if "Invalid data" not in str(error):
+                raise Refused(str(error)) from None
+            (path := path.with_suffix(".seed")).write_bytes(seed)
+            return _parquet(path, seed)
+    text = content.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
+    return _READERS[form]([line.removesuffix("\r") for line in text.split("\n")])
+
+
+def _decompressed(content: bytes) -> bytes:
+    readers = {b"\x1f\x8b": gzip.decompress, b"\xfd7zXZ\0": lzma.decompress, b"\x28\xb5\x2f\xfd": zstd.decompress}
+    reader = next((reader for magic, reader in readers.items() if content.startswith(magic)), bytes)
+    try:
+        return reader(content)
+    except Exception as error:
+        raise Refused(f"cannot be decompressed: {error}") from None
+
+
+def _words(line: str) -> list[str]:
+    for blank in BLANKS:
+        line = line.replace(blank, " ")
+    if "\r" in line:
+        raise Refused("a carriage return")
+    return [word for word in line.split(" ") if word]
+
+
+def _integer(word: str, low: int, high: int) -> int:
+    digits = word.removeprefix("-")
+    if not digits or set(digits) - set("0123456789") or len(digits.lstrip("0")) > 19:
+        raise Refused(f"{word[:30]!r} is not an integer")
+    value = int(digits.lstrip("0") or "0") * (-1 if word.startswith("-") else 1)
+    if not low <= value <= high:
+        raise Refused(f"{word[:30]} is not in {low}..{high}")
+    return value
+
+
+def _number(word: str) -> int | float:
+    """An int64, or a float if the word is not an integer."""
+    if not set(word) - set("-0123456789"):
+        return _integer(word, 0, MOST)
+    return _float(word)
+
+
+def _float(word: str) -> float:
+    try:
+        value = float(word if not set(word) - set("+-.0123456789eE") else "x")
+    except ValueError:
+        raise Refused(f"{word[:30]!r} is not a number") from None
+    if not 0 <= value < float("inf"):
+        raise Refused(f"{word[:30]} is not finite, or negative")
+    return value
+
+
+def _weighted(rows: list[tuple], **declared) -> Graph:
+    if any(isinstance(row[2], float) for row in rows):
+        return Graph([(*row[:2], float(row[2])) for row in rows], "double", **declared)
+    return Graph(rows, "int64", **declared)
+
+
+def _filled(lines: list[str], comment: str) -> list[str]:
+    """Lines without blanks at the ends, without blank lines and comments."""
+    return [line for line in (line.strip(f"{BLANKS}\r") for line in lines) if line and not (comment and line.startswith(comment))]
+
+
+def _header(line: str, words: list[str], count: int) -> list[int]:
+    found = line.split()
+    numbers = found[len(words) :]
+    if found[: len(words)] != words or len(numbers) != count or not all(re.fullmatch("[0-9]{1,18}", n) for n in numbers):
+        raise Refused(f"not the header {words}: {line[:40]!r}")
+    return [int(number) for number in numbers]
+
+
+def _split(lines: list[str], comment: str, headers: int) -> tuple[list[str], list[list[str]]]:
+    """The first lines that are neither blank nor comments, and the words of the others."""
+    found: list[str] = []
+    place = 0
+    while len(found) < headers and place < len(lines):
+        found += _filled(lines[place : place + 1], comment)
+        place += 1
+    kept = [line for line in lines[place:] if line.strip(BLANKS) and not (comment and line.lstrip(BLANKS).startswith(comment))]
+    return found + [""] * (headers - len(found)), [_words(line) for line in kept]
+
+
+def _counted(rows: list, declared: int) -> list:
+    if len(rows) != declared:
+        raise Refused(f"{len(rows)} rows, declared are {declared}")
+    return rows
+
+
+def _dimacs(lines: list[str]) -> Graph:
+    (header,), rows = _split(lines, "c", 1)
+    vertices, arcs = _header(header, ["p", "sp"], 2)
+    return _weighted(_counted(_arc_rows(rows, 1, vertices), arcs), vertices=vertices)
+
+
+def _arcs(lines: list[str]) -> Graph:
+    return _weighted(_arc_rows(_split(lines, "c", 0)[1], 0, MOST))
+
+
+def _arc_rows(rows: list[list[str]], low: int, high: int) -> list[tuple]:
+    if any(len(row) != 4 or row[0] != "a" for row in rows):
+        raise Refused("not an arc")
+    return [(_integer(row[1], low, high), _integer(row[2], low, high), _number(row[3])) for row in rows]
+
+
+def _plain_rows(rows: list[list[str]], width: int, low: int, high: int) -> list[tuple]:
+    if any(len(row) != width for row in rows):
+        raise Refused("too few or too many fields")
+    return [(_integer(row[0], low, high), _integer(row[1], low, high), *row[2:]) for row in rows]
+
+
+def _snap(lines: list[str]) -> Graph:
+    directed, declared = None, None
+    for line in lines:
+        comment = line.strip(f"{BLANKS}\r")
+        if comment and not comment.startswith("#"):
+            break
+        if directed is None and (found := re.match(r"#+\s*(un)?directed\b", comment, re.IGNORECASE | re.ASCII)):
+            directed = not found[1]
+        if found := re.fullmatch(r"#+\s*nodes:\s*[0-9]+\s+edges:\s*([0-9]{1,18})\s*", comment, re.IGNORECASE | re.ASCII):
+            declared = int(found[1])
+    rows = _split(lines, "#", 0)[1]
+    weighted = bool(rows) and len(rows[0]) > 2
+    found = _plain_rows(rows, 3 if weighted else 2, 0, MOST)
+    if declared is not None:
+        _counted(found, declared)
+    if weighted:
+        return _weighted([(*row[:2], _number(row[2])) for row in found], directed=directed is not False)
+    return Graph(found, directed=directed is not False)
+
+
+def _matrix(lines: list[str]) -> Graph:
+    banner = lines[0].lower().split()
+    if len(banner) != 5 or banner[:3] != ["%%matrixmarket", "matrix", "coordinate"]:
+        raise Refused("no banner")
+    kind, symmetry = banner[3:]
+    if kind not in {"pattern", "integer", "real"} or symmetry not in {"general", "symmetric"}:
+        raise Refused("not supported")
+    (header,), rows = _split(lines[1:], "%", 1)
+    height, width, entries = _header(header, [], 3)
+    if height != width:
+        raise Refused("not square")
+    declared = {"vertices": height, "directed": symmetry == "general"}
+    found = _counted(_plain_rows(rows, 2 if kind == "pattern" else 3, 1, height), entries)
+    if kind == "pattern":
+        return Graph(found, **declared)
+    if kind == "integer":
+        return Graph([(*row[:2], _integer(row[2], 0, MOST)) for row in found], "int64", **declared)
+    return Graph([(*row[:2], _float(row[2])) for row in found], "double", **declared)
+
+
+def _pace(lines: list[str]) -> Graph:
+    (header,), rows = _split(lines, "c", 1)
+    vertices, edges = _header(header, ["p", "tw"], 2)
+    return Graph(_counted(_plain_rows(rows, 2, 1, vertices), edges), directed=False, vertices=vertices)
+
+
+def _gra(lines: list[str]) -> Graph:
+    (_, header), rows = _split(lines, "", 2)
+    (vertices,) = _header(header, [], 1)
+    edges = []
+    for row in _counted(rows, vertices):
+        vertex, colon, children = " ".join(row).partition(":")
+        if not colon or not children.endswith("#") or " " in vertex.strip():
+            raise Refused("not an adjacency line")
+        src = _natural(vertex.strip(), vertices)
+        edges += [(src, _natural(child, vertices)) for child in children[:-1].split()]
+    return Graph(edges, vertices=vertices)
+
+
+def _natural(word: str, vertices: int) -> int:
+    return _integer(word if not word.startswith("-") else "x", 0, vertices - 1)
+
+
+def _delimited(delimiter: str):
+    def read(lines: list[str]) -> Graph:
+        start = next((place for place, line in enumerate(lines) if line.strip(f"{BLANKS}\r")), None)
+        if start is None:
+            raise Refused("empty")
+        names = [name.strip().encode("latin-1").decode("utf-8", "replace") for name in _fields(lines[start].strip())]
+        places = [names.index(name) for name in ("src", "dst", "weight") if names.count(name) == 1]
+        if any(names.count(name) != 1 for name in ("src", "dst")) or names.count("weight") > 1:
+            raise Refused("no such column")
+        rows = []
+        for line in filter(None, lines[start + 1 :]):
+            if line.count('"') % 2 or "\r" in line:
+                raise Refused("a quote or a carriage return")
+            fields = _fields(line)
+            if len(fields) != len(names):
+                raise Refused("too few or too many fields")
+            rows.append([fields[place].strip(" \t") for place in places])
+        found = _plain_rows(rows, len(places), 0, MOST)
+        return _weighted([(*row[:2], _number(row[2])) for row in found]) if len(places) == 3 else Graph(found)
+
+    def _fields(line: str) -> list[str]:
+        return next(csv.reader([line], delimiter=delimiter), [""])
+
+    return read
+
+
+_READERS = {
+    "dimacs": _dimacs, "arcs": _arcs, "snap": _snap, "matrix-market": _matrix, "gra": _gra, "pace": _pace,
+    "csv": _delimited(","), "tsv": _delimited("\t"),
+}  # fmt: skip
+
+
+def _parquet(path: Path, content: bytes) -> Graph:
+    """Read with DuckDB; refuse a footer whose numbers of rows contradict each other or what was read."""
+    if content != path.read_bytes():
+        path = path.with_suffix(".plain")
+        path.write_bytes(content)
+    try:
+        footer = thrift.footer_of(content)
+        groups = thrift.field(footer, 4)[2][1]
+        stated = [thrift.field(group, 3)[2] for group in groups]
+        total = thrift.field(footer, 3)[2]
+        with duckdb.connect(config={"threads": 1}) as database:
+            source = f"read_parquet('{path}')"
+            present = [column[0] for column in database.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
+            names = [name for name in ("src", "dst", "weight") if name in present]
+            rows = database.execute(f"SELECT {', '.join(names)} FROM {source}").fetchall()
+    except (StopIteration, IndexError, TypeError, AssertionError, struct.error) as error:
+        raise Refused(str(error)) from None
+    if not total == sum(stated) == len(rows):
+        raise Refused(f"{total} rows, {stated} in groups, {len(rows)} read")
+    return Graph(rows, "weight" if len(names) == 3 else None)
