@@ -23,7 +23,12 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-import pipeline.run  # noqa: F401  imported before the children are forked
+# Imported before the children are forked, which therefore need not.
+import kernels.bfs.cpu
+import kernels.paths.certificate.cpu
+import kernels.wcc.certificate.cpu  # noqa: F401
+import pipeline.report.page
+import pipeline.run  # noqa: F401
 from pipeline.cli import main
 from pipeline.steps.publish import open_run
 
