@@ -280,7 +280,10 @@ def _appear(fresh: Path, output: Path) -> None:
     fresh.rename(runs / fresh.name)
     manifest.flush(runs)
     link.replace(output / "latest")
-    manifest.flush(output)
+    try:
+        manifest.flush(output)
+    except OSError as error:  # readers see the run already
+        log.warning("%s: published, but it may be the run before if the machine stops now: %s", output / "latest", error.strerror)
 
 
 def _retire(runs: Path, keep: int, removed: Path) -> None:
