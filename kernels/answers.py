@@ -211,6 +211,24 @@ class Reached:
 
 
 @dataclass(frozen=True)
+class Witnesses:
+    """A path for each of Q queries, between nodes of the condensation.
+
+    Attributes
+    ----------
+    begins : int64 [Q + 1]
+        Where the part of each query begins in `nodes`; it may be longer than the path.
+    lengths : int64 [Q]
+        Number of nodes, including both ends; 0 if there is no path.
+    nodes : index width
+    """
+
+    begins: Array
+    lengths: Array
+    nodes: Array
+
+
+@dataclass(frozen=True)
 class Scores:
     """PageRank scores.
 

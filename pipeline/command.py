@@ -217,4 +217,5 @@ def _sentence(reached: QueryFacts) -> str:
     """Describe answered queries."""
     words = ", ".join(f"{word} {reached.decided[word]:,}" for word in ("same", "filter", "positive cut", "search"))
     unknown = f", {reached.unknown:,} unknown" if reached.unknown else ""
-    return f"{reached.rows:,} pairs: {reached.reachable:,} reachable{unknown}; decided by {words}"
+    proof = f" ({reached.witnessed:,} paths and {reached.sampled:,} without one checked)" if reached.searched else ""
+    return f"{reached.rows:,} pairs: {reached.reachable:,} reachable{unknown}; decided by {words}{proof}"

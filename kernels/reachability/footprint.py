@@ -6,7 +6,13 @@ from kernels.cpu.parallel import cores
 from kernels.graph import OFFSET, index_dtype
 from kernels.reachability.definitions import Memory
 from kernels.reachability.labels.constants import FUSED_DIMENSIONS
-from kernels.reachability.queries.sizes import QUERIES_PER_PASS, WIDE_SEARCH_BYTES, record_bytes, record_bytes_on_gpu
+from kernels.reachability.queries.sizes import (
+    QUERIES_PER_PASS,
+    WIDE_SEARCH_BYTES,
+    path_bytes,
+    record_bytes,
+    record_bytes_on_gpu,
+)
 
 
 def memory_on_cpu(num_vertices: int, num_arcs: int, dimensions: int, method: str) -> Memory:
@@ -18,7 +24,7 @@ def memory_on_cpu(num_vertices: int, num_arcs: int, dimensions: int, method: str
     workers = min(cores(), dimensions)
     condensing = 5 * row + 3 * offsets + 4 * arc  # of scc and of the sorts
     labelling = 4 * dimensions * row + 3 * row + workers * _forest_bytes(num_vertices, num_arcs, index, method)
-    searching = cores() * (2 * row + 10 * num_vertices)
+    searching = cores() * (3 * row + 18 * num_vertices) + path_bytes(num_vertices, index)
     build = max(condensation + condensing, index_bytes + labelling)
     build += build // 4  # what the allocator keeps of freed memory
     return Memory(build, index_bytes + record_bytes(dimensions, index) * num_vertices + searching)
@@ -37,8 +43,8 @@ def memory_on_gpu(num_vertices: int, num_arcs: int, dimensions: int, method: str
         jumps = num_vertices.bit_length() * (row + index) + 4 * num_vertices
         labelling += 2 * arc + max(40 * num_arcs, 16 * num_vertices + row + jumps)
     build = max(searching_components, condensation + sorting, index_bytes + labelling)
-    records = record_bytes_on_gpu(index) * num_vertices
-    return Memory(build, index_bytes + records + max(WIDE_SEARCH_BYTES, records) + 24 * QUERIES_PER_PASS)
+    records, paths = record_bytes_on_gpu(index) * num_vertices, path_bytes(num_vertices, index)
+    return Memory(build, index_bytes + records + max(WIDE_SEARCH_BYTES, records) + 24 * QUERIES_PER_PASS + paths)
 
 
 def _label_bytes(num_vertices: int, dimensions: int, index: int) -> int:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernels.graph import Array
-from kernels.reachability import reach
 from pipeline.report.charts import Caption, Chart, histogram
 from pipeline.report.distributions import level_bins
 from pipeline.report.reading import Vertices
 from pipeline.report.wording import counted
-from pipeline.steps.queries import WORDS
+from pipeline.steps.queries import WORDS, reach_proved
 from pipeline.store.facts import LabelFacts
 from pipeline.store.index import StoredIndex, open_index
 from pipeline.store.index_folder import index_of
@@ -32,6 +31,8 @@ class Reaching:
         Summary of the index.
     decided : list of (str, int, float)
         What decides queries of random pairs, how many of the sample each decided, and their share.
+    checked : str
+        How many searches of the sample were checked.
     asked : list of (str, str)
         Questions about this graph, and their answers.
     chart : Chart or None
@@ -40,6 +41,7 @@ class Reaching:
 
     sentence: str
     decided: list[tuple[str, int, float]]
+    checked: str
     asked: list[tuple[str, str]]
     chart: Chart | None
 
@@ -49,15 +51,21 @@ def reaching(answer: Folder, vertices: Vertices) -> Reaching:
     index, facts = open_index(index_of(answer)), LabelFacts.of(answer)
     size = f"{counted(facts.components, 'component')} on {counted(facts.levels, 'level')}, {facts.arcs:,} arcs between them"
     if not len(vertices.ids):
-        return Reaching(size, [], [], None)
+        return Reaching(size, [], "", [], None)
     random = np.random.default_rng(0)
-    found = reach(index.index, *random.integers(0, len(vertices.ids), (2, PAIRS)))
+    src, dst = random.integers(0, len(vertices.ids), (2, PAIRS))
+    proved = reach_proved(index, src, dst, 0)
+    found = proved.answers
     counts = np.bincount(found.decided, minlength=len(WORDS)).tolist()
     decided = [(word, counts[number], counts[number] / PAIRS) for number, word in WORDS.items()]
     sentence = (
         f"{size}; of {PAIRS:,} random pairs {found.reachable.mean():.2%} are reachable, and {decided[-1][2]:.2%} take a search"
     )
-    return Reaching(sentence, decided, _ask(index, vertices, random), _level_chart(index.index.labels.level))
+    checked = (
+        f"Of the {counted(proved.searched, 'search', 'searches')}, {proved.witnessed:,} found a path, and each path was checked; "
+        f"{proved.sampled:,} of the others were repeated by another search."
+    )
+    return Reaching(sentence, decided, checked, _ask(index, vertices, random), _level_chart(index.index.labels.level))
 
 
 def _ask(index: StoredIndex, vertices: Vertices, random: np.random.Generator) -> list[tuple[str, str]]:
@@ -68,7 +76,7 @@ def _ask(index: StoredIndex, vertices: Vertices, random: np.random.Generator) ->
         others, of = random.choice(others, PAIRS, replace=False), f"{PAIRS:,} vertices drawn at random"
     rows = rows_of(index, others)
     hubs = [np.broadcast_to(rows_of(index, vertices.ids[[position]]), rows.shape) for position, _ in most]
-    found = reach(index.index, hubs[0], rows), reach(index.index, rows, hubs[1])
+    found = [reach_proved(index, src, dst, 0).answers for src, dst in ((hubs[0], rows), (rows, hubs[1]))]
     asked = [
         f"How many vertices can be reached from {vertices.ids[most[0][0]]}, the vertex of highest out-degree ({most[0][1]:,})?",
         f"How many reach {vertices.ids[most[1][0]]}, the vertex of highest in-degree ({most[1][1]:,})?",

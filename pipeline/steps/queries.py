@@ -12,6 +12,7 @@ from kernels.gpu.loader import to_host
 from kernels.graph import NO_ROW, Array
 from kernels.reachability import FILTER, POSITIVE_CUT, SAME, SEARCH
 from kernels.reachability import reach as reach_rows
+from kernels.reachability.certificate.answers import ProvedAnswers, WrongAnswer, reach_with_proof
 from pipeline.errors import BadInput, ProofFailed
 from pipeline.runtime.backend import Backend, Clock, bring
 from pipeline.store.facts import QueryFacts
@@ -20,19 +21,24 @@ from pipeline.tables import files as tables
 from pipeline.tables.row_lookup import finder
 
 STEP = "reached"  # and the table
-SAMPLE = 1_000  # pairs of a batch that the oracle checks
+SAMPLE = 1_000  # of a batch: pairs that the oracle checks, and pairs without a path of which a second search makes sure
 WORDS = {SAME: "same", FILTER: "filter", POSITIVE_CUT: "positive cut", SEARCH: "search"}
 Unknown = Literal["error", "null"]
 
 
 @dataclass
 class Found:
-    """Counts of some pairs: rows, by what decided them, and pairs compared with the oracle; seconds in the kernel."""
+    """Counts of some pairs: rows, by what decided them, of searches whose answer was checked, and pairs compared with the oracle.
+
+    `seconds` are those of the kernel, with its proof.
+    """
 
     rows: int = 0
     reachable: int = 0
     unknown: int = 0
     decided: list[int] = field(default_factory=lambda: [0] * len(WORDS))
+    witnessed: int = 0
+    sampled: int = 0
     compared: int = 0
     seconds: float = 0.0
 
@@ -42,6 +48,8 @@ class Found:
         self.reachable += other.reachable
         self.unknown += other.unknown
         self.decided = [one + more for one, more in zip(self.decided, other.decided, strict=True)]
+        self.witnessed += other.witnessed
+        self.sampled += other.sampled
         self.compared += other.compared
         self.seconds += other.seconds
 
@@ -52,6 +60,9 @@ class Found:
             reachable=self.reachable,
             unknown=self.unknown,
             decided={word: self.decided[decided] for decided, word in WORDS.items()},
+            searched=self.decided[SEARCH],
+            witnessed=self.witnessed,
+            sampled=self.sampled,
             seconds=round(self.seconds, 6),
             oracle=self.compared if oracle else None,
             backend=backend,
@@ -86,11 +97,13 @@ class Queries:
         if self._unknown == "error" and not known.all():
             self._refuse_unknown(pairs, src, known)
         src, dst = src[known], dst[known]
-        answers = self._clock.timed(reach_rows)(self._stored.index, src, dst)
-        reachable, decided = to_host(answers.reachable), to_host(answers.decided)
+        first = self._first + self._found.rows
+        proved = self._clock.timed(reach_proved)(self._stored, src, dst, first)
+        reachable, decided = to_host(proved.answers.reachable), to_host(proved.answers.decided)
         compared = self._compare(to_host(src), to_host(dst), reachable) if self._searched else 0
         counts = np.bincount(decided, minlength=len(WORDS)).tolist()
-        self._found.add(Found(len(pairs), int(reachable.sum()), len(pairs) - len(reachable), counts, compared))
+        checked = proved.witnessed, proved.sampled, compared
+        self._found.add(Found(len(pairs), int(reachable.sum()), len(pairs) - len(reachable), counts, *checked))
         columns = [pairs["src"], pairs["dst"], *_spread(reachable, decided, to_host(known))]
         return pa.RecordBatch.from_arrays(columns, schema=tables.schema(STEP, None))
 
@@ -115,6 +128,15 @@ class Queries:
             ends = [int(self._searched.ids[rows[place]]) for rows in (src, dst)]
             raise ProofFailed(f"reach: whether {ends[0]} reaches {ends[1]} differs from the result of a search")
         return len(sample)
+
+
+def reach_proved(stored: StoredIndex, src: Array, dst: Array, seed: int) -> ProvedAnswers:
+    """Answer for rows of a stored index; `seed` draws the sample of answers that are searched again. Raises ProofFailed."""
+    try:
+        return reach_with_proof(stored.index, src, dst, SAMPLE, seed)
+    except WrongAnswer as wrong:
+        ends = (int(stored.ids[int(rows[wrong.query])]) for rows in (src, dst))
+        raise ProofFailed("reach: whether {} reaches {} is not proved: {}".format(*ends, wrong)) from None
 
 
 def _spread(reachable: Array, decided: Array, known: Array) -> list[pa.Array]:

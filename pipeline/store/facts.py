@@ -190,12 +190,18 @@ class ProofFacts(CheckFacts):
 
 
 class QueryFacts(Facts):
-    """Answered queries, see `pipeline.steps.reach.reach`."""
+    """Answered queries, see `pipeline.steps.reach.reach`.
+
+    A search decided `searched` of them: with yes and a checked path `witnessed`; `sampled` of the others were searched again.
+    """
 
     rows: int
     reachable: int
     unknown: int
     decided: dict[str, int]
+    searched: int
+    witnessed: int
+    sampled: int
     seconds: float
     oracle: int | None
     backend: str

@@ -16,7 +16,7 @@ from kernels.graph import Array
 from kernels.reachability.constants import FILTER, POSITIVE_CUT, SAME, SEARCH
 from kernels.reachability.queries.exception_lists import is_exception
 from kernels.reachability.queries.records import Records, contains, decide, records_of
-from kernels.reachability.queries.search import breadth_first, depth_first, meet
+from kernels.reachability.queries.search import breadth_first, depth_first, meet, reset
 
 SEARCHES = ("dfs", "pruned-dfs", "pruned-bfs", "exceptions")
 _DFS, _PRUNED_DFS, _PRUNED_BFS, _EXCEPTIONS, _MEET = range(len(SEARCHES) + 1)
@@ -39,6 +39,18 @@ def answer(index: ReachabilityIndex, src: Array, dst: Array, search: str | None)
     if search is not None and search not in SEARCHES:
         raise ValueError(f"reach: no search {search!r}; there are {', '.join(SEARCHES)}")
     way = _MEET if search is None else SEARCHES.index(search)
+    answers = answer_by_labels(index, src, dst, way)
+    left, node = np.flatnonzero(answers.decided == SEARCH), index.condensation.node
+    src, dst = node[np.asarray(src)[left]], node[np.asarray(dst)[left]]
+    if way == _EXCEPTIONS:
+        answers.reachable[left] = ~is_exception(index, src, dst)
+    else:
+        answers.reachable[left] = _searched(index.condensation, records_of(index), src, dst, way)
+    return answers
+
+
+def answer_by_labels(index: ReachabilityIndex, src: Array, dst: Array, way: int = _MEET) -> Reached:
+    """The answers that labels decide; those of other queries, decided by SEARCH, are no. Raises as `reach`."""
     num_rows = len(index.condensation.node)
     src, dst = _checked(src, num_rows), _checked(dst, num_rows)
     if len(src) != len(dst):
@@ -46,31 +58,35 @@ def answer(index: ReachabilityIndex, src: Array, dst: Array, search: str | None)
     reachable, decided = np.empty(len(src), np.bool_), np.empty(len(src), np.uint8)
     records, node = records_of(index), frozen(index.condensation.node)
 
-    def cut(part: slice) -> None:
+    def decide_part(part: slice) -> None:
         _cut(*records, node[src[part]], node[dst[part]], way, reachable[part], decided[part])
 
-    _over_parts(len(src), _CUT_PART, cut)
-    left = np.flatnonzero(decided == SEARCH)
-    if way == _EXCEPTIONS:
-        reachable[left] = ~is_exception(index, node[src[left]], node[dst[left]])
-    else:
-        reachable[left] = _searched(index.condensation, records, node[src[left]], node[dst[left]], way)
+    _over_parts(len(src), _CUT_PART, decide_part)
     return Reached(reachable, decided)
 
 
 def _searched(condensation: Condensation, records: Records, src: Array, dst: Array, way: int) -> Array:
     """Whether each node of `src` reaches that of `dst`, for pairs that no cut decides."""
-    sides = [frozen(array) for csr in (condensation.children, condensation.parents) for array in (csr.offsets, csr.indices)]
     found = np.empty(len(src), np.bool_)
+
+    def search(sides: list[Array], scratch: Scratch, part: slice) -> None:
+        _search(*records, *sides, *scratch, src[part], dst[part], way, found[part])
+
+    over_searches(condensation, len(src), search)
+    return found
+
+
+def over_searches(condensation: Condensation, count: int, search: Callable[[list[Array], Scratch, slice], None]) -> None:
+    """Call `search(arrays of children and parents, scratch, part)` for parts of `count` queries, on all cores."""
+    sides = [frozen(array) for csr in (condensation.children, condensation.parents) for array in (csr.offsets, csr.indices)]
     free: SimpleQueue[Scratch] = SimpleQueue()
 
-    def search(part: slice) -> None:
+    def call(part: slice) -> None:
         scratch = _scratch(condensation.names, free)
-        _search(*records, *sides, *scratch, src[part], dst[part], way, found[part])
+        search(sides, scratch, part)
         free.put(scratch)
 
-    _over_parts(len(src), _SEARCH_PART, search)
-    return found
+    _over_parts(count, _SEARCH_PART, call)
 
 
 def _checked(rows: Array, num_rows: int) -> Array:
@@ -125,10 +141,13 @@ def _search(
     for query in range(len(src)):
         u, v = src[query], dst[query]
         if way == _MEET:
-            found[query] = meet(
+            met, _, tail, back_tail = meet(
                 bits, entries, backward, offsets, indices, into_offsets, into_indices,
                 visited, queue, back_visited, back_queue, u, v,
             )  # fmt: skip
+            found[query] = met >= 0
+            reset(visited, queue, tail)
+            reset(back_visited, back_queue, back_tail)
         elif way == _PRUNED_BFS:
             found[query] = breadth_first(entries, backward, offsets, indices, visited, queue, u, v)
         else:

@@ -5,13 +5,14 @@ A warp searches from both ends in shared memory; searches that become too large 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
 
-from kernels.answers import ReachabilityIndex, Reached
-from kernels.gpu.loader import cooperative, launch, spare_shared
+from kernels.answers import ReachabilityIndex, Reached, Witnesses
+from kernels.gpu.loader import cooperative, launch, pointer, spare_shared
 from kernels.graph import NO_ROW, Array
 from kernels.reachability.queries.constants import (
     LARGE_SEARCH_LOG_SLOTS,
@@ -30,6 +31,7 @@ _BY_WARPS = {
     "search_in_little": (SMALL_SEARCH_THREADS, 1 << SMALL_SEARCH_LOG_SLOTS),
     "search_in_much": (LARGE_SEARCH_THREADS, 1 << LARGE_SEARCH_LOG_SLOTS),
 }
+Rows = tuple[Array, Array]
 
 
 class Records(NamedTuple):
@@ -44,26 +46,54 @@ def answer(index: ReachabilityIndex, src: Array, dst: Array, width: int = WIDTH,
 
     `width` is the number of bits of a mask, 32, 64 or 256. Without `by_warps` masks search for all undecided queries.
     """
-    num_rows, row = len(index.condensation.node), index.condensation.node.dtype
+    answers = _unanswered(src, dst)
+    for rows, part_of, undecided, number in _cuts(index, src, dst, answers):
+        left, count = undecided[: int(number[0])], number
+        for name in _BY_WARPS if by_warps and len(left) else ():
+            left, count = search(index, *rows, left, count, part_of, name)
+        if int(count[0]):
+            search_wide(index, *rows, left, count, part_of, width)
+    return answers
+
+
+def answer_by_labels(index: ReachabilityIndex, src: Array, dst: Array) -> Reached:
+    """The answers that labels decide; those of other queries, decided by SEARCH, are no. Raises as `reach`."""
+    answers = _unanswered(src, dst)
+    for _ in _cuts(index, src, dst, answers):
+        pass
+    return answers
+
+
+def trace(index: ReachabilityIndex, src: Array, dst: Array, begins: Array) -> Witnesses:
+    """Search for a path for every pair of nodes that no label decides; query q may use `nodes[begins[q]:begins[q + 1]]`."""
+    names, num_queries = index.condensation.names, len(src)
+    paths = Witnesses(begins, cupy.zeros(num_queries, np.int64), cupy.empty(int(begins[-1]), names.dtype))
+    rows, answers = (names[src], names[dst]), _unanswered(src, dst)
+    left, count = cupy.arange(num_queries, dtype=np.uint32), cupy.array([num_queries], np.uint64)
+    for name in _BY_WARPS:
+        left, count = search(index, *rows, left, count, answers, name, paths)
+    if int(count[0]):
+        search_wide(index, *rows, left, count, answers, paths=paths)
+    return paths
+
+
+def _unanswered(src: Array, dst: Array) -> Reached:
     if len(src) != len(dst):
         raise ValueError(f"reach: {len(src)} sources, {len(dst)} destinations")
-    answers = Reached(cupy.empty(len(src), np.bool_), cupy.empty(len(src), np.uint8))
+    return Reached(cupy.empty(len(src), np.bool_), cupy.empty(len(src), np.uint8))
+
+
+def _cuts(index: ReachabilityIndex, src: Array, dst: Array, answers: Reached) -> Iterator[tuple[Rows, Reached, Array, Array]]:
+    """Decide what labels decide, in parts: yields the part's rows and answers, the undecided queries and [their number]."""
+    num_rows, row = len(index.condensation.node), index.condensation.node.dtype
     for begin in range(0, len(src), QUERIES_PER_PASS):
         part = slice(begin, begin + QUERIES_PER_PASS)
         rows = _narrowed(src[part], num_rows, row), _narrowed(dst[part], num_rows, row)
         part_of = Reached(answers.reachable[part], answers.decided[part])
         left, count = cut(index, *rows, part_of)
-        undecided, wrong = (int(number) for number in count.tolist())
-        if wrong < len(rows[0]):
+        if (wrong := int(count[1])) < len(rows[0]):
             _raise_wrong(src[part], dst[part], wrong, num_rows)
-        if undecided and by_warps:
-            left = left[:undecided]
-            for name in _BY_WARPS:
-                left, count = search(index, *rows, left, count, part_of, name)
-            undecided = int(count[0])
-        if undecided:
-            search_wide(index, *rows, left, count, part_of, width)
-    return answers
+        yield rows, part_of, left, count
 
 
 def _raise_wrong(src: Array, dst: Array, query: int, num_rows: int) -> None:
@@ -102,33 +132,35 @@ def cut(index: ReachabilityIndex, src: Array, dst: Array, answers: Reached) -> t
 
 
 def search(
-    index: ReachabilityIndex, src: Array, dst: Array, left: Array, count: Array, answers: Reached, name: str = "search_in_little"
-) -> tuple[Array, Array]:
+    index: ReachabilityIndex, src: Array, dst: Array, left: Array, count: Array, answers: Reached, name: str = "search_in_little",
+    paths: Witnesses | None = None,
+) -> tuple[Array, Array]:  # fmt: skip
     """Search for the first `count` of the queries `left`, one warp each; return those that are too large, and their number.
 
+    The paths of those that are reachable are written to `paths`, if given.
     The host does not read how many there are, because the GPU would be idle until it had.
     """
-    dag, row = index.condensation, index.labels.low.dtype
+    row = index.labels.low.dtype
     threads, slots = _BY_WARPS[name]
-    warp_bytes = slots // 4 * 7 * row.itemsize + 16
+    warp_bytes = slots // 4 * 7 * row.itemsize + 24
     warps = min(threads // 32, spare_shared(_SEARCH, name, cupy.cuda.Device().id, ROW=row) // warp_bytes)
     if not warps:  # left to wide searches
         return left, count
     rest, control = cupy.empty_like(left), cupy.zeros(2, np.uint64)
-    arcs = (dag.children.offsets, dag.children.indices, dag.parents.offsets, dag.parents.indices, dag.node)
-    arguments = (*records_of(index).arguments, *arcs, src, dst, left, count, answers.reachable, rest, control)
+    queries = src, dst, left, count, answers.reachable, *_paths(index, paths)
+    arguments = *records_of(index).arguments, *_arcs(index), *queries, rest, control
     launch(_SEARCH, name, 32 * warps, None, *arguments, shared=warps * warp_bytes, ROW=row)
     return rest, control[1:]
 
 
 def search_wide(
-    index: ReachabilityIndex, src: Array, dst: Array, left: Array, count: Array, answers: Reached, width: int = WIDTH
-) -> None:
-    """Search for the queries `left`, `width` of them side by side in a block."""
-    dag, labels = index.condensation, index.labels
-    row, num_nodes, words = labels.low.dtype, dag.num_nodes, -(-width // 64)
+    index: ReachabilityIndex, src: Array, dst: Array, left: Array, count: Array, answers: Reached, width: int = WIDTH,
+    paths: Witnesses | None = None,
+) -> None:  # fmt: skip
+    """Search for the queries `left`, `width` of them side by side in a block. `paths` as in `search`."""
+    row, num_nodes, words = index.labels.low.dtype, index.condensation.num_nodes, -(-width // 64)
     record = record_bytes_on_gpu(row.itemsize)
-    shared = width * (record + row.itemsize) + 2 * width // 8 + 64
+    shared = width * (record + 2 * row.itemsize) + 2 * width // 8 + 64
     source, device = "reachability/queries/wide_search.cu", cupy.cuda.Device().id
     kernel, blocks = cooperative(source, f"search_{width}", WIDE_SEARCH_THREADS, device, shared, ROW=row)
     block_bytes = num_nodes * (2 * width // 8 + 3 * words * row.itemsize)
@@ -136,9 +168,20 @@ def search_wide(
     blocks = max(1, min(blocks, batches, max(WIDE_SEARCH_BYTES, num_nodes * record) // block_bytes))
     masks = cupy.zeros(blocks * 2 * num_nodes * width // 8, np.uint8)
     lists = cupy.empty(blocks * 3 * num_nodes * words, row)
-    arguments = (*records_of(index).arguments, dag.children.offsets, dag.children.indices, dag.node)
-    queries = (src, dst, left, count, answers.reachable, masks, lists, cupy.zeros(1, np.uint64))
-    kernel((blocks,), (WIDE_SEARCH_THREADS,), (*arguments, *queries), shared_mem=shared)
+    queries = src, dst, left, count, answers.reachable, *_paths(index, paths), masks, lists, cupy.zeros(1, np.uint64)
+    arguments = *records_of(index).arguments, *_arcs(index), *queries
+    kernel((blocks,), (WIDE_SEARCH_THREADS,), arguments, shared_mem=shared)
+
+
+def _arcs(index: ReachabilityIndex) -> tuple[Array, ...]:
+    dag = index.condensation
+    return dag.children.offsets, dag.children.indices, dag.parents.offsets, dag.parents.indices, dag.node
+
+
+def _paths(index: ReachabilityIndex, paths: Witnesses | None) -> tuple[Any, ...]:
+    """The arguments of Paths (paths.cuh)."""
+    arrays = (paths.begins, paths.lengths, paths.nodes) if paths else (None, None, None)
+    return *map(pointer, arrays), index.labels.supports
 
 
 def _narrowed(rows: Array, num_rows: int, row: np.dtype[Any]) -> Array:

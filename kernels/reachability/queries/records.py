@@ -12,9 +12,9 @@ from kernels.graph import Array
 from kernels.reachability.constants import FILTER, POSITIVE_CUT, SAME, SEARCH
 from kernels.reachability.queries.sizes import BIT_BYTES, LINE, NUM_SCALARS, record_bytes
 
-_LEVEL, _HEIGHT, _FIRST, _LAST = range(NUM_SCALARS)  # entries of a record after its bits
+_LEVEL, _HEIGHT, FIRST, LAST = range(NUM_SCALARS)  # entries of a record after its bits
 _INTERVALS = NUM_SCALARS
-_REACHES, _REACHED = range(2)
+REACHES, REACHED = range(2)
 
 
 class Records(NamedTuple):
@@ -41,8 +41,8 @@ def pack(labels: Labels) -> Records:
     unaligned = np.empty(num_nodes * row + LINE, np.uint8)
     buffer = unaligned[-unaligned.ctypes.data % LINE :][: num_nodes * row].reshape(num_nodes, row)
     bits, entries = buffer.view(np.uint64), buffer.view(labels.low.dtype)[:, BIT_BYTES // width :]
-    bits[:, _REACHES], bits[:, _REACHED] = labels.reaches, labels.reached
-    for column, label in ((_LEVEL, labels.level), (_HEIGHT, labels.height), (_FIRST, labels.first[0]), (_LAST, labels.last[0])):
+    bits[:, REACHES], bits[:, REACHED] = labels.reaches, labels.reached
+    for column, label in ((_LEVEL, labels.level), (_HEIGHT, labels.height), (FIRST, labels.first[0]), (LAST, labels.last[0])):
         entries[:, column] = label
     entries[:, _INTERVALS : _INTERVALS + 2 * labels.dimensions : 2] = labels.low.T
     entries[:, _INTERVALS + 1 : _INTERVALS + 1 + 2 * labels.dimensions : 2] = labels.post.T
@@ -58,10 +58,10 @@ def decide(bits: Array, entries: Array, backward: Array, u: int, v: int) -> int:
         if u == v:
             decided = SAME
     else:
-        no = ((bits[u, _REACHED] & ~bits[v, _REACHED]) | (bits[v, _REACHES] & ~bits[u, _REACHES])) != 0
+        no = ((bits[u, REACHED] & ~bits[v, REACHED]) | (bits[v, REACHES] & ~bits[u, REACHES])) != 0
         no |= not contains(entries, backward, u, v)
-        yes = (bits[u, _REACHES] & bits[v, _REACHED]) != 0
-        yes |= (entries[u, _FIRST] <= entries[v, _LAST]) & (entries[v, _LAST] <= entries[u, _LAST])
+        yes = (bits[u, REACHES] & bits[v, REACHED]) != 0
+        yes |= (entries[u, FIRST] <= entries[v, LAST]) & (entries[v, LAST] <= entries[u, LAST])
         if not no:
             decided = POSITIVE_CUT if yes else SEARCH
     return decided

@@ -13,15 +13,10 @@
    Encodings: `keys` is a hash table with open addressing of 2 * node + side, and EMPTY in free slots.
 
    ROW is the type of a row and of a node. */
-#include "reachability/queries/records.cuh"
+#include "reachability/queries/paths.cuh"
 
 typedef UnsignedOf<sizeof(ROW)>::type Key;
 #define EMPTY ((Key)-1)
-
-struct Arcs {
-    const int64_t* __restrict__ offsets;
-    const ROW* __restrict__ indices;
-};
 
 /* The buffers of one search. */
 template <int LOG_SLOTS>
@@ -36,6 +31,8 @@ struct Found {
     ROW queue[2][CAPACITY];
     uint32_t length[2];
     uint32_t size; /* nodes found */
+    uint32_t met_from; /* side */
+    ROW met;           /* node that ended the search */
 
     __device__ static uint32_t slot_of(Key key) { return (uint32_t)key * 0x9e3779b1u >> (32 - LOG_SLOTS); }
 };
@@ -132,6 +129,10 @@ __device__ Outcome expand(
                     }
                 }
             }
+            if (met) {
+                found.met = node;
+                found.met_from = side;
+            }
         }
         __syncwarp();
         if (__any_sync(FULL_WARP, met)) {
@@ -191,7 +192,7 @@ __device__ __forceinline__ Outcome meet(const Search& search, Found<LOG_SLOTS>& 
 template <int LOG_SLOTS>
 __device__ __forceinline__ void search_all(
     Search search, Found<LOG_SLOTS>& found, const ROW* nodes, const ROW* src, const ROW* dst, const uint32_t* queries,
-    const uint64_t* num_queries, bool* reachable, uint32_t* rest, uint64_t* control) {
+    const uint64_t* num_queries, bool* reachable, const Paths& paths, uint32_t* rest, uint64_t* control) {
     const Record* const records = search.index.records;
     const int lane = threadIdx.x & 31;
     const uint64_t count = *num_queries;
@@ -225,6 +226,11 @@ __device__ __forceinline__ void search_all(
         }
         __syncwarp();
         const Outcome outcome = meet(search, found);
+        if (outcome == YES && paths.nodes) {
+            const Found<LOG_SLOTS>& table = found;
+            write_path(paths, query, search.index, search.sides, search.ends[0], search.ends[1], found.met, (int)found.met_from,
+                [&](int side, ROW node) { return holds(table, (Key)node * 2 + side); });
+        }
         if (lane == 0) {
             reachable[query] = outcome == YES;
             if (outcome == TOO_MUCH) {
@@ -239,12 +245,14 @@ __device__ __forceinline__ void search_all(
     const Record *records, int64_t num_nodes, int dimensions, bool alternating, const ROW *low, const ROW *post,           \
         const int64_t *child_offsets, const ROW *children, const int64_t *parent_offsets, const ROW *parents,              \
         const ROW *nodes, const ROW *src, const ROW *dst, const uint32_t *queries, const uint64_t *num_queries,            \
-        bool *reachable, uint32_t *rest, uint64_t *control
+        bool *reachable, const int64_t *begins, int64_t *lengths, ROW *path_nodes, const ROW *supports, uint32_t *rest,      \
+        uint64_t *control
 #define SEARCH_ALL(LOG_SLOTS)                                                                                              \
     extern __shared__ __align__(16) unsigned char shared[];                                                                \
     search_all(Search{Index{records, num_nodes, dimensions, alternating, low, post},                                       \
                       {{child_offsets, children}, {parent_offsets, parents}}},                                             \
-               ((Found<LOG_SLOTS>*)shared)[threadIdx.x >> 5], nodes, src, dst, queries, num_queries, reachable, rest, control)
+               ((Found<LOG_SLOTS>*)shared)[threadIdx.x >> 5], nodes, src, dst, queries, num_queries, reachable,              \
+               Paths{begins, lengths, path_nodes, supports}, rest, control)
 
 extern "C" __global__ void __launch_bounds__(SMALL_SEARCH_THREADS, sizeof(ROW) == 4 ? 3 : 1) search_in_little(ARGUMENTS) {
     SEARCH_ALL(SMALL_SEARCH_LOG_SLOTS);

@@ -23,21 +23,27 @@ from kernels.reachability.queries.records import contains, decide
 def meet(
     bits: Array, entries: Array, backward: Array, offsets: Array, indices: Array, into_offsets: Array, into_indices: Array,
     visited: Array, queue: Array, back_visited: Array, back_queue: Array, u: int, v: int,
-) -> bool:  # fmt: skip
-    """Whether u reaches v, by a bidirectional search that all cuts prune."""
+) -> tuple[int, bool, int, int]:  # fmt: skip
+    """Search in both directions with all cuts, and leave the visited nodes marked.
+
+    Returns a node on a path from u to v, -1 if there is none; whether it was found from u; and the numbers of nodes in the
+    queues, which `reset` takes.
+    """
     queue[0], back_queue[0] = u, v
     visited[u] = back_visited[v] = True
     head, tail, back_head, back_tail = 0, 1, 0, 1
-    found = False
-    while not found and head < tail and back_head < back_tail:
-        if tail - head <= back_tail - back_head:
+    met, forward = -1, True
+    while met < 0 and head < tail and back_head < back_tail:
+        forward = tail - head <= back_tail - back_head
+        if forward:
             node = queue[head]
             head += 1
             for arc in range(offsets[node], offsets[node + 1]):
                 child = indices[arc]
                 if not visited[child]:
                     decided = decide(bits, entries, backward, child, v)
-                    found |= back_visited[child] or decided == POSITIVE_CUT
+                    if back_visited[child] or decided == POSITIVE_CUT:
+                        met = child
                     if decided != FILTER:
                         visited[child] = True
                         queue[tail] = child
@@ -49,14 +55,13 @@ def meet(
                 parent = into_indices[arc]
                 if not back_visited[parent]:
                     decided = decide(bits, entries, backward, u, parent)
-                    found |= visited[parent] or decided == POSITIVE_CUT
+                    if visited[parent] or decided == POSITIVE_CUT:
+                        met = parent
                     if decided != FILTER:
                         back_visited[parent] = True
                         back_queue[back_tail] = parent
                         back_tail += 1
-    _reset(visited, queue, tail)
-    _reset(back_visited, back_queue, back_tail)
-    return found
+    return met, forward, tail, back_tail
 
 
 @njit(cache=True, nogil=True)
@@ -81,7 +86,7 @@ def depth_first(
             depth += 1
             path[depth], arcs[depth] = child, offsets[child]
             found = child == v
-    _reset(visited, queue, tail)
+    reset(visited, queue, tail)
     return found
 
 
@@ -103,11 +108,12 @@ def breadth_first(
                 queue[tail] = child
                 tail += 1
                 found |= child == v
-    _reset(visited, queue, tail)
+    reset(visited, queue, tail)
     return found
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _reset(visited: Array, queue: Array, tail: int) -> None:
+def reset(visited: Array, queue: Array, tail: int) -> None:
+    """Forget the visited nodes."""
     for place in range(tail):
         visited[queue[place]] = False

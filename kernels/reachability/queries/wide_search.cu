@@ -10,12 +10,7 @@
 
    Source: Caiazza, Data-parallel implementation of the GRAIL index on many-core architectures (Politecnico di Torino, 2019), 64
    searches a mask; then, visited masks and searches that end: Then et al., The More the Merrier (PVLDB 8(4), 2014). */
-#include "reachability/queries/records.cuh"
-
-struct Arcs {
-    const int64_t* __restrict__ offsets;
-    const ROW* __restrict__ indices;
-};
+#include "reachability/queries/paths.cuh"
 
 typedef UnsignedOf<sizeof(ROW)>::type Place; /* node * WORDS + word */
 
@@ -36,7 +31,7 @@ template <typename Word, int WORDS>
 struct Batch {
     static const int BITS = 8 * sizeof(Word);
     Record to[WORDS * BITS];
-    ROW ends[WORDS * BITS];
+    ROW ends[WORDS * BITS], met[WORDS * BITS]; /* destinations, and the nodes that ended searches */
     Word alive[WORDS], yes[WORDS];
     uint64_t head, tail, num_touched;
     uint64_t place;
@@ -71,7 +66,10 @@ __device__ __forceinline__ void pass(
         const int query = word * batch.BITS + lowest(bits);
         const ROW end = batch.ends[query];
         const Decision decision = child == end ? Same : decide(index, child, end, record, batch.to[query]);
-        over |= decision == Same || decision == PositiveCut ? bit : 0;
+        if (decision == Same || decision == PositiveCut) {
+            over |= bit;
+            batch.met[query] = child;
+        }
         going |= decision == Undecided ? bit : 0;
     }
     if (over) {
@@ -85,8 +83,9 @@ __device__ __forceinline__ void pass(
 
 template <typename Word, int WORDS>
 __device__ void search_batch(
-    const Index& index, Arcs arcs, const Team<Word>& team, Batch<Word, WORDS>& batch, const ROW* nodes, const ROW* src,
-    const ROW* dst, const uint32_t* queries, int64_t num_queries, bool* reachable) {
+    const Index& index, const Arcs (&sides)[2], const Team<Word>& team, Batch<Word, WORDS>& batch, const ROW* nodes,
+    const ROW* src, const ROW* dst, const uint32_t* queries, int64_t num_queries, bool* reachable, const Paths& paths) {
+    const Arcs arcs = sides[0];
     const int lane = threadIdx.x & 31, bits = WORDS * batch.BITS;
     if (threadIdx.x < WORDS) {
         batch.alive[threadIdx.x] = batch.yes[threadIdx.x] = 0;
@@ -128,6 +127,17 @@ __device__ void search_batch(
             }
         }
     }
+    for (int i = threadIdx.x >> 5; paths.nodes && i < bits && i < num_queries; i += WIDE_SEARCH_THREADS / 32) {
+        const int word = i / batch.BITS;
+        const Word bit = (Word)1 << i % batch.BITS;
+        if (batch.yes[word] & bit) {
+            write_path(paths, queries[i], index, sides, nodes[src[queries[i]]], batch.ends[i], batch.met[i], 0,
+                [&](int side, ROW node) {
+                    return side == 0 && (__ldcg(team.visited + (Place)node * WORDS + word) & bit) != 0;
+                });
+        }
+    }
+    __syncthreads();
     for (uint64_t place = threadIdx.x; place < batch.num_touched; place += WIDE_SEARCH_THREADS) {
         const Place at = __ldcg(team.touched + place);
         team.visited[at] = team.waiting[at] = 0;
@@ -140,8 +150,8 @@ __device__ void search_batch(
 
 template <typename Word, int WORDS>
 __device__ void search_all(
-    const Index& index, Arcs arcs, void* masks, Place* lists, const ROW* nodes, const ROW* src, const ROW* dst,
-    const uint32_t* queries, const uint64_t* num_queries, bool* reachable, uint64_t* next) {
+    const Index& index, const Arcs (&sides)[2], void* masks, Place* lists, const ROW* nodes, const ROW* src, const ROW* dst,
+    const uint32_t* queries, const uint64_t* num_queries, bool* reachable, const Paths& paths, uint64_t* next) {
     extern __shared__ __align__(32) unsigned char shared[];
     Batch<Word, WORDS>& batch = *(Batch<Word, WORDS>*)shared;
     const uint64_t bits = WORDS * batch.BITS, words = (uint64_t)index.num_nodes * WORDS, count = *num_queries;
@@ -157,17 +167,20 @@ __device__ void search_all(
         if (place >= count) {
             return;
         }
-        search_batch(index, arcs, team, batch, nodes, src, dst, queries + place, (int64_t)(count - place), reachable);
+        search_batch(index, sides, team, batch, nodes, src, dst, queries + place, (int64_t)(count - place), reachable, paths);
     }
 }
 
 #define ARGUMENTS                                                                                                          \
     const Record *records, int64_t num_nodes, int dimensions, bool alternating, const ROW *low, const ROW *post,           \
-        const int64_t *child_offsets, const ROW *children, const ROW *nodes, const ROW *src, const ROW *dst,               \
-        const uint32_t *queries, const uint64_t *num_queries, bool *reachable, void *masks, Place *lists, uint64_t *next
+        const int64_t *child_offsets, const ROW *children, const int64_t *parent_offsets, const ROW *parents,              \
+        const ROW *nodes, const ROW *src, const ROW *dst, const uint32_t *queries, const uint64_t *num_queries,            \
+        bool *reachable, const int64_t *begins, int64_t *lengths, ROW *path_nodes, const ROW *supports, void *masks,       \
+        Place *lists, uint64_t *next
 #define SEARCH_ALL(WORD, WORDS)                                                                                            \
-    search_all<WORD, WORDS>(Index{records, num_nodes, dimensions, alternating, low, post}, Arcs{child_offsets, children},   \
-                            masks, lists, nodes, src, dst, queries, num_queries, reachable, next)
+    const Arcs sides[2] = {{child_offsets, children}, {parent_offsets, parents}};                                          \
+    search_all<WORD, WORDS>(Index{records, num_nodes, dimensions, alternating, low, post}, sides, masks, lists, nodes, src, \
+                            dst, queries, num_queries, reachable, Paths{begins, lengths, path_nodes, supports}, next)
 
 extern "C" __global__ void __launch_bounds__(WIDE_SEARCH_THREADS, 1) search_32(ARGUMENTS) { SEARCH_ALL(uint32_t, 1); }
 

@@ -17,6 +17,7 @@ from kernels.gpu.loader import to_device
 from kernels.graph import Array, Csr, Graph
 from kernels.reachability import SEARCH, condense, label, reach, reachability
 from kernels.reachability.certificate import certify_reachability
+from kernels.reachability.certificate.answers import WrongAnswer, reach_with_proof
 from kernels.reachability.queries import cuda as cuda_queries
 from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
@@ -59,6 +60,10 @@ def check(graph: Graph, dimensions: int = 3, seed: int = 0, method: str = "tree"
         asked = cupy.asarray(src), cupy.asarray(dst)
         poison()
         require_same(reach(index, *asked), answers)
+        poison()
+        proved, expected_proof = reach_with_proof(index, *asked), reach_with_proof(expected, src, dst)
+        require_same(proved.answers, answers)
+        assert replace(proved, answers=answers) == replace(expected_proof, answers=answers)
         for width in (32, 64, 256):
             poison()
             require_same(cuda_queries.answer(index, *asked, width, by_warps=False), answers)
@@ -137,6 +142,32 @@ def test_a_long_path() -> None:
 def test_wide_rows() -> None:
     for method in METHODS:
         check(with_wide_rows(shuffled(random_edges(5, 200, 260, True))), 5, 1, method)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_paths_of_searches(wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By warps and by masks; a path with a wrong node and a no in the place of a yes are refused."""
+    if wide:
+        monkeypatch.setattr(cuda_queries, "_BY_WARPS", {})
+    graph = layered(8, 40, 3, 5)
+    index, rows = reachability(to_device(graph), 1), [cupy.asarray(side) for side in pairs(320)]
+    proved = reach_with_proof(index, *rows)
+    require_same(proved.answers, reach(reachability(graph, 1), *pairs(320)))
+    assert proved.witnessed > 100 < proved.sampled
+    trace = cuda_queries.trace
+    for wrong, reason in ((7, "path is not one of the graph"), (None, "no path, but there is one")):
+
+        def forged(*asked: Any, wrong: int | None = wrong) -> Any:
+            paths = trace(*asked)
+            if wrong is None:
+                paths.lengths[...] = 0
+            else:
+                paths.nodes[paths.begins[:-1] + paths.lengths // 2] = wrong
+            return paths
+
+        monkeypatch.setattr(cuda_queries, "trace", forged)
+        with pytest.raises(WrongAnswer, match=reason):
+            reach_with_proof(index, *rows)
 
 
 def test_few_vertices() -> None:

@@ -13,11 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kernels.reachability.queries import witness
 from pipeline.config.graph import GraphConfig
 from pipeline.config.loading import run_config
 from pipeline.config.reachability import QueriesConfig
 from pipeline.config.run import RunConfig
-from pipeline.errors import BadConfig
+from pipeline.errors import BadConfig, ProofFailed
 from pipeline.run import run
 from pipeline.steps.reach import reach_into
 from pipeline.store.manifest import check
@@ -43,7 +44,28 @@ def test_all_pairs_are_answered_in_their_order(small, kind, tmp_path):
     assert (facts["rows"], facts["reachable"], facts["unknown"]) == (len(pairs), len(closure), 0)
     assert facts["decided"] == {word: table["decided"].count(word) for word in WORDS}
     assert facts["oracle"] == 1000
+    searched = [reachable for reachable, by in zip(table["reachable"], table["decided"], strict=True) if by == "search"]
+    assert [facts[name] for name in ("searched", "witnessed", "sampled")] == [
+        len(searched), sum(searched), min(1000, len(searched) - sum(searched)),
+    ]  # fmt: skip
     check(answers)
+
+
+def test_a_wrong_answer_of_a_search_publishes_nothing(small, tmp_path, monkeypatch):
+    output, ids, _ = small
+    pairs = np.array([(src, dst) for src in ids for dst in ids]).T
+    asked, true = write_pairs(tmp_path / "pairs.parquet", *map(pa.array, pairs)), witness.trace
+    for wrong, word in ((0, "no path, but there is one"), (2, "path is not one of the graph")):
+
+        def forged(*of_pairs, wrong=wrong):
+            paths = true(*of_pairs)
+            paths.lengths[:] = wrong
+            return paths
+
+        monkeypatch.setattr(witness, "trace", forged)
+        with pytest.raises(ProofFailed, match=f"reach: whether [0-9]+ reaches [0-9]+ is not proved: .*{word}"):
+            reach_into(output, asked, tmp_path / "out")
+        assert [path.name for path in tmp_path.iterdir()] == ["pairs.parquet"]
 
 
 def test_ids_far_apart_are_found(tmp_path):

@@ -1,0 +1,43 @@
+"""Checks of searched answers on CuPy arrays (answers.cu)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cupy
+import numpy as np
+
+from kernels.answers import ReachabilityIndex, Witnesses
+from kernels.gpu.loader import launch
+from kernels.graph import Array
+from kernels.reachability.queries.sizes import WIDE_SEARCH_BYTES
+
+_SOURCE = "reachability/certificate/answers.cu"
+_THREADS = 256
+
+
+def first_wrong_path(index: ReachabilityIndex, src: Array, dst: Array, paths: Witnesses) -> int:
+    """The first query with a path that does not lead from its node of `src` to that of `dst` along arcs; -1 if there is none."""
+    return _first("check_paths", index, src, dst, 32 * len(src), paths.begins, paths.lengths, paths.nodes)
+
+
+def first_reached(index: ReachabilityIndex, src: Array, dst: Array) -> int:
+    """The first query whose node of `src` reaches that of `dst`; -1 if there is none."""
+    labels, num_nodes = index.labels, index.condensation.num_nodes
+    words = -(-num_nodes // 32)
+    blocks = min(len(src), WIDE_SEARCH_BYTES // max(4 * words + num_nodes * labels.low.itemsize, 1) + 1)
+    scratch = cupy.zeros(blocks * words, np.uint32), cupy.empty(blocks * num_nodes, labels.low.dtype)
+    arrays = labels.level, labels.height, labels.low, labels.post, labels.reaches, labels.reached
+    facts = np.int64(num_nodes), np.int32(labels.dimensions), np.bool_(labels.method == "tree")
+    return _first("find_paths", index, src, dst, blocks * _THREADS, *arrays, *facts, *scratch)
+
+
+def _first(kernel: str, index: ReachabilityIndex, src: Array, dst: Array, work: int, *arguments: Any) -> int:
+    """The first query that a kernel notes."""
+    if not len(src):
+        return -1
+    children, wrong = index.condensation.children, cupy.array([len(src)], np.uint64)
+    queries = children.offsets, children.indices, src, dst, np.int64(len(src))
+    launch(_SOURCE, kernel, _THREADS, work, *queries, *arguments, wrong, ROW=children.indices.dtype)
+    first = int(wrong[0])
+    return first if first < len(src) else -1
