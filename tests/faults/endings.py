@@ -1,7 +1,7 @@
 """Runs that are killed at random moments while a reader follows `latest`; what their endings leave, print and publish.
 
-`python -m tests.faults.endings 500` kills as many runs and prints the counts; `forked`, the default, `started` or `workers` is
-how they run.
+`python -m tests.faults.endings 500` kills as many runs and prints the counts; `forked`, the default, `started`, `workers` or
+`flows` is how they run.
 """
 
 from __future__ import annotations
@@ -32,8 +32,14 @@ import pipeline.run  # noqa: F401
 from pipeline.cli import main
 from pipeline.steps.publish import open_run
 
+# The program, or none to fork this one; its arguments before and after the file of the run.
 STARTED = (sys.executable, "-m", "pipeline.cli")
-WAYS = {"forked": ((), ()), "started": (STARTED, ()), "workers": (STARTED, ("--cluster", "local"))}
+WAYS: dict[str, tuple[Sequence[str], Sequence[str], Sequence[str]]] = {
+    "forked": ((), ("run",), ()),
+    "started": (STARTED, ("run",), ()),
+    "workers": (STARTED, ("run",), ("--cluster", "local")),
+    "flows": ((sys.executable, "-m", "flows"), ("social-network",), ()),
+}
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 NOISE = ("Traceback", "Exception ignored", "Fatal Python error", "terminate called", "Aborted", "core dumped", "Error in ")
 STAGES = ("wcc", "bfs")
@@ -45,8 +51,7 @@ class Killed:
     """Counts of what happened in `folder`, where runs of two graphs take turns."""
 
     folder: Path
-    prefix: Sequence[str] = ()
-    options: Sequence[str] = ()
+    way: str = "forked"
     counts: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
 
@@ -55,6 +60,8 @@ class Killed:
         self.tmp.mkdir()
         for name, edges in GRAPHS.items():
             (self.folder / f"{name}.csv").write_text(edges)
+            settings = f'output = "{self.output}"\nstages = {list(STAGES)}\nbackend = "cpu"\n'
+            (self.folder / f"{name}.toml").write_text(f'{settings}[graph]\nsource = "{name}.csv"\n')
         self.chance = random.Random(7)
         self.expected: dict[str, Any] = {}
         begun = time.monotonic()
@@ -92,10 +99,11 @@ class Killed:
 
     def run(self, graph: str, kill: tuple[signal.Signals, float] | None = None) -> tuple[int, str]:
         """Run the command in a process of its own; return its exit status, negative for a signal, and its output."""
-        arguments = [f"{graph}.csv", "--out", str(self.output), "--stages", ",".join(STAGES), "--backend", "cpu", *self.options]
+        program, first, last = WAYS[self.way]
+        arguments = [*first, f"{graph}.toml", *last]
         log = self.folder / "log"
         with log.open("wb") as file:
-            child = started(["graphmill", "run", *arguments], self.folder, self.tmp, file.fileno(), self.prefix)
+            child = started(["graphmill", *arguments], self.folder, self.tmp, file.fileno(), program)
             if kill:
                 await_handlers(child)
                 signal.sigtimedwait([], kill[1])
@@ -137,6 +145,8 @@ def started(argv: list[str], folder: Path, tmp: Path, output: int, prefix: Seque
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.chdir(folder)
         os.environ["TMPDIR"] = tempfile.tempdir = str(tmp)
+        os.environ["PREFECT_HOME"] = str(folder / "prefect")
+        os.environ.pop("PREFECT_API_URL", None)
         os.dup2(output, 1)
         os.dup2(output, 2)
         if prefix:
@@ -203,7 +213,7 @@ def forked(work: Callable[..., None], *arguments: object) -> int:
 
 def killed_runs(folder: Path, kills: int, way: str = "forked") -> Killed:
     """Kill so many runs beside a reader."""
-    runs = Killed(folder, *WAYS[way])
+    runs = Killed(folder, way)
     report = folder / "reads.json"
     reader = forked(follow, runs.output / "latest", list(runs.expected.values()), report)
     try:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.faults.endings import killed_runs
 
-NIGHTLY = [("forked", 1500), ("started", 350), ("workers", 150)]
+NIGHTLY = [("forked", 1500), ("started", 300), ("workers", 120), ("flows", 80)]
 
 
 @pytest.mark.timeout(4 * 3600)
