@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -31,6 +32,7 @@ from pipeline.store.workspace import workspace
 from pipeline.tables import files as tables
 from tests.flows.networks import CROSSINGS, road_run, roads, social_run, votes_run
 from tests.flows.processes import alive, clean_environment, eventually, flow_process
+from tests.strangers import exposed
 
 pytestmark = pytest.mark.usefixtures("prefect")
 STEPS = {"edges", "graph", "report", "reachability_index", *STAGES, *(f"proof-{table}" for table in STAGES)}
@@ -290,6 +292,12 @@ def test_an_error_that_the_user_can_fix_ends_the_command_with_one_message(tmp_pa
     assert output.count(f"\nflows: {tmp_path / 'roads.gr'}: line 2: ") == 1
     assert not (tmp_path / "out-roads" / "latest").exists()
     assert not alive(environment)
+
+
+def test_what_strangers_can_use_is_found():
+    """Prefect's own embedded server, which these tests use, is open to everyone."""
+    faults = {fault.partition(": ")[2] for fault in exposed({("127.0.0.1", urlsplit(get_current_settings().api.url).port)})}
+    assert faults >= {"GET api/admin/version", "POST logs/filter", "POST flow_runs/", "origin *", "stream events/out"}
 
 
 @pytest.mark.parametrize(
