@@ -12,6 +12,8 @@ from typing import NoReturn
 
 from pipeline import signals
 
+PATIENCE = 60  # seconds for functions of libraries, such as one that waits for its threads
+
 
 def run_command(name: str, work: Callable[[], None]) -> NoReturn:
     """Call `work`, say in one line how it ended, and end the process; a bug also prints its traceback.
@@ -53,15 +55,21 @@ def _message_of(error: BaseException) -> str:
 
 
 def _leave(status: int, line: str | None) -> NoReturn:
-    """Run what is registered for the exit, print the line, and end.
+    """Run what is registered for the exit, at most for `PATIENCE`, print the line, and end.
 
     The interpreter's finalization is left out: a thread of a library that is still running may abort the process in it.
     """
+
+    def end(*_: object) -> NoReturn:
+        with suppress(OSError, ValueError):  # a closed pipe
+            sys.stdout.flush()
+        with suppress(OSError, ValueError):
+            if line:
+                print(line, file=sys.stderr)
+            sys.stderr.flush()
+        os._exit(status)
+
+    signal.signal(signal.SIGALRM, end)
+    signal.alarm(PATIENCE)
     atexit._run_exitfuncs()
-    with suppress(OSError, ValueError):  # a closed pipe
-        sys.stdout.flush()
-    with suppress(OSError, ValueError):
-        if line:
-            print(line, file=sys.stderr)
-        sys.stderr.flush()
-    os._exit(status)
+    end()
