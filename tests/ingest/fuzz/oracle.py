@@ -9,6 +9,7 @@ import re
 import struct
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -39,17 +40,10 @@ class Graph:
 
 
 def read(path: Path, form: str, seed: bytes) -> Graph:
-    """Read a file, or else the Parquet file `seed` if only its footer's enumerations were changed. Raises Refused."""
+    """Read a file, or else the Parquet file `seed`, which it was made from, if DuckDB cannot open it. Raises Refused."""
     content = _decompressed(path.read_bytes())
     if form == "parquet":
-        try:
-            return _parquet(path, content)
-        except duckdb.Error as error:
-            # DuckDB refuses every unknown enumeration, also of columns and lists that need not be read: nothing may be lost then.
-            if "Invalid data" not in str(error):
-                raise Refused(str(error)) from None
-            (path := path.with_suffix(".seed")).write_bytes(seed)
-            return _parquet(path, seed)
+        return _parquet(path, content, seed)
     text = content.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
     return _READERS[form]([line.removesuffix("\r") for line in text.split("\n")])
 
@@ -251,23 +245,39 @@ _READERS = {
 }  # fmt: skip
 
 
-def _parquet(path: Path, content: bytes) -> Graph:
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """One for each process; it keeps nothing of a file, because all inputs have the same name."""
+    return duckdb.connect(config={"threads": 1, "enable_external_file_cache": False})
+
+
+def _parquet(path: Path, content: bytes, seed: bytes) -> Graph:
     """Read with DuckDB; refuse a footer whose numbers of rows contradict each other or what was read."""
-    if content != path.read_bytes():
-        path = path.with_suffix(".plain")
-        path.write_bytes(content)
     try:
         footer = thrift.footer_of(content)
         groups = thrift.field(footer, 4)[2][1]
         stated = [thrift.field(group, 3)[2] for group in groups]
         total = thrift.field(footer, 3)[2]
-        with duckdb.connect(config={"threads": 1}) as database:
-            source = f"read_parquet('{path}')"
-            present = [column[0] for column in database.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
-            names = [name for name in ("src", "dst", "weight") if name in present]
-            rows = database.execute(f"SELECT {', '.join(names)} FROM {source}").fetchall()
+        present = [thrift.field(element, 4)[2].decode("latin-1") for element in thrift.field(footer, 2)[2][1]]
     except (StopIteration, IndexError, TypeError, AssertionError, struct.error) as error:
         raise Refused(str(error)) from None
-    if not total == sum(stated) == len(rows):
-        raise Refused(f"{total} rows, {stated} in groups, {len(rows)} read")
+    names = [name for name in ("src", "dst", "weight") if name in present[1:]]
+    rows = _selected(path.with_suffix(".plain"), content, names)
+    if rows is None:
+        rows = _selected(path.with_suffix(".plain"), seed, names)
+    if rows is None or not total == sum(stated) == len(rows):
+        raise Refused(f"{total} rows, {stated} in groups, {rows and len(rows)} read")
     return Graph(rows, "weight" if len(names) == 3 else None)
+
+
+def _selected(path: Path, content: bytes, names: list[str]) -> list[tuple] | None:
+    """Rows of columns; None if DuckDB does not open the file because of other columns or of unread enumerations."""
+    path.write_bytes(content)
+    try:
+        _database().execute(f"DESCRIBE SELECT * FROM read_parquet('{path}')")
+    except duckdb.Error:
+        return None
+    try:
+        return _database().execute(f"SELECT {', '.join(names)} FROM read_parquet('{path}')").fetchall()
+    except duckdb.Error as error:
+        raise Refused(str(error)) from None

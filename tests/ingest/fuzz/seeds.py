@@ -6,6 +6,7 @@ import gzip
 import lzma
 import random
 import sys
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ else:
 
 TEXT = ("dimacs", "arcs", "snap", "matrix-market", "gra", "pace", "csv", "tsv")
 FORMATS = (*TEXT, "parquet")
-PACKED = {"gzip": gzip.compress, "xz": lzma.compress, "zstd": zstd.compress}
+PACKED = {"gzip": gzip.compress, "xz": partial(lzma.compress, preset=0), "zstd": zstd.compress}
 
 
 def text(form: str, rng: random.Random) -> bytes:
