@@ -10,6 +10,7 @@ import pytest
 from pipeline.config.graph import Limits
 from pipeline.errors import BadInput
 from pipeline.steps.pairs import batches, blocks
+from tests.faults.children import outcome
 from tests.faults.test_bad_input import ingested, refused
 from tests.ingest.thrift import field, footer_of, with_footer
 
@@ -17,7 +18,9 @@ ROWS = 3000
 NUM_ROWS, ROW_GROUPS, SCHEMA = 3, 4, 2  # fields of a footer
 COLUMNS, GROUP_ROWS = 1, 3  # of a row group
 META = 3  # of a column chunk
-PATH, VALUES, COMPRESSED, DATA_PAGE = 3, 5, 7, 9  # of its metadata
+PATH, VALUES, COMPRESSED, DATA_PAGE, STATISTICS, SIZE_STATISTICS = 3, 5, 7, 9, 12, 16  # of its metadata
+NULLS, SMALLEST, LEVELS = 3, 6, 3  # of its statistics, and of its size statistics
+CONVERTED = 6  # of a column of the schema
 
 
 def parquet(rows=ROWS, **options):
@@ -73,6 +76,8 @@ DISHONEST = {
     "more bytes": put(lambda footer: meta(footer, 0, 0), COMPRESSED, lambda size: size + 1),
     "no bytes": put(lambda footer: meta(footer, 0, 0), COMPRESSED, 0),
     "bytes of another column": put(lambda footer: meta(footer, 0, 0), DATA_PAGE, lambda start: start + 20),
+    "nulls": put(lambda footer: field(meta(footer, 0, 0), STATISTICS)[2], NULLS, 3),
+    "a short minimum": put(lambda footer: field(meta(footer, 0, 0), STATISTICS)[2], SMALLEST, b"\0"),
     "another name": put(lambda footer: meta(footer, 0, 0), PATH, [8, [b"dst"]]),
 }
 
@@ -101,6 +106,24 @@ def test_a_footer_that_hides_rows_does_not_pass_the_limit(tmp_path):
     assert "its footer has 1 rows" in refused(tmp_path, with_footer(content, footer), limits=Limits(edges=10)).reason
     all_groups_state(1)(footer)
     assert "the footer has 1 rows" in refused(tmp_path, with_footer(content, footer), limits=Limits(edges=10)).reason
+
+
+def test_statistics_for_which_arrow_may_end_the_process_are_refused(tmp_path):
+    content = parquet()
+    footer = footer_of(content)
+    field(field(meta(footer, 0, 0), SIZE_STATISTICS)[2], LEVELS)[2][1].append(0)
+    found = outcome(lambda: ingested(tmp_path, with_footer(content, footer)))
+    assert isinstance(found, BadInput)
+    assert "level histogram size mismatch" in found.reason
+
+
+@pytest.mark.parametrize("kind", [10, 12, 14])
+def test_a_column_with_two_types_is_refused(kind, tmp_path):
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"src": pa.array([1], pa.uint8()), "dst": [2]}), sink)
+    footer = footer_of(sink.getvalue().to_pybytes())
+    field(field(footer, SCHEMA)[2][1][1], CONVERTED)[2] = kind
+    assert "has two types" in refused(tmp_path, with_footer(sink.getvalue().to_pybytes(), footer)).reason
 
 
 def test_pages_without_end_are_refused(tmp_path):
