@@ -12,8 +12,6 @@ def bfs(graph: Graph, source_row: int, method: str | None = None) -> Paths:
 
     Parameters
     ----------
-    graph : Graph
-    source_row : int
     method : {"solution1", "solution2", "solution3", "solution4"}, or None
         Only on a GPU: one of the published searches in kernels/bfs/solutions.py instead of the fastest one.
 

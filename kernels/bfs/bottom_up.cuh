@@ -44,9 +44,7 @@ struct Search {
 
 /* Add the sum of a warp's values to a counter. Called by all lanes. */
 __device__ __forceinline__ void add_of_warp(uint64_t* sum, uint64_t value) {
-    for (int step = 16; step > 0; step >>= 1) {
-        value += __shfl_xor_sync(FULL_WARP, value, step);
-    }
+    value = sum_of_warp(value);
     if ((threadIdx.x & 31) == 0 && value) {
         atomicAdd(sum, value);
     }
@@ -202,4 +200,22 @@ __device__ void search_words(const Search& search, const uint32_t* frontier, uin
     }
     add_of_warp(&counts->found, rows_found);
     add_of_warp(&counts->arcs, arcs_found);
+}
+
+/* Search one level, with barriers of the grid between its parts; returns whether one has to follow. */
+__device__ __forceinline__ bool search_level(
+    const Search& search, const uint32_t* frontier, uint32_t* next, int64_t level, int64_t* best, Level* counts) {
+    search_words(search, frontier, next, level, counts);
+    grid_barrier(search.barrier);
+    const int64_t for_warps = (int64_t)__ldcg(&counts->for_warps);
+    if (for_warps == 0) {
+        return false;
+    }
+    search_with_warps(search, frontier, next, level, for_warps, counts);
+    grid_barrier(search.barrier);
+    const int64_t for_blocks = (int64_t)__ldcg(&counts->for_blocks);
+    if (for_blocks > 0) {
+        search_with_blocks(search, frontier, next, level, for_blocks, best, counts);
+    }
+    return for_blocks > 0;
 }

@@ -6,3 +6,4 @@ CHAINED_ARCS = 10  # slots.cuh: a row of up to 4 arcs takes one Quad, of up to 7
 LANE_ARCS = 32  # bottom_up.cuh: arcs that a lane tries before its row waits for a warp
 WARP_ARCS = 512  # bottom_up.cuh: further arcs that the warp tries before the row waits for a block
 CONTROL_WORDS = 14  # 64-bit words of the largest Control
+WARP_ROW = 1024  # sharded/bfs.cu: out-arcs that one warp pushes; those of larger rows are divided among all blocks

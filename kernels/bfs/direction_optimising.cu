@@ -53,13 +53,9 @@ extern "C" __global__ void prepare(
 
 /* Sum of `value` over the block's threads before this one; `total` becomes the sum over all. */
 __device__ __forceinline__ uint64_t sum_before(uint64_t value, uint64_t* sums, uint64_t* total) {
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    uint64_t sum = value;
-    for (int step = 1; step < 32; step <<= 1) {
-        const uint64_t lower = __shfl_up_sync(FULL_WARP, sum, step);
-        sum += lane >= step ? lower : 0;
-    }
-    if (lane == 31) {
+    const int warp = threadIdx.x >> 5;
+    const uint64_t sum = sum_up_to_lane(value);
+    if ((threadIdx.x & 31) == 31) {
         sums[warp] = sum;
     }
     __syncthreads();
@@ -205,17 +201,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) search_both_ways(
             if (global_thread() == 0) {
                 control->queued = 0;
             }
-            search_words(search, frontier, next, level, counts);
-            grid_barrier(&control->barrier);
-            const int64_t waiting = (int64_t)__ldcg(&counts->for_warps);
-            if (waiting > 0) {
-                search_with_warps(search, frontier, next, level, waiting, counts);
+            if (search_level(search, frontier, next, level, &best, counts)) {
                 grid_barrier(&control->barrier);
-                const int64_t still_waiting = (int64_t)__ldcg(&counts->for_blocks);
-                if (still_waiting > 0) {
-                    search_with_blocks(search, frontier, next, level, still_waiting, &best, counts);
-                    grid_barrier(&control->barrier);
-                }
             }
             uint32_t* other = frontier;
             frontier = next;

@@ -8,16 +8,7 @@
 
 /* The row that holds an arc. */
 __device__ __forceinline__ int64_t row_of(const int64_t* __restrict__ offsets, int64_t num_rows, int64_t arc) {
-    int64_t low = 0, high = num_rows;
-    while (high - low > 1) {
-        const int64_t middle = low + (high - low) / 2;
-        if (offsets[middle] <= arc) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return first_not(1, num_rows, [=](int64_t row) { return offsets[row] <= arc; }) - 1;
 }
 
 /* Visitors that leave no row out. */

@@ -1,8 +1,8 @@
 """Global view of a graph held by several ranks: the entry of any row, and the first row of all ranks that breaks a rule.
 
-The ranks raise Broken together, so that no rank is left waiting, and with the same reason. It is the reason that the
-certificate of a single rank gives for the graph with its rows in this order: rows ascend with the ranks, so the first row that
-breaks a rule belongs to the first rank that found one.
+The ranks raise Broken together, so that no rank is left waiting, and with the same reason. So a certificate over shards is the
+same on all ranks, and that of a single rank for the graph with its rows in this order: rows ascend with the ranks, so the first
+row that breaks a rule belongs to the first rank that found one. The certificate of a malformed answer does not hold.
 """
 
 from __future__ import annotations
@@ -137,3 +137,11 @@ def local_rows_of(shard: Shard, rows: Array) -> Array:
         places = np.minimum(np.searchsorted(shard.ghosts, rows), shard.num_ghosts - 1)
         local = np.where(shard.ghosts[places] == rows, len(own) + places, local)
     return local
+
+
+def evidence(shard: Shard, weights: Array | None, arc: int) -> tuple[Array, Array, Array]:
+    """Tail, head and weight of an own out-arc, as rows of the graph, in arrays of one entry; of none for -1."""
+    arcs = np.array([arc] if arc >= 0 else [], np.int64, like=shard.out.offsets)
+    src = np.searchsorted(shard.out.offsets, arcs, side="right") - 1 + shard.rows.start
+    dst = shard.local_rows[shard.local_out.indices[arcs]]
+    return src, dst, (arcs if weights is None else weights[arcs])

@@ -14,7 +14,6 @@ def smallest_ids(graph: Graph, component: Array) -> Array:
 
     Parameters
     ----------
-    graph : Graph
     component : index width [V]
         A number from 0 to V - 1 per component.
 

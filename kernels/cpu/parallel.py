@@ -40,6 +40,11 @@ def over_rows(csr: Csr, work: Callable[[int, int], Result]) -> list[Result]:
         return list(threads.map(work, cuts[:-1], cuts[1:]))
 
 
+def first_over_rows(csr: Csr, work: Callable[[int, int], int]) -> int:
+    """The first result of `over_rows` that is not negative, or -1: the first arc, say, that a range of rows finds."""
+    return next((found for found in over_rows(csr, work) if found >= 0), -1)
+
+
 def over_items(items: Iterable[Item], work: Callable[[Item], Result], *, parallel: bool) -> list[Result]:
     """Call `work` for each item, on all cores if `parallel` says that threads are worth it; results in the items' order.
 

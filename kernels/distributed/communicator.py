@@ -1,6 +1,7 @@
 """Collectives between the ranks of one graph, as in MPI, independent of the transport.
 
-All ranks call the same collectives in the same order. Returned arrays belong to the caller.
+All ranks call the same collectives in the same order. Returned arrays belong to the caller. A function whose docstring calls it a
+collective calls some, so it raises PeerLost as they do.
 """
 
 from __future__ import annotations

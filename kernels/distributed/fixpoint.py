@@ -23,7 +23,6 @@ def settle(halo: Halo, relax: Callable[[Array], None], values: Array, rows: Arra
 
     Parameters
     ----------
-    halo : Halo
     relax : callable
         Lowers `values` to the local fixpoint from the own rows that it is given, which are distinct.
     values : [n + g]

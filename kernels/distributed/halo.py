@@ -29,11 +29,6 @@ class Halo:
 
     The shard keeps what was exchanged, so that the next halo of the same communicator exchanges nothing.
 
-    Parameters
-    ----------
-    shard : Shard
-    communicator : Communicator
-
     Attributes
     ----------
     asked : list of arrays, one per rank

@@ -99,16 +99,9 @@ __device__ Bits edge_of(const Edges& g, ROW row, ROW head, int64_t arc) {
         return (Bits)g.first_edge[position] + (Bits)(arc - g.tails[row]);
     }
     const int64_t begin = g.offsets[head] + g.tails[head];
-    int64_t low = begin, high = g.offsets[head + 1];
-    while (low < high) {
-        const int64_t middle = (low + high) / 2;
-        if (g.positions[g.indices[middle]] < position) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return (Bits)g.first_edge[g.positions[head]] + (Bits)(low - begin);
+    const int64_t place = first_not(
+        begin, g.offsets[head + 1], [&](int64_t other) { return g.positions[g.indices[other]] < position; });
+    return (Bits)g.first_edge[g.positions[head]] + (Bits)(place - begin);
 }
 
 __device__ __forceinline__ void mark(uint32_t* marks, Bits edge) {

@@ -117,15 +117,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, WIDE ? 2 : 3) answer(PARAM
 extern "C" __global__ void find_tails(const int64_t* offsets, const ROW* indices, const ROW* positions, int64_t num_rows,
                                       ROW* tails, int64_t* edges) {
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
-        int64_t low = offsets[v], high = offsets[v + 1];
-        while (low < high) {
-            const int64_t middle = (low + high) / 2;
-            if (positions[indices[middle]] < positions[v]) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
+        const int64_t low = first_not(
+            offsets[v], offsets[v + 1], [=](int64_t arc) { return positions[indices[arc]] < positions[v]; });
         tails[v] = (ROW)(low - offsets[v]);
         edges[positions[v]] = offsets[v + 1] - low;
     }

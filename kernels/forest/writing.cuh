@@ -35,15 +35,6 @@ struct Tiles {
     }
 };
 
-/* Sum of the values of this lane and lower ones. */
-__device__ __forceinline__ uint32_t sum_up_to_lane(uint32_t value) {
-    for (int step = 1; step < 32; step *= 2) {
-        const uint32_t lower = __shfl_up_sync(FULL_WARP, value, step);
-        value += (threadIdx.x & 31) >= step ? lower : 0;
-    }
-    return value;
-}
-
 __device__ void count_marks(const Tiles& tiles, const uint32_t* marks, Sums sums) {
     for (int64_t tile = global_thread() / 32; tile < tiles.count; tile += num_threads() / 32) {
         const uint32_t count = __reduce_add_sync(FULL_WARP, __popc(tiles.word(marks, tile)));
@@ -83,15 +74,7 @@ __device__ void sum_group(const Tiles& tiles, Sums sums, uint32_t* warps) {
 
 /* The last position of `low..high-1` whose edges begin at or before `edge`. */
 __device__ __forceinline__ int64_t position_of_edge(const EDGE* __restrict__ first_edge, int64_t low, int64_t high, Bits edge) {
-    while (high - low > 1) {
-        const int64_t middle = (low + high) / 2;
-        if ((Bits)first_edge[middle] <= edge) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return first_not(low + 1, high, [=](int64_t position) { return (Bits)first_edge[position] <= edge; }) - 1;
 }
 
 /* Index in the answer of a tile's first mark. */
@@ -100,10 +83,7 @@ __device__ int64_t place_of_tile(const Tiles& tiles, Sums sums, int64_t tile) {
     for (int64_t group = threadIdx.x & 31; group < tile / tiles.group; group += 32) {
         before += sums.of_groups[group];
     }
-    for (int step = 16; step > 0; step /= 2) {
-        before += __shfl_xor_sync(FULL_WARP, before, step);
-    }
-    return (int64_t)before + sums.of_tiles[tile];
+    return (int64_t)sum_of_warp(before) + sums.of_tiles[tile];
 }
 
 /* Write the marked edges in their order. `slots` is the warp's shared memory for the marks of a tile. */
@@ -112,7 +92,7 @@ __device__ void write_edges(const Edges& g, const Tiles& tiles, const uint32_t* 
     const int lane = threadIdx.x & 31;
     for (int64_t tile = global_thread() / 32; tile < tiles.count; tile += num_threads() / 32) {
         uint32_t word = tiles.word(marks, tile);
-        const uint32_t up_to_lane = sum_up_to_lane(__popc(word));
+        const uint32_t up_to_lane = sum_up_to_lane((uint32_t)__popc(word));
         const int marked = (int)__shfl_sync(FULL_WARP, up_to_lane, 31);
         const int64_t place = place_of_tile(tiles, sums, tile);
         if (tile == tiles.count - 1 && lane == 0) {

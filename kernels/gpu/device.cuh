@@ -1,4 +1,4 @@
-/* Shared by all kernels: integer types, the barrier of a cooperative grid, appending to queues, binary search.
+/* Shared by all kernels: integer types, the barrier of a cooperative grid, sums over warps, appending to queues, binary search.
 
    No CUDA header is included, so that NVRTC compiles every source without a CUDA toolkit. */
 #pragma once
@@ -67,17 +67,42 @@ __device__ __forceinline__ uint64_t append_of_warp(uint64_t* length, bool adds) 
     return __shfl_sync(FULL_WARP, first, 0) + __popc(lanes & ((1u << lane) - 1));
 }
 
-/* Index of `value` in an ascending range, or the end. */
+/* Sum of the values of this lane and lower ones; all lanes of the warp call it. */
 template <typename Value>
-__device__ __forceinline__ int64_t find(const Value* values, int64_t begin, int64_t end, Value value) {
-    const int64_t stop = end;
+__device__ __forceinline__ Value sum_up_to_lane(Value value) {
+    for (int step = 1; step < 32; step <<= 1) {
+        const Value lower = __shfl_up_sync(FULL_WARP, value, step);
+        value += (threadIdx.x & 31) >= step ? lower : 0;
+    }
+    return value;
+}
+
+/* Sum of the values of all lanes, in all lanes. */
+template <typename Value>
+__device__ __forceinline__ Value sum_of_warp(Value value) {
+    for (int step = 16; step > 0; step >>= 1) {
+        value += __shfl_xor_sync(FULL_WARP, value, step);
+    }
+    return value;
+}
+
+/* The first of `begin..end-1` that does not come `before`, or the end; those before come first. */
+template <typename Before>
+__device__ __forceinline__ int64_t first_not(int64_t begin, int64_t end, Before before) {
     while (begin < end) {
-        const int64_t middle = begin + (end - begin) / 2;
-        if (values[middle] < value) {
+        const int64_t middle = (begin + end) >> 1;
+        if (before(middle)) {
             begin = middle + 1;
         } else {
             end = middle;
         }
     }
-    return begin < stop && values[begin] == value ? begin : stop;
+    return begin;
+}
+
+/* Index of `value` in an ascending range, or the end. */
+template <typename Value>
+__device__ __forceinline__ int64_t find(const Value* values, int64_t begin, int64_t end, Value value) {
+    const int64_t place = first_not(begin, end, [=](int64_t i) { return values[i] < value; });
+    return place < end && values[place] == value ? place : end;
 }

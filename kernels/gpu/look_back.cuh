@@ -69,11 +69,7 @@ __device__ __forceinline__ uint64_t warp_sum_before(const uint64_t* words, int64
         }
         const uint32_t whole = __ballot_sync(FULL_WARP, found >= Word::UP_TO);
         const int until = whole ? __ffs(whole) - 1 : 31;
-        uint64_t part = lane <= until ? found & Word::VALUE : 0;
-        for (int step = 16; step > 0; step /= 2) {
-            part += __shfl_xor_sync(FULL_WARP, part, step);
-        }
-        sum += part;
+        sum += sum_of_warp(lane <= until ? found & Word::VALUE : 0);
         if (whole) {
             break;
         }

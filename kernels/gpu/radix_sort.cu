@@ -72,11 +72,7 @@ struct Shared {
 /* Exclusive sum over the threads below RADIX_DIGITS; all threads call it. */
 __device__ __forceinline__ uint32_t sum_of_smaller_digits(uint32_t count, uint32_t* sums) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
-    uint32_t up_to = count;
-    for (int step = 1; step < 32; step *= 2) {
-        const uint32_t other = __shfl_up_sync(FULL_WARP, up_to, step);
-        up_to += lane >= step ? other : 0;
-    }
+    const uint32_t up_to = sum_up_to_lane(count);
     if (lane == 31 && warp < RADIX_DIGITS / 32) {
         sums[warp] = up_to;
     }

@@ -121,7 +121,7 @@ def large_rows_of(into: Csr) -> LargeRows:
     return LargeRows(cupy.flatnonzero(medium).astype(row), cupy.flatnonzero(large).astype(row))
 
 
-def types_of(csr: Csr, sums: np.dtype[Any]) -> dict[str, Any]:
-    """Type macros of the sources that include lengths.cuh; arcs without weights weigh 1."""
-    weight = np.dtype(np.int32) if csr.weights is None else csr.weights.dtype
+def types_of(csr: Csr, sums: np.dtype[Any], weighted: bool = True) -> dict[str, Any]:
+    """Type macros of the sources that include a lengths.cuh; arcs without weights, or not `weighted`, weigh 1."""
+    weight = csr.weights.dtype if weighted and csr.weights is not None else np.dtype(np.int32)
     return {"ROW": csr.indices.dtype, "WEIGHT": weight, "SUM": sums}

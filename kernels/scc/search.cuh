@@ -91,11 +91,7 @@ __device__ __forceinline__ void enqueue(
     const int64_t* offsets = (backward ? search.into : search.out).offsets;
     const int64_t begin = holds ? offsets[row] : 0, end = holds ? offsets[row + 1] : 0;
     const uint64_t mine = (uint64_t)(end - begin + RANGE - 1) / RANGE;
-    uint64_t sum = mine;
-    for (int step = 1; step < 32; step <<= 1) {
-        const uint64_t lower = __shfl_up_sync(FULL_WARP, sum, step);
-        sum += lane >= step ? lower : 0;
-    }
+    const uint64_t sum = sum_up_to_lane(mine);
     uint64_t first = 0;
     if (lane == 31) {
         first = atomicAdd(queued, sum);

@@ -15,8 +15,6 @@ def sssp(graph: Graph, source_row: int, method: str | None = None) -> Paths:
 
     Parameters
     ----------
-    graph : Graph
-    source_row : int
     method : {"dijkstra", "bellman-ford"}, or None
         Only on a GPU, and only if arcs have weights: find the distances by a published method (kernels/sssp/literal.cu) instead
         of the fastest one. "dijkstra" settles one row per step and accepts small graphs only.

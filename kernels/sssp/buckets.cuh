@@ -119,11 +119,7 @@ __device__ __forceinline__ void take_rows(const Search& search, Stages& stages, 
             length = __ldcg(search.lengths + row);
             bitmap(search, search.parity)[row >> 5] = 0;
         }
-        int ends = degree; /* end of this lane's row in the arcs of all 32 */
-        for (int apart = 1; apart < 32; apart <<= 1) {
-            const int other = __shfl_up_sync(FULL_WARP, ends, apart);
-            ends += lane >= apart ? other : 0;
-        }
+        const int ends = sum_up_to_lane(degree); /* end of this lane's row in the arcs of all 32 */
         const int all = __shfl_sync(FULL_WARP, ends, 31);
         begin -= ends - degree;
         for (int first = 0; first < all; first += 32) {
@@ -189,4 +185,13 @@ __device__ __forceinline__ void end_turn(Search& search, Stages& stages) {
     grid_barrier(&search.control->barrier);
     search.turn = next;
     search.parity ^= 1;
+}
+
+/* Lower the first `count` rows with lengths of `from` at least over their in-arcs. */
+__device__ __forceinline__ void pull_rows(Search& search, Stages& stages, int64_t count, Length from) {
+    queue_between(search, stages, search.into, count, from, FAR);
+    end_turn(search, stages);
+    take_chunks<true>(search, stages, (int64_t)__ldcg(&search.control->chunks[search.turn]));
+    take_rows<true>(search, stages, (int64_t)__ldcg(&search.control->rows[search.turn]));
+    end_turn(search, stages);
 }

@@ -67,13 +67,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) shorten(
     }
     search.cap = plus(search.limit, core);
     settle(search, stages, light_width, ALL);
-
-    queue_between(search, stages, search.into, search.num_rows, search.cap, FAR);
-    end_turn(search, stages);
-    take_chunks<true>(search, stages, (int64_t)__ldcg(&control->chunks[search.turn]));
-    take_rows<true>(search, stages, (int64_t)__ldcg(&control->rows[search.turn]));
-    end_turn(search, stages);
-
+    pull_rows(search, stages, search.num_rows, search.cap);
     search.limit = search.cap;
     search.cap = FAR;
     settle(search, stages, width, ALL);

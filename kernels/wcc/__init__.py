@@ -30,9 +30,9 @@ def wcc(graph: Graph, method: str | None = None) -> Components:
     if method not in (METHODS if on_gpu else METHODS[:1]):
         raise ValueError(f"wcc: no method {method!r} for these arrays")
     if on_gpu:
-        from kernels.wcc import cuda, shiloach_vishkin
+        from kernels.wcc import cuda
 
-        return cuda.components(graph) if method is None else shiloach_vishkin.components(graph)
+        return cuda.components(graph) if method is None else cuda.hook_and_jump(graph)
     from kernels.wcc.cpu import components
 
     return components(graph)

@@ -17,18 +17,8 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS, 2)
 join_all(const int64_t* offsets, const ROW* indices, bool symmetric, int tile, const ROW* positions, const ROW* rows_by_id,
          int64_t num_rows, ROW* labels, ROW* names, Chunk* queue, Control* control, uint32_t* open) {
     extern __shared__ unsigned short local[];
-    __shared__ uint32_t buffer[2 * TILE_THREADS];
     const Arcs out = {offsets, indices};
-    const int64_t stride = (int64_t)gridDim.x * tile;
-    for (int64_t base = (int64_t)blockIdx.x * tile; base < num_rows; base += stride) {
-        join_tile(out, symmetric, base, (int)min((int64_t)tile, num_rows - base), positions, local,
-                  buffer + (threadIdx.x & ~31) * 2, labels, names, open);
-    }
-    grid_barrier(&control->barrier);
-    for (int64_t base = (int64_t)blockIdx.x * tile; base < num_rows; base += stride) {
-        leave_tile(out, symmetric, base, (int)min((int64_t)tile, num_rows - base), open, labels, queue,
-                   control);
-    }
+    join_tiles(out, symmetric, tile, num_rows, positions, local, labels, names, queue, control, open);
     grid_barrier(&control->barrier);
     if (control->queued[1] > 0) {
         unite_queued<ScrambledOrder>(out, out, CHUNK, labels, queue, control->queued[1]);

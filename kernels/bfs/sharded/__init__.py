@@ -19,8 +19,6 @@ def bfs(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnswe
 
     Parameters
     ----------
-    shard : Shard
-    communicator : Communicator
     source_row : int
         Row of the whole graph.
 
@@ -35,8 +33,6 @@ def bfs(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnswe
         If `source_row` is not a row of the graph.
     TypeError
         If there is no kernel for the shard's arrays.
-    PeerLost
-        See `Communicator`.
     """
     shard.require_row(source_row)
     if is_cupy(shard.out):

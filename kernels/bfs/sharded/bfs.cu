@@ -118,16 +118,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) pull(
     grid_barrier(&control->barrier);
     const Search search{out_offsets, nullptr, in_offsets, in_indices, nullptr, num_own, skipped, distance, predecessor, nullptr,
                         for_warps, for_blocks, &control->barrier};
-    Level* counts = &control->levels[0];
-    search_words(search, frontier, found, level, counts);
-    grid_barrier(&control->barrier);
-    const int64_t waiting = (int64_t)__ldcg(&counts->for_warps);
-    if (waiting > 0) {
-        search_with_warps(search, frontier, found, level, waiting, counts);
-        grid_barrier(&control->barrier);
-        const int64_t still_waiting = (int64_t)__ldcg(&counts->for_blocks);
-        if (still_waiting > 0) {
-            search_with_blocks(search, frontier, found, level, still_waiting, &best, counts);
-        }
-    }
+    search_level(search, frontier, found, level, &best, &control->levels[0]);
 }

@@ -12,9 +12,8 @@ import cupy
 import numpy as np
 
 from kernels.answers import Paths
-from kernels.bfs.constants import CONTROL_WORDS, LANE_ARCS, THREADS, WARP_ARCS
+from kernels.bfs.constants import CONTROL_WORDS, LANE_ARCS, THREADS, WARP_ARCS, WARP_ROW
 from kernels.bfs.cuda import closed_rows
-from kernels.bfs.sharded.constants import WARP_ROW
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.gpu.bits import HaloBits
 from kernels.distributed.halo import Halo

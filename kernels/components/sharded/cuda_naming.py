@@ -58,7 +58,6 @@ def name_own(shard: Shard, parent: Array, names: Array, shared: Array, numbers: 
 
     Parameters
     ----------
-    shard : Shard
     parent, names : index width
         As in `find_holders`; the index of an own row is its local row.
     shared : int64 [T]

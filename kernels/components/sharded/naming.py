@@ -61,7 +61,6 @@ def smallest_ids(owners: Owners, numbers: Array, positions: Array, rows: Array) 
 
     Parameters
     ----------
-    owners : Owners
     numbers : int64 [E]
         Equal for items that get the same name.
     positions, rows : index width [E]

@@ -14,9 +14,7 @@ extern "C" __global__ void count_arcs(
         for (int64_t arc = offsets[row] + (threadIdx.x & 31); arc < offsets[row + 1]; arc += 32) {
             count += neighbours[arc] >= num_own;
         }
-        for (int step = 16; step > 0; step >>= 1) {
-            count += __shfl_xor_sync(FULL_WARP, count, step);
-        }
+        count = sum_of_warp(count);
         if ((threadIdx.x & 31) == 0) {
             counts[place] = count;
         }
@@ -45,16 +43,7 @@ extern "C" __global__ void find_rows(
     const int64_t* offsets, int64_t num_own, const uint64_t* keys, int64_t count, int32_t arc_bits, int64_t* arcs, ROW* rows) {
     for (int64_t place = global_thread(); place < count; place += num_threads()) {
         const int64_t arc = (int64_t)(keys[place] & (((uint64_t)1 << arc_bits) - 1));
-        int64_t low = 0, high = num_own; /* offsets[low] <= arc < offsets[high] */
-        while (high - low > 1) {
-            const int64_t middle = (low + high) / 2;
-            if (offsets[middle] <= arc) {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
         arcs[place] = arc;
-        rows[place] = (ROW)low;
+        rows[place] = (ROW)(first_not(1, num_own, [=](int64_t row) { return offsets[row] <= arc; }) - 1);
     }
 }

@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.answers import Certificate, Forest
-from kernels.certificate.global_view import GlobalView, local_rows_of
-from kernels.certificate.local_arcs import evidence, of_first_rows
+from kernels.certificate.global_view import GlobalView, evidence, local_rows_of
 from kernels.certificate.rules import Broken, at, verdict
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
@@ -27,21 +26,13 @@ def certify_forest(shard: Shard, communicator: Communicator, answer: Forest) -> 
 
     Parameters
     ----------
-    shard : Shard
-    communicator : Communicator
     answer : Forest
         The labels of the own rows, and the edges whose `src` is one of them, in order.
 
     Returns
     -------
     Certificate
-        The same on all ranks, and that of `kernels.forest.certificate.certify_forest` of the edges of all ranks, merged in order.
-        If edges are out of order, it names the first such edge of a rank. A malformed answer gets one that does not hold.
-
-    Raises
-    ------
-    PeerLost
-        See `Communicator`.
+        If edges are out of order, it names the first such edge of a rank.
     """
     return verdict(RULES, _check, shard, communicator, answer)
 
@@ -68,7 +59,7 @@ def _require_least(view: GlobalView, edges: Edges, tree: Hierarchy, positions: A
     shard = view.shard
     weights = shard.out.weights
     greatest = weights_of(tree.edges.heavy, edges.weights.dtype)
-    out = of_first_rows(shard.local_out, len(shard.ids))
+    out = shard.local_out.first_rows(len(shard.ids))
     arc, time = backend_of(out).first_contradiction(out, shard.symmetric, positions, tree, greatest)
     joining = np.array([time] if arc >= 0 and time >= 0 else [], np.int64, like=tree.time)
     found = view.first(*evidence(shard, weights, arc), tree.edges.low[joining], tree.edges.high[joining])

@@ -32,8 +32,6 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
 
     Parameters
     ----------
-    shard : Shard
-    communicator : Communicator
     gathered : int
         Most edges between trees left to join, of all ranks together, that each rank may hold; never more than the average number
         of rows per rank.
@@ -47,8 +45,6 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
     ------
     TypeError
         If the shard's arrays belong to a backend without this kernel.
-    PeerLost
-        See `Communicator`.
     """
     gathered = min(gathered, shard.num_vertices // communicator.size)
     if is_cupy(shard.out):

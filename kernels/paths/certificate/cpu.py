@@ -9,12 +9,10 @@ from numba import njit
 
 from kernels.answers import Paths
 from kernels.arrays import frozen
-from kernels.certificate.local_arcs import first_found, of_first_rows
 from kernels.certificate.rules import Broken, arc_ends, arc_weight, require_array, require_rows, require_source
-from kernels.cpu.parallel import over_rows
-from kernels.graph import NO_ROW, Array, Csr, Graph, distance_dtype
+from kernels.cpu.parallel import first_over_rows, over_rows
+from kernels.graph import NO_ROW, UNREACHED, Array, Csr, Graph, distance_dtype
 from kernels.paths.certificate import reasons
-from kernels.paths.certificate.distances import is_distance
 
 
 def check(graph: Graph, paths: Paths, weighted: bool) -> None:
@@ -40,6 +38,16 @@ def _require_distances(graph: Graph, distance: object, weights: Array | None) ->
     if not valid.all():
         raise Broken(reasons.not_a_distance(graph, distances, int(valid.argmin())))
     return distances
+
+
+def is_distance(values: Array) -> Array:
+    """Which entries are UNREACHED or can be a sum of weights."""
+    valid: Array = values >= 0
+    if values.dtype.kind == "f":
+        # a sum that starts at 0 is never -0, and an infinite one exceeds the type
+        valid &= np.isfinite(values) & ~np.signbit(values)
+    valid |= values == UNREACHED
+    return valid
 
 
 def _nearest_positions(graph: Graph, weights: Array | None, distance: Array, source: int) -> Array:
@@ -80,17 +88,15 @@ def relax(into: Csr, weights: Array | None, distance: Array, positions: Array, n
     positions : index width
         Of the same rows in ascending order of external ids.
     """
-    into = of_first_rows(into, len(nearest))
     arcs = frozen(into.offsets), frozen(into.indices), None if weights is None else frozen(weights)
     rows = frozen(distance), frozen(positions), _greatest_sum(distance), nearest
-    return any(over_rows(into, partial(_relax, *arcs, *rows)))
+    return any(over_rows(into.first_rows(len(nearest)), partial(_relax, *arcs, *rows)))
 
 
 def first_loose(out: Csr, num_rows: int, weights: Array | None, distance: Array) -> int:
     """The first loose out-arc of the first `num_rows` rows, or -1; other parameters as for `relax`."""
-    out = of_first_rows(out, num_rows)
     arcs = frozen(out.offsets), frozen(out.indices), None if weights is None else frozen(weights)
-    return first_found(over_rows(out, partial(_first_loose, *arcs, frozen(distance), _greatest_sum(distance))))
+    return first_over_rows(out.first_rows(num_rows), partial(_first_loose, *arcs, frozen(distance), _greatest_sum(distance)))
 
 
 def _greatest_sum(distance: Array) -> float:

@@ -11,7 +11,7 @@ from kernels.certificate.rules import require_source
 from kernels.gpu.loader import pointer, to_host
 from kernels.graph import Array, Csr, Graph, distance_dtype
 from kernels.paths.certificate import cpu
-from kernels.paths.certificate.distances import types_of
+from kernels.paths.predecessors_cuda import types_of
 
 _SOURCE = "paths/certificate/paths.cu"
 _BROKEN, _WRONG, _SEARCHED, _WORDS = 2, 4, 6, 10  # 32-bit words of Control
@@ -33,7 +33,7 @@ def _holds(graph: Graph, paths: Paths, weighted: bool) -> bool:
     out, into = ((csr.offsets, csr.indices, pointer(csr.weights if weighted else None)) for csr in (graph.out, graph.into))
     answer = (np.int64(source), np.int64(num_rows), distance, predecessor)
     arguments = (*out, *into, graph.positions, *answer, nearest, narrow, step, queue, control)
-    launch(_SOURCE, "check_paths", num_rows + graph.num_arcs, arguments, **types_of(row, weights))
+    launch(_SOURCE, "check_paths", num_rows + graph.num_arcs, arguments, **types_of(graph.out, distance.dtype, weighted))
     words = to_host(control)
     return not (words[_BROKEN] or words[_WRONG + words[_SEARCHED]])
 
@@ -42,5 +42,5 @@ def relax(into: Csr, weights: Array | None, distance: Array, positions: Array, n
     """As `cpu.relax`."""
     loose = cupy.zeros(1, np.uint32)
     arguments = (into.offsets, into.indices, pointer(weights), positions, np.int64(len(nearest)), distance, nearest, loose)
-    launch(_SOURCE, "relax", work_of(into), arguments, **types_of(positions.dtype, weights))
+    launch(_SOURCE, "relax", work_of(into), arguments, **types_of(into, distance.dtype, weights is not None))
     return bool(loose[0])

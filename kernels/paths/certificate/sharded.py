@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from kernels.answers import Certificate, Paths
-from kernels.certificate.global_view import GlobalView, local_rows_of
-from kernels.certificate.local_arcs import evidence
+from kernels.certificate.global_view import GlobalView, evidence, local_rows_of
 from kernels.certificate.rules import Broken, at, require_source, verdict
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
@@ -23,8 +22,7 @@ from kernels.gpu.loader import to_host
 from kernels.gpu.transfer import on_host
 from kernels.graph import NO_ROW, Array, distance_dtype
 from kernels.paths.certificate import RULES, backend_of, reasons
-from kernels.paths.certificate.cpu import first_loose
-from kernels.paths.certificate.distances import is_distance
+from kernels.paths.certificate.cpu import first_loose, is_distance
 from kernels.paths.certificate.zero_length_steps import follow_steps
 
 

@@ -18,7 +18,6 @@ def follow_steps(halo: Halo, weights: Array, known: Array, positions: Array, wai
 
     Parameters
     ----------
-    halo : Halo
     weights : [arcs]
         Of the in-arcs.
     known : int64 or float64 [n + g]

@@ -28,7 +28,6 @@ def shorten(halo: Halo, out: Csr, sums: np.dtype[Any], mean: float, rows: Array)
 
     Parameters
     ----------
-    halo : Halo
     out : Csr
         By local rows; every arc weighs 1 if there are no weights.
     sums : dtype

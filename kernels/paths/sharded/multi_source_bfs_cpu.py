@@ -18,7 +18,6 @@ def count_hops(halo: Halo, arcs: Csr, hops: Array, rows: Array) -> int:
 
     Parameters
     ----------
-    halo : Halo
     arcs : Csr
         Out-arcs by local rows.
     hops : int64 [n + g]

@@ -23,7 +23,6 @@ def predecessors(halo: Halo, source_row: int, distance: Array, weights: tuple[Ar
 
     Parameters
     ----------
-    halo : Halo
     source_row : int
         Row of the whole graph.
     distance : int64 or float64 [n]

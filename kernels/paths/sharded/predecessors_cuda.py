@@ -23,7 +23,6 @@ def complete(halo: Halo, source: int, lengths: Array, sums: np.dtype[Any]) -> tu
 
     Parameters
     ----------
-    halo : Halo
     source : int
         Its local row; NO_ROW if another rank owns it.
     lengths : uint32 or uint64 [n + g]

@@ -9,8 +9,7 @@ from numba import njit
 
 from kernels.answers import Components, Condensation
 from kernels.arrays import frozen
-from kernels.certificate.global_view import DistributedArray, GlobalView
-from kernels.certificate.local_arcs import evidence
+from kernels.certificate.global_view import DistributedArray, GlobalView, evidence
 from kernels.certificate.rules import Broken, arc_name
 from kernels.distributed.assembly import ghosts_of
 from kernels.distributed.halo import Halo

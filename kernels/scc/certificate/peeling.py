@@ -8,7 +8,7 @@ from kernels.certificate.global_view import GlobalView
 from kernels.distributed.halo import Halo
 from kernels.graph import OFFSET, Array, Csr
 from kernels.scc.certificate import backend_of
-from kernels.scc.certificate.class_search import ClassSearch
+from kernels.scc.certificate.cpu import ClassSearch
 
 
 class Peeling:
@@ -16,8 +16,6 @@ class Peeling:
 
     Parameters
     ----------
-    view : GlobalView
-    halo : Halo
     arcs : Csr
         The own rows' arcs to local rows.
     labels : index width [n + g]

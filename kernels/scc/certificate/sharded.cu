@@ -4,7 +4,7 @@
    Method: a walk that gives every warp equally many arcs, and a breadth-first search (search.cuh). Every arc between two classes
    that the search reads lowers the count of the class that it leads to.
 
-   Encodings: `kernels.scc.certificate.class_search` has the arrays. Tails are own rows, heads are local rows. */
+   Encodings: `kernels.scc.certificate.cpu.ClassSearch` has the arrays. Tails are own rows, heads are local rows. */
 #include "certificate/arcs.cuh"
 #include "scc/certificate/search.cuh"
 

@@ -19,19 +19,7 @@ from kernels.scc.certificate.peeling import Peeling
 
 
 def certify_scc(shard: Shard, communicator: Communicator, answer: Components) -> Certificate:
-    """Prove that the labels of all ranks' rows are the strong components, named by their smallest external id. A collective.
-
-    Returns
-    -------
-    Certificate
-        The same on all ranks, and that of `kernels.scc.certificate.certify_scc` for the graph with its rows in this order. The
-        certificate of a malformed answer does not hold.
-
-    Raises
-    ------
-    PeerLost
-        See `Communicator`.
-    """
+    """Prove that the labels of all ranks' rows are the strong components, named by their smallest external id. A collective."""
     return verdict(RULES, check_scc, shard, communicator, answer)
 
 

@@ -36,8 +36,6 @@ def scc(shard: Shard, communicator: Communicator) -> ShardAnswer[Components]:
     ------
     TypeError
         If the shard's arrays belong to a backend without this kernel.
-    PeerLost
-        See `Communicator`.
     """
     if shard.symmetric:
         return wcc(shard, communicator)

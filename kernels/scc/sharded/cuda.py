@@ -14,7 +14,7 @@ from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
 from kernels.distributed.owners import Owners
 from kernels.distributed.shard import Shard, ShardAnswer
-from kernels.graph import Array, Csr
+from kernels.graph import Array
 from kernels.scc.sharded.cuda_reach import OwnArcs, first_reaching, trim
 from kernels.scc.sharded.pivot_first import PivotFirst
 
@@ -33,7 +33,7 @@ def components(shard: Shard, communicator: Communicator) -> ShardAnswer[Componen
 def _found(shard: Shard, halo: Halo, order: Array) -> tuple[Array, int]:
     """Return the place in the order of one row of each own row's component, uint64 [n], and the number of supersteps."""
     num_own, supersteps = len(shard.ids), 0
-    arcs = OwnArcs(_of_own_rows(shard.local_out, num_own), _of_own_rows(shard.local_into, num_own))
+    arcs = OwnArcs(shard.local_out.first_rows(num_own), shard.local_into.first_rows(num_own))
     found, unfound = cupy.zeros(num_own, np.uint64), cupy.ones(num_own, np.bool_)
     while halo.communicator.any(int(cupy.count_nonzero(unfound))):
         gone, trims = trim(arcs, halo, unfound)
@@ -46,10 +46,6 @@ def _found(shard: Shard, halo: Halo, order: Array) -> tuple[Array, int]:
         arcs = arcs.within(halo.extended(cupy.where(unfound, _class(reached, reaches), _FOUND)))
         supersteps += trims + forward + backward + 2
     return found, supersteps
-
-
-def _of_own_rows(csr: Csr, num_own: int) -> Csr:
-    return Csr(csr.offsets[: num_own + 1], csr.indices, None)
 
 
 def _class(reached: Array, reaches: Array) -> Array:

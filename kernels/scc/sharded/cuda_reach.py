@@ -51,8 +51,6 @@ def trim(arcs: OwnArcs, halo: Halo, unfound: Array) -> tuple[Array, int]:
 
     Parameters
     ----------
-    arcs : OwnArcs
-    halo : Halo
     unfound : bool [n]
         Own rows to consider; the others have no arcs.
 

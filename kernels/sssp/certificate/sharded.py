@@ -9,16 +9,5 @@ from kernels.paths.certificate.sharded import certify
 
 
 def certify_sssp(shard: Shard, communicator: Communicator, answer: Paths) -> Certificate:
-    """Prove that `answer`, of the own rows, is the shortest-path answer: 64-bit sums of weights. A collective.
-
-    Returns
-    -------
-    Certificate
-        The same on all ranks, and equal to that of the certificate for one rank. Malformed answers do not hold.
-
-    Raises
-    ------
-    PeerLost
-        See `Communicator`.
-    """
+    """Prove that `answer`, of the own rows, is the shortest-path answer: 64-bit sums of weights. A collective."""
     return certify(shard, communicator, answer, True)

@@ -21,8 +21,6 @@ def sssp(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnsw
 
     Parameters
     ----------
-    shard : Shard
-    communicator : Communicator
     source_row : int
         Row of the whole graph.
 
@@ -39,8 +37,6 @@ def sssp(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnsw
         On all ranks, if a distance exceeds int64, or is not finite.
     TypeError
         If there is no kernel for the shard's arrays.
-    PeerLost
-        See `Communicator`.
     """
     if shard.out.weights is None or shard.into.weights is None:
         return bfs(shard, communicator, source_row)

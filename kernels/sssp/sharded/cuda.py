@@ -25,9 +25,8 @@ from kernels.paths.predecessors_cuda import types_of
 from kernels.paths.sharded import long_paths_cuda as long_paths
 from kernels.paths.sharded.predecessors_cuda import complete
 from kernels.paths.sharded.totals import GraphTotals, note_long_sums, totals_of
-from kernels.sssp.constants import CHUNK_BYTES, CONTROL_BYTES
+from kernels.sssp.constants import CHUNK_BYTES, CONTROL_BYTES, PROGRESS_WORDS
 from kernels.sssp.cuda import CORE, LIGHT_WIDTH, START_SHARE, WIDTH, chunks_of
-from kernels.sssp.sharded.constants import PROGRESS_WORDS
 
 _SOURCE = "sssp/sharded/sssp.cu"
 _ALL = 1 << 62

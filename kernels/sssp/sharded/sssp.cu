@@ -122,11 +122,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) pull_beyond(
     Search search{arcs, arcs, num_own + num_ghosts, lengths, rows, chunks, most_chunks, queued, control, progress->turn,
                   progress->parity, cap, FAR};
     Stages stages{0, 0};
-    queue_between(search, stages, search.into, num_own, cap, FAR);
-    end_turn(search, stages);
-    take_chunks<true>(search, stages, (int64_t)__ldcg(&control->chunks[search.turn]));
-    take_rows<true>(search, stages, (int64_t)__ldcg(&control->rows[search.turn]));
-    end_turn(search, stages);
+    pull_rows(search, stages, num_own, cap);
     if (global_thread() == 0) {
         progress->turn = search.turn;
         progress->parity = search.parity;

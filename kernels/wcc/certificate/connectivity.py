@@ -21,8 +21,6 @@ def components(view: GlobalView, halo: Halo, root: Array) -> Array:
 
     Parameters
     ----------
-    view : GlobalView
-    halo : Halo
     root : [n + g]
         The root of each local row's tree, which the arcs of own rows connect in both directions.
 

@@ -9,9 +9,8 @@ from numba import njit
 
 from kernels.answers import Components
 from kernels.arrays import frozen
-from kernels.certificate.local_arcs import first_found, of_first_rows
 from kernels.certificate.rules import Broken, arc_ends, require_labels
-from kernels.cpu.parallel import over_rows
+from kernels.cpu.parallel import first_over_rows
 from kernels.distributed.shard import Shard
 from kernels.graph import Array, Csr, Graph
 from kernels.wcc.certificate import reasons
@@ -35,8 +34,8 @@ def check(graph: Graph, components: Components) -> None:
 
 def first_across(out: Csr, num_rows: int, labels: Array) -> int:
     """The first out-arc of the first `num_rows` rows that joins two classes, or -1; `labels` are those of all rows named."""
-    out = of_first_rows(out, num_rows)
-    return first_found(over_rows(out, partial(_first_across, frozen(out.offsets), frozen(out.indices), frozen(labels))))
+    across = partial(_first_across, frozen(out.offsets), frozen(out.indices), frozen(labels))
+    return first_over_rows(out.first_rows(num_rows), across)
 
 
 def trees(shard: Shard) -> Array:

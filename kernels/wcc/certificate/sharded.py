@@ -7,8 +7,7 @@ be in the component of its label.
 from __future__ import annotations
 
 from kernels.answers import Certificate, Components
-from kernels.certificate.global_view import GlobalView
-from kernels.certificate.local_arcs import evidence
+from kernels.certificate.global_view import GlobalView, evidence
 from kernels.certificate.rules import Broken, verdict
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
@@ -19,19 +18,7 @@ from kernels.wcc.certificate.connectivity import components
 
 
 def certify_wcc(shard: Shard, communicator: Communicator, answer: Components) -> Certificate:
-    """Prove that the labels of all ranks' rows are the weak components, named by their smallest external id. A collective.
-
-    Returns
-    -------
-    Certificate
-        The same on all ranks, and that of `kernels.wcc.certificate.certify_wcc` for the graph with its rows in this order. The
-        certificate of a malformed answer does not hold.
-
-    Raises
-    ------
-    PeerLost
-        See `Communicator`.
-    """
+    """Prove that the labels of all ranks' rows are the weak components, named by their smallest external id. A collective."""
     return verdict(RULES, _check, shard, communicator, answer)
 
 

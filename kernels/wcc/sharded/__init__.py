@@ -29,8 +29,6 @@ def wcc(shard: Shard, communicator: Communicator, gathered: int | None = None) -
 
     Parameters
     ----------
-    shard : Shard
-    communicator : Communicator
     gathered : int, or None
         Most components with ghosts, and edges between them, of all ranks together, that each rank may hold; never more than the
         average number of rows per rank. None for as many as are joined faster this way.
@@ -39,8 +37,6 @@ def wcc(shard: Shard, communicator: Communicator, gathered: int | None = None) -
     ------
     TypeError
         If the shard's arrays belong to a backend without this kernel.
-    PeerLost
-        See `Communicator`.
     """
     if gathered is None:
         gathered = GATHERED_BY_GPUS if is_cupy(shard.out) else GATHERED

@@ -27,7 +27,6 @@ class SharedTrees:
 
     Parameters
     ----------
-    shard : Shard
     parent : index width [1 + n + g]
         Union-find: the giant component, then the local rows.
     """

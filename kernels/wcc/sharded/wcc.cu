@@ -93,17 +93,8 @@ __device__ void unite_ghosts(OwnArcs arcs, ROW num_own, bool into, ROW* parent, 
 extern "C" __global__ void __launch_bounds__(TILE_THREADS, 2) join_all(
     SHARD, const ROW* positions, ROW* parent, ROW* names, Chunk* queue, Control* control, int tile, uint32_t* open) {
     extern __shared__ unsigned short local[];
-    __shared__ uint32_t buffer[2 * TILE_THREADS];
-    SIDES;
-    const int64_t stride = (int64_t)gridDim.x * tile;
-    for (int64_t base = (int64_t)blockIdx.x * tile; base < num_own; base += stride) {
-        join_tile(out, symmetric, base, (int)min((int64_t)tile, num_own - base), positions, local,
-                  buffer + (threadIdx.x & ~31) * 2, parent, names, open);
-    }
-    grid_barrier(&control->barrier);
-    for (int64_t base = (int64_t)blockIdx.x * tile; base < num_own; base += stride) {
-        leave_tile(out, symmetric, base, (int)min((int64_t)tile, num_own - base), open, parent, queue, control);
-    }
+    const OwnArcs out = {out_offsets, out_indices};
+    join_tiles(out, symmetric, tile, num_own, positions, local, parent, names, queue, control, open);
 }
 
 /* Join by the arcs of the queue, and by the arcs of small rows to and from ghosts. */
