@@ -58,6 +58,16 @@ class Halo:
         """Return the values of the own rows, unchanged, and of the ghosts, from their owners [n + g]."""
         return np.concatenate([own, self.refresh(own)])
 
+    def send(self, ghosts: Array, *columns: Array) -> list[Array]:
+        """Send their owners the entries of `columns` [g] for some ghosts, numbered from 0, ascending.
+
+        Returns what was received: the own rows, as local rows, which may repeat, and the columns.
+        """
+        cuts = np.searchsorted(ghosts, np.asarray(self.shard.ghost_bounds[1:-1], like=ghosts)).tolist()
+        sent = (np.split(column[ghosts], cuts) for column in (self.shard.ghosts, *columns))
+        rows, *received = exchange_columns(self.communicator, *sent)
+        return [rows - self.shard.rows.start, *received]
+
     def lower(self, values: Array, ghosts: Array) -> Array:
         """Lower the values of own rows to what other ranks found for them as ghosts.
 
@@ -73,11 +83,7 @@ class Halo:
         index width [L]
             The own rows that were lowered: local rows, ascending, distinct.
         """
-        shard = self.shard
-        cuts = np.searchsorted(ghosts, np.asarray(shard.ghost_bounds[1:-1], like=ghosts)).tolist()
-        sent = np.split(shard.ghosts[ghosts], cuts), np.split(values[len(shard.ids) :][ghosts], cuts)
-        rows, proposed = exchange_columns(self.communicator, *sent)
-        own = rows - shard.rows.start
+        own, proposed = self.send(ghosts, values[len(self.shard.ids) :])
         less = np.flatnonzero(proposed < values[own])
         own = own[less]
         lower_at(values, own, proposed[less])

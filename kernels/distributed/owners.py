@@ -35,6 +35,14 @@ class Owners:
         counts = np.concatenate(communicator.gather(np.array([count], OFFSET), alike=True))
         return cls(np.concatenate([np.zeros(1, OFFSET), np.cumsum(counts)]), communicator)
 
+    @classmethod
+    def of_marked(cls, marked: Array, communicator: Communicator) -> tuple[Owners, Array, Array]:
+        """Number the items that ranks have `marked`, bool [I]; also return those of this rank, and each item's number or -1."""
+        own = np.flatnonzero(marked)
+        owners, number = cls.of_counts(len(own), communicator), np.full_like(own, -1, OFFSET, shape=(len(marked),))
+        number[own] = np.arange(owners.start, owners.stop, like=own)
+        return owners, own, number
+
     @property
     def own(self) -> range:
         """The numbers of this rank."""

@@ -110,9 +110,9 @@ __device__ void leave_tile(Side arcs, bool symmetric, int64_t base, int size, co
 
 /* Both of these for all rows, in tiles of `tile` rows; large rows remain in the queue. `local` is shared memory for a tile. */
 template <typename Side>
-__device__ __forceinline__ void join_tiles(Side arcs, bool symmetric, int tile, int64_t num_rows, const ROW* __restrict__ positions,
-                                           unsigned short* local, ROW* parent, ROW* names, Chunk* queue, Control* control,
-                                           uint32_t* open) {
+__device__ __forceinline__ void join_tiles(
+    Side arcs, bool symmetric, int tile, int64_t num_rows, const ROW* __restrict__ positions, unsigned short* local, ROW* parent,
+    ROW* names, Chunk* queue, Control* control, uint32_t* open) {
     __shared__ uint32_t buffer[2 * TILE_THREADS];
     const int64_t stride = (int64_t)gridDim.x * tile;
     for (int64_t base = (int64_t)blockIdx.x * tile; base < num_rows; base += stride) {

@@ -22,7 +22,7 @@ from kernels.distributed.local_graph import local_graph
 from kernels.distributed.owners import Owners
 from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.forest import minimum_spanning_forest as single_rank_forest
-from kernels.graph import OFFSET, Array
+from kernels.graph import Array
 
 
 def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: int = GATHERED) -> ShardAnswer[Forest]:
@@ -60,10 +60,7 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
     halo, trees = Halo(shard, communicator), int(tree.max(initial=-1)) + 1
     is_shared = np.zeros(trees, np.bool_)
     is_shared[tree[np.concatenate(halo.asked)]] = True
-    shared = np.flatnonzero(is_shared)
-    owners = Owners.of_counts(len(shared), communicator)
-    number = np.full(trees, -1, OFFSET)
-    number[shared] = np.arange(owners.own.start, owners.own.stop)
+    owners, shared, number = Owners.of_marked(is_shared, communicator)
     number = halo.extended(number[tree])
     places = np.flatnonzero(left)
     src, dst = known.src[places], known.dst[places]

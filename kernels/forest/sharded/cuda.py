@@ -15,7 +15,7 @@ from kernels.distributed.owners import Owners
 from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.forest import minimum_spanning_forest
 from kernels.gpu.loader import launch, to_host
-from kernels.graph import OFFSET, Array
+from kernels.graph import Array
 
 _THREADS = 512
 _FEW = 1 << 18  # edges of all ranks together that CPUs join sooner than GPUs
@@ -33,13 +33,11 @@ def span(shard: Shard, communicator: Communicator, gathered: int, few: int = _FE
     near, far, parent, taken = _take_safe(known.src[order], known.dst[order], num_own)
     is_shared = cupy.zeros(num_own, np.bool_)
     is_shared[parent[cupy.concatenate(halo.asked)]] = True
-    shared = cupy.flatnonzero(is_shared)
-    owners = Owners.of_counts(len(shared), communicator)
-    number = cupy.full(num_own, -1, OFFSET)
-    number[shared] = cupy.arange(owners.own.start, owners.own.stop)
+    owners, shared, number = Owners.of_marked(is_shared, communicator)
     number = halo.extended(number[parent])
     places = cupy.flatnonzero((near != far) & (near < num_own))
-    edges = _edges(known, order[places], number, graph.ids)
+    src, dst = known.src[order[places]], known.dst[order[places]]
+    edges = Edges(number[src], number[dst], known.weights[order[places]], graph.ids[src], graph.ids[dst])
     if communicator.sum(len(places)) <= few:
         edges = Edges(*map(to_host, edges))
     root, chosen = join(owners, edges, gathered)
@@ -69,8 +67,3 @@ def _take_safe(src: Array, dst: Array, num_own: int) -> tuple[Array, Array, Arra
     launch("forest/sharded/forest.cu", "take_safe", _THREADS, max(num_own, len(src)), *given, ROW=row)
     launch("forest/sharded/forest.cu", "flatten", _THREADS, num_own, parent, np.int64(num_own), ROW=row)
     return src, dst, parent, taken
-
-
-def _edges(known: Forest, places: Array, number: Array, ids: Array) -> Edges:
-    src, dst = known.src[places], known.dst[places]
-    return Edges(number[src], number[dst], known.weights[places], ids[src], ids[dst])

@@ -15,7 +15,7 @@ from kernels.scc.certificate import reasons
 
 
 class ClassSearch(NamedTuple):
-    """State of a search inside the classes of one rank, in one direction; n own rows, g ghosts, and k classes that own rows or ghosts belong to.
+    """State of a search inside the classes of one rank: n own rows, g ghosts, and k classes that own rows or ghosts belong to.
 
     Attributes
     ----------

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import cupy
 import numpy as np
 
-from kernels.distributed.columns import exchange_columns
 from kernels.distributed.fixpoint import settle
 from kernels.distributed.gpu.bits import HaloBits
 from kernels.distributed.gpu.constants import LEVEL_CHUNK, LEVEL_LANE_ARCS, LEVEL_THREADS
@@ -77,13 +76,9 @@ def trim(arcs: OwnArcs, halo: Halo, unfound: Array) -> tuple[Array, int]:
 
 def _subtract_lost(halo: Halo, lost_out: Array, lost_in: Array, out: Array, into: Array) -> Array:
     """Subtract from own rows' degrees the arcs that they lost on other ranks, and clear those counts; return these own rows."""
-    shard = halo.shard
     ghosts = cupy.flatnonzero(lost_out | lost_in)
-    cuts = cupy.searchsorted(ghosts, cupy.asarray(shard.ghost_bounds[1:-1])).tolist()
-    columns = (np.split(column[ghosts], cuts) for column in (shard.ghosts, lost_out, lost_in))
-    rows, fewer_out, fewer_in = exchange_columns(halo.communicator, *columns)
+    rows, fewer_out, fewer_in = halo.send(ghosts, lost_out, lost_in)
     lost_out[ghosts], lost_in[ghosts] = 0, 0
-    rows = rows - shard.rows.start
     for degrees, fewer in ((out, fewer_out), (into, fewer_in)):
         launch(_SOURCE, "subtract", LEVEL_THREADS, len(rows), rows, fewer, np.int64(len(rows)), degrees, ROW=rows.dtype)
     lost: Array = cupy.unique(rows)

@@ -18,7 +18,7 @@ from kernels.distributed.halo import Halo
 from kernels.distributed.local_graph import local_graph
 from kernels.distributed.owners import Owners
 from kernels.distributed.shard import Shard, ShardAnswer
-from kernels.graph import OFFSET, Array
+from kernels.graph import Array
 from kernels.wcc import wcc as single_rank_wcc
 
 GATHERED_BY_GPUS = 1 << 22  # components and edges: 64 MiB, and up to 96 MiB to join them
@@ -50,10 +50,7 @@ def wcc(shard: Shard, communicator: Communicator, gathered: int | None = None) -
     labels = single_rank_wcc(graph).labels
     is_shared = np.zeros(len(labels), np.bool_)
     is_shared[labels[num_own:]] = True
-    shared = np.flatnonzero(is_shared)
-    owners = Owners.of_counts(len(shared), communicator)
-    number = np.full(len(labels), -1, OFFSET)
-    number[shared] = np.arange(owners.own.start, owners.own.stop)
+    owners, shared, number = Owners.of_marked(is_shared, communicator)
     number = number[labels]
     near, far = _without_repeats(number[num_own:], Halo(shard, communicator).refresh(number[:num_own]))
     names = shard.local_rows.copy()
