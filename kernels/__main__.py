@@ -1,7 +1,5 @@
 """`python -m kernels` compiles the CPU kernels into Numba's cache, so that the first run does not wait for the compiler."""
 
-from __future__ import annotations
-
 import time
 from itertools import product
 from typing import Any

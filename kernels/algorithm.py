@@ -3,8 +3,6 @@
 Functions are named as "module:function" and imported when they are first called, because compiled code is slow to load.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum

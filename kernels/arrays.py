@@ -1,7 +1,5 @@
 """Questions about arrays and views of them, for NumPy and CuPy: the arrays of a graph choose the backend of a kernel."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, Protocol
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Values that are computed once from an immutable owner and kept as long as the owner lives."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from typing import TypeVar, cast
 

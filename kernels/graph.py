@@ -5,8 +5,6 @@ then by weight. The first arc of an in-row that satisfies a rule therefore has t
 predecessors unique (docs/architecture.md, "Answers are unique").
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -53,7 +51,7 @@ class Csr:
     indices: Array
     weights: Array | None
 
-    def first_rows(self, num_rows: int) -> Csr:
+    def first_rows(self, num_rows: int) -> "Csr":
         """The first rows, without a copy."""
         return Csr(self.offsets[: num_rows + 1], self.indices, self.weights)
 

@@ -3,8 +3,6 @@
 docs/adding-an-algorithm.md walks through a new entry.
 """
 
-from __future__ import annotations
-
 from kernels.algorithm import Algorithm, Column, Form
 
 _VERTEX = Column("vertex", "int64", "external id", key=True)

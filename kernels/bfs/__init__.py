@@ -1,7 +1,5 @@
 """Breadth-first search: the hops from a source to every row, and the unique predecessors."""
 
-from __future__ import annotations
-
 from kernels.answers import Paths
 from kernels.arrays import is_cupy, require_numpy, require_row
 from kernels.graph import Graph

@@ -10,8 +10,6 @@ the rows that they find and for its own predecessor. With so few arcs per row a 
 that loop has no branches.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

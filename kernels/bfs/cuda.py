@@ -4,8 +4,6 @@ Graphs with few arcs per row and no large row (roads, grids) have many levels, a
 `top_down.cu` makes this chain short. Other graphs have few levels and many arcs: `direction_optimising.cu` reads few of them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Four published searches, kept for comparison (solutions.cu): several kernels per level, and one flag read back."""
 
-from __future__ import annotations
-
 import cupy
 import numpy as np
 

@@ -5,8 +5,6 @@ same on all ranks, and that of a single rank for the graph with its rows in this
 row that breaks a rule belongs to the first rank that found one. The certificate of a malformed answer does not hold.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 

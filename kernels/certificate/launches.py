@@ -1,7 +1,5 @@
 """Launches of the certificates' kernels, which say whether an answer holds; the reason why not is found on the CPU."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checks that all certificates share, and the verdict that a broken rule leads to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Protocol
 

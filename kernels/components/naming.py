@@ -1,7 +1,5 @@
 """Names of components: the row of smallest external id."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

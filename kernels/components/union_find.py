@@ -4,8 +4,6 @@
 tree, and one ascending pass finds every vertex's root.
 """
 
-from __future__ import annotations
-
 from numba import njit
 
 from kernels.graph import Array

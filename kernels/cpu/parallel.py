@@ -1,7 +1,5 @@
 """Loops over rows or items on all cores of this process, for functions that release the GIL."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Making shards: from a stored graph, from a graph in memory, and from a shard on the CPU for a GPU."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

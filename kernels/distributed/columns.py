@@ -1,7 +1,5 @@
 """Columns of values: several in one exchange, distinct values, and minima by index."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ All ranks call the same collectives in the same order. Returned arrays belong to
 collective calls some, so it raises PeerLost as they do.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import reduce

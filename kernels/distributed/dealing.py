@@ -10,8 +10,6 @@ Source: Graham, Bounds on Multiprocessing Timing Anomalies (1969), for giving ea
 Panigrahy et al., Heuristics for Vector Bin Packing (2011), for the dot product as the load where two quantities should be even.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -53,7 +51,7 @@ class Dealing:
     owners: Array
 
     @classmethod
-    def of_blocks(cls, cuts: Array, owners: Array, size: int) -> Dealing:
+    def of_blocks(cls, cuts: Array, owners: Array, size: int) -> "Dealing":
         """Give block b, the stored rows `cuts[b]:cuts[b + 1]`, to the rank `owners[b]`."""
         counts = np.diff(cuts)
         not_empty = counts > 0
@@ -62,7 +60,7 @@ class Dealing:
         return cls(np.cumsum(sums), np.append(cuts[:-1][not_empty], cuts[-1:]), owners[not_empty])
 
     @classmethod
-    def contiguous(cls, bounds: Array) -> Dealing:
+    def contiguous(cls, bounds: Array) -> "Dealing":
         """Rank r has the rows `bounds[r]:bounds[r + 1]`, stored and dealt."""
         size = len(bounds) - 1
         return cls.of_blocks(np.asarray(bounds, OFFSET), np.arange(size), size)

@@ -8,8 +8,6 @@ bit of a float.
 A social network of few levels takes no more supersteps than level by level, and about the same work.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

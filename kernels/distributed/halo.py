@@ -1,7 +1,5 @@
 """Values of rows between their owners and the ranks that have them as ghosts: the halo exchange of domain decomposition."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 from typing import NamedTuple
 from weakref import ref

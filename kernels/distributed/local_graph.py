@@ -1,7 +1,5 @@
 """A shard as a graph of its own, on which single-rank kernels compute a rank's local fixpoint."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -1,7 +1,5 @@
 """The directory of owners: numbers in contiguous ranges per rank, whose owners store what is known of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
@@ -30,13 +28,13 @@ class Owners:
         self.start, self.stop = (int(bound) for bound in bounds[communicator.rank : communicator.rank + 2])
 
     @classmethod
-    def of_counts(cls, count: int, communicator: Communicator) -> Owners:
+    def of_counts(cls, count: int, communicator: Communicator) -> "Owners":
         """Number the items of all ranks consecutively, rank after rank: `count` on this one."""
         counts = np.concatenate(communicator.gather(np.array([count], OFFSET), alike=True))
         return cls(np.concatenate([np.zeros(1, OFFSET), np.cumsum(counts)]), communicator)
 
     @classmethod
-    def of_marked(cls, marked: Array, communicator: Communicator) -> tuple[Owners, Array, Array]:
+    def of_marked(cls, marked: Array, communicator: Communicator) -> "tuple[Owners, Array, Array]":
         """Number the items that ranks have `marked`, bool [I]; also return those of this rank, and each item's number or -1."""
         own = np.flatnonzero(marked)
         owners, number = cls.of_counts(len(own), communicator), np.full_like(own, -1, OFFSET, shape=(len(marked),))

@@ -1,7 +1,5 @@
 """Cutting rows into contiguous ranges of about equally many arcs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.graph import Array

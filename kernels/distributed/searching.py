@@ -6,8 +6,6 @@ million. Here each value misses them twice.
 Source: Bentley, Programming Pearls (2nd edition, 2000), column 9: a table in front of a binary search.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

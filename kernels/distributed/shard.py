@@ -9,8 +9,6 @@ shard of a road network has few ghosts; one of a social network may have a good 
 `kernels.distributed.assembly` makes shards.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Minimum spanning forest: the edges of least weight that connect all rows that arcs connect."""
 
-from __future__ import annotations
-
 from kernels.answers import Forest
 from kernels.arrays import is_cupy, require_numpy
 from kernels.graph import Graph

@@ -1,7 +1,5 @@
 """Borůvka's algorithm of a source document (boruvka.cu), kept for comparison: ten steps per round, with flags read back."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import cupy

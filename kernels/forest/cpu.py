@@ -8,8 +8,6 @@ Edges are read and listed in the order of their endpoints (smaller external id, 
 first one is the lightest.
 """
 
-from __future__ import annotations
-
 from functools import reduce
 from itertools import pairwise
 

@@ -4,8 +4,6 @@ A `ForestPlan` has what the kernels need beyond the graph: numbers of the edges,
 light edges from heavy ones, and how many edges have to be listed. It is computed once for each graph.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """The second solver: an answer is compared with that of an independent library, SciPy, or cuGraph for a graph on a GPU."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from importlib.util import find_spec
 from typing import Any

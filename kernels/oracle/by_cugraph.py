@@ -6,8 +6,6 @@
 * Its predecessors depend on the order of the search. They are not compared; the certificate proves them.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -10,8 +10,6 @@ Limitations of csgraph that these oracles work around:
 * Its predecessors depend on the order of the search. They are not compared; the certificate proves them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components, dijkstra, minimum_spanning_tree

@@ -3,8 +3,6 @@
 All arrays are in host memory, except the graph's, which may be on a GPU.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any

@@ -1,7 +1,5 @@
 """Degrees of a graph on the GPU, which decide between the two methods of each search."""
 
-from __future__ import annotations
-
 import cupy
 
 from kernels.graph import Array, Graph

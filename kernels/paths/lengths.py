@@ -1,7 +1,5 @@
 """Lengths of paths, encoded as in lengths.cuh: unsigned integers that order as the lengths do."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -7,8 +7,6 @@ the second step: a breadth-first search along such arcs from all other reached r
 id among the rows one such step nearer, so predecessors form a tree even around cycles of length zero.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

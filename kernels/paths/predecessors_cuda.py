@@ -1,7 +1,5 @@
 """The unique predecessors of final lengths or levels on the GPU; `kernels.paths.predecessors_cpu` defines them."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import cupy

@@ -1,7 +1,5 @@
 """Launcher of long_paths.cu: one team of blocks shortens lengths from any rows on, as often as the caller wants."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

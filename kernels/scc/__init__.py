@@ -1,7 +1,5 @@
 """Strong components: classes of vertices that reach each other."""
 
-from __future__ import annotations
-
 from kernels.answers import Components
 from kernels.arrays import is_cupy, require_numpy
 from kernels.graph import Graph

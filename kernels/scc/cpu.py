@@ -4,8 +4,6 @@ Pearce, A Space-Efficient Algorithm for Finding Strongly Connected Components, I
 without recursion.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -1,7 +1,5 @@
 """Strong components on the GPU: one cooperative launch (scc.cu), which searches both ways, then passes signatures."""
 
-from __future__ import annotations
-
 import cupy
 import numpy as np
 

@@ -1,7 +1,5 @@
 """Single-source shortest paths: the smallest sum of weights from a source to every row, and the unique predecessors."""
 
-from __future__ import annotations
-
 from kernels.answers import Paths
 from kernels.arrays import is_cupy, require_numpy, require_row
 from kernels.bfs import bfs

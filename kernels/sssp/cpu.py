@@ -10,8 +10,6 @@ A bucket is a linked list of entries (row, length), where entry 0 stands for non
 its row's distance. Entries of a scanned bucket are reused.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +33,7 @@ class _Entries(NamedTuple):
     lengths: Array
     after: Array
 
-    def grown(self, least: int) -> _Entries:
+    def grown(self, least: int) -> "_Entries":
         """The same entries with space for as many again, and for at least `least` more."""
         more = max(len(self.rows), least)
         return _Entries(*(np.append(array, np.empty(more, array.dtype)) for array in self))

@@ -6,8 +6,6 @@ Graphs with few arcs per row and no large row (roads, grids) have paths of many 
 in 32 bits first, and in 64 if a sum does not fit.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

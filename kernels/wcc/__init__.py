@@ -1,7 +1,5 @@
 """Weak components: classes of vertices that arcs connect, whatever the arcs' direction."""
 
-from __future__ import annotations
-
 from kernels.answers import Components
 from kernels.arrays import is_cupy, require_numpy
 from kernels.graph import Graph

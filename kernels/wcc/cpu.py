@@ -4,8 +4,6 @@ Each row is first united with two neighbours, which already joins most of a gian
 skipped: an arc that leaves the giant component is read from its other endpoint.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -1,7 +1,5 @@
 """Weak components on the GPU: one cooperative launch (wcc.cu), which reads all arcs, or first a sample of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cupy

@@ -1,7 +1,5 @@
 """Proof of breadth-first answers; `kernels.paths.certificate` has the method."""
 
-from __future__ import annotations
-
 from kernels.answers import Certificate, Paths
 from kernels.graph import Graph
 from kernels.paths.certificate import certify

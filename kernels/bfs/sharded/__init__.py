@@ -1,7 +1,5 @@
 """Breadth-first search over shards."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.answers import Paths

@@ -4,8 +4,6 @@ Graphs with few arcs per row and no large row (roads, grids) have many levels: e
 costs no exchange. Other graphs have few levels and many arcs, and are searched level by level, in both directions (bfs.cu).
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import cupy

@@ -1,7 +1,5 @@
 """Names of a shard's trees on the GPU: a tree without parts on other ranks is named by its own rank."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cupy

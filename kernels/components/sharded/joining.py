@@ -6,8 +6,6 @@ finishes without further messages. Edges stay on their rank: only each rank's li
 owner.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -41,7 +39,7 @@ class Edges(NamedTuple):
     low: Array
     high: Array
 
-    def take(self, places: Array) -> Edges:
+    def take(self, places: Array) -> "Edges":
         """The edges at these indices."""
         return Edges(*(column[places] for column in self))
 

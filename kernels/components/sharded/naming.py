@@ -1,7 +1,5 @@
 """Names of the components that edges between ranks form: on every rank at once if they are few, otherwise by rounds."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.components.sharded.joining import GATHERED, Edges, join, unite_all

@@ -4,8 +4,6 @@ Arcs are copied once, to their final memory, and numbered in place. While a shar
 byte for each row of the whole graph: twice that from 2^31 rows.
 """
 
-from __future__ import annotations
-
 import cupy
 
 from kernels.arrays import ArcMemory

@@ -1,7 +1,5 @@
 """One bit per row between owners and the ranks that have the row as a ghost: a halo exchange of a thirty-second of the words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import accumulate, pairwise
 from math import ceil

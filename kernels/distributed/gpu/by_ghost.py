@@ -1,7 +1,5 @@
 """The arcs to ghosts, in the order of the ghosts, on the GPU (by_ghost.cu): listed by own row, then sorted by ghost."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import cupy

@@ -1,7 +1,5 @@
 """Launches of kernels that proceed by levels (levels.cuh): each starts from some rows and ends at the rank's local fixpoint."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cupy

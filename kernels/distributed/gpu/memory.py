@@ -1,7 +1,5 @@
 """Memory of the arcs of a shard on a GPU: the GPU's own, or pinned memory of the host, which kernels read over the bus."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate, pairwise

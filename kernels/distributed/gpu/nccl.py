@@ -6,8 +6,6 @@ NumPy arrays are sent from and received in pinned memory, which the GPU reads an
 needs no copy to the device.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import reduce
 from math import prod
@@ -65,7 +63,7 @@ class BetweenGpus(Communicator):
         self._bytes = self._there.library.NCCL_UINT8
         self._announcement, self._announcements = _pinned((size, 2), np.int64), _pinned((size, size, 2), np.int64)
 
-    def __enter__(self) -> BetweenGpus:
+    def __enter__(self) -> "BetweenGpus":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

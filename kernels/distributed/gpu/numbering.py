@@ -1,7 +1,5 @@
 """Local rows of the arcs of a shard on a GPU (numbering.cu)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

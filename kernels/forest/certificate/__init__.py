@@ -15,8 +15,6 @@ Tarjan: Applications of path compression on balanced trees. JACM 26(4), 1979. Gr
 tree problem, 1985.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kernels.answers import Certificate, Forest

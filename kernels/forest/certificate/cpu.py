@@ -5,8 +5,6 @@ time of the join. Times grow along the path up, so the last join on the path bet
 between them, and the path is O(log V) long.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

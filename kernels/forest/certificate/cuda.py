@@ -1,7 +1,5 @@
 """The certificate of a forest on CuPy arrays: five launches (forest.cu) without a read-back between them."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import cupy

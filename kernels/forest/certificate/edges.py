@@ -1,7 +1,5 @@
 """The edges of an answer's forest that a rank holds, in the order (weight, smaller id, larger id), which has no ties."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -35,7 +33,7 @@ class Edges(NamedTuple):
     low: Array
     high: Array
 
-    def take(self, places: Array) -> Edges:
+    def take(self, places: Array) -> "Edges":
         """The edges at these places."""
         return Edges(*(column[places] for column in self))
 

@@ -7,8 +7,6 @@ belongs to that row's owner; edges are not moved. A rank keeps only the nodes ab
 than these, and at the k-th level no more than V / 2^k.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reasons why a certificate of a forest does not hold."""
 
-from __future__ import annotations
-
 from kernels.certificate.rules import Entries, Ids, arc_name, at, name_of
 
 

@@ -5,8 +5,6 @@ looks up, for its own arcs, the edges that joined their endpoints. Whether an ed
 endpoint. Nothing is gathered.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.answers import Certificate, Forest

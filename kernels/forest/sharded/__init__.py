@@ -6,8 +6,6 @@ is then the lightest edge that leaves this tree (the cut property). Trees with r
 a smaller graph; the other trees are complete, and their rank names them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

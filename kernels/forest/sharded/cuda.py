@@ -1,7 +1,5 @@
 """Minimum spanning forest over shards on GPUs, by the steps of `kernels.forest.sharded`."""
 
-from __future__ import annotations
-
 import cupy
 import numpy as np
 

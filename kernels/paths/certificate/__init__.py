@@ -17,8 +17,6 @@ Graph500 benchmark specification, section "Validation". Cormen, Leiserson, Rives
 (shortest-path properties).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kernels.answers import Certificate, Paths

@@ -1,7 +1,5 @@
 """The certificate of paths on NumPy arrays: one pass over the in-arcs, and a search along arcs of length zero."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

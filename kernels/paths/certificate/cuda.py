@@ -1,7 +1,5 @@
 """The certificate of paths on CuPy arrays: one launch (paths.cu), and the same pass over a rank's in-arcs."""
 
-from __future__ import annotations
-
 import cupy
 import numpy as np
 

@@ -1,7 +1,5 @@
 """Reasons that a certificate of paths gives for the first broken rule."""
 
-from __future__ import annotations
-
 from kernels.certificate.rules import Entries, Ids, arc_name, at, name_of
 from kernels.graph import UNREACHED
 

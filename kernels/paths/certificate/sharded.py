@@ -6,8 +6,6 @@ arcs of length zero reach are searched by all ranks together. No chain of predec
 is nearer to the source, so such chains cannot form a cycle.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

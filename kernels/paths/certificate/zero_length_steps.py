@@ -4,8 +4,6 @@ The search goes level by level, because the predecessor is a row one step nearer
 the longest such path has steps. Only arcs of weight 0, or of a weight that a float sum absorbs, are read.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.distributed.columns import lower_at

@@ -6,8 +6,6 @@ crossing costs an exchange however wide the window is, while a narrow window add
 wide: about a thousand arcs.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import cupy

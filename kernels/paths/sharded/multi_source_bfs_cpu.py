@@ -1,7 +1,5 @@
 """Breadth-first search over all ranks from many rows at once, each of which starts at its own distance."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -4,8 +4,6 @@ Every rank receives the distances of its ghosts; then each owner finds the first
 length zero reach are searched along such arcs over all ranks, from all other reached rows at once.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

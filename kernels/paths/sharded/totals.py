@@ -1,7 +1,5 @@
 """Totals of a graph over all ranks, which decide between the two methods of each search on GPUs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from weakref import ref
 

@@ -8,8 +8,6 @@ References
 Kahn: Topological sorting of large networks. CACM 5(11), 1962.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kernels.answers import Certificate, Components

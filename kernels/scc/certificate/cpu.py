@@ -1,7 +1,5 @@
 """The certificate of strong components on NumPy arrays: Kahn's algorithm over the classes."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The certificate of strong components on CuPy arrays: a launch a direction (strong.cu), and the passes over a rank's arcs."""
 
-from __future__ import annotations
-
 import cupy
 import numpy as np
 

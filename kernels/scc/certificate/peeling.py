@@ -1,7 +1,5 @@
 """Search of each class from its label over all ranks, in Kahn's order: once all arcs into the class have been read."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.certificate.global_view import GlobalView

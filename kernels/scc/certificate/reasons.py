@@ -1,7 +1,5 @@
 """Reasons why a certificate of strong components does not hold."""
 
-from __future__ import annotations
-
 from kernels.certificate.rules import Entries, Ids, at, name_of
 
 

@@ -5,8 +5,6 @@ arcs lead, then reports to the owners of its ghosts which of these are reached, 
 their classes it has read. It takes as many supersteps as such a search crosses from rank to rank.
 """
 
-from __future__ import annotations
-
 from kernels.answers import Certificate, Components
 from kernels.certificate.global_view import GlobalView
 from kernels.certificate.rules import Broken, verdict

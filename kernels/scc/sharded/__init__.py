@@ -11,8 +11,6 @@ On Distributed Verification and Verified Distribution (2004: colouring), and McL
 Components in Distributed Graphs, Journal of Parallel and Distributed Computing 65 (2005: trimming).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.answers import Components

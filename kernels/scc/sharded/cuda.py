@@ -3,8 +3,6 @@
 Rows whose component is found lose their arcs, so that a round costs only what is left; the first one finds the giant component.
 """
 
-from __future__ import annotations
-
 import cupy
 import numpy as np
 

@@ -1,7 +1,5 @@
 """Steps of a round on the arcs that are left: peel off rows on no cycle, and find the first row that reaches each row."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import cupy
@@ -26,7 +24,7 @@ class OwnArcs:
     out: Csr
     into: Csr
 
-    def within(self, classes: Array) -> OwnArcs:
+    def within(self, classes: Array) -> "OwnArcs":
         """The arcs whose endpoints are in the same class; `classes` (uint32 [n + g]) are 0 for rows that lose all arcs."""
         return OwnArcs(_within(self.out, classes), _within(self.into, classes))
 

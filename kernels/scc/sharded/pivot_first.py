@@ -1,7 +1,5 @@
 """A pseudo-random order of all rows, the same on every rank, whose first row has many arcs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.distributed.communicator import Communicator

@@ -1,7 +1,5 @@
 """Steps of a round on the arcs that are left: peel off rows on no cycle, and find the first row that reaches each row."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,11 +18,11 @@ class ShardArcs:
     out: Csr
     into: Csr
 
-    def within(self, *classes: Array) -> ShardArcs:
+    def within(self, *classes: Array) -> "ShardArcs":
         """The arcs whose endpoints are in the same class by each of `classes` [n + g]."""
         return ShardArcs(_within(self.out, classes), _within(self.into, classes))
 
-    def among(self, rows: Array) -> ShardArcs:
+    def among(self, rows: Array) -> "ShardArcs":
         """The arcs with both endpoints among `rows`, bool [n + g]."""
         # Every other row is a class of its own, which keeps only self-loops, and these make no difference.
         return self.within(np.where(rows, -1, np.arange(len(rows), like=rows)))

@@ -1,7 +1,5 @@
 """Proof of shortest-path answers over shards; `kernels.paths.certificate.sharded` has the method."""
 
-from __future__ import annotations
-
 from kernels.answers import Certificate, Paths
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.shard import Shard

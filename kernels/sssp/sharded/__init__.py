@@ -1,7 +1,5 @@
 """Single-source shortest paths over shards: a rank's local work is that of the kernel for one rank."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.answers import Paths

@@ -6,8 +6,6 @@ the same bucket at a time (sssp.cu), in the four parts of kernels/sssp/short_pat
 first, and in 64 if a sum does not fit.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import cupy

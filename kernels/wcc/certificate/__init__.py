@@ -8,8 +8,6 @@ References
 Tarjan, van Leeuwen: Worst-case analysis of set union algorithms. JACM 31(2), 1984 (path halving).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kernels.answers import Certificate, Components

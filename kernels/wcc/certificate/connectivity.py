@@ -5,8 +5,6 @@ Shiloach and Vishkin: every vertex keeps a smaller vertex of its component. In a
 itself and for its parent, and its own grandparent. There are about log V rounds; each exchanges at most one value per ghost.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.certificate.global_view import GlobalView

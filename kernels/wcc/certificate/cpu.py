@@ -1,7 +1,5 @@
 """The certificate of weak components on NumPy arrays: a scan for arcs between classes, and a union-find over the arcs."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

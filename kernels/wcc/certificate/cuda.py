@@ -1,7 +1,5 @@
 """The certificate of weak components on CuPy arrays: one launch (weak.cu), and the passes over a rank's arcs (trees.cu)."""
 
-from __future__ import annotations
-
 import cupy
 import numpy as np
 

@@ -4,8 +4,6 @@ Each rank grows trees over its own arcs, and label rounds join the trees of all 
 be in the component of its label.
 """
 
-from __future__ import annotations
-
 from kernels.answers import Certificate, Components
 from kernels.certificate.global_view import GlobalView, evidence
 from kernels.certificate.rules import Broken, verdict

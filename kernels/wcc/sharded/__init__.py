@@ -5,8 +5,6 @@ network that graph has about as many vertices as there are ranks, however large 
 complete, and their rank names them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.answers import Components

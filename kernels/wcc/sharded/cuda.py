@@ -6,8 +6,6 @@ ghosts that are then outside the giant component and in a tree with own rows are
 (shared_trees.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Trees of union-find that may have parts on several ranks: exchanged, joined and named, on GPUs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
