@@ -11,8 +11,6 @@
 
 #define TILE 2048 /* arcs staged at a time */
 
-typedef unsigned char uint8_t;
-
 extern "C" __global__ void start(
     int64_t num_rows, int64_t source, uint8_t* frontier, uint8_t* visited, uint8_t* marked, ROW* levels) {
     for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {

@@ -12,8 +12,6 @@
    are numbered by (smaller position, larger position) of their endpoints, as in forest.cu. */
 #include "forest/edges.cuh"
 
-typedef unsigned char uint8_t;
-
 struct Vertices {
     int64_t count;
     const int64_t *first_edge, *out_degree;

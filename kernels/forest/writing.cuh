@@ -8,8 +8,6 @@
 
 #define MARKS_OF_TILE 1024
 
-typedef unsigned short uint16_t;
-
 /* Number of marks before each tile in its group of tiles, which belongs to a block, and number of marks of each group. */
 struct Sums {
     uint32_t* of_tiles;

@@ -3,6 +3,8 @@
    No CUDA header is included, so that NVRTC compiles every source without a CUDA toolkit. */
 #pragma once
 
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
 typedef int int32_t;
 typedef long long int64_t;
 typedef unsigned int uint32_t;
@@ -65,6 +67,19 @@ __device__ __forceinline__ uint64_t append_of_warp(uint64_t* length, bool adds) 
         first = atomicAdd(length, (uint64_t)__popc(lanes));
     }
     return __shfl_sync(FULL_WARP, first, 0) + __popc(lanes & ((1u << lane) - 1));
+}
+
+/* Atomically replace what is at `place` if it is `expected`; return what was there. */
+__device__ __forceinline__ int32_t swap_if(int32_t* place, int32_t expected, int32_t value) {
+    return atomicCAS(place, expected, value);
+}
+
+__device__ __forceinline__ int64_t swap_if(int64_t* place, int64_t expected, int64_t value) {
+    return (int64_t)atomicCAS((unsigned long long*)place, (unsigned long long)expected, (unsigned long long)value);
+}
+
+__device__ __forceinline__ unsigned short swap_if(unsigned short* place, unsigned short expected, unsigned short value) {
+    return atomicCAS(place, expected, value);
 }
 
 /* Sum of the values of this lane and lower ones; all lanes of the warp call it. */

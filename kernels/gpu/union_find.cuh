@@ -8,18 +8,6 @@
 
 #include "gpu/device.cuh"
 
-__device__ __forceinline__ int32_t swap_if(int32_t* place, int32_t expected, int32_t value) {
-    return atomicCAS(place, expected, value);
-}
-
-__device__ __forceinline__ int64_t swap_if(int64_t* place, int64_t expected, int64_t value) {
-    return (int64_t)atomicCAS((unsigned long long*)place, (unsigned long long)expected, (unsigned long long)value);
-}
-
-__device__ __forceinline__ unsigned short swap_if(unsigned short* place, unsigned short expected, unsigned short value) {
-    return atomicCAS(place, expected, value);
-}
-
 /* Root of v's tree; the parent of every row on the path becomes its grandparent. */
 template <typename Row>
 __device__ __forceinline__ Row find_root(Row* parent, Row v) {

@@ -5,9 +5,6 @@
    a warp. An arc is written as its tail's row within the tile, 15 bits, and a bit that marks the last arc of its segment. */
 #include "gpu/device.cuh"
 
-typedef unsigned short uint16_t;
-typedef unsigned char uint8_t;
-
 struct Task {
     int64_t tile, first_arc, count, first_partial;
 };

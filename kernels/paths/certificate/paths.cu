@@ -108,21 +108,13 @@ struct Spreading {
         if (distance[head] != near || near + (SUM)out.weight(arc) != near) {
             return;
         }
-        const ROW held = claim(&step[head], next);
+        const ROW held = swap_if(&step[head], (ROW)-1, next);
         if (held == -1) {
             queue[append(queued)] = head;
         }
         if (held == -1 || held == next) {
             atomicMin(&nearest[head], positions[row]);
         }
-    }
-
-    static __device__ __forceinline__ int32_t claim(int32_t* place, int32_t next) {
-        return atomicCAS(place, -1, next);
-    }
-
-    static __device__ __forceinline__ int64_t claim(int64_t* place, int64_t next) {
-        return (int64_t)atomicCAS((unsigned long long*)place, ~0ull, (unsigned long long)next);
     }
 };
 

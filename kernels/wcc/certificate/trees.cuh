@@ -8,14 +8,6 @@
 
 #define FIRST_ARCS 2
 
-__device__ __forceinline__ int32_t swap(int32_t* place, int32_t held, int32_t next) {
-    return atomicCAS(place, held, next);
-}
-
-__device__ __forceinline__ int64_t swap(int64_t* place, int64_t held, int64_t next) {
-    return (int64_t)atomicCAS((unsigned long long*)place, (unsigned long long)held, (unsigned long long)next);
-}
-
 __device__ __forceinline__ ROW top(ROW* parent, ROW v) {
     while (true) {
         const ROW up = parent[v], above = parent[up];
@@ -35,7 +27,7 @@ __device__ __forceinline__ void join(ROW* parent, ROW one, ROW other) {
             return;
         }
         const ROW low = min(one, other), high = max(one, other);
-        if (swap(&parent[high], high, low) == high) {
+        if (swap_if(&parent[high], high, low) == high) {
             return;
         }
     }

@@ -17,8 +17,6 @@
 
 #define GIANT 0
 
-typedef unsigned char uint8_t;
-
 __device__ __forceinline__ ROW slot_of(int64_t local_row) { return (ROW)local_row + 1; }
 
 /* The arcs of own rows. */
