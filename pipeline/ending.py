@@ -49,8 +49,10 @@ def _message_of(error: BaseException) -> str:
     if line is None:
         import traceback
 
-        traceback.print_exception(error)
-        return f"failed: {type(error).__name__}: {error}"
+        from pipeline.redaction import redacted
+
+        print(redacted("".join(traceback.format_exception(error))), end="", file=sys.stderr)
+        return redacted(f"failed: {type(error).__name__}: {error}")
     return line
 
 

@@ -24,6 +24,7 @@ AREAS = {
     "pipeline/runtime": ["tests/pipeline/test_backend.py"],
     "pipeline/store": ["tests/pipeline/store/test_manifest.py", "tests/layout/test_stored_arrays.py"],
     "pipeline/tables": ["tests/pipeline/test_tables.py"],
+    "pipeline/ending.py": ["tests/pipeline/test_ending.py"],
     "pipeline": ["tests/pipeline/test_pipeline.py"],
     "flows": ["tests/flows/test_flows.py"],
     "kernels/distributed": ["tests/sharded/test_shard.py", "tests/sharded/test_threads.py", "tests/sharded/test_searching.py"],
@@ -31,6 +32,7 @@ AREAS = {
     "kernels/oracle": ["tests/cpu/test_oracle.py"],
     "benchmarks": ["tests/benchmarks"],
     "docs": ["tests/project/test_docs.py"],
+    "requirements": ["tests/project/test_advisories.py"],
 }
 # Tests that are not named after the algorithm's folder.
 KERNELS = {"bfs": "paths", "sssp": "paths", "wcc": "components", "scc": "components"}
