@@ -18,7 +18,7 @@ ROWS = 3000
 NUM_ROWS, ROW_GROUPS, SCHEMA = 3, 4, 2  # fields of a footer
 COLUMNS, GROUP_ROWS = 1, 3  # of a row group
 META = 3  # of a column chunk
-PATH, VALUES, COMPRESSED, DATA_PAGE, STATISTICS, SIZE_STATISTICS = 3, 5, 7, 9, 12, 16  # of its metadata
+PATH, CODEC, VALUES, COMPRESSED, DATA_PAGE, STATISTICS, SIZE_STATISTICS = 3, 4, 5, 7, 9, 12, 16  # of its metadata
 NULLS, SMALLEST, LEVELS = 3, 6, 3  # of its statistics, and of its size statistics
 CONVERTED = 6  # of a column of the schema
 
@@ -76,6 +76,7 @@ DISHONEST = {
     "more bytes": put(lambda footer: meta(footer, 0, 0), COMPRESSED, lambda size: size + 1),
     "no bytes": put(lambda footer: meta(footer, 0, 0), COMPRESSED, 0),
     "bytes of another column": put(lambda footer: meta(footer, 0, 0), DATA_PAGE, lambda start: start + 20),
+    "no compression": put(lambda footer: meta(footer, 0, 0), CODEC, 0),
     "nulls": put(lambda footer: field(meta(footer, 0, 0), STATISTICS)[2], NULLS, 3),
     "a short minimum": put(lambda footer: field(meta(footer, 0, 0), STATISTICS)[2], SMALLEST, b"\0"),
     "another name": put(lambda footer: meta(footer, 0, 0), PATH, [8, [b"dst"]]),

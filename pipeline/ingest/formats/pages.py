@@ -97,9 +97,10 @@ def check_rows(found: int, stated: int, nulls: int) -> None:
 
 @dataclass(frozen=True)
 class _Chunk:
-    """A column of a row group: its number of values, its bytes, and where its first page with rows begins."""
+    """A column of a row group: its values, its codec (0: none), its bytes, and where its first page with rows begins."""
 
     values: int
+    codec: int
     start: int
     end: int
     data: int
@@ -116,7 +117,7 @@ def _chunk(chunk: dict[int, Any], leaf: pq.ColumnSchema) -> _Chunk:
     if any(len(statistics[field]) != width for field in _STATISTICS if field in statistics):
         raise Contradiction(f"column {leaf.path!r} has a minimum or maximum that is not {kind}")
     start = min(meta[9], meta.get(11, 0) or meta[9])
-    return _Chunk(meta[5], start, start + meta[7], meta[9])
+    return _Chunk(meta[5], meta[4], start, start + meta[7], meta[9])
 
 
 def _count_pages(data: mmap.mmap, where: str, chunk: _Chunk, rows: int) -> int:
@@ -131,7 +132,7 @@ def _count_pages(data: mmap.mmap, where: str, chunk: _Chunk, rows: int) -> int:
     values = pages = 0
     begins = False  # whether the first rows are at the offset that the footer states
     while at < chunk.end:
-        found, end = _read_page(data, at, where, rows)
+        found, end = _read_page(data, at, where, rows, chunk.codec)
         begins |= at == chunk.data and not values
         values += found
         at = end
@@ -143,15 +144,18 @@ def _count_pages(data: mmap.mmap, where: str, chunk: _Chunk, rows: int) -> int:
     return pages
 
 
-def _read_page(data: mmap.mmap, start: int, where: str, rows: int) -> tuple[int, int]:
+def _read_page(data: mmap.mmap, start: int, where: str, rows: int, codec: int) -> tuple[int, int]:
     """A page's number of rows, 0 unless it has data, and where it ends. Raises Contradiction."""
     reader = Compact(data, start)
     try:
         header = reader.read_struct()
         kind, expanded, stored = (header[field] for field in (1, 2, 3))
-        values = header[_CONTENT[kind]][1] if kind in _CONTENT else 0
-        if kind == _DATA_V2 and header[_CONTENT[kind]][3] != values:
+        content = header[_CONTENT[kind]] if kind in _CONTENT else {1: 0}
+        values = content[1]
+        if kind == _DATA_V2 and content[3] != values:
             raise ValueError
+        if expanded != stored and (codec == 0 or (kind == _DATA_V2 and not content.get(7, True))):
+            raise ValueError  # the footer calls compressed bytes values
         if min(expanded, stored, values) < 0 or expanded > _BYTES_PER_ROW * rows + _BYTES_PER_PAGE:
             raise ValueError
         return values, reader.at + stored
