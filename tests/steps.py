@@ -15,7 +15,17 @@ from kernels.algorithm import Form
 from kernels.registry import BY_NAME
 from pipeline.config import run as config
 from pipeline.steps.publish import Results, publish
-from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts, ProofFacts, ShardFacts, Sizes, SourceFacts, StageFacts
+from pipeline.store.facts import (
+    CheckFacts,
+    DirectionFacts,
+    EdgeFacts,
+    GraphFacts,
+    ProofFacts,
+    ShardFacts,
+    Sizes,
+    SourceFacts,
+    StageFacts,
+)
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 
@@ -76,7 +86,7 @@ def path_facts(vertices: int) -> GraphFacts:
     return GraphFacts(
         vertices=vertices, arcs=arcs, directed=False, symmetric=True, weight=WEIGHT, stored_weight=WEIGHT, self_loops_dropped=0,
         arcs_added=vertices - 1, parallel_arcs_dropped=0, shards=[shard], out=DirectionFacts(groups=[0, 0, vertices]),
-        backend="cpu",
+        backend="cpu", proof=CheckFacts(rules=["the rules of a layout"], seconds=0.0),
     )  # fmt: skip
 
 

@@ -34,7 +34,7 @@ from kernels.wcc.certificate import sharded as wcc_certificate
 from kernels.wcc.sharded import wcc
 from pipeline.cluster.protocol import Place
 from pipeline.config.layout import LayoutConfig
-from pipeline.steps.layout import lay_out_part, rules_of
+from pipeline.steps.layout import lay_out_part, read_source, rules_of
 from pipeline.store.manifest import Folder
 from pipeline.store.shards import dealing_of, load_shard
 
@@ -81,8 +81,9 @@ def read_edges(communicator: Communicator, asked: tuple[str, Path, int]) -> Read
     shares = by_name(name)
 
     def make() -> Shard:
-        part = lay_out_part(communicator, folder_of(shares, folder, edges), LayoutConfig(order=shares.order), "gpu", deals=True)
-        return shard_of(part, communicator)
+        listed = folder_of(shares, folder, edges)
+        source = read_source(listed, communicator, "gpu")
+        return shard_of(lay_out_part(source, listed, LayoutConfig(order=shares.order), communicator, deals=True), communicator)
 
     return _ready(communicator, make)
 

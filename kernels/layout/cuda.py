@@ -20,7 +20,7 @@ from kernels.gpu.radix_sort import KEY, sort
 from kernels.graph import ID, OFFSET, Array, Csr, index_dtype
 from kernels.layout.constants import LANES, LAYOUT_THREADS, PACK_EDGES, TAIL_BIN_BITS, UNPACK_KEYS, WARP_ARCS, WARP_DEGREE
 from kernels.layout.numbering import pays_as_table
-from kernels.layout.rules import Rules
+from kernels.layout.rules import Edges, Rules
 
 _ARCS, _ROWS = "layout/arcs.cu", "layout/rows.cu"
 _UNPACKED_TILE = UNPACK_KEYS * LAYOUT_THREADS  # keys of a block
@@ -33,15 +33,14 @@ _SUM = (1 << 8 * KEY.itemsize - STATUS_FLAG_BITS) - 1  # the bits of a status wo
 
 
 @dataclass(frozen=True)
-class _Edges:
-    """An edge list, the positions of its ids, and the rules for its arcs."""
+class _Edges(Edges):
+    """An edge list, all ids, their positions, the rules for its arcs, and where dropped edges are listed."""
 
-    src: Array
-    dst: Array
-    weights: Array | None
+    ids: Array
     first_id: int
     positions: Array | None
     rules: Rules
+    dropped: list[Edges] | None
 
     @property
     def most_arcs(self) -> int:
@@ -55,7 +54,9 @@ class _Edges:
         _launch(name, blocks, *edges, *rules, *arguments, EDGE=self.src.dtype, ROW=row)
 
 
-def clean(src: Array, dst: Array, weights: Array | None, rules: Rules, ranges: int | None = None) -> tuple[Array, Csr, int]:
+def clean(
+    src: Array, dst: Array, weights: Array | None, rules: Rules, dropped: list[Edges] | None = None, ranges: int | None = None
+) -> tuple[Array, Csr, int]:
     """As `kernels.layout.cleaning.clean`: ascending ids, clean arcs between positions, and the number of self-loops.
 
     More `ranges` of tails need less memory. By default the peak, without the edge list, is 2.5 times the rows, provided that ids
@@ -65,7 +66,7 @@ def clean(src: Array, dst: Array, weights: Array | None, rules: Rules, ranges: i
     num_vertices, row = len(ids), index_dtype(len(ids))
     if num_vertices > 1 << 32:
         raise ValueError(f"{num_vertices} vertices: two positions do not fit a key of 64 bits")
-    edges = _Edges(src, dst, weights, first_id, positions, rules)
+    edges = _Edges(src, dst, weights, ids, first_id, positions, rules, dropped)
     parts = _ranges(edges, num_vertices, row, ranges or _enough_ranges(edges, row))
     most = sum(arcs for _, arcs in parts)
     offsets, indices = cupy.zeros(num_vertices + 1, OFFSET), cupy.empty(most, row)
@@ -118,7 +119,28 @@ def _add(edges: _Edges, tails: range, most: int, bits: int, rest: Csr) -> tuple[
     if weights is not None and edges.rules.keep_parallel:
         keys, weights = _lightest_first(keys, weights)
     keys, weights = sort(keys, weights, 0, bits + _bits(len(tails) - 1))
+    if edges.dropped is not None and not edges.rules.keep_parallel:
+        _list_dropped(edges, tails.start, keys, weights, bits)
     return _unpack(keys, weights, bits, rest, distinct=not edges.rules.keep_parallel), self_loops
+
+
+def _list_dropped(edges: _Edges, first_tail: int, keys: Array, weights: Array | None, bits: int) -> None:
+    """List all arcs of equal keys but the lightest; of both arcs of an edge, the one to the smaller position."""
+    repeats = keys[1:] == keys[:-1]
+    parallel = cupy.zeros(len(keys), np.bool_)
+    parallel[1:] = repeats
+    parallel[:-1] |= repeats
+    places = cupy.flatnonzero(parallel)
+    keys = keys[places]
+    if weights is not None:
+        keys, weights = sort(*_lightest_first(keys, weights[places]), 0, 8 * KEY.itemsize)
+    tails, heads = (keys >> KEY.type(bits)).astype(OFFSET) + first_tail, (keys & KEY.type((1 << bits) - 1)).astype(OFFSET)
+    listed = keys[1:] == keys[:-1]
+    if edges.rules.both:
+        listed &= (heads <= tails)[1:]
+    places = cupy.flatnonzero(listed) + 1
+    assert edges.dropped is not None
+    edges.dropped.append(Edges(edges.ids[tails[places]], edges.ids[heads[places]], None if weights is None else weights[places]))
 
 
 def _lightest_first(keys: Array, weights: Array) -> tuple[Array, Array]:

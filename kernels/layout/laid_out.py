@@ -8,6 +8,7 @@ import numpy as np
 
 from kernels.graph import Array, Csr
 from kernels.layout.rows import take_rows
+from kernels.layout.rules import Edges
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class LaidOut:
         Whether rows and indices of the directions are still positions, of the whole graph.
     self_loops : int
         Number of edges, of all ranks, that are self-loops.
+    dropped : list of Edges
+        Edges that were dropped because a parallel one is no heavier, each on one rank.
     """
 
     bounds: Array
@@ -45,6 +48,7 @@ class LaidOut:
     directions: dict[str, Csr]
     by_position: bool
     self_loops: int
+    dropped: list[Edges]
 
     @property
     def num_vertices(self) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from kernels.distributed import partition
 from kernels.distributed.communicator import Communicator
 from kernels.gpu.loader import to_host
-from kernels.graph import OFFSET, Array, Csr, index_dtype
+from kernels.graph import OFFSET, index_dtype
 from kernels.layout.cleaning import clean
 from kernels.layout.laid_out import LaidOut
 from kernels.layout.orders import by_degree_in_windows, inverse
@@ -41,15 +41,10 @@ def lay_out(
         from kernels.layout import sharded
 
         return sharded.lay_out(edges, rules, window, communicator, deals)
-    cleaned = clean(edges.src, edges.dst, edges.weights, rules)
-    del edges  # frees their memory, if the caller does not hold them
-    return _arrange(*cleaned, rules.both, window, parts)
-
-
-def _arrange(ids: Array, arcs: Csr, self_loops: int, both: bool, window: int | None, parts: int) -> LaidOut:
-    """Put the rows of what `clean` returned in order, and cut them."""
+    dropped: list[Edges] = []
+    ids, arcs, self_loops = clean(edges.src, edges.dst, edges.weights, rules, dropped)
     directions = {"out": arcs}
-    if not both and (into := in_rows(arcs)) is not arcs:
+    if not rules.both and (into := in_rows(arcs)) is not arcs:
         directions["in"] = into
     degrees = [np.diff(csr.offsets) for csr in directions.values()]
     if window is None:
@@ -59,4 +54,4 @@ def _arrange(ids: Array, arcs: Csr, self_loops: int, both: bool, window: int | N
     total: Any = sum(degrees)
     cuts = [0, *(rows.stop for rows in partition.cut(to_host(total[order]), parts))]
     bounds = np.array(cuts, OFFSET)
-    return LaidOut(bounds, range(parts), ids[order], order, 0, inverse(order), directions, True, self_loops)
+    return LaidOut(bounds, range(parts), ids[order], order, 0, inverse(order), directions, True, self_loops, dropped)

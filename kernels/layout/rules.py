@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from kernels.graph import Array
 
@@ -22,6 +25,16 @@ class Edges:
     src: Array
     dst: Array
     weights: Array | None
+
+    def take(self, places: Array | slice) -> Edges:
+        """The edges at these places."""
+        return Edges(self.src[places], self.dst[places], None if self.weights is None else self.weights[places])
+
+    def with_parts(self, parts: Sequence[Edges]) -> Edges:
+        """These edges and those of all parts."""
+        src, dst = (np.concatenate([getattr(part, name) for part in (self, *parts)]) for name in ("src", "dst"))
+        weights = None if self.weights is None else np.concatenate([part.weights for part in (self, *parts)])
+        return Edges(src, dst, weights)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Layout: an edge list in, the stored graph out, cleaned, numbered in its running order and cut into shards.
 
-The step is the same on every rank of a group: a rank reads its part of the edge list and writes its shards. A group of one reads
-everything, and writes all shards.
+The step is the same on every rank of a group: a rank reads its part of the edge list, writes its shards, and proves them. A group
+of one reads everything, and writes all shards. A stored graph without a proof does not exist.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
+from kernels.arrays import frozen
 from kernels.distributed.communicator import Communicator
 from kernels.graph import OFFSET
 from kernels.layout import lay_out as layout_kernel
@@ -21,12 +23,13 @@ from kernels.layout.rules import Edges, Rules
 from pipeline.cluster.protocol import Place
 from pipeline.config.layout import LayoutConfig
 from pipeline.runtime.backend import Backend
+from pipeline.steps.layout_proof import prove_layout
 from pipeline.steps.runtime import Runtime
 from pipeline.store.attempts import attempts_beside, shared_attempt
 from pipeline.store.edges import narrow, read_edges
 from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts, ShardFacts
 from pipeline.store.graph_writing import Direction, Rows, save_direction, write_vertices
-from pipeline.store.manifest import Folder, make
+from pipeline.store.manifest import Folder, make, unsealed
 
 
 def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime) -> Folder:
@@ -50,12 +53,14 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime) -> Folder:
           out-rows are in this order); with the vector extension `padding` (share of its entries)
         * `shards`: `rows` (first, and the one after the last), and for each direction `arcs`, with the vector extension also
           `segments` and `slots`
-        * `backend`
+        * `backend`, and `proof`: the rules that were proved, and seconds
 
     Raises
     ------
     Damaged
         The edge list cannot be read.
+    ProofFailed
+        The stored graph is not that of the edge list. Nothing is written.
     ClusterLost
         As `cluster.map`.
     """
@@ -66,77 +71,73 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime) -> Folder:
         cluster = runtime.here().cluster  # one rank lays out the whole graph: in this process, which has all the memory
 
     def write(folder: Path) -> dict[str, Any]:
-        (parts,) = cluster.map(partial(store_part, edges, layout), [attempts_beside(folder)], backend, cluster.shards)
-        for path in list(parts[0].folder.iterdir()):
+        ((stored, *_),) = cluster.map(partial(store_part, edges, layout), [attempts_beside(folder)], backend, cluster.shards)
+        for path in list(stored.path.iterdir()):
             path.rename(folder / path.name)
-        return facts_of(edges, layout, parts, backend).stored()
+        return stored.facts
 
     return make(runtime.work / "graph", "graph", {"edges": edges.digest}, layout.model_dump(), write)
 
 
 @dataclass
 class StoredShard:
-    """What was written of a shard: its rows, and its directions by name, `out` and `in`."""
+    """What was written of a shard: its first row and the one after its last, and its directions by name, `out` and `in`."""
 
-    rows: range
+    rows: list[int]
     directions: dict[str, Direction]
 
     @property
     def facts(self) -> ShardFacts:
         """Its facts."""
         sizes: dict[str, Any] = {name: direction.sizes for name, direction in self.directions.items()}
-        return ShardFacts(rows=[self.rows.start, self.rows.stop], **sizes)
+        return ShardFacts(rows=self.rows, **sizes)
 
 
-@dataclass(frozen=True)
-class StoredPart:
-    """What one rank wrote.
+_SHARDS = TypeAdapter(list[StoredShard])
 
-    Attributes
-    ----------
-    folder : Path
-        Of all ranks.
-    shards : list of StoredShard
-        In the order of their rows.
-    self_loops : int
-        Of all ranks' edges.
+
+def store_part(edges: Folder, layout: LayoutConfig, place: Place, attempts: Path) -> Folder:
+    """Lay out a rank's share of a graph, write its shards into a folder that all ranks of this attempt share, and prove them.
+
+    A collective. Returns the folder with its facts, without the hashes of its files.
     """
-
-    folder: Path
-    shards: list[StoredShard]
-    self_loops: int
-
-
-def store_part(edges: Folder, layout: LayoutConfig, place: Place, attempts: Path) -> StoredPart:
-    """Lay out a rank's share of a graph and write its shards into a folder that all ranks of this attempt share. A collective."""
-    communicator = place.communicator
-    part = lay_out_part(communicator, edges, layout, place.backend)
-    folder = shared_attempt(attempts, communicator)
-    if communicator.rank == 0:
+    ranks = place.communicator
+    source = read_source(edges, ranks, place.backend)
+    part = lay_out_part(source, edges, layout, ranks)
+    folder = shared_attempt(attempts, ranks)
+    if ranks.rank == 0:
         folder.mkdir()
-    write_vertices(folder, part, communicator)
-    stored = [StoredShard(part.rows(number), {}) for number in part.parts]
-    for number, shard in zip(part.parts, stored, strict=True):
+    write_vertices(folder, part, ranks)
+    stored = []
+    for number in part.parts:
+        rows, directions = part.rows(number), {}
         for name in part.directions:
-            rows = Rows(part.take(number, name), shard.rows.start, part.num_vertices)
-            shard.directions[name] = save_direction(folder, number, name, rows, layout.vector_extension)
-    return StoredPart(folder, stored, part.self_loops)
+            arcs = Rows(part.take(number, name), rows.start, part.num_vertices)
+            directions[name] = save_direction(folder, number, name, arcs, layout.vector_extension)
+        stored.append(StoredShard([rows.start, rows.stop], directions))
+    dropped, self_loops = source.take(slice(0)).with_parts(part.dropped), part.self_loops
+    del part, arcs
+    shards = ranks.gather(np.frombuffer(_SHARDS.dump_json(stored, exclude_unset=True), np.uint8))
+    # From here on the files of all ranks are complete.
+    of_all = [shard for of_rank in shards for shard in _SHARDS.validate_json(of_rank.tobytes())]
+    facts = _facts_of(edges, layout, of_all, self_loops, place.backend)
+    proof = prove_layout(Folder(folder, unsealed("graph", facts.stored())), source, dropped, rules_of(edges, layout), place)
+    return Folder(folder, unsealed("graph", facts.model_copy(update={"proof": proof}).stored()))
 
 
-def lay_out_part(
-    communicator: Communicator, edges: Folder, layout: LayoutConfig, backend: Backend = "cpu", deals: bool = False
-) -> LaidOut:
-    """Lay out a rank's share of a graph, in memory. A collective. Raises Damaged.
+def read_source(edges: Folder, ranks: Communicator, backend: Backend) -> Edges:
+    """Read a rank's part of an edge list. A collective. Raises Damaged. On the CPU the arrays are read-only."""
+    src, dst, weights = read_edges(edges, backend, ranks.rank, ranks.size)
+    weights = narrow(weights, ranks.max)
+    if backend == "gpu":
+        return Edges(src, dst, weights)
+    return Edges(frozen(src), frozen(dst), None if weights is None else frozen(weights))
 
-    `deals` is that of `kernels.layout.lay_out.lay_out`.
-    """
+
+def lay_out_part(source: Edges, edges: Folder, layout: LayoutConfig, ranks: Communicator, deals: bool = False) -> LaidOut:
+    """Lay out a rank's share of a graph, in memory. A collective; `deals` is that of `kernels.layout.lay_out.lay_out`."""
     window = {"source": None, "windowed": layout.window, "degree": np.iinfo(OFFSET).max}[layout.order]
-
-    def read() -> Edges:
-        src, dst, weights = read_edges(edges, backend, communicator.rank, communicator.size)
-        return Edges(src, dst, narrow(weights, communicator.max))
-
-    return layout_kernel.lay_out(read(), rules_of(edges, layout), window, communicator, layout.shards, deals)
+    return layout_kernel.lay_out(source, rules_of(edges, layout), window, ranks, layout.shards, deals)
 
 
 def rules_of(edges: Folder, layout: LayoutConfig) -> Rules:
@@ -150,17 +151,16 @@ def rules_of(edges: Folder, layout: LayoutConfig) -> Rules:
     )
 
 
-def facts_of(edges: Folder, layout: LayoutConfig, parts: list[StoredPart], backend: Backend) -> GraphFacts:
-    """Facts of a graph, from what its ranks wrote, in rank order."""
-    found, rules, self_loops = EdgeFacts.of(edges).edges, rules_of(edges, layout), parts[0].self_loops
-    stored = [shard for part in parts for shard in part.shards]
+def _facts_of(edges: Folder, layout: LayoutConfig, stored: list[StoredShard], self_loops: int, backend: Backend) -> GraphFacts:
+    """Facts of a graph, from all of its shards in order, and the number of self-loops among its edges."""
+    found, rules = EdgeFacts.of(edges).edges, rules_of(edges, layout)
     names = list(stored[0].directions)
     arcs = sum(shard.directions["out"].sizes.arcs for shard in stored)
     dropped = 0 if rules.keep_self_loops else self_loops
     added = found - self_loops if rules.both else 0
     directions: dict[str, Any] = {name: _summary([shard.directions[name] for shard in stored]) for name in names}
     return GraphFacts(
-        vertices=stored[-1].rows.stop,
+        vertices=stored[-1].rows[1],
         arcs=arcs,
         directed=not rules.both,
         symmetric="in" not in names,

@@ -155,11 +155,10 @@ def _steps(results: Results) -> list[Folder]:
 
 
 def _require_proofs(results: Results) -> None:
-    proved = {
-        (proof.manifest.inputs["graph"], proof.manifest.inputs["answer"])
-        for proof in results.proofs
-        if ProofFacts.of(proof).holds
-    }
+    if not results.graph.facts.get("proof"):
+        raise ProofFailed(f"{results.graph.path}: no proof of its layout; nothing is published")
+    proofs = [proof.manifest.inputs for proof in results.proofs if ProofFacts.of(proof).holds]
+    proved = {(inputs["graph"], inputs["answer"]) for inputs in proofs}
     for answer in results.answers:
         if (results.graph.digest, answer.digest) not in proved:
             raise ProofFailed(f"{answer.path}: no proof of this answer holds; nothing is published")

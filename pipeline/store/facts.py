@@ -93,6 +93,13 @@ class DirectionFacts(Facts):
     padding: float | None = None  # absent
 
 
+class CheckFacts(Facts):
+    """The rules that held for an answer or a stored graph, and the seconds that checking them took."""
+
+    rules: list[str]
+    seconds: float
+
+
 class GraphFacts(Facts):
     """A stored graph, see `pipeline.steps.layout.lay_out`."""
 
@@ -109,6 +116,7 @@ class GraphFacts(Facts):
     out: DirectionFacts
     into: DirectionFacts | None = Field(None, alias="in")  # absent
     backend: str
+    proof: CheckFacts | None = None  # absent while it is being proved
 
 
 class ComputedFacts(Facts):
@@ -170,13 +178,6 @@ class LabelFacts(StageFacts, IndexFacts):
 def facts_of_answer(answer: Folder) -> StageFacts:
     """Read the facts of an answer. Raises Damaged as `Facts.of`."""
     return (LabelFacts if "index" in answer.manifest.inputs else StageFacts).of(answer)
-
-
-class CheckFacts(Facts):
-    """The rules that held for an answer, and the seconds that checking them took."""
-
-    rules: list[str]
-    seconds: float
 
 
 class ProofFacts(CheckFacts):

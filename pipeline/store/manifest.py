@@ -95,6 +95,11 @@ class Folder:
         return digest_of([self.manifest.key, files])
 
 
+def unsealed(step: str, facts: Mapping[str, Any]) -> Manifest:
+    """The manifest of a folder that is not complete: what is known of it are the facts."""
+    return Manifest(step, "", {}, {}, dict(facts), {}, "", "", 0.0)
+
+
 def digest_of(value: object) -> str:
     """SHA-256 of the canonical JSON of `value`."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":"), default=str).encode()).hexdigest()

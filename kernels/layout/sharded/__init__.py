@@ -60,7 +60,7 @@ def lay_out(edges: Edges, rules: Rules, window: int | None, communicator: Commun
     )
     sent = [_sent(csr, cuts, arrival, communicator) for csr in directions]
     by_name, own = dict(zip(("out", "in"), sent, strict=False)), range(communicator.rank, communicator.rank + 1)
-    return LaidOut(bounds, own, ids, positions, owners.own.start, row_of_own, by_name, False, self_loops)
+    return LaidOut(bounds, own, ids, positions, owners.own.start, row_of_own, by_name, False, self_loops, owned.dropped)
 
 
 def shard_of(part: LaidOut, communicator: Communicator) -> Shard:

@@ -55,6 +55,8 @@ class OwnVertices:
         None if every arc is stored with its reverse, so that both directions are equal.
     self_loops : int
         Number of edges that are self-loops of own vertices.
+    dropped : list of Edges
+        Edges from own vertices that were dropped because a parallel one is no heavier.
     """
 
     cuts: Array
@@ -62,6 +64,7 @@ class OwnVertices:
     out: OwnArcs
     into: OwnArcs | None
     self_loops: int
+    dropped: list[Edges]
 
     def request(self, ids: Array, values: Array, communicator: Communicator) -> Array:
         """Return the owners' `values` [n] for `ids`, int64 and ascending. Collective."""
@@ -78,15 +81,17 @@ def clean_arcs(edges: Edges, rules: Rules, communicator: Communicator) -> OwnVer
     if rules.both:
         lists += [(dst, src)]
     tails, heads, received = _to_owners(lists, weights, cuts, communicator)
-    out_heads, out, self_loops = clean(tails, heads, received, of_tails)
+    dropped: list[Edges] = []
+    out_heads, out, self_loops = clean(tails, heads, received, of_tails, dropped)
     ids = _within(out_heads, cuts, communicator.rank)
     if rules.both:
-        return OwnVertices(cuts, ids, OwnArcs(_rows_of(ids, out, out_heads), out_heads), None, self_loops)
+        once = [part.take(np.flatnonzero(part.src >= part.dst)) for part in dropped]  # each was received as two arcs
+        return OwnVertices(cuts, ids, OwnArcs(_rows_of(ids, out, out_heads), out_heads), None, self_loops, once)
     tails, heads, received = _to_owners([(dst, src)], weights, cuts, communicator)
     in_heads, into, _ = clean(tails, heads, received, of_tails)
     ids = distinct(np.concatenate([ids, _within(in_heads, cuts, communicator.rank)]))
     rows = OwnArcs(_rows_of(ids, out, out_heads), out_heads), OwnArcs(_rows_of(ids, into, in_heads), in_heads)
-    return OwnVertices(cuts, ids, *rows, self_loops)
+    return OwnVertices(cuts, ids, *rows, self_loops, dropped)
 
 
 def _cuts(src: Array, dst: Array, declared: range, communicator: Communicator) -> Array:

@@ -14,15 +14,20 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.one_gpu.timing import Memory
 from kernels.distributed.partition import cut
+from kernels.gpu.loader import to_device
 from kernels.gpu.radix_sort import TILE, sort
 from kernels.graph import Array, Csr, index_dtype
 from kernels.layout import cuda
+from kernels.layout import rules as certified
 from kernels.layout.cleaning import clean
 from kernels.layout.orders import by_degree_in_windows, inverse
 from kernels.layout.rows import take_rows
 from kernels.layout.rules import Rules
 from kernels.layout.sorting import in_rows, transpose
 from kernels.layout.vect_csr import extend
+from tests.certificates.layouts import Layout, layout_of, random_layout
+from tests.certificates.layouts import mutants as mutants_of
+from tests.certificates.test_certificates_layout import certify
 from tests.gpu.inputs import poison
 
 Edges = tuple[Array, Array, Array | None]
@@ -222,3 +227,39 @@ def test_twenty_repeats_give_one_answer():
         poison()
         for name, array in laid_out(on_device, NONE, (True, False, False), None, 1):
             np.testing.assert_array_equal(cupy.asnumpy(array), expected[name], name)
+
+
+def on_gpu(layout: Layout) -> Layout:
+    def moved(edges: certified.Edges) -> certified.Edges:
+        return certified.Edges(*(None if column is None else cupy.asarray(column) for column in vars(edges).values()))
+
+    graph, claim = to_device(layout.graph), layout.claim
+    degrees = {name: cupy.asarray(getattr(claim, name)) for name in ("out_degrees", "in_degrees")}
+    return replace(layout, edges=moved(layout.edges), graph=graph, claim=replace(claim, **degrees, dropped=moved(claim.dropped)))
+
+
+@pytest.mark.parametrize("mutated", [12, pytest.param(20_000, marks=pytest.mark.nightly)])
+def test_the_certificate_has_the_cpus_verdict_and_reason(mutated):
+    random = np.random.default_rng(mutated)
+    tried = 0
+    while tried < mutated:
+        layout = random_layout(random, 40)
+        for wrong in (layout, *[mutant for _, mutant in mutants_of(layout, random)][tried % 7 :: 17]):
+            expected, found = certify(wrong), certify(on_gpu(wrong))
+            assert (found.holds, found.reason) == (expected.holds, expected.reason)
+            assert found.holds == (wrong is layout)
+            tried += wrong is not layout
+
+
+@pytest.mark.parametrize("rules", list(product([False, True], repeat=3)), ids=str)
+def test_what_the_gpu_lists_as_dropped_proves_its_layout(rules):
+    for seed, weight in enumerate(WEIGHTS):
+        columns = random_edges(seed, 300, 20, weight, 2, 3)
+        edges = certified.Edges(*(None if column is None else cupy.asarray(column) for column in columns))
+        layout = layout_of(edges, Rules(NONE, *rules), 64)
+        assert certify(layout).holds
+        lost = replace(edges, src=edges.src.copy())
+        lost.src[7] += 3
+        assert not certify(replace(layout, edges=lost)).holds
+        narrow = certified.Edges(edges.src.astype(np.int32), edges.dst.astype(np.int32), edges.weights)
+        assert certify(layout_of(narrow, Rules(NONE, *rules), 64)).holds

@@ -36,9 +36,11 @@ def test_counts_and_proofs_equal_the_manifests(steps, page):
     for proof in steps.proofs:
         for rule in (*proof.facts["rules"], *proof.facts["oracle"]["rules"]):
             assert rule in page.text
+    for rule in graph["proof"]["rules"]:
+        assert rule in page.text
     assert f"{len(STAGES)} of {len(STAGES)}" in page.text
     assert page.text.count("✓") == 0  # the style adds the sign; the text says it in words
-    assert page.text.count("holds") == 2 * len(STAGES)
+    assert page.text.count("holds") == 2 * len(STAGES) + 1
 
 
 def test_a_stages_row_has_times_and_throughput(steps, page):

@@ -91,6 +91,14 @@ def test_an_answer_without_its_proof_is_not_published(output):
     assert not (output / "runs").exists()
 
 
+def test_answers_of_a_graph_whose_layout_is_not_proved_are_not_published(output):
+    steps = path_steps(output / "steps")
+    facts = {name: fact for name, fact in steps.graph.facts.items() if name != "proof"}
+    graph = dataclasses.replace(steps.graph, manifest=dataclasses.replace(steps.graph.manifest, facts=facts))
+    with pytest.raises(ProofFailed, match="no proof of its layout"):
+        dataclasses.replace(steps, graph=graph).publish(output)
+
+
 def test_an_answer_with_a_failed_proof_is_not_published(output):
     steps = path_steps(output / "steps")
     broken = dataclasses.replace(steps.proofs[0].manifest, facts={**steps.proofs[0].facts, "holds": False})

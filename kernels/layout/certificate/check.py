@@ -1,0 +1,152 @@
+"""The check of a layout on every rank of a group, with the passes of the arrays' backend."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernels.distributed.communicator import Communicator
+from kernels.distributed.owners import Owners
+from kernels.distributed.shard import Shard
+from kernels.gpu.loader import to_host
+from kernels.graph import ID, OFFSET, Array, Csr, Graph, index_dtype
+from kernels.layout.certificate.claim import Claim
+from kernels.layout.certificate.constants import BACKWARD, BOTH, FORWARD
+from kernels.layout.certificate.vertices import HeldRows, Vertices, backend_of, held_rows, require
+from kernels.layout.rules import Edges, Rules
+
+
+def check(edges: Edges, rules: Rules, claim: Claim, graph: Graph | Shard, ranks: Communicator) -> None:
+    """Raise Broken, on all ranks, at the first rule that the stored graph breaks."""
+    held = held_rows(graph, ranks)
+    for name, csr, degrees in (("out", held.out, claim.out_degrees), ("in", held.into, claim.in_degrees)):
+        require(ranks, _malformed(name, csr, held, index_dtype(claim.vertices)))
+        same = np.array_equal(to_host(held.degrees(csr)), to_host(degrees))
+        require(ranks, "" if same else f"the stored {name}-degrees are not those of the rows")
+    vertices = Vertices(graph, held, ranks)
+    require(ranks, _differs("vertices", claim.vertices, int(held.bounds[-1])))
+    require(ranks, _differs("declared vertices", len(rules.declared), vertices.count_of(rules.declared)))
+    proof = _Proof(rules, vertices, held, ranks)
+    edges, dropped = proof.typed(edges), proof.typed(claim.dropped)
+    loops = edges.src[np.flatnonzero(edges.src == edges.dst)].astype(ID)
+    proof.require_counts(claim, ranks.sum(len(edges.src)), ranks.sum(len(loops)))
+    proof.require_same(edges, dropped)
+    proof.require_stored(dropped)
+    unnamed = vertices.first_unnamed(rules.declared, loops)
+    require(ranks, f"vertex {unnamed} is neither declared nor in an edge" if unnamed >= 0 else "")
+
+
+class _Proof:
+    """What is proved of a rank's edges and rows. Methods are collective and raise Broken."""
+
+    def __init__(self, rules: Rules, vertices: Vertices, held: HeldRows, ranks: Communicator):
+        self._rules, self._vertices, self._held, self._ranks = rules, vertices, held, ranks
+        self._backend = backend_of(held.ids)
+        drawn = np.random.default_rng().integers(1 << 64, size=5, dtype=np.uint64)
+        self._keys = ranks.gather(drawn, alike=True)[0]  # of rank 0
+
+    def typed(self, edges: Edges) -> Edges:
+        """Edges with weights of the stored arcs' type."""
+        weights, stored = edges.weights, self._held.out.weights
+        if weights is None or stored is None:
+            require(self._ranks, "" if weights is stored else "only the edges or only the stored arcs have weights")
+            return edges
+        most = int(weights.max()) if len(weights) and weights.dtype.kind == "i" else 0
+        fits = weights.dtype == stored.dtype or (weights.dtype.kind == stored.dtype.kind == "i" and most < 2**31)
+        require(self._ranks, "" if fits else f"stored weights are {stored.dtype}, which those of the edges do not fit")
+        return replace(edges, weights=weights.astype(stored.dtype, copy=False))
+
+    def require_counts(self, claim: Claim, edges: int, loops: int) -> None:
+        """Compare what is stated with the numbers of edges, of self-loops among them, and of stored arcs."""
+        arcs = self._ranks.sum(int(self._held.out.offsets[self._held.num_own]))
+        dropped = 0 if self._rules.keep_self_loops else loops
+        added = edges - loops if self._rules.both else 0
+        parallel = edges - dropped + added - arcs
+        for name, stated, found in (
+            ("arcs", claim.arcs, arcs),
+            ("dropped self-loops", claim.self_loops_dropped, dropped),
+            ("added arcs", claim.arcs_added, added),
+            ("dropped parallel arcs", claim.parallel_arcs_dropped, parallel),
+        ):
+            require(self._ranks, _differs(name, stated, found))
+        kept = self._rules.keep_parallel and parallel
+        require(self._ranks, f"{parallel} parallel arcs are dropped, which the rules keep" if kept else "")
+
+    def require_same(self, edges: Edges, dropped: Edges) -> None:
+        """Require that out-arcs and in-arcs are equal, and the edges to the stored arcs and the dropped edges together."""
+        held, both = self._held, self._rules.both
+        require(self._ranks, "the in-arcs are not the out-arcs reversed" if both and held.into is not held.out else "")
+        stored = self._arc_sums(held.out, BOTH if both else FORWARD)
+        into = stored[2:] if both else self._arc_sums(held.into, BACKWARD)[:2]
+        require(self._ranks, "" if np.array_equal(stored[:2], into) else "the in-arcs are not the out-arcs reversed")
+        rules = both, self._rules.keep_self_loops
+        of_edges, of_dropped = (
+            self._ranks.total(self._backend.edge_sums(part.src, part.dst, part.weights, rules, self._keys))
+            for part in (edges, dropped)
+        )
+        if not np.array_equal(of_edges[:2], stored[:2] + of_dropped[:2]):
+            self.require_stored(edges)  # names an edge that is lost
+            require(self._ranks, "a stored arc equals no edge")
+
+    def require_stored(self, edges: Edges) -> None:
+        """Require that every edge has a stored arc that is no heavier; each is looked up at the end with the greater row.
+
+        That end has fewer arcs, if rows are ordered by degree. Edges of a directed graph are looked up at their tail.
+        """
+        columns = [edges.src.astype(ID, copy=False), edges.dst.astype(ID, copy=False)]
+        columns += [] if edges.weights is None else [edges.weights]
+        if not self._rules.keep_self_loops:
+            kept = np.flatnonzero(edges.src != edges.dst)
+            columns = [column[kept] for column in columns]
+        ends = [self._vertices.rows_of(ids) for ids in columns[:2]]
+        for ids, rows in zip(columns[:2], ends, strict=True):
+            missing = np.flatnonzero(rows < 0)[:1]
+            require(self._ranks, f"vertex {int(ids[int(missing[0])])} of an edge is not stored" if len(missing) else "")
+        rows, (src, dst, *weights) = ends[0], columns
+        if self._rules.both:
+            rows, dst = np.maximum(*ends), np.where(ends[0] >= ends[1], dst, src)
+        if self._ranks.size > 1:
+            order = np.argsort(rows)
+            sent = Owners(self._held.bounds, self._ranks).send(rows[order], *(column[order] for column in (dst, *weights)))
+            rows, dst, *weights = sent[0].astype(rows.dtype), *sent[1:]
+        held, weight = self._held, weights[0] if weights else None
+        missing = self._backend.first_not_stored(rows, dst, weight, held.out, held.ids)
+        reason = ""
+        if missing >= 0:
+            arc = f"{int(held.ids[int(rows[missing])])} {'-' if self._rules.both else '->'} {int(dst[missing])}"
+            of_weight = "" if weight is None else f" of weight {weight[missing]}"
+            reason = f"edge {arc}{of_weight} has no stored arc that is no heavier"
+        require(self._ranks, reason)
+
+    def _arc_sums(self, csr: Csr, role: int) -> Array:
+        held = self._held
+        own = Csr(csr.offsets[: held.num_own + 1], csr.indices, csr.weights)
+        sums, broken = self._backend.arc_sums(own, held.ids, role, not self._rules.keep_parallel, self._keys)
+        reason = ""
+        if broken >= 0:
+            row = int(np.searchsorted(own.offsets, np.full_like(own.offsets[:1], broken), side="right")[0]) - 1
+            name = "in" if role == BACKWARD else "out"
+            reason = f"vertex {int(held.ids[row])}: its {name}-arcs do not ascend, or one leads to no vertex"
+        require(self._ranks, reason)
+        return self._ranks.total(sums)
+
+
+def _malformed(name: str, csr: Csr, held: HeldRows, index: np.dtype[Any]) -> str:
+    """Why the arrays of one direction are not rows of arcs; empty if they are. Indices are checked where they are read."""
+    offsets, arcs, weights = csr.offsets, len(csr.indices), held.out.weights
+    if offsets.dtype != OFFSET or len(offsets) <= held.num_own:
+        return f"{name}-offsets are {len(offsets)} of type {offsets.dtype} for {held.num_own} rows"
+    if int(offsets[0]) != 0 or int(offsets[-1]) != arcs or not bool((offsets[1:] >= offsets[:-1]).all()):
+        return f"{name}-offsets do not ascend from 0 to {arcs}"
+    if csr.indices.dtype != index:
+        return f"{name}-indices are {csr.indices.dtype}, not {index}"
+    if csr.weights is None or weights is None:
+        return "" if csr.weights is weights else "only one direction has weights"
+    same = len(csr.weights) == arcs and csr.weights.dtype == weights.dtype
+    return "" if same else f"{name}-weights are {len(csr.weights)} of type {csr.weights.dtype} for {arcs} arcs"
+
+
+def _differs(name: str, stated: int, found: int) -> str:
+    return "" if stated == found else f"{stated} {name} are stated, {found} found"

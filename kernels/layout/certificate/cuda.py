@@ -1,0 +1,65 @@
+"""The passes of the layout's certificate on CuPy arrays (proof.cu); functions and parameters are those of `cpu`.
+
+The GPU finds that an arc is wrong, the CPU which one.
+"""
+
+from __future__ import annotations
+
+import cupy
+import numpy as np
+
+from kernels.certificate.launches import launch, work_of
+from kernels.gpu.loader import pointer
+from kernels.gpu.transfer import on_host
+from kernels.graph import OFFSET, Array, Csr
+from kernels.layout.certificate import cpu
+
+_SOURCE = "layout/certificate/proof.cu"
+
+
+class Directory:
+    """As `cpu.Directory`, by binary search."""
+
+    def __init__(self, ids: Array):
+        self._ids = ids
+
+    def places(self, wanted: Array) -> Array:
+        """As `cpu.Directory.places`."""
+        found: Array = cupy.full(len(wanted), -1, OFFSET)
+        if len(self._ids):
+            places = cupy.minimum(cupy.searchsorted(self._ids, wanted), len(self._ids) - 1)
+            found = cupy.where(self._ids[places] == wanted, places, found)
+        return found
+
+
+def arc_sums(csr: Csr, ids: Array, role: int, distinct: bool, keys: Array) -> tuple[Array, int]:
+    """As `cpu.arc_sums`."""
+    sums = cupy.zeros(5, np.uint64)
+    arcs = (csr.offsets, csr.indices, *_words(csr.weights), np.int64(len(csr.offsets) - 1))
+    rules = (ids, np.int64(len(ids)), np.int32(role), np.bool_(distinct), cupy.asarray(keys))
+    launch(_SOURCE, "arc_sums", work_of(csr), (*arcs, *rules, sums, sums[4:]), ROW=csr.indices.dtype, EDGE=ids.dtype)
+    found = sums.get()
+    return cpu.arc_sums(on_host(csr), on_host(ids), role, distinct, keys) if found[4] else (found[:4], -1)
+
+
+def edge_sums(src: Array, dst: Array, weights: Array | None, rules: tuple[bool, bool], keys: Array) -> Array:
+    """As `cpu.edge_sums`."""
+    sums = cupy.zeros(4, np.uint64)
+    edges = (src, dst, *_words(weights), np.int64(len(src)))
+    arguments = (*edges, *map(np.bool_, rules), cupy.asarray(keys), sums)
+    launch(_SOURCE, "edge_sums", max(len(src), 1), arguments, ROW=np.int32, EDGE=src.dtype)
+    found: Array = sums.get()
+    return found
+
+
+def first_not_stored(rows: Array, neighbours: Array, weights: Array | None, csr: Csr, ids: Array) -> int:
+    """As `cpu.first_not_stored`."""
+    missing, count = cupy.zeros(1, np.uint64), len(rows)
+    asked = (rows, neighbours, pointer(weights), np.int64(count))
+    arguments = (*asked, csr.offsets, csr.indices, *_words(csr.weights), ids, missing)
+    launch(_SOURCE, "all_stored", max(count, 1), arguments, ROW=csr.indices.dtype, EDGE=ids.dtype)
+    return cpu.first_not_stored(*map(on_host, (rows, neighbours, weights, csr, ids))) if int(missing[0]) else -1
+
+
+def _words(weights: Array | None) -> tuple[Array | np.uint64, np.int32]:
+    return pointer(weights), np.int32(0 if weights is None else weights.itemsize)

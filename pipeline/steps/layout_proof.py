@@ -1,0 +1,60 @@
+"""Prove the layout before it becomes a step's folder: the files are read back and checked against the edge list."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from kernels.distributed.dealing import Dealing
+from kernels.distributed.shard import Shard
+from kernels.graph import OFFSET, Graph
+from kernels.layout.certificate import certify_layout
+from kernels.layout.certificate.claim import Claim
+from kernels.layout.rules import Edges, Rules
+from pipeline.cluster.protocol import Place
+from pipeline.errors import ProofFailed
+from pipeline.store.facts import CheckFacts, GraphFacts
+from pipeline.store.graph import open_graph, open_vertices, shard_rows
+from pipeline.store.manifest import Folder
+from pipeline.store.shards import load_shard
+
+
+def prove_layout(graph: Folder, edges: Edges, dropped: Edges, rules: Rules, place: Place) -> CheckFacts:
+    """Check a stored graph against the edge list, where the place computes. A collective.
+
+    Parameters
+    ----------
+    graph : Folder
+        Files and facts of all ranks.
+    edges : Edges
+        The part of the edge list that this rank read.
+    dropped : Edges
+        Parallel edges that this rank says it dropped.
+    rules : Rules
+    place : Place
+
+    Raises
+    ------
+    ProofFailed
+        With the first broken rule, on all ranks.
+    Damaged
+        A file has not the length or type that the facts state.
+    """
+    started, ranks, facts = time.perf_counter(), place.communicator, GraphFacts.of(graph)
+    own = range(facts.vertices) if ranks.size == 1 else shard_rows(graph)[ranks.rank]
+    out_degrees, in_degrees = (degrees[own.start : own.stop] for degrees in open_vertices(graph)[2:])
+    claim = Claim(
+        facts.vertices, facts.arcs, facts.self_loops_dropped, facts.arcs_added, facts.parallel_arcs_dropped,
+        out_degrees, in_degrees, dropped,
+    )  # fmt: skip
+    held: Graph | Shard
+    if ranks.size == 1:
+        held = open_graph(graph, place.backend)
+    else:
+        dealing = Dealing.contiguous(np.array([0, *(rows.stop for rows in shard_rows(graph))], OFFSET))
+        held = load_shard(graph, dealing, ranks.rank, place.backend, place.ranks_here)
+    found = certify_layout(edges, rules, claim, held, ranks)
+    if not found.holds:
+        raise ProofFailed(f"layout: {found.reason}")
+    return CheckFacts(rules=list(found.rules), seconds=round(time.perf_counter() - started, 6))
