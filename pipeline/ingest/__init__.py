@@ -26,7 +26,7 @@ from pipeline.ingest.formats.format import EdgeList, FileFormat
 from pipeline.ingest.formats.rows import Decimals
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
-from pipeline.ingest.writer import COORDINATES_SCHEMA, check_each_once, edges_schema, write
+from pipeline.ingest.writer import COORDINATES_SCHEMA, check_each_once, edges_schema, write, write_parts
 from pipeline.store.facts import CoordinateFacts, EdgeFacts, SourceFacts
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
@@ -50,9 +50,9 @@ def ingest(graph: GraphConfig, work: Path) -> Folder:
     Returns
     -------
     Folder
-        `part-00000.parquet`: `src`, `dst` int64 and, if the source has it, `weight`, in the source's order with repeats
-        and self-loops; an undirected edge is one row. `coordinates.parquet` if given: `vertex` int64, `x`, `y` float64.
-        docs/architecture.md lists the facts.
+        `part-00000.parquet`, ..., of 4 million edges each: `src`, `dst` int64 and, if the source has it, `weight`, in the
+        source's order with repeats and self-loops; an undirected edge is one row. `coordinates.parquet` if given: `vertex`
+        int64, `x`, `y` float64. docs/architecture.md lists the facts.
 
     Raises
     ------
@@ -65,10 +65,8 @@ def ingest(graph: GraphConfig, work: Path) -> Folder:
     if graph.coordinates:
         sources["coordinates"] = locate(graph.coordinates)
     inputs = {name: identify(source, graph.sha256 if name == "source" else None) for name, source in sources.items()}
-    # A local file is identified by its SHA-256, which must still be the same after the file has been read.
-    expected = {name: inputs[name] for name, source in sources.items() if source.local} | (
-        {"source": graph.sha256} if graph.sha256 else {}
-    )
+    # A local file is identified by its digest, which must still be the same after the file has been read.
+    expected = {name: inputs[name] for name, source in sources.items() if source.local}
 
     def write_all(folder: Path) -> dict[str, Any]:
         facts = _write_edges(graph, sources["source"], expected.get("source"), folder)
@@ -84,29 +82,32 @@ def ingest(graph: GraphConfig, work: Path) -> Folder:
     return make(work / "edges", "edges", inputs, graph.model_dump(mode="json", exclude={"name"}) | shown, write_all)
 
 
-def _write_edges(graph: GraphConfig, source: Source, sha256: str | None, folder: Path) -> EdgeFacts:
+def _write_edges(graph: GraphConfig, source: Source, digest: str | None, folder: Path) -> EdgeFacts:
     try:
-        return _read_edges(graph, source, sha256, folder, pa.int64())
+        return _read_edges(graph, source, digest, folder, pa.int64())
     except Decimals:
         log.info("%s: a weight has decimals, reading the file again", source.url)
-        return _read_edges(graph, source, sha256, folder, pa.float64())
+        for part in tables.files(folder):
+            part.unlink()
+        return _read_edges(graph, source, digest, folder, pa.float64())
 
 
-def _read_edges(graph: GraphConfig, source: Source, sha256: str | None, folder: Path, weight: pa.DataType) -> EdgeFacts:
+def _read_edges(graph: GraphConfig, source: Source, digest: str | None, folder: Path, weight: pa.DataType) -> EdgeFacts:
     with stored(source) as content:
         on_disk = source.local if is_plain(content) else None
         text = Text(source.url, chunks(content, graph.limits), graph.limits)
         name = detect(text.head, source.url, graph.columns) if graph.format == "auto" else graph.format
         entry = FORMATS[name]
-        part = folder / "part-00000.parquet"
         if isinstance(entry, FileFormat):
             with _saved(on_disk, text.chunks, folder) as path:
                 edges = entry.read(path, source.url, graph)
-                count = write(part, edges_schema(edges.weight), _watched(edges.tables, content, graph.limits))
+                count = write_parts(folder, edges_schema(edges.weight), _watched(edges.tables, content, graph.limits))
+            if on_disk:
+                content.finish_as_file()
         else:
             edges = entry.read(text, graph, weight)
-            count = write(part, edges_schema(edges.weight), _watched(edges.tables, content, graph.limits))
-        content.check(sha256)
+            count = write_parts(folder, edges_schema(edges.weight), _watched(edges.tables, content, graph.limits))
+        content.check(digest, graph.sha256)
         _check_declared(edges, content, graph.limits)
         return EdgeFacts(
             format=name,
@@ -132,18 +133,18 @@ def _check_declared(edges: EdgeList, content: Stored, limits: Limits) -> None:
         )
 
 
-def _write_coordinates(graph: GraphConfig, source: Source, sha256: str | None, folder: Path) -> CoordinateFacts:
+def _write_coordinates(graph: GraphConfig, source: Source, digest: str | None, folder: Path) -> CoordinateFacts:
     with stored(source) as content:
         text = Text(source.url, chunks(content, graph.limits), graph.limits)
         vertices, batches = dimacs.coordinates(text, graph.limits.edges)
         write(folder / tables.COORDINATES, COORDINATES_SCHEMA, _watched(batches, content, graph.limits))
         check_each_once(source.url, folder / tables.COORDINATES, vertices)
-        content.check(sha256)
+        content.check(digest, None)
         return CoordinateFacts(vertices=vertices, unit="degrees", source=_source_facts(content))
 
 
 def _source_facts(content: Stored) -> SourceFacts:
-    return SourceFacts(path=content.source.url, bytes=content.bytes, sha256=content.sha256)
+    return SourceFacts(path=content.source.url, bytes=content.bytes, sha256=content.digest)
 
 
 @contextmanager
@@ -162,12 +163,12 @@ def _watched(tables: Iterator[pa.Table], content: Stored, limits: Limits) -> Ite
     """Log the progress every LOG_EVERY seconds. Raises BadInput if the file takes more CPU time than its size allows."""
     file = content.source.url
     started = logged = time.monotonic()
-    used = time.thread_time()
+    used = time.process_time()
     rows = 0
     for table in tables:
         yield table
         rows += len(table)
-        if time.thread_time() - used > limits.seconds * max(1, content.size / MIB):
+        if time.process_time() - used > limits.seconds * max(1, content.size / MIB):
             raise BadInput(file, f"takes more than {limits.seconds:g} s of CPU time per MiB, the limit (graph.limits.seconds)")
         if (now := time.monotonic()) - logged >= LOG_EVERY:
             logged = now

@@ -19,7 +19,8 @@ from fsspec.implementations.local import LocalFileSystem
 
 from pipeline.errors import BadInput
 from pipeline.redaction import redacted
-from pipeline.store.manifest import digest_of, sha256_of
+from pipeline.store.digests import Digest, digest_of_file, sha256_of
+from pipeline.store.manifest import digest_of
 
 READ = 2**20  # bytes per read
 _VALIDATORS = ("ETag", "Content-MD5", "Digest", "Last-Modified")
@@ -81,9 +82,9 @@ def identify(source: Source, sha256: str | None) -> str:
     """
     with _reading(source):
         if source.local is not None:
-            found = sha256_of(source.local)
-            check_sha256(source, found, sha256)
-            return found
+            if sha256 is not None:
+                check_sha256(source, sha256_of(source.local), sha256)
+            return digest_of_file(source.local)
         if sha256 is not None:
             return sha256
         source.fs.invalidate_cache()
@@ -97,7 +98,7 @@ def identify(source: Source, sha256: str | None) -> str:
             return digest_of([source.url, query, info.get("size"), validators])
     with stored(source) as content:
         content.drain()
-        return content.sha256
+        return content.digest
 
 
 class Stored:
@@ -108,13 +109,15 @@ class Stored:
         self.bytes = 0
         self._size = source.local.stat().st_size if source.local else 0
         self._file = file
-        self._hash = hashlib.sha256()
+        self._digest = Digest()
+        self._sha256 = None if source.local else hashlib.sha256()  # that of a local file was compared before
+        self._of_file: str | None = None
         self._ahead = b""
 
     @property
-    def sha256(self) -> str:
-        """SHA-256 of the bytes read so far."""
-        return self._hash.hexdigest()
+    def digest(self) -> str:
+        """Digest (`pipeline.store.digests`) of the bytes read so far."""
+        return self._of_file or self._digest.hexdigest()
 
     @property
     def size(self) -> int:
@@ -139,16 +142,27 @@ class Stored:
         while self.read():
             pass
 
-    def check(self, sha256: str | None) -> None:
-        """Read the rest; raise BadInput unless the content has this SHA-256."""
-        self.drain()
-        check_sha256(self.source, self.sha256, sha256)
+    def finish_as_file(self) -> None:
+        """Take size and digest from the local file, which another reader has read, in the place of reading the rest."""
+        assert self.source.local
+        self.bytes, self._of_file = self._size, digest_of_file(self.source.local)
+
+    def check(self, digest: str | None, sha256: str | None) -> None:
+        """Read the rest; raise BadInput unless the content has this digest and, if it is remote, this SHA-256."""
+        if self._of_file is None:
+            self.drain()
+        if digest is not None and self.digest != digest:
+            raise BadInput(self.source.url, "changed while it was read")
+        if self._sha256:
+            check_sha256(self.source, self._sha256.hexdigest(), sha256)
 
     def _pull(self, size: int) -> bytes:
         with _reading(self.source):
             data: bytes = self._file.read(size)
         self.bytes += len(data)
-        self._hash.update(data)
+        self._digest.update(data)
+        if self._sha256:
+            self._sha256.update(data)
         return data
 
 

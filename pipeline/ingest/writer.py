@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from kernels.cpu.parallel import cores
 from pipeline.errors import BadInput
-from pipeline.tables.files import ROWS_PER_GROUP
+from pipeline.runtime.threads import map_in_order
+from pipeline.tables.files import ROWS_PER_FILE, ROWS_PER_GROUP, file_name
 
 
 def edges_schema(weight: pa.DataType | None) -> pa.Schema:
@@ -44,6 +47,16 @@ def write(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> int:
     return rows
 
 
+def write_parts(folder: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> int:
+    """Write tables to files of `ROWS_PER_FILE` rows as `write` does, on all cores, and return the number of rows."""
+
+    def write_part(part: tuple[int, list[pa.Table]]) -> int:
+        number, groups = part
+        return write(folder / file_name(number), schema, iter(groups))
+
+    return sum(map_in_order(write_part, enumerate(_parts(tables)), cores()))
+
+
 def check_each_once(file: str, path: Path, vertices: int) -> None:
     """Raise BadInput unless the `vertices` rows of a coordinates file contain each of 1..vertices."""
     seen = np.zeros(vertices, bool)
@@ -64,6 +77,15 @@ def _groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
             waiting = [joined[ROWS_PER_GROUP:]]
     if any(map(len, waiting)):
         yield pa.concat_tables(waiting)
+
+
+def _parts(tables: Iterator[pa.Table]) -> Iterator[list[pa.Table]]:
+    """The row groups of each file; one file without rows if there are none."""
+    groups = _groups(tables)
+    part = [*islice(groups, ROWS_PER_FILE // ROWS_PER_GROUP)]
+    yield part
+    while part := [*islice(groups, ROWS_PER_FILE // ROWS_PER_GROUP)]:
+        yield part
 
 
 def _positive_zeros(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -16,19 +16,29 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], thre
     """Yield `function(item)` in the order of the items, computed by `threads` threads.
 
     At most one result for each thread waits to be taken, so memory does not grow with the number of items. The first exception
-    ends the iteration.
+    ends the iteration; one of `items` itself comes after the results of the items before it, as with one thread.
     """
     if threads == 1:
         yield from map(function, items)
         return
+    iterator, failure = iter(items), None
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[Result]] = deque()
-        for item in items:
+        while True:
+            try:
+                item = next(iterator)
+            except StopIteration:
+                break
+            except Exception as error:
+                failure = error
+                break
             if len(waiting) == threads:
                 yield waiting.popleft().result()
             waiting.append(pool.submit(function, item))
         while waiting:
             yield waiting.popleft().result()
+    if failure:
+        raise failure
 
 
 def concurrently(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> list[Result]:

@@ -27,6 +27,7 @@ from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.runtime.backend import Backend, gpu
 from pipeline.store import manifest
 from pipeline.store.code import Code
+from pipeline.store.digests import digest_of_file
 from pipeline.store.facts import EdgeFacts, IndexFacts, NamedGraphFacts, ProofFacts, QueryFacts, RunFacts, StepFacts, TableFacts
 from pipeline.store.index_folder import index_of
 from pipeline.store.manifest import FileEntry, Folder, Manifest
@@ -214,7 +215,7 @@ def _sort_coordinates(edges: Folder, folder: Path) -> None:
     """Write the edge list's coordinates, which are in the order of the source, as a sorted table."""
     source = edges.path / tables.COORDINATES
     _require_file(source)
-    _require_same(edges, tables.COORDINATES, manifest.sha256_of(source))
+    _require_same(edges, tables.COORDINATES, digest_of_file(source))
     table = pq.ParquetFile(source, page_checksum_verification=True).read().sort_by("vertex")
     folder.mkdir()
     tables.write(folder, "coordinates", None, table.cast(tables.schema("coordinates", None)).to_batches())

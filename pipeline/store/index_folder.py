@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pipeline.errors import BadConfig, Damaged
 from pipeline.store import manifest
+from pipeline.store.digests import digest_of_file
 from pipeline.store.manifest import Folder
 
 STEP = "reachability_index"
@@ -55,6 +56,6 @@ def _index_of_run(run: Folder) -> Folder:
     path = run.path / STEP
     if not (path / manifest.FILE).is_file():
         raise Damaged(f"{path / manifest.FILE}: missing")
-    if manifest.sha256_of(path / manifest.FILE) != run.manifest.files[f"{STEP}/{manifest.FILE}"].sha256:
+    if digest_of_file(path / manifest.FILE) != run.manifest.files[f"{STEP}/{manifest.FILE}"].sha256:
         raise Damaged(f"{path}: is not the index that {run.path} was published with")
     return manifest.read(path)

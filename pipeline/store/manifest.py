@@ -18,9 +18,11 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
+from kernels.cpu.parallel import over_items
 from pipeline import signals
 from pipeline.errors import BadConfig, Damaged
 from pipeline.store.code import Code
+from pipeline.store.digests import digests_of_files
 from pipeline.store.scratch import scratch
 
 log = logging.getLogger(__name__)
@@ -31,7 +33,7 @@ _LARGEST = 2**28  # bytes of a manifest
 
 @dataclass(frozen=True)
 class FileEntry:
-    """Size in bytes and SHA-256 of one file of a folder."""
+    """Size in bytes and digest (`pipeline.store.digests`) of one file of a folder."""
 
     bytes: int
     sha256: str
@@ -105,12 +107,6 @@ def digest_of(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":"), default=str).encode()).hexdigest()
 
 
-def sha256_of(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def read(path: Path) -> Folder:
     """Open a folder by its manifest; the other files are not read. Raises Damaged if there is no complete manifest."""
     try:
@@ -146,7 +142,9 @@ def check(folder: Folder) -> None:
                 raise Damaged(f"{path}: is not a file")
             if status.st_size != entry.bytes:
                 raise Damaged(f"{path}: {status.st_size} bytes, the manifest says {entry.bytes}")
-            if sha256_of(path) != entry.sha256:
+        paths = [folder.path / name for name in folder.manifest.files]
+        for path, entry, found_now in zip(paths, folder.manifest.files.values(), digests_of_files(paths), strict=True):
+            if found_now != entry.sha256:
                 raise Damaged(f"{path}: its SHA-256 differs from the manifest's")
     except OSError as error:
         raise Damaged(f"{error.filename or path}: {error.strerror}") from None
@@ -200,9 +198,12 @@ def make(
 def entries(folder: Path) -> dict[str, FileEntry]:
     """Sizes and hashes of all files below `folder`, each flushed to the disk first."""
     names = sorted(_names(folder))
-    for name in names:
-        flush(folder / name)
-    return {name: FileEntry((folder / name).stat().st_size, sha256_of(folder / name)) for name in names}
+    paths = [folder / name for name in names]
+    over_items(paths, flush, parallel=True)
+    return {
+        name: FileEntry(path.stat().st_size, digest)
+        for name, path, digest in zip(names, paths, digests_of_files(paths), strict=True)
+    }
 
 
 def seal(folder: Path, manifest: Mapping[str, Any]) -> None:

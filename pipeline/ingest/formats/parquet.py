@@ -14,14 +14,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kernels.cpu.parallel import cores
 from pipeline.config.graph import RATIO_FROM, GraphConfig
 from pipeline.config.model import LARGEST
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.delimited import check_columns, check_names
 from pipeline.ingest.formats.format import EdgeList, FileFormat
 from pipeline.ingest.formats.pages import Contradiction, check_pages, check_rows, open_file
+from pipeline.runtime.threads import map_in_order
 
 BATCH = 2**18  # rows
+LARGEST_GROUP = 2**22  # rows of a row group that is read as a whole, one on each core
+Column = pa.Array | pa.ChunkedArray
+Chosen = dict[str, tuple[str, pa.DataType]]  # a column of the edge list to its name in the file and its type
 _SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.int64()}
 
 
@@ -42,7 +47,8 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
                 raise BadInput(file, f"column {name!r} is {schema.field(name).type}, not an integer type")
         _check_size(file, path.stat().st_size, parquet.metadata, schema, names, graph)
         nulls = check_pages(path, parquet.schema, names, graph.limits)
-    return EdgeList(_tables(parquet, file, names, weight, nulls), weight)
+    chosen = dict(zip(("src", "dst", "weight"), zip(names, (pa.int64(), pa.int64(), weight), strict=False), strict=False))
+    return EdgeList(_tables(path, parquet, file, chosen, nulls), weight)
 
 
 def _weight_type(file: str, field: pa.Field) -> pa.DataType:
@@ -64,20 +70,33 @@ def _check_size(file: str, size: int, metadata: pq.FileMetaData, schema: pa.Sche
         raise BadInput(file, f"its rows take {expanded} bytes, {times}, the limit (graph.limits.ratio)")
 
 
-def _tables(parquet: pq.ParquetFile, file: str, names: list[str], weight: pa.DataType | None, nulls: int) -> Iterator[pa.Table]:
-    fields = zip(("src", "dst", "weight"), names, (pa.int64(), pa.int64(), weight), strict=False)
-    columns = {name: (column, kind) for name, column, kind in fields}
-    first = 0
+def _tables(path: Path, parquet: pq.ParquetFile, file: str, chosen: Chosen, nulls: int) -> Iterator[pa.Table]:
+    """Yield the rows: row groups on all cores, or small batches one after the other if a row group is large."""
+    metadata, names = parquet.metadata, [name for name, _ in chosen.values()]
+    sizes = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+
+    def read_group(number: int) -> pa.Table:
+        first = sum(sizes[:number])
+        with reading(file), pq.ParquetFile(path, metadata=metadata, pre_buffer=False, page_checksum_verification=True) as opened:
+            group = opened.read_row_group(number, names, use_threads=False)
+            return pa.table({name: _column(file, group[of], of, kind, first) for name, (of, kind) in chosen.items()})
+
+    found = 0
     with parquet, reading(file):
-        for batch in parquet.iter_batches(BATCH, columns=names):
-            yield pa.table(
-                {name: _column(file, batch.column(column), column, kind, first) for name, (column, kind) in columns.items()}
-            )
-            first += batch.num_rows
-        check_rows(first, parquet.metadata.num_rows, nulls)
+        if max(sizes, default=0) <= LARGEST_GROUP:
+            for table in map_in_order(read_group, range(len(sizes)), cores()):
+                found += len(table)
+                yield table
+        else:
+            for batch in parquet.iter_batches(BATCH, columns=names):
+                yield pa.table({name: _column(file, batch[of], of, kind, found) for name, (of, kind) in chosen.items()})
+                found += len(batch)
+        check_rows(found, metadata.num_rows, nulls)
 
 
-def _column(file: str, column: pa.Array, name: str, kind: pa.DataType, first: int) -> pa.Array:
+def _column(
+    file: str, column: pa.Array | pa.ChunkedArray, name: str, kind: pa.DataType, first: int
+) -> pa.Array | pa.ChunkedArray:
     """Check a column and cast it to `kind`; `first` is the number of its first row in the file, from 0."""
     if column.null_count:
         raise BadInput(file, f"row {first + int(np.argmin(column.is_valid()))}: {name} is null")

@@ -13,9 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from kernels.cpu.parallel import cores
 from pipeline.config.model import LARGEST, MIB
 from pipeline.errors import BadInput
-from pipeline.ingest.formats.text import Text, Tidied, line_of, parse, shown, tidied, without
+from pipeline.ingest.formats.text import Block, Text, Tidied, line_of, parse, shown, tidied, without
+from pipeline.runtime.threads import map_in_order
 
 LONGEST_LINE = MIB  # of fields; what Arrow reads at a time
 # Possessive, so that a value costs time in proportion to its length.
@@ -163,10 +165,13 @@ class Declared:
 
 
 def tables(text: Text, rows: Rows, limit: int, declared: Declared | None = None) -> Iterator[pa.Table]:
-    """Yield the remaining rows of a text block by block; check their number against the limit and the header."""
+    """Yield the remaining rows of a text block by block, parsed on all cores; check their number against limit and header."""
+
+    def read(block: Block) -> tuple[Block, pa.Table]:
+        return block, parse(text.file, block, rows.tidy, rows.read, rows.explain)
+
     seen = 0
-    for block in text.blocks():
-        table = parse(text.file, block, rows.tidy, rows.read, rows.explain)
+    for block, table in map_in_order(read, text.blocks(), cores()):
         due = min(limit, declared.arcs) if declared else limit
         if seen + len(table) > due:
             line = line_of(block, rows.tidy, lambda _line: 1, due - seen)

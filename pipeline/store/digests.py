@@ -1,0 +1,75 @@
+"""Digests of files, computed by all cores.
+
+The digest of a file of at most `BLOCK` bytes is its SHA-256. That of a larger file is the SHA-256 of the concatenated SHA-256 of
+its blocks of `BLOCK` bytes, of which the last may be shorter, so that many cores can work on one file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from kernels.cpu.parallel import cores
+
+BLOCK = 2**26  # bytes
+_READ = 2**20  # bytes in memory at a time
+
+
+class Digest:
+    """The digest of bytes that arrive one after the other."""
+
+    def __init__(self) -> None:
+        self._blocks: list[bytes] = []
+        self._block, self._left = hashlib.sha256(), BLOCK
+
+    def update(self, data: bytes) -> None:
+        """Append bytes."""
+        rest = memoryview(data)
+        while len(rest) > self._left:
+            self._block.update(rest[: self._left])
+            rest = rest[self._left :]
+            self._blocks.append(self._block.digest())
+            self._block, self._left = hashlib.sha256(), BLOCK
+        self._block.update(rest)
+        self._left -= len(rest)
+
+    def hexdigest(self) -> str:
+        """The digest of the bytes so far."""
+        return _joined([*self._blocks, self._block.digest()])
+
+
+def digest_of_file(path: Path) -> str:
+    """The digest of a file."""
+    return digests_of_files([path])[0]
+
+
+def digests_of_files(paths: Sequence[Path]) -> list[str]:
+    """The digests of files."""
+    blocks = [range(0, max(path.stat().st_size, 1), BLOCK) for path in paths]
+    tasks = [(path, begin) for path, begins in zip(paths, blocks, strict=True) for begin in begins]
+    with ThreadPoolExecutor(min(cores(), max(len(tasks), 1))) as threads:
+        found = threads.map(_digest_of_block, tasks)
+        return [_joined([next(found) for _ in begins]) for begins in blocks]
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file of any size, as other tools compute it."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _digest_of_block(block: tuple[Path, int]) -> bytes:
+    path, begin = block
+    digest, left = hashlib.sha256(), BLOCK
+    with path.open("rb", buffering=0) as file:
+        file.seek(begin)
+        while left and (data := file.read(min(_READ, left))):
+            digest.update(data)
+            left -= len(data)
+    return digest.digest()
+
+
+def _joined(blocks: list[bytes]) -> str:
+    return (blocks[0] if len(blocks) == 1 else hashlib.sha256(b"".join(blocks)).digest()).hex()
