@@ -50,7 +50,7 @@ def ingest(graph: GraphConfig, work: Path) -> Folder:
     Returns
     -------
     Folder
-        `part-00000.parquet`, ..., of 4 million edges each: `src`, `dst` int64 and, if the source has it, `weight`, in the
+        `part-00000.parquet`, ..., of a million edges each: `src`, `dst` int64 and, if the source has it, `weight`, in the
         source's order with repeats and self-loops; an undirected edge is one row. `coordinates.parquet` if given: `vertex`
         int64, `x`, `y` float64. docs/architecture.md lists the facts.
 

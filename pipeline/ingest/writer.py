@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from kernels.cpu.parallel import cores
 from pipeline.errors import BadInput
 from pipeline.runtime.threads import map_in_order
-from pipeline.tables.files import ROWS_PER_FILE, ROWS_PER_GROUP, file_name
+from pipeline.tables.files import ROWS_PER_GROUP, file_name
 
 
 def edges_schema(weight: pa.DataType | None) -> pa.Schema:
@@ -48,13 +48,15 @@ def write(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> int:
 
 
 def write_parts(folder: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> int:
-    """Write tables to files of `ROWS_PER_FILE` rows as `write` does, on all cores, and return the number of rows."""
+    """Write tables to files of `ROWS_PER_GROUP` rows as `write` does, on all cores, and return the number of rows."""
 
-    def write_part(part: tuple[int, list[pa.Table]]) -> int:
-        number, groups = part
-        return write(folder / file_name(number), schema, iter(groups))
+    def write_part(part: tuple[int, pa.Table]) -> int:
+        number, group = part
+        return write(folder / file_name(number), schema, iter([group]))
 
-    return sum(map_in_order(write_part, enumerate(_parts(tables)), cores()))
+    groups = _groups(tables)
+    first = next(groups, schema.empty_table())  # a file without rows if there are none
+    return sum(map_in_order(write_part, enumerate(chain([first], groups)), cores()))
 
 
 def check_each_once(file: str, path: Path, vertices: int) -> None:
@@ -77,15 +79,6 @@ def _groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
             waiting = [joined[ROWS_PER_GROUP:]]
     if any(map(len, waiting)):
         yield pa.concat_tables(waiting)
-
-
-def _parts(tables: Iterator[pa.Table]) -> Iterator[list[pa.Table]]:
-    """The row groups of each file; one file without rows if there are none."""
-    groups = _groups(tables)
-    part = [*islice(groups, ROWS_PER_FILE // ROWS_PER_GROUP)]
-    yield part
-    while part := [*islice(groups, ROWS_PER_FILE // ROWS_PER_GROUP)]:
-        yield part
 
 
 def _positive_zeros(column: pa.ChunkedArray) -> pa.ChunkedArray:

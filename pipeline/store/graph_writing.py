@@ -57,11 +57,10 @@ def save_direction(folder: Path, number: int, direction: str, part: Rows, extend
         lanes = _to_host(extend(csr, part.first_row, part.num_vertices))
         lanes.validate(part.num_vertices)
         return Direction(save_rows(folder, number, direction, lanes), lanes.groups, lanes.lane_arcs, weight)
-    host = _csr_to_host(csr)
-    host.validate(part.num_vertices, len(host.offsets) - 1)
-    degrees = np.diff(host.offsets)
+    csr.validate(part.num_vertices, len(csr.offsets) - 1)
+    degrees = csr.offsets[1:] - csr.offsets[:-1]
     block, wide = (int((degrees >= degree).sum()) for degree in (BLOCK_DEGREE, WARP_DEGREE))
-    return Direction(save_rows(folder, number, direction, host), (block, wide - block, len(degrees) - wide), 0, weight)
+    return Direction(save_rows(folder, number, direction, csr), (block, wide - block, len(degrees) - wide), 0, weight)
 
 
 def write_vertices(folder: Path, part: LaidOut, communicator: Communicator) -> None:
@@ -94,10 +93,7 @@ def _overwrite(path: Path, begin: int, values: Array) -> None:
 
 
 def _to_host(rows: VectCsr) -> VectCsr:
+    csr = rows.csr
+    csr = Csr(to_host(csr.offsets), to_host(csr.indices), None if csr.weights is None else to_host(csr.weights))
     weights = None if rows.segment_weights is None else to_host(rows.segment_weights)
-    return VectCsr(_csr_to_host(rows.csr), rows.first_row, to_host(rows.segments), to_host(rows.segment_indices), weights)
-
-
-def _csr_to_host(csr: Csr) -> Csr:
-    weights = None if csr.weights is None else to_host(csr.weights)
-    return Csr(to_host(csr.offsets), to_host(csr.indices), weights)
+    return VectCsr(csr, rows.first_row, to_host(rows.segments), to_host(rows.segment_indices), weights)

@@ -14,25 +14,25 @@ from kernels.arrays import ArcMemory, is_cupy_array
 from kernels.cpu.parallel import cores
 from kernels.graph import Array
 
-_CHUNK = 1 << 24  # bytes that a thread stages at a time
+STAGED_BYTES = 1 << 24  # bytes that a thread stages at a time
 _STAGED = 1 << 26  # bytes from which on several threads stage arrays
 
 
 class Staging(local):
-    """A thread's own pinned memory, through which arrays are copied to a GPU: copies from pageable memory are slow.
+    """A thread's own pinned memory, through which arrays are copied to or from a GPU: copies of pageable memory are slow.
 
     Any number of threads may use one object at the same time; each holds one chunk.
     """
 
     def __init__(self, device: cupy.cuda.Device) -> None:
         self._device = device
-        self._pinned = cupyx.empty_pinned((_CHUNK,), np.uint8)
+        self._pinned = cupyx.empty_pinned((STAGED_BYTES,), np.uint8)
         with device:
             self._stream = cupy.cuda.Stream()  # waits for the null stream, on which the arrays are allocated
 
     def copy(self, array: Array, target: cupy.ndarray) -> None:
         """Copy a NumPy array into a CuPy array of its length, whose type may be narrower; return when the copy is done."""
-        step = _CHUNK // target.itemsize
+        step = STAGED_BYTES // target.itemsize
         for begin in range(0, len(array), step):
             chunk = array[begin : begin + step]
             pinned = self._pinned[: len(chunk) * target.itemsize].view(target.dtype)
@@ -40,6 +40,14 @@ class Staging(local):
             with self._device:
                 target[begin : begin + len(chunk)].set(pinned, self._stream)
                 self._stream.synchronize()
+
+    def fetch(self, array: cupy.ndarray) -> Array:
+        """Copy at most `STAGED_BYTES` of a contiguous CuPy array to the pinned memory, which the next call overwrites."""
+        pinned: Array = self._pinned[: array.nbytes].view(array.dtype)
+        with self._device:
+            array.get(self._stream, out=pinned)
+            self._stream.synchronize()
+        return pinned
 
 
 def put(arrays: Sequence[Any], memory: ArcMemory) -> cupy.ndarray:
@@ -88,7 +96,7 @@ def _staged(arrays: Sequence[Array], ends: Sequence[int]) -> cupy.ndarray:
     if ends[-1] * dtype.itemsize < _STAGED:
         return cupy.asarray(arrays[0] if len(arrays) == 1 else np.concatenate(arrays))
     target, staging = cupy.empty(ends[-1], dtype), Staging(cupy.cuda.Device())
-    step = _CHUNK // dtype.itemsize
+    step = STAGED_BYTES // dtype.itemsize
 
     def copy(chunk: tuple[Array, int, int]) -> None:
         array, first, begin = chunk
