@@ -27,7 +27,7 @@ help:
 	@echo "make quick            lint the changed files and test the changed areas, in less than a minute; BASE=main compares with a branch"
 	@echo "make kernel K=wcc     one algorithm's tests, on the CPU and on the emulated GPU"
 	@echo "make lint             lint and types only"
-	@echo "make nightly          long tests: workers killed a hundred times, hosts cut off, millions of arcs, every combination of types"
+	@echo "make nightly          long tests: workers and 2,000 runs killed, hosts cut off, millions of arcs, every combination of types"
 	@echo "make emulated-test    the CUDA kernels' tests on the emulated GPU, several hours; EMULATED=tests/gpu/one/test_wcc.py for one file"
 	@echo "make cluster-test     stages and proofs on Dask workers that may be lost; also on GPUs if there are two"
 	@echo "make gpu-test         on a machine with a GPU: the CUDA kernels' tests, then compute-sanitizer"
