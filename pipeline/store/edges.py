@@ -46,7 +46,7 @@ def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int
         ids = _narrowest(files, ("src", "dst")) if backend == "gpu" else ID
         types = {"src": ids, "dst": ids} | ({} if weight is None else {"weight": _stored(weight)})
         groups = _part(files, found * rank // size, found * (rank + 1) // size)
-        arrays, put = _on_gpu(groups, types) if backend == "gpu" else _here(groups, types)
+        arrays, put = _arrays(groups[-1][-1] if groups else 0, types, backend)
         for _ in map_in_order(partial(_read, files, list(types), put), groups, cores()):
             pass
     except (OSError, pa.ArrowException, ValueError) as error:
@@ -88,29 +88,18 @@ def _read(files: dict[Path, Any], columns: list[str], put: Put, group: Group) ->
         put(name, begin, end, read.column(name).to_numpy())
 
 
-def _here(groups: list[Group], types: dict[str, Any]) -> tuple[dict[str, Array], Put]:
-    rows = groups[-1][-1] if groups else 0
-    arrays = {name: np.empty(rows, dtype) for name, dtype in types.items()}
-
-    def put(name: str, begin: int, end: int, values: Array) -> None:
-        arrays[name][begin:end] = values
-
-    return arrays, put
-
-
-def _on_gpu(groups: list[Group], types: dict[str, Any]) -> tuple[dict[str, Array], Put]:
+def _arrays(rows: int, types: dict[str, Any], backend: Backend) -> tuple[dict[str, Array], Put]:
+    """New arrays where `backend` computes, and a function that copies rows into them."""
+    if backend == "cpu":
+        here = {name: np.empty(rows, dtype) for name, dtype in types.items()}
+        return here, lambda name, begin, end, values: np.copyto(here[name][begin:end], values, "unsafe")
     import cupy
 
     from kernels.distributed.gpu.memory import Staging
 
-    rows = groups[-1][-1] if groups else 0
-    arrays = {name: cupy.empty(rows, dtype) for name, dtype in types.items()}
+    there = {name: cupy.empty(rows, dtype) for name, dtype in types.items()}
     staging = Staging(cupy.cuda.Device())
-
-    def put(name: str, begin: int, end: int, values: Array) -> None:
-        staging.copy(values, arrays[name][begin:end])
-
-    return arrays, put
+    return there, lambda name, begin, end, values: staging.copy(values, there[name][begin:end])
 
 
 def _stored(weight: str) -> np.dtype[Any]:

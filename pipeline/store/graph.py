@@ -3,7 +3,7 @@
 On request the shards also have the vector extension of VectCSR, which `open_extended_shard` opens.
 
 Arrays are opened as read-only memory maps, without a copy. What is cheap to check is checked when they are opened, against
-the facts of the manifest; `validate` checks everything.
+the facts of the manifest.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import pyarrow as pa
 from kernels.distributed import partition
 from kernels.gpu.loader import to_device
 from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype, joined_offsets
-from kernels.layout.sorting import is_transpose
 from kernels.layout.vect_csr import VectCsr
 from pipeline.errors import Damaged
 from pipeline.runtime.backend import Backend
@@ -34,6 +33,7 @@ _SCHEMA = pa.schema([pa.field(name, pa.int64(), nullable=False) for name in ("ve
 
 
 Arcs = TypeVar("Arcs", Csr, VectCsr)
+Opened = TypeVar("Opened")
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,10 @@ class Shard(Generic[Arcs]):
     rows: range
     out: Arcs
     into: Arcs
+
+    def arcs(self, direction: str) -> Arcs:
+        """Those of direction `out` or `in`."""
+        return self.out if direction == "out" else self.into
 
 
 def save_vertices(folder: Path, ids: Array, rows_by_id: Array, out_degrees: Array, in_degrees: Array) -> None:
@@ -85,9 +89,7 @@ def open_graph(folder: Folder, backend: Backend = "cpu") -> Graph:
     """
     ids, rows_by_id, _, _ = open_vertices(folder)
     opened = [open_shard(folder, number) for number in range(len(shard_rows(folder)))]
-    out = _joined([shard.out for shard in opened])
-    into = out if GraphFacts.of(folder).symmetric else _joined([shard.into for shard in opened])
-    graph = Graph(ids, rows_by_id, out, into)
+    graph = Graph(ids, rows_by_id, *_both(folder, lambda of: _joined([shard.arcs(of) for shard in opened])))
     return graph if backend == "cpu" else to_device(graph)
 
 
@@ -123,20 +125,14 @@ def open_rows(folder: Folder, blocks: Sequence[range]) -> tuple[list[Csr], list[
         if rows and own.start < rows.stop and own.stop > rows.start
     ] or [(0, range(0))]
     opened = {number: open_shard(folder, number) for number, _ in parts}
-    out = [_cut(opened[number].out, rows, plan[number].start) for number, rows in parts]
-    if GraphFacts.of(folder).symmetric:
-        return out, out
-    return out, [_cut(opened[number].into, rows, plan[number].start) for number, rows in parts]
+    return _both(folder, lambda of: [_cut(opened[number].arcs(of), rows, plan[number].start) for number, rows in parts])
 
 
 def arcs_before(folder: Folder) -> Callable[[int], int]:
     """A function from a row to the number of stored arcs of all rows before it; reads single entries of the memory maps."""
     plan = shard_rows(folder)
-    offsets = []
-    for number in range(len(plan)):
-        shard = open_shard(folder, number)
-        directions = (shard.out,) if GraphFacts.of(folder).symmetric else (shard.out, shard.into)
-        offsets.append([csr.offsets for csr in directions])
+    shards = [open_shard(folder, number) for number in range(len(plan))]
+    offsets = [[csr.offsets for csr in {id(csr): csr for csr in (shard.out, shard.into)}.values()] for shard in shards]
     ends = np.cumsum([0, *(sum(int(of[-1]) for of in directions) for directions in offsets)])
     starts = [rows.start for rows in plan]
 
@@ -150,22 +146,22 @@ def arcs_before(folder: Folder) -> Callable[[int], int]:
 def open_shard(folder: Folder, number: int) -> Shard[Csr]:
     """Open one shard by memory map. Raises Damaged as `open_graph`, IndexError if there is no such shard."""
     rows = shard_rows(folder)[number]
-    out = _open_rows(folder, number, "out", rows)
-    return Shard(rows, out, out if GraphFacts.of(folder).symmetric else _open_rows(folder, number, "in", rows))
+    return Shard(rows, *_both(folder, lambda of: _open_rows(folder, number, of, rows)))
 
 
 def open_extended_shard(folder: Folder, number: int) -> Shard[VectCsr]:
     """Open one shard of a graph that was stored with its vector extension. Raises as `open_shard`."""
     shard = open_shard(folder, number)
-    out = _open_lanes(folder, number, "out", shard.rows, shard.out)
-    into = out if GraphFacts.of(folder).symmetric else _open_lanes(folder, number, "in", shard.rows, shard.into)
-    return Shard(shard.rows, out, into)
+    return Shard(shard.rows, *_both(folder, lambda of: _open_lanes(folder, number, of, shard)))
 
 
 def shard_rows(folder: Folder) -> list[range]:
     """Rows of each shard. Raises Damaged unless they cover all rows of the graph."""
     rows = [range(*shard.rows) for shard in GraphFacts.of(folder).shards]
-    _or_damaged(folder.path, partition.validate, rows, GraphFacts.of(folder).vertices)
+    try:
+        partition.validate(rows, GraphFacts.of(folder).vertices)
+    except ValueError as error:
+        raise Damaged(f"{folder.path}: {error}") from None
     return rows
 
 
@@ -174,26 +170,10 @@ def shard_path(folder: Path, number: int) -> Path:
     return folder / f"shard-{number:05d}"
 
 
-def validate(folder: Folder) -> None:
-    """Check the whole stored graph: ids, order, both directions against each other, degrees, and a vector extension.
-
-    Raises
-    ------
-    Damaged
-        The first broken rule.
-    """
-    graph = open_graph(folder)
-    _or_damaged(folder.path, graph.validate)
-    if not is_transpose(graph.out, graph.into, graph.rows_by_id):
-        raise Damaged(f"{folder.path}: the in-arcs are not the transposed out-arcs")
-    for degrees, csr in zip(open_vertices(folder)[2:], (graph.out, graph.into), strict=True):
-        if not np.array_equal(degrees, np.diff(csr.offsets)):
-            raise Damaged(f"{folder.path / VERTICES}: a degree differs from its row's arcs")
-    if GraphFacts.of(folder).out.padding is not None:
-        for number in range(len(shard_rows(folder))):
-            shard = open_extended_shard(folder, number)
-            for rows in (shard.out,) if graph.symmetric else (shard.out, shard.into):
-                _or_damaged(shard_path(folder.path, number), rows.validate, graph.num_vertices)
+def _both(folder: Folder, opened: Callable[[str], Opened]) -> tuple[Opened, Opened]:
+    """What `opened` gives for the out-arcs and the in-arcs; the same object twice where the graph is symmetric."""
+    out = opened("out")
+    return out, out if GraphFacts.of(folder).symmetric else opened("in")
 
 
 def _arrays_of(rows: Csr | VectCsr) -> dict[str, Array | None]:
@@ -213,7 +193,7 @@ def _open_rows(folder: Folder, number: int, direction: str, rows: range) -> Csr:
     return Csr(offsets, load_array(path / f"{direction}-indices.npy", index, arcs), weights)
 
 
-def _open_lanes(folder: Folder, number: int, direction: str, rows: range, csr: Csr) -> VectCsr:
+def _open_lanes(folder: Folder, number: int, direction: str, shard: Shard[Csr]) -> VectCsr:
     sizes = GraphFacts.of(folder).shards[number].sizes(direction)
     path, (index, weight) = shard_path(folder.path, number), _types(folder)
     if sizes.segments is None or sizes.slots is None:
@@ -221,7 +201,7 @@ def _open_lanes(folder: Folder, number: int, direction: str, rows: range, csr: C
     segments = load_array(path / f"{direction}-segments.npy", OFFSET, sizes.segments + 1)
     indices = load_array(path / f"{direction}-segment-indices.npy", index, sizes.slots)
     weights = None if weight is None else load_array(path / f"{direction}-segment-weights.npy", weight, sizes.slots)
-    return VectCsr(csr, rows.start, segments, indices, weights)
+    return VectCsr(shard.arcs(direction), shard.rows.start, segments, indices, weights)
 
 
 def _types(folder: Folder) -> tuple[np.dtype[Any], np.dtype[Any] | None]:
@@ -242,10 +222,3 @@ def _cut(csr: Csr, rows: range, first: int) -> Csr:
     begin, end = int(csr.offsets[rows.start - first]), int(csr.offsets[rows.stop - first])
     weights = None if csr.weights is None else csr.weights[begin:end]
     return Csr(csr.offsets[rows.start - first : rows.stop - first + 1] - begin, csr.indices[begin:end], weights)
-
-
-def _or_damaged(path: Path, check: Callable[..., None], *arguments: Any) -> None:
-    try:
-        check(*arguments)
-    except ValueError as error:
-        raise Damaged(f"{path}: {error}") from None

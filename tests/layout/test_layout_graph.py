@@ -10,9 +10,10 @@ from kernels.graph import Csr
 from pipeline.config.layout import LayoutConfig
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
-from pipeline.store.graph import open_extended_shard, open_graph, shard_rows, validate
+from pipeline.store.graph import open_extended_shard, open_graph, shard_rows
 from tests.edge_lists import edge_folder, table_folder
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
+from tests.stored_graphs import validate
 
 ORDERS = ("degree", "windowed", "source")
 

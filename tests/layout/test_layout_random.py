@@ -17,10 +17,11 @@ from kernels.layout.vect_csr import VectCsr
 from pipeline.config.layout import LayoutConfig
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
-from pipeline.store.graph import open_extended_shard, open_graph, shard_rows, validate
+from pipeline.store.graph import open_extended_shard, open_graph, shard_rows
 from tests.counts import examples
 from tests.edge_lists import edge_folder, table_folder
 from tests.graphs import NAMED_GRAPHS
+from tests.stored_graphs import validate
 
 near = st.integers(0, 12)
 anywhere = st.one_of(near, st.integers(0, 2**63 - 1), st.sampled_from([2**31, 2**63 - 1]))

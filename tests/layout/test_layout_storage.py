@@ -15,9 +15,10 @@ from pipeline.config.layout import LayoutConfig
 from pipeline.errors import Damaged
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
-from pipeline.store.graph import open_extended_shard, open_graph, shard_rows, validate
+from pipeline.store.graph import open_extended_shard, open_graph, shard_rows
 from tests.edge_lists import edge_folder
 from tests.graphs import EdgeList
+from tests.stored_graphs import validate
 
 # Two directions, weights, a row without a lane in each direction, segments of several rows.
 EDGES = EdgeList(

@@ -26,11 +26,11 @@ from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import Damaged
 from pipeline.steps.runtime import Runtime
-from pipeline.store.graph import validate
 from tests.counts import examples
 from tests.edge_lists import edge_folder, table_folder
 from tests.graphs import NAMED_GRAPHS, EdgeList
 from tests.sharded.ranks import DEADLINE, SIZES, dealing_of, dealt
+from tests.stored_graphs import validate
 
 
 def part_of(edges: Edges, rank: int, size: int, bring: Callable[[Array], Array] = np.asarray) -> Edges:

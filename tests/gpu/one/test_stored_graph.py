@@ -12,10 +12,10 @@ pytest.importorskip("pydantic")
 from pipeline.config.layout import LayoutConfig
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
-from pipeline.store.graph import validate
 from tests.edge_lists import edge_folder, table_folder
 from tests.gpu.inputs import poison, random_edges
 from tests.graphs import NAMED_GRAPHS, EdgeList
+from tests.stored_graphs import validate
 
 LAYOUTS = [
     LayoutConfig(order=order, window=8, shards=shards, self_loops=loops, parallel_arcs=parallel, symmetrise=symmetrise)

@@ -16,10 +16,10 @@ from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.steps.runtime import Runtime
 from pipeline.store.edges import read_edges
-from pipeline.store.graph import validate
 from tests.edge_lists import table_folder
 from tests.graphs import NAMED_GRAPHS
 from tests.sharded.test_layout import DIRECTED, UNDIRECTED, check, content, edges_of
+from tests.stored_graphs import validate
 
 
 @pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda graph: graph.name)

@@ -1,0 +1,44 @@
+"""The whole check of a stored graph, which a run does not need: its layout is tested, and its files have hashes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernels.layout.sorting import is_transpose
+from pipeline.errors import Damaged
+from pipeline.store.facts import GraphFacts
+from pipeline.store.graph import VERTICES, open_extended_shard, open_graph, open_vertices, shard_path, shard_rows
+from pipeline.store.manifest import Folder
+
+
+def validate(folder: Folder) -> None:
+    """Check the whole stored graph: ids, order, both directions against each other, degrees, and a vector extension.
+
+    Raises
+    ------
+    Damaged
+        The first broken rule.
+    """
+    graph = open_graph(folder)
+    _or_damaged(folder.path, graph.validate)
+    if not is_transpose(graph.out, graph.into, graph.rows_by_id):
+        raise Damaged(f"{folder.path}: the in-arcs are not the transposed out-arcs")
+    for degrees, csr in zip(open_vertices(folder)[2:], (graph.out, graph.into), strict=True):
+        if not np.array_equal(degrees, np.diff(csr.offsets)):
+            raise Damaged(f"{folder.path / VERTICES}: a degree differs from its row's arcs")
+    if GraphFacts.of(folder).out.padding is not None:
+        for number in range(len(shard_rows(folder))):
+            shard = open_extended_shard(folder, number)
+            for rows in (shard.out,) if graph.symmetric else (shard.out, shard.into):
+                _or_damaged(shard_path(folder.path, number), rows.validate, graph.num_vertices)
+
+
+def _or_damaged(path: Path, check: Callable[..., None], *arguments: Any) -> None:
+    try:
+        check(*arguments)
+    except ValueError as error:
+        raise Damaged(f"{path}: {error}") from None
