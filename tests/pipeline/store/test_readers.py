@@ -63,7 +63,7 @@ def publish_forever(output, versions):
 
 
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize("reads", [50, pytest.param(17_000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("reads", [30, pytest.param(17_000, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("files", [1, FILES])
 def test_a_read_during_publications_is_of_one_run(output, reads, files):
     """`reads` of each kind. A read through `latest` may fail, except of one file in pandas; if `latest` is resolved first, never.
