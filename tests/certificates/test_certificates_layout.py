@@ -83,6 +83,8 @@ def test_every_wrong_layout_is_refused_over_ranks(count):
     tried = 0
     while tried < count:
         layout, size = random_layout(rng), int(rng.integers(2, 5))
+        if not layout.graph.num_vertices:
+            continue
         assert all(found.holds for found in over_ranks(layout, size, rng)), (layout, over_ranks(layout, size, rng))
         wrong = [(name, mutant) for name, mutant in mutants(layout, rng) if not name.startswith(UNSPLIT)]
         for number in rng.permutation(len(wrong))[:8]:
