@@ -9,12 +9,13 @@ from kernels.gpu.loader import to_host
 
 
 def on_host(value: Any) -> Any:
-    """The same dataclass, named tuple, array or number with NumPy arrays, also inside; nothing that was derived is copied."""
+    """The same dataclass, tuple, array or number with NumPy arrays, also inside; nothing that was derived is copied."""
     if isinstance(value, tuple):
-        return type(value)(*map(on_host, value))
+        parts = map(on_host, value)
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     if not is_dataclass(value):
         return to_host(value)
     assert not isinstance(value, type)
-    parts = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
-    copies = {id(part): on_host(part) for part in parts.values()}  # a part that is there twice stays one object
-    return replace(value, **{name: copies[id(part)] for name, part in parts.items()})
+    of_fields = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+    copies = {id(part): on_host(part) for part in of_fields.values()}  # a part that is there twice stays one object
+    return replace(value, **{name: copies[id(part)] for name, part in of_fields.items()})
