@@ -7,6 +7,8 @@ import numpy as np
 from kernels.graph import Graph
 from kernels.reachability import METHODS, reach, reachability
 from kernels.reachability.certificate import certify_reachability
+from kernels.reachability.certificate.answers_cpu import first_reached, first_wrong_path
+from kernels.reachability.queries.witness import trace
 
 
 def warm_up(graph: Graph) -> None:
@@ -14,5 +16,8 @@ def warm_up(graph: Graph) -> None:
     for method in METHODS:
         certificate = certify_reachability(graph, reachability(graph, 2, 0, method))
         assert certificate.holds, certificate.reason
-    src, dst = np.array([0]), np.array([1])
+    src, dst, index = np.array([0]), np.array([1]), reachability(graph)
+    ends = index.condensation.node[src], index.condensation.node[dst]
+    paths = trace(index, *ends, np.array([0, 3]))
+    assert paths.lengths[0] == 2 and first_wrong_path(index, *ends, paths) < 0 <= first_reached(index, *ends)
     assert all(reach(reachability(graph), src, dst, search).reachable.all() for search in (None, "dfs"))
