@@ -9,10 +9,10 @@ import numpy as np
 from kernels.answers import Condensation, Labels, ReachabilityIndex
 from kernels.certificate.rules import Broken
 from kernels.cpu.parallel import WORTH_A_THREAD, over_items
-from kernels.graph import Array, Graph
+from kernels.graph import OFFSET, Array, Graph
 from kernels.reachability.certificate import passes, reasons
 from kernels.reachability.certificate.condensation import Rows, check_condensation
-from kernels.reachability.certificate.forms import require_labels
+from kernels.reachability.certificate.forms import are_roots_wrong, require_labels, turned_roots
 from kernels.reachability.keys import salt_of
 
 
@@ -44,11 +44,16 @@ def check(graph: Graph, index: ReachabilityIndex) -> None:
 
 
 def _check_supports(subject: Subject) -> None:
-    labels = subject.labels
-    place = passes.first_wrong_support(subject.parents[0], subject.children[0], labels.level, labels.supports)
-    if place >= 0:
-        raise Broken(reasons.support(place))
-    own = np.zeros(len(labels.level), np.uint64)
+    labels, num_nodes = subject.labels, len(subject.labels.level)
+    scores = (np.diff(subject.parents[0]) + 1) * (np.diff(subject.children[0]) + 1)
+    known, levels = (labels.supports >= 0) & (labels.supports < num_nodes), int(labels.level.max(initial=-1)) + 1
+    of_supports = np.zeros(len(known), OFFSET)
+    of_supports[known] = scores[labels.supports[known]]
+    place, present = passes.first_wrong_support(labels.level, scores, 0, num_nodes, levels, labels.supports, of_supports)
+    wrong = np.flatnonzero(present != (labels.supports != -1))
+    if place >= 0 or len(wrong):
+        raise Broken(reasons.support(int(wrong[0]) if place < 0 else place))
+    own = np.zeros(num_nodes, np.uint64)
     used = np.flatnonzero(labels.supports >= 0)
     own[labels.supports[used]] = np.uint64(1) << used.astype(np.uint64)
     subject.require("reaches", labels.reaches, passes.first_wrong_bits(*subject.children, own, labels.reaches))
@@ -62,14 +67,16 @@ def _check_dimension(subject: Subject, dimension: int) -> None:
         out, into, level = into, out, labels.height
     first, last, low, post = (array[dimension] for array in (labels.first, labels.last, labels.low, labels.post))
     roots = np.flatnonzero(level == 0).astype(last.dtype)
-    random, salt = dimension > 0, salt_of(labels.seed, dimension)
+    random, salt, num_nodes = dimension > 0, salt_of(labels.seed, dimension), len(level)
     if labels.method == "tree":
-        parent = passes.drawn_parents(*into, level, random, salt)
-        visits, roots = passes.turned(*out, roots, random, salt)
+        numbers, draws = np.arange(num_nodes, dtype=last.dtype), (num_nodes, random, salt)
+        parent = passes.drawn_parents(*into, level, numbers, *draws)
+        starts = turned_roots(roots, salt, num_nodes) if random else roots
+        node = passes.first_wrong_block(*out, numbers, num_nodes, parent, first, last, *draws)
     else:
-        parent = None
-        visits, roots = passes.sorted_by_key(*out, roots, random, salt)
-    node = passes.first_wrong_block(out[0], visits, roots, parent, first, last)
+        visits, starts = passes.sorted_by_key(*out, roots, random, salt)
+        node = passes.first_wrong_visit(out[0], visits, first, last)
+    node = num_nodes if are_roots_wrong(starts, first, last) else node
     if node >= 0:
         raise Broken(reasons.block(subject.graph, subject.condensation, dimension, node))
     subject.require(f"low of dimension {dimension}", low, passes.first_wrong_low(*out, last, low))

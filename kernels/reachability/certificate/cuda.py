@@ -8,14 +8,12 @@ import cupy
 import numpy as np
 
 from kernels.answers import Components, Condensation, Labels, ReachabilityIndex
-from kernels.certificate.launches import launch
-from kernels.certificate.rules import Broken
-from kernels.gpu.transfer import on_host
+from kernels.certificate.launches import launch, require_held
 from kernels.graph import OFFSET, Array, Csr, Graph
 from kernels.reachability.certificate import cpu
-from kernels.reachability.certificate.forms import require_labels
+from kernels.reachability.certificate.forms import are_roots_wrong, require_labels, turned_roots
 from kernels.reachability.constants import NUM_SUPPORTS
-from kernels.reachability.keys import key, salt_of
+from kernels.reachability.keys import salt_of
 from kernels.reachability.labels.dfs.cuda import sort_roots, sort_rows
 from kernels.scc.certificate import check_scc
 
@@ -24,21 +22,16 @@ _SOURCE = "reachability/certificate/rules.cu"
 
 def check(graph: Graph, index: ReachabilityIndex) -> None:
     """Raise Broken at the first rule of a reachability index that does not hold."""
-    if not holds(graph, index):
-        cpu.check(on_host(graph), on_host(index))
-        raise Broken("the GPU finds a broken rule that the CPU does not find")
+    require_held(holds, cpu.check, graph, index)
 
 
 def holds(graph: Graph, index: ReachabilityIndex) -> bool:
-    """Whether every rule holds."""
+    """Whether every rule holds; raises Broken where it is clear which does not."""
     condensation, row = index.condensation, graph.rows_by_id.dtype
-    try:
-        if not _is_condensation(graph, condensation):
-            return False
-        labels = require_labels(index.labels, condensation.num_nodes, row, cupy.ndarray)
-        check_scc(graph, Components(condensation.names[condensation.node]))
-    except Broken:
+    if not _is_condensation(graph, condensation):
         return False
+    labels = require_labels(index.labels, condensation.num_nodes, row, cupy.ndarray)
+    check_scc(graph, Components(condensation.names[condensation.node]))
     broken = cupy.zeros(1, np.uint32)
     children, parents = condensation.children, condensation.parents
     for csr, level in ((parents, labels.level), (children, labels.height)):
@@ -118,7 +111,7 @@ def _check_dimension(condensation: Condensation, labels: Labels, dimension: int,
     if labels.method == "tree":
         parent = cupy.empty_like(first)
         _run("draw_parents", row, *_rows(into), level, np.bool_(random), salt, parent)
-        starts = _turned_roots(roots, salt, condensation.num_nodes) if random else roots
+        starts = turned_roots(roots, salt, condensation.num_nodes) if random else roots
     elif random:
         starts, visits = sort_roots(roots, salt, condensation.num_nodes), sort_rows(out, salt)
         _run("check_order", row, *_rows(visits), np.int64(0), salt, broken)
@@ -126,22 +119,11 @@ def _check_dimension(condensation: Condensation, labels: Labels, dimension: int,
         _run("check_order", row, *_rows(as_row), np.int64(condensation.num_nodes), salt, broken)
     else:
         starts = roots
-    ends = last[starts].astype(np.int64)
-    begins = cupy.concatenate([cupy.zeros(1, np.int64), ends])
-    if bool((first[starts] != begins[:-1] + 1).any()) or bool((begins[1:] <= begins[:-1]).any()) or int(begins[-1]) != len(last):
+    if are_roots_wrong(starts, first, last):
         broken[0] = 1
     turned = np.bool_(random and labels.method == "tree")
     _run("check_blocks", row, *_rows(visits), turned, salt, np.intp(0) if parent is None else parent, first, last, broken)
     _run("check_intervals", row, *_rows(out), last, low, post, broken)
-
-
-def _turned_roots(roots: Array, salt: np.uint64, num_nodes: int) -> Array:
-    """Roots in the order of visits: rotated and perhaps reversed by the virtual node's key."""
-    drawn = int(key(salt, num_nodes, num_nodes))
-    places = cupy.arange(len(roots))
-    start = (drawn >> 1) % len(roots)
-    turned: Array = roots[(start - places if drawn & 1 else start + places) % len(roots)]
-    return turned
 
 
 def _rows(csr: Csr) -> tuple[Any, ...]:

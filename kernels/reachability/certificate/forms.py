@@ -1,4 +1,4 @@
-"""The types and shapes of labels, on either backend."""
+"""The types and shapes of labels, and the rule about roots, on either backend."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from kernels.certificate.rules import Broken, require_form
 from kernels.graph import Array
 from kernels.reachability.constants import NUM_SUPPORTS
 from kernels.reachability.definitions import METHODS
+from kernels.reachability.keys import key
 
 
 def require_labels(labels: Any, num_nodes: int, index: np.dtype[Any], kind: Any = np.ndarray) -> Labels:
@@ -56,3 +57,19 @@ def _require_flags(labels: Labels) -> None:
 def _contiguous(array: Array) -> Array:
     array = array if array.flags.c_contiguous else array.copy()
     return array if is_cupy_array(array) else frozen(array)
+
+
+def turned_roots(roots: Array, salt: np.uint64, num_nodes: int) -> Array:
+    """Roots in the order of visits by "tree": rotated and perhaps reversed by the virtual node's key."""
+    drawn, places = int(key(salt, num_nodes, num_nodes)), np.arange(len(roots), like=roots)
+    start = (drawn >> 1) % max(len(roots), 1)
+    turned: Array = roots[(start - places if drawn & 1 else start + places) % max(len(roots), 1)]
+    return turned
+
+
+def are_roots_wrong(roots: Array, first: Array, last: Array) -> bool:
+    """Whether the blocks of the roots, in the order of visits, are not consecutive from 1 to the number of nodes."""
+    ends = np.zeros_like(roots, np.int64, shape=(len(roots) + 1,))
+    ends[1:] = last[roots]
+    starts_wrong = (first[roots] != ends[:-1] + 1).any() or (ends[1:] <= ends[:-1]).any()
+    return bool(starts_wrong) or int(ends[-1]) != len(last)

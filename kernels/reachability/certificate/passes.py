@@ -1,4 +1,7 @@
-"""The passes of the certificate: each returns the first node, or support, that breaks its rule, or -1."""
+"""The passes of the certificate: each returns the first node, or support, that breaks its rule, or -1.
+
+Arrays have an entry for each local node, `numbers` the global nodes: of one rank these are the same.
+"""
 
 from __future__ import annotations
 
@@ -58,69 +61,72 @@ def first_wrong_bits(offsets: Array, indices: Array, own: Array, bits: Array) ->
 
 
 @njit(cache=True, nogil=True)
-def first_wrong_support(into_offsets: Array, out_offsets: Array, level: Array, supports: Array) -> int:
-    """Every node is in the sorted share of its band or not better than the last support there; supports are such nodes."""
-    num_nodes = len(level)
-    num_levels = (level.max() if num_nodes else -1) + np.int64(1)
+def first_wrong_support(
+    level: Array, scores: Array, start: int, num_nodes: int, num_levels: int, supports: Array, support_scores: Array
+) -> tuple[int, Array]:
+    """First support that should be an own node, or -1, and the supports that are own nodes, bool [64].
+
+    `support_scores` are the scores of the supports; those of entries that are not nodes are ignored.
+    """
+    present = np.zeros(len(supports), np.bool_)
     bands = min(len(supports), num_levels)
     share = len(supports) // max(bands, 1)
-    present = np.zeros(len(supports), np.bool_)
-    for node in range(num_nodes):
-        begin = level[node] * bands // num_levels * share
-        place: int = begin
-        while place < begin + share and supports[place] >= 0 and supports[place] < num_nodes and supports[place] != node:
-            if _better(into_offsets, out_offsets, node, supports[place]):
-                return place
+    for own in range(len(level)):
+        node = start + own
+        place = level[own] * bands // num_levels * share
+        end = place + share
+        while place < end and 0 <= supports[place] < num_nodes and supports[place] != node:
+            better = scores[own] > support_scores[place]
+            if better or (scores[own] == support_scores[place] and node < supports[place]):
+                return place, present
             place += 1
-        if place < begin + share:
+        if place < end:
             if supports[place] != node:
-                return place
+                return place, present
             present[place] = True
-    for place in range(len(supports)):
-        if present[place] != (supports[place] != -1):
-            return place
-    return -1
+    return -1, present
 
 
 @njit(cache=True, nogil=True)
-def _better(into_offsets: Array, out_offsets: Array, a: int, b: int) -> bool:
-    """Whether node a comes before node b among the supports of a band."""
-    score_a = (into_offsets[a + 1] - into_offsets[a] + 1) * (out_offsets[a + 1] - out_offsets[a] + 1)
-    score_b = (into_offsets[b + 1] - into_offsets[b] + 1) * (out_offsets[b + 1] - out_offsets[b] + 1)
-    return bool(score_a > score_b or (score_a == score_b and a < b))
-
-
-@njit(cache=True, nogil=True)
-def drawn_parents(offsets: Array, indices: Array, level: Array, random: bool, salt: np.uint64) -> Array:
-    """The parent that each node draws from the level before; -1 for a root."""
-    parents = np.full(len(level), -1, indices.dtype)
-    for node in range(len(level)):
+def drawn_parents(
+    offsets: Array, indices: Array, level: Array, numbers: Array, num_own: int, random: bool, salt: np.uint64
+) -> Array:
+    """The parent that each own node draws from the level before; -1 for a root."""
+    parents = np.full(num_own, -1, numbers.dtype)
+    for node in range(num_own):
+        drawn = np.uint64(0)
         for arc in range(offsets[node], offsets[node + 1]):
-            tail, best = indices[arc], parents[node]
-            if level[tail] + 1 == level[node] and (best < 0 or (random and key(salt, tail, node) < key(salt, best, node))):
-                parents[node] = tail
+            tail = indices[arc]
+            if level[tail] + 1 != level[node]:
+                continue
+            key_of_tail = key(salt, numbers[tail], numbers[node])
+            if parents[node] < 0 or (random and key_of_tail < drawn):
+                parents[node] = numbers[tail]
+                drawn = key_of_tail
     return parents
 
 
 @njit(cache=True, nogil=True)
-def turned(offsets: Array, indices: Array, roots: Array, random: bool, salt: np.uint64) -> tuple[Array, Array]:
-    """Rows and roots in the order of visits of "tree": each rotated and perhaps reversed by the tail's key."""
-    num_nodes = len(offsets) - 1
-    visits, starts = indices.copy(), roots.copy()
-    if random:
-        for node in range(num_nodes):
-            row = slice(offsets[node], offsets[node + 1])
-            _turn(indices[row], key(salt, node, num_nodes), visits[row])
-        _turn(roots, key(salt, num_nodes, num_nodes), starts)
-    return visits, starts
-
-
-@njit(cache=True, nogil=True)
-def _turn(row: Array, drawn: np.uint64, visits: Array) -> None:
-    length = len(row)
-    for place in range(length):
-        begin = np.int64((drawn >> np.uint64(1)) % np.uint64(length))
-        visits[place] = row[(begin - place) % length] if drawn & np.uint64(1) else row[(begin + place) % length]
+def first_wrong_block(
+    offsets: Array, indices: Array, numbers: Array, num_nodes: int, parents: Array, first: Array, last: Array,
+    num_own: int, random: bool, salt: np.uint64,
+) -> int:  # fmt: skip
+    """First own node whose children's blocks and own number are not consecutive, or -1."""
+    for node in range(num_own):
+        length = offsets[node + 1] - offsets[node]
+        drawn = key(salt, numbers[node], num_nodes) if random else np.uint64(0)
+        begin = np.int64((drawn >> np.uint64(1)) % np.uint64(max(length, 1)))
+        free = np.int64(first[node])
+        for visit in range(length):
+            step = begin - visit if drawn & np.uint64(1) else begin + visit
+            head = indices[offsets[node] + step % length]
+            if parents[head] == numbers[node]:
+                if first[head] != free or last[head] < free:
+                    return node
+                free = np.int64(last[head]) + 1
+        if last[node] != free:
+            return node
+    return -1
 
 
 @njit(cache=True, nogil=True)
@@ -145,28 +151,17 @@ def _sort(salt: np.uint64, tail: int, row: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def first_wrong_block(offsets: Array, visits: Array, roots: Array, parents: Array | None, first: Array, last: Array) -> int:
-    """The blocks of a node's children are consecutive, and its own number comes next. Returns C if this fails for the roots.
-
-    `parents` gives the children of "tree". For "dfs" it is None: a child is a head whose block begins at the next number.
-    """
-    num_nodes = len(first)
-    free = np.int64(1)
-    for root in roots:
-        if first[root] != free or last[root] < free:
-            return num_nodes
-        free = np.int64(last[root]) + 1
-    if free != num_nodes + 1:
-        return num_nodes
-    for node in range(num_nodes):
+def first_wrong_visit(offsets: Array, visits: Array, first: Array, last: Array) -> int:
+    """First node of "dfs" whose blocks are not consecutive; a head whose block begins at the next number is a child."""
+    for node in range(len(first)):
         free = np.int64(first[node])
         for arc in range(offsets[node], offsets[node + 1]):
             head = visits[arc]
-            if first[head] == free if parents is None else parents[head] == node:
-                if first[head] != free or last[head] < free:
+            if first[head] == free:
+                if last[head] < free:
                     return node
                 free = np.int64(last[head]) + 1
-            elif parents is None and last[head] >= free:
+            elif last[head] >= free:
                 return node
         if last[node] != free:
             return node

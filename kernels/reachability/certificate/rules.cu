@@ -4,8 +4,7 @@
    `random` is false in dimension 0. A node's block is first..last; the last is its own number.
 
    ROW is the type of a row number and of a node's. */
-#include "reachability/bands.cuh"
-#include "reachability/keys.cuh"
+#include "reachability/nodes.cuh"
 
 #define THREADS 512
 #define LANE_ARCS 32

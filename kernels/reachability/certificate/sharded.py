@@ -21,7 +21,7 @@ from kernels.distributed.halo import Halo
 from kernels.distributed.shard import LocalArcs, Shard
 from kernels.gpu.loader import to_host
 from kernels.graph import OFFSET, Array, Csr
-from kernels.reachability.certificate import REACHABILITY_RULES, passes, reasons, sharded_passes
+from kernels.reachability.certificate import REACHABILITY_RULES, passes, reasons
 from kernels.reachability.certificate.forms import require_labels
 from kernels.reachability.certificate.sharded_condensation import Names, check_condensation
 from kernels.reachability.keys import key, salt_of
@@ -133,7 +133,7 @@ class _Subject:
         support_scores = np.zeros(len(labels.supports), OFFSET)
         (support_scores[known],) = self.nodes.rows.request(labels.supports[known], scores)
         levels = self.view.communicator.max(int(labels.level.max(initial=-1))) + 1
-        place, present = sharded_passes.first_wrong_support(
+        place, present = passes.first_wrong_support(
             labels.level, scores, self.nodes.rows.start, shard.num_vertices, levels, labels.supports, support_scores
         )
         found = self.view.first(np.array([place] if place >= 0 else [], OFFSET))
@@ -155,11 +155,11 @@ class _Subject:
         first, last, low, post = (array[dimension] for array in (labels.first, labels.last, labels.low, labels.post))
         draws = dimension > 0, salt_of(labels.seed, dimension)
         numbers, num_nodes = self.nodes.shard.local_rows, self.nodes.num_vertices
-        parents = sharded_passes.drawn_parents(into.offsets, into.indices, extended(level), numbers, len(first), *draws)
+        parents = passes.drawn_parents(into.offsets, into.indices, extended(level), numbers, len(first), *draws)
         wrong = num_nodes if self._are_roots_wrong(level, first, last, *draws) else -1
         if wrong < 0:
             sides = extended(parents), extended(first), extended(last)
-            place = sharded_passes.first_wrong_block(out.offsets, out.indices, numbers, num_nodes, *sides, len(first), *draws)
+            place = passes.first_wrong_block(out.offsets, out.indices, numbers, num_nodes, *sides, len(first), *draws)
             wrong = self._first(place)
         if wrong >= 0:
             raise Broken(reasons.block(self.view, self.names, dimension, wrong))

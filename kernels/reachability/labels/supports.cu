@@ -3,7 +3,7 @@
    A round finds the next support of every band: first its score, then the smallest node with this score.
 
    ROW is the type of a node's number. */
-#include "reachability/bands.cuh"
+#include "reachability/nodes.cuh"
 
 struct Pick {
     uint64_t score; /* zero if the band has no more nodes */

@@ -7,8 +7,7 @@
    Encodings: a Mark is (1 << 63 | depth << 32 | low bits, 1 << 63 | high bits); marks and sizes are zero before.
 
    ROW is the type of a node's number. */
-#include "reachability/labels/forests.cuh"
-#include "reachability/keys.cuh"
+#include "reachability/labels/visits.cuh"
 
 #define WRITTEN (1ull << 63)
 

@@ -1,8 +1,21 @@
-/* The order in which a node visits the heads of its arcs, and the numbers that the subtrees of its children get by it. */
+/* The forests of a pass; the order in which a node visits the heads of its arcs, and the numbers that its children get. */
 #pragma once
 
-#include "reachability/labels/forests.cuh"
-#include "reachability/keys.cuh"
+#include "reachability/nodes.cuh"
+#include "reachability/order/sweeps.cuh"
+
+struct Dimension {
+    uint64_t salt;
+    bool ascending; /* dimension 0 visits heads in ascending order */
+    const ROW* parent;
+    ROW *size, *first;
+    ROW *low, *post;
+};
+
+struct Dimensions {
+    int count;
+    Dimension at[FUSED_DIMENSIONS];
+};
 
 struct Visit {
     int64_t begin, length, start;

@@ -5,7 +5,7 @@
 
    ROW is the type of a node's number. */
 #include "reachability/order/sweeps.cuh"
-#include "reachability/unsigned.cuh"
+#include "reachability/nodes.cuh"
 
 #define NONE ((ROW)-1)
 

@@ -1,7 +1,7 @@
 /* A node's labels in one record: the first sector decides most queries, the second most of the others. */
 #pragma once
 
-#include "reachability/unsigned.cuh"
+#include "reachability/nodes.cuh"
 
 enum Decision : unsigned char { Same = SAME, Filter = FILTER, PositiveCut = POSITIVE_CUT, Undecided = SEARCH };
 

@@ -5,7 +5,7 @@
    Encodings: nodes are local nodes, own ones before ghosts; `numbers` has the global nodes.
 
    ROW is the type of a node's number. */
-#include "reachability/unsigned.cuh"
+#include "reachability/nodes.cuh"
 #include "reachability/labels/visits.cuh"
 #include "distributed/gpu/levels.cuh"
 

@@ -11,9 +11,8 @@
 
    Source: Caiazza, Data-parallel implementation of the GRAIL index on many-core architectures (Politecnico di Torino, 2019),
    chapter 4; Bender, Farach-Colton: The Level Ancestor Problem Simplified (2004), for the jumps. */
-#include "reachability/keys.cuh"
+#include "reachability/nodes.cuh"
 #include "reachability/order/sweeps.cuh"
-#include "reachability/unsigned.cuh"
 
 #define NONE ((ROW)-1)
 
