@@ -164,6 +164,7 @@ __device__ void decode_keys(const Search& search, const ROW* rows_by_id, int64_t
     }
 }
 
+// spills: two registers on sm_86 and sm_89; two blocks per multiprocessor are faster
 extern "C" __global__ void __launch_bounds__(THREADS, 2) search_both_ways(
     const int64_t* out_offsets, const ROW* out_indices, const int64_t* in_offsets, const ROW* in_indices, const ROW* positions,
     const ROW* rows_by_id, int64_t num_rows, int64_t num_arcs, int64_t source, uint32_t* visited, uint32_t* frontier,
