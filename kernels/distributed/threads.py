@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier, BrokenBarrierError
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Barrier, BrokenBarrierError, Thread
 from typing import TypeVar
 
 from kernels.distributed.communicator import Communicator, OverExchange, PeerLost, own_copies
@@ -74,3 +74,17 @@ def run_ranks(size: int, function: Callable[[Communicator], Result], deadline: f
     for error in sorted(errors, key=lambda error: isinstance(error, PeerLost)):
         raise error
     return [rank.result() for rank in ranks]
+
+
+def on_daemon_thread(work: Callable[[], Result]) -> Future[Result]:
+    """Start work that may never return on a thread of its own, which does not keep the process alive."""
+    result: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(work())
+        except BaseException as error:
+            result.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    return result

@@ -128,9 +128,26 @@ def test_a_slow_rank_is_waited_for(fake_nccl):
     assert 2 <= len(asked) <= 8
 
 
-@pytest.mark.parametrize(("status", "error"), [(5, RuntimeError), (6, PeerLost), (2, PeerLost)])
-def test_an_nccl_error_is_reported(status, error, fake_nccl):
+@pytest.mark.parametrize(
+    ("status", "peers", "error"),
+    [
+        (5, "lost", RuntimeError),
+        (6, "here", PeerLost),
+        (2, "here", RuntimeError),
+        (2, "lost", PeerLost),
+        (3, "here", RuntimeError),
+    ],
+)
+def test_an_nccl_error_is_reported(status, peers, error, fake_nccl, monkeypatch):
+    """A system error, such as a full /dev/shm, is the rank's own unless a peer is lost."""
+    monkeypatch.setattr(connection, "_GRACE", 0.1)
+
+    def check_peers():
+        if peers == "lost":
+            raise PeerLost("rank 1 has ended")
+
     def refuse(ranks):
+        ranks.watch(check_peers)
         ranks._there.nccl.fail = NcclError(status)
         ranks.total(np.arange(3))
 
@@ -139,7 +156,7 @@ def test_an_nccl_error_is_reported(status, error, fake_nccl):
     assert str(found) == f"rank 0: status {status}: the cable is cut"
 
 
-@pytest.mark.parametrize("error", [NcclError(6), KeyError(7)])
+@pytest.mark.parametrize("error", [NcclError(6), KeyError(6)])
 def test_an_asynchronous_nccl_error_ends_the_wait(error, fake_nccl):
     def break_off(ranks):
         if ranks.rank:

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from functools import cache
-from threading import Thread
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
 from kernels.distributed.communicator import PeerLost
+from kernels.distributed.threads import on_daemon_thread
 
 Result = TypeVar("Result")
 _SPIN = 0.1  # seconds of polling the GPU without a pause, as CUDA does: a sleep of any length costs 60 us more
@@ -26,7 +26,8 @@ _PAUSE = 0.001  # seconds between two polls after that
 _CHECK = 1.0  # seconds between two checks whether the other ranks are alive
 _GRACE = 2.0  # seconds that a collective may still take after a peer ended, which may have done its part of it
 _CLOSING = 10.0  # seconds to wait until NCCL has aborted, which may hang itself
-_OURS = {1, 4, 5}  # NCCL's errors that this process causes: CUDA, an argument, incorrect use; other errors come from peers
+_OURS = {1, 4, 5}  # NCCL's errors that this process causes: CUDA, an argument, incorrect use
+_REMOTE = 6  # NCCL's error for a peer that ended; any other may be this machine's, such as a full /dev/shm, or a lost peer's
 
 
 @cache
@@ -146,10 +147,11 @@ class Connection:
             yield
         except (self.library.NcclError, KeyError) as error:  # a KeyError is a status without a name in CuPy
             message = f"{self._name}: {error}: {_last_words()}"
-            if getattr(error, "status", None) in _OURS:
-                self._give_up(message)
-                raise RuntimeError(self._lost) from None
-            self._lose(message)
+            status = getattr(error, "status", error.args[0])
+            if status == _REMOTE or (status not in _OURS and self._loses_peer()):
+                self._lose(message)
+            self._give_up(message)
+            raise RuntimeError(message) from None
 
     def _await(self, done: Callable[[], bool]) -> None:
         """Return when `done` is true. Raises PeerLost, or NCCL's asynchronous error."""
@@ -174,6 +176,18 @@ class Connection:
                 checked = time.monotonic()
             time.sleep(_PAUSE)
 
+    def _loses_peer(self) -> bool:
+        """Whether a peer is found to be lost within the time in which the loss of one shows."""
+        until = time.monotonic() + _GRACE
+        while True:
+            try:
+                self.check_peers()
+            except PeerLost:
+                return True
+            if time.monotonic() > until:
+                return False
+            time.sleep(_GRACE / 10)
+
     def _lose(self, why: str) -> NoReturn:
         self._give_up(why)
         raise PeerLost(self._lost)
@@ -188,18 +202,13 @@ class Connection:
             self._aside(how).exception(_CLOSING)
 
     def _aside(self, work: Callable[[], Result]) -> Future[Result]:
-        """Start work that may never return on a daemon thread, which does not keep the process alive."""
-        result: Future[Result] = Future()
+        """Start work that may never return."""
 
-        def run() -> None:
-            try:
-                with self._device:
-                    result.set_result(work())
-            except BaseException as error:
-                result.set_exception(error)
+        def run() -> Result:
+            with self._device:
+                return work()
 
-        Thread(target=run, daemon=True).start()
-        return result
+        return on_daemon_thread(run)
 
 
 def _last_words() -> str:
