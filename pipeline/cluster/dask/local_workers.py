@@ -15,8 +15,10 @@ from distributed import LocalCluster, Security
 from kernels.cpu.parallel import cores
 from kernels.gpu.devices import device_count
 from pipeline.config.cluster import ClusterConfig
-from pipeline.errors import BadConfig
+from pipeline.errors import BadConfig, ClusterLost
 from pipeline.runtime.backend import Backend
+
+log = logging.getLogger(__name__)
 
 
 def local_workers(config: ClusterConfig, backend: Backend, security: Security, folder: str) -> LocalCluster:
@@ -28,6 +30,8 @@ def local_workers(config: ClusterConfig, backend: Backend, security: Security, f
     ------
     BadConfig
         Dask-CUDA is not installed, or there are fewer GPUs than workers.
+    ClusterLost
+        More than `lost_workers` times a worker ended before it was ready.
     """
     common: dict[str, Any] = {
         "memory_limit": config.memory, "host": "127.0.0.1", "protocol": "tls://", "security": security,
@@ -39,8 +43,7 @@ def local_workers(config: ClusterConfig, backend: Backend, security: Security, f
         "silence_logs": logging.CRITICAL,  # an error of a task is also raised here
     }  # fmt: skip
     if backend == "cpu":
-        with _interrupts_blocked():
-            return LocalCluster(n_workers=config.workers or cores(), threads_per_worker=config.threads, **common)
+        return _started(config, LocalCluster, n_workers=config.workers or cores(), threads_per_worker=config.threads, **common)
     if find_spec("dask_cuda") is None:
         raise BadConfig("cluster: local workers on GPUs need Dask-CUDA (pip install 'graphmill[gpu]')")
     gpus = device_count()
@@ -49,9 +52,20 @@ def local_workers(config: ClusterConfig, backend: Backend, security: Security, f
     from dask_cuda import LocalCUDACluster
 
     # `data`: results stay in memory, as on the CPU; Dask-CUDA would move them to disk, and inspect each for its device.
-    with _interrupts_blocked():
-        started: LocalCluster = LocalCUDACluster(n_workers=config.workers or gpus, threads_per_worker=1, data=dict, **common)
-    return started
+    return _started(config, LocalCUDACluster, n_workers=config.workers or gpus, threads_per_worker=1, data=dict, **common)
+
+
+def _started(config: ClusterConfig, kind: type[LocalCluster], **options: Any) -> LocalCluster:
+    """Start workers; again if one ends before it is ready: Dask closes the others and raises a RuntimeError."""
+    for left in reversed(range(config.lost_workers + 1)):
+        try:
+            with _interrupts_blocked():
+                return kind(**options)
+        except (RuntimeError, TimeoutError) as error:
+            why = f"a local worker ended before it was ready: {error}"
+            if left:
+                log.warning("cluster: %s; all start again", why)
+    raise ClusterLost(f"cluster: {config.lost_workers + 1} times {why}")
 
 
 @contextmanager

@@ -58,6 +58,33 @@ def test_a_task_that_kills_every_worker_is_one_error(small, tmp_path):
         assert len(results(cluster, partial(worker_tasks.where, small), range(4), "cpu")) == 4  # other tasks still run
 
 
+@pytest.mark.parametrize(("deaths", "ending"), [(1, "started"), (2, "ClusterLost: cluster: 2 times a local worker ended before")])
+def test_a_worker_that_is_killed_while_it_starts_is_replaced(deaths, ending, caplog):
+    killed: set[int] = set()
+    stopped = threading.Event()
+
+    def kill():
+        while len(killed) < deaths and not stopped.is_set():
+            for worker in [worker for worker in local_workers() if worker.pid not in killed]:
+                worker.kill()
+                killed.add(worker.pid)
+            time.sleep(0.01)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        with started(ClusterConfig(scheduler="local", workers=1, lost_workers=1), "cpu"):
+            found = "started"
+    except ClusterLost as lost:
+        found = f"ClusterLost: {lost}"
+    finally:
+        stopped.set()
+        killer.join()
+    assert found.startswith(ending)
+    assert "a local worker ended before it was ready" in caplog.text
+    assert not local_workers()
+
+
 def test_a_task_of_a_hanging_worker_is_given_to_another(small, tmp_path):
     with started(ClusterConfig(scheduler="local", workers=2, deadline=DEADLINE), "cpu") as cluster:
         hung = tmp_path / "hung"
