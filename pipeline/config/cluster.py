@@ -36,8 +36,8 @@ class ClusterConfig(Model):
         Number of workers that one task, or one stage over ranks, may lose before the stage fails. For tasks, a scheduler at an
         address applies its own limit.
     deadline : float
-        Seconds without a message after which a worker, all workers or the scheduler count as lost; at least 12, because of TCP's
-        keep-alive probes.
+        Seconds without a message after which a worker, all workers or the scheduler count as lost, and within which other runs
+        have to return a worker that a stage over ranks waits for; at least 12, because of TCP's keep-alive probes.
     tls_ca, tls_cert, tls_key : Path or None
         PEM files for a `tls://` address: the certificate authority, and this side's certificate and key.
     """

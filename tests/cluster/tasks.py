@@ -19,6 +19,7 @@ from kernels.distributed.communicator import Communicator, OverExchange
 from kernels.distributed.shard import ShardAnswer
 from kernels.graph import Graph
 from kernels.registry import BY_NAME
+from pipeline.cluster.dask.worker_state import STATE
 from pipeline.cluster.protocol import Place
 from pipeline.errors import BadInput
 from pipeline.store.manifest import Folder
@@ -147,3 +148,51 @@ def swap(ranks: Communicator, ending: str) -> int:
             assert array.tolist() == [10 * source + ranks.rank + turn] * (source + ranks.rank)
             array.fill(0)  # the receiver owns it
     return int(ranks.total(np.array([ranks.rank]))[0])
+
+
+def wait_for(place: Place, folder: Path) -> None:
+    """Note that the task runs, and return when there is a file `go`."""
+    (folder / f"task-{os.getpid()}").touch()
+    while not (folder / "go").exists():
+        time.sleep(0.01)
+
+
+def swap_slowly(ranks: Communicator, size: int) -> tuple[list[int], int]:
+    """Rank 0 sends `size` bytes while the worker of rank 1 cannot read for a second, then changes its array and ends.
+
+    Returns how many bytes came from each rank, and how many of them were changed.
+    """
+    sent = [np.zeros(1 if ranks.rank else size, np.uint8) for _ in range(ranks.size)]
+    if ranks.rank:
+        ranks._worker.loop.call_later(0.2, time.sleep, 1.0)
+    else:
+        time.sleep(0.4)
+    received = ranks.exchange(sent)
+    sent[1].fill(1)
+    return [len(part) for part in received], int(np.count_nonzero(received[0]))
+
+
+def break_down(ranks: Communicator, notes: Path) -> None:
+    """The worker of rank 0 fails in an exchange with an error that is not the loss of a peer; every start is noted."""
+
+    async def fail(parts: Any) -> None:
+        raise RuntimeError("the worker's own")
+
+    if ranks.rank == 0:
+        with notes.open("a") as file:
+            file.write("started\n")
+        ranks._exchange = fail
+    ranks.total(np.zeros(1))
+
+
+def add_up(ranks: Communicator, times: int) -> int:
+    """The sum of the ranks' numbers, exchanged several times."""
+    for _ in range(times):
+        found = ranks.sum(ranks.rank)
+        time.sleep(0.01)
+    return found
+
+
+def open_sessions() -> int:
+    """How many groups of ranks this worker takes part in."""
+    return len(STATE.sessions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadInput, ClusterLost
 from pipeline.store.graph import open_graph
 from tests.cluster import tasks as worker_tasks
-from tests.cluster.calls import on_ranks
+from tests.cluster.calls import on_ranks, results
+from tests.flows.processes import eventually
 
 THREE = ClusterConfig(scheduler="local", workers=3, lost_workers=0, deadline=12)
 
@@ -53,3 +55,26 @@ def test_a_rank_that_ends_early_ends_all_in_time(ending, error, words, size, clu
         on_ranks(cluster, worker_tasks.swap, ending, size, "cpu")
     assert time.monotonic() - begun < THREE.deadline + 15
     assert on_ranks(cluster, worker_tasks.swap, "go on", size, "cpu") == [sum(range(size))] * size
+
+
+@pytest.mark.parametrize("size", [1_000_000, 100_000_000])
+def test_a_last_message_arrives_as_it_was_when_it_was_sent(size, cluster):
+    sent, received = on_ranks(cluster, worker_tasks.swap_slowly, size, 2, "cpu")
+    assert (sent, received) == (([size, 1], 0), ([size, 1], 0))
+
+
+def test_an_unexpected_error_of_a_worker_is_not_a_lost_peer(cluster, tmp_path):
+    with pytest.raises(RuntimeError, match=r"^the worker's own$"):
+        on_ranks(cluster, worker_tasks.break_down, tmp_path / "notes", 3, "cpu")
+    assert (tmp_path / "notes").read_text() == "started\n"
+
+
+def test_ranks_do_not_wait_for_dasks_slots(cluster, tmp_path):
+    with ThreadPoolExecutor() as threads:
+        tasks = threads.submit(results, cluster, worker_tasks.wait_for, [tmp_path] * 3)
+        try:
+            assert eventually(lambda: len(list(tmp_path.glob("task-*"))) == 3)
+            assert on_ranks(cluster, worker_tasks.add_up, 1, 3, "cpu") == [3, 3, 3]
+        finally:
+            (tmp_path / "go").touch()
+        tasks.result()

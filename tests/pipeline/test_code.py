@@ -91,7 +91,7 @@ def test_modules_of_other_packages_add_nothing():
 def test_a_worker_with_other_code_is_an_error():
     here = CodeVersion.of(STEPS["edges"])
     here.require()
-    with pytest.raises(BadConfig, match="a worker has other code than this run; install the same everywhere"):
+    with pytest.raises(BadConfig, match="the scheduler or a worker has other code than this run; install the same everywhere"):
         replace(here, version="of other code").require()
 
 

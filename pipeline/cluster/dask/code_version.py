@@ -24,7 +24,7 @@ class CodeVersion:
     def require(self) -> None:
         """Raise BadConfig unless this process has the same version."""
         if _version_here(self.code) != self.version:
-            raise BadConfig("cluster: a worker has other code than this run; install the same everywhere")
+            raise BadConfig("cluster: the scheduler or a worker has other code than this run; install the same everywhere")
 
 
 @cache

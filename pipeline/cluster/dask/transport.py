@@ -1,7 +1,8 @@
 """A communicator between Dask workers over their own connections, and so with their TLS.
 
-A rank sends a message to the peer's worker, which puts it into the mailbox of the session (mailbox.py). The worker's event loop
-transfers messages while the rank computes.
+A rank sends a message to the peer's worker, which puts it into the mailbox of the session (session.py). The worker's event loop
+transfers messages while the rank computes, and also after the rank has ended without an error: the session stays open until all
+ranks have ended, and a worker says up to which exchange its rank took part.
 """
 
 from __future__ import annotations
@@ -9,21 +10,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import CancelledError
-from contextlib import suppress
+from math import inf
 from typing import Any, TypeVar
 
 import numpy as np
-from distributed import Worker
+from distributed import Status
 from distributed.comm.core import Comm
 from distributed.protocol.serialize import to_serialize
 
 from kernels.distributed.communicator import OverExchange, PeerLost, own_copies
 from kernels.gpu.loader import to_host
 from kernels.graph import Array
-from pipeline.cluster.dask import mailbox
-from pipeline.cluster.dask.worker_state import STATE
+from pipeline.cluster.dask import session as sessions
+from pipeline.cluster.dask.worker_state import STATE, Session
 
 Result = TypeVar("Result")
+_COPIED = 1 << 20  # bytes up to which copying a message is faster than waiting for its confirmation
 _POLL = 0.5  # seconds between two checks whether the awaited ranks are alive
 
 
@@ -32,21 +34,23 @@ class BetweenWorkers(OverExchange):
 
     Parameters
     ----------
-    worker : Worker
-    session : str
+    session : Session
         Open on all workers.
-    placement : sequence of str
-        The workers' addresses in rank order.
     rank : int
     deadline : float
         Seconds within which a worker has to answer even while its ranks compute; otherwise it counts as lost.
+
+    Raises
+    ------
+    RuntimeError
+        The worker failed in a way that no lost peer explains.
     """
 
-    def __init__(self, worker: Worker, session: str, placement: Sequence[str], rank: int, deadline: float) -> None:
-        self.rank, self.size = rank, len(placement)
-        self._worker, self._session, self.placement, self._deadline = worker, session, placement, deadline
-        self._turn = 0
-        self._connections: dict[int, Comm] = {}  # to ranks on other workers; each is used in one direction
+    def __init__(self, session: Session, rank: int, deadline: float) -> None:
+        self.rank, self.size = rank, len(session.placement)
+        self.placement, self._session, self._worker, self._deadline = session.placement, session, session.worker, deadline
+        self._turn = 0  # the number of the last exchange
+        self._connections: dict[int, Comm] = {}  # to ranks on other workers; only this rank uses them
 
     def exchange(self, parts: Sequence[Array], buffers: Sequence[Array] | None = None) -> list[Array]:
         """See `Communicator.exchange`."""
@@ -58,15 +62,14 @@ class BetweenWorkers(OverExchange):
 
     def require_all(self) -> None:
         """Raise PeerLost unless all ranks are still running."""
-        self._on_loop(self._ask_all())
+        self._on_loop(self._ask_all(inf))
 
     def leave(self, well: bool) -> None:
         """End this rank: ranks that wait for it get PeerLost. `well`: no message is half sent, so connections can be reused."""
-        with suppress(PeerLost):  # the session is over already
-            self._on_loop(mailbox.leave(self._session, self.rank))
         self._worker.loop.add_callback(self._release, well)
 
     def _release(self, well: bool) -> None:
+        self._session.until[self.rank] = self._turn if well else 0
         for rank, connection in self._connections.items():
             if not well:
                 connection.abort()
@@ -75,66 +78,70 @@ class BetweenWorkers(OverExchange):
     def _on_loop(self, work: Coroutine[Any, Any, Result]) -> Result:
         try:
             return asyncio.run_coroutine_threadsafe(self._noted(work), self._worker.loop.asyncio_loop).result()  # type: ignore[attr-defined]
-        except (OSError, CancelledError, RuntimeError) as error:  # a lost connection, a passed deadline, a closed session
+        except (OSError, CancelledError) as error:  # a lost connection, a passed deadline, a closed session
             raise PeerLost(f"rank {self.rank}: another rank is gone: {error}") from None
+        except RuntimeError as error:
+            if self._worker.status == Status.running:
+                raise
+            raise PeerLost(f"rank {self.rank}: its worker is closing: {error}") from None
 
     async def _noted(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Await `work`, which is cancelled when the session closes."""
-        session = STATE.sessions.get(self._session)
         task = asyncio.current_task()
-        if session is None or task is None:
+        if self._session.name not in STATE.sessions or task is None:
             work.close()
             raise PeerLost(f"rank {self.rank}: the session is closed")
-        session.under_way.add(task)
+        self._session.under_way.add(task)
         try:
             return await work
         finally:
-            session.under_way.discard(task)
+            self._session.under_way.discard(task)
 
     async def _exchange(self, parts: Sequence[Array]) -> list[Array]:
         others = [rank for rank in range(self.size) if rank != self.rank]
-        await asyncio.gather(*(self._send(rank, parts[rank]) for rank in others))
-        received = dict(zip(others, await asyncio.gather(*map(self._receive, others)), strict=True))
+        work: asyncio.Future[list[Any]] = asyncio.gather(
+            *(self._send(rank, parts[rank]) for rank in others), *map(self._receive, others)
+        )
+        work.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # retrieved, or asyncio would log it
+        try:
+            while not (await asyncio.wait([work], timeout=_POLL))[0]:
+                await self._ask_all(self._turn)
+        finally:
+            work.cancel()
+        received = dict(zip(others, work.result()[len(others) :], strict=True))
         received[self.rank] = parts[self.rank]
         return [received[rank] for rank in range(self.size)]
 
     async def _send(self, rank: int, part: Array) -> None:
+        """Return when the caller may change the array: a large message is in the rank's mailbox, a small one is copied."""
+        content: dict[str, Any] = {"session": self._session.name, "rank": rank, "turn": self._turn, "sender": self.rank}
         if self._is_here(rank):
-            self._require(rank, await mailbox.put(self._session, rank, self._turn, self.rank, part.copy()))
+            self._require(rank, await sessions.put(**content, part=part.copy()))
             return
-        async with asyncio.timeout(self._deadline):
-            if rank not in self._connections:
-                self._connections[rank] = await self._worker.rpc.connect(self.placement[rank])
-            content = {
-                "session": self._session,
-                "rank": rank,
-                "turn": self._turn,
-                "sender": self.rank,
-                "part": to_serialize(part),
-            }
-            await self._connections[rank].write({"op": mailbox.PUT, "reply": False, **content})
+        if rank not in self._connections:
+            self._connections[rank] = await self._worker.rpc.connect(self.placement[rank])
+        confirm = part.nbytes > _COPIED
+        message = {"op": sessions.PUT, "reply": confirm, "part": to_serialize(part if confirm else part.copy()), **content}
+        await self._connections[rank].write(message)  # which keeps references to the array until it has left
+        if confirm:
+            self._require(rank, await self._connections[rank].read())
 
     async def _receive(self, rank: int) -> Array:
-        box = STATE.sessions[self._session].mailbox
         key = self.rank, self._turn, rank
-        while not box[key].done() and not (await asyncio.wait([box[key]], timeout=_POLL))[0]:
-            try:
-                await self._ask(rank, mailbox.IS_OPEN)
-            except PeerLost:
-                if not box[key].done():  # its last message may have arrived meanwhile
-                    raise
-        return box.pop(key).result()
+        received = await self._session.mailbox[key]
+        del self._session.mailbox[key]
+        return received
 
-    async def _ask_all(self) -> None:
-        await asyncio.gather(*(self._ask(rank, mailbox.IS_OPEN) for rank in range(self.size) if rank != self.rank))
+    async def _ask_all(self, turn: float) -> None:
+        await asyncio.gather(*(self._ask(rank, turn) for rank in range(self.size) if rank != self.rank))
 
-    async def _ask(self, rank: int, message: str, **content: Any) -> None:
-        """Raise PeerLost if the rank has ended, OSError if its worker does not answer."""
+    async def _ask(self, rank: int, turn: float) -> None:
+        """Raise PeerLost if the rank has ended before exchange number `turn`, OSError if its worker does not answer."""
+        content: dict[str, Any] = {"session": self._session.name, "rank": rank, "turn": turn}
         if self._is_here(rank):
-            self._require(rank, await mailbox.is_open(self._session, rank))
+            self._require(rank, await sessions.is_open(**content))
             return
-        peer = self._worker.rpc(self.placement[rank])
-        answer = getattr(peer, message)(session=self._session, rank=rank, **content)
+        answer = getattr(self._worker.rpc(self.placement[rank]), sessions.IS_OPEN)(**content)
         self._require(rank, await asyncio.wait_for(answer, self._deadline))
 
     def _is_here(self, rank: int) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
+from math import inf
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -15,27 +16,37 @@ from kernels.graph import Array
 from pipeline.cluster.open_graphs import OpenGraphs
 
 if TYPE_CHECKING:
+    from distributed import Worker
+
     from kernels.distributed.gpu.nccl import BetweenGpus
 
 
 class Session:
-    """The worker's part of a group of ranks that run together. Used on the worker's event loop only.
+    """A worker's part of a group of ranks that run together. Used on the worker's event loop only.
 
     Attributes
     ----------
-    open : set of int
-        The worker's ranks that have not ended.
+    name : str
+    placement : sequence of str
+        The workers' addresses in rank order.
+    worker : Worker
+    until : dict
+        The worker's ranks, each with the last exchange that it completed without an error when it ended; `inf` while it runs.
     mailbox : dict
         Messages that arrived or are waited for, by receiver, round and sender.
     under_way : set of tasks
         Exchanges of the worker's ranks.
+    running : Future or None
+        Done when the worker's ranks have ended.
     """
 
-    def __init__(self, ranks: Sequence[int]) -> None:
-        self.open = set(ranks)
+    def __init__(self, name: str, placement: Sequence[str], worker: Worker) -> None:
+        self.name, self.placement, self.worker = name, placement, worker
+        self.until = {rank: inf for rank, address in enumerate(placement) if address == worker.contact_address}
         self.mailbox: defaultdict[tuple[int, int, int], asyncio.Future[Array]]
         self.mailbox = defaultdict(asyncio.get_running_loop().create_future)
         self.under_way: set[asyncio.Task[Any]] = set()
+        self.running: asyncio.Future[Any] | None = None
 
 
 class WorkerState:
@@ -45,7 +56,7 @@ class WorkerState:
     ----------
     open_graphs : OpenGraphs
     gpu : Lock
-        Held by the task that uses the GPU, however many threads the worker has.
+        Held by the task, or the ranks, that use the GPU.
     sessions : dict
         Groups of ranks that run now, by name.
     nccl : dict

@@ -12,8 +12,9 @@ from typing import Any
 import distributed
 from distributed import Client, KilledWorker
 
-from pipeline.cluster.dask import ranks as groups
 from pipeline.cluster.dask.code_version import CodeVersion
+from pipeline.cluster.dask.groups import Groups
+from pipeline.cluster.dask.ranks import Ranks
 from pipeline.cluster.dask.worker_state import STATE
 from pipeline.cluster.protocol import Place, Result, Task
 from pipeline.config.cluster import ClusterConfig
@@ -31,7 +32,8 @@ class Workers:
         self.shards = config.shards
         self._client = client
         self._address = config.scheduler
-        self._deadline, self._lost_workers = config.deadline, config.lost_workers
+        self._deadline = config.deadline
+        self._groups = Groups(client, config.lost_workers)
 
     def map(
         self,
@@ -51,8 +53,8 @@ class Workers:
         """
         version = CodeVersion.of(code or Code((_innermost(function).__module__,)))
         if ranks:
-            group = groups.Group(self._client, ranks, backend, self._deadline, self._lost_workers, version)
-            results = groups.run_on_ranks(group, partial(_run_all, function, tasks), self._watch())
+            work = Ranks(partial(_run_all, function, tasks), backend, self._deadline, version)
+            results = self._groups.run(work, ranks, self._watch())
             yield from (list(of_task) for of_task in zip(*results, strict=True))
             return
         run = partial(_run, function, backend, version)

@@ -1,0 +1,95 @@
+"""The ranks of a run on Dask workers: started by the scheduler (coordinator.py), and again when a worker is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, wait
+from typing import Any
+
+from distributed import Client
+from distributed.core import clean_exception
+from distributed.protocol.pickle import dumps, loads
+
+from pipeline.cluster.dask import coordinator, session
+from pipeline.cluster.dask.code_version import CodeVersion
+from pipeline.cluster.dask.coordinator import Outcome, Request, run_group
+from pipeline.cluster.dask.ranks import Ranks
+from pipeline.errors import BadConfig, ClusterLost
+from pipeline.store.code import Code
+
+log = logging.getLogger(__name__)
+Poll = Callable[[], list[str]]  # returns the workers' addresses; raises ClusterLost if the scheduler is silent for too long
+_POLL = 0.5  # seconds between two checks whether the scheduler is there
+_RETURN = 10.0  # seconds that a nanny has to restart a worker before the remaining workers take its ranks
+
+
+class Groups:
+    """Starts groups of ranks, one after the other.
+
+    Parameters
+    ----------
+    client : Client
+    lost_workers : int
+        How many times a group may lose a worker.
+    """
+
+    def __init__(self, client: Client, lost_workers: int) -> None:
+        self._client, self._lost_workers = client, lost_workers
+        self._workers: Sequence[str] = ()  # of the last group: they have its shards loaded
+
+    def run(self, ranks: Ranks, size: int, poll: Poll) -> list[Any]:
+        """Run `size` ranks at the same time; return their results in rank order.
+
+        If a worker is lost, all ranks start again on the workers that are there then.
+
+        Raises
+        ------
+        ClusterLost
+            More than `lost_workers` times a worker died, or did not answer within the deadline; other runs held the workers for
+            the deadline; or as `poll`.
+        BadConfig
+            The scheduler or a worker has other code than this run.
+        Exception
+            The first error of a rank.
+        """
+        version = CodeVersion.of(Code((coordinator.__name__, session.__name__)))
+        for left in reversed(range(self._lost_workers + 1)):
+            self._await_workers(poll)
+            run = f"process {os.getpid()} on {socket.gethostname()}"
+            outcome = self._call(Request(self._client.id, run, size, ranks.deadline, self._workers, dumps(ranks), version), poll)
+            if outcome.busy:
+                held = f"the workers are held by other runs: {outcome.busy}"
+                raise ClusterLost(f"cluster: {held}; none was returned for {ranks.deadline:g} s ([cluster] deadline)")
+            if outcome.error:
+                _, error, trace = clean_exception(**outcome.error)
+                raise error.with_traceback(trace)  # type: ignore[union-attr]
+            self._workers = outcome.workers or self._workers
+            if not outcome.lost:
+                return [result for results in outcome.results for result in loads(results)]
+            log.warning("cluster: %s%s", outcome.lost, "; all ranks start again" if left else "")
+        raise ClusterLost(f"cluster: {self._lost_workers + 1} times a worker of those that hold one graph together was lost")
+
+    def _await_workers(self, poll: Poll) -> None:
+        """Wait for as many workers as the last group had, or after a while for at least one."""
+        began = time.monotonic()
+        while len(found := poll()) < len(self._workers) and not (found and time.monotonic() - began > _RETURN):
+            time.sleep(_POLL)
+
+    def _call(self, request: Request, poll: Poll) -> Outcome:
+        async def ask() -> Outcome | None:
+            return await self._client.run_on_scheduler(run_group, request)  # type: ignore[no-any-return]
+
+        asked = asyncio.run_coroutine_threadsafe(ask(), self._client.loop.asyncio_loop)  # type: ignore[union-attr]
+        while not wait([asked], _POLL).done:
+            poll()
+        try:
+            return asked.result() or Outcome(lost="the scheduler lost this run")
+        except ImportError as error:
+            raise BadConfig(f"cluster: the scheduler does not have this run's code: {error}") from None
+        except (OSError, CancelledError) as error:
+            return Outcome(lost=f"the scheduler does not answer: {error}")
