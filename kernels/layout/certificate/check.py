@@ -13,7 +13,7 @@ from kernels.distributed.shard import Shard
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, OFFSET, Array, Csr, Graph, index_dtype
 from kernels.layout.certificate.claim import Claim
-from kernels.layout.certificate.constants import BACKWARD, BOTH, FORWARD
+from kernels.layout.certificate.constants import BACKWARD, BOTH, FORWARD, TURNED
 from kernels.layout.certificate.vertices import HeldRows, Vertices, backend_of, held_rows, require
 from kernels.layout.rules import Edges, Rules
 
@@ -76,17 +76,18 @@ class _Proof:
 
     def require_same(self, edges: Edges, dropped: Edges) -> None:
         """Require that out-arcs and in-arcs are equal, and the edges to the stored arcs and the dropped edges together."""
-        held, both = self._held, self._rules.both
-        require(self._ranks, "the in-arcs are not the out-arcs reversed" if both and held.into is not held.out else "")
-        stored = self._arc_sums(held.out, BOTH if both else FORWARD)
-        into = stored[2:] if both else self._arc_sums(held.into, BACKWARD)[:2]
+        held, both, symmetric = self._held, self._rules.both, self._held.into is self._held.out
+        require(self._ranks, "the in-arcs are not the out-arcs reversed" if both and not symmetric else "")
+        stored = self._arc_sums(held.out, BOTH if symmetric else FORWARD)
+        into = stored[2:] if symmetric else self._arc_sums(held.into, BACKWARD)[:2]
         require(self._ranks, "" if np.array_equal(stored[:2], into) else "the in-arcs are not the out-arcs reversed")
-        rules = both, self._rules.keep_self_loops
+        rules = TURNED if both else BOTH if symmetric else FORWARD, self._rules.keep_self_loops
+        words = slice(2 if both else 4)
         of_edges, of_dropped = (
             self._ranks.total(self._backend.edge_sums(part.src, part.dst, part.weights, rules, self._keys))
             for part in (edges, dropped)
         )
-        if not np.array_equal(of_edges[:2], stored[:2] + of_dropped[:2]):
+        if not np.array_equal(of_edges[words], (stored + of_dropped)[words]):
             self.require_stored(edges)  # names an edge that is lost
             require(self._ranks, "a stored arc equals no edge")
 

@@ -69,11 +69,8 @@ def arc_sums(csr: Csr, ids: Array, role: int, distinct: bool, keys: Array) -> tu
     return _added([sums for sums, _ in found]), next((arc for _, arc in found if arc >= 0), -1)
 
 
-def edge_sums(src: Array, dst: Array, weights: Array | None, rules: tuple[bool, bool], keys: Array) -> Array:
-    """The fingerprint of edges, uint64 [4], whose last two words are zero.
-
-    `rules` are whether the edges are undirected, so that each is an arc to the greater id, and whether self-loops are read.
-    """
+def edge_sums(src: Array, dst: Array, weights: Array | None, rules: tuple[int, bool], keys: Array) -> Array:
+    """The fingerprint of edges, uint64 [4], as of arcs. `rules`: FORWARD, BOTH or TURNED, and whether self-loops are read."""
     arrays = unsigned(src), unsigned(dst), words_of(weights)
 
     def read(begin: int) -> Array:
@@ -169,19 +166,22 @@ def _read_arcs(
 
 @njit(cache=True, nogil=True)
 def _read_edges(
-    src: Array, dst: Array, words: Array | None, begin: int, end: int, both: bool, self_loops: bool, keys: Array, sums: Array
+    src: Array, dst: Array, words: Array | None, begin: int, end: int, role: int, self_loops: bool, keys: Array, sums: Array
 ) -> None:
-    sum_0 = sum_1 = np.uint64(0)
+    sum_0 = sum_1 = sum_2 = sum_3 = np.uint64(0)
     for edge in range(begin, end):
         tail, head = np.uint64(src[edge]), np.uint64(dst[edge])
         if tail == head and not self_loops:
             continue
-        if both and tail > head:
-            tail, head = head, tail
+        first, second = np.uint64(role != BOTH or tail <= head), np.uint64(role == BOTH and tail >= head)
+        if role != FORWARD:
+            tail, head = min(tail, head), max(tail, head)
         weight = (_word_at(words, edge) + keys[4]) * _FACTOR
-        sum_0 += _mixed(_mixed(tail + keys[0]) + _mixed(head + keys[2]) + weight)
-        sum_1 += _mixed(_mixed(tail + keys[1]) + _mixed(head + keys[3]) + weight)
-    sums[0], sums[1] = sum_0, sum_1
+        mixed_0 = _mixed(_mixed(tail + keys[0]) + _mixed(head + keys[2]) + weight)
+        mixed_1 = _mixed(_mixed(tail + keys[1]) + _mixed(head + keys[3]) + weight)
+        sum_0, sum_1 = sum_0 + first * mixed_0, sum_1 + first * mixed_1
+        sum_2, sum_3 = sum_2 + second * mixed_0, sum_3 + second * mixed_1
+    sums[0], sums[1], sums[2], sums[3] = sum_0, sum_1, sum_2, sum_3
 
 
 @njit(cache=True, nogil=True)

@@ -42,11 +42,11 @@ def arc_sums(csr: Csr, ids: Array, role: int, distinct: bool, keys: Array) -> tu
     return cpu.arc_sums(on_host(csr), on_host(ids), role, distinct, keys) if found[4] else (found[:4], -1)
 
 
-def edge_sums(src: Array, dst: Array, weights: Array | None, rules: tuple[bool, bool], keys: Array) -> Array:
+def edge_sums(src: Array, dst: Array, weights: Array | None, rules: tuple[int, bool], keys: Array) -> Array:
     """As `cpu.edge_sums`."""
     sums = cupy.zeros(4, np.uint64)
     edges = (src, dst, *_words(weights), np.int64(len(src)))
-    arguments = (*edges, *map(np.bool_, rules), cupy.asarray(keys), sums)
+    arguments = (*edges, np.int32(rules[0]), np.bool_(rules[1]), cupy.asarray(keys), sums)
     launch(_SOURCE, "edge_sums", max(len(src), 1), arguments, ROW=np.int32, EDGE=src.dtype)
     found: Array = sums.get()
     return found

@@ -115,16 +115,22 @@ arc_sums(const int64_t* offsets, const ROW* indices, const void* weights, int we
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 edge_sums(const EDGE* __restrict__ src, const EDGE* __restrict__ dst, const void* __restrict__ weights, int weight_bytes,
-          int64_t num_edges, bool both, bool self_loops, const uint64_t* __restrict__ keys, unsigned long long* total) {
-    Sums sums = {0, 0};
+          int64_t num_edges, int role, bool self_loops, const uint64_t* __restrict__ keys, unsigned long long* total) {
+    Sums sums = {0, 0}, reversed = {0, 0};
     for (int64_t edge = global_thread(); edge < num_edges; edge += num_threads()) {
         const int64_t tail = src[edge], head = dst[edge];
         if (tail != head || self_loops) {
-            const bool turned = both && tail > head;
-            sums.add(keys, turned ? head : tail, turned ? tail : head, word_at(weights, weight_bytes, edge));
+            const uint64_t word = word_at(weights, weight_bytes, edge);
+            if (role != BOTH || tail <= head) {
+                sums.add(keys, role == FORWARD ? tail : min(tail, head), role == FORWARD ? head : max(tail, head), word);
+            }
+            if (role == BOTH && tail >= head) {
+                reversed.add(keys, head, tail, word);
+            }
         }
     }
     sums.store(total);
+    reversed.store(total + 2);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
