@@ -29,10 +29,10 @@ def listen() -> None:
         raise KeyboardInterrupt
 
     def resend(swallowed: sys.UnraisableHookArgs) -> None:
-        if received and swallowed.exc_type is KeyboardInterrupt:
-            _send_later(received[0])
-        else:
+        if not received:
             sys.__unraisablehook__(swallowed)
+        elif swallowed.exc_type is KeyboardInterrupt:
+            _send_later(received[0])  # other errors are those of objects that were interrupted while they were made
 
     for number in ENDING:
         signal.signal(number, end)

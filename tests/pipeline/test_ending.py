@@ -41,6 +41,17 @@ def wrapped():
         raise RuntimeError("a library's own") from error
 
 
+class Broken:
+    def __del__(self):
+        raise AttributeError("interrupted while it was made")
+
+
+def half_made():
+    with suppress(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGTERM)
+    Broken()
+
+
 def late():
     atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
 
@@ -78,6 +89,7 @@ def ended(work, monkeypatch):
         (refused, 1, ["graphmill: graph.csv: line 3: is no edge"]),
         (full, 1, ["graphmill: out: No space left on device"]),
         (swallowed, 143, ["graphmill: ended by SIGTERM"]),
+        (half_made, 143, ["graphmill: ended by SIGTERM"]),
         (wrapped, 130, ["graphmill: ended by SIGINT"]),
         (late, 0, []),
         (hanging, 0, []),
