@@ -23,6 +23,7 @@ else:
 
 MOST = 2**63 - 1
 BLANKS = " \t\v\f"
+WHITE = f"{BLANKS}\r\n"  # bytes above 127 and control characters are not blanks
 
 
 class Refused(Exception):
@@ -104,7 +105,7 @@ def _filled(lines: list[str], comment: str) -> list[str]:
 
 
 def _header(line: str, words: list[str], count: int) -> list[int]:
-    found = line.split()
+    found = [word.decode("latin-1") for word in line.encode("latin-1").split()]
     numbers = found[len(words) :]
     if found[: len(words)] != words or len(numbers) != count or not all(re.fullmatch("[0-9]{1,18}", n) for n in numbers):
         raise Refused(f"not the header {words}: {line[:40]!r}")
@@ -171,7 +172,7 @@ def _snap(lines: list[str]) -> Graph:
 
 
 def _matrix(lines: list[str]) -> Graph:
-    banner = lines[0].lower().split()
+    banner = [word.decode("latin-1") for word in lines[0].encode("latin-1").lower().split()]
     if len(banner) != 5 or banner[:3] != ["%%matrixmarket", "matrix", "coordinate"]:
         raise Refused("no banner")
     kind, symmetry = banner[3:]
@@ -202,10 +203,10 @@ def _gra(lines: list[str]) -> Graph:
     edges = []
     for row in _counted(rows, vertices):
         vertex, colon, children = " ".join(row).partition(":")
-        if not colon or not children.endswith("#") or " " in vertex.strip():
+        if not colon or not children.endswith("#") or " " in vertex.strip(" "):
             raise Refused("not an adjacency line")
-        src = _natural(vertex.strip(), vertices)
-        edges += [(src, _natural(child, vertices)) for child in children[:-1].split()]
+        src = _natural(vertex.strip(" "), vertices)
+        edges += [(src, _natural(child, vertices)) for child in filter(None, children[:-1].split(" "))]
     return Graph(edges, vertices=vertices)
 
 
@@ -218,7 +219,7 @@ def _delimited(delimiter: str):
         start = next((place for place, line in enumerate(lines) if line.strip(f"{BLANKS}\r")), None)
         if start is None:
             raise Refused("empty")
-        names = [name.strip().encode("latin-1").decode("utf-8", "replace") for name in _fields(lines[start].strip())]
+        names = [name.strip(WHITE).encode("latin-1").decode("utf-8", "replace") for name in _fields(lines[start].strip(WHITE))]
         places = [names.index(name) for name in ("src", "dst", "weight") if names.count(name) == 1]
         if any(names.count(name) != 1 for name in ("src", "dst")) or names.count("weight") > 1:
             raise Refused("no such column")
