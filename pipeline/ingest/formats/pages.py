@@ -27,6 +27,7 @@ _CONTENT = {_DATA: 5, _DATA_V2: 8}  # the field with the counts of such a page: 
 _WIDTHS = {1: ("INT32", 4), 2: ("INT64", 8), 4: ("FLOAT", 4), 5: ("DOUBLE", 8)}  # physical types and their bytes
 _CONVERTED = {f"{sign}INT_{8 << power}": number + power for sign, number in (("U", 11), ("", 15)) for power in range(4)}
 _STATISTICS = (1, 2, 5, 6)  # fields with a minimum or a maximum
+_LAST_ENCODING = 9
 _BYTES_PER_ROW, _BYTES_PER_PAGE = 16, 2**16  # at most; a plain value and its levels take less than 10
 _ROWS_PER_PAGE = 64  # that an allowed page has on average, beyond Limits.frames
 _EMPTY_PAGES = 2  # of a chunk: a dictionary, and a page without rows
@@ -153,6 +154,8 @@ def _read_page(data: mmap.mmap, start: int, where: str, rows: int, codec: int) -
         content = header[_CONTENT[kind]] if kind in _CONTENT else {1: 0}
         values = content[1]
         if kind == _DATA_V2 and content[3] != values:
+            raise ValueError
+        if kind == _DATA and not all(0 <= content[field] <= _LAST_ENCODING for field in (2, 3, 4)):
             raise ValueError
         if expanded != stored and (codec == 0 or (kind == _DATA_V2 and not content.get(7, True))):
             raise ValueError  # the footer calls compressed bytes values
