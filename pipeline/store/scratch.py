@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from pipeline.signals import deferred
+
 _NAME = re.compile(r"\.graphmill-[0-9a-f]{16}")
 _FILES, _LOCK = "files", "owner.lock"
 
@@ -35,10 +37,11 @@ def scratch(around: Path) -> Iterator[Path]:
         error.filename = error.filename or str(around)
         raise
     finally:
-        with suppress(OSError, RecursionError), ExitStack() as opened:  # a later run tries again
-            _remove(owner.name, _open_folder(opened, around), opened)
-        if lock is not None:
-            os.close(lock)
+        with deferred():  # a signal would end the removal half way
+            with suppress(OSError, RecursionError), ExitStack() as opened:  # a later run tries again
+                _remove(owner.name, _open_folder(opened, around), opened)
+            if lock is not None:
+                os.close(lock)
 
 
 def remove_dead(around: Path) -> None:
