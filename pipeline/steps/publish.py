@@ -136,6 +136,7 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
             dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), round(time.perf_counter() - started, 6),
         )  # fmt: skip
         manifest.seal(fresh, asdict(content))
+        manifest.flush_all(fresh)
         _appear(fresh, output)
         _retire(runs, keep, unfinished)
     log.info("run: published as %s", runs / run_id)
@@ -187,7 +188,7 @@ def _runs(runs: Path) -> list[tuple[dt.datetime, Path]]:
 
 
 def _collect(fresh: Path, results: Results) -> dict[str, FileEntry]:
-    """Put the files of a run into `fresh`, flush and hash them. Raises Damaged if one differs from its step's manifest."""
+    """Put the files of a run into `fresh`, and hash them. Raises Damaged if one differs from its step's manifest."""
     indexes, report = results.indexes, results.report
     origins = {
         f"{tables.table_of(step.manifest.step)}/{name}": (step, file)

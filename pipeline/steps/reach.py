@@ -24,7 +24,7 @@ from pipeline.store import manifest
 from pipeline.store.attempts import attempts_beside, new_attempt
 from pipeline.store.index import open_index
 from pipeline.store.index_folder import find_index, index_of
-from pipeline.store.manifest import Folder, make
+from pipeline.store.manifest import Folder, flush, flush_all, make
 from pipeline.store.scratch import remove_dead
 from pipeline.tables import files as tables
 
@@ -86,7 +86,11 @@ def reach(
         return found.facts(oracle, backend).stored()
 
     inputs = {"index": index.digest, "pairs": identify(source, None)}
-    return make(out, STEP, inputs, {"unknown": unknown, "oracle": oracle}, write)
+    answers = make(out, STEP, inputs, {"unknown": unknown, "oracle": oracle}, write)
+    if not answers.reused:
+        flush_all(out)
+        flush(out.parent)
+    return answers
 
 
 def reach_into(index: Path, pairs: str, out: Path, **asked: Any) -> Folder:

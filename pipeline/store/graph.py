@@ -18,11 +18,10 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.distributed import partition
-from kernels.gpu.loader import to_device
 from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype, joined_offsets
 from kernels.layout.vect_csr import VectCsr
 from pipeline.errors import Damaged
-from pipeline.runtime.backend import Backend
+from pipeline.runtime.backend import Backend, bring
 from pipeline.store.arrays import ArrayFile, load_array, save_array
 from pipeline.store.facts import GraphFacts, Sizes
 from pipeline.store.manifest import Folder
@@ -89,8 +88,13 @@ def open_graph(folder: Folder, backend: Backend = "cpu") -> Graph:
     """
     ids, rows_by_id, _, _ = open_vertices(folder)
     opened = [open_shard(folder, number) for number in range(len(shard_rows(folder)))]
-    graph = Graph(ids, rows_by_id, *_both(folder, lambda of: _joined([shard.arcs(of) for shard in opened])))
-    return graph if backend == "cpu" else to_device(graph)
+
+    def arcs(of: str) -> Csr:
+        csr = _joined([shard.arcs(of) for shard in opened])
+        weights = None if csr.weights is None else bring(csr.weights, backend)
+        return Csr(bring(csr.offsets, backend), bring(csr.indices, backend), weights)
+
+    return Graph(bring(ids, backend), bring(rows_by_id, backend), *_both(folder, arcs))
 
 
 def open_vertices(folder: Folder) -> tuple[Array, Array, Array, Array]:

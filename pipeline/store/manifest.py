@@ -160,6 +160,8 @@ def make(
 ) -> Folder:
     """Return the folder at `path`, written by `write` unless a valid one is there.
 
+    Nothing is flushed to the disk: what a crash of the machine damages is found by its digests the next time, and made again.
+
     Parameters
     ----------
     path : Path
@@ -196,10 +198,9 @@ def make(
 
 
 def entries(folder: Path) -> dict[str, FileEntry]:
-    """Sizes and hashes of all files below `folder`, each flushed to the disk first."""
+    """Sizes and digests of all files below `folder`."""
     names = sorted(_names(folder))
     paths = [folder / name for name in names]
-    over_items(paths, flush, parallel=True)
     return {
         name: FileEntry(path.stat().st_size, digest)
         for name, path, digest in zip(names, paths, digests_of_files(paths), strict=True)
@@ -207,15 +208,18 @@ def entries(folder: Path) -> dict[str, FileEntry]:
 
 
 def seal(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write the manifest, sealed by its own SHA-256, as the last file of `folder`, and flush all names to the disk."""
+    """Write the manifest, sealed by its own SHA-256, as the last file of `folder`."""
     content = json.loads(json.dumps(manifest, allow_nan=False))  # what reading gives: keys are text, tuples are lists
     content["seal"] = digest_of(content)
     (folder / FILE).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    flush(folder / FILE)
     folder.chmod(0o755)  # private until it is complete; readers may be other users
-    for inner in (path for path in folder.rglob("*") if path.is_dir()):
+
+
+def flush_all(folder: Path) -> None:
+    """Flush a folder and everything in it to the disk: the files, then the names."""
+    over_items([folder / name for name in _names(folder)], flush, parallel=True)
+    for inner in (*(path for path in folder.rglob("*") if path.is_dir()), folder):
         flush(inner)
-    flush(folder)
 
 
 def _valid(path: Path, key: str) -> Folder | None:
@@ -247,7 +251,6 @@ def _replace(path: Path, fresh: Path, old: Path) -> None:
         if old.exists() and not path.exists():
             old.replace(path)
         raise
-    flush(path.parent)
 
 
 def _names(folder: Path) -> Iterator[str]:
