@@ -70,6 +70,8 @@ def verdict(form: str, seed: bytes, content: bytes, folder: Path) -> str:
     shutil.rmtree(folder / "work")
     try:
         expected = oracle.read(source, facts["format"], seed)
+    except oracle.Unread:
+        return "accepted"
     except oracle.Refused as reason:
         return f"wrongly accepted: {reason}"
     if content.startswith(b"PAR1") and pairs != [row[:2] for row in rows]:

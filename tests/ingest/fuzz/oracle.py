@@ -30,6 +30,10 @@ class Refused(Exception):
     """The file is not a graph, and why."""
 
 
+class Unread(Exception):
+    """DuckDB does not open the file because of what need not be read, and its pages differ from those of the seed."""
+
+
 @dataclass
 class Graph:
     """What a file holds: rows of `src`, `dst` and perhaps `weight`, and what the file declares."""
@@ -265,10 +269,17 @@ def _parquet(path: Path, content: bytes, seed: bytes) -> Graph:
     names = [name for name in ("src", "dst", "weight") if name in present[1:]]
     rows = _selected(path.with_suffix(".plain"), content, names)
     if rows is None:
+        if _pages(content) != _pages(seed):
+            raise Unread
         rows = _selected(path.with_suffix(".plain"), seed, names)
     if rows is None or not total == sum(stated) == len(rows):
         raise Refused(f"{total} rows, {stated} in groups, {rows and len(rows)} read")
     return Graph(rows, "weight" if len(names) == 3 else None)
+
+
+def _pages(content: bytes) -> bytes:
+    """A Parquet file without its footer."""
+    return content[: -8 - struct.unpack("<I", content[-8:-4])[0]]
 
 
 def _selected(path: Path, content: bytes, names: list[str]) -> list[tuple] | None:
