@@ -23,7 +23,7 @@ from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 TEAM_WORDS = cuda._team_words
 
 
-def no_words(words: int) -> int:
+def no_words(words: int, blocks: int) -> int:
     return 0
 
 
