@@ -31,7 +31,8 @@ help:
 	@echo "make emulated-test    the CUDA kernels' tests on the emulated GPU, several hours; EMULATED=tests/gpu/one/test_wcc.py for one file"
 	@echo "make cluster-test     stages and proofs on Dask workers that may be lost; also on GPUs if there are two"
 	@echo "make gpu-test         on a machine with a GPU: the CUDA kernels' tests, then compute-sanitizer"
-	@echo "make bench            compare our kernels with cuGraph on a GPU, else with SciPy, igraph and NetworKit; BENCH=--help"
+	@echo "make bench            compare our kernels with cuGraph on a GPU, else with SciPy, igraph and NetworKit; BENCH=--help;"
+	@echo "                      then whole runs with the scripts that a user would write instead; RUNS=--help"
 	@echo "make bounds           time the steps whose cost has a known bound"
 	@echo "make bench-reachability    compare the reachability index with the thesis's tables; GRAPHS=DIR of the GRAIL authors' .gra.gz files"
 	@echo "make lock             resolve requirements/*.txt again"
@@ -91,8 +92,10 @@ bench:
 	@$(MAKE) --no-print-directory bench-on-$$($(HAS_GPU) && echo gpu || echo cpu)
 bench-on-gpu: $(GPU_READY)
 	$(GPU_PYTHON) -m benchmarks $(BENCH)
+	$(GPU_PYTHON) -m benchmarks.runs.bench $(RUNS)
 bench-on-cpu: $(VENV)/dev
 	$(BIN)/python -m benchmarks $(BENCH)
+	$(BIN)/python -m benchmarks.runs.bench $(RUNS)
 
 bounds: $(VENV)/dev
 	$(BIN)/python -m benchmarks.cpu.bounds

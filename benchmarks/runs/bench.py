@@ -81,11 +81,17 @@ def measure(case: Case, folder: Path) -> Measured:
         StageFacts.model_validate(read(out / "steps" / stage).facts).seconds for stage in case.stages if stage != "reachability"
     )
     steps = {name: step.seconds for name, step in facts.steps.items()}
-    script, parts, compared = None, {}, {}
+    script: float | None = None
+    parts: dict[str, float | str] = {}
+    compared: dict[str, str] = {}
     if case.script:
-        used = run([str(SCRIPTS / f"{case.script}.py"), str(source), _source_vertex(out), str(folder / "script")], folder / "log")
-        script, parts = used.wall, json.loads(used.output.splitlines()[-1])
-        compared = compare((out / "latest").resolve(), folder / "script")
+        command = [str(SCRIPTS / f"{case.script}.py"), str(source), _source_vertex(out), str(folder / "script")]
+        try:
+            used = run(command, folder / "log")
+            script, parts = used.wall, json.loads(used.output.splitlines()[-1])
+            compared = compare((out / "latest").resolve(), folder / "script")
+        except subprocess.CalledProcessError:  # its libraries are missing, or memory is
+            parts = {"failed": (folder / "log").read_text().splitlines()[-1]}
     return Measured(
         case.name, *(use.wall for use in uses), uses[1].cores, uses[1].peak, kernels, steps, facts.machine, case.wanted,
         script, parts, compared,
