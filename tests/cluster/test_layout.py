@@ -46,5 +46,6 @@ def test_the_layout_of_new_york_over_three_ranks_on_two_workers(tmp_path):
         )
     assert (tmp_path / "died").exists()
     assert many.manifest.files == again.manifest.files == one.manifest.files
-    assert many.facts == again.facts == one.facts
+    facts = [folder.facts | {"proof": folder.facts["proof"]["rules"]} for folder in (many, again, one)]
+    assert facts[0] == facts[1] == facts[2]
     assert not [path for path in (tmp_path / "again").iterdir() if path.name != "graph"]

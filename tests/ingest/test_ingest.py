@@ -17,12 +17,13 @@ from pipeline.config.graph import Columns, Format, GraphConfig
 from pipeline.ingest import ingest
 from pipeline.ingest.formats import FORMATS
 from pipeline.store.manifest import check
+from pipeline.tables import files as tables
 
 DATA = Path(__file__).parents[2] / "data"
 
 
 def read(folder):
-    return pq.read_table(folder.path / "part-00000.parquet", page_checksum_verification=True)
+    return tables.read(folder.path)
 
 
 def ingest_text(tmp_path, name, text, **options):
@@ -98,11 +99,12 @@ def test_coordinates_are_degrees(tmp_path):
     assert set(folder.manifest.files) == {"part-00000.parquet", "coordinates.parquet"}
 
 
-def test_the_edge_list_has_row_groups_of_a_million_rows_and_delta_encoded_ids(tmp_path):
+def test_the_edge_list_has_files_of_a_million_rows_and_delta_encoded_ids(tmp_path):
     text = b"0 1\n" * 2_300_000
     folder = ingest_text(tmp_path, "edges.txt", text)
-    metadata = pq.read_metadata(folder.path / "part-00000.parquet")
-    assert [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)] == [1_000_000, 1_000_000, 300_000]
+    parts = [pq.read_metadata(path) for path in tables.files(folder.path)]
+    metadata = parts[0]
+    assert [(part.num_row_groups, part.num_rows) for part in parts] == [(1, 1_000_000), (1, 1_000_000), (1, 300_000)]
     column = metadata.row_group(0).column(0)
     assert column.compression == "ZSTD"
     assert "DELTA_BINARY_PACKED" in column.encodings
