@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -74,17 +75,18 @@ def _tables(path: Path, parquet: pq.ParquetFile, file: str, chosen: Chosen, null
     """Yield the rows: row groups on all cores, or small batches one after the other if a row group is large."""
     metadata, names = parquet.metadata, [name for name, _ in chosen.values()]
     sizes = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+    firsts = accumulate(sizes[:-1], initial=0) if sizes else ()
 
-    def read_group(number: int) -> pa.Table:
-        first = sum(sizes[:number])
+    def read_group(group: tuple[int, int]) -> pa.Table:
+        number, first = group
         with reading(file), pq.ParquetFile(path, metadata=metadata, pre_buffer=False, page_checksum_verification=True) as opened:
-            group = opened.read_row_group(number, names, use_threads=False)
-            return pa.table({name: _column(file, group[of], of, kind, first) for name, (of, kind) in chosen.items()})
+            rows = opened.read_row_group(number, names, use_threads=False)
+            return pa.table({name: _column(file, rows[of], of, kind, first) for name, (of, kind) in chosen.items()})
 
     found = 0
     with parquet, reading(file):
         if max(sizes, default=0) <= LARGEST_GROUP:
-            for table in map_in_order(read_group, range(len(sizes)), cores()):
+            for table in map_in_order(read_group, enumerate(firsts), cores()):
                 found += len(table)
                 yield table
         else:
