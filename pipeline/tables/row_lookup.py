@@ -13,7 +13,7 @@ from kernels.derived import Derived
 from kernels.graph import NO_ROW, Array
 
 _ENTRIES = 4  # at most, for each vertex, of an array from ids to rows
-_FEW = 16  # fewer ids than one in so many vertices are searched for, unless the array is there
+_FEW = 16  # fewer ids than one for so many vertices are searched for: making the array would cost more
 
 
 class Ids(Protocol):
