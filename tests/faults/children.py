@@ -6,6 +6,7 @@ import contextlib
 import os
 import pickle
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -48,6 +49,20 @@ def working(work: Callable[[], Any]) -> Iterator[int]:
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+
+
+def die_at(event: int) -> None:
+    """Kill this process just before its `event`-th file operation (open, link, rename, mkdir, lock, ...)."""
+    left = event
+
+    def count(name: str, _: object) -> None:
+        nonlocal left
+        if name.split(".", maxsplit=1)[0] in {"open", "os", "shutil", "tempfile", "fcntl"}:
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(count)
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 30) -> None:

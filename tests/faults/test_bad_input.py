@@ -28,6 +28,14 @@ def refused(tmp_path, content, suffix="", **options):
     return caught.value
 
 
+def refused_as_stated(tmp_path, form, text, line, reason):
+    """Ingest a text that must be refused at this line and for this reason, and return the error."""
+    error = refused(tmp_path, text, format=form)
+    assert line == error.line
+    assert reason in error.reason
+    return error
+
+
 def gr(*lines):
     return b"\n".join(lines) + b"\n"
 
@@ -142,11 +150,8 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_bad_text_is_refused_with_line_and_value(name, tmp_path):
-    form, text, line, reason = CASES[name]
-    error = refused(tmp_path, text, format=form)
-    assert line == error.line
-    assert reason in error.reason
-    if line is not None:
+    error = refused_as_stated(tmp_path, *CASES[name])
+    if (line := error.line) is not None:
         assert f"line {line}: " in str(error)
 
 

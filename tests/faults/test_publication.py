@@ -22,7 +22,7 @@ import pytest
 from pipeline.errors import BadConfig
 from pipeline.steps.publish import open_run
 from pipeline.store.workspace import workspace
-from tests.faults.children import outcome, wait_for, working
+from tests.faults.children import die_at, outcome, wait_for, working
 from tests.steps import STAGES, identity, path_steps
 
 LARGE = 120_000  # vertices: with gaps of up to 2^30 a run of 5 MB
@@ -105,20 +105,6 @@ def test_a_writer_killed_during_publication_leaves_complete_runs(output, elsewhe
         assert not hidden(output)
         runs[1].publish(output)
     assert check_runs(output) > seen[-1]
-
-
-def die_at(event):
-    """Kill this process just before its `event`-th file operation (open, link, rename, mkdir, ...)."""
-    left = event
-
-    def count(name, _):
-        nonlocal left
-        if name.split(".")[0] in {"open", "os", "shutil", "tempfile"}:
-            left -= 1
-            if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(count)
 
 
 def test_a_writer_killed_before_any_file_operation_leaves_complete_runs(elsewhere):

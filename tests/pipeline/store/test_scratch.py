@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from itertools import count
 
 import pytest
 
 from pipeline.store.scratch import remove_dead, scratch
+from tests.faults.children import die_at
 
 
 def names(folder):
@@ -44,20 +44,6 @@ def test_what_a_killed_process_left_is_removed_and_nothing_that_it_links_to(tmp_
         remove_dead(tmp_path)
         assert (alive / "file").exists()
         assert names(tmp_path) == [alive.parent.name, "letter"]
-
-
-def die_at(event):
-    """Kill this process just before its `event`-th file operation."""
-    left = event
-
-    def count_down(name, _):
-        nonlocal left
-        if name.split(".")[0] in {"open", "os", "shutil", "fcntl"}:
-            left -= 1
-            if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(count_down)
 
 
 def test_a_process_killed_at_any_file_operation_leaves_nothing_that_stays(tmp_path):
