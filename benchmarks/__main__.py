@@ -1,7 +1,5 @@
 """Run the benchmarks: `python -m benchmarks --help`. They time the CUDA kernels if there is a GPU, otherwise the CPU kernels."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Edges of generated graphs, as arrays: one generator for each kind, which the benchmarks and the tests share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

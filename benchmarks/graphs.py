@@ -1,7 +1,5 @@
 """The graphs of the benchmarks: real ones from data/, and generated ones with a fixed seed. Rows are in order of ids."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Graph500's parameters: 2^scale vertices, 16 edges per vertex, ids permuted; weights 1..999. `graphmill run --undirected` reads it.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from functools import partial

@@ -5,8 +5,6 @@ defaults here make the flows behave the same from any directory; a variable that
 before the flows, so prefect.yaml sets the same.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 

@@ -3,8 +3,6 @@
 If no Prefect server is configured, the flow starts an embedded one (`flows/embedded.py`), which ends with this process.
 """
 
-from __future__ import annotations
-
 import sys
 from functools import partial
 

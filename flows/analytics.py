@@ -1,7 +1,5 @@
 """The flows: one body, `analyse`, which runs every stage that a run's file requests, and a flow for each kind of network."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Artifacts of a run in Prefect: a summary, a link to the report, the first rows of each table."""
 
-from __future__ import annotations
-
 import re
 
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact

@@ -4,8 +4,6 @@ Prefect's own embedded server needs no password, allows every origin and shares 
 any program of the machine, and any page in a browser, could create a flow run there, whose command the worker executes.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import socket

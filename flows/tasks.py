@@ -3,8 +3,6 @@
 Prefect neither caches nor stores a result: a step that is still valid is skipped by its manifest (`pipeline/store/manifest.py`).
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar

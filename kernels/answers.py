@@ -1,7 +1,5 @@
 """Answers of the kernels. They contain rows; external ids replace them when a table is written."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The entry of the command `graphmill`, which handles signals before it imports anything that takes time."""
 
-from __future__ import annotations
-
 from typing import NoReturn
 
 from pipeline.ending import run_command

@@ -1,7 +1,5 @@
 """The commands of `graphmill`: the pipeline on this machine, without a server."""
 
-from __future__ import annotations
-
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -44,7 +42,7 @@ Read the tables with `pandas.read_parquet("DIR/latest/bfs")`, or in DuckDB with 
 app = App(name="graphmill", help=HELP, help_format="markdown", version=lambda: version("graphmill"))
 
 
-def _integer(_: type[int], tokens: Sequence[Token]) -> int:
+def _integer(_: type[int], tokens: "Sequence[Token]") -> int:
     """Refuse a fraction, which Cyclopts would round."""
     value = tokens[0].value
     try:
@@ -177,7 +175,7 @@ def reach(
     print(f"\n{_sentence(QueryFacts.of(answers))}   {out / (files[0].name if len(files) == 1 else FILES)}")
 
 
-def _config(target: str, graph: dict[str, Any], top: dict[str, Any], tables: dict[str, dict[str, Any]]) -> RunConfig:
+def _config(target: str, graph: dict[str, Any], top: dict[str, Any], tables: dict[str, dict[str, Any]]) -> "RunConfig":
     from pipeline.config.loading import load_run, run_config
     from pipeline.errors import BadConfig
 
@@ -199,7 +197,7 @@ def _listed(names: str | None) -> list[str] | None:
     return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
 
 
-def summarise(published: Folder, output: Path) -> None:
+def summarise(published: "Folder", output: Path) -> None:
     """Print the tables of a published run and their paths."""
     from pipeline.store.facts import RunFacts
 
@@ -213,7 +211,7 @@ def summarise(published: Folder, output: Path) -> None:
     print(f"  {'report':<20} {'':>18}   {output / 'latest' / 'report.html'}")
 
 
-def _sentence(reached: QueryFacts) -> str:
+def _sentence(reached: "QueryFacts") -> str:
     """Describe answered queries."""
     words = ", ".join(f"{word} {reached.decided[word]:,}" for word in ("same", "filter", "positive cut", "search"))
     unknown = f", {reached.unknown:,} unknown" if reached.unknown else ""

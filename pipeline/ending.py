@@ -1,7 +1,5 @@
 """How a command ends: with one line on standard error unless it succeeds, and without the interpreter's finalization."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import signal

@@ -3,8 +3,6 @@
 A message names the thing, the value and the limit. Conditions that no input can cause are asserts instead.
 """
 
-from __future__ import annotations
-
 import os
 
 from pipeline.redaction import redacted
@@ -30,7 +28,7 @@ class BadInput(GraphmillError):
         self.line = line
         self.reason = redacted(reason)
 
-    def __reduce__(self) -> tuple[type[BadInput], tuple[str, str, int | None]]:
+    def __reduce__(self) -> "tuple[type[BadInput], tuple[str, str, int | None]]":
         """Keep all attributes when the error is pickled for another process."""
         return BadInput, (self.file, self.reason, self.line)
 

@@ -1,7 +1,5 @@
 """URLs without the parts that may be secret: for messages, logs, manifests and reports."""
 
-from __future__ import annotations
-
 import re
 
 _URL = re.compile(

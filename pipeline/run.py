@@ -1,7 +1,5 @@
 """One run, from the source of a graph to its published tables: the command and the flows execute this function."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import ParamSpec, Protocol, TypeVar

@@ -1,7 +1,5 @@
 """SIGINT and SIGTERM end a run: both raise KeyboardInterrupt, after which libraries clean up."""
 
-from __future__ import annotations
-
 import _thread
 import signal
 import sys

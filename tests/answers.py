@@ -1,7 +1,5 @@
 """True answers in rows, from the second solvers of tests/oracles.py, and graphs that keep self-loops and parallel arcs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How many random cases a test tries: all of them at night (`make nightly` sets NIGHTLY=1), a share in `make test`."""
 
-from __future__ import annotations
-
 import os
 
 NIGHTLY = os.environ.get("NIGHTLY") == "1"

@@ -1,7 +1,5 @@
 """Edge-list folders as ingest leaves them, made from edges at hand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

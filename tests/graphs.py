@@ -1,7 +1,5 @@
 """Named tiny graphs, and the plain way from an edge list to a Graph, independent of the layout under test."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Files and folders that several test processes share: the first one makes them."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Memory that a process has had at its peak."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Second solvers: slow, obvious, straight from the definitions in docs/architecture.md. External ids everywhere."""
 
-from __future__ import annotations
-
 import heapq
 
 from tests.graphs import EdgeList

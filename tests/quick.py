@@ -3,8 +3,6 @@
 `python -m tests.quick BASE` compares with a commit (HEAD by default); `python -m tests.quick --kernel wcc` takes one algorithm.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A second solver of reachability labels: slow and simple, from the definition in kernels/reachability/__init__.py."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

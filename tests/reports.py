@@ -1,7 +1,5 @@
 """Reports of small graphs through the real steps, and a page read back as a reader's tools see it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -34,7 +32,7 @@ class Steps:
     def draw(self, name: str = "a graph") -> Folder:
         return draw(Results(name, self.edges, self.graph, self.answers, self.proofs), Runtime(self.work))
 
-    def page(self, name: str = "a graph") -> Page:
+    def page(self, name: str = "a graph") -> "Page":
         return Page((self.draw(name).path / "report.html").read_text(encoding="utf-8"))
 
 

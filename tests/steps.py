@@ -1,7 +1,5 @@
 """Hand-made step folders of a path graph 0-1-...-n: what `publish` takes, without the steps that compute it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

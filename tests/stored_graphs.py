@@ -1,7 +1,5 @@
 """The whole check of a stored graph, which a run does not need: its layout is tested, and its files have hashes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

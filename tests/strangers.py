@@ -1,7 +1,5 @@
 """What a program without credentials can do with the listening sockets of a run: any user and any web page reaches loopback."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """Time the CPU kernels, SciPy, igraph and NetworKit."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from functools import partial

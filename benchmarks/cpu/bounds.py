@@ -3,8 +3,6 @@
 Tests do not assert times, because they also run on busy machines. Each line is a regression that was once measured.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

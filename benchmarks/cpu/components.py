@@ -1,7 +1,5 @@
 """`wcc`, and `scc` on directed graphs, and their peers. The peers number components; ours name them by an id."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """`minimum_spanning_forest` and its peers. The peers get each edge once; ours reads both arcs and sorts its answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any

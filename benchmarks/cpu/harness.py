@@ -1,7 +1,5 @@
 """A fair comparison: graphs are built and answers compared before timing, runs alternate, medians count."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass

@@ -5,8 +5,6 @@ that adds them. igraph's `bfs` returns an order, arbitrary predecessors and the 
 predecessors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any

@@ -6,8 +6,6 @@ dimensions. Nothing is timed before the index is proved and all searches give th
 Caiazza: Data-parallel implementation of the GRAIL index on many-core architectures. Politecnico di Torino, 2019, tables 2.4-2.6.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import os

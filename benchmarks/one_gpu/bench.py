@@ -3,8 +3,6 @@
 Nothing is timed before its certificate has passed on the GPU and its answer has been compared with the CPU kernel's.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -108,7 +106,7 @@ def contest(
     host: Graph,
     calls: list[tuple[Any, ...]],
     method: dict[str, str],
-    libraries: Libraries | None,
+    libraries: "Libraries | None",
 ) -> Row:
     """Prove, compare and time one kernel and method; AssertionError if an answer is wrong."""
     solve = partial(kernel.solve, graph, **method)

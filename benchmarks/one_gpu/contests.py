@@ -1,7 +1,5 @@
 """How benchmarks and checks call the kernels: methods, inputs, certificates, and the bytes that any method has to move."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Graphs of the GPU benchmarks: generated edge lists and files, and the graphs made of them, with CuPy arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

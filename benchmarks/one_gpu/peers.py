@@ -4,8 +4,6 @@ A peer's first answer is compared with ours before it is timed. Its weights are 
 else float64. Where a graph is symmetric, breadth-first search is timed with and without direction-optimising: the faster counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -67,7 +65,7 @@ def start(pool: int = POOL) -> str | None:
     return str(cugraph.__version__)
 
 
-def race(way: Pylibcugraph | CuGraph, kernel: str, ours: Any, calls: list[tuple[int, ...]], seconds: float) -> Timed:
+def race(way: "Pylibcugraph | CuGraph", kernel: str, ours: Any, calls: list[tuple[int, ...]], seconds: float) -> Timed:
     """Compare and time a kernel's peers on `calls`, the first of which `ours` answers; the fastest counts."""
     timed = [_time(peer, ours, calls, seconds) for peer in way.peers(kernel)]
     note = "asks for a symmetric graph" if kernel in ("forest", "wcc") else "has no such algorithm"

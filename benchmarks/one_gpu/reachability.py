@@ -5,8 +5,6 @@ anything is timed, and answers to samples are compared with the CPU's, on graphs
 The last two tables are the thesis's (gpu_thesis.py).
 """
 
-from __future__ import annotations
-
 import gzip
 import signal
 import sys

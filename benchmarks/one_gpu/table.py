@@ -1,7 +1,5 @@
 """The table of the GPU's benchmarks: rows in Parquet, to which a later run adds, and as Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path

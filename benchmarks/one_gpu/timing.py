@@ -1,7 +1,5 @@
 """Timing of GPU kernels: CUDA events, warm, the median over random sources, on memory without old answers."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Compare the tables of a run with those of a script."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

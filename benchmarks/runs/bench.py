@@ -5,8 +5,6 @@ with an empty folder, which is the time that counts; then with nothing changed. 
 compared with those of the run.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The runs of the benchmark: graph, stages, place of computation, the script next to it, and the time that is wanted."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 FOUR = ("bfs", "sssp", "mst", "wcc")

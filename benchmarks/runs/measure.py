@@ -1,7 +1,5 @@
 """Run a command and measure what it used: wall time, CPU time and memory, its child processes included."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The source files of the runs: generated edge lists as Parquet, as any tool would write them, and as compressed DIMACS text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

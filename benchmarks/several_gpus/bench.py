@@ -3,8 +3,6 @@
 Each call runs the parts that it is asked for, one after the other, and writes each row at once; `table` puts all rows together.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

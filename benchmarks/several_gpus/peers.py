@@ -1,7 +1,5 @@
 """cuGraph's multi-GPU API on Dask-CUDA, as its users call it: the same Parquet files, the same sources, warm."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Ranks' functions in the benchmarks on several GPUs: draw, write, lay out, load, prove, time. A rank keeps its shard."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Workers' functions for the GRAIL benchmark on several GPUs: labelings of a graph, batches of queries, and their proofs."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Graphs too large for one GPU: each rank draws its share of the edges, the same edges however many ranks there are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Each worker has equally many tasks, whatever the number of workers. What is answered is proved or compared first.
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 import time

@@ -1,7 +1,5 @@
 """The table of the benchmarks over several GPUs: rows, which each part writes as it finishes, of our kernels and the peer's."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """A communicator between threads of one process, for tests and for one machine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Barrier, BrokenBarrierError, Thread

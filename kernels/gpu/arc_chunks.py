@@ -1,7 +1,5 @@
 """Division of the arcs of large rows into chunks, so that many warps read one row."""
 
-from __future__ import annotations
-
 import cupy
 
 from kernels.graph import OFFSET, Array

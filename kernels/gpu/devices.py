@@ -1,7 +1,5 @@
 """The GPUs of this process: whether kernels run on them, and the limits from which launchers derive sizes."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.util import find_spec
 

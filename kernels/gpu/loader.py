@@ -4,8 +4,6 @@ A source is compiled by NVRTC once for its types and sizes, which arrive as macr
 that a launcher derives from the device.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from functools import cache

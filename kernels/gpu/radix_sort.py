@@ -1,7 +1,5 @@
 """Stable radix sort on the GPU, by no more bits than the keys have (radix_sort.cu)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cupy

@@ -1,7 +1,5 @@
 """Sorting by several keys on the GPU."""
 
-from __future__ import annotations
-
 import cupy
 
 from kernels.graph import Array

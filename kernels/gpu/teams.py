@@ -1,7 +1,5 @@
 """Teams of blocks that can access each other's shared memory (cluster.cuh), as large as the device grants."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, NamedTuple
 

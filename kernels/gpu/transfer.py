@@ -1,7 +1,5 @@
 """Copies between the device and the host of graphs and answers, which are dataclasses of arrays."""
 
-from __future__ import annotations
-
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 

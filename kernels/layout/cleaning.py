@@ -1,7 +1,5 @@
 """Edges to clean arcs: between positions, sorted into rows, without the arcs that the rules exclude."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -5,8 +5,6 @@ then each row moves to its place in the order (rows.cu). The keys need the most 
 that is not small is divided into ranges of tails, whose arcs become keys and then rows one range after the other.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a rank has of a graph that was laid out."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The layout of a graph: in memory on a single rank, or over ranks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

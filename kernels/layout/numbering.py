@@ -1,7 +1,5 @@
 """External ids to positions: the dense numbers 0..V-1 in ascending order of the ids."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

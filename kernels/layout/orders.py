@@ -4,8 +4,6 @@ An order lists the vertices' positions (in ascending order of external ids) in t
 of equal degree keep the order of their positions.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -1,7 +1,5 @@
 """Arcs between positions to arcs between rows."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

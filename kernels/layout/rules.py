@@ -1,7 +1,5 @@
 """Edge lists, and which of their arcs a graph has."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,11 +24,11 @@ class Edges:
     dst: Array
     weights: Array | None
 
-    def take(self, places: Array | slice) -> Edges:
+    def take(self, places: Array | slice) -> "Edges":
         """The edges at these places."""
         return Edges(self.src[places], self.dst[places], None if self.weights is None else self.weights[places])
 
-    def with_parts(self, parts: Sequence[Edges]) -> Edges:
+    def with_parts(self, parts: "Sequence[Edges]") -> "Edges":
         """These edges and those of all parts."""
         src, dst = (np.concatenate([getattr(part, name) for part in (self, *parts)]) for name in ("src", "dst"))
         weights = None if self.weights is None else np.concatenate([part.weights for part in (self, *parts)])

@@ -5,8 +5,6 @@ References
 Cormen, Leiserson, Rivest, Stein: Introduction to Algorithms, 8.2 and 8.3.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -10,8 +10,6 @@ Afanasyev: VectCSR, in the Vector Graph Library (2020). The lanes are SELL-C-sig
 Fehske, Bishop (2014).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

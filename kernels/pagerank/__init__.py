@@ -1,7 +1,5 @@
 """PageRank: the stationary distribution of a surfer who follows a random arc, or sometimes jumps to any vertex."""
 
-from __future__ import annotations
-
 from kernels.answers import Scores
 from kernels.arrays import is_cupy, require_numpy
 from kernels.graph import Graph

@@ -3,8 +3,6 @@
 Page, Brin, Motwani, Winograd, The PageRank Citation Ranking: Bringing Order to the Web, Stanford 1999.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

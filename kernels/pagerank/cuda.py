@@ -1,7 +1,5 @@
 """PageRank on the GPU: all iterations in one cooperative launch (pagerank.cu)."""
 
-from __future__ import annotations
-
 import cupy
 import numpy as np
 

@@ -1,7 +1,5 @@
 """Parameters of the power iteration."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 DAMPING = 0.85

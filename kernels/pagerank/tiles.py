@@ -4,8 +4,6 @@ It is made one band of rows after the other, so that temporary arrays stay small
 method.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise

@@ -44,8 +44,6 @@ Caiazza: Data-parallel implementation of the GRAIL index on many-core architectu
 Hanauer, Schulz, Trummer: O'Reach: Even Faster Reachability in Large Graphs. SEA 2021 (supports, labels of both directions).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from kernels.answers import Condensation, Labels, ReachabilityIndex, Reached

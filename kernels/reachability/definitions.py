@@ -1,7 +1,5 @@
 """The labelling methods and their arguments, the limit of exception lists, and the memory bound."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 METHODS = ("tree", "dfs")

@@ -1,7 +1,5 @@
 """How much memory an index takes before it is built: upper bounds for a graph that is its own condensation."""
 
-from __future__ import annotations
-
 from kernels.cpu.parallel import cores
 from kernels.graph import OFFSET, index_dtype
 from kernels.reachability.definitions import Memory

@@ -3,8 +3,6 @@
 Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators. OOPSLA 2014.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

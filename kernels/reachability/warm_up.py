@@ -1,7 +1,5 @@
 """Call everything of this package that Numba compiles; `python -m kernels` does, once per type of weights."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.graph import Graph

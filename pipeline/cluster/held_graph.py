@@ -3,8 +3,6 @@
 Every step is written once, over this interface, and runs on each rank of a group. `Place.graph` chooses the implementation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 

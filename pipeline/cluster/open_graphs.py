@@ -1,7 +1,5 @@
 """What a process keeps open between tasks, so that the steps of a run open a graph, an index or a shard once."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable
 from threading import Lock

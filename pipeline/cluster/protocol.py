@@ -4,8 +4,6 @@ A group of one rank holds a graph as a whole, and tasks are spread over many suc
 together, a shard each. A task whose worker dies runs again, so a task must be free to run twice, also at the same time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar

@@ -3,8 +3,6 @@
 The rank's answer covers its own rows only, from the kernel to the table: no rank ever has a column of all vertices.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The reachability index of a graph that several ranks hold together; see `HeldIndex`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The cluster of a run. Dask is imported only if the configuration asks for it, because it takes a second to load."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Tasks on the threads of this process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """A stored graph that one rank holds as a whole; see `HeldGraph`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The reachability index of a graph that one rank holds as a whole; see `HeldIndex`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

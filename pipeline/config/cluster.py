@@ -1,7 +1,5 @@
 """The table `[cluster]` of a run's configuration."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from pathlib import Path
@@ -54,7 +52,7 @@ class ClusterConfig(Model):
     tls_key: Path | None = None
 
     @model_validator(mode="after")
-    def _safe(self) -> ClusterConfig:
+    def _safe(self) -> "ClusterConfig":
         """Refuse unprotected addresses: Dask sends pickles, so anyone who connects to a scheduler can run code as its user."""
         if self.scheduler in {"none", "local"}:
             return self

@@ -1,7 +1,5 @@
 """The table `[graph]` of a run's configuration, or the file that a run's `graph` names."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Literal
 
@@ -57,7 +55,7 @@ class Columns(Model):
     weight: str = "weight"
 
     @model_validator(mode="after")
-    def _differ(self) -> Columns:
+    def _differ(self) -> "Columns":
         """Refuse one column for two purposes, such as a weight that is an id."""
         names = [self.src, self.dst, self.weight]
         for name in names:

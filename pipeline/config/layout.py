@@ -1,7 +1,5 @@
 """The table `[layout]` of a run's configuration."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

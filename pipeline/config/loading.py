@@ -3,8 +3,6 @@
 Paths in a file are relative to that file; `graph` in a run's file is either a table or the path of a graph's file.
 """
 
-from __future__ import annotations
-
 import os
 import tomllib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What all tables of a configuration share: the base class, and the types of single values."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """The tables `[reachability]` and `[queries]` of a run's configuration, and the options of the command `reach`."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

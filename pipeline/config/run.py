@@ -1,7 +1,5 @@
 """A run's configuration: its graph, its stages, where they run, and where the tables go."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Annotated, Any
 

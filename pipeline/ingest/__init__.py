@@ -4,8 +4,6 @@ A source is located and opened (`source`), decompressed (`decompress`) and split
 (`formats.detect`), and the format's module yields tables, which `writer` writes.
 """
 
-from __future__ import annotations
-
 import logging
 import tempfile
 import time

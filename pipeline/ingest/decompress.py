@@ -3,8 +3,6 @@
 The limits on size, ratio, frames and time are checked for every chunk, so a decompression bomb costs one chunk of memory.
 """
 
-from __future__ import annotations
-
 import lzma
 import sys
 import zlib

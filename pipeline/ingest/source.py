@@ -4,8 +4,6 @@ Errors that the user can fix (no such file, no permission, an unknown protocol) 
 system becomes an OSError, so that a flow retries.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Write an edge list as Parquet with page checksums and row groups of equal size, independent of the source's blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path

@@ -4,8 +4,6 @@
 `report.css`.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any

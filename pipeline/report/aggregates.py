@@ -1,7 +1,5 @@
 """Counts, histograms and order statistics of long columns, computed on all cores: a column comes as its parts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar

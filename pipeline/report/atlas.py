@@ -1,7 +1,5 @@
 """The maps of a graph with coordinates, as the page shows them: pictures, legend, scale, and what was left out."""
 
-from __future__ import annotations
-
 import base64
 from dataclasses import dataclass, replace
 

@@ -3,8 +3,6 @@
 A chart is 400 by 240 units. Positions are rounded to a tenth of a unit, so that equal numbers give equal bytes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Charts of the distributions of degrees, levels, distances and component sizes; None where there is only one value."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 

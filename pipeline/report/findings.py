@@ -1,7 +1,5 @@
 """Charts, maps and a sentence for each stage, from the tables of a run; each table is read once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import accumulate
 

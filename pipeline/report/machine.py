@@ -1,7 +1,5 @@
 """The machine of a run, and the versions of its libraries."""
 
-from __future__ import annotations
-
 import platform
 from importlib.metadata import version
 from pathlib import Path

@@ -3,8 +3,6 @@
 A picture holds palette indices only; light and dark pages give it different colours.
 """
 
-from __future__ import annotations
-
 import io
 import math
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """The HTML page, from the manifests and tables of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Lines on a plane of pixels."""
 
-from __future__ import annotations
-
 from numba import njit
 
 from kernels.graph import Array

@@ -1,7 +1,5 @@
 """The section on reachability: components and levels of the index, what decides random queries, and two questions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

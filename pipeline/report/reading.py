@@ -1,7 +1,5 @@
 """Arrays and rows from the folders of steps, in external ids; vertices ascend."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Numbers and times as text."""
 
-from __future__ import annotations
-
 import datetime as dt
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The backend of a step: whether its arrays are in host memory or on the GPU. The tables do not depend on it."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import time

@@ -1,7 +1,5 @@
 """How much memory is free. A step that needs more is refused before it begins, with both numbers in the message."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Every rank of a group does the same: it solves for its part of the graph and writes its files of the table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -4,8 +4,6 @@ All groups write the same bytes. Each worker condenses the graph for itself, onc
 takes longer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -4,8 +4,6 @@ The step is the same on every rank of a group: a rank reads its part of the edge
 of one reads everything, and writes all shards. A stored graph without a proof does not exist.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path

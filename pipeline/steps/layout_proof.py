@@ -1,7 +1,5 @@
 """Prove the layout before it becomes a step's folder: the files are read back and checked against the edge list."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

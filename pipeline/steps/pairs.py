@@ -1,7 +1,5 @@
 """Pairs of vertices from a Parquet file: columns `src` and `dst` are found by name and streamed; others are not read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ read; they are hashed again in their final folder. The files of a table of sever
 reader that opens them one by one through `latest` cannot mix two runs.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import logging
 import os

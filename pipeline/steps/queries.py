@@ -1,7 +1,5 @@
 """Batches of queries: pairs of vertices in, the same rows with their answers out, from an index that is open."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -42,7 +40,7 @@ class Found:
     compared: int = 0
     seconds: float = 0.0
 
-    def add(self, other: Found) -> None:
+    def add(self, other: "Found") -> None:
         """Add the counts of other pairs."""
         self.rows += other.rows
         self.reachable += other.reachable

@@ -1,7 +1,5 @@
 """Queries: a Parquet file of pairs in, the same rows with their answers out, from a stored index and in bounded memory."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What does not change within a run, as one argument of every step."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -46,6 +44,6 @@ class Runtime:
         needed = BYTES_PER_VERTEX * facts.vertices + BYTES_PER_ARC * facts.arcs
         return max(1, min(cores(), free_memory() // max(needed, 1)))
 
-    def here(self) -> Runtime:
+    def here(self) -> "Runtime":
         """The same on this process only, for work that is too small to distribute."""
         return replace(self, backend="cpu", cluster=LocalThreads())

@@ -1,7 +1,5 @@
 """Sources of a run: external ids in, rows of the stored graph out; only the entries that the search needs are read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Stages: a stored graph in, the table of one algorithm out, in external ids and sorted as it will be published."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 What is proved is the table as the analyst will read it: schema, order, ids, nulls, and then the answer.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import replace

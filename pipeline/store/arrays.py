@@ -1,7 +1,5 @@
 """Arrays on the disk, one `.npy` file each, opened as read-only memory maps or read block by block."""
 
-from __future__ import annotations
-
 import math
 import mmap
 import os

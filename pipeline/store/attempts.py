@@ -3,8 +3,6 @@
 A worker that was given up for lost may still be writing when its task runs again elsewhere.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from uuid import uuid4
 

@@ -8,8 +8,6 @@ through other modules, with the CUDA sources and the templates beside them. Two 
   reachability index, in `HELD_INDEX`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable
@@ -47,7 +45,7 @@ class Code:
     entry: str = ""
 
     @classmethod
-    def of(cls, *modules: str, algorithm: Algorithm, functions: Iterable[str]) -> Code:
+    def of(cls, *modules: str, algorithm: Algorithm, functions: Iterable[str]) -> "Code":
         """Of modules that call these functions of an algorithm, for example `("solver", "sharded_solver")`."""
         held = HELD_INDEX if algorithm.has_index else HELD_GRAPH
         named = [getattr(algorithm, function).partition(":")[0] for function in functions]

@@ -4,8 +4,6 @@ The digest of a file of at most `BLOCK` bytes is its SHA-256. That of a larger f
 its blocks of `BLOCK` bytes, of which the last may be shorter, so that many cores can work on one file.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor

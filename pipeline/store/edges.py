@@ -1,7 +1,5 @@
 """An edge list on the disk, read row group by row group on all cores: all of it, or the part of one rank."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

@@ -3,8 +3,6 @@
 A field without a value is null. A field whose comment is `absent` is not in the manifest if it does not apply.
 """
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError

@@ -6,8 +6,6 @@ Arrays are opened as read-only memory maps, without a copy. What is cheap to che
 the facts of the manifest.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """How the stored graph is written: the vertices, slice by slice, and one direction of a shard at a time."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Every array is a `.npy` file, opened as a read-only memory map. The folder also has the external ids, so queries need no graph.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The folder of a reachability index: of a step, next to the table that was made from it, or of a published run."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

@@ -4,8 +4,6 @@ Every step writes a new folder next to its target and renames it into place as t
 complete. Only `make` writes one.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import hashlib
 import json

@@ -4,8 +4,6 @@ A folder is recognised as ours by its name, its user and the lock file in it, wh
 Nothing is removed through a link.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

@@ -4,8 +4,6 @@ Stored rows are translated to dealt rows here, and wherever other data that is s
 `DealtRows`, the sources of a stage, and the index (`pipeline.tables.index_parts`, `pipeline.cluster.shard_of_graph`).
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Only what runs made is replaced or removed; links in the place of its folders and files are refused.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

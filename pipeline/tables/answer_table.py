@@ -1,7 +1,5 @@
 """The table of a stored answer, read for its proof: the shape of its files is checked first, then its answers are read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

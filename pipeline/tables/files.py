@@ -3,8 +3,6 @@
 `docs/tables.md` describes the same for analysts; a test compares the two.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -123,7 +121,7 @@ class Files:
         self._encoding: deque[Future[int]] = deque()
         self._begun: tuple[Path, list[pa.RecordBatch]] | None = None
 
-    def __enter__(self) -> Files:
+    def __enter__(self) -> "Files":
         return self
 
     def __exit__(self, error: object, *_: object) -> None:

@@ -4,8 +4,6 @@ The columns of a form are defined once, for a whole answer and for the part of i
 Rows and ids are translated on the backend of the graph's arrays; a table is in host memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

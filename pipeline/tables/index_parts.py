@@ -4,8 +4,6 @@ Each rank reads the entries of its own rows and of an even share of the nodes. T
 ranks as its rows were dealt.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -4,8 +4,6 @@ A table is in the order of external ids, an answer in the order of rows, so the 
 holds the answer for its own rows and one row group of the table, never a column of V entries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """The rows of external ids, on the backend of a graph's arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Protocol

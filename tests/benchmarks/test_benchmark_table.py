@@ -1,7 +1,5 @@
 """The table of the GPU's benchmarks: what is written is read again, what is measured again is replaced, Markdown says it all."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from benchmarks.one_gpu.table import Row, markdown, merge, read, write

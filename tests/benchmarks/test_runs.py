@@ -1,7 +1,5 @@
 """The benchmark of whole runs, on graphs that take no time: sources, measurements, and the comparison with a script."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest

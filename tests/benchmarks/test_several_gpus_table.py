@@ -1,7 +1,5 @@
 """The table of the benchmarks over several GPUs: rows of several processes, the last ones first, beside the peer's."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pyarrow.parquet as pq

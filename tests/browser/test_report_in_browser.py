@@ -1,7 +1,5 @@
 """The page as Chromium shows it, from the disk, with nothing else to ask."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Random layouts with what they state, and wrong ones made from them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

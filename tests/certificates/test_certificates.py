@@ -1,7 +1,5 @@
 """The certificates on the named graphs, at the edges of the types, on malformed answers, and against any change at all."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

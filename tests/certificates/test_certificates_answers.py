@@ -1,7 +1,5 @@
 """Answers that a search found: paths and closed sets are checked, and wrong answers are refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

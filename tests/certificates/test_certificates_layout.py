@@ -1,7 +1,5 @@
 """The layout's certificate: every layout of thousands of random edge lists holds, and not one of 100,000 wrong ones does."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Each certificate: every true answer of thousands of random graphs holds, and not one of 100,000 mutants does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice

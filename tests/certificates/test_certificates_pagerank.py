@@ -1,7 +1,5 @@
 """The certificate of PageRank accepts scores within its stated tolerance, and none beyond it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count
 

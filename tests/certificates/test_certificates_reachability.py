@@ -3,8 +3,6 @@
 An index is unique for its method, seed and dimensions, so each change of an array is a mutant, even if all its answers are right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import fields, replace
 

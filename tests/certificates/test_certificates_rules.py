@@ -1,7 +1,5 @@
 """No rule of a certificate is idle: for each an answer breaks this rule alone, by the rules in plain Python below."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 

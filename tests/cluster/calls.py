@@ -1,7 +1,5 @@
 """How tests call a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Stored graphs for the workers."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

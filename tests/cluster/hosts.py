@@ -1,7 +1,5 @@
 """Three virtual hosts on this machine: network namespaces with an address each on one switch."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Dask's processes: local workers below this process, and separate schedulers and workers."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Tasks for workers, many of which misbehave; a module, because workers must be able to import them."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

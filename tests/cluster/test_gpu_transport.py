@@ -1,7 +1,5 @@
 """The NCCL connection of ranks, over a fake of NCCL: reused after success, created anew by all ranks after a failure."""
 
-from __future__ import annotations
-
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor

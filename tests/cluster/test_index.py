@@ -1,7 +1,5 @@
 """The index built on workers, by dimension or over shards, has the bytes of the one built in one process."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq

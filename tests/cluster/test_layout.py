@@ -1,7 +1,5 @@
 """The layout over ranks on worker processes has the bytes of a single rank's, even if a worker is killed."""
 
-from __future__ import annotations
-
 import os
 import signal
 from functools import partial

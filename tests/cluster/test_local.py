@@ -1,7 +1,5 @@
 """Local workers: the same bytes as without a cluster, one copy of the graph per worker, errors, loopback, clean-up."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

@@ -1,7 +1,5 @@
 """Neither a worker nor the client ever holds the complete graph: not to load, compute, write the table or prove."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Queries on workers: the same bytes as without workers, in the file's order, even if workers are killed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from functools import partial

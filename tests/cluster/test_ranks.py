@@ -1,7 +1,5 @@
 """Ranks on worker processes: exchanges, a search, and the loss of a peer within the deadline."""
 
-from __future__ import annotations
-
 import time
 from concurrent.futures import ThreadPoolExecutor
 

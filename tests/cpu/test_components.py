@@ -1,7 +1,5 @@
 """Weak and strong components, each named by its smallest external id."""
 
-from __future__ import annotations
-
 import functools
 
 import networkx

@@ -1,7 +1,5 @@
 """The minimum spanning forest: exactly the edges that the order (weight, smaller end, larger end) asks for."""
 
-from __future__ import annotations
-
 import functools
 
 import networkx

@@ -1,7 +1,5 @@
 """Lengths as the GPU kernels encode them: codes order as the lengths do, and an interval contains at least one length."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The second solver agrees with true answers, SciPy's traps included, and with nothing else."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

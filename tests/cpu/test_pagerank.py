@@ -1,7 +1,5 @@
 """PageRank against NetworkX, and against consequences of its definition."""
 
-from __future__ import annotations
-
 import networkx as nx
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Breadth-first search and shortest paths on the CPU against slow oracles, NetworkX and SciPy."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Answers equal the transitive closure, whatever decides them, and on real graphs a search from the source."""
 
-from __future__ import annotations
-
 import itertools
 import tracemalloc
 

@@ -1,7 +1,5 @@
 """Labels equal their definition to the byte, and the thesis's passes a depth-first search; its known errors stay fixed."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

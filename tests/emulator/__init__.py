@@ -4,8 +4,6 @@
 use it. `install()` makes `import cupy` find the substitute.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

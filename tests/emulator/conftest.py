@@ -1,7 +1,5 @@
 """These tests need EMULATED_GPU=1. Otherwise they are skipped, because other tests assume that CuPy is not installed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 """Every kernel fits every supported GPU and has the same answers there; other GPUs are refused before kernels run."""
 
 # ruff: noqa: E402  (the imports below need the emulator)
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

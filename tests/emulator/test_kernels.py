@@ -1,8 +1,6 @@
 """Every kernel on the emulated GPU, on two small graphs, against the CPU's answers, to the byte."""
 
 # ruff: noqa: E402  (the imports below need the emulator)
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,8 +1,6 @@
 """The emulated GPU executes CUDA as documented, and reports each of the faults here."""
 
 # ruff: noqa: E402  (the imports below need the emulator)
-from __future__ import annotations
-
 import ctypes
 
 import numpy as np

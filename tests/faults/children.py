@@ -1,7 +1,5 @@
 """Run work in a forked child that may crash, be killed or be limited without affecting the tests."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pickle

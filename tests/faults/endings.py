@@ -4,8 +4,6 @@
 `flows` is how they run.
 """
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

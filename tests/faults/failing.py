@@ -3,8 +3,6 @@
 Prints each run that did not end with one line, left something behind, or changed what a reader sees.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

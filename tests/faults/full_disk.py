@@ -3,8 +3,6 @@
 Prints how often the disk was full. Run by test_publication.py.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import sys

@@ -1,7 +1,5 @@
 """Bad text files are refused with their name, the line, the value and the limit, and leave nothing behind."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Truncated, corrupt and over-compressed files are refused in little memory and leave nothing behind."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import lzma

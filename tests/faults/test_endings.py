@@ -1,7 +1,5 @@
 """Runs that are killed beside a reader: no wrong table, no traceback, nothing that the next run does not remove."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.faults.endings import killed_runs

@@ -1,7 +1,5 @@
 """Small files that would cost minutes or gigabytes are refused by a limit, which the message names, and leave nothing behind."""
 
-from __future__ import annotations
-
 import gzip
 import lzma
 import struct

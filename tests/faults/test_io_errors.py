@@ -1,7 +1,5 @@
 """A run of which one call that changes a file fails, by a full disk or a broken device: one line, and nothing is left."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

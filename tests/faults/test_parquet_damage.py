@@ -3,8 +3,6 @@
 Page checksums cover the pages but not the footer, and a truncated file has no footer; the manifest's SHA-256 covers every byte.
 """
 
-from __future__ import annotations
-
 import resource
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A Parquet footer that the pages do not bear out is refused, for a graph and for pairs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq

@@ -1,7 +1,5 @@
 """Publication under kills, full disks and missing permissions: a reader always sees one complete run, the old or the new."""
 
-from __future__ import annotations
-
 import errno
 import itertools
 import os

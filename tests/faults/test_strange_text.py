@@ -1,7 +1,5 @@
 """Text that once was read wrongly, or gave a traceback or took minutes."""
 
-from __future__ import annotations
-
 import pyarrow.parquet as pq
 import pytest
 

@@ -1,7 +1,5 @@
 """Small road, social and voting networks as files, and the run files that name them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

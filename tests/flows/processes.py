@@ -1,7 +1,5 @@
 """Start processes so that every descendant can be found again, also when its parents are gone."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

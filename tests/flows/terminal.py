@@ -1,7 +1,5 @@
 """A clone as an operator has it, and a shell in it that runs docs/operations.md."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import dataclass

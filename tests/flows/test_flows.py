@@ -1,7 +1,5 @@
 """The flows in this process, on one embedded server: what they publish, skip, retry and refuse."""
 
-from __future__ import annotations
-
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

@@ -1,7 +1,5 @@
 """Every command of docs/operations.md, in its order, in one shell, in a clone: server, worker, deployments, runs, the end."""
 
-from __future__ import annotations
-
 import socket
 
 import httpx

@@ -1,7 +1,5 @@
 """`python -m flows` as a person or cron starts it: from any folder, with Prefect's embedded server, ended in every way."""
 
-from __future__ import annotations
-
 import signal
 import socket
 import subprocess

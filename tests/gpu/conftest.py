@@ -3,8 +3,6 @@
 With EMULATED_GPU=1 they run on an emulated one (tests/emulator), but for those marked `real_gpu`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

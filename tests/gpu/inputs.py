@@ -1,8 +1,6 @@
 """Random graphs for the GPU's tests, graphs with int64 rows, and memory filled with a pattern instead of old answers."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Comparison of paths found on a GPU with expected ones."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

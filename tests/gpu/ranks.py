@@ -1,7 +1,5 @@
 """One process per GPU and rank for the communicator's tests; the processes have to be able to import what they run."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -8,8 +8,6 @@ Racecheck is not among the tools. It breaks off at clusters of blocks that share
 it (wcc/wcc.cu), as it reports CuPy's own `nonzero`.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

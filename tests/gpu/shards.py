@@ -1,8 +1,6 @@
 """Run a sharded kernel with threads as ranks, all on one GPU."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache

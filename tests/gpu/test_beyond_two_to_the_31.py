@@ -1,8 +1,6 @@
 """More than 2^31 arcs: R-MAT 27, symmetrised. Its answers are proved on the GPU, or found a second time in another way."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Mutated files of every format and compression: none is read wrongly, ends in a traceback, or takes over five seconds of CPU."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

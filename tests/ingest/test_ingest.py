@@ -1,7 +1,5 @@
 """Every format on real and small files: edges, weights and facts."""
 
-from __future__ import annotations
-
 import gzip
 import logging
 import re

@@ -1,7 +1,5 @@
 """Random edge lists, written in every format and compression, are read back unchanged."""
 
-from __future__ import annotations
-
 import gzip
 import lzma
 import sys

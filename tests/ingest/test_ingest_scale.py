@@ -1,7 +1,5 @@
 """Ingest reads millions of arcs in bounded memory; `make nightly` reads as many as the USA's roads have."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Sources at paths and URLs: which are read, when a second ingest is skipped, and which errors a flow retries."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import socket

@@ -1,7 +1,5 @@
 """The R-MAT edge list from which runs over large graphs start."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from benchmarks.generators import LARGEST_WEIGHT

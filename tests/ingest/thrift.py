@@ -3,8 +3,6 @@
 A struct is a list of [field, type, value]; a list is [type, values].
 """
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

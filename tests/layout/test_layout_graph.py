@@ -1,7 +1,5 @@
 """The stored graph of known edge lists: its arcs, its cleaning, its ids, its order."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pytest

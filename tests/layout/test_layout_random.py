@@ -1,7 +1,5 @@
 """Random edge lists through the layout, against a plain reading of the same rules."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The stored graph on the disk: mapped without a copy, and refused when it is not what it was."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

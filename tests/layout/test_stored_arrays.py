@@ -1,7 +1,5 @@
 """Arrays on the disk, opened by several threads of a process: its ranks, or its tasks."""
 
-from __future__ import annotations
-
 import gc
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """A layout that loses, adds or changes an arc, as a faulty sort or a flipped bit would: the run fails and publishes nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

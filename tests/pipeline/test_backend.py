@@ -1,7 +1,5 @@
 """The choice of backend, and the error on a machine without a GPU."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

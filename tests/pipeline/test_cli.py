@@ -1,7 +1,5 @@
 """The command line as a user sees it: exit codes, messages and tables."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

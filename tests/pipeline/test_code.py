@@ -1,7 +1,5 @@
 """The version of the code that a step uses: other code does not change it."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Configuration: paths, defaults, and the messages for invalid files."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How a command ends: its exit code and its last line, whatever the work did."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import signal

@@ -1,7 +1,5 @@
 """Facts are read with their types; a manifest with other fields is damaged."""
 
-from __future__ import annotations
-
 import pytest
 
 from pipeline.errors import Damaged

@@ -1,7 +1,5 @@
 """Named and random graphs from a file through every stage to its proved table, compared with the definitions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

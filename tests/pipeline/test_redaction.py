@@ -1,7 +1,5 @@
 """User information, queries and fragments of URLs appear in no message, manifest, table or report."""
 
-from __future__ import annotations
-
 import traceback
 
 import pytest

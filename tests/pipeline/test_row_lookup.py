@@ -1,7 +1,5 @@
 """Rows of external ids, by an array for dense ids and by a search for sparse ones."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

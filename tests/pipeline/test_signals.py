@@ -1,7 +1,5 @@
 """SIGINT and SIGTERM are deferred in protected blocks, and delivered even if a library swallows the exception."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import time

@@ -1,7 +1,5 @@
 """The published tables: docs and code agree, and tables read back as written."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

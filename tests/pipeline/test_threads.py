@@ -1,7 +1,5 @@
 """Work on threads: the order of results, context variables, and what happens after an exception."""
 
-from __future__ import annotations
-
 import time
 from contextvars import ContextVar
 

@@ -4,8 +4,6 @@ The database is that of the Python Packaging Authority, in the format of OSV (ht
 clones, or a folder with a clone. The file is as old as the database's last commit, whose date it states.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -5,8 +5,6 @@
 `no-run` is left out: a page says there, or in the text around it, which test runs it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -1,7 +1,5 @@
 """No locked version has a vulnerability that requirements/advisories.json knows; the file is as old as its `date`."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 

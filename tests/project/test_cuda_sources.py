@@ -1,7 +1,5 @@
 """Every CUDA source compiles without a GPU, for each architecture and each of its types, and no kernel spills its registers."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """The docs as tests: every block of the pages named here runs, and every link of every page leads somewhere."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Prose and identifiers use the terms of docs/glossary.md: retired words do not come back."""
 
-from __future__ import annotations
-
 import io
 import re
 import subprocess

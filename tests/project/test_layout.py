@@ -4,8 +4,6 @@ An import is counted wherever it is: at the top, in a function, under TYPE_CHECK
 "kernels.bfs:bfs" that are resolved later.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """An algorithm is its folder, its entry, its test and its section of the docs: docs/adding-an-algorithm.md, applied to a copy."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

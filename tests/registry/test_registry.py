@@ -1,7 +1,5 @@
 """Every entry of the registry names functions that exist, and a table that its form can store."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import MISSING, fields
 

@@ -1,7 +1,5 @@
 """Divide an answer, correct or not, into the ranks' parts, and collect every rank's verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks of every collective against NumPy, on arrays that each rank can compute for all ranks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import reduce
 

@@ -6,8 +6,6 @@ As in NCCL, a call only enqueues work on a stream, which runs it in order and wa
 ends its work and leaves the receive buffers undefined.
 """
 
-from __future__ import annotations
-
 import ctypes
 import queue
 import sys
@@ -28,7 +26,7 @@ from kernels.distributed.gpu import connection
 TYPES = {name: number for number, name in enumerate(("INT8", "UINT8", "INT32", "UINT32", "INT64", "UINT64"))}
 OPERATIONS = {0: np.add, 2: np.maximum, 3: np.minimum}
 _channels: dict[tuple, queue.Queue] = defaultdict(queue.Queue)  # by unique id, sender and receiver
-_streams: dict[int, Stream] = {}
+_streams: "dict[int, Stream]" = {}
 _stream_ids = count(1)  # `next` is atomic; ranks create streams concurrently
 _of_thread = threading.local()
 
@@ -81,7 +79,7 @@ def current_stream() -> Stream:
 class NcclCommunicator:
     """Raises `fail` at the next call, and `fail_later` in `check_async_error`."""
 
-    made: ClassVar[list[NcclCommunicator]] = []
+    made: ClassVar[list["NcclCommunicator"]] = []
     fail: Exception | None = None
     fail_later: Exception | None = None
 

@@ -1,7 +1,5 @@
 """Concatenate and compare reachability indexes over shards; graphs for these tests."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.answers import IndexPart, Labels, ReachabilityIndex

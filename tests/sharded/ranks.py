@@ -1,7 +1,5 @@
 """Run a sharded kernel on threads and concatenate its parts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

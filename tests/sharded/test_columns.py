@@ -1,7 +1,5 @@
 """The distinct values of a column, for dense and sparse values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Dealing rows to ranks: each row once, evenly if rows are ordered by degree, and with the answers of a single rank."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

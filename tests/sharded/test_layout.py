@@ -1,7 +1,5 @@
 """The layout over ranks produces the same bytes as the layout on a single rank."""
 
-from __future__ import annotations
-
 import tracemalloc
 from collections.abc import Callable
 

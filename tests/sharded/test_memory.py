@@ -5,8 +5,6 @@ that has the complete graph. NumPy reports every array to tracemalloc; allocatio
 of `kernels.paths.sharded.multi_source_bfs_cpu`, one entry per own row).
 """
 
-from __future__ import annotations
-
 import tracemalloc
 from collections.abc import Callable
 from typing import Any

@@ -3,8 +3,6 @@
 `tests/gpu/several/test_nccl.py` checks the same collectives over NCCL itself.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 import time

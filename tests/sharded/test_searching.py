@@ -1,7 +1,5 @@
 """The search in ascending values agrees with NumPy's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Shards: own rows, arcs, ghosts and the exchange of ghost values."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

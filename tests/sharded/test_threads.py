@@ -1,7 +1,5 @@
 """The contract of Communicator, checked on the one between threads."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -3,8 +3,6 @@
 `python cudf_cugraph.py FILE SOURCE OUT` prints the seconds of its parts as JSON. cuGraph refuses the forest of large graphs.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -3,8 +3,6 @@
 `python pyarrow_scipy.py FILE SOURCE OUT` prints the seconds of its parts as JSON. Ids are rows of the matrix.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -4,8 +4,6 @@ NCCL's kernels spin on their GPU until the other ranks have launched theirs, so 
 ranks. The GPU is therefore polled in a loop that can be abandoned, and calls that may never return run on a daemon thread.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import time

@@ -21,8 +21,6 @@ Clarke, Devadas, van Dijk, Gassend, Suh: Incremental multiset hash functions. AS
 Steele, Lea, Flood: Fast splittable pseudorandom number generators. OOPSLA 2014 (the mixing function).
 """
 
-from __future__ import annotations
-
 from kernels.answers import Certificate
 from kernels.certificate.rules import verdict
 from kernels.distributed.communicator import Communicator

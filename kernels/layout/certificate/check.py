@@ -1,7 +1,5 @@
 """The check of a layout on every rank of a group, with the passes of the arrays' backend."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is to be proved of a stored graph beside its arrays."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from kernels.graph import Array

@@ -3,8 +3,6 @@
 The GPU finds that an arc is wrong, the CPU which one.
 """
 
-from __future__ import annotations
-
 import cupy
 import numpy as np
 

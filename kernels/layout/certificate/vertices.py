@@ -1,7 +1,5 @@
 """The vertices of a stored graph, by position and by row, on one rank or over several."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

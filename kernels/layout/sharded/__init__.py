@@ -5,8 +5,6 @@ The ranks clean the arcs in ranges of external ids (cleaning.py), agree on the o
 that graph with its rows dealt (`kernels.distributed.dealing`), for ranks that continue with it in memory.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -8,8 +8,6 @@ References
 Frazer, McKellar: Samplesort, a sampling approach to minimal storage tree sorting (Journal of the ACM, 1970).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

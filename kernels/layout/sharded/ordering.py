@@ -1,7 +1,5 @@
 """The rows of all ranks' vertices in the order of `kernels.layout.orders`, and their division into ranges."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.distributed.communicator import Communicator

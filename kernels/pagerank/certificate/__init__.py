@@ -22,8 +22,6 @@ Nonnegative Matrices in the Mathematical Sciences, SIAM 1994, chapter 6 (M-matri
 Algorithms, SIAM 2002, chapter 4 (sums).
 """
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 import numpy as np

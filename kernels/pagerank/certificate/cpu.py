@@ -1,7 +1,5 @@
 """Sums of in-arcs' shares on the CPU. Nothing is shared with the kernel that the certificate checks."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -1,7 +1,5 @@
 """Sums of in-arcs' shares on the GPU (arriving.cu)."""
 
-from __future__ import annotations
-
 import cupy
 import numpy as np
 

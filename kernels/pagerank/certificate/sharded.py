@@ -3,8 +3,6 @@
 A row adds the shares of its in-arcs, so each rank needs the shares of its ghosts, and only sums from the other ranks.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

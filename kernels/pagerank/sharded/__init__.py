@@ -4,8 +4,6 @@ A row adds the shares of its in-arcs in their order, whichever rank owns it. Sum
 out-arcs, and the changes) are sums of integers, so that their order does not matter.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -4,8 +4,6 @@ An iteration exchanges the ghosts' shares, 4 bytes each, and the sums. What a ti
 in float, and the tiles are those of the shard; so the last bits of the scores depend on how rows are divided among the ranks.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import accumulate
 from typing import Any

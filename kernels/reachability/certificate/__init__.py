@@ -14,8 +14,6 @@ Hence on every arc one interval contains the other, the levels ascend and the bi
 A block is a subtree, and a bit stands for a path: no cut asserts a path that does not exist (Yıldırım, Chaoji, Zaki, PVLDB 2010).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kernels.answers import Certificate, ReachabilityIndex

@@ -6,8 +6,6 @@ nodes that the proved labels exclude. If it does not find `dst`, the nodes that 
 nodes that do not reach `dst`. Without labels a single no would visit a large part of the graph.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

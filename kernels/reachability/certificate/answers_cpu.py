@@ -1,7 +1,5 @@
 """Checks of searched answers on NumPy arrays; they share no code with the searches, and read the labels as they were proved."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

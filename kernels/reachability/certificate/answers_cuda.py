@@ -1,7 +1,5 @@
 """Checks of searched answers on CuPy arrays (answers.cu)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cupy

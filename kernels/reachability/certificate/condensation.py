@@ -1,7 +1,5 @@
 """The rules about the condensation, on NumPy arrays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The certificate of a reachability index on NumPy arrays."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

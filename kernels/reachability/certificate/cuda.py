@@ -1,7 +1,5 @@
 """The certificate of a reachability index on CuPy arrays: the GPU decides whether it holds, and the CPU names a broken rule."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cupy

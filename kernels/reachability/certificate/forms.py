@@ -1,7 +1,5 @@
 """The types and shapes of labels, and the rule about roots, on either backend."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

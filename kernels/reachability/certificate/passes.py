@@ -3,8 +3,6 @@
 Arrays have an entry for each local node, `numbers` the global nodes: of one rank these are the same.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

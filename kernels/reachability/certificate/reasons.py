@@ -3,8 +3,6 @@
 Arguments are a `Graph`, a `Condensation` and arrays, or their views of all ranks.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kernels.certificate.rules import at, name_of

@@ -5,8 +5,6 @@ roots' blocks are consecutive in the order of visits, which is the order of node
 last root of the rank before it, and the first root of the rank after it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

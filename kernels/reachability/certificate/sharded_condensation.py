@@ -1,7 +1,5 @@
 """The rules about the condensation, over shards: rows and nodes each have their owners."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """From strong components to the rows of the acyclic graph between them, by counting sorts (kernels/layout/sorting.py)."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -1,7 +1,5 @@
 """The condensation on the GPU: components are numbered in id order, and their arcs are sorted as keys, once per direction."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cupy

@@ -1,7 +1,5 @@
 """Labels on the CPU: levels, then the dimensions, one thread each, by the sweeps of numbering.py."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

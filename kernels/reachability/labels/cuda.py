@@ -1,7 +1,5 @@
 """Labels on the GPU: passes over a topological order, each one cooperative launch (cuda_passes.py)."""
 
-from __future__ import annotations
-
 import cupy
 import numpy as np
 

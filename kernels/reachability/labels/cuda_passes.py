@@ -3,8 +3,6 @@
 A pass serves both directions, and up to FUSED_DIMENSIONS dimensions of one direction at a time.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import cupy

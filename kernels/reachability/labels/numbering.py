@@ -4,8 +4,6 @@ Three sweeps over the nodes level by level, without recursion. Arcs lead from lo
 reads is final. A subtree's size gives it a block of numbers, and the blocks of siblings are consecutive.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

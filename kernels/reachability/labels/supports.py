@@ -1,7 +1,5 @@
 """Supports: well-connected nodes, spread over the levels; every node knows which of them it reaches and which reach it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ A node's parent is drawn from the level before by reading each in-arc once, with
 reversed graph prune searches that those of the graph do not, so the dimensions alternate.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -3,8 +3,6 @@
 Kahn: Topological sorting of large networks. CACM 5(11), 1962.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -1,7 +1,5 @@
 """Topological orders on the GPU (order.cu)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cupy

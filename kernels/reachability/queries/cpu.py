@@ -1,7 +1,5 @@
 """Queries on the CPU: the cuts first, in large parts over all cores, then searches for undecided queries, in small parts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 A warp searches from both ends in shared memory; searches that become too large for that run side by side, one bit of a mask each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

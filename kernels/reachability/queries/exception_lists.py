@@ -4,8 +4,6 @@ With such a list no query needs a search. Its length grows with the square of th
 Source: Yıldırım, Chaoji, Zaki 2010, section 3.3.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

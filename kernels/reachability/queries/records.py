@@ -1,7 +1,5 @@
 """What the labels of two nodes decide, read from one record per node, so that a query reads two places in memory."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -8,8 +8,6 @@ The thesis's searches (Caiazza 2019, algorithms 2 and 3) go from u only, and dro
 Callers pass two different nodes that the cuts do not decide.
 """
 
-from __future__ import annotations
-
 from numba import njit
 
 from kernels.graph import Array

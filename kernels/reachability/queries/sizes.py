@@ -1,7 +1,5 @@
 """How much memory queries take."""
 
-from __future__ import annotations
-
 from kernels.reachability.queries.constants import RECORD_DIMENSIONS
 
 LINE = 64  # bytes of a cache line

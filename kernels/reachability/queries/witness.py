@@ -6,8 +6,6 @@ graph has no cycle. Where labels ended the search, the path follows them: down a
 a support, and from there along nodes that it reaches. paths.cuh does the same on the GPU.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

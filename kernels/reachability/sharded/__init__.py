@@ -4,8 +4,6 @@ Every rank condenses, labels and keeps a range of the nodes (condensation.py). A
 (schedule.py). Sweeps in one direction run together: there are seven, two of which find the order of the nodes (sweeps.py).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.answers import Condensation, IndexPart, Labels, ReachabilityIndex, RowLabels

@@ -5,8 +5,6 @@ even share of all ids. The arcs of a component can come from many ranks: each dr
 the tail drops the remaining ones.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

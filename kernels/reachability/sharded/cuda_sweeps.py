@@ -4,8 +4,6 @@ A published value is never zero, the value before, so a ghost is ready once its 
 of a single rank serve up to FUSED_DIMENSIONS dimensions at a time; sweeps.cu has the other kernels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import cupy

@@ -1,7 +1,5 @@
 """One rank's part of the forest of one dimension."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -4,8 +4,6 @@ A schedule repeats the supersteps in which the order of the nodes was found (swe
 superstep that makes them final, to the ranks that have the node as a ghost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ In a superstep a rank takes all own nodes that do not wait for another rank's, a
 ghosts are done.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -4,8 +4,6 @@ A node's owner draws its parent. The numbers of a subtree begin at those of its 
 visited before. The parent's owner can add these sizes up before the parent's own numbers are known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

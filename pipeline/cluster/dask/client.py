@@ -1,7 +1,5 @@
 """The connection to Dask's scheduler, started on this machine or running at an address, and Dask's settings for faults."""
 
-from __future__ import annotations
-
 import logging
 import tempfile
 from collections.abc import Iterator

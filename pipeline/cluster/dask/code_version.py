@@ -1,7 +1,5 @@
 """The version of the code that a step uses must be the same in the run's process and on every worker."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,7 +15,7 @@ class CodeVersion:
     version: str
 
     @classmethod
-    def of(cls, code: Code) -> CodeVersion:
+    def of(cls, code: Code) -> "CodeVersion":
         """The version in this process."""
         return cls(code, _version_here(code))
 

@@ -5,8 +5,6 @@ all its workers at once, in the order of the requests, and a worker has one grou
 would wait for Dask's slots one by one. A worker is held until its ranks have ended, even if the run that started them is gone.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

@@ -1,7 +1,5 @@
 """The ranks of a run on Dask workers: started by the scheduler (coordinator.py), and again when a worker is lost."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

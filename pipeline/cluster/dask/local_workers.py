@@ -1,7 +1,5 @@
 """Worker processes on this machine, over loopback and TLS: one for each core, or with Dask-CUDA one for each GPU."""
 
-from __future__ import annotations
-
 import logging
 import signal
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """NCCL communicator for one rank on each GPU worker; set up, and watched for lost peers, over Dask's connections."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The ranks of one graph on a worker: threads that communicate by transport.py, or between GPUs by NCCL."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace

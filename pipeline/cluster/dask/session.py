@@ -3,8 +3,6 @@
 On the worker's event loop. Ranks run on threads of their own, because a Dask task would wait for a slot that others may have.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from typing import Any

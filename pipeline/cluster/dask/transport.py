@@ -5,8 +5,6 @@ transfers messages while the rank computes, and also after the rank has ended wi
 ranks have ended, and a worker says up to which exchange its rank took part.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import CancelledError

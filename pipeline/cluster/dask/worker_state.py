@@ -3,8 +3,6 @@
 A worker has no other owner for it: Dask calls functions, and they find what they share here.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
@@ -40,7 +38,7 @@ class Session:
         Done when the worker's ranks have ended.
     """
 
-    def __init__(self, name: str, placement: Sequence[str], worker: Worker) -> None:
+    def __init__(self, name: str, placement: Sequence[str], worker: "Worker") -> None:
         self.name, self.placement, self.worker = name, placement, worker
         self.until = {rank: inf for rank, address in enumerate(placement) if address == worker.contact_address}
         self.mailbox: defaultdict[tuple[int, int, int], asyncio.Future[Array]]

@@ -1,7 +1,5 @@
 """Tasks on the workers of a Dask scheduler. A graph or an index is opened from its folder on each worker, never sent."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import deque

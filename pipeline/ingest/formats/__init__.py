@@ -3,8 +3,6 @@
 To add one, write its module, list it in FORMATS, and add its name to `pipeline.config.graph.Format` and docs/formats.md.
 """
 
-from __future__ import annotations
-
 from pipeline.ingest.formats import delimited, dimacs, gra, matrix_market, pace, parquet, snap
 from pipeline.ingest.formats.format import FileFormat, TextFormat
 

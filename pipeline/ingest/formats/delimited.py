@@ -1,7 +1,5 @@
 """CSV and TSV with a header line. Columns are found by name; other columns are ignored."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Which format a file has: its content decides, and its name only if the content does not."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import islice

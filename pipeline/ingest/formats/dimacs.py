@@ -4,8 +4,6 @@
 http://www.diag.uniroma1.it/challenge9/format.shtml
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 

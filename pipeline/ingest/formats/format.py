@@ -1,7 +1,5 @@
 """What a format declares about itself, and what its reader returns."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Yıldırım, Chaoji, Zaki, "GRAIL: Scalable Reachability Index for Large Graphs", PVLDB 2010; https://github.com/zakimjz/grail
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ Ids start at 1. An entry (i, j) is the arc from i to j. A symmetric matrix store
 https://math.nist.gov/MatrixMarket/formats.html
 """
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from pipeline.config.graph import GraphConfig

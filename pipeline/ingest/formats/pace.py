@@ -3,8 +3,6 @@
 https://pacechallenge.org/2016/treewidth/
 """
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from pipeline.config.graph import GraphConfig

@@ -4,8 +4,6 @@ A footer is a claim: Arrow allocates and reads what it states, and ignores pages
 compact protocol; the numbers of the fields are those of https://github.com/apache/parquet-format (parquet.thrift).
 """
 
-from __future__ import annotations
-
 import mmap
 import struct
 from collections.abc import Sequence

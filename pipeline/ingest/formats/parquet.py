@@ -4,8 +4,6 @@ A few bytes can declare any number of rows, so the declared number is checked ag
 read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import accumulate

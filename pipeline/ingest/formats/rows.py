@@ -1,7 +1,5 @@
 """Turn lines of fields into columns: Arrow parses a block, vectorised checks follow; only a bad block is read by line."""
 
-from __future__ import annotations
-
 import csv as quoted
 import math
 import re

@@ -5,8 +5,6 @@ The comment "# Nodes: N Edges: M" declares M lines.
 https://snap.stanford.edu/data/
 """
 
-from __future__ import annotations
-
 import re
 
 import pyarrow as pa

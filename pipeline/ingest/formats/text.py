@@ -1,7 +1,5 @@
 """Split decompressed bytes into numbered lines: one at a time for headers, in blocks of whole lines for the data."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

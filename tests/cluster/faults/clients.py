@@ -1,7 +1,5 @@
 """Runs over ranks as processes of their own, which share one scheduler and may be killed."""
 
-from __future__ import annotations
-
 import multiprocessing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

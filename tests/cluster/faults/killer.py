@@ -1,7 +1,5 @@
 """Kill workers while they write."""
 
-from __future__ import annotations
-
 import random
 import threading
 import time

@@ -1,7 +1,5 @@
 """Runs over ranks that share a scheduler: they take turns, end when they are killed, and leave usable workers."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

@@ -1,7 +1,5 @@
 """Workers are killed at random moments: during supersteps of a sharded graph, and while they write tables."""
 
-from __future__ import annotations
-
 import random
 from functools import partial
 from itertools import count, cycle

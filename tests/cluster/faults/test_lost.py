@@ -1,7 +1,5 @@
 """Workers and schedulers that die, hang or are missing: the right answer after a retry, or one clear error in time."""
 
-from __future__ import annotations
-
 import signal
 import threading
 import time

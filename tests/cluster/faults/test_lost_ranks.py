@@ -1,7 +1,5 @@
 """Ranks that lose a worker or the scheduler: all start again on the other workers, or there is one error in time."""
 
-from __future__ import annotations
-
 import signal
 import threading
 import time

@@ -1,7 +1,5 @@
 """The commands of section "Several hosts" of docs/operations.md on three virtual hosts; one is disconnected during a run."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import time
@@ -74,7 +72,7 @@ class Three:
         """The page's [cluster] table for a run's configuration."""
         return CLUSTER.replace("/etc/graphmill", str(tls)) + f"shards = {shards}\ndeadline = {DEADLINE}\n"
 
-    def begin(self, name: str, graph: str, stages: list[str], sources: int, shards: int = 0, tls: Path | None = None) -> Run:
+    def begin(self, name: str, graph: str, stages: list[str], sources: int, shards: int = 0, tls: Path | None = None) -> "Run":
         """Begin `graphmill run` on the first host."""
         file = self.folder / f"{name}.toml"
         file.write_text(

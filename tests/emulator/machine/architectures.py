@@ -3,8 +3,6 @@
 EMULATED_GPU lists their compute capabilities: "8.6", or "8.0,9.0" for two GPUs; 1 is one GPU of 8.0.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator

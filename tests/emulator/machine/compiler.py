@@ -1,7 +1,5 @@
 """Compiles CUDA sources to shared libraries, kept in build/emulator or EMULATED_CACHE under the hash of their inputs."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Modules, kernels and launches of the emulated machine."""
 
-from __future__ import annotations
-
 import ctypes
 import itertools
 import os

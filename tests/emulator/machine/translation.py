@@ -1,7 +1,5 @@
 """Translates what g++ cannot read in a preprocessed CUDA source to calls of cuda.h: PTX, shared variables, kernel attributes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 

@@ -1,8 +1,6 @@
 """BFS on the GPU equals the CPU's to the byte, for any graph, order of rows, index width and previous memory contents."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

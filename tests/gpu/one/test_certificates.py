@@ -1,8 +1,6 @@
 """The certificates on the GPU: true answers hold, no mutant does, and every verdict and reason is the CPU's."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any

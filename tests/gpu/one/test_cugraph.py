@@ -1,8 +1,6 @@
 """CuGraph, where it is installed, finds the distances, weights of forests, parts and ranks that our kernels find."""
 
 # ruff: noqa: E402  (the imports below need CuPy and cuGraph)
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

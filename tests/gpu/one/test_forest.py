@@ -1,8 +1,6 @@
 """Minimum spanning forests on the GPU: the CPU's edges and labels to the byte, with and without the filter, in every width."""
 # ruff: noqa: E402  (the imports below need CuPy)
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

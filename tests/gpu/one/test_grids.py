@@ -1,8 +1,6 @@
 """Launches with few blocks give the CPU's answers: no kernel relies on the number of blocks."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from typing import Any

@@ -1,8 +1,6 @@
 """The layout on the GPU makes the CPU's arrays, to the byte, for every rule, order and type."""
 # ruff: noqa: E402  (the imports below need CuPy)
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product

@@ -1,8 +1,6 @@
 """cuGraph as the second solver: it agrees with true answers of graphs on the GPU, and not with changed ones."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

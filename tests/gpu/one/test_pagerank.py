@@ -1,8 +1,6 @@
 """PageRank on the GPU: within 1e-6 of the CPU's scores in sum, and the same bits in every run."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,8 +1,6 @@
 """The whole pipeline on the GPU: from the same files, the tables of the CPU to the byte (PageRank: to its tolerance), proved."""
 
 # ruff: noqa: E402  (the imports below need CuPy, and what the pipeline needs in addition)
-from __future__ import annotations
-
 import shutil
 from importlib.metadata import distributions
 from pathlib import Path

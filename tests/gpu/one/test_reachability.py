@@ -1,8 +1,6 @@
 """The reachability index on the GPU: the bytes of the CPU's condensation, labels, answers and decisions."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from typing import Any
 

@@ -1,8 +1,6 @@
 """Strong components on the GPU: the CPU's labels to the byte, found by the searches, by signatures, or by both."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,8 +1,6 @@
 """Shortest paths on the GPU equal the CPU's to the byte, for any graph, order of rows, type and previous memory contents."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

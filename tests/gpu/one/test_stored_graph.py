@@ -1,7 +1,5 @@
 """The stored graph of the GPU has the same bytes and the same facts as the CPU's."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,8 +1,6 @@
 """Weak components on the GPU: the CPU's labels to the byte, read from all arcs or by sampling."""
 # ruff: noqa: E402  (the imports below need CuPy)
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

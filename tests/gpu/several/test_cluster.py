@@ -1,7 +1,5 @@
 """Dask workers with a GPU each: the same tables as on the CPU, NCCL between the ranks of one graph, and lost workers."""
 
-from __future__ import annotations
-
 import time
 from functools import partial
 from pathlib import Path

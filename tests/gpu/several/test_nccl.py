@@ -1,8 +1,6 @@
 """The communicator over NCCL, one process per GPU; most tests need two GPUs."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
-from __future__ import annotations
-
 import time
 from concurrent.futures.process import BrokenProcessPool
 

@@ -1,8 +1,6 @@
 """The benchmark of work that is spread over workers: its parts run, and what they check is the same for any number of workers."""
 
 # ruff: noqa: E402  (the imports below need CuPy, and what the pipeline needs in addition)
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Stages and proofs over shards on a GPU: the files that ranks on the CPU write, wherever the arcs lie."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """The certificates over shards on a GPU, with threads as ranks: the verdicts and reasons of a single CPU rank."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from functools import partial

@@ -1,8 +1,6 @@
 """Weak and strong components over shards on a GPU: the same labels as on a single CPU rank, to the byte, for any bounds."""
 # ruff: noqa: E402  (the imports below need CuPy)
 
-from __future__ import annotations
-
 import functools
 import random
 from itertools import pairwise

@@ -1,8 +1,6 @@
 """The minimum spanning forest over shards on a GPU: the edges and labels of a single CPU rank, to the byte, for any bounds."""
 # ruff: noqa: E402  (the imports below need CuPy)
 
-from __future__ import annotations
-
 import functools
 import random
 

@@ -1,8 +1,6 @@
 """The layout over ranks on CuPy arrays makes the shards of a single rank on the CPU; edge lists are read to a GPU."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pytest

@@ -4,8 +4,6 @@ One shard gives the bits of the kernel for one rank.
 """
 
 # ruff: noqa: E402  (the imports below need CuPy)
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,8 +1,6 @@
 """Paths over shards on a GPU equal the CPU's for one rank, to the byte, for any bounds and by both methods."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,8 +1,6 @@
 """The reachability index over shards on a GPU: components and sweeps run there, and the index has a single rank's bytes."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
-from __future__ import annotations
-
 import random
 import threading
 from typing import Any

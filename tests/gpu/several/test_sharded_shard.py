@@ -1,8 +1,6 @@
 """Shards on a GPU, and values derived from them, equal the CPU's, with the arcs in the device's and in the host's memory."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The command `python -m tests.ingest.fuzz COUNT [FIRST]`."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections import Counter

@@ -1,7 +1,5 @@
 """Ingest an input and compare with the second reader, in a child process that may crash, hang or run out of memory."""
 
-from __future__ import annotations
-
 import mmap
 import os
 import random

@@ -1,7 +1,5 @@
 """Changes of a file: of its bytes, its lines and numbers, or the fields of a Parquet footer."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable

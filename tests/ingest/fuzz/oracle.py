@@ -1,7 +1,5 @@
 """A second reader of every format, after docs/formats.md: slow, by line, with the standard library and DuckDB only."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import lzma

@@ -1,7 +1,5 @@
 """Valid files, from which the mutations start: small graphs in every format."""
 
-from __future__ import annotations
-
 import gzip
 import lzma
 import random

@@ -1,7 +1,5 @@
 """Runs with an index, which the tests only read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Files of pairs, and graphs with an index."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

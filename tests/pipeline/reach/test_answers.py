@@ -1,7 +1,5 @@
 """Answers to pairs of vertices from a stored index, by the functions and by the command."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The index as a step of a run: its labels, its memory, its proof and its publication."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The memory that a large file of pairs needs."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The folder of the answers: what it may replace, and what calls that ended early leave."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from uuid import uuid4

@@ -1,7 +1,5 @@
 """Files of pairs that are refused, and pairs of unknown vertices."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq

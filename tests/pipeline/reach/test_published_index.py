@@ -1,7 +1,5 @@
 """A published index, read from its folder: what answers, and what is refused."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The report of a grid, which the tests only read."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.reports import Page, Steps, grid, run

@@ -1,7 +1,5 @@
 """Pictures of a page as arrays."""
 
-from __future__ import annotations
-
 import base64
 import io
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Aggregates of columns in parts, against NumPy and Python's integers on the whole column."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pytest

@@ -1,7 +1,5 @@
 """Maps and charts as they are drawn: projections, lines, histograms and dots."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

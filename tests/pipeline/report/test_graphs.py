@@ -1,7 +1,5 @@
 """Reports of other graphs: the named ones, graphs without edges, many sources, New York."""
 
-from __future__ import annotations
-
 import pytest
 
 from pipeline.config.loading import load_run

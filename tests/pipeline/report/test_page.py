@@ -1,7 +1,5 @@
 """The report of a grid agrees with its tables and manifests, and loads nothing from elsewhere."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Arrays are saved in blocks on all cores, as the bytes of `np.save`."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Digests of files: SHA-256 up to a block, a tree of two levels above."""
 
-from __future__ import annotations
-
 import hashlib
 
 import pytest

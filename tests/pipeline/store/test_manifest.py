@@ -1,7 +1,5 @@
 """Folders with a manifest are written completely or not at all, and reused only while unchanged."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import os

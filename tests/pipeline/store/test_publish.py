@@ -1,7 +1,5 @@
 """Publication: the contents of a run, what is refused, and how `latest` is replaced."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime as dt
 import json

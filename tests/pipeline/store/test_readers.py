@@ -1,7 +1,5 @@
 """Analysts' libraries read tables through `latest` while runs are published: a read never mixes two runs."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 import tempfile

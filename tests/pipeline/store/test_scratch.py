@@ -1,7 +1,5 @@
 """Hidden folders for unfinished files are removed by their owner or, if it was killed, by the next run; nothing else is."""
 
-from __future__ import annotations
-
 import os
 import signal
 from itertools import count

@@ -1,7 +1,5 @@
 """An output folder has one run at a time; what a dead run left is removed."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import signal

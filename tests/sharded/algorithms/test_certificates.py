@@ -1,7 +1,5 @@
 """The certificates over shards give the verdicts and reasons of a single rank, for any bounds of the ranks."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The certificate of a reachability index over shards has the verdict and the reason of a single rank's certificate."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any

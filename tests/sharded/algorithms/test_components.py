@@ -1,7 +1,5 @@
 """Weak and strong components over shards: the same labels as on a single rank, to the byte, for any bounds of the ranks."""
 
-from __future__ import annotations
-
 import functools
 import random
 

@@ -1,7 +1,5 @@
 """The minimum spanning forest over shards: the same edges and labels as on a single rank, to the byte, for any bounds."""
 
-from __future__ import annotations
-
 import functools
 import random
 

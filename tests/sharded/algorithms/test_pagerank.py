@@ -1,7 +1,5 @@
 """PageRank over shards: the same bits for any number of shards, and the scores of the kernel for one rank."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Paths over shards equal those of the kernels for one rank, to the byte, for any number of shards."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The reachability index over shards: the bytes of a single rank's index, for any bounds of the rows."""
 
-from __future__ import annotations
-
 import functools
 import random
 from typing import Any

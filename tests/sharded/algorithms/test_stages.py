@@ -1,7 +1,5 @@
 """Stages over shards, from the stored graph to the proof: the files of one worker, however graph and table are cut."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

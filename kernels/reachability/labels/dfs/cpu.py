@@ -6,8 +6,6 @@ path of least cost is the search's (Caiazza 2019, chapter 4). Sizes grow with th
 paths are compared instead (root_paths.py).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Labels of method "dfs" on the GPU: depth-first parents from counts of paths, or by comparing paths if the counts overflow."""
 
-from __future__ import annotations
-
 import cupy
 import numpy as np
 

@@ -5,8 +5,6 @@ by binary lifting in the forest built so far (Bender, Farach-Colton: The Level A
 pointers): a table of the 2^t-th ancestors, with C entries for each doubling of the depth.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

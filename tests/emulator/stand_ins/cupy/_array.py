@@ -1,7 +1,5 @@
 """`cupy.ndarray`: a NumPy array in the emulated GPU's memory that refuses to be used as a NumPy array."""
 
-from __future__ import annotations
-
 import ctypes
 from itertools import accumulate
 from math import prod
@@ -31,7 +29,7 @@ class ndarray(NDArrayOperatorsMixin):
         self._host = _seen(self.data, shape, dtype, strides)
 
     @classmethod
-    def _of(cls, found: Any, *sources: ndarray) -> ndarray:
+    def _of(cls, found: Any, *sources: "ndarray") -> "ndarray":
         """Wrap NumPy's result: a view of a source if it shares its memory, otherwise a new array."""
         found = np.asarray(found)
         place = found.__array_interface__["data"][0]

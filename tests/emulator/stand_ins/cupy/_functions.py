@@ -1,7 +1,5 @@
 """The CuPy functions that this project and its tests call, implemented by NumPy's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

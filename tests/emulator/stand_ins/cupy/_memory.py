@@ -1,7 +1,5 @@
 """Memory of the emulated GPU: each allocation ends at a page without access rights, and is poisoned before its first use."""
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 import threading
@@ -97,7 +95,7 @@ class MemoryPointer:
 class _Pooled(Memory):
     """Memory of a pool, which is notified when it is freed."""
 
-    def __init__(self, size: int, pool: MemoryPool):
+    def __init__(self, size: int, pool: "MemoryPool"):
         super().__init__(size)
         self._pool, self._taken = pool, -(-size // 512) * 512
         pool._take(self._taken)

@@ -1,7 +1,5 @@
 """`cupy.RawModule` and its kernels, which the emulated GPU runs."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from types import SimpleNamespace
@@ -18,14 +16,14 @@ from tests.emulator.machine.launch import EmulatedFault, Kernel, Module
 class RawKernel:
     """A kernel; the driver identifies it by `kernel.ptr`."""
 
-    of_pointer: ClassVar[dict[int, RawKernel]] = {}
+    of_pointer: ClassVar[dict[int, "RawKernel"]] = {}
     _numbers = itertools.count(1)
 
     def __init__(self, code: str, name: str, options=(), backend="nvrtc", *, enable_cooperative_groups=False):
         self._start(Module(code, options).kernel(name), enable_cooperative_groups)
 
     @classmethod
-    def _of(cls, kernel: Kernel, cooperative: bool) -> RawKernel:
+    def _of(cls, kernel: Kernel, cooperative: bool) -> "RawKernel":
         self = cls.__new__(cls)
         self._start(kernel, cooperative)
         return self

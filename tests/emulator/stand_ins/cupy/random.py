@@ -1,7 +1,5 @@
 """Random numbers, which differ from CuPy's."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from cupy._functions import on_device

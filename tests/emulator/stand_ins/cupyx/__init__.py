@@ -1,7 +1,5 @@
 """The part of cupyx that this project uses, on the emulated GPU (tests/emulator)."""
 
-from __future__ import annotations
-
 import cupy
 import numpy as np
 from cupy._memory import PinnedMemory, pinned_memory_pointer

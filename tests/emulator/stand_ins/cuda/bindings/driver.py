@@ -1,7 +1,5 @@
 """CUDA's driver, in the form of cuda-bindings: functions return an error first."""
 
-from __future__ import annotations
-
 from enum import Enum
 from types import SimpleNamespace
 

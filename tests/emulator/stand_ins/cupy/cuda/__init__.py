@@ -1,7 +1,5 @@
 """Devices, streams and memory. Kernels and copies are synchronous; only NCCL uses streams."""
 
-from __future__ import annotations
-
 from cupy._memory import Memory as Memory
 from cupy._memory import MemoryHook as MemoryHook
 from cupy._memory import MemoryPointer as MemoryPointer

@@ -1,7 +1,5 @@
 """CUDA's driver."""
 
-from __future__ import annotations
-
 from tests.emulator.machine.architectures import current
 
 _NON_PORTABLE_CLUSTER = 14

@@ -1,7 +1,5 @@
 """NCCL between threads. A group completes when it ends, because kernels run synchronously when they are launched."""
 
-from __future__ import annotations
-
 from tests.sharded.fake_nccl import current_stream, library
 
 globals().update(vars(library()))

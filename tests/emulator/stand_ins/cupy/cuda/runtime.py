@@ -1,7 +1,5 @@
 """CUDA's runtime."""
 
-from __future__ import annotations
-
 import os
 from types import SimpleNamespace
 
