@@ -26,7 +26,7 @@ def listen() -> None:
         received.append(number)
         raise KeyboardInterrupt
 
-    def resend(swallowed: sys.UnraisableHookArgs) -> None:
+    def resend(swallowed: "sys.UnraisableHookArgs") -> None:
         if not received:
             sys.__unraisablehook__(swallowed)
         elif swallowed.exc_type is KeyboardInterrupt:
