@@ -17,6 +17,9 @@ def main() -> None:
     gpu.add_argument(
         "--only", action="append", default=[], metavar="GRAPH[:KERNEL]", help="run what matches, such as 'New York' or '*:bfs'"
     )
+    gpu.add_argument(
+        "--double-graph", type=Path, metavar="CLONE", help="a clone of doubleGraph, to compile it and compare with it"
+    )
     gpu.add_argument("--seconds", type=float, default=float("inf"), help="start no measurement after so many seconds")
     options = parser.parse_args()
     reason = "--cpu" if options.cpu else obstacle()
@@ -28,7 +31,7 @@ def main() -> None:
     else:
         from benchmarks.one_gpu import bench as gpu
 
-        sys.exit(not gpu.run(options.out, options.graphs, options.only, options.seconds))
+        sys.exit(not gpu.run(options.out, options.graphs, options.only, options.seconds, options.double_graph))
 
 
 if __name__ == "__main__":

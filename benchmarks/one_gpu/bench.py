@@ -17,6 +17,7 @@ import numpy as np
 
 from benchmarks.one_gpu import peers as gpu_peers
 from benchmarks.one_gpu.contests import KERNELS, Kernel, csr_bytes, graph_bytes, repeats, searches
+from benchmarks.one_gpu.double_graph import DoubleGraph, build
 from benchmarks.one_gpu.graphs import Edges, graphs, to_host
 from benchmarks.one_gpu.table import Row, merge, read, write
 from benchmarks.one_gpu.timing import SOURCES, copy_bandwidth, first_call, milliseconds, milliseconds_within, poison
@@ -32,17 +33,22 @@ METHOD_SECONDS, METHOD_CALLS = 1.0, 4  # the same for a method of a source docum
 PROOFS = 5
 CPU_RUNS = 3
 CPU_SECONDS = 2.0  # a longer run on the CPU is timed once
+Interface = Callable[[Graph, np.dtype[Any]], Any]  # a peer's, from a graph and the type of its weights
 
 
-def run(out: Path, folder: Path | None, only: list[str], seconds: float) -> bool:
+def run(out: Path, folder: Path | None, only: list[str], seconds: float, clone: Path | None = None) -> bool:
     """Measure the graphs and kernels that `only` names (empty: all) until `seconds` have passed; return whether none failed.
 
-    The table is written after each row, to `gpu.parquet` and `gpu.md` in `out`; existing rows are kept or replaced.
+    `clone` is one of doubleGraph, which is compiled as a further peer. The table is written after each row, to `gpu.parquet` and
+    `gpu.md` in `out`; existing rows are kept or replaced.
     """
     deadline = time.monotonic() + seconds
     path, new = out / "gpu.parquet", list[Row]()
     old = read(path)
     where = machine()
+    interfaces = [gpu_peers.Pylibcugraph, gpu_peers.CuGraph] if where["cugraph_version"] else []
+    if clone:
+        interfaces.append(partial(DoubleGraph, build(clone, out / "doublegraph")))
     for name, load in graphs(folder).items():
         wanted = [kernel for kernel in KERNELS if _chosen(only, name, kernel.name)]
         if not wanted:
@@ -50,7 +56,7 @@ def run(out: Path, folder: Path | None, only: list[str], seconds: float) -> bool
         if time.monotonic() > deadline:
             print(f"{name}: skipped, the time limit is reached", file=sys.stderr)
             continue
-        for row in measure(name, load(), wanted, where, deadline):
+        for row in measure(name, load(), wanted, where, deadline, interfaces):
             new.append(row)
             write(path, merge(old, new))
             print(f"{row.graph}: {row.kernel} {row.method} {row.failure or row.median}", file=sys.stderr, flush=True)
@@ -78,12 +84,14 @@ def driver() -> str:
     return version.read_text(encoding="ascii").strip() if version.exists() else str(cp.cuda.runtime.driverGetVersion())
 
 
-def measure(name: str, edges: Edges, kernels: list[Kernel], where: dict[str, Any], deadline: float) -> Iterator[Row]:
+def measure(
+    name: str, edges: Edges, kernels: list[Kernel], where: dict[str, Any], deadline: float, interfaces: list[Interface]
+) -> Iterator[Row]:
     """Measure one graph and yield its rows."""
     graph = edges.graph()
     host = to_host(graph)
     shape = Row(name, "", "", graph.num_vertices, graph.num_arcs, graph_bytes(graph), **where)
-    libraries = Libraries(graph) if where["cugraph_version"] else None
+    libraries = Libraries(graph, interfaces) if interfaces else None
     for kernel in kernels:
         if not kernel.runs_on(graph):
             continue
@@ -177,17 +185,17 @@ def _small(argument: Any) -> Any:
 
 
 class Libraries:
-    """cuGraph's two interfaces on one graph; their graphs are built on first use."""
+    """The peers' interfaces on one graph; their graphs are built on first use."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, interfaces: list[Interface]) -> None:
+        self.graph, self.interfaces = graph, interfaces
 
     @cached_property
     def ways(self) -> list[Any]:
-        """The library and the public API, with weights of a type that can represent our distances."""
+        """Each interface on the graph, with weights of a type that can represent our distances."""
         sources = searches(self.graph, 1)
         weight = gpu_peers.weight_type(sssp(self.graph, *sources[0])) if sources else np.dtype(np.float32)
-        return [gpu_peers.Pylibcugraph(self.graph, weight), gpu_peers.CuGraph(self.graph, weight)]
+        return [interface(self.graph, weight) for interface in self.interfaces]
 
     def race(self, kernel: Kernel, answer: Any, calls: list[tuple[Any, ...]]) -> dict[str, Any]:
         """Columns of a row: each peer's median, runs and note."""

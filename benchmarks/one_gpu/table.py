@@ -3,11 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from types import NoneType
+from typing import Any, get_args
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-_TYPES = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
+_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Row:
         Median time of the proof on the GPU.
     cpu : float
         Our kernel on the CPU.
-    pylibcugraph, pylibcugraph_runs, pylibcugraph_note, cugraph, cugraph_runs, cugraph_note
+    pylibcugraph, pylibcugraph_runs, pylibcugraph_note, cugraph, cugraph_runs, cugraph_note, doublegraph, ...
         Median of the peer, and how it was called or why it failed.
     failure : str
         Why there is no time: the reason from the certificate or the comparison.
@@ -73,6 +75,9 @@ class Row:
     cugraph: float | None = None
     cugraph_runs: int = 0
     cugraph_note: str = ""
+    doublegraph: float | None = None
+    doublegraph_runs: int = 0
+    doublegraph_note: str = ""
     failure: str = ""
 
 
@@ -88,7 +93,7 @@ def merge(old: Iterable[Row], new: Iterable[Row]) -> list[Row]:
 
 def write(path: Path, rows: list[Row]) -> None:
     """Replace the Parquet file and the Markdown file by one rename each."""
-    schema = pa.schema([(field.name, _TYPES[str(field.type).partition(" ")[0]]) for field in fields(Row)])
+    schema = pa.schema([(field.name, _TYPES[_type(field.type)]) for field in fields(Row)])
     path.parent.mkdir(parents=True, exist_ok=True)
     for target, content in ((path, None), (path.with_suffix(".md"), markdown(rows))):
         unfinished = target.with_name(f".{target.name}")
@@ -99,6 +104,11 @@ def write(path: Path, rows: list[Row]) -> None:
         unfinished.replace(target)
 
 
+def _type(stated: Any) -> type:
+    """The type of a field, without None."""
+    return next((one for one in get_args(stated) if one is not NoneType), stated)
+
+
 def markdown(rows: list[Row]) -> str:
     """The table in Markdown: the machine, a line per kernel, the graphs, and the meaning of the columns."""
     graphs = {row.graph: row for row in reversed(rows)}  # from its first row, which is not a layout
@@ -106,8 +116,8 @@ def markdown(rows: list[Row]) -> str:
         *sorted({_where(row) for row in rows}),
         "",
         "| graph | kernel | ms | least | most | GTEPS | of copy | peak / CSR | first | proof | pylibcugraph | ratio | cugraph |"
-        " ratio | CPU | ratio |",
-        "|---|---|" + "---:|" * 14,
+        " ratio | doubleGraph | ratio | CPU | ratio |",
+        "|---|---|" + "---:|" * 16,
         *(_line(row) for row in rows),
         "",
         "| graph | vertices | arcs | CSR, MB |",
@@ -133,7 +143,7 @@ def _where(row: Row) -> str:
 def _line(row: Row) -> str:
     kernel = f"{row.kernel}, {row.method}" if row.method else row.kernel
     if row.failure:
-        return f"| {row.graph} | {kernel} | failed: {row.failure} |" + " |" * 13
+        return f"| {row.graph} | {kernel} | failed: {row.failure} |" + " |" * 15
     given = 0 if row.kernel == "layout" else row.graph_bytes
     peak = None if row.peak_bytes is None else (given + row.peak_bytes) / row.graph_bytes
     cells = [
@@ -147,6 +157,7 @@ def _line(row: Row) -> str:
         _number(row.certificate),
         *_peer(row, row.pylibcugraph, row.pylibcugraph_runs, row.pylibcugraph_note),
         *_peer(row, row.cugraph, row.cugraph_runs, row.cugraph_note),
+        *_peer(row, row.doublegraph, row.doublegraph_runs, row.doublegraph_note),
         _number(row.cpu),
         _ratio(row, row.cpu),
     ]
@@ -185,8 +196,9 @@ within 1e-6 in sum). A peer's first answer was compared with ours: distances, we
 * `peak / CSR`: device memory at the peak of the first call on a graph, the graph included, over the graph's CSR; `first` is the
   time of that call, in which what is derived from the graph is made and memory is taken from the driver.
 * `proof`: the certificate on the GPU.
-* `pylibcugraph`: on a prebuilt graph, with a warm pool of its own; `cugraph`: the public API on a prebuilt graph. Slow peers were
-  called fewer times, as said. `ratio`: their time over ours.
+* `pylibcugraph`: on a prebuilt graph, with a warm pool of its own; `cugraph`: the public API on a prebuilt graph; `doubleGraph`:
+  its kernels for the A100, compiled for this GPU, on a prebuilt graph. Slow peers were called fewer times, as said.
+  `ratio`: their time over ours.
 * `layout`: from an edge list in device memory, as it was generated or as the file has it (int64 ids, weights where a file has
   some), to rows in running order with their lanes, without self-loops and repeats, each edge's reverse added where the graph is
   symmetric. Its `peak / CSR` is without the edge list, over the CSR that it makes. The peers' build of the graph starts from
