@@ -1,15 +1,13 @@
 """The table of the GPU's benchmarks: rows in Parquet, to which a later run adds, and as Markdown."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import NoneType
-from typing import Any, get_args
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+from benchmarks.schema import schema_of
 
 
 @dataclass(frozen=True)
@@ -93,20 +91,14 @@ def merge(old: Iterable[Row], new: Iterable[Row]) -> list[Row]:
 
 def write(path: Path, rows: list[Row]) -> None:
     """Replace the Parquet file and the Markdown file by one rename each."""
-    schema = pa.schema([(field.name, _TYPES[_type(field.type)]) for field in fields(Row)])
     path.parent.mkdir(parents=True, exist_ok=True)
     for target, content in ((path, None), (path.with_suffix(".md"), markdown(rows))):
         unfinished = target.with_name(f".{target.name}")
         if content is None:
-            pq.write_table(pa.Table.from_pylist([asdict(row) for row in rows], schema), unfinished)
+            pq.write_table(pa.Table.from_pylist([asdict(row) for row in rows], schema_of(Row)), unfinished)
         else:
             unfinished.write_text(content, encoding="utf-8")
         unfinished.replace(target)
-
-
-def _type(stated: Any) -> type:
-    """The type of a field, without None."""
-    return next((one for one in get_args(stated) if one is not NoneType), stated)
 
 
 def markdown(rows: list[Row]) -> str:

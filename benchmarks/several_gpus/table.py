@@ -3,13 +3,14 @@
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-_TYPES = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
+from benchmarks.schema import schema_of
+
 _CLOSE = 1e-3  # relative difference that is allowed for checks of float32 sums
 OURS, PEER = "graphmill", "cugraph"
 
@@ -79,8 +80,7 @@ def collect(folder: Path) -> list[Row]:
 
 def write(path: Path, rows: list[Row]) -> None:
     """Write the table as Parquet and as Markdown."""
-    schema = pa.schema([(field.name, _TYPES[str(field.type).partition(" ")[0]]) for field in fields(Row)])
-    pq.write_table(pa.Table.from_pylist([asdict(row) for row in rows], schema), path)
+    pq.write_table(pa.Table.from_pylist([asdict(row) for row in rows], schema_of(Row)), path)
     path.with_suffix(".md").write_text(markdown(rows), encoding="utf-8")
 
 
