@@ -22,27 +22,14 @@ class Form(Enum):
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
-
-    Attributes
-    ----------
-    name : str
-    type : str
-        An Arrow type, or `weight` or `distance`, which follow the graph's weights.
-    unit : str
-    nulls : str
-        What a null means; "never" where the column has none.
-    key : bool
-        Whether the table is sorted by this column.
-    each : bool
-        Whether there is one such column for each dimension of the labels: `low` stands for `low_0`, `low_1`, ...
-    """
+    """A column of a table."""
 
     name: str
-    type: str
+    type: str  # an Arrow type, or `weight` or `distance`, which follow the graph's weights
     unit: str
-    nulls: str = "never"
-    key: bool = False
+    nulls: str = "never"  # what a null means; "never" where the column has none
+    key: bool = False  # whether the table is sorted by this column
+    # Whether there is one such column for each dimension of the labels: `low` stands for `low_0`, `low_1`, ...
     each: bool = False
 
 
@@ -51,53 +38,30 @@ class Algorithm:
     """One algorithm.
 
     Functions are named as "module:function".
-
-    Attributes
-    ----------
-    name : str
-        The stage's name in configurations, commands and manifests; its table's, too, unless `table` states another.
-    title : str
-        Heading in the report.
-    help : str
-        What the stage computes, in a few words: a line of `graphmill --help`.
-    solver, certificate : str
-        `solver(graph, *source)` returns the answer; `certificate(graph, answer)` a `kernels.answers.Certificate`.
-    sharded_solver, sharded_certificate : str
-        `sharded_solver(shard, communicator, *source)` returns a `ShardAnswer`;
-        `sharded_certificate(shard, communicator, answer)` a Certificate.
-    form : Form
-    columns : tuple of Column
-        Columns of its table.
-    answer : str
-        For Form.VALUES: the class of the answer, "module:Class". Its fields begin with one array [V] for each column after
-        `vertex`, in the same order; fields after these have defaults.
-    oracle : str
-        `oracle(graph, answer)` compares with a second solver on the CPU and returns a Certificate. Empty: there is none.
-    gpu_oracle : str
-        The same for a graph on a GPU. Empty: the oracle runs on the CPU.
-    warm_up : str
-        `warm_up(graph)` calls everything that Numba compiles. Empty: solving and proving one graph is enough.
-    table : str
-        Name of the table where it differs from the stage's.
-    exact : bool
-        Whether the table has the same bytes on every backend; otherwise its values agree to a stated tolerance.
     """
 
-    name: str
-    title: str
-    help: str
+    name: str  # the stage's name in configurations, commands and manifests; its table's, too, unless `table` states another
+    title: str  # heading in the report
+    help: str  # what the stage computes, in a few words: a line of `graphmill --help`
+    # solver, certificate: `solver(graph, *source)` returns the answer; `certificate(graph, answer)` a
+    # `kernels.answers.Certificate`.
     solver: str
+    # sharded_solver, sharded_certificate: `sharded_solver(shard, communicator, *source)` returns a `ShardAnswer`;
+    # `sharded_certificate(shard, communicator, answer)` a Certificate.
     sharded_solver: str
     certificate: str
     sharded_certificate: str
     form: Form
-    columns: tuple[Column, ...]
+    columns: tuple[Column, ...]  # columns of its table
+    # For Form.VALUES: the class of the answer, "module:Class". Its fields begin with one array [V] for each column after
+    # `vertex`, in the same order; fields after these have defaults.
     answer: str = ""
+    # `oracle(graph, answer)` compares with a second solver on the CPU and returns a Certificate. Empty: there is none.
     oracle: str = ""
-    gpu_oracle: str = ""
-    warm_up: str = ""
-    table: str = ""
-    exact: bool = True
+    gpu_oracle: str = ""  # the same for a graph on a GPU. Empty: the oracle runs on the CPU.
+    warm_up: str = ""  # `warm_up(graph)` calls everything that Numba compiles. Empty: solving and proving one graph is enough.
+    table: str = ""  # name of the table where it differs from the stage's
+    exact: bool = True  # whether the table has the same bytes on every backend; otherwise its values agree to a stated tolerance
 
     @property
     def table_name(self) -> str:

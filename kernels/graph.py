@@ -35,20 +35,11 @@ def distance_dtype(weights: Array | None) -> np.dtype[Any]:
 
 @dataclass(frozen=True)
 class Csr:
-    """Compressed sparse rows.
+    """Compressed sparse rows."""
 
-    Attributes
-    ----------
-    offsets : int64 [V + 1]
-        Row r has the arcs `offsets[r]:offsets[r + 1]`.
-    indices : int32 or int64 [A]
-        The neighbour's row.
-    weights : int32, int64, float32 or float64 [A], or None
-        None if the graph has no weights; every arc then has weight 1.
-    """
-
-    offsets: Array
-    indices: Array
+    offsets: Array  # int64 [V + 1]: row r has the arcs `offsets[r]:offsets[r + 1]`
+    indices: Array  # int32 or int64 [A]: the neighbour's row
+    # int32, int64, float32 or float64 [A], or None: None if the graph has no weights; every arc then has weight 1.
     weights: Array | None
 
     def first_rows(self, num_rows: int) -> "Csr":
@@ -84,26 +75,13 @@ def joined_offsets(parts: Sequence[Csr]) -> Array:
 
 @dataclass(frozen=True)
 class Graph:
-    """A directed graph in its running order; an undirected edge is two arcs.
+    """A directed graph in its running order; an undirected edge is two arcs."""
 
-    Attributes
-    ----------
-    ids : int64 [V]
-        External id of each row; distinct, none negative.
-    rows_by_id : int32 or int64 [V]
-        The rows in ascending order of their external ids.
-    out : Csr
-        Out-arcs of each row.
-    into : Csr
-        In-arcs of each row. The same object as `out` if the graph is symmetric (weights included).
-    derived : Derived
-        What kernels derived from these arrays: plans and layouts, kept as long as the graph.
-    """
-
-    ids: Array
-    rows_by_id: Array
-    out: Csr
-    into: Csr
+    ids: Array  # int64 [V]: external id of each row; distinct, none negative
+    rows_by_id: Array  # int32 or int64 [V]: the rows in ascending order of their external ids
+    out: Csr  # out-arcs of each row
+    into: Csr  # in-arcs of each row. The same object as `out` if the graph is symmetric (weights included).
+    # What kernels derived from these arrays: plans and layouts, kept as long as the graph.
     derived: Derived = field(default_factory=Derived, init=False, compare=False, repr=False)
 
     @property

@@ -26,18 +26,10 @@ _TOP_DOWN, _TWO_WAYS = "bfs/top_down.cu", "bfs/direction_optimising.cu"
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """What the searches derive from a graph.
+    """What the searches derive from a graph."""
 
-    Attributes
-    ----------
-    quads : int, or None
-        Number of Quads that hold the rows (slots.cuh); None if the search is direction-optimising.
-    closed : uint32 [W], or None
-        Bitmap of the rows without in-arcs; None if the search is top-down.
-    """
-
-    quads: int | None
-    closed: Array | None
+    quads: int | None  # number of Quads that hold the rows (slots.cuh); None if the search is direction-optimising
+    closed: Array | None  # uint32 [W], or None: bitmap of the rows without in-arcs; None if the search is top-down
 
 
 def plan_of(graph: Graph) -> SearchPlan:

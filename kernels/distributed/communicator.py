@@ -24,20 +24,13 @@ class PeerLost(Exception):
 class Communicator(ABC):
     """One rank's end of the group.
 
-    Attributes
-    ----------
-    rank : int
-        From 0.
-    size : int
-        Number of ranks.
-
     Notes
     -----
     If a rank is lost, every collective raises PeerLost on all remaining ranks, within the communicator's deadline.
     """
 
-    rank: int
-    size: int
+    rank: int  # from 0
+    size: int  # number of ranks
 
     @abstractmethod
     def exchange(self, parts: Sequence[Array], buffers: Sequence[Array] | None = None) -> list[Array]:

@@ -34,21 +34,11 @@ It returns the bounds of the ranges, int64 [parts + 1], and for each bound the n
 
 @dataclass(frozen=True)
 class Dealing:
-    """Mapping of stored rows to dealt rows and back. All arrays are NumPy's.
+    """Mapping of stored rows to dealt rows and back. All arrays are NumPy's."""
 
-    Attributes
-    ----------
-    bounds : int64 [size + 1]
-        Rank r has the dealt rows `bounds[r]:bounds[r + 1]`.
-    cuts : int64 [B + 1]
-        Block b has the stored rows `cuts[b]:cuts[b + 1]`, at least one.
-    owners : int64 [B]
-        The rank of each block.
-    """
-
-    bounds: Array
-    cuts: Array
-    owners: Array
+    bounds: Array  # int64 [size + 1]: rank r has the dealt rows `bounds[r]:bounds[r + 1]`
+    cuts: Array  # int64 [B + 1]: block b has the stored rows `cuts[b]:cuts[b + 1]`, at least one
+    owners: Array  # int64 [B]: the rank of each block
 
     @classmethod
     def of_blocks(cls, cuts: Array, owners: Array, size: int) -> "Dealing":

@@ -27,36 +27,21 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class ShardAnswer(Generic[Answer]):
-    """What a sharded kernel returns: the answer for the own rows, and the number of exchanges between the ranks.
+    """What a sharded kernel returns: the answer for the own rows, and the number of exchanges between the ranks."""
 
-    Attributes
-    ----------
-    answer
-        As the single-rank kernel's, but for the own rows only; rows that it names are rows of the whole graph.
-    supersteps : int
-        Rounds of local work, each followed by an exchange; the same on all ranks.
-    """
-
-    answer: Answer
-    supersteps: int
+    answer: Answer  # as the single-rank kernel's, but for the own rows only; rows that it names are rows of the whole graph
+    supersteps: int  # rounds of local work, each followed by an exchange; the same on all ranks
 
 
 @dataclass(frozen=True)
 class StoredRows:
-    """A rank's rows of a stored graph, or of a graph on a GPU; NumPy's arrays may be memory maps.
+    """A rank's rows of a stored graph, or of a graph on a GPU; NumPy's arrays may be memory maps."""
 
-    Attributes
-    ----------
-    ids : int64 [n]
-        External ids of the own rows.
-    rows_by_id : index width [V]
-        All stored rows in ascending order of their ids; a memory map is read once, in blocks, and not kept.
-    out, into : sequence of Csr
-        Arcs of the own rows to stored rows, in blocks of consecutive own rows; the same object if the graph is symmetric.
-    """
-
-    ids: Array
+    ids: Array  # int64 [n]: external ids of the own rows
+    # Index width [V]: all stored rows in ascending order of their ids; a memory map is read once, in blocks, and not kept.
     rows_by_id: Column
+    # out, into: arcs of the own rows to stored rows, in blocks of consecutive own rows; the same object if the graph is
+    # symmetric.
     out: Sequence[Csr]
     into: Sequence[Csr]
 
@@ -100,36 +85,21 @@ def _rows_of_local(start: int, num_own: int, ghosts: Array) -> Array:
 
 @dataclass(frozen=True)
 class Shard:
-    """One rank's part of a graph, of n own rows and g ghosts.
-
-    Attributes
-    ----------
-    rank : int
-    bounds : int64 [size + 1]
-        Rank r owns the rows `bounds[r]:bounds[r + 1]`; always a NumPy array.
-    ids : int64 [n]
-        External ids of the own rows.
-    positions : index width [n]
-        Positions of the own rows in the ascending order of all external ids.
-    out, into : Csr
-        Arcs of the own rows; indices are rows of the whole graph. The same object if the graph is symmetric.
-        On a GPU they are `LocalArcs`, and kernels take `local_out` and `local_into`.
-    ghosts : index width [g]
-        Rows that other ranks own and that an own row has an arc to or from; ascending, distinct. At most one per arc.
-    ghost_positions : index width [g]
-        Their positions in the order of external ids, for rules that compare ids.
-    derived : Derived
-        What kernels derived from these arrays, kept as long as the shard.
-    """
+    """One rank's part of a graph, of n own rows and g ghosts."""
 
     rank: int
-    bounds: Array
-    ids: Array
-    positions: Array
+    bounds: Array  # int64 [size + 1]: rank r owns the rows `bounds[r]:bounds[r + 1]`; always a NumPy array
+    ids: Array  # int64 [n]: external ids of the own rows
+    positions: Array  # index width [n]: positions of the own rows in the ascending order of all external ids
+    # out, into: arcs of the own rows; indices are rows of the whole graph. The same object if the graph is symmetric. On a GPU
+    # they are `LocalArcs`, and kernels take `local_out` and `local_into`.
     out: Csr
     into: Csr
+    # index width [g]: rows that other ranks own and that an own row has an arc to or from; ascending, distinct. At most one per
+    # arc.
     ghosts: Array
-    ghost_positions: Array
+    ghost_positions: Array  # index width [g]: their positions in the order of external ids, for rules that compare ids
+    # What kernels derived from these arrays, kept as long as the shard.
     derived: Derived = field(default_factory=Derived, init=False, compare=False, repr=False)
 
     @property

@@ -28,33 +28,19 @@ _NARROW_KEYS = 2**32 - 2  # most edges, and largest integer weight, with keys of
 
 @dataclass(frozen=True)
 class ForestPlan:
-    """Arrays and numbers that the kernels need of a graph.
+    """Arrays and numbers that the kernels need of a graph."""
 
-    Attributes
-    ----------
-    edges : Csr
-        Both arcs of every edge; the graph's own arrays where it is symmetric.
-    tails : index width [V]
-        Number of each row's arcs to smaller external ids.
-    first_edge : int32 or int64 [V + 1]
-        By position, the number of a row's first edge to a larger external id; unsigned. int64 if keys take more than 64 bits.
-    chunk_rows : index width [C]; chunk_firsts : int64 [C]
-        Chunks of the arcs of large rows, as of `arc_chunks`.
-    num_edges : int
-    light : tuple of int, or None
-        Bits of the weight and number of the heaviest light edge. None if all edges are light.
-    capacity : int
-        Edges that can be listed at a time. A first search, of capacity 0, only counts them.
-    """
-
-    edges: Csr
-    tails: Array
+    edges: Csr  # both arcs of every edge; the graph's own arrays where it is symmetric
+    tails: Array  # index width [V]: number of each row's arcs to smaller external ids
+    # int32 or int64 [V + 1]: by position, the number of a row's first edge to a larger external id; unsigned. int64 if keys take
+    # more than 64 bits.
     first_edge: Array
+    # index width [C], int64 [C]: chunks of the arcs of large rows, as of `arc_chunks`.
     chunk_rows: Array
     chunk_firsts: Array
     num_edges: int
-    light: tuple[int, int] | None
-    capacity: int
+    light: tuple[int, int] | None  # bits of the weight and number of the heaviest light edge. None if all edges are light.
+    capacity: int  # edges that can be listed at a time. A first search, of capacity 0, only counts them.
 
     @property
     def wide(self) -> bool:

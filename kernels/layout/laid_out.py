@@ -11,42 +11,18 @@ from kernels.layout.rules import Edges
 
 @dataclass(frozen=True)
 class LaidOut:
-    """A rank's rows of the graph, with stored or dealt numbers, in parts of consecutive rows.
+    """A rank's rows of the graph, with stored or dealt numbers, in parts of consecutive rows."""
 
-    Attributes
-    ----------
-    bounds : int64 [P + 1]
-        Part p of the graph has the rows `bounds[p]:bounds[p + 1]`; always a NumPy array.
-    parts : range
-        The parts of this rank: all of a single rank's, otherwise part r of rank r.
-    ids : int64 [n]
-        External ids of the own rows.
-    positions : index width [n]
-        Their positions in the ascending order of all external ids.
-    first_position : int
-        Where this rank's slice of all rows in the order of their ids begins.
-    rows_by_id : index width [k]
-        That slice. Concatenated over the ranks it is `Graph.rows_by_id`.
-    directions : dict
-        Arcs by direction: "out", and "in" unless the graph is symmetric. `take` gives their rows.
-    by_position : bool
-        Whether rows and indices of the directions are still positions, of the whole graph.
-    self_loops : int
-        Number of edges, of all ranks, that are self-loops.
-    dropped : list of Edges
-        Edges that were dropped because a parallel one is no heavier, each on one rank.
-    """
-
-    bounds: Array
-    parts: range
-    ids: Array
-    positions: Array
-    first_position: int
-    rows_by_id: Array
-    directions: dict[str, Csr]
-    by_position: bool
-    self_loops: int
-    dropped: list[Edges]
+    bounds: Array  # int64 [P + 1]: part p of the graph has the rows `bounds[p]:bounds[p + 1]`; always a NumPy array
+    parts: range  # the parts of this rank: all of a single rank's, otherwise part r of rank r
+    ids: Array  # int64 [n]: external ids of the own rows
+    positions: Array  # index width [n]: their positions in the ascending order of all external ids
+    first_position: int  # where this rank's slice of all rows in the order of their ids begins
+    rows_by_id: Array  # index width [k]: that slice. Concatenated over the ranks it is `Graph.rows_by_id`.
+    directions: dict[str, Csr]  # arcs by direction: "out", and "in" unless the graph is symmetric. `take` gives their rows.
+    by_position: bool  # whether rows and indices of the directions are still positions, of the whole graph
+    self_loops: int  # number of edges, of all ranks, that are self-loops
+    dropped: list[Edges]  # edges that were dropped because a parallel one is no heavier, each on one rank
 
     @property
     def num_vertices(self) -> int:

@@ -10,19 +10,12 @@ from kernels.graph import Array
 
 @dataclass(frozen=True)
 class Edges:
-    """An edge list, or a rank's part of one.
+    """An edge list, or a rank's part of one."""
 
-    Attributes
-    ----------
-    src, dst : int64 [E]
-        External ids of the endpoints, not negative, in any order; on a GPU also int32, on all ranks.
-    weights : [E] or None
-        Not negative, not NaN; of one type on all ranks.
-    """
-
+    # src, dst: int64 [E]: external ids of the endpoints, not negative, in any order; on a GPU also int32, on all ranks.
     src: Array
     dst: Array
-    weights: Array | None
+    weights: Array | None  # [E] or None: not negative, not NaN; of one type on all ranks
 
     def take(self, places: Array | slice) -> "Edges":
         """The edges at these places."""
@@ -37,21 +30,9 @@ class Edges:
 
 @dataclass(frozen=True)
 class Rules:
-    """Which arcs of an edge list a graph has.
+    """Which arcs of an edge list a graph has."""
 
-    Attributes
-    ----------
-    declared : range
-        Ids that exist even without edges.
-    both : bool
-        Also store the reverse of every edge. A self-loop is its own reverse.
-    keep_self_loops : bool
-        Otherwise self-loops are dropped.
-    keep_parallel : bool
-        Otherwise only the lightest of parallel arcs is kept.
-    """
-
-    declared: range
-    both: bool
-    keep_self_loops: bool
-    keep_parallel: bool
+    declared: range  # ids that exist even without edges
+    both: bool  # also store the reverse of every edge. A self-loop is its own reverse.
+    keep_self_loops: bool  # otherwise self-loops are dropped
+    keep_parallel: bool  # otherwise only the lightest of parallel arcs is kept

@@ -26,27 +26,15 @@ BLOCK_DEGREE = 1024  # rows of this degree or more take a grid or a block each
 
 @dataclass(frozen=True)
 class VectCsr:
-    """One direction of a shard.
+    """One direction of a shard."""
 
-    Attributes
-    ----------
-    csr : Csr
-        Arcs of the rows `first_row`, `first_row + 1`, ...; its offsets start at 0, its indices are rows of the graph.
-    first_row : int
-        Row of the graph that is row 0 of `csr`.
-    segments : int64 [S + 1]
-        Segment s is at `segments[s]:segments[s + 1]`. Its lanes are rows `first_lane + 32 s + i` of `csr`.
-    segment_indices : index width [L]
-        Rows of the graph; a lane is padded with its own row, lanes beyond the last row with the last row.
-    segment_weights : the weights' type [L], or None
-        0 in the padding.
-    """
-
-    csr: Csr
-    first_row: int
+    csr: Csr  # arcs of the rows `first_row`, `first_row + 1`, ...; its offsets start at 0, its indices are rows of the graph
+    first_row: int  # row of the graph that is row 0 of `csr`
+    # int64 [S + 1]: segment s is at `segments[s]:segments[s + 1]`. Its lanes are rows `first_lane + 32 s + i` of `csr`.
     segments: Array
+    # index width [L]: rows of the graph; a lane is padded with its own row, lanes beyond the last row with the last row.
     segment_indices: Array
-    segment_weights: Array | None
+    segment_weights: Array | None  # the weights' type [L], or None: 0 in the padding
 
     @cached_property
     def degrees(self) -> Array:

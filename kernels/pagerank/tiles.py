@@ -29,39 +29,21 @@ _BLOCKS = 512  # at most; threads stride on
 
 @dataclass(frozen=True)
 class TilePlan:
-    """The in-arcs of rows in the order of tiles, and the rows in slices; `S` slices, `N` tasks, `J` jobs.
+    """The in-arcs of rows in the order of tiles, and the rows in slices; `S` slices, `N` tasks, `J` jobs."""
 
-    Attributes
-    ----------
-    arcs : uint16
-        For every in-arc, its tail's row within the tile, and 2^15 on the last arc of its row in the tile and chunk.
-    tasks : int64 [N, 4]
-        Tile, first arc, number of arcs and first partial; ordered by tile.
-    jobs : int64 [J + 1]
-        First tasks of the jobs, each of one tile, and N.
-    slices : int64 [S, 3]
-        First item, items per row, and the first partial of the band, which belongs to no row and is always 0.
-    items : uint32
-        Partials of a slice's rows, counted from that first one; item k of lane i is at `first + 32 k + i`.
-    rows, degrees : index width and float32 [32 S]
-        Row of each lane, -1 if it has none, and its out-degree.
-    bands : int64
-        First partial of each band.
-    num_partials : int
-    num_without_arcs : int
-        Rows without in-arcs and out-arcs, which are in no slice.
-    """
-
+    # uint16: for every in-arc, its tail's row within the tile, and 2^15 on the last arc of its row in the tile and chunk.
     arcs: Array
-    tasks: Array
-    jobs: Array
+    tasks: Array  # int64 [N, 4]: tile, first arc, number of arcs and first partial; ordered by tile
+    jobs: Array  # int64 [J + 1]: first tasks of the jobs, each of one tile, and N
+    # int64 [S, 3]: first item, items per row, and the first partial of the band, which belongs to no row and is always 0.
     slices: Array
-    items: Array
+    items: Array  # uint32: partials of a slice's rows, counted from that first one; item k of lane i is at `first + 32 k + i`
+    # rows, degrees: index width and float32 [32 S]: row of each lane, -1 if it has none, and its out-degree.
     rows: Array
     degrees: Array
-    bands: Array
+    bands: Array  # int64: first partial of each band
     num_partials: int
-    num_without_arcs: int
+    num_without_arcs: int  # rows without in-arcs and out-arcs, which are in no slice
 
     @property
     def arguments(self) -> tuple[Any, ...]:

@@ -22,20 +22,11 @@ class LargeRows(NamedTuple):
 
 
 class Nearest(NamedTuple):
-    """What `nearest_tight` found.
+    """What `nearest_tight` found."""
 
-    Attributes
-    ----------
-    distance : int64 or float64 [R]
-    predecessor : index width [R]
-        WAITS where only tight arcs of length zero reach the row.
-    found : uint64 [8]
-        `Found` of predecessors.cu.
-    """
-
-    distance: Array
-    predecessor: Array
-    found: Array
+    distance: Array  # int64 or float64 [R]
+    predecessor: Array  # index width [R]: WAITS where only tight arcs of length zero reach the row
+    found: Array  # uint64 [8]: `Found` of predecessors.cu
 
     @property
     def flags(self) -> Array:

@@ -29,27 +29,13 @@ DIJKSTRA_ROWS = 1 << 20  # beyond, the published method takes more than seconds
 
 @dataclass(frozen=True)
 class ShortestPathPlan:
-    """What the searches derive from a graph.
+    """What the searches derive from a graph."""
 
-    Attributes
-    ----------
-    sums : dtype
-        Type in which sums of weights fit, as far as is known: int32, int64 or float64.
-    mean : float
-        Mean weight.
-    mean_degree : float
-        Arcs of a row that has any.
-    chunks : int
-        Chunks of all large rows (queues.cuh), of out-arcs or in-arcs, whichever are more.
-    quads : int, or None
-        Number of Quads that hold the rows (long_paths.cu); None if paths are short.
-    """
-
-    sums: np.dtype[Any]
-    mean: float
-    mean_degree: float
-    chunks: int
-    quads: int | None
+    sums: np.dtype[Any]  # dtype: type in which sums of weights fit, as far as is known: int32, int64 or float64
+    mean: float  # mean weight
+    mean_degree: float  # arcs of a row that has any
+    chunks: int  # chunks of all large rows (queues.cuh), of out-arcs or in-arcs, whichever are more
+    quads: int | None  # number of Quads that hold the rows (long_paths.cu); None if paths are short
 
 
 def plan_of(graph: Graph) -> ShortestPathPlan:

@@ -27,29 +27,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Place:
-    """Where a task runs: one rank of a group.
+    """Where a task runs: one rank of a group."""
 
-    Attributes
-    ----------
-    backend : {"cpu", "gpu"}
-    open_graphs : OpenGraphs
-        What this process has open.
-    threads : int
-        How many threads the task may use.
-    communicator : Communicator
-        Of the group.
-    sharded : bool
-        Whether the group's ranks hold a graph in shards; a group of one may, too.
-    ranks_here : int
-        How many of the group's ranks this process has.
-    """
-
-    backend: Backend
-    open_graphs: OpenGraphs = field(default_factory=OpenGraphs)
-    threads: int = 1
-    communicator: Communicator = field(default_factory=SingleRank)
-    sharded: bool = False
-    ranks_here: int = 1
+    backend: Backend  # {"cpu", "gpu"}
+    open_graphs: OpenGraphs = field(default_factory=OpenGraphs)  # what this process has open
+    threads: int = 1  # how many threads the task may use
+    communicator: Communicator = field(default_factory=SingleRank)  # of the group
+    sharded: bool = False  # whether the group's ranks hold a graph in shards; a group of one may, too
+    ranks_here: int = 1  # how many of the group's ranks this process has
 
     def graph(self, folder: Folder) -> HeldGraph:
         """Open a stored graph as the group holds it. Raises as `OpenGraphs.graph`."""

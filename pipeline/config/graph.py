@@ -15,36 +15,19 @@ _PASSWORD = re.compile(r"://[^/?#]*:[^/?#]+@")  # in any link of a chained URL, 
 
 
 class Limits(Model):
-    """Bounds on the content of a source file; a file that exceeds one is refused.
+    """Bounds on the content of a source file; a file that exceeds one is refused."""
 
-    Attributes
-    ----------
-    bytes : int
-        Decompressed size.
-    ratio : float
-        Decompressed over compressed size (checked from 16 MiB on); for Parquet, its rows' size in memory over the file's.
-    edges : int
-        Rows of the edge list.
-    columns : int
-        Columns of a CSV, TSV or Parquet file.
-    header : int
-        Bytes before the first line of data; also of a Parquet file's footer, if that is more than 1 % of the file.
-    line : int
-        Bytes of one line of `gra`; other formats have at most 1 MiB in a line.
-    frames : int
-        Compressed frames (gzip members, xz streams); more are allowed if they have 1 KiB each on average.
-    seconds : float
-        CPU time of Python per MiB of the stored file, at least per one MiB.
-    """
-
-    bytes: Positive = 2**40
+    bytes: Positive = 2**40  # decompressed size
+    # Decompressed over compressed size (checked from 16 MiB on); for Parquet, its rows' size in memory over the file's.
     ratio: Finite = Field(default=200.0, gt=1)
-    edges: Positive = 2**36
-    columns: Positive = 10_000
+    edges: Positive = 2**36  # rows of the edge list
+    columns: Positive = 10_000  # columns of a CSV, TSV or Parquet file
+    # Bytes before the first line of data; also of a Parquet file's footer, if that is more than 1 % of the file.
     header: Positive = MIB
+    # Bytes of one line of `gra`; other formats have at most 1 MiB in a line.
     line: Annotated[Positive, Field(ge=LONGEST_BLOCK)] = LONGEST_BLOCK
-    frames: Positive = 2**16
-    seconds: Finite = Field(default=5.0, gt=0)
+    frames: Positive = 2**16  # compressed frames (gzip members, xz streams); more are allowed if they have 1 KiB each on average
+    seconds: Finite = Field(default=5.0, gt=0)  # CPU time of Python per MiB of the stored file, at least per one MiB
 
 
 class Columns(Model):
@@ -65,30 +48,15 @@ class Columns(Model):
 
 
 class GraphConfig(Model):
-    """Where a graph comes from.
+    """Where a graph comes from."""
 
-    Attributes
-    ----------
-    source : str
-        A local path, or any URL that fsspec opens.
-    name : str
-        The graph's name in tables and reports; by default the source's file name up to its first dot.
-    format : str
-        `auto` decides by content and name.
-    sha256 : str or None
-        SHA-256 of the source file's bytes as stored (compressed).
-    directed : bool or None
-        None: as the format states; directed where it does not.
-    coordinates : str or None
-        DIMACS `.co` file, published as table `coordinates`.
-    """
-
-    source: str
-    name: str = ""
-    format: Format = "auto"
+    source: str  # a local path, or any URL that fsspec opens
+    name: str = ""  # the graph's name in tables and reports; by default the source's file name up to its first dot
+    format: Format = "auto"  # `auto` decides by content and name
+    # SHA-256 of the source file's bytes as stored (compressed).
     sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
-    directed: bool | None = None
-    coordinates: str | None = None
+    directed: bool | None = None  # None: as the format states; directed where it does not
+    coordinates: str | None = None  # DIMACS `.co` file, published as table `coordinates`
     columns: Columns = Columns()
     limits: Limits = Limits()
 

@@ -9,29 +9,16 @@ from pipeline.config.model import Model, Positive
 
 
 class LayoutConfig(Model):
-    """How the edge list is cleaned and the rows of the stored graph are ordered.
+    """How the edge list is cleaned and the rows of the stored graph are ordered."""
 
-    Attributes
-    ----------
-    order : str
-        `degree`: descending out-degree. `windowed`: the same within windows of `window` vertices in source order, which
-        keeps a road network's locality (rows of at least 32 arcs still come first). `source`: ascending external id.
-    self_loops : str
-        `drop` (a vertex whose only arcs are self-loops stays) or `keep`.
-    parallel_arcs : str
-        `lightest` keeps the lightest of parallel arcs; `keep` keeps all.
-    symmetrise : bool
-        Add the reverse of every arc. An undirected graph always has both.
-    shards : int
-        Number of contiguous row ranges of about equal arc count. Where several ranks hold the graph, `[cluster] shards` decides.
-    vector_extension : bool
-        Also store VectCSR's vector extension, for readers of the stored graph: no algorithm here uses it.
-    """
-
+    # `degree`: descending out-degree. `windowed`: the same within windows of `window` vertices in source order, which keeps a
+    # road network's locality (rows of at least 32 arcs still come first). `source`: ascending external id.
     order: Literal["degree", "windowed", "source"] = "degree"
     window: Positive = 4096
-    self_loops: Literal["drop", "keep"] = "drop"
-    parallel_arcs: Literal["lightest", "keep"] = "lightest"
-    symmetrise: bool = False
+    self_loops: Literal["drop", "keep"] = "drop"  # `drop` (a vertex whose only arcs are self-loops stays) or `keep`
+    parallel_arcs: Literal["lightest", "keep"] = "lightest"  # `lightest` keeps the lightest of parallel arcs; `keep` keeps all
+    symmetrise: bool = False  # add the reverse of every arc. An undirected graph always has both.
+    # Number of contiguous row ranges of about equal arc count. Where several ranks hold the graph, `[cluster] shards` decides.
     shards: Annotated[Positive, Field(le=MOST)] = 1
+    # Also store VectCSR's vector extension, for readers of the stored graph: no algorithm here uses it.
     vector_extension: bool = False

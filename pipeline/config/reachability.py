@@ -9,35 +9,19 @@ from pipeline.config.model import Choice, LocalFolder, Model, Positive
 
 
 class ReachabilityConfig(Model):
-    """Parameters of the labels of stage `reachability`; `kernels.reachability` defines them.
+    """Parameters of the labels of stage `reachability`; `kernels.reachability` defines them."""
 
-    Attributes
-    ----------
-    dimensions : int
-        Number of interval labels per component.
-    seed : int
-        Seed of the labels of every dimension but 0, which does not depend on it.
-    method : str
-        `tree`, or `dfs`, the thesis's method.
-    """
-
-    dimensions: Positive = 3
+    dimensions: Positive = 3  # number of interval labels per component
+    # Seed of the labels of every dimension but 0, which does not depend on it.
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**64)] = 0
-    method: Literal["tree", "dfs"] = "tree"
+    method: Literal["tree", "dfs"] = "tree"  # `tree`, or `dfs`, the thesis's method
 
 
 class QueriesConfig(Model):
-    """Pairs of vertices: does a path lead from the first to the second? The answers are table `reached`.
+    """Pairs of vertices: does a path lead from the first to the second? The answers are table `reached`."""
 
-    Attributes
-    ----------
-    pairs : str
-        A Parquet file of this machine with columns `src` and `dst`.
-    unknown : str
-        What a vertex that is not in the graph gives: an `error`, or a `null` in the answer.
-    """
-
-    pairs: str
+    pairs: str  # a Parquet file of this machine with columns `src` and `dst`
+    # What a vertex that is not in the graph gives: an `error`, or a `null` in the answer.
     unknown: Literal["error", "null"] = "error"
 
 

@@ -25,41 +25,23 @@ StageName = Annotated[str, AfterValidator(_known)]
 
 
 class RunConfig(Model):
-    """One run: a graph, its layout, the stages, and where the tables go.
-
-    Attributes
-    ----------
-    output : Path
-        Tables appear in `output/latest/TABLE`.
-    stages : tuple of str
-        Each once, given in any order; they run in the registry's order.
-    sources : tuple of int
-        External ids for the stages that have sources. Empty: the vertex of highest out-degree, the smallest id among equals.
-    reachability : ReachabilityConfig
-        For stage `reachability`.
-    queries : QueriesConfig or None
-        Pairs to answer with that stage's index.
-    oracle : bool
-        Also compare every answer with a second solver, for the stages that have one.
-    backend : str
-        Where layout, stages and proofs run: `cpu`, `gpu`, or `auto`, the GPU if there is one. The tables do not depend on it.
-    keep : int
-        Number of runs kept in the output folder; 0 keeps all. Each is kept for an hour after the next one was published.
-    cluster : ClusterConfig
-        Which workers run the tasks of stages and proofs. The tables do not depend on it.
-    """
+    """One run: a graph, its layout, the stages, and where the tables go."""
 
     graph: GraphConfig
-    output: LocalFolder
+    output: LocalFolder  # tables appear in `output/latest/TABLE`
     layout: LayoutConfig = LayoutConfig()
+    # Each once, given in any order; they run in the registry's order.
     stages: tuple[StageName, ...] = Field(default=STAGES, min_length=1)
+    # External ids for the stages that have sources. Empty: the vertex of highest out-degree, the smallest id among equals.
     sources: tuple[Natural, ...] = ()
-    reachability: ReachabilityConfig = ReachabilityConfig()
-    queries: QueriesConfig | None = None
-    oracle: bool = False
+    reachability: ReachabilityConfig = ReachabilityConfig()  # for stage `reachability`
+    queries: QueriesConfig | None = None  # pairs to answer with that stage's index
+    oracle: bool = False  # also compare every answer with a second solver, for the stages that have one
+    # where layout, stages and proofs run: `cpu`, `gpu`, or `auto`, the GPU if there is one. The tables do not depend on it.
     backend: Choice = "auto"
+    # Number of runs kept in the output folder; 0 keeps all. Each is kept for an hour after the next one was published.
     keep: Natural = 0
-    cluster: ClusterConfig = ClusterConfig()
+    cluster: ClusterConfig = ClusterConfig()  # which workers run the tasks of stages and proofs. The tables do not depend on it.
 
     @field_validator("stages", "sources")
     @classmethod

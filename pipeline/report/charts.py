@@ -28,20 +28,13 @@ class Series:
 
 @dataclass(frozen=True)
 class Caption:
-    """Texts of a chart.
+    """Texts of a chart."""
 
-    Attributes
-    ----------
-    title, x_label, y_label : str
-        Labels name the unit.
-    sentence : str
-        The chart's numbers; also its alternative text.
-    """
-
+    # title, x_label, y_label: labels name the unit.
     title: str
     x_label: str
     y_label: str
-    sentence: str
+    sentence: str  # the chart's numbers; also its alternative text
 
 
 @dataclass(frozen=True)

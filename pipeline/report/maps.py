@@ -37,27 +37,17 @@ Levels = Callable[[Array, Array], Array]
 
 @dataclass(frozen=True)
 class Projection:
-    """Pixels of all coordinates, with the same scale in both directions.
+    """Pixels of all coordinates, with the same scale in both directions."""
 
-    Attributes
-    ----------
-    ids : int64 [P]
-    x, y : float64 [P]
-        Pixels from the upper left corner.
-    width, height : int
-        Pixels of the picture.
-    km_per_pixel : float or None
-        None if all coordinates are equal, or cannot be degrees of longitude and latitude.
-    middle : float or None
-        Latitude in degrees at which both directions have the same scale; None if the coordinates are those of a plane.
-    """
-
-    ids: Array
+    ids: Array  # int64 [P]
+    # x, y: float64 [P]: pixels from the upper left corner.
     x: Array
     y: Array
+    # width, height: pixels of the picture.
     width: int
     height: int
-    km_per_pixel: float | None
+    km_per_pixel: float | None  # None if all coordinates are equal, or cannot be degrees of longitude and latitude
+    # Latitude in degrees at which both directions have the same scale; None if the coordinates are those of a plane.
     middle: float | None
 
     def find(self, vertices: Array) -> tuple[Array, Array]:
@@ -92,17 +82,11 @@ def project(coordinates: Coordinates) -> Projection:
 
 @dataclass(frozen=True)
 class Plane:
-    """Lines on a plane of fine pixels.
+    """Lines on a plane of fine pixels."""
 
-    Attributes
-    ----------
-    levels : uint8 [FINE height, FINE width]
-        The lowest level of the lines that cover each fine pixel; NOTHING if there is none.
-    edges, left_out : int
-        Edges drawn, and edges left out because a vertex has no coordinates.
-    """
-
+    # uint8 [FINE height, FINE width]: the lowest level of the lines that cover each fine pixel; NOTHING if there is none.
     levels: Array
+    # edges, left_out: edges drawn, and edges left out because a vertex has no coordinates.
     edges: int
     left_out: int
 

@@ -21,27 +21,14 @@ PAIRS = 100_000
 
 @dataclass(frozen=True)
 class Reaching:
-    """The report's section on reachability.
+    """The report's section on reachability."""
 
-    Attributes
-    ----------
-    sentence : str
-        Summary of the index.
-    decided : list of (str, int, float)
-        What decides queries of random pairs, how many of the sample each decided, and their share.
-    checked : str
-        How many searches of the sample were checked.
-    asked : list of (str, str)
-        Questions about this graph, and their answers.
-    chart : Chart or None
-        Components on each level, if there is more than one level.
-    """
-
-    sentence: str
+    sentence: str  # summary of the index
+    # What decides queries of random pairs, how many of the sample each decided, and their share.
     decided: list[tuple[str, int, float]]
-    checked: str
-    asked: list[tuple[str, str]]
-    chart: Chart | None
+    checked: str  # how many searches of the sample were checked
+    asked: list[tuple[str, str]]  # questions about this graph, and their answers
+    chart: Chart | None  # components on each level, if there is more than one level
 
 
 def reaching(answer: Folder, vertices: Vertices) -> Reaching:

@@ -21,14 +21,9 @@ BATCH = 4_000_000  # rows of the edge list in memory at a time
 
 @dataclass(frozen=True)
 class Vertices:
-    """The vertices of a graph.
+    """The vertices of a graph."""
 
-    Attributes
-    ----------
-    ids, out_degree, in_degree : int64 [V]
-        Ascending by external id.
-    """
-
+    # ids, out_degree, in_degree: int64 [V]: ascending by external id.
     ids: Array
     out_degree: Array
     in_degree: Array
@@ -43,16 +38,10 @@ class Vertices:
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Coordinates of vertices, ascending by external id; a vertex may have none.
+    """Coordinates of vertices, ascending by external id; a vertex may have none."""
 
-    Attributes
-    ----------
-    ids : int64 [P]
-    x, y : float64 [P]
-        Degrees of longitude and latitude, or the unit of the source's plane.
-    """
-
-    ids: Array
+    ids: Array  # int64 [P]
+    # x, y: float64 [P]: degrees of longitude and latitude, or the unit of the source's plane.
     x: Array
     y: Array
 

@@ -41,27 +41,16 @@ READABLE = dt.timedelta(hours=1)  # in which a run stays after the next one was 
 
 @dataclass(frozen=True)
 class Results:
-    """What the steps of a run wrote.
+    """What the steps of a run wrote."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the graph.
-    edges, graph : Folder
-    answers, proofs : sequence of Folder
-        Every published answer needs a proof of exactly its content.
-    report : Folder or None
-    reached : Folder or None
-        Answers to queries, from the index of one of `answers`.
-    """
-
-    name: str
+    name: str  # name of the graph
     edges: Folder
     graph: Folder
+    # answers, proofs: every published answer needs a proof of exactly its content.
     answers: Sequence[Folder]
     proofs: Sequence[Folder]
     report: Folder | None = None
-    reached: Folder | None = None
+    reached: Folder | None = None  # answers to queries, from the index of one of `answers`
 
     @property
     def indexes(self) -> list[Folder]:

@@ -16,21 +16,12 @@ BYTES_PER_VERTEX, BYTES_PER_ARC = 256, 24  # of memory that a stage or its proof
 
 @dataclass(frozen=True)
 class Runtime:
-    """Where a run works and computes.
+    """Where a run works and computes."""
 
-    Attributes
-    ----------
-    work : Path
-        The folder of the steps' folders.
-    backend : {"cpu", "gpu"}
-        Where kernels run. The tables are the same, except those of an algorithm that is not `exact`.
-    cluster : Cluster
-        Which processes run the tasks. The tables are the same.
-    """
-
-    work: Path
+    work: Path  # the folder of the steps' folders
+    # {"cpu", "gpu"}: where kernels run. The tables are the same, except those of an algorithm that is not `exact`.
     backend: Backend = "cpu"
-    cluster: Cluster = field(default_factory=LocalThreads)
+    cluster: Cluster = field(default_factory=LocalThreads)  # which processes run the tasks. The tables are the same.
 
     def ranks_of(self, graph: Folder) -> int:
         """How many ranks hold this graph together; 0 where each worker holds all of it."""

@@ -31,18 +31,10 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s*"(.+)"', re.MULTILINE)
 
 @dataclass(frozen=True)
 class Code:
-    """The code that a step uses.
+    """The code that a step uses."""
 
-    Attributes
-    ----------
-    modules : tuple of str
-        With all that they use; names outside of kernels/ and pipeline/ add nothing.
-    entry : str
-        What the step uses of its algorithm's entry in the registry.
-    """
-
-    modules: tuple[str, ...]
-    entry: str = ""
+    modules: tuple[str, ...]  # with all that they use; names outside of kernels/ and pipeline/ add nothing
+    entry: str = ""  # what the step uses of its algorithm's entry in the registry
 
     @classmethod
     def of(cls, *modules: str, algorithm: Algorithm, functions: Iterable[str]) -> "Code":

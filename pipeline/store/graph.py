@@ -35,17 +35,10 @@ Opened = TypeVar("Opened")
 
 @dataclass(frozen=True)
 class Shard(Generic[Arcs]):
-    """A contiguous range of rows with its arcs.
+    """A contiguous range of rows with its arcs."""
 
-    Attributes
-    ----------
-    rows : range
-        Of the graph's rows.
-    out, into : Csr or VectCsr
-        Arcs of these rows. The same object where the graph is symmetric.
-    """
-
-    rows: range
+    rows: range  # of the graph's rows
+    # out, into: arcs of these rows. The same object where the graph is symmetric.
     out: Arcs
     into: Arcs
 

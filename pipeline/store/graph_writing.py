@@ -27,24 +27,12 @@ class Rows:
 
 @dataclass(frozen=True)
 class Direction:
-    """What was written of one direction of a shard.
+    """What was written of one direction of a shard."""
 
-    Attributes
-    ----------
-    sizes : Sizes
-        With which it is opened.
-    groups : tuple of int
-        Rows from 1024 arcs, from 32, and below.
-    lane_arcs : int
-        Arcs in the vector extension; 0 without one.
-    weight : str or None
-        Type of its weights.
-    """
-
-    sizes: Sizes
-    groups: tuple[int, int, int]
-    lane_arcs: int
-    weight: str | None
+    sizes: Sizes  # with which it is opened
+    groups: tuple[int, int, int]  # rows from 1024 arcs, from 32, and below
+    lane_arcs: int  # arcs in the vector extension; 0 without one
+    weight: str | None  # type of its weights
 
 
 def save_direction(folder: Path, number: int, direction: str, part: Rows, extended: bool) -> Direction:

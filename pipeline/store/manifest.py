@@ -39,39 +39,17 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a folder holds.
+    """What a folder holds."""
 
-    Attributes
-    ----------
-    step : str
-        The step that wrote it: "edges", "graph", "bfs", ...
-    key : str
-        SHA-256 of step, inputs, parameters and the code that the step uses: equal keys mean equal content.
-    inputs : dict
-        Name to digest of each folder or source file that it was made from.
-    parameters : dict
-        What the step was asked for (JSON).
-    facts : dict
-        What the step found: counts, types, timings of its parts (JSON).
-    files : dict
-        Relative path to FileEntry, for every file but the manifest.
-    code : str
-        Version of the code that the step uses (`pipeline.store.code`).
-    created : str
-        UTC, ISO 8601.
-    seconds : float
-        Wall time of the step.
-    """
-
-    step: str
-    key: str
-    inputs: dict[str, str]
-    parameters: dict[str, Any]
-    facts: dict[str, Any]
-    files: dict[str, FileEntry]
-    code: str
-    created: str
-    seconds: float
+    step: str  # the step that wrote it: "edges", "graph", "bfs", ...
+    key: str  # SHA-256 of step, inputs, parameters and the code that the step uses: equal keys mean equal content
+    inputs: dict[str, str]  # name to digest of each folder or source file that it was made from
+    parameters: dict[str, Any]  # what the step was asked for (JSON)
+    facts: dict[str, Any]  # what the step found: counts, types, timings of its parts (JSON)
+    files: dict[str, FileEntry]  # relative path to FileEntry, for every file but the manifest
+    code: str  # version of the code that the step uses (`pipeline.store.code`)
+    created: str  # UTC, ISO 8601
+    seconds: float  # wall time of the step
     format: int = FORMAT
 
 

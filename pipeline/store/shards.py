@@ -29,16 +29,9 @@ _FREE_FACTOR = (
 
 @dataclass(frozen=True)
 class DealtRows:
-    """The dealt rows in the order of their external ids, to be read slice by slice.
+    """The dealt rows in the order of their external ids, to be read slice by slice."""
 
-    Attributes
-    ----------
-    stored : ArrayFile
-        The stored rows in that order.
-    dealing : Dealing
-    """
-
-    stored: ArrayFile
+    stored: ArrayFile  # the stored rows in that order
     dealing: Dealing
 
     def __len__(self) -> int:

@@ -20,27 +20,14 @@ from pipeline.tables.forms import form_of
 
 @dataclass(frozen=True)
 class AnswerTable:
-    """The files of a table whose shape was checked.
-
-    Attributes
-    ----------
-    answer : Folder
-    facts : StageFacts
-        Of the answer.
-    paths : list of Path
-    rows : int
-        Of each answer in it.
-    schema : pyarrow.Schema
-    index : Folder or None
-        The index that the table shows a part of.
-    """
+    """The files of a table whose shape was checked."""
 
     answer: Folder
-    facts: StageFacts
+    facts: StageFacts  # of the answer
     paths: list[Path]
-    rows: int
+    rows: int  # of each answer in it
     schema: pa.Schema
-    index: Folder | None
+    index: Folder | None  # the index that the table shows a part of
 
     @property
     def algorithm(self) -> Algorithm:

@@ -54,21 +54,14 @@ class Vertices(Protocol):
 
 @dataclass(frozen=True)
 class Form:
-    """How answers of one form become the rows of a table.
+    """How answers of one form become the rows of a table."""
 
-    Attributes
-    ----------
-    columns : callable
-        `columns(vertices, answer)`: the columns of the table, negative where there is a null.
-    answer : callable
-        `answer(vertices, columns, source)`: the answer that such columns hold, from the external id of a source or None. Raises
-        ProofFailed where they are not an answer.
-    of_vertices : bool
-        Whether a row of the table is a vertex; columns are then in the order of the graph's rows, otherwise in the table's order.
-    """
-
+    # `columns(vertices, answer)`: the columns of the table, negative where there is a null.
     columns: Callable[[Vertices, Any], list[Array]]
+    # `answer(vertices, columns, source)`: the answer that such columns hold, from the external id of a source or None. Raises
+    # ProofFailed where they are not an answer.
     answer: Callable[[Vertices, Sequence[Array], int | None], Any]
+    # Whether a row of the table is a vertex; columns are then in the order of the graph's rows, otherwise in the table's order.
     of_vertices: bool = True
 
     def batch(self, graph: Ids, answer: Any, schema: pa.Schema) -> pa.RecordBatch:

@@ -25,16 +25,12 @@ class Edges(NamedTuple):
     """Edges of a rank, ordered by (weight, low, high), in which only parallel edges are equal.
 
     All arrays are NumPy's or all are CuPy's, the same on all ranks.
-
-    Attributes
-    ----------
-    near, far : int64 [E]
-        Numbers of the vertices at the endpoints.
-    weight, low, high : [E]
     """
 
+    # near, far: int64 [E]: numbers of the vertices at the endpoints.
     near: Array
     far: Array
+    # weight, low, high: [E].
     weight: Array
     low: Array
     high: Array

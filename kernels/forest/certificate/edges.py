@@ -13,23 +13,14 @@ from kernels.graph import OFFSET, Array
 
 
 class Edges(NamedTuple):
-    """Own edges in ascending order.
+    """Own edges in ascending order."""
 
-    Attributes
-    ----------
-    src, dst : index width [E]
-        Rows of the whole graph; `src` are own rows.
-    weights : [E]
-    heavy : int64 [E]
-        Keys in the order of the weights (`keys_of`).
-    low, high : int64 [E]
-        Positions of the endpoints in the order of external ids.
-    """
-
+    # src, dst: index width [E]: rows of the whole graph; `src` are own rows.
     src: Array
     dst: Array
-    weights: Array
-    heavy: Array
+    weights: Array  # [E]
+    heavy: Array  # int64 [E]: keys in the order of the weights (`keys_of`)
+    # low, high: int64 [E]: positions of the endpoints in the order of external ids.
     low: Array
     high: Array
 

@@ -29,23 +29,12 @@ class Keys(NamedTuple):
 
 
 class Hierarchy(NamedTuple):
-    """The paths up from a rank's local rows.
+    """The paths up from a rank's local rows."""
 
-    Attributes
-    ----------
-    parent : int64 [N]
-        The node that a node became part of; the first n + g nodes are the local rows. -1 for a root.
-    time : int64 [N]
-        By which edge: its index in `edges`. Undefined for a root.
-    edges : Keys
-        Ascending.
-    root, top : int64 [n + g]
-        The root above a local row, and the greatest time on the path there; -1 for a root.
-    """
-
-    parent: Array
-    time: Array
-    edges: Keys
+    parent: Array  # int64 [N]: the node that a node became part of; the first n + g nodes are the local rows. -1 for a root.
+    time: Array  # int64 [N]: by which edge: its index in `edges`. Undefined for a root.
+    edges: Keys  # ascending
+    # root, top: int64 [n + g]: the root above a local row, and the greatest time on the path there; -1 for a root.
     root: Array
     top: Array
 

@@ -14,23 +14,12 @@ from kernels.graph import ID, OFFSET, Array, Csr, Graph
 
 
 class HeldRows(NamedTuple):
-    """The rows of a rank, by local rows: n own rows, then ghosts.
+    """The rows of a rank, by local rows: n own rows, then ghosts."""
 
-    Attributes
-    ----------
-    bounds : int64 [size + 1]
-        Rank r owns the rows `bounds[r]:bounds[r + 1]`.
-    num_own : int
-        n.
-    ids : int64 [n + g]
-        Of local rows.
-    out, into : Csr
-        The same object if the graph is symmetric.
-    """
-
-    bounds: Array
-    num_own: int
-    ids: Array
+    bounds: Array  # int64 [size + 1]: rank r owns the rows `bounds[r]:bounds[r + 1]`
+    num_own: int  # n
+    ids: Array  # int64 [n + g]: of local rows
+    # out, into: the same object if the graph is symmetric.
     out: Csr
     into: Csr
 

@@ -24,45 +24,22 @@ _SAMPLES = 1 << 14  # edges whose endpoints are sampled: the ranks' shares diffe
 
 @dataclass(frozen=True)
 class OwnArcs:
-    """Clean arcs of a rank's own vertices in one direction.
+    """Clean arcs of a rank's own vertices in one direction."""
 
-    Attributes
-    ----------
-    csr : Csr
-        A row for each own vertex, ascending by external id; an index is an index into `heads`.
-    heads : int64 [H]
-        Distinct external ids, ascending: at least all neighbours.
-    """
-
-    csr: Csr
-    heads: Array
+    csr: Csr  # a row for each own vertex, ascending by external id; an index is an index into `heads`
+    heads: Array  # int64 [H]: distinct external ids, ascending: at least all neighbours
 
 
 @dataclass(frozen=True)
 class OwnVertices:
-    """The vertices in a rank's range of external ids, and their arcs.
+    """The vertices in a rank's range of external ids, and their arcs."""
 
-    Attributes
-    ----------
-    cuts : int64 [size - 1]
-        A NumPy array: rank r owns the ids below `cuts[r]` that no lower rank owns.
-    ids : int64 [n]
-        The own vertices, ascending; may be empty.
-    out : OwnArcs
-    into : OwnArcs or None
-        None if every arc is stored with its reverse, so that both directions are equal.
-    self_loops : int
-        Number of edges that are self-loops of own vertices.
-    dropped : list of Edges
-        Edges from own vertices that were dropped because a parallel one is no heavier.
-    """
-
-    cuts: Array
-    ids: Array
+    cuts: Array  # int64 [size - 1]: a NumPy array: rank r owns the ids below `cuts[r]` that no lower rank owns
+    ids: Array  # int64 [n]: the own vertices, ascending; may be empty
     out: OwnArcs
-    into: OwnArcs | None
-    self_loops: int
-    dropped: list[Edges]
+    into: OwnArcs | None  # None if every arc is stored with its reverse, so that both directions are equal
+    self_loops: int  # number of edges that are self-loops of own vertices
+    dropped: list[Edges]  # edges from own vertices that were dropped because a parallel one is no heavier
 
     def request(self, ids: Array, values: Array, communicator: Communicator) -> Array:
         """Return the owners' `values` [n] for `ids`, int64 and ascending. Collective."""

@@ -13,22 +13,13 @@ from kernels.paths.degrees import are_long, degrees_of
 
 @dataclass(frozen=True)
 class GraphTotals:
-    """Totals of the whole graph.
-
-    Attributes
-    ----------
-    num_arcs : int
-    with_arcs : int
-        Rows with out-arcs.
-    largest : int
-        Largest out-degree.
-    heaviest, mean : float
-        Of the weights; 1 if there are none. `heaviest` is infinite once sums of weights are known not to fit 32 bits.
-    """
+    """Totals of the whole graph."""
 
     num_arcs: int
-    with_arcs: int
-    largest: int
+    with_arcs: int  # rows with out-arcs
+    largest: int  # largest out-degree
+    # heaviest, mean: of the weights; 1 if there are none. `heaviest` is infinite once sums of weights are known not to fit 32
+    # bits.
     heaviest: float
     mean: float
 

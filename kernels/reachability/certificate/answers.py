@@ -30,23 +30,12 @@ class WrongAnswer(Exception):
 
 @dataclass(frozen=True)
 class ProvedAnswers:
-    """Answers to Q queries, and what was checked of those that a search decided.
-
-    Attributes
-    ----------
-    answers : Reached
-    searched : int
-        Queries that a search decided.
-    witnessed : int
-        Those of them with the answer yes; the path of each was checked.
-    sampled : int
-        Those with the answer no that were searched again.
-    """
+    """Answers to Q queries, and what was checked of those that a search decided."""
 
     answers: Reached
-    searched: int
-    witnessed: int
-    sampled: int
+    searched: int  # queries that a search decided
+    witnessed: int  # those of them with the answer yes; the path of each was checked
+    sampled: int  # those with the answer no that were searched again
 
 
 def reach_with_proof(

@@ -25,21 +25,11 @@ _LARGEST = 3_037_000_499  # nodes: a pair u * C + v then fits int64
 
 @dataclass(frozen=True)
 class Nodes:
-    """A rank's part of a condensation, see `kernels.answers.Condensation`. Arrays are NumPy arrays.
+    """A rank's part of a condensation, see `kernels.answers.Condensation`. Arrays are NumPy arrays."""
 
-    Attributes
-    ----------
-    node : index width [n]
-        For each own row, its component's node, which any rank can own.
-    names : index width [c]
-        For each own node, the row of smallest external id in its component.
-    dag : Shard
-        The own nodes and their arcs, `out` to children and `into` from parents; its rows and ids are the nodes.
-    """
-
-    node: Array
-    names: Array
-    dag: Shard
+    node: Array  # index width [n]: for each own row, its component's node, which any rank can own
+    names: Array  # index width [c]: for each own node, the row of smallest external id in its component
+    dag: Shard  # the own nodes and their arcs, `out` to children and `into` from parents; its rows and ids are the nodes
 
 
 def condense(shard: Shard, communicator: Communicator) -> ShardAnswer[Nodes]:

@@ -15,27 +15,14 @@ from kernels.graph import Array, Csr
 
 
 class Schedule(NamedTuple):
-    """The order of a sweep in S supersteps; no rank needs values of the last one.
+    """The order of a sweep in S supersteps; no rank needs values of the last one."""
 
-    Attributes
-    ----------
-    nodes : index width [n]
-        Own nodes, each after all nodes before it; superstep s updates `nodes[ends[s]:ends[s + 1]]`.
-    ends : list of int
-    sent : index width
-        Own nodes that are ghosts of other ranks, by superstep, then by rank.
-    cuts : list of int64 [size + 1]
-        Superstep s sends `sent[cuts[s][r]:cuts[s][r + 1]]` to rank r.
-    received : int64 [g]
-        The ghosts, as local nodes, in the order in which their values are received; after superstep s they are
-        `received[received_ends[s]:received_ends[s + 1]]`.
-    received_ends : list of int
-    """
-
-    nodes: Array
+    nodes: Array  # index width [n]: own nodes, each after all nodes before it; superstep s updates `nodes[ends[s]:ends[s + 1]]`
     ends: list[int]
-    sent: Array
-    cuts: list[Array]
+    sent: Array  # index width: own nodes that are ghosts of other ranks, by superstep, then by rank
+    cuts: list[Array]  # superstep s sends `sent[cuts[s][r]:cuts[s][r + 1]]` to rank r
+    # int64 [g]: the ghosts, as local nodes, in the order in which their values are received; after superstep s they are
+    # `received[received_ends[s]:received_ends[s + 1]]`
     received: Array
     received_ends: list[int]
 

@@ -13,27 +13,13 @@ from kernels.scc.certificate import reasons
 
 
 class ClassSearch(NamedTuple):
-    """State of a search inside the classes of one rank: n own rows, g ghosts, and k classes that own rows or ghosts belong to.
+    """State of a search inside the classes of one rank: n own rows, g ghosts, and k classes that own rows or ghosts belong to."""
 
-    Attributes
-    ----------
-    classes : index width [n + g]
-        Numbers of the classes, 0 to k - 1.
-    label_rows : index width [k]
-        The own row that is a class's label; -1 where another rank owns it.
-    unread : int64 [n]
-        Arcs into the class of which an own row is the label that no rank has read yet; lowered.
-    read : int64 [k]
-        Arcs read into a class whose label another rank owns, until they are sent to it; raised.
-    unreached : uint32 [n + g]
-        0 where reached, own rows and ghosts; lowered.
-    """
-
-    classes: Array
-    label_rows: Array
-    unread: Array
-    read: Array
-    unreached: Array
+    classes: Array  # index width [n + g]: numbers of the classes, 0 to k - 1
+    label_rows: Array  # index width [k]: the own row that is a class's label; -1 where another rank owns it
+    unread: Array  # int64 [n]: arcs into the class of which an own row is the label that no rank has read yet; lowered
+    read: Array  # int64 [k]: arcs read into a class whose label another rank owns, until they are sent to it; raised
+    unreached: Array  # uint32 [n + g]: 0 where reached, own rows and ghosts; lowered
 
 
 def check(graph: Graph, components: Components) -> None:

@@ -14,43 +14,24 @@ from pipeline.ingest.formats.text import Text
 
 @dataclass(frozen=True)
 class EdgeList:
-    """An edge list that is read while its tables are iterated.
+    """An edge list that is read while its tables are iterated."""
 
-    Attributes
-    ----------
-    tables : iterator of pyarrow.Table
-        `src`, `dst` int64, and `weight` unless `weight` is None; in the source's order. Raises BadInput.
-    weight : pyarrow.DataType or None
-    directed : bool
-        What the file or the format states.
-    first_id, declared_vertices : int or None
-        Where the file declares its vertices, these are `first_id..first_id + declared_vertices - 1`.
-    """
-
+    # `src`, `dst` int64, and `weight` unless `weight` is None; in the source's order. Raises BadInput.
     tables: Iterator[pa.Table]
     weight: pa.DataType | None
-    directed: bool = True
+    directed: bool = True  # what the file or the format states
+    # first_id, declared_vertices: where the file declares its vertices, these are `first_id..first_id + declared_vertices - 1`.
     first_id: int | None = None
     declared_vertices: int | None = None
 
 
 @dataclass(frozen=True)
 class Head:
-    """The beginning of a text file, from which its format is detected.
+    """The beginning of a text file, from which its format is detected."""
 
-    Attributes
-    ----------
-    lines : list of bytes
-        The first three lines that are not blank, stripped.
-    first : bytes
-        The first of them that is not a `c` comment; empty if there is none.
-    columns : Columns
-        The configured column names.
-    """
-
-    lines: list[bytes]
-    first: bytes
-    columns: Columns
+    lines: list[bytes]  # the first three lines that are not blank, stripped
+    first: bytes  # the first of them that is not a `c` comment; empty if there is none
+    columns: Columns  # the configured column names
 
 
 def first_line(pattern: bytes) -> Callable[[Head], bool]:
@@ -61,41 +42,22 @@ def first_line(pattern: bytes) -> Callable[[Head], bool]:
 
 @dataclass(frozen=True)
 class TextFormat:
-    """A format of lines.
-
-    Attributes
-    ----------
-    name : str
-    read : callable
-        `read(text, graph, weight)` returns an EdgeList; `weight` is int64, or float64 after `rows.Decimals` was raised.
-    suffixes : tuple of str
-        Without the dot. They decide only if no format's `matches` does.
-    matches : callable or None
-        Whether a file that begins like this has the format; None if that cannot be detected.
-    """
+    """A format of lines."""
 
     name: Name
+    # `read(text, graph, weight)` returns an EdgeList; `weight` is int64, or float64 after `rows.Decimals` was raised.
     read: Callable[[Text, GraphConfig, pa.DataType], EdgeList]
-    suffixes: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] = ()  # without the dot. They decide only if no format's `matches` does.
+    # Whether a file that begins like this has the format; None if that cannot be detected.
     matches: Callable[[Head], bool] | None = None
 
 
 @dataclass(frozen=True)
 class FileFormat:
-    """A binary format that needs random access.
-
-    Attributes
-    ----------
-    name : str
-    read : callable
-        `read(path, file, graph)` returns an EdgeList; `file` is the source's name in error messages.
-    suffixes : tuple of str
-        Without the dot.
-    magic : bytes
-        How each file begins.
-    """
+    """A binary format that needs random access."""
 
     name: Name
+    # `read(path, file, graph)` returns an EdgeList; `file` is the source's name in error messages.
     read: Callable[[Path, str, GraphConfig], EdgeList]
-    suffixes: tuple[str, ...]
-    magic: bytes
+    suffixes: tuple[str, ...]  # without the dot
+    magic: bytes  # how each file begins

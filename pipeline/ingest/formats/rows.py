@@ -50,26 +50,13 @@ class Field:
 
 @dataclass(frozen=True)
 class Rows:
-    """The layout of a file's data lines.
-
-    Attributes
-    ----------
-    fields : tuple of Field
-    tag : bytes
-        The word before the first field ("a" in DIMACS); empty if there is none.
-    header : bytes
-        The word that starts the only header line; empty if there is none.
-    comment : bytes
-        First byte of a comment line; empty if there are none.
-    delimiter : str
-        The character between fields, which may then be quoted; empty means blanks.
-    """
+    """The layout of a file's data lines."""
 
     fields: tuple[Field, ...]
-    tag: bytes = b""
-    header: bytes = b""
-    comment: bytes = b""
-    delimiter: str = ""
+    tag: bytes = b""  # the word before the first field ("a" in DIMACS); empty if there is none
+    header: bytes = b""  # the word that starts the only header line; empty if there is none
+    comment: bytes = b""  # first byte of a comment line; empty if there are none
+    delimiter: str = ""  # the character between fields, which may then be quoted; empty means blanks
 
     @property
     def named(self) -> tuple[Field, ...]:
