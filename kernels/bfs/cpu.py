@@ -13,10 +13,10 @@ that loop has no branches.
 from functools import partial
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import Paths
 from kernels.arrays import frozen, unsigned
+from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_rows
 from kernels.graph import NO_ROW, UNREACHED, Array, Graph, distance_dtype
 

@@ -1,9 +1,9 @@
 """Names of components: the row of smallest external id."""
 
 import numpy as np
-from numba import njit
 
 from kernels.arrays import frozen
+from kernels.cpu.compiled import njit
 from kernels.graph import Array, Graph
 
 

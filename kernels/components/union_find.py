@@ -4,8 +4,7 @@
 tree, and one ascending pass finds every vertex's root.
 """
 
-from numba import njit
-
+from kernels.cpu.compiled import njit
 from kernels.graph import Array
 
 

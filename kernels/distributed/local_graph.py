@@ -1,9 +1,9 @@
 """A shard as a graph of its own, on which single-rank kernels compute a rank's local fixpoint."""
 
 import numpy as np
-from numba import njit
 
 from kernels.arrays import frozen, is_cupy
+from kernels.cpu.compiled import njit
 from kernels.distributed.shard import Shard
 from kernels.graph import ID, Array, Csr, Graph
 

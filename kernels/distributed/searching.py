@@ -7,9 +7,9 @@ Source: Bentley, Programming Pearls (2nd edition, 2000), column 9: a table in fr
 """
 
 import numpy as np
-from numba import njit
 
 from kernels.arrays import frozen
+from kernels.cpu.compiled import njit
 from kernels.graph import Array
 
 

@@ -12,12 +12,12 @@ from functools import reduce
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import Forest
 from kernels.arrays import frozen
 from kernels.components.naming import smallest_ids
 from kernels.components.union_find import flatten, number_trees, unite
+from kernels.cpu.compiled import njit
 from kernels.graph import Array, Csr, Graph, index_dtype
 
 _DENSE = 6  # edges per vertex from which on the filter saves time

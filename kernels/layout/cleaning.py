@@ -1,9 +1,9 @@
 """Edges to clean arcs: between positions, sorted into rows, without the arcs that the rules exclude."""
 
 import numpy as np
-from numba import njit
 
 from kernels.arrays import is_cupy_array
+from kernels.cpu.compiled import njit
 from kernels.graph import Array, Csr
 from kernels.layout.numbering import number
 from kernels.layout.rules import Edges, Rules

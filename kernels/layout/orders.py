@@ -5,9 +5,9 @@ of equal degree keep the order of their positions.
 """
 
 import numpy as np
-from numba import njit
 
 from kernels.arrays import is_cupy_array
+from kernels.cpu.compiled import njit
 from kernels.graph import Array, index_dtype
 from kernels.layout.constants import WARP_DEGREE
 

@@ -1,9 +1,9 @@
 """Arcs between positions to arcs between rows."""
 
 import numpy as np
-from numba import njit
 
 from kernels.arrays import is_cupy
+from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_rows
 from kernels.graph import OFFSET, Array, Csr
 

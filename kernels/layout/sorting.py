@@ -8,9 +8,9 @@ Cormen, Leiserson, Rivest, Stein: Introduction to Algorithms, 8.2 and 8.3.
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from kernels.arrays import is_cupy
+from kernels.cpu.compiled import njit
 from kernels.graph import OFFSET, Array, Csr, index_dtype
 
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 
 from kernels.arrays import frozen, is_cupy
+from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_rows
 from kernels.graph import OFFSET, Array, Csr, index_dtype
 from kernels.layout.constants import LANES, WARP_DEGREE

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import Scores
 from kernels.arrays import frozen
+from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_rows
 from kernels.graph import Array, Csr, Graph
 from kernels.pagerank.constants import SETTLED

@@ -10,9 +10,9 @@ id among the rows one such step nearer, so predecessors form a tree even around 
 from functools import partial
 
 import numpy as np
-from numba import njit
 
 from kernels.arrays import frozen, unsigned
+from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_rows
 from kernels.graph import NO_ROW, Array, Graph
 

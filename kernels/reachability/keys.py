@@ -4,7 +4,8 @@ Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators. OOPSLA 2014.
 """
 
 import numpy as np
-from numba import njit
+
+from kernels.cpu.compiled import njit
 
 
 def salt_of(seed: int, dimension: int) -> np.uint64:

@@ -5,11 +5,11 @@ without recursion.
 """
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import Components
 from kernels.arrays import frozen
 from kernels.components.naming import smallest_ids
+from kernels.cpu.compiled import njit
 from kernels.graph import Array, Graph
 
 

@@ -13,10 +13,10 @@ its row's distance. Entries of a scanned bucket are reused.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import Paths
 from kernels.arrays import frozen, unsigned
+from kernels.cpu.compiled import njit
 from kernels.graph import UNREACHED, Array, Csr, Graph, distance_dtype
 from kernels.paths.predecessors_cpu import predecessors
 

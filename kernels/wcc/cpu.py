@@ -5,12 +5,12 @@ skipped: an arc that leaves the giant component is read from its other endpoint.
 """
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import Components
 from kernels.arrays import frozen
 from kernels.components.naming import smallest_ids
 from kernels.components.union_find import flatten, unite
+from kernels.cpu.compiled import njit
 from kernels.graph import Array, Graph
 
 _NEIGHBOURS = 2  # arcs of each row that are united before the giant component is known

@@ -1,11 +1,10 @@
 """Lines on a plane of pixels."""
 
-from numba import njit
-
+from kernels.cpu.compiled import njit
 from kernels.graph import Array
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def draw_lines(plane: Array, x: Array, y: Array, tails: Array, heads: Array, levels: Array, width: int) -> None:
     """Draw a line for each edge; where lines meet, the lowest level stays.
 

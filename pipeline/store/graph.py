@@ -95,7 +95,7 @@ def open_vertices(folder: Folder) -> tuple[Array, Array, Array, Array]:
         batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
         if batch.schema != _SCHEMA or batch.num_rows != num_vertices:
             raise Damaged(f"{path}: {batch.num_rows} rows of {batch.schema.names}, the manifest says {num_vertices}")
-        ids, out_degrees, in_degrees = (column.to_numpy(zero_copy_only=True) for column in batch.columns)
+        ids, out_degrees, in_degrees = map(np.from_dlpack, batch.columns)  # `to_numpy` would import pandas
     except (OSError, pa.ArrowInvalid) as error:
         raise Damaged(f"{path}: {error}") from None
     return ids, load_array(folder.path / ROWS_BY_ID, index_dtype(num_vertices), num_vertices), out_degrees, in_degrees

@@ -9,10 +9,10 @@ owner.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from kernels.arrays import frozen, is_cupy_array
 from kernels.components.union_find import flatten, unite
+from kernels.cpu.compiled import njit
 from kernels.distributed.columns import distinct
 from kernels.distributed.owners import Owners
 from kernels.gpu.loader import to_host

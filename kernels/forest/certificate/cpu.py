@@ -8,11 +8,11 @@ between them, and the path is O(log V) long.
 from functools import partial
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import Forest
 from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, arc_ends, arc_weight, require_array, require_labels, require_rows
+from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_rows
 from kernels.forest.certificate import reasons
 from kernels.forest.certificate.hierarchy import Hierarchy

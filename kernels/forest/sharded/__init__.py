@@ -7,13 +7,13 @@ a smaller graph; the other trees are complete, and their rank names them.
 """
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import Forest
 from kernels.arrays import is_cupy, require_numpy
 from kernels.components.sharded.joining import GATHERED, Edges, join
 from kernels.components.sharded.naming import least_of_groups, smallest_ids
 from kernels.components.union_find import number_trees, root_of
+from kernels.cpu.compiled import njit
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
 from kernels.distributed.local_graph import local_graph

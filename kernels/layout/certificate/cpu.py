@@ -3,9 +3,9 @@
 from functools import reduce
 
 import numpy as np
-from numba import njit
 
 from kernels.arrays import frozen, unsigned
+from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import WORTH_A_THREAD, over_items, over_rows
 from kernels.graph import OFFSET, Array, Csr
 from kernels.layout.certificate.constants import BACKWARD, BOTH, FORWARD, MIX_1, MIX_2, WEIGHT_FACTOR

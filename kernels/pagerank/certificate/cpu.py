@@ -1,9 +1,9 @@
 """Sums of in-arcs' shares on the CPU. Nothing is shared with the kernel that the certificate checks."""
 
 import numpy as np
-from numba import njit
 
 from kernels.arrays import frozen
+from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_rows
 from kernels.graph import Array, Csr
 

@@ -3,11 +3,11 @@
 from functools import partial
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import Paths
 from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, arc_ends, arc_weight, require_array, require_rows, require_source
+from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import first_over_rows, over_rows
 from kernels.graph import NO_ROW, UNREACHED, Array, Csr, Graph, distance_dtype
 from kernels.paths.certificate import reasons

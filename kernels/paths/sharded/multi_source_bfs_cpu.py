@@ -1,9 +1,9 @@
 """Breadth-first search over all ranks from many rows at once, each of which starts at its own distance."""
 
 import numpy as np
-from numba import njit
 
 from kernels.arrays import frozen, unsigned
+from kernels.cpu.compiled import njit
 from kernels.distributed.fixpoint import settle
 from kernels.distributed.halo import Halo
 from kernels.graph import Array, Csr

@@ -1,10 +1,10 @@
 """Checks of searched answers on NumPy arrays; they share no code with the searches, and read the labels as they were proved."""
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import ReachabilityIndex, Witnesses
 from kernels.arrays import frozen
+from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import cores, over_items
 from kernels.graph import Array
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import Components, Condensation
 from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, arc_ends, arc_name, require_array, require_rows
+from kernels.cpu.compiled import njit
 from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype
 from kernels.reachability.certificate import reasons
 from kernels.scc.certificate import check_scc

@@ -4,8 +4,8 @@ Arrays have an entry for each local node, `numbers` the global nodes: of one ran
 """
 
 import numpy as np
-from numba import njit
 
+from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from kernels.reachability.keys import key
 

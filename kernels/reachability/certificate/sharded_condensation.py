@@ -3,12 +3,12 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import Components, Condensation
 from kernels.arrays import frozen
 from kernels.certificate.global_view import DistributedArray, GlobalView, evidence
 from kernels.certificate.rules import Broken, arc_name
+from kernels.cpu.compiled import njit
 from kernels.distributed.assembly import ghosts_of
 from kernels.distributed.halo import Halo
 from kernels.distributed.shard import Shard

@@ -1,10 +1,10 @@
 """From strong components to the rows of the acyclic graph between them, by counting sorts (kernels/layout/sorting.py)."""
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import Condensation
 from kernels.arrays import frozen
+from kernels.cpu.compiled import njit
 from kernels.graph import Array, Csr, Graph
 from kernels.layout.sorting import sort_arcs, transpose
 from kernels.scc import scc

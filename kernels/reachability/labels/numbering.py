@@ -7,8 +7,8 @@ reads is final. A subtree's size gives it a block of numbers, and the blocks of 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from kernels.reachability.keys import key
 

@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import Condensation
 from kernels.arrays import frozen
+from kernels.cpu.compiled import njit
 from kernels.graph import NO_ROW, Array
 from kernels.reachability.constants import NUM_SUPPORTS
 

@@ -5,8 +5,8 @@ reversed graph prune searches that those of the graph do not, so the dimensions 
 """
 
 import numpy as np
-from numba import njit
 
+from kernels.cpu.compiled import njit
 from kernels.graph import NO_ROW, Array
 from kernels.reachability.keys import key
 from kernels.reachability.labels.numbering import Rows

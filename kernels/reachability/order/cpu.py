@@ -4,10 +4,10 @@ Kahn: Topological sorting of large networks. CACM 5(11), 1962.
 """
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import Condensation
 from kernels.arrays import unsigned
+from kernels.cpu.compiled import njit
 from kernels.graph import Array
 
 

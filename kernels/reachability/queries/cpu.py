@@ -5,10 +5,10 @@ from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import Condensation, ReachabilityIndex, Reached
 from kernels.arrays import frozen
+from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_items
 from kernels.graph import Array
 from kernels.reachability.constants import FILTER, POSITIVE_CUT, SAME, SEARCH

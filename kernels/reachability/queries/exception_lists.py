@@ -5,10 +5,10 @@ Source: Yıldırım, Chaoji, Zaki 2010, section 3.3.
 """
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import ReachabilityIndex
 from kernels.arrays import frozen
+from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from kernels.reachability.definitions import LARGEST_LISTED
 from kernels.reachability.queries.records import contains, records_of

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import Labels, ReachabilityIndex
+from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from kernels.reachability.constants import FILTER, POSITIVE_CUT, SAME, SEARCH
 from kernels.reachability.queries.sizes import BIT_BYTES, LINE, NUM_SCALARS, record_bytes

@@ -8,8 +8,7 @@ The thesis's searches (Caiazza 2019, algorithms 2 and 3) go from u only, and dro
 Callers pass two different nodes that the cuts do not decide.
 """
 
-from numba import njit
-
+from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from kernels.reachability.constants import FILTER, POSITIVE_CUT
 from kernels.reachability.queries.records import contains, decide

@@ -7,10 +7,10 @@ a support, and from there along nodes that it reaches. paths.cuh does the same o
 """
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import ReachabilityIndex, Witnesses
 from kernels.arrays import frozen
+from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from kernels.reachability.queries.cpu import Scratch, over_searches
 from kernels.reachability.queries.records import FIRST, LAST, REACHED, REACHES, records_of

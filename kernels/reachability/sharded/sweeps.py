@@ -7,9 +7,9 @@ ghosts are done.
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
 from kernels.arrays import frozen, is_cupy
+from kernels.cpu.compiled import njit
 from kernels.distributed.columns import exchange_columns
 from kernels.distributed.halo import Halo
 from kernels.graph import Array, Csr

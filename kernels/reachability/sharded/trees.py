@@ -7,9 +7,9 @@ visited before. The parent's owner can add these sizes up before the parent's ow
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 
 from kernels.arrays import frozen, is_cupy
+from kernels.cpu.compiled import njit
 from kernels.distributed.columns import exchange_columns
 from kernels.distributed.halo import Halo
 from kernels.graph import NO_ROW, OFFSET, Array

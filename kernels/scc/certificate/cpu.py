@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import Components
 from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, require_labels
+from kernels.cpu.compiled import njit
 from kernels.graph import Array, Csr, Graph
 from kernels.scc.certificate import reasons
 

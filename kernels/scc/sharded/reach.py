@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from kernels.arrays import frozen
+from kernels.cpu.compiled import njit
 from kernels.distributed.fixpoint import settle
 from kernels.distributed.halo import Halo
 from kernels.graph import OFFSET, Array, Csr

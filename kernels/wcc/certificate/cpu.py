@@ -3,11 +3,11 @@
 from functools import partial
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import Components
 from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, arc_ends, require_labels
+from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import first_over_rows
 from kernels.distributed.shard import Shard
 from kernels.graph import Array, Csr, Graph

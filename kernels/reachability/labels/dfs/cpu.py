@@ -9,8 +9,8 @@ paths are compared instead (root_paths.py).
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from kernels.cpu.compiled import njit
 from kernels.graph import NO_ROW, Array
 from kernels.reachability.keys import key
 from kernels.reachability.labels.dfs.constants import LARGEST_PATH_SUM

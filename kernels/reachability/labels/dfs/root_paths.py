@@ -6,8 +6,8 @@ pointers): a table of the 2^t-th ancestors, with C entries for each doubling of 
 """
 
 import numpy as np
-from numba import njit
 
+from kernels.cpu.compiled import njit
 from kernels.graph import NO_ROW, Array
 from kernels.reachability.labels.numbering import Rows
 

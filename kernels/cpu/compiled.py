@@ -1,0 +1,52 @@
+"""`njit` as Numba's, but Numba is imported when a compiled function is first called.
+
+The import takes half a second, and a run that finds all its steps valid, or computes on a GPU, calls no such function.
+"""
+
+from collections.abc import Callable
+from functools import update_wrapper
+from threading import Lock
+from typing import Any
+
+_LOCK = Lock()
+
+
+class Compiled:
+    """A function that Numba compiles when it is first called. Compiled functions may call each other."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        update_wrapper(self, function)
+        self.py_func, self._options = function, options  # Numba inlines `py_func` into a caller
+        self._dispatcher: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the compiled function."""
+        return (self._dispatcher or self.dispatcher)(*arguments)
+
+    @property
+    def dispatcher(self) -> Any:
+        """Numba's object, which compiles the function for the types of its arguments, or loads it from the cache."""
+        with _LOCK:
+            if self._dispatcher is None:
+                self._dispatcher = _numba().njit(**self._options)(self.py_func)
+        return self._dispatcher
+
+    @property
+    def targetoptions(self) -> Any:
+        """Where Numba reads whether to inline the function into a caller."""
+        return self.dispatcher.targetoptions
+
+
+def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a function by `numba.njit(**options)` when it is first called."""
+    return lambda function: Compiled(function, options)
+
+
+def _numba() -> Any:
+    """Import Numba; where a compiled function calls another one, it finds Numba's object."""
+    import numba
+    from numba.extending import typeof_impl
+
+    if Compiled not in typeof_impl.registry:
+        typeof_impl.register(Compiled)(lambda function, context: typeof_impl(function.dispatcher, context))
+    return numba

@@ -1,0 +1,65 @@
+"""What the command imports: libraries that take long to load are loaded by the run that needs them."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from kernels.cpu.compiled import Compiled, njit
+from tests.project.test_layout import files
+
+HEAVY = {"numba", "scipy", "cupy", "matplotlib", "pandas", "dask", "distributed", "prefect"}
+COMMAND = "import sys; from pipeline.command import app; app(sys.argv[1:], result_action=lambda _: None); print(*sys.modules)"
+
+
+def loaded(*arguments: object) -> set[str]:
+    """The modules that a process has which has run the command."""
+    return set(subprocess.check_output([sys.executable, "-c", COMMAND, *map(str, arguments)], text=True).split())
+
+
+def test_a_run_with_nothing_changed_imports_nothing_that_computes(tmp_path):
+    (tmp_path / "roads.csv").write_text("src,dst,weight\n1,2,5\n2,3,1\n3,1,4\n")
+    run = ("run", tmp_path / "roads.csv", "--out", tmp_path / "out", "--stages", "bfs,wcc", "--backend", "cpu")
+    assert {"numba", "matplotlib"} <= loaded(*run)
+    assert not HEAVY & loaded(*run)
+
+
+def test_numba_is_imported_by_the_first_call_of_a_compiled_function():
+    importing = [
+        str(path)
+        for path in files("kernels", "pipeline", "flows")
+        for node in tree(path).body
+        if isinstance(node, ast.Import | ast.ImportFrom) and "numba" in ast.unparse(node).replace(".", " ").split()
+    ]
+    assert importing == []
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@njit(nogil=True)
+def twice(value: int) -> int:
+    return 2 * value
+
+
+@njit(nogil=True, inline="always")
+def plus_one(value: int) -> int:
+    return value + 1
+
+
+@njit(nogil=True)
+def sum_of(values: np.ndarray) -> int:
+    total = 0
+    for value in values:
+        total += plus_one(twice(value))
+    return total
+
+
+def test_compiled_functions_call_each_other():
+    assert isinstance(sum_of, Compiled)
+    assert sum_of(np.arange(4)) == 16
+    assert sum_of.__name__ == "sum_of"
+    assert twice(3) == 6
