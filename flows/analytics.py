@@ -26,14 +26,10 @@ def road_network(
 ) -> Folder:
     """Analyse a road network: distances, spanning forest, components.
 
-    Parameters
-    ----------
-    run
-        The run's file.
-    sources
-        External ids of the crossings to measure from; they replace the file's.
-    backend
-        Where the run computes; it replaces the file's: `cpu`, `gpu`, or `auto`, the GPU if there is one.
+    Args:
+        run: The run's file.
+        sources: External ids of the crossings to measure from; they replace the file's.
+        backend: Where the run computes; it replaces the file's: `cpu`, `gpu`, or `auto`, the GPU if there is one.
     """
     return analyse(run, sources=sources, backend=backend)
 
@@ -44,14 +40,10 @@ def social_network(
 ) -> Folder:
     """Analyse a social network: components, hops between people, backbone, PageRank.
 
-    Parameters
-    ----------
-    run
-        The run's file.
-    sources
-        External ids of the people to count hops from; they replace the file's.
-    backend
-        Where the run computes; it replaces the file's: `cpu`, `gpu`, or `auto`, the GPU if there is one.
+    Args:
+        run: The run's file.
+        sources: External ids of the people to count hops from; they replace the file's.
+        backend: Where the run computes; it replaces the file's: `cpu`, `gpu`, or `auto`, the GPU if there is one.
     """
     return analyse(run, sources=sources, backend=backend)
 
@@ -62,14 +54,10 @@ def reachability(run: str = "conf/runs/wiki-vote.toml", pairs: str | None = None
 
     A step whose inputs have not changed is skipped: the index if the graph is the same, the answers if the pairs are, too.
 
-    Parameters
-    ----------
-    run
-        The run's file; stage reachability is among its stages.
-    pairs
-        A Parquet file with columns `src` and `dst`; it replaces the file's.
-    backend
-        Where the run computes; it replaces the file's: `cpu`, `gpu`, or `auto`, the GPU if there is one.
+    Args:
+        run: The run's file; stage reachability is among its stages.
+        pairs: A Parquet file with columns `src` and `dst`; it replaces the file's.
+        backend: Where the run computes; it replaces the file's: `cpu`, `gpu`, or `auto`, the GPU if there is one.
     """
     return analyse(run, pairs=pairs, needs_pairs=True, backend=backend)
 

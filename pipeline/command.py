@@ -88,31 +88,20 @@ def run(
 
     Options replace the values of a configuration.
 
-    Parameters
-    ----------
-    graph
-        A run's `.toml`, or a graph file: a local path, or a URL that fsspec opens.
-    out
-        Folder of the tables; `latest` in it is the newest run. Required for a graph file.
-    directed
-        Whether a line of the file is one arc, or an edge in both directions. Default: as the format states; otherwise directed.
-    format
-        dimacs, arcs, snap, matrix-market, gra, pace, csv, tsv or parquet. Default: by content and name.
-    coordinates
-        DIMACS `.co` file of the vertices' coordinates, for the report's maps.
-    sha256
-        Expected SHA-256 of the graph file.
-    order
-        Row order of the stored graph: degree (default), windowed (for roads) or source.
-    oracle
-        Also compare every answer with a second solver.
-    backend
-        cpu, gpu, or auto (default): the GPU if there is one. The tables are the same.
-    cluster
-        none (default); local: Dask workers on this machine; or the address of a Dask scheduler.
-    shards
-        Number of ranks that hold the graph together, each a part of it; 0 (default): each worker holds all of it. The tables are
-        the same.
+    Args:
+        graph: A run's `.toml`, or a graph file: a local path, or a URL that fsspec opens.
+        out: Folder of the tables; `latest` in it is the newest run. Required for a graph file.
+        directed: Whether a line of the file is one arc, or an edge in both directions. Default: as the format states; otherwise
+            directed.
+        format: dimacs, arcs, snap, matrix-market, gra, pace, csv, tsv or parquet. Default: by content and name.
+        coordinates: DIMACS `.co` file of the vertices' coordinates, for the report's maps.
+        sha256: Expected SHA-256 of the graph file.
+        order: Row order of the stored graph: degree (default), windowed (for roads) or source.
+        oracle: Also compare every answer with a second solver.
+        backend: cpu, gpu, or auto (default): the GPU if there is one. The tables are the same.
+        cluster: none (default); local: Dask workers on this machine; or the address of a Dask scheduler.
+        shards: Number of ranks that hold the graph together, each a part of it; 0 (default): each worker holds all of it. The
+            tables are the same.
     """
     config = _config(
         graph,
@@ -145,23 +134,15 @@ def reach(
 
     The rows keep their order and get columns `reachable` and `decided`: same (component), filter, positive cut or search.
 
-    Parameters
-    ----------
-    index
-        A published run with stage reachability, `DIR/latest` or `DIR/runs/ID`, or the index's folder in it.
-    pairs
-        The Parquet file; `src` and `dst` are external ids.
-    out
-        Folder of the answers. It is replaced as a whole, or kept if neither the index nor the pairs have changed.
-    unknown
-        error (default) or null: what a vertex that is not in the graph gives.
-    oracle
-        Also search for a sample of the pairs without the index, and compare.
-    backend
-        cpu, gpu, or auto (default): the GPU if there is one. The answers are the same.
-    cluster
-        none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` with a table
-        `[cluster]`.
+    Args:
+        index: A published run with stage reachability, `DIR/latest` or `DIR/runs/ID`, or the index's folder in it.
+        pairs: The Parquet file; `src` and `dst` are external ids.
+        out: Folder of the answers. It is replaced as a whole, or kept if neither the index nor the pairs have changed.
+        unknown: error (default) or null: what a vertex that is not in the graph gives.
+        oracle: Also search for a sample of the pairs without the index, and compare.
+        backend: cpu, gpu, or auto (default): the GPU if there is one. The answers are the same.
+        cluster: none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` with a
+            table `[cluster]`.
     """
     from pipeline.config.loading import load_cluster
     from pipeline.steps.reach import reach_into

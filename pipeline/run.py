@@ -40,21 +40,14 @@ def directly(_: str, step: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs)
 def run(config: RunConfig, call: Call = directly) -> Folder:
     """Ingest, lay out, run the stages, prove, report and publish.
 
-    Parameters
-    ----------
-    config : RunConfig
-    call : callable
-        `call(name, step, *arguments)` calls each step; a flow makes it a task.
+    Args:
+        call: `call(name, step, *arguments)` calls each step; a flow makes it a task.
 
-    Returns
-    -------
-    Folder
+    Returns:
         The published run.
 
-    Raises
-    ------
-    GraphmillError
-        As its steps state.
+    Raises:
+        GraphmillError: As its steps state.
     """
     backend = choose(config.backend)
     with workspace(config.output) as work, started(config.cluster, backend) as cluster:

@@ -16,10 +16,8 @@ from pipeline.store.manifest import Folder
 def validate(folder: Folder) -> None:
     """Check the whole stored graph: ids, order, both directions against each other, degrees, and a vector extension.
 
-    Raises
-    ------
-    Damaged
-        The first broken rule.
+    Raises:
+        Damaged: The first broken rule.
     """
     graph = open_graph(folder)
     _or_damaged(folder.path, graph.validate)

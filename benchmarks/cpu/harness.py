@@ -20,21 +20,11 @@ OURS = "graphmill"
 
 @dataclass(frozen=True)
 class Contender:
-    """One library's function for an algorithm.
+    """One library's function for an algorithm."""
 
-    Attributes
-    ----------
-    library : str
-        Name of its distribution.
-    solve : callable
-        What is timed.
-    answer : callable
-        Takes what `solve` returned to an array that has to equal every other contender's; not timed.
-    """
-
-    library: str
-    solve: Callable[[], Any]
-    answer: Callable[[Any], Array]
+    library: str  # name of its distribution
+    solve: Callable[[], Any]  # what is timed
+    answer: Callable[[Any], Array]  # takes what `solve` returned to an array that has to equal every other contender's; not timed
 
 
 @dataclass(frozen=True)

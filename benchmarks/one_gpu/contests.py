@@ -76,41 +76,19 @@ def certify_layout(graph: Graph, laid_out: VectCsr) -> Certificate:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel.
-
-    Attributes
-    ----------
-    name : str
-    solve : callable
-        `solve(graph, *inputs, **method)`.
-    certify : callable
-        `certify(graph, answer)`.
-    inputs : callable
-        `inputs(graph, count)`: the arguments of `count` calls; for the layout `inputs(edges, count)`.
-    require_equal : callable
-        Compares with the CPU's answer.
-    weighted : bool
-        Whether it reads weights.
-    both_ways : bool
-        Whether it also has to read in-arcs if they differ from the out-arcs.
-    directed : bool
-        Whether it only runs on directed graphs, because another kernel answers the same on symmetric ones.
-    cpu_arcs : int
-        Arcs up to which it is compared with the CPU's answer.
-    variants : tuple of str
-        The source documents' methods.
-    """
+    """One kernel."""
 
     name: str
-    solve: Callable[..., Any]
-    certify: Callable[[Graph, Any], Certificate]
+    solve: Callable[..., Any]  # `solve(graph, *inputs, **method)`
+    certify: Callable[[Graph, Any], Certificate]  # `certify(graph, answer)`
+    # `inputs(graph, count)`: the arguments of `count` calls; for the layout `inputs(edges, count)`
     inputs: Callable[[Any, int], list[tuple[Any, ...]]] = no_arguments
-    require_equal: Callable[[Any, Any], None] = equal
-    weighted: bool = False
-    both_ways: bool = False
-    directed: bool = False
-    cpu_arcs: int = 1 << 40
-    variants: tuple[str, ...] = ()
+    require_equal: Callable[[Any, Any], None] = equal  # compares with the CPU's answer
+    weighted: bool = False  # whether it reads weights
+    both_ways: bool = False  # whether it also has to read in-arcs if they differ from the out-arcs
+    directed: bool = False  # whether it only runs on directed graphs, because another kernel answers the same on symmetric ones
+    cpu_arcs: int = 1 << 40  # arcs up to which it is compared with the CPU's answer
+    variants: tuple[str, ...] = ()  # the source documents' methods
 
     @property
     def reads_edges(self) -> bool:

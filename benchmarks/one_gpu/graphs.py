@@ -19,30 +19,16 @@ _WARP_DEGREE = 32  # rows of at least this degree come first, independently of w
 
 @dataclass(frozen=True)
 class Edges:
-    """An edge list as it was generated or read, and the graph that is built from it.
+    """An edge list as it was generated or read, and the graph that is built from it."""
 
-    Attributes
-    ----------
-    src, dst : int64 [E], CuPy
-        External ids.
-    weights : [E], CuPy, or None
-    declared : range
-        All ids; empty if the ids are those that occur.
-    symmetric : bool
-        Whether the graph has every edge's reverse.
-    order : {"degree", "windowed"}
-        Of the graph's rows.
-    weighted : bool
-        Whether the graph gets weights 1..999 if the list has none.
-    """
-
+    # src, dst: int64 [E], CuPy: external ids.
     src: Array
     dst: Array
-    weights: Array | None
-    declared: range
-    symmetric: bool
-    order: str
-    weighted: bool
+    weights: Array | None  # [E], CuPy, or None
+    declared: range  # all ids; empty if the ids are those that occur
+    symmetric: bool  # whether the graph has every edge's reverse
+    order: str  # {"degree", "windowed"}: of the graph's rows
+    weighted: bool  # whether the graph gets weights 1..999 if the list has none
 
     def graph(self) -> Graph:
         """Build the graph with CuPy only."""
@@ -58,16 +44,12 @@ def graph_of_arcs(
 ) -> Graph:
     """Build the Graph of arcs between the ids `0..num_vertices-1`, without self-loops; of parallel arcs the lightest stays.
 
-    Parameters
-    ----------
-    src, dst : int64 [A], CuPy
-    weights : [A], CuPy, or None
-    symmetric : bool
-        Add every arc's reverse.
-    order : {"degree", "windowed", "source"}
-        The rows' order (pipeline/config/run.py).
-    weighted : bool
-        Where `weights` is None: draw int32 weights 1..999 that depend on an edge's ends only.
+    Args:
+        src, dst: int64 [A], CuPy.
+        weights: [A], CuPy, or None.
+        symmetric: Add every arc's reverse.
+        order ({"degree", "windowed", "source"}): The rows' order (pipeline/config/run.py).
+        weighted: Where `weights` is None: draw int32 weights 1..999 that depend on an edge's ends only.
     """
     if symmetric:
         src, dst = cp.concatenate([src, dst]), cp.concatenate([dst, src])

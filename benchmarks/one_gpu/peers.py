@@ -26,19 +26,10 @@ _FAR = {"i": 2**31 - 1, "f": 1e30}  # larger distances mean that cuGraph has not
 
 @dataclass(frozen=True)
 class Peer:
-    """One interface of cuGraph.
+    """One interface of cuGraph."""
 
-    Attributes
-    ----------
-    solve : callable
-        `solve(*source)`.
-    agrees : callable
-        `agrees(answer, ours)`: whether the answer does the same work as ours.
-    note : str
-    """
-
-    solve: Callable[..., Any]
-    agrees: Callable[[Any, Any], bool]
+    solve: Callable[..., Any]  # `solve(*source)`
+    agrees: Callable[[Any, Any], bool]  # `agrees(answer, ours)`: whether the answer does the same work as ours
     note: str = ""
 
 

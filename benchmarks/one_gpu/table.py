@@ -14,32 +14,20 @@ from benchmarks.schema import schema_of
 class Row:
     """One kernel and method on one graph. Times are in milliseconds; None means not measured.
 
-    Attributes
-    ----------
-    graph, kernel, method : str
-        The row's key; `method` is empty for the default.
-    vertices, arcs, graph_bytes : int
-        Of the graph, and the bytes of its CSR; of the layout, of the CSR that it makes.
-    median, least, most : float
-    runs : int
-    teps : float
-        Arcs of the rows reached a second, for searches the harmonic mean over the sources; else all arcs over the median.
-    necessary_bytes : int
-        Arcs read once and answer written once.
-    copy_share : float
-        `necessary_bytes` over `median`, over the copy bandwidth.
-    first, peak_bytes, kept_bytes
-        The first call on a graph, for the default method: time, device memory beyond the graph, and what of it stays.
-    certificate : float
-        Median time of the proof on the GPU.
-    cpu : float
-        Our kernel on the CPU.
-    pylibcugraph, pylibcugraph_runs, pylibcugraph_note, cugraph, cugraph_runs, cugraph_note, doublegraph, ...
-        Median of the peer, and how it was called or why it failed.
-    failure : str
-        Why there is no time: the reason from the certificate or the comparison.
-    gpu, driver, cuda, cupy, cugraph_version, cpu_cores, copy_bandwidth
-        Where it was measured.
+    Attributes:
+        graph, kernel, method: The row's key; `method` is empty for the default.
+        vertices, arcs, graph_bytes: Of the graph, and the bytes of its CSR; of the layout, of the CSR that it makes.
+        teps: Arcs of the rows reached a second, for searches the harmonic mean over the sources; else all arcs over the median.
+        necessary_bytes: Arcs read once and answer written once.
+        copy_share: `necessary_bytes` over `median`, over the copy bandwidth.
+        first, peak_bytes, kept_bytes: The first call on a graph, for the default method: time, device memory beyond the graph,
+            and what of it stays.
+        certificate: Median time of the proof on the GPU.
+        cpu: Our kernel on the CPU.
+        pylibcugraph, pylibcugraph_runs, pylibcugraph_note, cugraph, cugraph_runs, cugraph_note, doublegraph, ...: Median of the
+            peer, and how it was called or why it failed.
+        failure: Why there is no time: the reason from the certificate or the comparison.
+        gpu, driver, cuda, cupy, cugraph_version, cpu_cores, copy_bandwidth: Where it was measured.
     """
 
     graph: str

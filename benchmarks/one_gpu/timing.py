@@ -92,20 +92,11 @@ def peak_bytes(call: Callable[[], Any]) -> int:
 
 @dataclass(frozen=True)
 class FirstCall:
-    """Cost of a kernel's first call on a graph, which includes deriving its plan.
-
-    Attributes
-    ----------
-    milliseconds : float
-    peak_bytes : int
-        Device memory beyond the graph, answer included.
-    kept_bytes : int
-        The part that stays with the graph.
-    """
+    """Cost of a kernel's first call on a graph, which includes deriving its plan."""
 
     milliseconds: float
-    peak_bytes: int
-    kept_bytes: int
+    peak_bytes: int  # device memory beyond the graph, answer included
+    kept_bytes: int  # the part that stays with the graph
 
 
 def first_call(kernel: Callable[..., Any], graph: Graph, *arguments: Any) -> FirstCall:

@@ -29,41 +29,22 @@ SCRIPTS = Path(__file__).parent / "scripts"
 
 @dataclass(frozen=True)
 class Measured:
-    """One case; seconds.
-
-    Attributes
-    ----------
-    name : str
-    cold, wall, again : float
-        The first run, a second one into an empty folder, and a third one with nothing changed.
-    cores : float
-        CPU time of the second run over its wall time.
-    peak : int
-        Bytes of memory of the second run's largest process.
-    kernels : float
-        Seconds in which the stages' kernels ran, their first calls included.
-    steps : dict
-        Seconds of each step.
-    script : float or None
-        The script's seconds, and in `script_steps` those of its parts.
-    compared : dict
-        For each table of the script "equal", or how it differs.
-    wanted : float or None
-    """
+    """One case; seconds."""
 
     name: str
+    # cold, wall, again: the first run, a second one into an empty folder, and a third one with nothing changed.
     cold: float
     wall: float
     again: float
-    cores: float
-    peak: int
-    kernels: float
-    steps: dict[str, float]
+    cores: float  # CPU time of the second run over its wall time
+    peak: int  # bytes of memory of the second run's largest process
+    kernels: float  # seconds in which the stages' kernels ran, their first calls included
+    steps: dict[str, float]  # seconds of each step
     machine: dict[str, object]
     wanted: float | None
-    script: float | None = None
+    script: float | None = None  # the script's seconds, and in `script_steps` those of its parts
     script_steps: dict[str, float | str] = field(default_factory=dict)
-    compared: dict[str, str] = field(default_factory=dict)
+    compared: dict[str, str] = field(default_factory=dict)  # for each table of the script "equal", or how it differs
 
 
 def measure(case: Case, folder: Path) -> Measured:

@@ -9,29 +9,14 @@ SEVEN = ("bfs", "sssp", "mst", "wcc", "scc", "pagerank", "reachability")
 
 @dataclass(frozen=True)
 class Case:
-    """One run.
+    """One run."""
 
-    Attributes
-    ----------
-    graph : str
-        Kind and size of a generated graph, as in `benchmarks.runs.sources`, and `:text` for its DIMACS file.
-    stages : tuple of str
-    gpus : int
-        0 for a run on the CPU.
-    options : tuple of str
-        Further options of `graphmill run`.
-    script : str
-        Name of the script in `scripts/`, or empty.
-    wanted : float or None
-        Seconds that the run may take.
-    """
-
-    graph: str
+    graph: str  # kind and size of a generated graph, as in `benchmarks.runs.sources`, and `:text` for its DIMACS file
     stages: tuple[str, ...]
-    gpus: int
-    options: tuple[str, ...] = ()
-    script: str = ""
-    wanted: float | None = None
+    gpus: int  # 0 for a run on the CPU
+    options: tuple[str, ...] = ()  # further options of `graphmill run`
+    script: str = ""  # name of the script in `scripts/`, or empty
+    wanted: float | None = None  # seconds that the run may take
 
     @property
     def name(self) -> str:

@@ -12,22 +12,13 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Usage:
-    """What a finished command used.
+    """What a finished command used."""
 
-    Attributes
-    ----------
-    wall, cpu : float
-        Seconds; `cpu` of user and system, of all its processes.
-    peak : int
-        Bytes of memory of its largest process.
-    output : str
-        Its standard output.
-    """
-
+    # wall, cpu: seconds; `cpu` of user and system, of all its processes.
     wall: float
     cpu: float
-    peak: int
-    output: str
+    peak: int  # bytes of memory of its largest process
+    output: str  # its standard output
 
     @property
     def cores(self) -> float:

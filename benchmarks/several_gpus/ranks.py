@@ -188,24 +188,14 @@ SINGLE_RANK: dict[str, tuple[Callable[..., Any], Callable[..., Certificate]]] = 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel over shards.
-
-    Attributes
-    ----------
-    solve : callable
-        Whose answer is proved.
-    certify : callable
-    count : callable
-        Arcs of the rows reached, and the number that a peer has to agree on.
-    run : callable
-        What is timed.
-    """
+    """A kernel over shards."""
 
     takes_source: bool
-    solve: Callable[..., ShardAnswer[Any]]
+    solve: Callable[..., ShardAnswer[Any]]  # whose answer is proved
     certify: Callable[..., Certificate]
+    # Arcs of the rows reached, and the number that a peer has to agree on.
     count: Callable[[Shard, Communicator, ShardAnswer[Any]], tuple[int, float]]
-    run: Callable[..., ShardAnswer[Any]]
+    run: Callable[..., ShardAnswer[Any]]  # what is timed
 
 
 def _total(communicator: Communicator, *values: Any) -> list[int]:

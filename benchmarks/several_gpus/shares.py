@@ -25,25 +25,13 @@ _WORKER_THREADS = 16
 
 @dataclass(frozen=True)
 class Shares:
-    """An undirected graph whose edges are drawn in chunks.
-
-    Attributes
-    ----------
-    name : str
-    order : {"degree", "windowed"}
-        Of its rows.
-    declared : int
-        All ids are smaller; 0 if only the ids that occur are vertices.
-    chunks : int
-    chunk : callable
-        `chunk(number)`: src and dst, int64, and int32 weights 1..999, with CuPy.
-    """
+    """An undirected graph whose edges are drawn in chunks."""
 
     name: str
-    order: str
-    declared: int
+    order: str  # {"degree", "windowed"}: of its rows
+    declared: int  # all ids are smaller; 0 if only the ids that occur are vertices
     chunks: int
-    chunk: Callable[[int], tuple[Array, Array, Array]]
+    chunk: Callable[[int], tuple[Array, Array, Array]]  # `chunk(number)`: src and dst, int64, and int32 weights 1..999, with CuPy
 
     def of_rank(self, rank: int, size: int) -> range:
         """The numbers of a rank's chunks."""

@@ -17,49 +17,33 @@ OURS, PEER = "graphmill", "cugraph"
 
 @dataclass(frozen=True)
 class Row:
-    """A measurement of one library on one graph. Times are in milliseconds; None means not measured.
+    """A measurement of one library on one graph. Times are in milliseconds; None means not measured."""
 
-    Attributes
-    ----------
-    graph, what, gpus, library
-        The row's key: `what` is a kernel, or how the graph was made ready.
-    vertices, arcs : int
-        Of the graph, for our rows.
-    median, least, most, runs
-        Of the slowest rank, over the sources where there are some.
-    supersteps : float
-        Exchanges that each rank waits for, the median.
-    teps : float
-        Arcs out of the rows reached a second, the harmonic mean over the sources; else all arcs over the median.
-    proof : float
-        Median time of the certificate over all ranks; None where the answer was compared instead.
-    check : float
-        What two libraries have to agree on: sums of distances, components.
-    note, failure : str
-    gpu, driver, cuda, cupy, version, cpu_cores
-        Where it was measured; `version` is the library's.
-    """
-
+    # graph, what, gpus, library: the row's key: `what` is a kernel, or how the graph was made ready.
     graph: str
     what: str
     gpus: int
     library: str
+    # gpu, driver, cuda, cupy, version, cpu_cores: where it was measured; `version` is the library's.
     gpu: str
     driver: str
     cuda: str
     cupy: str
     version: str
     cpu_cores: int
+    # vertices, arcs: of the graph, for our rows.
     vertices: int | None = None
     arcs: int | None = None
+    # median, least, most, runs: of the slowest rank, over the sources where there are some.
     median: float | None = None
     least: float | None = None
     most: float | None = None
     runs: int = 0
-    supersteps: float | None = None
+    supersteps: float | None = None  # exchanges that each rank waits for, the median
+    # Arcs out of the rows reached a second, the harmonic mean over the sources; else all arcs over the median.
     teps: float | None = None
-    proof: float | None = None
-    check: float | None = None
+    proof: float | None = None  # median time of the certificate over all ranks; None where the answer was compared instead
+    check: float | None = None  # what two libraries have to agree on: sums of distances, components
     note: str = ""
     failure: str = ""
 

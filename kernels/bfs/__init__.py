@@ -8,24 +8,17 @@ from kernels.graph import Graph
 def bfs(graph: Graph, source_row: int, method: str | None = None) -> Paths:
     """Count the hops from `source_row` to every row; weights are not read.
 
-    Parameters
-    ----------
-    method : {"solution1", "solution2", "solution3", "solution4"}, or None
-        Only on a GPU: one of the published searches in kernels/bfs/solutions.py instead of the fastest one.
+    Args:
+        method ({"solution1", "solution2", "solution3", "solution4"}, or None): Only on a GPU: one of the published searches in
+            kernels/bfs/solutions.py instead of the fastest one.
 
-    Returns
-    -------
-    Paths
+    Returns:
         `distance` is int64.
 
-    Raises
-    ------
-    IndexError
-        If `source_row` is not a row of the graph.
-    TypeError
-        If there is no kernel for the graph's arrays.
-    ValueError
-        If there is no such method for the graph's arrays.
+    Raises:
+        IndexError: If `source_row` is not a row of the graph.
+        TypeError: If there is no kernel for the graph's arrays.
+        ValueError: If there is no such method for the graph's arrays.
     """
     if is_cupy(graph):
         require_row(graph, source_row)

@@ -36,12 +36,8 @@ class DistributedArray:
 class GlobalView:
     """One rank's access to what all ranks hold. The methods are collective.
 
-    Attributes
-    ----------
-    rows : Owners
-    ids : DistributedArray
-        External ids of all rows.
-    num_vertices : int
+    Attributes:
+        ids: External ids of all rows.
     """
 
     def __init__(self, shard: Shard, communicator: Communicator):
@@ -81,12 +77,9 @@ class GlobalView:
     def first(self, *found: Array, key: Array | None = None) -> list[Array]:
         """What the first rank that found something found; nothing if none did.
 
-        Parameters
-        ----------
-        found : arrays of one entry or a few
-            Empty where the rank found nothing.
-        key : [K]
-            If given, the rank with the least key is the first, instead of the order of ranks.
+        Args:
+            found (arrays of one entry or a few): Empty where the rank found nothing.
+            key ([K]): If given, the rank with the least key is the first, instead of the order of ranks.
         """
         keys = self.communicator.gather(found[0][:1] if key is None else key)
         finders = [rank for rank, of_rank in enumerate(keys) if len(of_rank)]

@@ -10,14 +10,11 @@ from kernels.graph import Array, Graph
 def smallest_ids(graph: Graph, component: Array) -> Array:
     """Name each row's component by its row of smallest external id.
 
-    Parameters
-    ----------
-    component : index width [V]
-        A number from 0 to V - 1 per component.
+    Args:
+        component (index width [V]): A number from 0 to V - 1 per component.
 
-    Returns
-    -------
-    index width [V]
+    Returns:
+        index width [V].
     """
     labels = np.empty_like(component)
     _name(frozen(graph.rows_by_id), frozen(component), np.full_like(component, -1), labels)

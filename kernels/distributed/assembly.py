@@ -44,15 +44,10 @@ def assemble(rank: int, dealing: Dealing, stored: StoredRows, gpu: ArcMemory | N
 def to_device(shard: Shard, arcs: ArcMemory = "device") -> Shard:
     """Copy a shard to CuPy arrays on the current GPU; one that is there already is copied, too.
 
-    Parameters
-    ----------
-    shard : Shard
-    arcs : "device" or "host"
-        Memory of the arcs' indices and weights. "host" is pinned memory that kernels read without a copy, about ten times slower:
-        for a GPU whose memory is too small. All other arrays are in the device's memory.
+    Args:
+        arcs ("device" or "host"): Memory of the arcs' indices and weights. "host" is pinned memory that kernels read without a
+            copy, about ten times slower: for a GPU whose memory is too small. All other arrays are in the device's memory.
 
-    Notes
-    -----
     Arcs are copied once and numbered in place; meanwhile the device holds a quarter of a byte for each row of the whole graph.
     """
     from kernels.distributed.gpu import assembly as cuda

@@ -24,8 +24,6 @@ class PeerLost(Exception):
 class Communicator(ABC):
     """One rank's end of the group.
 
-    Notes
-    -----
     If a rank is lost, every collective raises PeerLost on all remaining ranks, within the communicator's deadline.
     """
 

@@ -19,15 +19,11 @@ from kernels.graph import Array
 def settle(halo: Halo, relax: Callable[[Array], None], values: Array, rows: Array) -> int:
     """Lower `values` to the fixpoint of all ranks; return the number of supersteps.
 
-    Parameters
-    ----------
-    relax : callable
-        Lowers `values` to the local fixpoint from the own rows that it is given, which are distinct.
-    values : [n + g]
-        Of the own rows and the ghosts, larger than any distance where no path is known; lowered in place. Those of ghosts are
-        this rank's estimates; their owners may have smaller ones.
-    rows : index width [S]
-        Own rows to start from, distinct.
+    Args:
+        relax: Lowers `values` to the local fixpoint from the own rows that it is given, which are distinct.
+        values ([n + g]): Of the own rows and the ghosts, larger than any distance where no path is known; lowered in place. Those
+            of ghosts are this rank's estimates; their owners may have smaller ones.
+        rows (index width [S]): Own rows to start from, distinct.
     """
     ghosts = values[len(values) - halo.shard.num_ghosts :]
     sent = ghosts.copy()

@@ -27,14 +27,10 @@ class Halo:
 
     The shard keeps what was exchanged, so that the next halo of the same communicator exchanges nothing.
 
-    Attributes
-    ----------
-    asked : list of arrays, one per rank
-        The own rows that the rank has as ghosts: local rows, ascending.
-    all_asked : index width [sum of their lengths]
-        The same arrays, concatenated.
-    derived : Derived
-        Values derived from the halo, kept as long as the shard keeps what was exchanged.
+    Attributes:
+        asked (list of arrays, one per rank): The own rows that the rank has as ghosts: local rows, ascending.
+        all_asked (index width [sum of their lengths]): The same arrays, concatenated.
+        derived: Values derived from the halo, kept as long as the shard keeps what was exchanged.
     """
 
     def __init__(self, shard: Shard, communicator: Communicator):
@@ -69,17 +65,12 @@ class Halo:
     def lower(self, values: Array, ghosts: Array) -> Array:
         """Lower the values of own rows to what other ranks found for them as ghosts.
 
-        Parameters
-        ----------
-        values : [n + g]
-            Of the own rows and the ghosts, none negative; those of own rows are lowered.
-        ghosts : int64 [C]
-            The ghosts whose values are sent to their owners, numbered from 0, ascending.
+        Args:
+            values ([n + g]): Of the own rows and the ghosts, none negative; those of own rows are lowered.
+            ghosts (int64 [C]): The ghosts whose values are sent to their owners, numbered from 0, ascending.
 
-        Returns
-        -------
-        index width [L]
-            The own rows that were lowered: local rows, ascending, distinct.
+        Returns:
+            index width [L]: The own rows that were lowered: local rows, ascending, distinct.
         """
         own, proposed = self.send(ghosts, values[len(self.shard.ids) :])
         less = np.flatnonzero(proposed < values[own])

@@ -14,8 +14,6 @@ def local_graph(shard: Shard) -> Graph:
     Unlike in `shard.local_out`, ghosts have their arcs to and from own rows, so that `into` is the transpose of `out`.
     The external ids are the positions in the order of all external ids: they compare as those do.
 
-    Notes
-    -----
     The arcs are copied, which takes memory for the shard's arcs once more.
     """
     positions = np.concatenate([shard.positions, shard.ghost_positions])
@@ -39,14 +37,10 @@ def _with_ghosts(csr: Csr, back: Csr, own_by_id: Array) -> Csr:
 def _by_ghost(back: Csr, own_by_id: Array) -> tuple[Array, Array, Array]:
     """List the arcs to ghosts, and their own rows, by ghost, then by the own row's external id; parallel arcs keep their order.
 
-    Returns
-    -------
-    num_arcs : int64 [g]
-        Of each ghost.
-    arcs : int64 [L]
-        Their indices in `back`.
-    own : index width [L]
-        Own rows.
+    Returns:
+        num_arcs (int64 [g]): Of each ghost.
+        arcs (int64 [L]): Their indices in `back`.
+        own (index width [L]): Own rows.
     """
     if is_cupy(back):
         from kernels.distributed.gpu import by_ghost as cuda

@@ -14,13 +14,9 @@ from kernels.graph import OFFSET, Array
 class Owners:
     """The numbers 0 to N - 1: rank r owns `bounds[r]:bounds[r + 1]`. All methods but `distinct` are collective.
 
-    Attributes
-    ----------
-    bounds : int64 [size + 1]
-        A NumPy array.
-    communicator : Communicator
-    supersteps : int
-        Number of calls of `send` and `request`.
+    Attributes:
+        bounds (int64 [size + 1]): A NumPy array.
+        supersteps: Number of calls of `send` and `request`.
     """
 
     def __init__(self, bounds: Array, communicator: Communicator):
@@ -49,16 +45,12 @@ class Owners:
     def send(self, numbers: Array, *columns: Array) -> tuple[Array, ...]:
         """Send each number's entry of `columns` to its owner.
 
-        Parameters
-        ----------
-        numbers : integer [E]
-            Ascending.
-        columns : [E]
+        Args:
+            numbers (integer [E]): Ascending.
+            columns: [E].
 
-        Returns
-        -------
-        tuple of arrays [R]
-            What this rank received, in rank order: offsets in its range, and the columns.
+        Returns:
+            tuple of arrays [R]: What this rank received, in rank order: offsets in its range, and the columns.
         """
         self.supersteps += 1
         here, *received = exchange_columns(self.communicator, *(self._by_owner(numbers, of) for of in (numbers, *columns)))
@@ -67,15 +59,12 @@ class Owners:
     def request(self, numbers: Array, *values: Array) -> tuple[Array, ...]:
         """Return the owners' `values` for each of the numbers.
 
-        Parameters
-        ----------
-        numbers : integer [E]
-            In any order.
-        values : one entry for each number that this rank owns
+        Args:
+            numbers (integer [E]): In any order.
+            values: one entry for each number that this rank owns.
 
-        Returns
-        -------
-        tuple of arrays [E]
+        Returns:
+            tuple of arrays [E].
         """
         self.supersteps += 1
         if is_cupy_array(numbers):

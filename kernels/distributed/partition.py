@@ -8,12 +8,9 @@ from kernels.graph import Array
 def cut(degrees: Array, parts: int) -> list[range]:
     """Cut rows into `parts` ranges; none has more arcs than its even share plus those of one row.
 
-    Parameters
-    ----------
-    degrees : int64 [V]
-        Stored arcs of each row, a NumPy array.
-    parts : int
-        If there are more parts than rows with arcs, some ranges are empty.
+    Args:
+        degrees (int64 [V]): Stored arcs of each row, a NumPy array.
+        parts: If there are more parts than rows with arcs, some ranges are empty.
     """
     sums = np.cumsum(degrees)
     arcs = int(sums[-1]) if len(sums) else 0

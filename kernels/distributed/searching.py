@@ -16,16 +16,12 @@ from kernels.graph import Array
 def places_upto(ascending: Array, values: Array) -> Array:
     """How many of `ascending` are not greater than each value: `np.searchsorted(ascending, values, "right")`, but faster.
 
-    Parameters
-    ----------
-    ascending : integer [K]
-        A NumPy array, of the values' type.
-    values : integer [E]
+    Args:
+        ascending (integer [K]): A NumPy array, of the values' type.
+        values: integer [E].
 
-    Returns
-    -------
-    [E]
-        Of the same type. Meanwhile there is memory for up to eight values for each of `ascending`.
+    Returns:
+        [E]: Of the same type. Meanwhile there is memory for up to eight values for each of `ascending`.
     """
     if not len(ascending):
         return np.zeros_like(values)

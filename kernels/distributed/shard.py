@@ -54,13 +54,10 @@ class StoredRows:
 class LocalArcs(Csr):
     """Arcs of own rows that are stored by local rows only; `indices`, rows of the whole graph, are computed at each use.
 
-    Parameters
-    ----------
-    local : Csr
-        As `Shard.local_out`.
-    start, num_own : int
-        First own row, and n.
-    ghosts : index width [g]
+    Args:
+        local: As `Shard.local_out`.
+        start, num_own: First own row, and n.
+        ghosts: index width [g].
     """
 
     local: Csr

@@ -36,21 +36,14 @@ class _Thread(OverExchange):
 def run_ranks(size: int, function: Callable[[Communicator], Result], deadline: float = DEADLINE) -> list[Result]:
     """Call `function` for each rank on its own thread; return the results in rank order.
 
-    Parameters
-    ----------
-    size : int
-    function : callable
-        Takes its rank's communicator. An error on one rank ends the others at their next collective. A function that never
-        returns is waited for, because a thread cannot be ended from outside.
-    deadline : float
-        Seconds that a rank waits in a collective for the others.
+    Args:
+        function: Takes its rank's communicator. An error on one rank ends the others at their next collective. A function that
+            never returns is waited for, because a thread cannot be ended from outside.
+        deadline: Seconds that a rank waits in a collective for the others.
 
-    Raises
-    ------
-    PeerLost
-        If a rank called fewer collectives than the others, within the deadline.
-    Exception
-        The root-cause error: that of the first rank, in rank order, that failed with anything but PeerLost.
+    Raises:
+        PeerLost: If a rank called fewer collectives than the others, within the deadline.
+        Exception: The root-cause error: that of the first rank, in rank order, that failed with anything but PeerLost.
     """
     barrier = Barrier(size, timeout=deadline)
     outboxes: list[Sequence[Array]] = [()] * size

@@ -12,23 +12,16 @@ def minimum_spanning_forest(graph: Graph, method: str | None = None) -> Forest:
 
     A directed graph is read as undirected: an edge is the lightest arc between two rows. Self-loops are ignored.
 
-    Parameters
-    ----------
-    method : {"boruvka"}, or None
-        On a GPU: contract the whole graph in every round, as a source document does (kernels/forest/boruvka.py). None for the
-        fastest.
+    Args:
+        method ({"boruvka"}, or None): On a GPU: contract the whole graph in every round, as a source document does
+            (kernels/forest/boruvka.py). None for the fastest.
 
-    Returns
-    -------
-    Forest
+    Returns:
         `weights` has the graph's weight type; int64 ones if the graph has no weights.
 
-    Raises
-    ------
-    TypeError
-        If the graph's arrays belong to a backend without this kernel.
-    ValueError
-        If there is no such method for the graph's arrays.
+    Raises:
+        TypeError: If the graph's arrays belong to a backend without this kernel.
+        ValueError: If there is no such method for the graph's arrays.
     """
     on_gpu = is_cupy(graph)
     if not on_gpu:

@@ -8,12 +8,9 @@ from kernels.graph import OFFSET, Array
 def arc_chunks(offsets: Array, rows: Array, size: int) -> tuple[Array, Array]:
     """Divide the arcs of `rows` [L], which all have some, into chunks of at most `size` arcs.
 
-    Returns
-    -------
-    rows : [C]
-        The row of each chunk.
-    firsts : int64 [C]
-        Its first arc.
+    Returns:
+        rows ([C]): The row of each chunk.
+        firsts (int64 [C]): Its first arc.
     """
     firsts = offsets[rows]
     ends = cupy.cumsum(-(-(offsets[rows + 1] - firsts) // size))

@@ -51,10 +51,8 @@ def constants_of(source: str) -> tuple[tuple[str, int], ...]:
     They are the upper-case integers of `constants.py` in the folder of the source and of every header that it includes. Python
     imports them from there, so each value is written once.
 
-    Raises
-    ------
-    ValueError
-        Two folders give one name different values.
+    Raises:
+        ValueError: Two folders give one name different values.
     """
     found: dict[str, int] = {}
     for folder in sorted({Path(file).parent for file in _files_of(source)}):
@@ -138,24 +136,16 @@ def launch(
 ) -> None:
     """Run kernel `name` of `kernels/SOURCE` on the current stream.
 
-    Parameters
-    ----------
-    threads : int
-        Of a block.
-    items : int or None
-        The kernel's threads stride over them: it gets one thread per item, at least one block, and at most the blocks that are
-        resident at a time. None for all of these.
-    arguments
-        CuPy arrays, NumPy scalars of the kernel's types, and `pointer(array)` where an array may be missing.
-    blocks : int, optional
-        The exact number of blocks, in the place of `items`; 0 launches nothing.
-    shared : int
-        Bytes of dynamic shared memory of a block.
-    plain : bool
-        Compile without support for cooperative launches: for kernels without a barrier of the grid, which may have more blocks
-        than are resident. Such a launch needs `blocks`.
-    macros
-        Types of the source, for example ROW, WEIGHT and SUM, and sizes.
+    Args:
+        threads: Of a block.
+        items: The kernel's threads stride over them: it gets one thread per item, at least one block, and at most the blocks that
+            are resident at a time. None for all of these.
+        arguments: CuPy arrays, NumPy scalars of the kernel's types, and `pointer(array)` where an array may be missing.
+        blocks: The exact number of blocks, in the place of `items`; 0 launches nothing.
+        shared: Bytes of dynamic shared memory of a block.
+        plain: Compile without support for cooperative launches: for kernels without a barrier of the grid, which may have more
+            blocks than are resident. Such a launch needs `blocks`.
+        macros: Types of the source, for example ROW, WEIGHT and SUM, and sizes.
     """
     import cupy
 

@@ -19,18 +19,13 @@ _PART = (1 << 32 - STATUS_FLAG_BITS) // TILE * TILE - TILE  # keys of a launch, 
 def sort(keys: Array, values: Array | None, first_bit: int, end_bit: int, part: int = _PART) -> tuple[Array, Array | None]:
     """Sort keys by their bits `first_bit..end_bit-1`, and values by their keys; equal keys keep their order.
 
-    Parameters
-    ----------
-    keys : uint64 [N]
-        Overwritten, as are the values. Bits from `end_bit` on are ignored.
-    values : [N] of 4 or 8 bytes each, or None
-    part : int
-        Keys of a launch, a multiple of 7168 below 2^30.
+    Args:
+        keys (uint64 [N]): Overwritten, as are the values. Bits from `end_bit` on are ignored.
+        values: [N] of 4 or 8 bytes each, or None.
+        part: Keys of a launch, a multiple of 7168 below 2^30.
 
-    Returns
-    -------
-    keys, values
-        In these arrays or in new ones of their size.
+    Returns:
+        keys, values: In these arrays or in new ones of their size.
     """
     length, passes = len(keys), -(-(end_bit - first_bit) // 8)
     if length < 2 or passes < 1:

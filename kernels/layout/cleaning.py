@@ -15,29 +15,19 @@ def clean(
 ) -> tuple[Array, Csr, int]:
     """Number the vertices and sort the edges into rows of clean arcs.
 
-    Parameters
-    ----------
-    src, dst : int64 [E]
-        External ids of the edges' endpoints, not negative; on a GPU also int32.
-    weights : [E] or None
-        Not negative, not NaN.
-    rules : Rules
-    dropped : list or None
-        If given, the edges that are dropped because a parallel one is no heavier are appended, for the layout's certificate.
+    Args:
+        src, dst (int64 [E]): External ids of the edges' endpoints, not negative; on a GPU also int32.
+        weights ([E] or None): Not negative, not NaN.
+        dropped: If given, the edges that are dropped because a parallel one is no heavier are appended, for the layout's
+            certificate.
 
-    Returns
-    -------
-    ids : int64 [V]
-        Ascending; position p is the vertex `ids[p]`.
-    arcs : Csr
-        The out-arcs of each position, ascending by the position of their head, then by weight.
-    self_loops : int
-        Number of edges that are self-loops.
+    Returns:
+        ids (int64 [V]): Ascending; position p is the vertex `ids[p]`.
+        arcs: The out-arcs of each position, ascending by the position of their head, then by weight.
+        self_loops: Number of edges that are self-loops.
 
-    Raises
-    ------
-    ValueError
-        On a GPU: more than 2^32 vertices, so that two positions do not fit a key.
+    Raises:
+        ValueError: On a GPU: more than 2^32 vertices, so that two positions do not fit a key.
     """
     if is_cupy_array(src):
         from kernels.layout import cuda

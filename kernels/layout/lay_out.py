@@ -20,20 +20,13 @@ def lay_out(
 ) -> LaidOut:
     """Build a graph from the edges of all ranks: the same rows, to the byte, on any number of ranks. Collective.
 
-    Parameters
-    ----------
-    edges : Edges
-        This rank's.
-    rules : Rules
-    window : int or None
-        Positions in a window of `kernels.layout.orders.by_degree_in_windows`: a number of at least V orders all rows by degree,
-        None keeps the order of the ids.
-    communicator : Communicator
-    parts : int
-        Into how many ranges of about equal arc count a single rank cuts the rows. Of several ranks, each has one range.
-    deals : bool
-        Whether rows are dealt to several ranks and renumbered for computing (see `kernels.distributed.dealing`). Otherwise a rank
-        gets the rows that it stores: a range with its share of the arcs.
+    Args:
+        edges: This rank's.
+        window: Positions in a window of `kernels.layout.orders.by_degree_in_windows`: a number of at least V orders all rows by
+            degree, None keeps the order of the ids.
+        parts: Into how many ranges of about equal arc count a single rank cuts the rows. Of several ranks, each has one range.
+        deals: Whether rows are dealt to several ranks and renumbered for computing (see `kernels.distributed.dealing`). Otherwise
+            a rank gets the rows that it stores: a range with its share of the arcs.
     """
     if communicator.size > 1:
         from kernels.layout import sharded

@@ -13,18 +13,13 @@ _CHUNK = 1 << 20  # ids at a time: temporaries stay in the cache
 def number(src: Array, dst: Array, declared: range) -> tuple[Array, Array, Array]:
     """Number the vertices: every id in `src`, `dst` and `declared`.
 
-    Parameters
-    ----------
-    src, dst : int64 [E]
-        External ids of the edges' endpoints, not negative.
-    declared : range
-        Ids that exist even without edges.
+    Args:
+        src, dst (int64 [E]): External ids of the edges' endpoints, not negative.
+        declared: Ids that exist even without edges.
 
-    Returns
-    -------
-    ids : int64 [V]
-        Ascending; position p is the vertex `ids[p]`.
-    src_positions, dst_positions : index width [E]
+    Returns:
+        ids (int64 [V]): Ascending; position p is the vertex `ids[p]`.
+        src_positions, dst_positions: index width [E].
     """
     span = _span(src, dst, declared)
     if pays_as_table(span, len(src) + len(dst) + len(declared)):

@@ -11,14 +11,10 @@ from kernels.graph import OFFSET, Array, Csr
 def take_rows(by_position: Csr, order: Array, row_of_position: Array | None) -> Csr:
     """Take the rows of the positions in `order` and renumber their indices; arcs keep their order within a row.
 
-    Parameters
-    ----------
-    by_position : Csr
-        A graph whose rows are positions, or some rows of one; the indices may be of another numbering.
-    order : index width [R]
-        The row of `by_position` for each new row.
-    row_of_position : index width [V], or None
-        The new index for each old one. None keeps the indices.
+    Args:
+        by_position: A graph whose rows are positions, or some rows of one; the indices may be of another numbering.
+        order (index width [R]): The row of `by_position` for each new row.
+        row_of_position (index width [V], or None): The new index for each old one. None keeps the indices.
     """
     if is_cupy(by_position):
         from kernels.layout import cuda

@@ -1,8 +1,6 @@
 """Edges to rows of arcs by two stable counting sorts, by head and then by tail: a radix sort whose digits are vertices.
 
-References
-----------
-Cormen, Leiserson, Rivest, Stein: Introduction to Algorithms, 8.2 and 8.3.
+References: Cormen, Leiserson, Rivest, Stein: Introduction to Algorithms, 8.2 and 8.3.
 """
 
 from typing import Any
@@ -17,16 +15,11 @@ from kernels.graph import OFFSET, Array, Csr, index_dtype
 def sort_arcs(num_vertices: int, src: Array, dst: Array, weights: Array | None, both: bool, keep_self_loops: bool) -> Csr:
     """Sort edges into out-rows whose arcs ascend by their head; equal arcs keep the order of the edges.
 
-    Parameters
-    ----------
-    num_vertices : int
-    src, dst : index width [E]
-        Positions of the edges' endpoints.
-    weights : [E] or None
-    both : bool
-        Also store the reverse of every edge. A self-loop is its own reverse.
-    keep_self_loops : bool
-        Otherwise self-loops are dropped.
+    Args:
+        src, dst (index width [E]): Positions of the edges' endpoints.
+        weights: [E] or None.
+        both: Also store the reverse of every edge. A self-loop is its own reverse.
+        keep_self_loops: Otherwise self-loops are dropped.
     """
     offsets = np.zeros(num_vertices + 1, OFFSET)
     _count_heads(src, dst, both, keep_self_loops, offsets[1:])
@@ -60,12 +53,9 @@ def transpose(csr: Csr) -> Csr:
 def is_transpose(out: Csr, into: Csr, order: Array) -> bool:
     """Whether `into` holds exactly the arcs of `out`, weights included, and each row of both ascends by `order`, then weight.
 
-    Parameters
-    ----------
-    out, into : Csr
-        Both valid. Pass the same object to test whether a graph is symmetric.
-    order : index width [V]
-        All rows, in the order in which a row's arcs ascend.
+    Args:
+        out, into: Both valid. Pass the same object to test whether a graph is symmetric.
+        order (index width [V]): All rows, in the order in which a row's arcs ascend.
     """
     if len(out.indices) != len(into.indices):
         return False

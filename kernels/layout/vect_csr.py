@@ -4,10 +4,8 @@ Rows of fewer than 32 arcs are the lanes of segments of 32 consecutive rows. Arc
 warp reads arc k of 32 rows as one line. Lanes are padded to the segment's largest degree with the row itself and weight 0.
 A row of 32 arcs or more among them (in the other direction, or in the source's order) has an empty lane.
 
-References
-----------
-Afanasyev: VectCSR, in the Vector Graph Library (2020). The lanes are SELL-C-sigma with C = 32: Kreutzer, Hager, Wellein,
-Fehske, Bishop (2014).
+References: Afanasyev: VectCSR, in the Vector Graph Library (2020). The lanes are SELL-C-sigma with C = 32: Kreutzer, Hager,
+Wellein, Fehske, Bishop (2014).
 """
 
 from dataclasses import dataclass

@@ -20,18 +20,13 @@ def solves_on_gpu(num_arcs: int) -> bool:
 def oracle(graph: Graph, stage: str, answer: Any) -> Certificate:
     """Compare an answer with the second solver's.
 
-    Parameters
-    ----------
-    graph : Graph
-        Its arrays choose the solver: the algorithm's `oracle` for NumPy's, its `gpu_oracle` for CuPy's.
-    stage : str
-        Name of an algorithm of the registry that has this oracle.
-    answer : dataclass
-        What the algorithm's solver returned, on either backend. A malformed one does not hold; nothing is raised.
+    Args:
+        graph: Its arrays choose the solver: the algorithm's `oracle` for NumPy's, its `gpu_oracle` for CuPy's.
+        stage: Name of an algorithm of the registry that has this oracle.
+        answer (dataclass): What the algorithm's solver returned, on either backend. A malformed one does not hold; nothing is
+            raised.
 
-    Returns
-    -------
-    Certificate
+    Returns:
         `rules` names the solver's function, `reason` the first vertex or edge that differs.
     """
     compare = BY_NAME[stage].resolve("gpu_oracle" if is_cupy(graph) else "oracle")

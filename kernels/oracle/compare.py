@@ -34,12 +34,9 @@ def compares(rule: str) -> Callable[[Callable[[Graph, Any], None]], Callable[[Gr
 def require_distances(graph: Graph, paths: Paths, weights: Array | None, solved: Array, solver: str) -> None:
     """Raise Broken unless the distances equal `solved`; integers from 2^53 on, which are not exact doubles, nearly so.
 
-    Parameters
-    ----------
-    weights : array [A] or None
-        The weights that the distances sum; None for hops.
-    solved : float64 [V]
-        UNREACHED if there is no path.
+    Args:
+        weights (array [A] or None): The weights that the distances sum; None for hops.
+        solved (float64 [V]): UNREACHED if there is no path.
     """
     stated = require_array("distance", paths.distance, graph.num_vertices, distance_dtype(weights))
     equal = stated == solved
@@ -55,10 +52,8 @@ def require_distances(graph: Graph, paths: Paths, weights: Array | None, solved:
 def require_classes(graph: Graph, labels: Array, classes: Array, solver: str) -> None:
     """Raise Broken unless the label of every row is the row of smallest external id in its class.
 
-    Parameters
-    ----------
-    classes : integer [V]
-        Rows of one component have equal numbers.
+    Args:
+        classes (integer [V]): Rows of one component have equal numbers.
     """
     stated = require_rows("labels", labels, graph.num_vertices, graph.num_vertices)
     rows_by_id = to_host(graph.rows_by_id)

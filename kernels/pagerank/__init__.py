@@ -14,28 +14,18 @@ def pagerank(
     An iteration gives a row `(1 - damping) / V`, and `damping` times the sum of two terms: the score over the out-degree of the
     tail of each in-arc, and the score over V of every row without out-arcs. That is NetworkX's definition.
 
-    Parameters
-    ----------
-    graph : Graph
-    damping : float
-        Probability of following an arc, in 0..1.
-    tolerance : float
-        Iteration ends when the sum of the scores' changes is less than this, and no score changes by more than 1/128 of itself.
-        It is NetworkX's `tol` times V.
-    most_iterations : int
-        Iteration ends after so many, whatever the change.
+    Args:
+        damping: Probability of following an arc, in 0..1.
+        tolerance: Iteration ends when the sum of the scores' changes is less than this, and no score changes by more than 1/128
+            of itself. It is NetworkX's `tol` times V.
+        most_iterations: Iteration ends after so many, whatever the change.
 
-    Returns
-    -------
-    Scores
+    Returns:
         The sum of the differences between the GPU's and the CPU's scores is at most 1e-6; the bits are the same in every run.
 
-    Raises
-    ------
-    ValueError
-        If `damping` is not in 0..1, or `tolerance` is negative or not a number.
-    TypeError
-        If there is no kernel for the graph's arrays.
+    Raises:
+        ValueError: If `damping` is not in 0..1, or `tolerance` is negative or not a number.
+        TypeError: If there is no kernel for the graph's arrays.
     """
     parameters = checked(damping, tolerance, most_iterations)
     if is_cupy(graph):

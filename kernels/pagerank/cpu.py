@@ -33,19 +33,12 @@ def iterate(
 ) -> Scores:
     """Iterate over n rows, which are all rows of the graph or one rank's own rows.
 
-    Parameters
-    ----------
-    into : Csr
-        In-arcs of the rows.
-    degrees : int64 [n]
-        Out-degrees.
-    num_vertices : int
-        Of the whole graph.
-    parameters : Parameters
-    extended : callable
-        Returns the shares of the n rows, followed by those of all other rows that `into` names.
-    total : callable
-        Sums values over all rows of the graph.
+    Args:
+        into: In-arcs of the rows.
+        degrees (int64 [n]): Out-degrees.
+        num_vertices: Of the whole graph.
+        extended: Returns the shares of the n rows, followed by those of all other rows that `into` names.
+        total: Sums values over all rows of the graph.
     """
     damping, tolerance, most_iterations = parameters
     dangling, degrees = degrees == 0, np.maximum(degrees, 1)

@@ -20,22 +20,15 @@ from kernels.graph import NO_ROW, Array, Graph
 def predecessors(graph: Graph, source: int, distance: Array, weights: tuple[Array, Array]) -> Array:
     """Find the unique predecessor of every reached row except the source.
 
-    Parameters
-    ----------
-    distance : int64 or float64 [V]
-        Final distances from `source`; UNREACHED where no path leads.
-    weights : two arrays [A]
-        Of the out-arcs and of the in-arcs.
+    Args:
+        distance (int64 or float64 [V]): Final distances from `source`; UNREACHED where no path leads.
+        weights (two arrays [A]): Of the out-arcs and of the in-arcs.
 
-    Returns
-    -------
-    index width [V]
-        NO_ROW for the source and where no path leads.
+    Returns:
+        index width [V]: NO_ROW for the source and where no path leads.
 
-    Raises
-    ------
-    OverflowError
-        If an arc leads from a reached row to an unreached one: its sum did not fit the type of `distance`.
+    Raises:
+        OverflowError: If an arc leads from a reached row to an unreached one: its sum did not fit the type of `distance`.
     """
     out_weights, into_weights = map(frozen, weights)
     arcs = unsigned(graph.into.offsets), unsigned(graph.into.indices), into_weights

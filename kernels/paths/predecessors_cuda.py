@@ -38,12 +38,9 @@ class Nearest(NamedTuple):
 def of_levels(into: Csr, levels: Array, num_rows: int) -> tuple[Array, Array]:
     """Return hops (int64) and predecessors of the first `num_rows` rows.
 
-    Parameters
-    ----------
-    into : Csr
-        In-arcs of the rows.
-    levels : index width
-        Final levels of the rows and of all rows that their in-arcs name; -1 where not reached.
+    Args:
+        into: In-arcs of the rows.
+        levels (index width): Final levels of the rows and of all rows that their in-arcs name; -1 where not reached.
     """
     row = into.indices.dtype
     hops, predecessor = cupy.empty(num_rows, distance_dtype(None)), cupy.empty(num_rows, row)
@@ -55,14 +52,10 @@ def of_levels(into: Csr, levels: Array, num_rows: int) -> tuple[Array, Array]:
 def complete(graph: Graph, source: int, sums: np.dtype[Any], lengths: Array) -> tuple[Array, Array] | None:
     """Return the distances and predecessors that final `lengths` imply; None if a sum did not fit.
 
-    Parameters
-    ----------
-    graph : Graph
-        Its arcs have weights.
-    sums : dtype
-        Type in which weights are summed.
-    lengths : uint32 or uint64 [V]
-        Encoded as in lengths.cuh.
+    Args:
+        graph: Its arcs have weights.
+        sums: Type in which weights are summed.
+        lengths (uint32 or uint64 [V]): Encoded as in lengths.cuh.
     """
     into, row = graph.into, graph.rows_by_id.dtype
     large_rows = graph.derived.get(large_rows_of, lambda: large_rows_of(into))
@@ -83,12 +76,8 @@ def complete(graph: Graph, source: int, sums: np.dtype[Any], lengths: Array) -> 
 def nearest_tight(into: Csr, num_rows: int, source: int, large_rows: LargeRows, sums: np.dtype[Any], lengths: Array) -> Nearest:
     """Find distances and the predecessors that tight arcs from strictly nearer rows decide.
 
-    Parameters
-    ----------
-    into : Csr
-        In-arcs of the first `num_rows` rows; `lengths` covers all rows that their indices name.
-    source : int
-    large_rows : LargeRows
+    Args:
+        into: In-arcs of the first `num_rows` rows; `lengths` covers all rows that their indices name.
     """
     distance, predecessor = cupy.empty(num_rows, distance_dtype(into.weights)), cupy.empty(num_rows, into.indices.dtype)
     found = cupy.zeros(_FOUND_WORDS, np.uint64)

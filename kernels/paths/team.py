@@ -26,23 +26,15 @@ _ASIDE = 2  # word of the control: number of rows put aside
 class Team:
     """The arcs of N rows in Quads (long_paths.cu), and lengths of paths along them.
 
-    Attributes
-    ----------
-    lengths : uint32 or uint64 [N]
-        Encoded as in lengths.cuh; that of no path, except for the source.
+    Attributes:
+        lengths (uint32 or uint64 [N]): Encoded as in lengths.cuh; that of no path, except for the source.
 
-    Parameters
-    ----------
-    out : Csr
-        Every arc weighs 1 if there are no weights.
-    sums : dtype
-        Type in which weights are summed: int32, int64 or float64.
-    mean : float
-        Mean weight.
-    quads : int
-        From `quads_of`.
-    source : int
-        Row to start from; NO_ROW if `start` gives the rows.
+    Args:
+        out: Every arc weighs 1 if there are no weights.
+        sums: Type in which weights are summed: int32, int64 or float64.
+        mean: Mean weight.
+        quads: From `quads_of`.
+        source: Row to start from; NO_ROW if `start` gives the rows.
     """
 
     def __init__(self, out: Csr, sums: np.dtype[Any], mean: float, quads: int, source: int = NO_ROW):

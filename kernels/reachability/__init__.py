@@ -37,11 +37,10 @@ A query (u, v) of two nodes is decided by
     * POSITIVE_CUT: yes, because first[u] <= last[v] <= last[u] in dimension 0, or u reaches a support that reaches v.
     * SEARCH: a search, if none of these holds.
 
-References
-----------
-Yıldırım, Chaoji, Zaki: GRAIL: Scalable Reachability Index for Large Graphs. PVLDB 3(1), 2010 (intervals, levels, positive cut).
-Caiazza: Data-parallel implementation of the GRAIL index on many-core architectures. Politecnico di Torino, 2019 (five passes).
-Hanauer, Schulz, Trummer: O'Reach: Even Faster Reachability in Large Graphs. SEA 2021 (supports, labels of both directions).
+References: Yıldırım, Chaoji, Zaki: GRAIL: Scalable Reachability Index for Large Graphs. PVLDB 3(1), 2010 (intervals, levels,
+positive cut). Caiazza: Data-parallel implementation of the GRAIL index on many-core architectures. Politecnico di Torino, 2019
+(five passes). Hanauer, Schulz, Trummer: O'Reach: Even Faster Reachability in Large Graphs. SEA 2021 (supports, labels of both
+directions).
 """
 
 from collections.abc import Sequence
@@ -80,10 +79,8 @@ def reachability(graph: Graph, dimensions: int = 3, seed: int = 0, method: str |
 def condense(graph: Graph) -> Condensation:
     """Shrink every strong component to a node.
 
-    Raises
-    ------
-    TypeError
-        If the graph's arrays belong to a backend without this kernel.
+    Raises:
+        TypeError: If the graph's arrays belong to a backend without this kernel.
     """
     if is_cupy(graph):
         from kernels.reachability.condensation.cuda import condense as condense_on_gpu
@@ -100,21 +97,14 @@ def label(
 ) -> Labels:
     """Label the nodes of a condensation.
 
-    Parameters
-    ----------
-    dimensions : int
-        Interval labels per node, at least 1.
-    seed : int
-        From 0 to 2^64 - 1. The labels of every dimension except 0 depend on it.
-    method : {"tree", "dfs"}, or None
-        None means "tree".
-    only : sequence of int, or None
-        On the CPU: label only these dimensions; the caller puts the parts together. None labels all.
+    Args:
+        dimensions: Interval labels per node, at least 1.
+        seed: From 0 to 2^64 - 1. The labels of every dimension except 0 depend on it.
+        method ({"tree", "dfs"}, or None): None means "tree".
+        only: On the CPU: label only these dimensions; the caller puts the parts together. None labels all.
 
-    Raises
-    ------
-    ValueError
-        If the method, the number of dimensions or the seed is not valid, or if the condensation has a cycle.
+    Raises:
+        ValueError: If the method, the number of dimensions or the seed is not valid, or if the condensation has a cycle.
     """
     method = method or METHODS[0]
     require_arguments("label", dimensions, seed, method)
@@ -132,22 +122,16 @@ def label(
 def reach(index: ReachabilityIndex, src: Array, dst: Array, search: str | None = None) -> Reached:
     """Answer whether row `src[q]` reaches row `dst[q]`, for every q; a row reaches itself.
 
-    Parameters
-    ----------
-    src, dst : integers [Q]
-        Rows of the graph.
-    search : {"dfs", "pruned-dfs", "pruned-bfs", "exceptions"}, or None
-        On the CPU: answer as the thesis does, by a depth-first search without cuts, by a search that only the intervals prune,
-        or by the intervals and the list of `exceptions`. None uses every cut, and the fastest search for the other queries.
+    Args:
+        src, dst (integers [Q]): Rows of the graph.
+        search ({"dfs", "pruned-dfs", "pruned-bfs", "exceptions"}, or None): On the CPU: answer as the thesis does, by a
+            depth-first search without cuts, by a search that only the intervals prune, or by the intervals and the list of
+            `exceptions`. None uses every cut, and the fastest search for the other queries.
 
-    Raises
-    ------
-    IndexError
-        If an entry is not a row of the graph.
-    TypeError
-        If the rows are not integers.
-    ValueError
-        If the lengths differ, if the index's backend does not have the search, or if `exceptions` raises it.
+    Raises:
+        IndexError: If an entry is not a row of the graph.
+        TypeError: If the rows are not integers.
+        ValueError: If the lengths differ, if the index's backend does not have the search, or if `exceptions` raises it.
     """
     if is_cupy(index.condensation.children):
         from kernels.reachability.queries.cuda import answer as answer_on_gpu
@@ -163,17 +147,12 @@ def reach(index: ReachabilityIndex, src: Array, dst: Array, search: str | None =
 def exceptions(index: ReachabilityIndex) -> Array:
     """List the pairs (u, v) of nodes where v's interval is inside u's in every dimension although u does not reach v.
 
-    Returns
-    -------
-    int64 [E, 2]
-        Ascending.
+    Returns:
+        int64 [E, 2]: Ascending.
 
-    Raises
-    ------
-    TypeError
-        If the index's arrays are not NumPy arrays.
-    ValueError
-        If there are more than LARGEST_LISTED nodes.
+    Raises:
+        TypeError: If the index's arrays are not NumPy arrays.
+        ValueError: If there are more than LARGEST_LISTED nodes.
     """
     require_numpy(index.condensation.children, "exceptions")
     from kernels.reachability.queries.exception_lists import list_exceptions

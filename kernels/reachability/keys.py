@@ -24,6 +24,6 @@ def mix(x: np.uint64) -> np.uint64:
 
 @njit(cache=True, nogil=True, inline="always")
 def key(salt: np.uint64, a: int, b: int) -> np.uint64:
-    """key(i, a, b) of kernels/reachability/__init__.py, from the dimension's salt."""
+    """The key of (i, a, b) in kernels/reachability/__init__.py, from the salt of dimension i."""
     mixed: np.uint64 = mix(mix(salt ^ np.uint64(a)) ^ np.uint64(b))
     return mixed

@@ -9,10 +9,8 @@ from kernels.wcc import wcc
 def scc(graph: Graph) -> Components:
     """Find the strong components, each named by its smallest external id.
 
-    Raises
-    ------
-    TypeError
-        If the graph's arrays belong to a backend without this kernel.
+    Raises:
+        TypeError: If the graph's arrays belong to a backend without this kernel.
     """
     on_gpu = is_cupy(graph)
     if not on_gpu:

@@ -11,27 +11,19 @@ METHODS = (None, "dijkstra", "bellman-ford")
 def sssp(graph: Graph, source_row: int, method: str | None = None) -> Paths:
     """Find the smallest sum of weights from `source_row` to every row; without weights every arc weighs 1.
 
-    Parameters
-    ----------
-    method : {"dijkstra", "bellman-ford"}, or None
-        Only on a GPU, and only if arcs have weights: find the distances by a published method (kernels/sssp/literal.cu) instead
-        of the fastest one. "dijkstra" settles one row per step and accepts small graphs only.
+    Args:
+        method ({"dijkstra", "bellman-ford"}, or None): Only on a GPU, and only if arcs have weights: find the distances by a
+            published method (kernels/sssp/literal.cu) instead of the fastest one. "dijkstra" settles one row per step and accepts
+            small graphs only.
 
-    Returns
-    -------
-    Paths
+    Returns:
         `distance` is int64 for integer weights and float64 for floats, rounded once per arc, from the source outwards.
 
-    Raises
-    ------
-    IndexError
-        If `source_row` is not a row of the graph.
-    OverflowError
-        If a distance exceeds int64, or is not finite.
-    TypeError
-        If there is no kernel for the graph's arrays.
-    ValueError
-        If there is no such method for the graph's arrays, or the graph is too large for it.
+    Raises:
+        IndexError: If `source_row` is not a row of the graph.
+        OverflowError: If a distance exceeds int64, or is not finite.
+        TypeError: If there is no kernel for the graph's arrays.
+        ValueError: If there is no such method for the graph's arrays, or the graph is too large for it.
     """
     on_gpu = is_cupy(graph)
     if not on_gpu:

@@ -66,14 +66,10 @@ def far_of(kind: np.dtype[Any]) -> Any:
 def shorten(out: Csr, width: float, rows: Array, distance: Array) -> None:
     """Lower `distance` to the smallest sums from `rows`, each from its own distance; the supply of entries grows on demand.
 
-    Parameters
-    ----------
-    out : Csr
-    width : float
-        Of a slot, from `slot_width`.
-    rows : index width [S]
-        Each once.
-    distance : uint64 or float64 [V]
+    Args:
+        width: Of a slot, from `slot_width`.
+        rows (index width [S]): Each once.
+        distance: uint64 or float64 [V].
     """
     assert out.weights is not None
     arcs = unsigned(out.offsets), unsigned(out.indices), frozen(out.weights)

@@ -10,17 +10,13 @@ METHODS = (None, "shiloach-vishkin")
 def wcc(graph: Graph, method: str | None = None) -> Components:
     """Find the weak components, each named by its smallest external id.
 
-    Parameters
-    ----------
-    method : {"shiloach-vishkin"}, or None
-        On a GPU: hook and jump as a source document does (kernels/wcc/shiloach_vishkin.cu). None for the fastest.
+    Args:
+        method ({"shiloach-vishkin"}, or None): On a GPU: hook and jump as a source document does
+            (kernels/wcc/shiloach_vishkin.cu). None for the fastest.
 
-    Raises
-    ------
-    TypeError
-        If the graph's arrays belong to a backend without this kernel.
-    ValueError
-        If there is no such method for the graph's arrays.
+    Raises:
+        TypeError: If the graph's arrays belong to a backend without this kernel.
+        ValueError: If there is no such method for the graph's arrays.
     """
     on_gpu = is_cupy(graph)
     if not on_gpu:

@@ -81,17 +81,12 @@ class Cluster(Protocol):
 
         The first exception ends the iteration. A task may run more than once.
 
-        Parameters
-        ----------
-        function : callable
-        tasks : sequence
-        backend : {"cpu", "gpu"}
-        ranks : int
-            0: each task runs on a group of one rank that holds graphs as a whole. Otherwise one group of so many ranks runs all
-            tasks, one after the other.
-        one_at_a_time : bool
-            A task uses all cores, so a process runs one task at a time.
-        code : Code or None
-            What the function uses, of which all workers need the same version; None takes the function's module.
+        Args:
+            tasks: sequence.
+            backend: {"cpu", "gpu"}.
+            ranks: 0: each task runs on a group of one rank that holds graphs as a whole. Otherwise one group of so many ranks
+                runs all tasks, one after the other.
+            one_at_a_time: A task uses all cores, so a process runs one task at a time.
+            code: What the function uses, of which all workers need the same version; None takes the function's module.
         """
         ...

@@ -13,12 +13,9 @@ from pipeline.runtime.backend import Backend
 def started(config: ClusterConfig, backend: Backend) -> Iterator[Cluster]:
     """Start the cluster of a run; it is closed however the run ends.
 
-    Raises
-    ------
-    ClusterLost
-        No scheduler answers at the address, or it has no worker, within the deadline.
-    BadConfig
-        There is no GPU for a local worker, or a TLS file cannot be read.
+    Raises:
+        ClusterLost: No scheduler answers at the address, or it has no worker, within the deadline.
+        BadConfig: There is no GPU for a local worker, or a TLS file cannot be read.
     """
     if config.scheduler == "none":
         yield LocalThreads(config.shards)

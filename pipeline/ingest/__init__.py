@@ -38,26 +38,18 @@ BYTES_PER_VERTEX = 8  # a lower bound on what a stored graph takes for an isolat
 def ingest(graph: GraphConfig, work: Path) -> Folder:
     """Read a source file into the folder `work/edges`, unless the folder already holds this content.
 
-    Parameters
-    ----------
-    graph : GraphConfig
-        The source, its format and its limits.
-    work : Path
-        The folder of the run's steps.
+    Args:
+        graph: The source, its format and its limits.
+        work: The folder of the run's steps.
 
-    Returns
-    -------
-    Folder
+    Returns:
         `part-00000.parquet`, ..., of a million edges each: `src`, `dst` int64 and, if the source has it, `weight`, in the
-        source's order with repeats and self-loops; an undirected edge is one row. `coordinates.parquet` if given: `vertex`
-        int64, `x`, `y` float64. docs/architecture.md lists the facts.
+            source's order with repeats and self-loops; an undirected edge is one row. `coordinates.parquet` if given: `vertex`
+            int64, `x`, `y` float64. docs/architecture.md lists the facts.
 
-    Raises
-    ------
-    BadInput
-        The file does not exist, is not a graph, contradicts its own header or the stated SHA-256, or exceeds a limit.
-    OSError
-        The file cannot be read now; a retry may succeed.
+    Raises:
+        BadInput: The file does not exist, is not a graph, contradicts its own header or the stated SHA-256, or exceeds a limit.
+        OSError: The file cannot be read now; a retry may succeed.
     """
     sources = {"source": locate(graph.source)}
     if graph.coordinates:

@@ -16,17 +16,12 @@ from pipeline.store.manifest import Folder, digest_of, make
 def draw(results: Results, runtime: Runtime) -> Folder:
     """Write the report of a run.
 
-    Parameters
-    ----------
-    results : Results
-        Answers and proofs may be in any order; a stage without a proof is shown as not proved. `report` and `reached` are not
-        read.
-    runtime : Runtime
-        If the backend is a GPU, the page names it.
+    Args:
+        results: Answers and proofs may be in any order; a stage without a proof is shown as not proved. `report` and `reached`
+            are not read.
+        runtime: If the backend is a GPU, the page names it.
 
-    Returns
-    -------
-    Folder
+    Returns:
         `runtime.work / "report"` with `report.html`. Facts: `bytes` of the page, `maps` and `charts` on it.
     """
     from pipeline.report.machine import machine

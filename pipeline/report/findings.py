@@ -26,20 +26,12 @@ DRAWN_SOURCES = 3  # a source has a chart for each stage
 class Findings:
     """What the tables show.
 
-    Attributes
-    ----------
-    charts : list of Chart
-    maps : list of Map
-    map_note : str
-        How the maps were drawn; empty without maps.
-    not_drawn : list of str
-        Charts and maps that a reader may expect, and why they are missing.
-    sentences : dict
-        Stage to a summary of its answer.
-    arcs_traversed : dict
-        Stage with sources to the number of arcs that leave reached vertices, over all sources.
-    reaching : Reaching or None
-        The section on reachability.
+    Attributes:
+        map_note: How the maps were drawn; empty without maps.
+        not_drawn: Charts and maps that a reader may expect, and why they are missing.
+        sentences: Stage to a summary of its answer.
+        arcs_traversed: Stage with sources to the number of arcs that leave reached vertices, over all sources.
+        reaching: The section on reachability.
     """
 
     def __init__(self, edges: Folder, vertices: reading.Vertices, answers: Mapping[str, Folder]) -> None:

@@ -94,12 +94,10 @@ class Plane:
 def plane(projection: Projection, batches: Iterable[tuple[Array, Array]], width: int, levels: Levels) -> Plane:
     """Draw edges as lines, batch by batch on all cores; each batch has arrays `src` and `dst` [n].
 
-    Parameters
-    ----------
-    width : int
-        Of a line in fine pixels, to the right and down.
-    levels : callable
-        `levels(tails, heads)` gives the level of each edge, uint8 [n], from the entries of its two vertices in `projection`.
+    Args:
+        width: Of a line in fine pixels, to the right and down.
+        levels: `levels(tails, heads)` gives the level of each edge, uint8 [n], from the entries of its two vertices in
+            `projection`.
     """
     x, y = (np.rint(axis * FINE).astype(np.int64) for axis in (projection.x, projection.y))
     shape = FINE * projection.height, FINE * projection.width

@@ -8,16 +8,12 @@ from kernels.graph import Array
 def draw_lines(plane: Array, x: Array, y: Array, tails: Array, heads: Array, levels: Array, width: int) -> None:
     """Draw a line for each edge; where lines meet, the lowest level stays.
 
-    Parameters
-    ----------
-    plane : uint8 [height, width of the plane]
-    x, y : int64 [P]
-        Pixels of the vertices.
-    tails, heads : int [n]
-        Entries of each edge's vertices in `x` and `y`; a line does not depend on which is which.
-    levels : uint8 [n]
-    width : int
-        Pixels of a line to the right and down; what is beyond the plane is drawn on its border.
+    Args:
+        plane: uint8 [height, width of the plane].
+        x, y (int64 [P]): Pixels of the vertices.
+        tails, heads (int [n]): Entries of each edge's vertices in `x` and `y`; a line does not depend on which is which.
+        levels: uint8 [n].
+        width: Pixels of a line to the right and down; what is beyond the plane is drawn on its border.
     """
     bottom, right = plane.shape[0] - 1, plane.shape[1] - 1
     for edge in range(len(tails)):

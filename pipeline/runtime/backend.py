@@ -20,10 +20,8 @@ DRIVER = Path("/proc/driver/nvidia/version")
 def choose(choice: Choice) -> Backend:
     """The backend of a run: `auto` takes the GPU if kernels run on it, and otherwise logs why it takes the CPU.
 
-    Raises
-    ------
-    BadConfig
-        `gpu` is requested, and there is none, or kernels do not run on it.
+    Raises:
+        BadConfig: `gpu` is requested, and there is none, or kernels do not run on it.
     """
     if choice == "cpu":
         return "cpu"

@@ -35,30 +35,21 @@ _CODE = Code((__name__, *HELD_INDEX))
 def build_index(graph: Folder, asked: ReachabilityConfig, runtime: Runtime) -> Folder:
     """Build the index of a stored graph into `work / "reachability_index"`.
 
-    Parameters
-    ----------
-    graph : Folder
-        The stored graph.
-    asked : ReachabilityConfig
-    runtime : Runtime
-        The bytes are the same on every backend and cluster. On CPU workers each dimension is a task. Where ranks hold the graph
-        together they build the index together by method "tree". Method "dfs" over ranks, and all dimensions on a GPU, run on
-        one worker.
+    Args:
+        graph: The stored graph.
+        runtime: The bytes are the same on every backend and cluster. On CPU workers each dimension is a task. Where ranks hold
+            the graph together they build the index together by method "tree". Method "dfs" over ranks, and all dimensions on a
+            GPU, run on one worker.
 
-    Returns
-    -------
-    Folder
+    Returns:
         Read by `open_index`. Facts: `format`, `vertices`, `components`, `arcs` between components, `levels`, `dimensions`,
-        `seed`, `method`, `compared_paths` (as `kernels.answers.Labels`), `seconds` (in the kernel, summed over tasks),
-        `bytes_needed` (the bound that was compared with the free memory; over ranks, of the first one), `backend`, and over ranks
-        `shards` and `supersteps`.
+            `seed`, `method`, `compared_paths` (as `kernels.answers.Labels`), `seconds` (in the kernel, summed over tasks),
+            `bytes_needed` (the bound that was compared with the free memory; over ranks, of the first one), `backend`, and over
+            ranks `shards` and `supersteps`.
 
-    Raises
-    ------
-    TooLarge
-        The bound on the memory that the build takes is larger than what is free.
-    ClusterLost
-        As `cluster.map`.
+    Raises:
+        TooLarge: The bound on the memory that the build takes is larger than what is free.
+        ClusterLost: As `cluster.map`.
     """
     cluster, backend = runtime.cluster, runtime.backend
     ranks = runtime.ranks_of(graph) if asked.method == "tree" else 0

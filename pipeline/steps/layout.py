@@ -33,16 +33,10 @@ from pipeline.store.manifest import Folder, make, unsealed
 def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime) -> Folder:
     """Clean an edge list and store it as a graph in `work / "graph"`: the same bytes on either backend and over any ranks.
 
-    Parameters
-    ----------
-    edges : Folder
-    layout : LayoutConfig
-        `shards` is the cluster's where that holds a graph in shards: each rank makes its own, and none holds more.
-    runtime : Runtime
+    Args:
+        layout: `shards` is the cluster's where that holds a graph in shards: each rank makes its own, and none holds more.
 
-    Returns
-    -------
-    Folder
+    Returns:
         Read by `pipeline.store.graph.open_graph`. Facts:
 
         * `vertices`, `arcs`, `directed`, `symmetric`, `weight` (the edge list's Arrow type, or null), `stored_weight` (NumPy's)
@@ -53,14 +47,10 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime) -> Folder:
           `segments` and `slots`
         * `backend`, and `proof`: the rules that were proved, and seconds
 
-    Raises
-    ------
-    Damaged
-        The edge list cannot be read.
-    ProofFailed
-        The stored graph is not that of the edge list. Nothing is written.
-    ClusterLost
-        As `cluster.map`.
+    Raises:
+        Damaged: The edge list cannot be read.
+        ProofFailed: The stored graph is not that of the edge list. Nothing is written.
+        ClusterLost: As `cluster.map`.
     """
     cluster, backend = runtime.cluster, runtime.backend
     if cluster.shards:

@@ -21,23 +21,14 @@ from pipeline.store.shards import load_shard
 def prove_layout(graph: Folder, edges: Edges, dropped: Edges, rules: Rules, place: Place) -> CheckFacts:
     """Check a stored graph against the edge list, where the place computes. A collective.
 
-    Parameters
-    ----------
-    graph : Folder
-        Files and facts of all ranks.
-    edges : Edges
-        The part of the edge list that this rank read.
-    dropped : Edges
-        Parallel edges that this rank says it dropped.
-    rules : Rules
-    place : Place
+    Args:
+        graph: Files and facts of all ranks.
+        edges: The part of the edge list that this rank read.
+        dropped: Parallel edges that this rank says it dropped.
 
-    Raises
-    ------
-    ProofFailed
-        With the first broken rule, on all ranks.
-    Damaged
-        A file has not the length or type that the facts state.
+    Raises:
+        ProofFailed: With the first broken rule, on all ranks.
+        Damaged: A file has not the length or type that the facts state.
     """
     started, ranks, facts = time.perf_counter(), place.communicator, GraphFacts.of(graph)
     own = range(facts.vertices) if ranks.size == 1 else shard_rows(graph)[ranks.rank]

@@ -66,34 +66,22 @@ class Results:
 def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "cpu", fallback: str | None = None) -> Folder:
     """Publish the proved answers of one graph as a run.
 
-    Parameters
-    ----------
-    output : Path
-        The output folder, held by `workspace`. The run becomes `output/runs/ID`, and `output/latest` a link to it.
-    results : Results
-        Coordinates of the edge list become a table, too.
-    keep : int
-        How many runs stay, the newest ones; 0 keeps all. A run stays for `READABLE` after the next one was published.
-    backend : {"cpu", "gpu"}
-        Where this run computed. The facts of each step state where the step was computed, maybe in an earlier run.
-    fallback : str, optional
-        Why a run whose backend is `auto` computed on the CPU.
+    Args:
+        output: The output folder, held by `workspace`. The run becomes `output/runs/ID`, and `output/latest` a link to it.
+        results: Coordinates of the edge list become a table, too.
+        keep: How many runs stay, the newest ones; 0 keeps all. A run stays for `READABLE` after the next one was published.
+        backend ({"cpu", "gpu"}): Where this run computed. The facts of each step state where the step was computed, maybe in an
+            earlier run.
+        fallback: Why a run whose backend is `auto` computed on the CPU.
 
-    Returns
-    -------
-    Folder
+    Returns:
         `output/runs/ID`. Ids ascend with time and are made of letters, digits and hyphens.
 
-    Raises
-    ------
-    ProofFailed
-        An answer has no proof that holds, or queries were answered from another index than the proved one.
-    Damaged
-        A file differs from the manifest of its step.
-    BadConfig
-        `latest` exists and is not a link to a run.
-    OSError
-        The disk is full or read-only. `latest` is still the run before.
+    Raises:
+        ProofFailed: An answer has no proof that holds, or queries were answered from another index than the proved one.
+        Damaged: A file differs from the manifest of its step.
+        BadConfig: `latest` exists and is not a link to a run.
+        OSError: The disk is full or read-only. `latest` is still the run before.
     """
     started, code = time.perf_counter(), Code((__name__,)).version()
     _require_proofs(results)

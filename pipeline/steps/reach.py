@@ -32,39 +32,28 @@ def reach(
 ) -> Folder:
     """Answer whether a path leads from `src` to `dst`, for every row of a Parquet file.
 
-    Parameters
-    ----------
-    index : Folder
-        From `find_index` or `build_index`.
-    pairs : str
-        Path of a Parquet file with integer columns `src` and `dst`, external ids; others are not read.
-    out : Path
-        The folder to write, or to keep if it has these very answers.
-    unknown : {"error", "null"}
-        A vertex that the graph does not have is an error, or null in `reachable` and `decided`.
-    oracle : bool
-        Also search for 1,000 pairs of every 2^20 without labels, and compare.
-    runtime : Runtime or None
-        Where queries are answered; each file of the table is a task. The table is the same. None: on the CPU, by threads.
+    Args:
+        index: From `find_index` or `build_index`.
+        pairs: Path of a Parquet file with integer columns `src` and `dst`, external ids; others are not read.
+        out: The folder to write, or to keep if it has these very answers.
+        unknown ({"error", "null"}): A vertex that the graph does not have is an error, or null in `reachable` and `decided`.
+        oracle: Also search for 1,000 pairs of every 2^20 without labels, and compare.
+        runtime: Where queries are answered; each file of the table is a task. The table is the same. None: on the CPU, by
+            threads.
 
-    Returns
-    -------
-    Folder
+    Returns:
         Table `reached`, in the order of `pairs`; a file has the row groups of `pairs` that have no more than 4 million rows
-        together, at least one. Facts: `rows`, `reachable`, `unknown`, `decided` (word to rows), `searched`, `witnessed` and
-        `sampled` (see `QueryFacts`), `seconds` (in the kernel, summed over files), `oracle` (null, or the number of pairs
-        compared), `backend`.
+            together, at least one. Facts: `rows`, `reachable`, `unknown`, `decided` (word to rows), `searched`, `witnessed` and
+            `sampled` (see `QueryFacts`), `seconds` (in the kernel, summed over files), `oracle` (null, or the number of pairs
+            compared), `backend`.
 
-    Raises
-    ------
-    BadInput
-        The file is not there, is no such Parquet file, or has a null or an unknown vertex: the message has the row, from 0.
-    ProofFailed
-        A search's answer is not proved (`kernels.reachability.certificate.answers`), or the oracle contradicts an answer.
-    TooLarge
-        The index may take more memory than is free.
-    ClusterLost
-        As `cluster.map`.
+    Raises:
+        BadInput: The file is not there, is no such Parquet file, or has a null or an unknown vertex: the message has the row,
+            from 0.
+        ProofFailed: A search's answer is not proved (`kernels.reachability.certificate.answers`), or the oracle contradicts an
+            answer.
+        TooLarge: The index may take more memory than is free.
+        ClusterLost: As `cluster.map`.
     """
     runtime = runtime or Runtime(out.parent)
     cluster, backend = runtime.cluster, runtime.backend
@@ -94,11 +83,9 @@ def reach(
 def reach_into(index: Path, pairs: str, out: Path, **asked: Any) -> Folder:
     """The command `graphmill reach`: answer pairs from the index of a run into any folder, as `QueryOptions` asks.
 
-    Raises
-    ------
-    BadConfig
-        An option has a wrong value; there is no index; `out` is a URL, or holds files that no earlier call wrote and that would
-        be lost; or it is inside a run or a step, whose files would then differ from its manifest.
+    Raises:
+        BadConfig: An option has a wrong value; there is no index; `out` is a URL, or holds files that no earlier call wrote and
+            that would be lost; or it is inside a run or a step, whose files would then differ from its manifest.
     """
     options = checked(QueryOptions, "options", pairs=pairs, output=out, **asked)
     out = options.output

@@ -21,35 +21,23 @@ def run_stage(
 ) -> Folder:
     """Run one algorithm and write its table.
 
-    Parameters
-    ----------
-    graph : Folder
-        The stored graph.
-    stage : str
-        One of `BY_NAME`; the folder is `work / stage`.
-    sources : sequence of int
-        External ids, for the stages that have sources; empty takes `default_source`.
-    runtime : Runtime
-        The table is the same on every backend and cluster, and so is the step's key, except for a stage that is not `exact`.
-    reachability : ReachabilityConfig or None
-        The labels of stage `reachability`; None takes the defaults. Its index is a step of its own.
+    Args:
+        graph: The stored graph.
+        stage: One of `BY_NAME`; the folder is `work / stage`.
+        sources: External ids, for the stages that have sources; empty takes `default_source`.
+        runtime: The table is the same on every backend and cluster, and so is the step's key, except for a stage that is not
+            `exact`.
+        reachability: The labels of stage `reachability`; None takes the defaults. Its index is a step of its own.
 
-    Returns
-    -------
-    Folder
+    Returns:
         Facts: `rows`, `seconds` (in the kernel, summed over sources), `backend`, `weight`, `sources` ascending or those of
-        `pipeline.steps.index.build_index`, and over ranks `shards` and `supersteps` (summed over sources).
+            `pipeline.steps.index.build_index`, and over ranks `shards` and `supersteps` (summed over sources).
 
-    Raises
-    ------
-    BadSource
-        A source is not in the graph.
-    BadInput
-        The weights are so large that a sum of them does not fit 64 bits.
-    TooLarge
-        The index may take more memory than is free.
-    ClusterLost
-        As `cluster.map`.
+    Raises:
+        BadSource: A source is not in the graph.
+        BadInput: The weights are so large that a sum of them does not fit 64 bits.
+        TooLarge: The index may take more memory than is free.
+        ClusterLost: As `cluster.map`.
     """
     algorithm = BY_NAME[stage]
     if algorithm.has_index:

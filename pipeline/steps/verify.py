@@ -30,28 +30,19 @@ TABLE_RULE = "the table has its schema, every vertex once and in order, and only
 def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Folder:
     """Check an answer's table against the stored graph.
 
-    Parameters
-    ----------
-    graph, answer : Folder
-        The stored graph, and what `run_stage` wrote.
-    oracle : bool
-        Also solve with a second solver, and compare.
-    runtime : Runtime
-        Where the certificate and the oracle run. The oracle runs on the CPU if it has no solver for a GPU here, and always on
-        whole graphs.
+    Args:
+        graph, answer: The stored graph, and what `run_stage` wrote.
+        oracle: Also solve with a second solver, and compare.
+        runtime: Where the certificate and the oracle run. The oracle runs on the CPU if it has no solver for a GPU here, and
+            always on whole graphs.
 
-    Returns
-    -------
-    Folder
-        `work / "proof-STAGE"`, without files. Facts: `stage`, `backend`, `holds`, `rules`, `seconds`, `oracle` (null, or
-        `rules` and `seconds`), and over ranks `shards`.
+    Returns:
+        `work / "proof-STAGE"`, without files. Facts: `stage`, `backend`, `holds`, `rules`, `seconds`, `oracle` (null, or `rules`
+            and `seconds`), and over ranks `shards`.
 
-    Raises
-    ------
-    ProofFailed
-        With the first broken rule. Nothing is written.
-    ClusterLost
-        As `cluster.map`.
+    Raises:
+        ProofFailed: With the first broken rule. Nothing is written.
+        ClusterLost: As `cluster.map`.
     """
     stage = answer.manifest.step
     algorithm = BY_NAME[stage]

@@ -23,17 +23,12 @@ FILES = "part-*.parquet"
 def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int = 1) -> tuple[Array, Array, Array | None]:
     """Columns `src`, `dst` and `weight` of one of `size` parts of an edge list, whole row groups each.
 
-    Returns
-    -------
-    src, dst : int64 [E]
-        On a GPU int32, where all ids of all parts fit it.
-    weights : [E] or None
-        The type that they are stored in; integers in 64 bits.
+    Returns:
+        src, dst (int64 [E]): On a GPU int32, where all ids of all parts fit it.
+        weights ([E] or None): The type that they are stored in; integers in 64 bits.
 
-    Raises
-    ------
-    Damaged
-        A file cannot be read, or the number of rows differs from the manifest's.
+    Raises:
+        Damaged: A file cannot be read, or the number of rows differs from the manifest's.
     """
     weight = EdgeFacts.of(edges).weight
     try:

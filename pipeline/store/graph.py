@@ -72,10 +72,8 @@ def open_graph(folder: Folder, backend: Backend = "cpu") -> Graph:
 
     On the CPU the arrays of a graph of one shard are the memory maps themselves; several shards are concatenated in memory.
 
-    Raises
-    ------
-    Damaged
-        A file is missing, or has another type or length than the manifest states.
+    Raises:
+        Damaged: A file is missing, or has another type or length than the manifest states.
     """
     ids, rows_by_id, _, _ = open_vertices(folder)
     opened = [open_shard(folder, number) for number in range(len(shard_rows(folder)))]

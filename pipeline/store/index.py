@@ -41,10 +41,8 @@ class StoredIndex:
 def open_index(folder: Folder, backend: Backend = "cpu") -> StoredIndex:
     """Open a stored index: on the CPU its arrays are the memory maps themselves.
 
-    Raises
-    ------
-    Damaged
-        A file is missing, or has another type or length than the manifest states.
+    Raises:
+        Damaged: A file is missing, or has another type or length than the manifest states.
     """
     facts = IndexFacts.of(folder)
     vertices, nodes = facts.vertices, facts.components

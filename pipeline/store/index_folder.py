@@ -24,12 +24,9 @@ def index_of(answer: Folder) -> Folder:
 def find_index(path: Path) -> Folder:
     """Find the index of a published run, of the latest run in an output folder, or in folder `path`, and check its files.
 
-    Raises
-    ------
-    BadConfig
-        There is none, or it has another format.
-    Damaged
-        A file differs from the manifest, or the index is not the one that the run was published with.
+    Raises:
+        BadConfig: There is none, or it has another format.
+        Damaged: A file differs from the manifest, or the index is not the one that the run was published with.
     """
     latest = path / "latest"
     place = Path(os.path.realpath(latest if latest.is_symlink() else path))  # `latest` may move on meanwhile

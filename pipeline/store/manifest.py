@@ -138,17 +138,12 @@ def make(
 
     Nothing is flushed to the disk: what a crash of the machine damages is found by its digests the next time, and made again.
 
-    Parameters
-    ----------
-    path : Path
-        The folder; replaced if it is not valid for this key.
-    step, inputs, parameters
-        Together with `code` they make the key (see Manifest).
-    write : callable
-        Writes files into the empty folder it is given and returns the facts. If it raises, or a signal ends the process, nothing
-        is left behind, and the folder that was at `path` stays.
-    code : Code or None
-        What the step uses; None takes the module that defines `write`.
+    Args:
+        path: The folder; replaced if it is not valid for this key.
+        step, inputs, parameters: Together with `code` they make the key (see Manifest).
+        write: Writes files into the empty folder it is given and returns the facts. If it raises, or a signal ends the process,
+            nothing is left behind, and the folder that was at `path` stays.
+        code: What the step uses; None takes the module that defines `write`.
     """
     signals.require_none()
     version = (code or Code((write.__module__,))).version()

@@ -24,12 +24,9 @@ def workspace(output: Path) -> Iterator[Path]:
 
     A run that made the folder and left nothing in it leaves no folder either.
 
-    Raises
-    ------
-    Busy
-        Another process holds the folder.
-    BadConfig
-        The folder cannot be made, or something in it that no run made is in the way.
+    Raises:
+        Busy: Another process holds the folder.
+        BadConfig: The folder cannot be made, or something in it that no run made is in the way.
     """
     steps, runs, found = output / "steps", output / "runs", output.exists()
     try:

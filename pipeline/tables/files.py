@@ -104,12 +104,9 @@ def write_file(path: Path, table: str, weight: str | None, batches: Iterable[pa.
 class Files:
     """Files of a table that one process encodes on several threads, under names that no other attempt has.
 
-    Attributes
-    ----------
-    paths : dict
-        Of the files begun, by their numbers in the table.
-    rows : int
-        Of all of them.
+    Attributes:
+        paths: Of the files begun, by their numbers in the table.
+        rows: Of all of them.
     """
 
     def __init__(self, folder: Path, form: tuple[str, str | None, int], threads: int) -> None:

@@ -24,14 +24,10 @@ from pipeline.tables.forms import NO_ID, WRONG_VERTICES, as_arrays, require_know
 class OwnVertices:
     """The own rows of a rank, in host memory; see `pipeline.tables.forms.Vertices`.
 
-    Attributes
-    ----------
-    ids : int64 [n]
-    positions : index width [n]
-        Positions of the own rows in the order of external ids.
-    owners : Owners
-        Of the rows.
-    rows_by_id : DealtRows
+    Attributes:
+        ids: int64 [n].
+        positions (index width [n]): Positions of the own rows in the order of external ids.
+        owners: Of the rows.
     """
 
     def __init__(self, shard: Shard, communicator: Communicator, rows_by_id: DealtRows) -> None:
@@ -100,11 +96,9 @@ class OwnVertices:
 def edge_places(vertices: OwnVertices, src: Array) -> tuple[Array, int]:
     """Places of the own edges in the table of all ranks' edges, int64, and the number of all edges. A collective.
 
-    Parameters
-    ----------
-    vertices : OwnVertices
-    src : index width [E]
-        Own rows, the edges' endpoints of smaller external id; ascending by external id, then by the other endpoint's id.
+    Args:
+        src (index width [E]): Own rows, the edges' endpoints of smaller external id; ascending by external id, then by the other
+            endpoint's id.
     """
     communicator = vertices.communicator
     size, num_vertices = communicator.size, len(vertices.rows_by_id)
@@ -122,11 +116,8 @@ def edge_places(vertices: OwnVertices, src: Array) -> tuple[Array, int]:
 class Spread:
     """Sends the table rows that this rank has to the ranks that write them.
 
-    Parameters
-    ----------
-    communicator : Communicator
-    places : integer [k]
-        Places in the table, from 0, of the rows that this rank has.
+    Args:
+        places (integer [k]): Places in the table, from 0, of the rows that this rank has.
     """
 
     def __init__(self, communicator: Communicator, places: Array) -> None:
@@ -139,13 +130,10 @@ class Spread:
 
         File number f is written by rank f modulo the number of ranks; all ranks write at the same time.
 
-        Parameters
-        ----------
-        columns : arrays [k]
-        total : int
-            Rows of all ranks.
-        first_file : int
-            Number of the file in which the answer's rows begin.
+        Args:
+            columns: arrays [k].
+            total: Rows of all ranks.
+            first_file: Number of the file in which the answer's rows begin.
         """
         size, rank, files = self._communicator.size, self._communicator.rank, tables.files_of(total)
         for turn in range(0, files, size):
@@ -178,12 +166,9 @@ def _group(file: int, within: int, total: int) -> range:
 def to_owners(bounds: Array, communicator: Communicator, rows: Array, columns: Sequence[Array]) -> tuple[Array, list[Array]]:
     """Send each row's entry of the columns to the row's owner; entries from one sender keep their order. A collective.
 
-    Returns
-    -------
-    here : integer
-        The received entries' rows, as places among the own rows, in rank order of the senders.
-    columns : list of arrays
-        Their values.
+    Returns:
+        here (integer): The received entries' rows, as places among the own rows, in rank order of the senders.
+        columns (list of arrays): Their values.
     """
     owner: Array = np.searchsorted(bounds, rows, side="right") - 1
     order = np.argsort(owner, kind="stable")

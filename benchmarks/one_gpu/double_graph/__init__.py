@@ -35,23 +35,15 @@ DAMPING = 0.85
 def build(clone: Path, out: Path) -> Path:
     """Compile the library with nvcc into the folder `out`, unless it is there.
 
-    Parameters
-    ----------
-    clone : Path
-        A clone of doubleGraph.
-    out : Path
+    Args:
+        clone: A clone of doubleGraph.
 
-    Returns
-    -------
-    Path
+    Returns:
         The shared library.
 
-    Raises
-    ------
-    subprocess.CalledProcessError
-        nvcc failed; its messages are printed.
-    OSError
-        A source or nvcc is missing.
+    Raises:
+        subprocess.CalledProcessError: nvcc failed; its messages are printed.
+        OSError: A source or nvcc is missing.
     """
     kernels = [clone / "cpp/src/aai/impl/a100" / f"{name}.cu" for name in SOURCES]
     files = [*kernels, HERE / "library.cu"]
@@ -85,13 +77,10 @@ def _nvcc(*arguments: str | Path) -> None:
 class _Prepared:
     """One direction of a graph, its vertices in descending order of their degrees, as the library takes it.
 
-    Attributes
-    ----------
-    csr : Csr
-        Offsets int64 and int32 indices of the vertices in their order.
-    order, position : integers [V]
-        The row of each vertex in the order, and the vertex of each row.
-    handle : ctypes.c_void_p
+    Attributes:
+        csr: Offsets int64 and int32 indices of the vertices in their order.
+        order, position (integers [V]): The row of each vertex in the order, and the vertex of each row.
+        handle: ctypes.c_void_p.
     """
 
     def __init__(self, library: ctypes.CDLL, csr: Csr, symmetric: bool, transposed: bool) -> None:

@@ -15,22 +15,15 @@ from kernels.paths.sharded.predecessors_cpu import predecessors
 def bfs(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnswer[Paths]:
     """Count the hops from `source_row` to every own row; weights are not read. A collective.
 
-    Parameters
-    ----------
-    source_row : int
-        Row of the whole graph.
+    Args:
+        source_row: Row of the whole graph.
 
-    Returns
-    -------
-    ShardAnswer[Paths]
-        `distance` is int64.
+    Returns:
+        ShardAnswer[Paths]: `distance` is int64.
 
-    Raises
-    ------
-    IndexError
-        If `source_row` is not a row of the graph.
-    TypeError
-        If there is no kernel for the shard's arrays.
+    Raises:
+        IndexError: If `source_row` is not a row of the graph.
+        TypeError: If there is no kernel for the shard's arrays.
     """
     shard.require_row(source_row)
     if is_cupy(shard.out):

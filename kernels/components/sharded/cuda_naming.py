@@ -18,23 +18,15 @@ _SOURCE, _THREADS = "components/sharded/naming.cu", 512
 def find_holders(positions: Array, start: int, parent: Array, shift: int, names: Array) -> Any:
     """Find the row of smallest external id in each tree.
 
-    Parameters
-    ----------
-    positions : index width [n]
-        Positions of the rows in the order of external ids.
-    start : int
-        The first row.
-    parent : index width
-        Union-find; row `start + v` has the index `shift + v`. Every row's entry is replaced by its root.
-    shift : int
-    names : index width
-        For each index of `parent`: the position of a row, and the largest integer elsewhere. A root's entry is replaced by the
-        smallest one of its rows.
+    Args:
+        positions (index width [n]): Positions of the rows in the order of external ids.
+        start: The first row.
+        parent (index width): Union-find; row `start + v` has the index `shift + v`. Every row's entry is replaced by its root.
+        names (index width): For each index of `parent`: the position of a row, and the largest integer elsewhere. A root's entry
+            is replaced by the smallest one of its rows.
 
-    Returns
-    -------
-    index width
-        For the roots of rows, a row; NO_ROW elsewhere.
+    Returns:
+        index width: For the roots of rows, a row; NO_ROW elsewhere.
     """
     holders = minus_ones(names.shape, names.dtype)  # NO_ROW
     given = (parent, np.int64(shift), positions, np.int64(len(positions)), names)
@@ -54,20 +46,14 @@ def label(num_rows: int, parent: Array, shift: int, holders: Array) -> Any:
 def name_own(shard: Shard, parent: Array, names: Array, shared: Array, numbers: Array, owners: Owners) -> Any:
     """Name the trees of all ranks by their smallest external ids. A collective.
 
-    Parameters
-    ----------
-    parent, names : index width
-        As in `find_holders`; the index of an own row is its local row.
-    shared : int64 [T]
-        Roots of the trees that may have parts on other ranks; distinct.
-    numbers : int64 [T]
-        A number per tree of all ranks, from those of `owners`. If they are NumPy's, the ranks exchange NumPy arrays.
-    owners : Owners
+    Args:
+        parent, names (index width): As in `find_holders`; the index of an own row is its local row.
+        shared (int64 [T]): Roots of the trees that may have parts on other ranks; distinct.
+        numbers (int64 [T]): A number per tree of all ranks, from those of `owners`. If they are NumPy's, the ranks exchange NumPy
+            arrays.
 
-    Returns
-    -------
-    index width [n]
-        Rows of the whole graph.
+    Returns:
+        index width [n]: Rows of the whole graph.
     """
     holders = find_holders(shard.positions, shard.rows.start, parent, 0, names)
     least, rows = names[shared], holders[shared]

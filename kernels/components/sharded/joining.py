@@ -43,21 +43,15 @@ class Edges(NamedTuple):
 def join(owners: Owners, edges: Edges, gathered: int) -> tuple[Array, Array]:
     """Find the forest of least weight. A collective.
 
-    Parameters
-    ----------
-    owners : Owners
-        Of the vertices.
-    edges : Edges
-        Of this rank, between vertices of any rank.
-    gathered : int
-        Most edges, of all ranks together, that each rank may hold in order to finish without further messages.
+    Args:
+        owners: Of the vertices.
+        edges: Of this rank, between vertices of any rank.
+        gathered: Most edges, of all ranks together, that each rank may hold in order to finish without further messages.
 
-    Returns
-    -------
-    root : int64
-        For each own vertex, the number of one vertex of its tree, the same for the whole tree.
-    chosen : int64
-        Indices in `edges` of those in the forest, ascending. Of parallel edges on several ranks, one or more are chosen.
+    Returns:
+        root (int64): For each own vertex, the number of one vertex of its tree, the same for the whole tree.
+        chosen (int64): Indices in `edges` of those in the forest, ascending. Of parallel edges on several ranks, one or more are
+            chosen.
     """
     place = _order(edges.weight, edges.low, edges.high)
     edges, chosen = edges.take(place), [place[:0]]

@@ -11,20 +11,14 @@ from kernels.graph import NO_ROW, OFFSET, Array
 def join_and_name(owners: Owners, near: Array, far: Array, positions: Array, rows: Array, gathered: int) -> Array:
     """Name each own number by the row of smallest external id among the numbers that edges join it to. Collective, on CPUs.
 
-    Parameters
-    ----------
-    owners : Owners
-        Of the numbers.
-    near, far : int64 [E]
-        The edges of this rank.
-    positions, rows : index width [N]
-        For each own number its position in the order of external ids, and its row.
-    gathered : int
-        Most numbers and edges, of all ranks together, that each rank may hold.
+    Args:
+        owners: Of the numbers.
+        near, far (int64 [E]): The edges of this rank.
+        positions, rows (index width [N]): For each own number its position in the order of external ids, and its row.
+        gathered: Most numbers and edges, of all ranks together, that each rank may hold.
 
-    Returns
-    -------
-    index width [N]
+    Returns:
+        index width [N].
     """
     communicator = owners.communicator
     if communicator.sum(len(near)) + int(owners.bounds[-1]) > gathered:
@@ -57,16 +51,12 @@ def _first_of_joined(near: Array, far: Array, positions: Array) -> Array:
 def smallest_ids(owners: Owners, numbers: Array, positions: Array, rows: Array) -> Array:
     """Name each item by the row of smallest external id among the items, of all ranks, with the same number.
 
-    Parameters
-    ----------
-    numbers : int64 [E]
-        Equal for items that get the same name.
-    positions, rows : index width [E]
-        The items' positions in the order of external ids, and their rows.
+    Args:
+        numbers (int64 [E]): Equal for items that get the same name.
+        positions, rows (index width [E]): The items' positions in the order of external ids, and their rows.
 
-    Returns
-    -------
-    index width [E]
+    Returns:
+        index width [E].
     """
     shared, place = np.unique(numbers, return_inverse=True)
     here, position, row = owners.send(shared, *least_of_groups(place, len(shared), positions, rows))

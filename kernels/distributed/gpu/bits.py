@@ -37,10 +37,8 @@ class _Messages:
 class HaloBits:
     """One bit for each row of a halo. Bitmaps are uint32 [`words`], by local rows.
 
-    Attributes
-    ----------
-    words : int
-        Of a bitmap; one more than the own rows and the ghosts need.
+    Attributes:
+        words: Of a bitmap; one more than the own rows and the ghosts need.
     """
 
     def __init__(self, halo: Halo):
@@ -58,16 +56,11 @@ class HaloBits:
     def refresh(self, bits: Array, sums: Any = None) -> list[int]:
         """Set the ghosts' bits from their owners; a collective.
 
-        Parameters
-        ----------
-        bits : uint32 [words]
-            No bit of a ghost is set; those that are set at their owners become set.
-        sums : uint64 [2], optional
-            Two numbers of this rank, which are replaced by their sums over all ranks.
+        Args:
+            bits (uint32 [words]): No bit of a ghost is set; those that are set at their owners become set.
+            sums (uint64 [2], optional): Two numbers of this rank, which are replaced by their sums over all ranks.
 
-        Returns
-        -------
-        list of int
+        Returns:
             The sums.
         """
         asked, ghosts = self._asked, self._ghosts

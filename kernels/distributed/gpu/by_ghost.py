@@ -15,8 +15,6 @@ _SOURCE, _THREADS = "distributed/gpu/by_ghost.cu", 256
 def by_ghost(back: Csr, own_by_id: Array) -> tuple[Array, Array, Array]:
     """Answer `kernels.distributed.local_graph._by_ghost` on CuPy arrays.
 
-    Notes
-    -----
     The peak is 32 bytes per arc to a ghost.
     """
     offsets, neighbours, row = back.offsets, back.indices, back.indices.dtype

@@ -46,17 +46,12 @@ def library() -> Any:
 class Connection:
     """One rank's end, on the current GPU.
 
-    Parameters
-    ----------
-    unique_id, rank, size, deadline, check_peers
-        See `kernels.distributed.gpu.nccl.BetweenGpus`.
+    Args:
+        unique_id, rank, size, deadline, check_peers: See `kernels.distributed.gpu.nccl.BetweenGpus`.
 
-    Attributes
-    ----------
-    library : module
-        CuPy's, with the constants of NCCL's types and operations.
-    nccl : cupy.cuda.nccl.NcclCommunicator
-        To be called only inside `finishing` or `calling`.
+    Attributes:
+        library (module): CuPy's, with the constants of NCCL's types and operations.
+        nccl: To be called only inside `finishing` or `calling`.
     """
 
     def __init__(self, unique_id: bytes, rank: int, size: int, deadline: float, check_peers: Callable[[], None]) -> None:

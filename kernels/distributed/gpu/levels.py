@@ -12,13 +12,9 @@ from kernels.gpu.loader import cooperative
 class Levels:
     """Successive launches of one kernel of a source, each with its own starts.
 
-    Parameters
-    ----------
-    source, name : str
-    row : dtype
-        Index width.
-    capacity : int
-        Entries that a level may queue: for each row, one per `LEVEL_CHUNK` arcs begun.
+    Args:
+        row: Index width.
+        capacity: Entries that a level may queue: for each row, one per `LEVEL_CHUNK` arcs begun.
     """
 
     def __init__(self, source: str, name: str, row: np.dtype[Any], capacity: int):

@@ -33,25 +33,15 @@ def unique_id() -> bytes:
 class BetweenGpus(Communicator):
     """One rank's end, on the current GPU; a context manager, so that an error aborts collectives that peers wait for.
 
-    Parameters
-    ----------
-    unique_id : bytes
-        From `unique_id`.
-    rank, size : int
-    deadline : float
-        Seconds that a rank waits for the others, in a collective and while connecting.
-    check_peers : callable
-        Raises PeerLost unless all other ranks are alive. It is called about once a second while a collective waits.
+    Args:
+        unique_id: From `unique_id`.
+        deadline: Seconds that a rank waits for the others, in a collective and while connecting.
+        check_peers: Raises PeerLost unless all other ranks are alive. It is called about once a second while a collective waits.
 
-    Raises
-    ------
-    PeerLost
-        Another rank did not call the collective within the deadline, or ended.
-    RuntimeError
-        NCCL's error, quoted.
+    Raises:
+        PeerLost: Another rank did not call the collective within the deadline, or ended.
+        RuntimeError: NCCL's error, quoted.
 
-    Notes
-    -----
     Collectives run on the current stream. Parts of `exchange` and `gather` are numeric and have one dimension.
     """
 

@@ -32,14 +32,10 @@ def ghosts_of(rows: range, neighbours: list[Array]) -> Array:
 class Numbering:
     """Which rows are ghosts, one bit each, and how many ghosts precede every 32nd row.
 
-    Parameters
-    ----------
-    rows : range
-        The own rows.
-    num_vertices : int
-        Of the whole graph; or more than every row that is looked up.
-    row : dtype
-        Index width.
+    Args:
+        rows: The own rows.
+        num_vertices: Of the whole graph; or more than every row that is looked up.
+        row: Index width.
     """
 
     def __init__(self, rows: range, num_vertices: int, row: np.dtype[Any]):

@@ -9,10 +9,8 @@ that joined its endpoints. If there is one, the forest spans. If it has the arc'
 be equal, so forest edges are lightest arcs of the graph. If it has other endpoints, it has to be less than the arc (the cycle
 property).
 
-References
-----------
-Tarjan: Applications of path compression on balanced trees. JACM 26(4), 1979. Graham, Hell: On the history of the minimum spanning
-tree problem, 1985.
+References: Tarjan: Applications of path compression on balanced trees. JACM 26(4), 1979. Graham, Hell: On the history of the
+minimum spanning tree problem, 1985.
 """
 
 from typing import Any

@@ -22,14 +22,10 @@ from kernels.graph import Array, Csr
 def certify_forest(shard: Shard, communicator: Communicator, answer: Forest) -> Certificate:
     """Prove that the edges of all ranks are the minimum spanning forest, and that the labels name its trees. A collective.
 
-    Parameters
-    ----------
-    answer : Forest
-        The labels of the own rows, and the edges whose `src` is one of them, in order.
+    Args:
+        answer: The labels of the own rows, and the edges whose `src` is one of them, in order.
 
-    Returns
-    -------
-    Certificate
+    Returns:
         If edges are out of order, it names the first such edge of a rank.
     """
     return verdict(RULES, _check, shard, communicator, answer)

@@ -28,21 +28,15 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
 
     What counts as an edge, and their order, are those of `kernels.forest.minimum_spanning_forest`.
 
-    Parameters
-    ----------
-    gathered : int
-        Most edges between trees left to join, of all ranks together, that each rank may hold; never more than the average number
-        of rows per rank.
+    Args:
+        gathered: Most edges between trees left to join, of all ranks together, that each rank may hold; never more than the
+            average number of rows per rank.
 
-    Returns
-    -------
-    ShardAnswer of Forest
-        Edges ascend by external (src, dst) within a rank; those of all ranks together are the forest.
+    Returns:
+        ShardAnswer of Forest: Edges ascend by external (src, dst) within a rank; those of all ranks together are the forest.
 
-    Raises
-    ------
-    TypeError
-        If the shard's arrays belong to a backend without this kernel.
+    Raises:
+        TypeError: If the shard's arrays belong to a backend without this kernel.
     """
     gathered = min(gathered, shard.num_vertices // communicator.size)
     if is_cupy(shard.out):

@@ -50,14 +50,11 @@ def span(shard: Shard, communicator: Communicator, gathered: int, few: int = _FE
 def _take_safe(src: Array, dst: Array, num_own: int) -> tuple[Array, Array, Array, Array]:
     """Take the edges of a rank's forest, local rows in ascending order, that are certainly in the forest of the whole graph.
 
-    Returns
-    -------
-    index width [E], index width [E]
-        The trees or ghosts at the edges' ends; equal if the edge is taken. They overwrite `src` and `dst`.
-    index width [n]
-        The root of each own row's tree.
-    bool [E]
-        Which edges are taken.
+    Returns:
+        index width [E], index width [E]: The trees or ghosts at the edges' ends; equal if the edge is taken. They overwrite `src`
+            and `dst`.
+        index width [n]: The root of each own row's tree.
+        bool [E]: Which edges are taken.
     """
     row, parent, best = src.dtype, cupy.empty(num_own, src.dtype), cupy.empty(num_own, src.dtype)
     taken, control = cupy.empty(len(src), np.bool_), cupy.zeros(4, np.uint32)

@@ -14,11 +14,9 @@ fingerprint with a probability of about 2^-128. In an undirected graph an edge i
 So every edge has a stored arc that is no heavier, and every stored arc equals an edge. Over ranks each rank sums its edges and
 its rows, and asks the owners of ids and rows for the edges of its list.
 
-References
-----------
-Blum, Kannan: Designing programs that check their work. JACM 42(1), 1995 (equality of multisets by fingerprints).
-Clarke, Devadas, van Dijk, Gassend, Suh: Incremental multiset hash functions. ASIACRYPT 2003 (sums of keyed hashes).
-Steele, Lea, Flood: Fast splittable pseudorandom number generators. OOPSLA 2014 (the mixing function).
+References: Blum, Kannan: Designing programs that check their work. JACM 42(1), 1995 (equality of multisets by fingerprints).
+Clarke, Devadas, van Dijk, Gassend, Suh: Incremental multiset hash functions. ASIACRYPT 2003 (sums of keyed hashes). Steele, Lea,
+Flood: Fast splittable pseudorandom number generators. OOPSLA 2014 (the mixing function).
 """
 
 from kernels.answers import Certificate
@@ -42,23 +40,14 @@ RULES = (
 def certify_layout(edges: Edges, rules: Rules, claim: Claim, graph: Graph | Shard, communicator: Communicator) -> Certificate:
     """Prove that `graph` is the layout of the edges of all ranks, and that what it states is true. Collective.
 
-    Parameters
-    ----------
-    edges : Edges
-        This rank's part of the edge list.
-    rules : Rules
-    claim : Claim
-    graph : Graph or Shard
-        All rows on a single rank, this rank's rows on several. NumPy's arrays or CuPy's, like those of `edges`.
-    communicator : Communicator
+    Args:
+        edges: This rank's part of the edge list.
+        graph (Graph or Shard): All rows on a single rank, this rank's rows on several. NumPy's arrays or CuPy's, like those of
+            `edges`.
 
-    Returns
-    -------
-    Certificate
+    Returns:
         The same on all ranks. The certificate of a malformed graph does not hold; nothing is raised.
 
-    Notes
-    -----
     O(V + A + E) time, and for each dropped parallel edge a search in the row of one end.
     """
     return verdict(RULES, check, edges, rules, claim, graph, communicator)

@@ -36,26 +36,17 @@ class Directory:
 def arc_sums(csr: Csr, ids: Array, role: int, distinct: bool, keys: Array) -> tuple[Array, int]:
     """Read the arcs of rows.
 
-    Parameters
-    ----------
-    csr : Csr
-        Offsets that ascend from 0 to the number of arcs; indices are local rows.
-    ids : int64 [n + g]
-        Of local rows; the rows of `csr` are the first n.
-    role : FORWARD, BACKWARD or BOTH
-        Whether the rows are tails, or heads, or both ends of the edges of an undirected graph.
-    distinct : bool
-        Whether parallel arcs break the order.
-    keys : uint64 [5]
-        Of the fingerprint.
+    Args:
+        csr: Offsets that ascend from 0 to the number of arcs; indices are local rows.
+        ids (int64 [n + g]): Of local rows; the rows of `csr` are the first n.
+        role (FORWARD, BACKWARD or BOTH): Whether the rows are tails, or heads, or both ends of the edges of an undirected graph.
+        distinct: Whether parallel arcs break the order.
+        keys (uint64 [5]): Of the fingerprint.
 
-    Returns
-    -------
-    sums : uint64 [4]
-        A fingerprint of two words of all arcs, and zeros. With BOTH, two fingerprints: of the arcs to ids that are not smaller,
-        and of those to ids that are not greater, reversed.
-    broken : int
-        The first arc whose index is not a local row, or which does not come after the one before it; -1 if there is none.
+    Returns:
+        sums (uint64 [4]): A fingerprint of two words of all arcs, and zeros. With BOTH, two fingerprints: of the arcs to ids that
+            are not smaller, and of those to ids that are not greater, reversed.
+        broken: The first arc whose index is not a local row, or which does not come after the one before it; -1 if there is none.
     """
     arrays = frozen(csr.offsets), unsigned(csr.indices), words_of(csr.weights), unsigned(ids)
 

@@ -39,18 +39,13 @@ def held_rows(graph: Graph | Shard, ranks: Communicator) -> HeldRows:
 class Vertices:
     """The vertices at this rank's positions: all, or a slice of them. The constructor and the methods are collective.
 
-    Attributes
-    ----------
-    ids : int64 [k]
-        Ascending.
-    rows : index width [k]
-        Their rows in the graph.
-    has_arcs : bool [k]
+    Attributes:
+        ids (int64 [k]): Ascending.
+        rows (index width [k]): Their rows in the graph.
+        has_arcs: bool [k].
 
-    Raises
-    ------
-    Broken
-        The ids do not ascend with the positions, or two rows have one position.
+    Raises:
+        Broken: The ids do not ascend with the positions, or two rows have one position.
     """
 
     def __init__(self, graph: Graph | Shard, held: HeldRows, ranks: Communicator):

@@ -3,9 +3,7 @@
 A sample of the ids divides their range such that the ranks get about equal numbers of arcs. Every arc is sent to the owner of
 its tail, which cleans its arcs as a single rank cleans all. No rank holds more than its own arcs and the ids of their heads.
 
-References
-----------
-Frazer, McKellar: Samplesort, a sampling approach to minimal storage tree sorting (Journal of the ACM, 1970).
+References: Frazer, McKellar: Samplesort, a sampling approach to minimal storage tree sorting (Journal of the ACM, 1970).
 """
 
 from dataclasses import dataclass, replace

@@ -14,21 +14,14 @@ from kernels.layout.orders import by_degree_in_windows
 def in_order(degrees: Array, owners: Owners, window: int | None) -> tuple[Array, Array]:
     """Order the vertices of all ranks as a single rank would. Collective.
 
-    Parameters
-    ----------
-    degrees : int64 [n]
-        Out-degrees of this rank's vertices, ascending by external id.
-    owners : Owners
-        Owners of the positions.
-    window : int or None
-        As in `by_degree_in_windows`; None keeps the order of the ids.
+    Args:
+        degrees (int64 [n]): Out-degrees of this rank's vertices, ascending by external id.
+        owners: Owners of the positions.
+        window: As in `by_degree_in_windows`; None keeps the order of the ids.
 
-    Returns
-    -------
-    order : index width of n [n]
-        This rank's vertices, numbered from 0, by ascending row.
-    rows : index width of the graph [n]
-        Their rows.
+    Returns:
+        order (index width of n [n]): This rank's vertices, numbered from 0, by ascending row.
+        rows (index width of the graph [n]): Their rows.
     """
     count, row = len(degrees), index_dtype(int(owners.bounds[-1]))
     places = np.arange(count, dtype=row, like=degrees)
@@ -75,13 +68,9 @@ def _first_rows(numbers: Array, counts: Array, communicator: Communicator) -> Ar
 def cut_over_ranks(rows: Array, degrees: Array, num_vertices: int, communicator: Communicator) -> Cut:
     """Divide the rows of all ranks as `kernels.distributed.partition.cut` does. The call and the result are collective.
 
-    Parameters
-    ----------
-    rows : index width [n]
-        Some of the graph's rows, ascending; every row is on exactly one rank.
-    degrees : int64 [n]
-        The numbers of their stored arcs.
-    num_vertices : int
+    Args:
+        rows (index width [n]): Some of the graph's rows, ascending; every row is on exactly one rank.
+        degrees (int64 [n]): The numbers of their stored arcs.
     """
     size = communicator.size
     passing = Owners(np.array([num_vertices * rank // size for rank in range(size + 1)], OFFSET), communicator)

@@ -15,11 +15,9 @@ stated, and has to be FARTHEST_RELATIVE at most.
 A single wrong score changes by nearly its whole error, so no score may change by more than MOST_RELATIVE_CHANGE of itself. The
 iteration ends only when no score changes by more than 1/128 of itself, and the next change is no larger a part of it.
 
-References
-----------
-Page, Brin, Motwani, Winograd, The PageRank Citation Ranking: Bringing Order to the Web, Stanford 1999. Berman, Plemmons,
-Nonnegative Matrices in the Mathematical Sciences, SIAM 1994, chapter 6 (M-matrices). Higham, Accuracy and Stability of Numerical
-Algorithms, SIAM 2002, chapter 4 (sums).
+References: Page, Brin, Motwani, Winograd, The PageRank Citation Ranking: Bringing Order to the Web, Stanford 1999. Berman,
+Plemmons, Nonnegative Matrices in the Mathematical Sciences, SIAM 1994, chapter 6 (M-matrices). Higham, Accuracy and Stability of
+Numerical Algorithms, SIAM 2002, chapter 4 (sums).
 """
 
 from typing import Any, Protocol

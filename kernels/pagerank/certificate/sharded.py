@@ -20,16 +20,10 @@ from kernels.pagerank.certificate import arriving, certify
 def certify_pagerank(shard: Shard, communicator: Communicator, answer: Scores) -> Certificate:
     """Prove that the scores of all ranks' own rows are PageRank with damping 0.85, as the certificate for one rank. A collective.
 
-    Parameters
-    ----------
-    shard : Shard
-    communicator : Communicator
-    answer : Scores
-        Of the own rows; only `scores` is read.
+    Args:
+        answer: Of the own rows; only `scores` is read.
 
-    Returns
-    -------
-    Certificate
+    Returns:
         The same on all ranks, and for any number of ranks except for the rounding of sums. Malformed answers do not hold.
     """
     return certify(_OwnRows(shard, communicator), answer)

@@ -29,28 +29,19 @@ def pagerank(
 ) -> ShardAnswer[Scores]:
     """Find the PageRank score of every own row, as `kernels.pagerank.pagerank` defines it. A collective.
 
-    Parameters
-    ----------
-    shard : Shard
-    communicator : Communicator
-    damping, tolerance, most_iterations
-        See `kernels.pagerank.pagerank`.
+    Args:
+        damping, tolerance, most_iterations: See `kernels.pagerank.pagerank`.
 
-    Returns
-    -------
-    ShardAnswer[Scores]
-        The scores of all ranks' own rows sum to 1. On CPUs they do not depend on the number of shards, and differ from those of
-        the kernel for one rank only by the rounding of sums over all rows, about 1e-15 per iteration in sum. On GPUs they depend
-        on the shards, and differ from the CPU's by at most 1e-6 in sum; equal shards give the same bits in every run.
+    Returns:
+        ShardAnswer[Scores]: The scores of all ranks' own rows sum to 1. On CPUs they do not depend on the number of shards, and
+            differ from those of the kernel for one rank only by the rounding of sums over all rows, about 1e-15 per iteration in
+            sum. On GPUs they depend on the shards, and differ from the CPU's by at most 1e-6 in sum; equal shards give the same
+            bits in every run.
 
-    Raises
-    ------
-    ValueError
-        If `damping` is not in 0..1, or `tolerance` is negative or not a number.
-    TypeError
-        If there is no kernel for the shard's arrays.
-    PeerLost
-        See `Communicator`.
+    Raises:
+        ValueError: If `damping` is not in 0..1, or `tolerance` is negative or not a number.
+        TypeError: If there is no kernel for the shard's arrays.
+        PeerLost: See `Communicator`.
     """
     parameters = checked(damping, tolerance, most_iterations)
     if is_cupy(shard.out):

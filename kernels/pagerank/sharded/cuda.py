@@ -46,12 +46,7 @@ def scores(shard: Shard, communicator: Communicator, parameters: Parameters) -> 
 
 
 class _Messages:
-    """Messages of shares to the ranks that have the rows as ghosts, each after the sums of the iteration: one exchange for both.
-
-    Parameters
-    ----------
-    halo : Halo
-    """
+    """Messages of shares to the ranks that have the rows as ghosts, each after the iteration's sums: one exchange for both."""
 
     def __init__(self, halo: Halo):
         self._halo = halo

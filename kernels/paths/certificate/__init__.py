@@ -11,10 +11,8 @@ Why it proves the distances. Let D be the true distances, and fl(d + w) the 64-b
 
 Of the same tight arcs, the tail that comes first in external-id order is then compared with the stated predecessor.
 
-References
-----------
-Graph500 benchmark specification, section "Validation". Cormen, Leiserson, Rivest, Stein: Introduction to Algorithms, 24.5
-(shortest-path properties).
+References: Graph500 benchmark specification, section "Validation". Cormen, Leiserson, Rivest, Stein: Introduction to Algorithms,
+24.5 (shortest-path properties).
 """
 
 from typing import Any

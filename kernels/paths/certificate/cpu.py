@@ -75,16 +75,11 @@ def _waiting(distance: Array, source: int, nearest: Array) -> Array:
 def relax(into: Csr, weights: Array | None, distance: Array, positions: Array, nearest: Array) -> bool:
     """Lower `nearest` [n] to the least position among tight in-arcs from strictly nearer rows; return whether an arc is loose.
 
-    Parameters
-    ----------
-    into : Csr
-        In-arcs of n rows, and of others.
-    weights : [arcs], or None
-        Of the in-arcs; None if all weigh 1.
-    distance : int64 or float64
-        Of the n rows and of all others that `into` names.
-    positions : index width
-        Of the same rows in ascending order of external ids.
+    Args:
+        into: In-arcs of n rows, and of others.
+        weights ([arcs], or None): Of the in-arcs; None if all weigh 1.
+        distance (int64 or float64): Of the n rows and of all others that `into` names.
+        positions (index width): Of the same rows in ascending order of external ids.
     """
     arcs = frozen(into.offsets), frozen(into.indices), None if weights is None else frozen(weights)
     rows = frozen(distance), frozen(positions), _greatest_sum(distance), nearest

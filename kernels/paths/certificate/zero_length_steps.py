@@ -14,18 +14,12 @@ from kernels.graph import OFFSET, Array, Csr
 def follow_steps(halo: Halo, weights: Array, known: Array, positions: Array, waiting: Array, nearest: Array) -> None:
     """Set `nearest` for the own rows that such steps reach.
 
-    Parameters
-    ----------
-    weights : [arcs]
-        Of the in-arcs.
-    known : int64 or float64 [n + g]
-        Distances.
-    positions : index width [n + g]
-        Positions in ascending order of external ids.
-    waiting : bool [n]
-        The reached own rows that have no path yet; all other reached rows have one.
-    nearest : index width [n]
-        Where a row is reached, the least of `positions` one step nearer is written.
+    Args:
+        weights ([arcs]): Of the in-arcs.
+        known (int64 or float64 [n + g]): Distances.
+        positions (index width [n + g]): Positions in ascending order of external ids.
+        waiting (bool [n]): The reached own rows that have no path yet; all other reached rows have one.
+        nearest (index width [n]): Where a row is reached, the least of `positions` one step nearer is written.
     """
     num_own = len(waiting)
     tails, heads = _arcs_of_length_zero(halo.shard.local_into, weights, known, np.flatnonzero(waiting))

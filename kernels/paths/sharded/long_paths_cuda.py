@@ -24,22 +24,15 @@ _WINDOW = 1024.0  # width in mean weights
 def shorten(halo: Halo, out: Csr, sums: np.dtype[Any], mean: float, rows: Array) -> tuple[Array, int]:
     """Find the smallest sums of weights from own rows; a collective.
 
-    Parameters
-    ----------
-    out : Csr
-        By local rows; every arc weighs 1 if there are no weights.
-    sums : dtype
-        Type in which weights are summed.
-    mean : float
-        Mean weight.
-    rows : index width [S]
-        Own rows to start from, each once, at length 0.
+    Args:
+        out: By local rows; every arc weighs 1 if there are no weights.
+        sums: Type in which weights are summed.
+        mean: Mean weight.
+        rows (index width [S]): Own rows to start from, each once, at length 0.
 
-    Returns
-    -------
-    lengths : uint32 or uint64 [n + g]
-        Encoded as in kernels/paths/lengths.cuh; those of ghosts are what this rank found.
-    supersteps : int
+    Returns:
+        lengths (uint32 or uint64 [n + g]): Encoded as in kernels/paths/lengths.cuh; those of ghosts are what this rank found.
+        supersteps.
     """
     team, communicator, num_own, far = Team(out, sums, mean, quads_of(out)), halo.communicator, len(halo.shard.ids), far_of(sums)
     lengths = team.lengths
@@ -73,12 +66,10 @@ def _relax(team: Team, rows: Array, bound: int) -> None:
 def count_hops(halo: Halo, out: Csr, into: Csr, rows: Array) -> tuple[Array, Array, int]:
     """Count the hops from own rows, which have 0, and find the unique predecessors of the others; a collective.
 
-    Returns
-    -------
-    hops : int64 [n]
-    predecessor : index width [n]
-        Local rows.
-    supersteps : int
+    Returns:
+        hops: int64 [n].
+        predecessor (index width [n]): Local rows.
+        supersteps.
     """
     num_own = len(halo.shard.ids)
     lengths, supersteps = shorten(halo, Csr(out.offsets, out.indices, None), _HOPS, 1.0, rows)

@@ -14,14 +14,11 @@ FAR = 2**63 - 1  # hops of a row that is not reached yet
 def count_hops(halo: Halo, arcs: Csr, hops: Array, rows: Array) -> int:
     """Lower `hops` to the fewest from `rows`; return the number of supersteps.
 
-    Parameters
-    ----------
-    arcs : Csr
-        Out-arcs by local rows.
-    hops : int64 [n + g]
-        FAR where no path is known; lowered in place, ghosts as `kernels.distributed.fixpoint.settle` describes.
-    rows : index width [S]
-        Own rows to start from, each once.
+    Args:
+        arcs: Out-arcs by local rows.
+        hops (int64 [n + g]): FAR where no path is known; lowered in place, ghosts as `kernels.distributed.fixpoint.settle`
+            describes.
+        rows (index width [S]): Own rows to start from, each once.
     """
     offsets, indices = unsigned(arcs.offsets), unsigned(arcs.indices)
     num_own = len(halo.shard.ids)

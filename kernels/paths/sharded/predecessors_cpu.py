@@ -19,25 +19,18 @@ from kernels.paths.sharded.multi_source_bfs_cpu import FAR, count_hops
 def predecessors(halo: Halo, source_row: int, distance: Array, weights: tuple[Array, Array]) -> tuple[Array, int]:
     """Find the unique predecessors of the own rows.
 
-    Parameters
-    ----------
-    source_row : int
-        Row of the whole graph.
-    distance : int64 or float64 [n]
-        Final distances of the own rows; UNREACHED where no path leads.
-    weights : two arrays, each as long as there are arcs
-        Of the out-arcs, and of the in-arcs.
+    Args:
+        source_row: Row of the whole graph.
+        distance (int64 or float64 [n]): Final distances of the own rows; UNREACHED where no path leads.
+        weights (two arrays, each as long as there are arcs): Of the out-arcs, and of the in-arcs.
 
-    Returns
-    -------
-    predecessor : index width [n]
-        Rows of the whole graph.
-    supersteps : int
+    Returns:
+        predecessor (index width [n]): Rows of the whole graph.
+        supersteps.
 
-    Raises
-    ------
-    OverflowError
-        On all ranks, if an arc leads from a reached row to an unreached one: its sum did not fit the type of `distance`.
+    Raises:
+        OverflowError: On all ranks, if an arc leads from a reached row to an unreached one: its sum did not fit the type of
+            `distance`.
     """
     shard = halo.shard
     source = source_row - shard.rows.start if source_row in shard.rows else NO_ROW

@@ -19,23 +19,17 @@ _SOURCE = "paths/sharded/predecessors.cu"
 def complete(halo: Halo, source: int, lengths: Array, sums: np.dtype[Any]) -> tuple[Array, Array, int] | None:
     """Find distances and predecessors; a collective.
 
-    Parameters
-    ----------
-    source : int
-        Its local row; NO_ROW if another rank owns it.
-    lengths : uint32 or uint64 [n + g]
-        Final lengths of the own rows, encoded as in kernels/paths/lengths.cuh; those of ghosts are received.
-    sums : dtype
-        Type in which weights are summed.
+    Args:
+        source: Its local row; NO_ROW if another rank owns it.
+        lengths (uint32 or uint64 [n + g]): Final lengths of the own rows, encoded as in kernels/paths/lengths.cuh; those of
+            ghosts are received.
+        sums: Type in which weights are summed.
 
-    Returns
-    -------
-    distance : int64 or float64 [n]
-    predecessor : index width [n]
-        Global rows.
-    supersteps : int
-
-    Or None, on all ranks, if a sum did not fit.
+    Returns:
+        distance: int64 or float64 [n].
+        predecessor (index width [n]): Global rows.
+        supersteps.
+        Or None, on all ranks, if a sum did not fit.
     """
     shard, into = halo.shard, halo.shard.local_into
     num_own = len(shard.ids)

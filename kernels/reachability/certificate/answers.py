@@ -43,21 +43,14 @@ def reach_with_proof(
 ) -> ProvedAnswers:
     """Answer as `kernels.reachability.reach`, and prove what searches decide.
 
-    Parameters
-    ----------
-    src, dst : integers [Q]
-        Rows of the graph.
-    sample : int
-        Number of queries to check of those that a search answered with no; all if there are fewer.
-    seed : int or sequence of int
-        Of the sample, which is drawn without replacement.
+    Args:
+        src, dst (integers [Q]): Rows of the graph.
+        sample: Number of queries to check of those that a search answered with no; all if there are fewer.
+        seed (int or sequence of int): Of the sample, which is drawn without replacement.
 
-    Raises
-    ------
-    WrongAnswer
-        A path is not one, or the second search finds one.
-    IndexError, TypeError, ValueError
-        See `reach`.
+    Raises:
+        WrongAnswer: A path is not one, or the second search finds one.
+        IndexError, TypeError, ValueError: See `reach`.
     """
     if is_cupy(index.condensation.children):
         from kernels.reachability.certificate.answers_cuda import first_reached, first_wrong_path

@@ -30,25 +30,15 @@ RULES = (*REACHABILITY_RULES, "every vertex has its component's labels")
 def certify_reachability(shard: Shard, communicator: Communicator, answer: Any) -> Certificate:
     """Prove that `answer` is the index that `kernels.reachability` defines, by method "tree". A collective.
 
-    Parameters
-    ----------
-    shard : Shard
-    communicator : Communicator
-    answer : IndexPart
-        As `kernels.reachability.sharded.reachability` returns it.
+    Args:
+        answer: As `kernels.reachability.sharded.reachability` returns it.
 
-    Returns
-    -------
-    Certificate
+    Returns:
         The same on all ranks; that of a single rank with one more rule. That of a malformed answer does not hold.
 
-    Raises
-    ------
-    PeerLost
-        See `Communicator`.
+    Raises:
+        PeerLost: See `Communicator`.
 
-    Notes
-    -----
     Pairs u * C + v of nodes have to fit int64: at most 3 * 10^9 nodes. The answer has NumPy arrays. For a shard on a GPU the
     components are proved there, and the rest on the CPU.
     """

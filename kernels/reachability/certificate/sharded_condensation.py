@@ -39,16 +39,11 @@ class _Counted:
 def check_condensation(view: GlobalView, on_device: Shard, condensation: Any, nodes: Any) -> tuple[GlobalView, Names]:
     """Raise Broken at the first broken rule; return the condensation as a graph over shards, and its names.
 
-    Parameters
-    ----------
-    view : GlobalView
-        With NumPy arrays.
-    on_device : Shard
-        The same shard, with arrays of either backend.
-    condensation : Condensation
-        Of the own rows and nodes.
-    nodes : range
-        The own nodes.
+    Args:
+        view: With NumPy arrays.
+        on_device: The same shard, with arrays of either backend.
+        condensation: Of the own rows and nodes.
+        nodes: The own nodes.
     """
     shard, communicator = view.shard, view.communicator
     is_one = isinstance(condensation, Condensation) and np.ndim(condensation.names) == 1

@@ -30,17 +30,12 @@ class Numbers(NamedTuple):
 def number(rows: Rows, roots: Array, parent: Array, order: Array, salt: np.uint64 | None) -> Numbers:
     """Number the nodes of a forest in post-order, from 1.
 
-    Parameters
-    ----------
-    rows : Rows
-        In the order in which siblings are visited, before `salt` rotates or reverses it.
-    roots : index width
-    parent : index width [C]
-        NO_ROW for a root.
-    order : index width [C]
-        Every node after its parents.
-    salt : uint64 or None
-        Rotates or reverses each row by the keys of a dimension; None keeps the rows.
+    Args:
+        rows: In the order in which siblings are visited, before `salt` rotates or reverses it.
+        roots: index width.
+        parent (index width [C]): NO_ROW for a root.
+        order (index width [C]): Every node after its parents.
+        salt (uint64 or None): Rotates or reverses each row by the keys of a dimension; None keeps the rows.
     """
     last = np.ones_like(parent)  # sizes, until the blocks are known
     first = np.empty_like(parent)

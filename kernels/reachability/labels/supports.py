@@ -22,21 +22,15 @@ def choose_supports(condensation: Condensation, level: Array) -> Array:
 def best_of_bands(into: Array, out: Array, level: Array, num_levels: int, index: np.dtype[Any]) -> tuple[Array, Array]:
     """Choose the supports from some nodes.
 
-    Parameters
-    ----------
-    into, out : int64 [C + 1]
-        Offsets of the nodes' rows of parents and of children.
-    level : int32 [C]
-    num_levels : int
-        Of all nodes.
-    index : dtype
-        Of the answer.
+    Args:
+        into, out (int64 [C + 1]): Offsets of the nodes' rows of parents and of children.
+        level: int32 [C].
+        num_levels: Of all nodes.
+        index: Of the answer.
 
-    Returns
-    -------
-    supports : [64]
-    scores : int64 [64]
-        The scores by which they were chosen; 0 if there is no support.
+    Returns:
+        supports: [64].
+        scores (int64 [64]): The scores by which they were chosen; 0 if there is no support.
     """
     supports, scores = np.full(NUM_SUPPORTS, NO_ROW, index), np.zeros(NUM_SUPPORTS, np.int64)
     bands, share = bands_of(num_levels)

@@ -15,10 +15,8 @@ from kernels.reachability.labels.numbering import Rows
 def draw_parents(into: Rows, level: Array, salt: np.uint64 | None) -> Array:
     """Draw each node's parent from the tails of its in-arcs on the level before: by the smallest key, or the smallest node.
 
-    Returns
-    -------
-    index width [C]
-        NO_ROW on level 0.
+    Returns:
+        index width [C]: NO_ROW on level 0.
     """
     parent = np.full(len(level), NO_ROW, into.indices.dtype)
     if salt is None:

@@ -14,15 +14,12 @@ from kernels.graph import Array
 def sort_by_level(condensation: Condensation) -> tuple[Array, Array, Array]:
     """Return levels, heights, and the nodes in ascending order of their levels, a topological order.
 
-    Returns
-    -------
-    level, height : int32 [C]
-    order : index width [C]
+    Returns:
+        level, height: int32 [C].
+        order: index width [C].
 
-    Raises
-    ------
-    ValueError
-        If there is a cycle.
+    Raises:
+        ValueError: If there is a cycle.
     """
     children = unsigned(condensation.children.offsets), unsigned(condensation.children.indices)
     waiting = np.diff(condensation.parents.offsets).astype(condensation.names.dtype)

@@ -35,23 +35,15 @@ def reachability(
 ) -> ShardAnswer[IndexPart]:
     """Build the index of a graph. A collective.
 
-    Parameters
-    ----------
-    shard, communicator
-    dimensions, seed, method
-        As of `kernels.reachability.label`.
+    Args:
+        dimensions, seed, method: As of `kernels.reachability.label`.
 
-    Raises
-    ------
-    ValueError
-        If the number of dimensions, the seed or the method is not valid; "dfs" is not, because it needs a single rank.
-    TypeError
-        If the shard's arrays belong to a backend without this kernel.
-    PeerLost
-        See `Communicator`.
+    Raises:
+        ValueError: If the number of dimensions, the seed or the method is not valid; "dfs" is not, because it needs a single
+            rank.
+        TypeError: If the shard's arrays belong to a backend without this kernel.
+        PeerLost: See `Communicator`.
 
-    Notes
-    -----
     A rank takes memory for its rows, its nodes, their arcs and their ghosts. A sweep takes one superstep more than the largest
     number of changes of rank on a path. For a shard on a GPU the components are found there; sweeps run there if on all ranks
     the arcs are in GPU memory and enough of it is free for the sweeps. Nodes are numbered and supports are chosen on the CPU, and

@@ -35,8 +35,6 @@ class Nodes:
 def condense(shard: Shard, communicator: Communicator) -> ShardAnswer[Nodes]:
     """Shrink every strong component to a node. A collective.
 
-    Notes
-    -----
     For a shard on a GPU the components are found there, and the rest is done on the CPU. All arcs of the node of a giant
     component are on one rank, without copies.
     """

@@ -25,11 +25,8 @@ _SOURCE = "reachability/sharded/sweeps.cu"
 class Peeler:
     """Finds the order of a sweep, see `kernels.reachability.sharded.sweeps.find_schedule`.
 
-    Parameters
-    ----------
-    out : Csr
-        Including the ghosts' arcs to own nodes.
-    waiting, depth, order
+    Args:
+        out: Including the ghosts' arcs to own nodes.
     """
 
     def __init__(self, out: Csr, waiting: Array, depth: Array, order: Array):

@@ -19,19 +19,13 @@ from kernels.reachability.sharded.schedule import Schedule
 def find_schedule(halo: Halo, into: Csr, out: Csr) -> tuple[Schedule, Array]:
     """Find the order of sweeps along `out`. A collective.
 
-    Parameters
-    ----------
-    halo : Halo
-    into : Csr
-        The in-arcs of each own node, as local nodes.
-    out : Csr
-        The out-arcs of each own node, and those of each ghost to own nodes, as local nodes.
+    Args:
+        into: The in-arcs of each own node, as local nodes.
+        out: The out-arcs of each own node, and those of each ghost to own nodes, as local nodes.
 
-    Returns
-    -------
-    Schedule
-    depth : int32 [n + g]
-        Arcs on the longest path that ends at the node.
+    Returns:
+        Schedule.
+        depth (int32 [n + g]): Arcs on the longest path that ends at the node.
     """
     shard, num_own = halo.shard, len(halo.shard.ids)
     waiting = np.diff(into.offsets[: num_own + 1]).astype(shard.ghosts.dtype)

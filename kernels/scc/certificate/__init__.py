@@ -3,9 +3,7 @@
 From its label a search inside the class, along the arcs and against them, covers the class, so a class lies in one component.
 The condensation of the classes is acyclic (Kahn, 1962), so no cycle, and no component, spans two classes.
 
-References
-----------
-Kahn: Topological sorting of large networks. CACM 5(11), 1962.
+References: Kahn: Topological sorting of large networks. CACM 5(11), 1962.
 """
 
 from typing import Any

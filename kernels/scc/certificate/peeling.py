@@ -12,12 +12,9 @@ from kernels.scc.certificate.cpu import ClassSearch
 class Peeling:
     """One direction's search. Its construction and `search` are collective.
 
-    Parameters
-    ----------
-    arcs : Csr
-        The own rows' arcs to local rows.
-    labels : index width [n + g]
-        The classes; each label names itself.
+    Args:
+        arcs: The own rows' arcs to local rows.
+        labels (index width [n + g]): The classes; each label names itself.
     """
 
     def __init__(self, view: GlobalView, halo: Halo, arcs: Csr, labels: Array):

@@ -30,10 +30,8 @@ from kernels.wcc.sharded import wcc
 def scc(shard: Shard, communicator: Communicator) -> ShardAnswer[Components]:
     """Find the strong components of the own rows, each named by its smallest external id. A collective.
 
-    Raises
-    ------
-    TypeError
-        If the shard's arrays belong to a backend without this kernel.
+    Raises:
+        TypeError: If the shard's arrays belong to a backend without this kernel.
     """
     if shard.symmetric:
         return wcc(shard, communicator)

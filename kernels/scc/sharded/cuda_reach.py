@@ -46,15 +46,11 @@ def _within(csr: Csr, classes: Array) -> Csr:
 def trim(arcs: OwnArcs, halo: Halo, unfound: Array) -> tuple[Array, int]:
     """Find rows on no cycle, by repeatedly peeling off rows without in-arcs or without out-arcs.
 
-    Parameters
-    ----------
-    unfound : bool [n]
-        Own rows to consider; the others have no arcs.
+    Args:
+        unfound (bool [n]): Own rows to consider; the others have no arcs.
 
-    Returns
-    -------
-    bool [n]
-    int
+    Returns:
+        bool [n].
         Supersteps.
     """
     row, num_own, num_ghosts = arcs.out.indices.dtype, len(unfound), halo.shard.num_ghosts
@@ -86,22 +82,14 @@ def _subtract_lost(halo: Halo, lost_out: Array, lost_in: Array, out: Array, into
 def first_reaching(arcs: Csr, halo: Halo, order: Array, inactive: Array) -> tuple[Array, int]:
     """Find the first row in the order that reaches each row; a row reaches itself.
 
-    Parameters
-    ----------
-    arcs : Csr
-        Out-arcs left; in-arcs, to find the first row that each row reaches.
-    halo : Halo
-    order : uint64 [n + g]
-        Places of the local rows in the order, all different. The rows that the first row (place 0) reaches are found by a search
-        of their own and not visited again.
-    inactive : bool [n + g]
-        Rows that take no part.
+    Args:
+        arcs: Out-arcs left; in-arcs, to find the first row that each row reaches.
+        order (uint64 [n + g]): Places of the local rows in the order, all different. The rows that the first row (place 0)
+            reaches are found by a search of their own and not visited again.
+        inactive (bool [n + g]): Rows that take no part.
 
-    Returns
-    -------
-    uint64 [n]
-        The place of that row.
-    int
+    Returns:
+        uint64 [n]: The place of that row.
         Supersteps.
     """
     row, num_own = arcs.indices.dtype, len(halo.shard.ids)

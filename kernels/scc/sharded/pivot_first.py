@@ -14,10 +14,8 @@ _INVERSE = tuple(pow(factor, -1, 2**64) for factor in reversed(_FACTORS))
 class PivotFirst:
     """The order. Its construction is a collective.
 
-    Attributes
-    ----------
-    pivot : int
-        The first row: that with the largest minimum of its in-degree and out-degree; 0 in an empty graph.
+    Attributes:
+        pivot: The first row: that with the largest minimum of its in-degree and out-degree; 0 in an empty graph.
     """
 
     def __init__(self, shard: Shard, communicator: Communicator):

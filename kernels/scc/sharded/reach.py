@@ -40,11 +40,8 @@ def _within(csr: Csr, classes: tuple[Array, ...]) -> Csr:
 def trim(arcs: ShardArcs, halo: Halo) -> tuple[Array, int]:
     """Find rows on no cycle, by repeatedly peeling off rows without in-arcs or without out-arcs.
 
-    Returns
-    -------
-    bool [n + g]
-        The local rows that are peeled off.
-    int
+    Returns:
+        bool [n + g]: The local rows that are peeled off.
         Supersteps.
     """
     num_own = len(halo.shard.ids)
@@ -63,19 +60,12 @@ def trim(arcs: ShardArcs, halo: Halo) -> tuple[Array, int]:
 def first_reaching(arcs: Csr, halo: Halo, order: Array) -> tuple[Array, int]:
     """Find the first row in the order that reaches each row; a row reaches itself.
 
-    Parameters
-    ----------
-    arcs : Csr
-        Out-arcs left; in-arcs, to find the first row that each row reaches.
-    halo : Halo
-    order : uint64 [n + g]
-        Places of the local rows in the order, all different.
+    Args:
+        arcs: Out-arcs left; in-arcs, to find the first row that each row reaches.
+        order (uint64 [n + g]): Places of the local rows in the order, all different.
 
-    Returns
-    -------
-    uint64 [n + g]
-        The place of that row; only those of own rows are final.
-    int
+    Returns:
+        uint64 [n + g]: The place of that row; only those of own rows are final.
         Supersteps.
     """
     first = order.copy()

@@ -17,24 +17,17 @@ from kernels.sssp.cpu import far_of, shorten, slot_width
 def sssp(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnswer[Paths]:
     """Find the smallest sum of weights from `source_row` to every own row; without weights every arc weighs 1. A collective.
 
-    Parameters
-    ----------
-    source_row : int
-        Row of the whole graph.
+    Args:
+        source_row: Row of the whole graph.
 
-    Returns
-    -------
-    ShardAnswer[Paths]
-        `distance` is int64 for integer weights and float64 for floats, rounded once per arc, from the source outwards.
+    Returns:
+        ShardAnswer[Paths]: `distance` is int64 for integer weights and float64 for floats, rounded once per arc, from the source
+            outwards.
 
-    Raises
-    ------
-    IndexError
-        If `source_row` is not a row of the graph.
-    OverflowError
-        On all ranks, if a distance exceeds int64, or is not finite.
-    TypeError
-        If there is no kernel for the shard's arrays.
+    Raises:
+        IndexError: If `source_row` is not a row of the graph.
+        OverflowError: On all ranks, if a distance exceeds int64, or is not finite.
+        TypeError: If there is no kernel for the shard's arrays.
     """
     if shard.out.weights is None or shard.into.weights is None:
         return bfs(shard, communicator, source_row)

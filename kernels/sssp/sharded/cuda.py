@@ -68,15 +68,10 @@ def _shorten(halo: Halo, source: int, sums: np.dtype[Any], totals: GraphTotals) 
 class _Buckets:
     """Lengths, found bucket by bucket; all methods are collective.
 
-    Attributes
-    ----------
-    lengths : uint32 or uint64 [n + g]
-        Those of ghosts are what this rank found or received.
-    limit : int
-        End of the bucket: all rows nearer than it are settled, unless `settle` stopped early.
-    enough : int
-        Chunks in a rank's queue from which on the queue holds a large share of the rank's arcs.
-    supersteps : int
+    Attributes:
+        lengths (uint32 or uint64 [n + g]): Those of ghosts are what this rank found or received.
+        limit: End of the bucket: all rows nearer than it are settled, unless `settle` stopped early.
+        enough: Chunks in a rank's queue from which on the queue holds a large share of the rank's arcs.
     """
 
     def __init__(self, halo: Halo, source: int, sums: np.dtype[Any]):

@@ -3,9 +3,7 @@
 No arc joins two classes, so a component lies in one class. A union-find over the arcs joins every vertex to its label, so a class
 lies in one component.
 
-References
-----------
-Tarjan, van Leeuwen: Worst-case analysis of set union algorithms. JACM 31(2), 1984 (path halving).
+References: Tarjan, van Leeuwen: Worst-case analysis of set union algorithms. JACM 31(2), 1984 (path halving).
 """
 
 from typing import Any

@@ -17,15 +17,11 @@ from kernels.graph import OFFSET, Array
 def components(view: GlobalView, halo: Halo, root: Array) -> Array:
     """Number the components that all ranks' trees form together.
 
-    Parameters
-    ----------
-    root : [n + g]
-        The root of each local row's tree, which the arcs of own rows connect in both directions.
+    Args:
+        root ([n + g]): The root of each local row's tree, which the arcs of own rows connect in both directions.
 
-    Returns
-    -------
-    int64 [n]
-        A number for each own row, equal for two rows of any ranks if and only if arcs connect them.
+    Returns:
+        int64 [n]: A number for each own row, equal for two rows of any ranks if and only if arcs connect them.
     """
     shard, num_own = view.shard, len(view.shard.ids)
     # Both ranks have an arc between them, so only trees with ghosts touch other ranks.
@@ -43,11 +39,9 @@ def components(view: GlobalView, halo: Halo, root: Array) -> Array:
 def _least_connected(vertices: Owners, near: Array, far: Array) -> Array:
     """Return the smallest vertex of each own vertex's component, int64.
 
-    Parameters
-    ----------
-    vertices : Owners
-    near, far : int64 [E]
-        The ends of edges: the place of an own vertex, and the number of one of another rank, which has the edge too.
+    Args:
+        near, far (int64 [E]): The ends of edges: the place of an own vertex, and the number of one of another rank, which has the
+            edge too.
     """
     parent = np.arange(vertices.start, vertices.stop, dtype=OFFSET, like=near)
     grandparent, changed = parent, True

@@ -25,16 +25,12 @@ GATHERED_BY_GPUS = 1 << 22  # components and edges: 64 MiB, and up to 96 MiB to 
 def wcc(shard: Shard, communicator: Communicator, gathered: int | None = None) -> ShardAnswer[Components]:
     """Find the weak components of the own rows, each named by its smallest external id. A collective.
 
-    Parameters
-    ----------
-    gathered : int, or None
-        Most components with ghosts, and edges between them, of all ranks together, that each rank may hold; never more than the
-        average number of rows per rank. None for as many as are joined faster this way.
+    Args:
+        gathered: Most components with ghosts, and edges between them, of all ranks together, that each rank may hold; never more
+            than the average number of rows per rank. None for as many as are joined faster this way.
 
-    Raises
-    ------
-    TypeError
-        If the shard's arrays belong to a backend without this kernel.
+    Raises:
+        TypeError: If the shard's arrays belong to a backend without this kernel.
     """
     if gathered is None:
         gathered = GATHERED_BY_GPUS if is_cupy(shard.out) else GATHERED

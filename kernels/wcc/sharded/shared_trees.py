@@ -23,10 +23,8 @@ _MANY = 1 << 16  # edges from which on duplicates are dropped before all ranks g
 class SharedTrees:
     """The trees of a shard that other ranks have parts of; shared_trees.cu describes numbers, entries and messages.
 
-    Parameters
-    ----------
-    parent : index width [1 + n + g]
-        Union-find: the giant component, then the local rows.
+    Args:
+        parent (index width [1 + n + g]): Union-find: the giant component, then the local rows.
     """
 
     def __init__(self, shard: Shard, parent: Array):
@@ -54,17 +52,13 @@ class SharedTrees:
     def name(self, names: Array, holders: Array, communicator: Communicator, gathered: int) -> int:
         """Join the trees of all ranks, and set `holders` at their roots to the row of smallest position. A collective.
 
-        Parameters
-        ----------
-        names, holders : index width [1 + n + g]
-            The smallest position of a root's own rows, and the row that has it; the largest integer and NO_ROW if it has none.
-        communicator : Communicator
-        gathered : int
-            Most trees and edges, of all ranks together, that each rank may hold; if there are more, they are joined in rounds.
+        Args:
+            names, holders (index width [1 + n + g]): The smallest position of a root's own rows, and the row that has it; the
+                largest integer and NO_ROW if it has none.
+            gathered: Most trees and edges, of all ranks together, that each rank may hold; if there are more, they are joined in
+                rounds.
 
-        Returns
-        -------
-        int
+        Returns:
             Supersteps.
         """
         _, others, count = self._control.tolist()

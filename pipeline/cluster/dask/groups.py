@@ -29,11 +29,8 @@ _RETURN = 10.0  # seconds that a nanny has to restart a worker before the remain
 class Groups:
     """Starts groups of ranks, one after the other.
 
-    Parameters
-    ----------
-    client : Client
-    lost_workers : int
-        How many times a group may lose a worker.
+    Args:
+        lost_workers: How many times a group may lose a worker.
     """
 
     def __init__(self, client: Client, lost_workers: int) -> None:
@@ -45,15 +42,11 @@ class Groups:
 
         If a worker is lost, all ranks start again on the workers that are there then.
 
-        Raises
-        ------
-        ClusterLost
-            More than `lost_workers` times a worker died, or did not answer within the deadline; other runs held the workers for
-            the deadline; or as `poll`.
-        BadConfig
-            The scheduler or a worker has other code than this run.
-        Exception
-            The first error of a rank.
+        Raises:
+            ClusterLost: More than `lost_workers` times a worker died, or did not answer within the deadline; other runs held the
+                workers for the deadline; or as `poll`.
+            BadConfig: The scheduler or a worker has other code than this run.
+            Exception: The first error of a rank.
         """
         version = CodeVersion.of(Code((coordinator.__name__, session.__name__)))
         for left in reversed(range(self._lost_workers + 1)):

@@ -24,12 +24,9 @@ def local_workers(config: ClusterConfig, backend: Backend, security: Security, f
 
     A GPU worker has a GPU of its own, which is the first that it sees, one thread, and CuPy's memory pool.
 
-    Raises
-    ------
-    BadConfig
-        Dask-CUDA is not installed, or there are fewer GPUs than workers.
-    ClusterLost
-        More than `lost_workers` times a worker ended before it was ready.
+    Raises:
+        BadConfig: Dask-CUDA is not installed, or there are fewer GPUs than workers.
+        ClusterLost: More than `lost_workers` times a worker ended before it was ready.
     """
     common: dict[str, Any] = {
         "memory_limit": config.memory, "host": "127.0.0.1", "protocol": "tls://", "security": security,

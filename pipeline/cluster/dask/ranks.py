@@ -19,12 +19,9 @@ from pipeline.runtime.backend import Backend, use_gpu
 class Ranks:
     """What the ranks of a group call, `function(place)`; a worker calls this object with its part of the group.
 
-    Raises
-    ------
-    PeerLost
-        Ranks of this worker lost others.
-    Exception
-        The first error of a rank that has another reason.
+    Raises:
+        PeerLost: Ranks of this worker lost others.
+        Exception: The first error of a rank that has another reason.
     """
 
     function: Callable[[Place], object]

@@ -30,18 +30,12 @@ _POLL = 0.5  # seconds between two checks whether the awaited ranks are alive
 class BetweenWorkers(OverExchange):
     """The communicator of one rank, on its worker. Arrays on a GPU are sent through host memory.
 
-    Parameters
-    ----------
-    session : Session
-        Open on all workers.
-    rank : int
-    deadline : float
-        Seconds within which a worker has to answer even while its ranks compute; otherwise it counts as lost.
+    Args:
+        session: Open on all workers.
+        deadline: Seconds within which a worker has to answer even while its ranks compute; otherwise it counts as lost.
 
-    Raises
-    ------
-    RuntimeError
-        The worker failed in a way that no lost peer explains.
+    Raises:
+        RuntimeError: The worker failed in a way that no lost peer explains.
     """
 
     def __init__(self, session: Session, rank: int, deadline: float) -> None:

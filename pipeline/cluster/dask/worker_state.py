@@ -22,20 +22,13 @@ if TYPE_CHECKING:
 class Session:
     """A worker's part of a group of ranks that run together. Used on the worker's event loop only.
 
-    Attributes
-    ----------
-    name : str
-    placement : sequence of str
-        The workers' addresses in rank order.
-    worker : Worker
-    until : dict
-        The worker's ranks, each with the last exchange that it completed without an error when it ended; `inf` while it runs.
-    mailbox : dict
-        Messages that arrived or are waited for, by receiver, round and sender.
-    under_way : set of tasks
-        Exchanges of the worker's ranks.
-    running : Future or None
-        Done when the worker's ranks have ended.
+    Attributes:
+        placement: The workers' addresses in rank order.
+        until: The worker's ranks, each with the last exchange that it completed without an error when it ended; `inf` while it
+            runs.
+        mailbox: Messages that arrived or are waited for, by receiver, round and sender.
+        under_way (set of tasks): Exchanges of the worker's ranks.
+        running: Done when the worker's ranks have ended.
     """
 
     def __init__(self, name: str, placement: Sequence[str], worker: "Worker") -> None:
@@ -50,15 +43,10 @@ class Session:
 class WorkerState:
     """State of one worker process, for the life of the process.
 
-    Attributes
-    ----------
-    open_graphs : OpenGraphs
-    gpu : Lock
-        Held by the task, or the ranks, that use the GPU.
-    sessions : dict
-        Groups of ranks that run now, by name.
-    nccl : dict
-        The NCCL communicator that was used last, by the addresses of all workers in rank order.
+    Attributes:
+        gpu: Held by the task, or the ranks, that use the GPU.
+        sessions: Groups of ranks that run now, by name.
+        nccl: The NCCL communicator that was used last, by the addresses of all workers in rank order.
     """
 
     def __init__(self) -> None:

@@ -44,10 +44,8 @@ class Workers:
     ) -> Iterator[list[Result]]:
         """See `Cluster.map`. Results wait on their workers, so they have to be small; a worker runs one task on each thread.
 
-        Raises
-        ------
-        ClusterLost
-            A task lost more workers than it may; or for the deadline the scheduler did not answer, or had no worker.
+        Raises:
+            ClusterLost: A task lost more workers than it may; or for the deadline the scheduler did not answer, or had no worker.
         """
         version = CodeVersion.of(code or Code((_innermost(function).__module__,)))
         if ranks:

@@ -31,14 +31,10 @@ class Decimals(Exception):
 class Field:
     """One field of a line.
 
-    Attributes
-    ----------
-    name : str
-    type : int64 or float64; None skips the field.
-    low, high : float
-        Bounds of the value, both allowed.
-    decimals : bool
-        Whether a decimal in an integer field raises Decimals; otherwise it is an error.
+    Attributes:
+        type: int64 or float64; None skips the field..
+        low, high: Bounds of the value, both allowed.
+        decimals: Whether a decimal in an integer field raises Decimals; otherwise it is an error.
     """
 
     name: str

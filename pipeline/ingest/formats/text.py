@@ -32,14 +32,10 @@ class Block:
 class Text:
     """The lines of a file, read once from front to back. Raises BadInput where a limit is exceeded.
 
-    Attributes
-    ----------
-    head : bytes
-        The first bytes of the file, as many as a header may have; not all of them are blank.
-    chunks : iterator of bytes
-        What has not been read as lines, including `head` at first.
-    bytes, line : int
-        Bytes and lines read so far.
+    Attributes:
+        head: The first bytes of the file, as many as a header may have; not all of them are blank.
+        chunks: What has not been read as lines, including `head` at first.
+        bytes, line: Bytes and lines read so far.
     """
 
     def __init__(self, file: str, chunks: Iterator[bytes], limits: Limits) -> None:
@@ -125,14 +121,10 @@ def parse(
 ) -> T:
     """Parse a block unchanged; if that fails, tidied; if that fails too, raise BadInput for the first bad line.
 
-    Parameters
-    ----------
-    tidy : callable
-        `without` or `tidied`, with the format's comment character.
-    read : callable
-        Parses whole lines with Arrow; None if it cannot.
-    explain : callable
-        Returns what is wrong with one line; None if nothing is.
+    Args:
+        tidy: `without` or `tidied`, with the format's comment character.
+        read: Parses whole lines with Arrow; None if it cannot.
+        explain: Returns what is wrong with one line; None if nothing is.
     """
     data = block.data.replace(b"\r\n", b"\n") if b"\r" in block.data else block.data
     # Arrow ends a line at a lone carriage return, which would make our line numbers wrong.

@@ -19,16 +19,11 @@ _RESERVED_BYTES = 1 << 10  # of shared memory in addition to a block's own
 class Architecture:
     """Limits of a GPU.
 
-    Attributes
-    ----------
-    capability : str
-        Compute capability, for example "8.6".
-    block_bytes : int
-        Shared memory of a block, static and dynamic.
-    threads, blocks : int
-        Of a multiprocessor.
-    cluster : int
-        Blocks of a cluster; 1 if there are no clusters. A part of a GPU (MIG) may have fewer than its architecture.
+    Attributes:
+        capability: Compute capability, for example "8.6".
+        block_bytes: Shared memory of a block, static and dynamic.
+        threads, blocks: Of a multiprocessor.
+        cluster: Blocks of a cluster; 1 if there are no clusters. A part of a GPU (MIG) may have fewer than its architecture.
     """
 
     capability: str

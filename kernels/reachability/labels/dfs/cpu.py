@@ -59,13 +59,10 @@ def count_paths(rows: Rows, order: Array) -> Sizes:
 def cheapest_parents(rows: Rows, roots: Array, order: Array, sizes: Sizes) -> tuple[Array, Array]:
     """Find the parents of the depth-first forest, from the first level down.
 
-    Returns
-    -------
-    parent : index width [C]
-        NO_ROW for a root.
-    cost : int64 [C]
-        The node's first position in the pre-order of all paths, from 0. With several roots it starts from 1, because a virtual
-        root comes first.
+    Returns:
+        parent (index width [C]): NO_ROW for a root.
+        cost (int64 [C]): The node's first position in the pre-order of all paths, from 0. With several roots it starts from 1,
+            because a virtual root comes first.
     """
     parent = np.full_like(order, NO_ROW)
     cost = np.full(len(order), np.iinfo(np.int64).max)
