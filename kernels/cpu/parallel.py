@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from kernels.graph import Array, Csr
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Range = tuple[int, int]  # begin, and end exclusive
 _RANGES_PER_CORE = 4  # so that a core that finishes early takes another range
 WORTH_A_THREAD = 1 << 19  # rows and arcs; below this, starting threads costs more than it saves
 
@@ -22,20 +24,30 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def ranges(length: int) -> list[Range]:
+    """Ranges of about equal length that cover `0..length-1`; one if threads are not worth it."""
+    if cores() == 1 or length < WORTH_A_THREAD:
+        return [(0, length)]
+    cuts = np.linspace(0, length, cores() * _RANGES_PER_CORE + 1).astype(np.int64).tolist()
+    return list(pairwise(cuts))
+
+
+def ranges_of_rows(csr: Csr) -> list[Range]:
+    """Ranges of rows with about equal numbers of arcs that cover `csr`; one if threads are not worth it."""
+    num_rows, arcs = len(csr.offsets) - 1, len(csr.indices)
+    if cores() == 1 or num_rows + arcs < WORTH_A_THREAD:
+        return [(0, num_rows)]
+    shares = np.linspace(0, arcs, cores() * _RANGES_PER_CORE + 1)[1:-1]
+    cuts = [0, *np.searchsorted(csr.offsets, shares).tolist(), num_rows]
+    return list(pairwise(cuts))
+
+
 def over_rows(csr: Csr, work: Callable[[int, int], Result]) -> list[Result]:
     """Call `work(begin, end)` for ranges of rows of about equal cost that cover `csr`, on all cores; results in row order.
 
     `work` has to release the GIL and write to its own rows only.
     """
-    num_rows = len(csr.offsets) - 1
-    workers = cores()
-    if workers == 1 or num_rows + len(csr.indices) < WORTH_A_THREAD:
-        return [work(0, num_rows)]
-    ranges = workers * _RANGES_PER_CORE
-    shares = np.linspace(0, len(csr.indices), ranges + 1)[1:-1]
-    cuts = [0, *np.searchsorted(csr.offsets, shares).tolist(), num_rows]
-    with ThreadPoolExecutor(workers) as threads:
-        return list(threads.map(work, cuts[:-1], cuts[1:]))
+    return over_items(ranges_of_rows(csr), lambda rows: work(*rows))
 
 
 def first_over_rows(csr: Csr, work: Callable[[int, int], int]) -> int:
@@ -43,14 +55,15 @@ def first_over_rows(csr: Csr, work: Callable[[int, int], int]) -> int:
     return next((found for found in over_rows(csr, work) if found >= 0), -1)
 
 
-def over_items(items: Iterable[Item], work: Callable[[Item], Result], *, parallel: bool) -> list[Result]:
+def over_items(items: Iterable[Item], work: Callable[[Item], Result], *, parallel: bool = True) -> list[Result]:
     """Call `work` for each item, on all cores if `parallel` says that threads are worth it; results in the items' order.
 
     `work` has to release the GIL and write to nothing that another call reads.
     """
-    if not parallel or cores() == 1:
+    items = list(items)
+    if not parallel or len(items) < 2 or cores() == 1:
         return [work(item) for item in items]
-    with ThreadPoolExecutor(cores()) as threads:
+    with ThreadPoolExecutor(min(cores(), len(items))) as threads:
         return list(threads.map(work, items))
 
 
@@ -59,15 +72,12 @@ def elementwise(work: Callable[..., Array], *arrays: Array, dtype: DTypeLike) ->
 
     The arrays are of NumPy or CuPy; on a GPU this is one call.
     """
-    size, workers = len(arrays[0]), cores()
-    if workers == 1 or size < WORTH_A_THREAD or is_cupy_array(arrays[0]):
+    if len(parts := ranges(len(arrays[0]))) == 1 or is_cupy_array(arrays[0]):
         return work(*arrays).astype(dtype, copy=False)
-    made = np.empty(size, dtype)
-    cuts = np.linspace(0, size, workers * _RANGES_PER_CORE + 1).astype(np.int64).tolist()
+    made = np.empty(len(arrays[0]), dtype)
 
-    def of_range(begin: int, end: int) -> None:
-        made[begin:end] = work(*(array[begin:end] for array in arrays))
+    def of_range(part: Range) -> None:
+        made[slice(*part)] = work(*(array[slice(*part)] for array in arrays))
 
-    with ThreadPoolExecutor(workers) as threads:
-        list(threads.map(of_range, cuts[:-1], cuts[1:]))
+    over_items(parts, of_range)
     return made

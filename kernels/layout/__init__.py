@@ -5,7 +5,7 @@ laid_out.py   what a rank has of a graph that was laid out
 rules.py      edge lists, and which of their arcs a graph has
 cleaning.py   an edge list to clean arcs between positions
 numbering.py  external ids to positions in their ascending order
-sorting.py    counting sorts from edges to rows of arcs, and from out-rows to in-rows
+sorting.py    a radix sort from edges to rows of arcs, and from out-rows to in-rows
 orders.py     the order of the rows
 rows.py       arcs between positions to arcs between rows
 vect_csr.py   the vector extension of rows

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from kernels.cpu.parallel import elementwise
 from kernels.distributed import partition
 from kernels.distributed.communicator import Communicator
 from kernels.gpu.loader import to_host
@@ -42,7 +43,10 @@ def lay_out(
         order = np.arange(len(ids), dtype=index_dtype(len(ids)), like=ids)
     else:
         order = by_degree_in_windows(degrees[0], window)
-    total: Any = sum(degrees)
-    cuts = [0, *(rows.stop for rows in partition.cut(to_host(total[order]), parts))]
+    cuts = [0, len(ids)]
+    if parts > 1:
+        total: Any = sum(degrees)
+        cuts = [0, *(rows.stop for rows in partition.cut(to_host(total[order]), parts))]
+    own_ids = elementwise(lambda positions: ids[positions], order, dtype=ids.dtype)
     bounds = np.array(cuts, OFFSET)
-    return LaidOut(bounds, range(parts), ids[order], order, 0, inverse(order), directions, True, self_loops, dropped)
+    return LaidOut(bounds, range(parts), own_ids, order, 0, inverse(order), directions, True, self_loops, dropped)

@@ -1,13 +1,13 @@
 """External ids to positions: the dense numbers 0..V-1 in ascending order of the ids."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
+from kernels.cpu.compiled import njit
+from kernels.cpu.parallel import over_items, ranges
 from kernels.graph import ID, Array, index_dtype
 
 _SLOTS_PER_ID = 2  # a table over the range of the ids pays off up to this many slots per id that is read
-_CHUNK = 1 << 20  # ids at a time: temporaries stay in the cache
+_CHUNK = 1 << 20  # ids that are searched for at a time
 
 
 def number(src: Array, dst: Array, declared: range) -> tuple[Array, Array, Array]:
@@ -22,13 +22,15 @@ def number(src: Array, dst: Array, declared: range) -> tuple[Array, Array, Array
         src_positions, dst_positions: index width [E].
     """
     span = _span(src, dst, declared)
-    if pays_as_table(span, len(src) + len(dst) + len(declared)):
-        ids = _ids_of_dense_range(src, dst, declared, span)
-        table = np.empty(len(span), index_dtype(len(ids)))
-        table[ids - span.start] = np.arange(len(ids), dtype=table.dtype)
-        return ids, _looked_up(table, src, span.start), _looked_up(table, dst, span.start)
-    ids = _ids_of_sparse_range(src, dst, declared)
-    return ids, _searched(ids, src), _searched(ids, dst)
+    if not pays_as_table(span, len(src) + len(dst) + len(declared)):
+        ids = _ids_of_sparse_range(src, dst, declared)
+        return ids, _searched(ids, src), _searched(ids, dst)
+    seen = np.zeros(len(span), np.bool_)
+    seen[declared.start - span.start : declared.stop - span.start] = True
+    over_items(ranges(len(src)), lambda part: _mark(src, dst, span.start, *part, seen))
+    ids = np.flatnonzero(seen).astype(ID, copy=False) + span.start
+    table = np.cumsum(seen, dtype=index_dtype(len(ids))) - 1  # NumPy keeps the type
+    return ids, _looked_up(table, src, span.start), _looked_up(table, dst, span.start)
 
 
 def pays_as_table(span: range, ids: int) -> bool:
@@ -37,19 +39,10 @@ def pays_as_table(span: range, ids: int) -> bool:
 
 
 def _span(src: Array, dst: Array, declared: range) -> range:
-    ends = [end for ids in (src, dst) if len(ids) for end in (int(ids.min()), int(ids.max()))]
+    parts = [ids[slice(*part)] for ids in (src, dst) if len(ids) for part in ranges(len(ids))]
+    ends = [end for both in over_items(parts, lambda part: (int(part.min()), int(part.max()))) for end in both]
     ends += [declared[0], declared[-1]] if declared else []
     return range(min(ends), max(ends) + 1) if ends else range(0)
-
-
-def _ids_of_dense_range(src: Array, dst: Array, declared: range, span: range) -> Array:
-    seen = np.zeros(len(span), np.bool_)
-    seen[declared.start - span.start : declared.stop - span.start] = True
-    for ids in (src, dst):
-        for chunk in _chunks(len(ids)):
-            seen[ids[chunk] - span.start] = True
-    present: Array = np.flatnonzero(seen).astype(ID, copy=False) + span.start
-    return present
 
 
 def _ids_of_sparse_range(src: Array, dst: Array, declared: range) -> Array:
@@ -61,18 +54,29 @@ def _ids_of_sparse_range(src: Array, dst: Array, declared: range) -> Array:
 
 def _looked_up(table: Array, ids: Array, first: int) -> Array:
     positions = np.empty(len(ids), table.dtype)
-    for chunk in _chunks(len(ids)):
-        positions[chunk] = table[ids[chunk] - first]
+    over_items(ranges(len(ids)), lambda part: _look_up(table, ids, first, *part, positions))
     return positions
+
+
+@njit(cache=True, nogil=True)
+def _mark(src: Array, dst: Array, first: int, begin: int, end: int, seen: Array) -> None:
+    for edge in range(begin, end):
+        seen[src[edge] - first] = seen[dst[edge] - first] = True
+
+
+@njit(cache=True, nogil=True)
+def _look_up(table: Array, ids: Array, first: int, begin: int, end: int, positions: Array) -> None:
+    for place in range(begin, end):
+        positions[place] = table[ids[place] - first]
 
 
 def _searched(sorted_ids: Array, ids: Array) -> Array:
     positions = np.empty(len(ids), index_dtype(len(sorted_ids)))
-    for chunk in _chunks(len(ids)):
+
+    def search(begin: int) -> None:
+        chunk = slice(begin, begin + _CHUNK)
         ascending = np.argsort(ids[chunk])  # ascending searches share their path: eight times as fast as in random order
         positions[chunk][ascending] = np.searchsorted(sorted_ids, ids[chunk][ascending])
+
+    over_items(range(0, len(ids), _CHUNK), search)
     return positions
-
-
-def _chunks(length: int) -> Iterator[slice]:
-    return (slice(start, start + _CHUNK) for start in range(0, length, _CHUNK))

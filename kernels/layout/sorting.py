@@ -1,32 +1,44 @@
-"""Edges to rows of arcs by two stable counting sorts, by head and then by tail: a radix sort whose digits are vertices.
+"""Edges to rows of arcs, and rows to in-rows, by a radix sort of keys (row, neighbour) on all cores.
 
-References: Cormen, Leiserson, Rivest, Stein: Introduction to Algorithms, 8.2 and 8.3.
+Arcs are dealt into buckets of consecutive rows that fit a core's cache, where the keys are sorted by their digits from the least
+significant one. Every pass is stable, so the order does not depend on the number of cores.
+
+References: Jiménez-González, Navarro, Larriba-Pey: CC-Radix, a cache conscious sorting based on radix sort. PDP 2003.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from kernels.arrays import is_cupy
+from kernels.arrays import frozen, is_cupy, unsigned
 from kernels.cpu.compiled import njit
-from kernels.graph import OFFSET, Array, Csr, index_dtype
+from kernels.cpu.parallel import Range, over_items, ranges, ranges_of_rows
+from kernels.cpu.radix_sort import sort_by_digits
+from kernels.graph import OFFSET, Array, Csr
+from kernels.layout.rules import Edges, Rules
+
+_BUCKET_ARCS = 1 << 16  # of a bucket, on average
+_BUCKET_BITS = 10  # a core writes to 2^10 buckets at a time, hardly to more
+_NO_WEIGHTS = np.empty(0, np.uint8)
 
 
-def sort_arcs(num_vertices: int, src: Array, dst: Array, weights: Array | None, both: bool, keep_self_loops: bool) -> Csr:
+def sort_arcs(
+    num_vertices: int, src: Array, dst: Array, weights: Array | None, rules: Rules, dropped: list[Edges] | None = None
+) -> Csr:
     """Sort edges into out-rows whose arcs ascend by their head; equal arcs keep the order of the edges.
 
     Args:
         src, dst (index width [E]): Positions of the edges' endpoints.
         weights: [E] or None.
-        both: Also store the reverse of every edge. A self-loop is its own reverse.
-        keep_self_loops: Otherwise self-loops are dropped.
+        dropped: If given, the edges, between positions, that are dropped because a parallel one is no heavier are appended.
     """
-    offsets = np.zeros(num_vertices + 1, OFFSET)
-    _count_heads(src, dst, both, keep_self_loops, offsets[1:])
-    np.cumsum(offsets, out=offsets)
-    by_head = _empty(offsets, index_dtype(num_vertices), weights)
-    _put_by_head(src, dst, weights, both, keep_self_loops, offsets[:-1].copy(), by_head.indices, by_head.weights)
-    return transpose(by_head)
+    edges = unsigned(src), unsigned(dst), rules.both, rules.keep_self_loops
+    functions = partial(_count_edges, *edges), partial(_deal_edges, *edges)
+    arcs = _Arcs((1 + rules.both) * len(src), ranges(len(src)), *functions, weights, src.dtype)
+    return _sorted(num_vertices, arcs, False, None if rules.keep_parallel else rules, dropped)
 
 
 def in_rows(out: Csr) -> Csr:
@@ -42,12 +54,10 @@ def in_rows(out: Csr) -> Csr:
 
 def transpose(csr: Csr) -> Csr:
     """The arcs reversed: their rows ascend by index, and parallel arcs keep their order."""
-    offsets = np.zeros_like(csr.offsets)
-    _count(csr.indices, offsets[1:])
-    np.cumsum(offsets, out=offsets)
-    transposed = _empty(offsets, csr.indices.dtype, csr.weights)
-    _put_by_index(*_arrays(csr), offsets[:-1].copy(), transposed.indices, transposed.weights)
-    return transposed
+    rows = unsigned(csr.offsets), unsigned(csr.indices)
+    functions = partial(_count_rows, *rows), partial(_deal_rows, *rows)
+    arcs = _Arcs(len(csr.indices), ranges_of_rows(csr), *functions, csr.weights, csr.indices.dtype)
+    return _sorted(len(csr.offsets) - 1, arcs, True)
 
 
 def is_transpose(out: Csr, into: Csr, order: Array) -> bool:
@@ -59,70 +69,60 @@ def is_transpose(out: Csr, into: Csr, order: Array) -> bool:
     """
     if len(out.indices) != len(into.indices):
         return False
-    return bool(_is_transpose(*_arrays(out), *_arrays(into), into.offsets[:-1].copy(), order))
+    arrays = (out.offsets, out.indices, out.weights, into.offsets, into.indices, into.weights)
+    return bool(_is_transpose(*arrays, into.offsets[:-1].copy(), order))
 
 
-def _empty(offsets: Array, dtype: np.dtype[Any], weights: Array | None) -> Csr:
-    length = int(offsets[-1])
-    return Csr(offsets, np.empty(length, dtype), None if weights is None else np.empty(length, weights.dtype))
+@dataclass(frozen=True)
+class _Arcs:
+    """At most `most` arcs, which several cores read: `count` and `deal` are called with each of `ranges`."""
+
+    most: int
+    ranges: list[Range]
+    count: Callable[..., None]
+    deal: Callable[..., None]
+    weights: Array | None
+    row: np.dtype[Any]
 
 
-def _arrays(csr: Csr) -> tuple[Array, Array, Array | None]:
-    return csr.offsets, csr.indices, csr.weights
+def _sorted(num_rows: int, arcs: _Arcs, ascending: bool, rules: Rules | None = None, dropped: list[Edges] | None = None) -> Csr:
+    """Sort arcs into rows; if they come in ascending order of their neighbours, only their rows are compared.
 
+    With `rules`, only the lightest of parallel arcs is kept.
+    """
+    bits, row = max(num_rows - 1, 0).bit_length(), arcs.row
+    shift = max(0, bits - min((arcs.most // _BUCKET_ARCS).bit_length(), _BUCKET_BITS))
+    counts = np.zeros((len(arcs.ranges), -(-num_rows >> shift)), OFFSET)
+    over_items(range(len(counts)), lambda part: arcs.count(shift, *arcs.ranges[part], counts[part]))
+    starts = np.concatenate([np.zeros(1, OFFSET), counts.sum(axis=0).cumsum()])
+    free = starts[:-1] + counts.cumsum(axis=0) - counts  # in each bucket, where the arcs of each range begin
+    given = _NO_WEIGHTS if arcs.weights is None else frozen(arcs.weights)
+    length = int(starts[-1])
+    tails, indices, weights = np.empty(length, row), np.empty(length, row), np.empty(length if len(given) else 0, given.dtype)
+    dealt = tails.view(f"u{row.itemsize}"), indices.view(f"u{row.itemsize}"), weights
+    offsets = np.zeros(num_rows + 1, OFFSET)
+    over_items(range(len(counts)), lambda part: arcs.deal(shift, *arcs.ranges[part], given, free[part], *dealt))
 
-@njit(cache=True, nogil=True)
-def _count_heads(src: Array, dst: Array, both: bool, keep_self_loops: bool, counts: Array) -> None:
-    for edge in range(len(src)):
-        if src[edge] != dst[edge]:
-            counts[dst[edge]] += 1
-            if both:
-                counts[src[edge]] += 1
-        elif keep_self_loops:
-            counts[dst[edge]] += 1
+    def sort(bucket: int) -> int:
+        part = slice(starts[bucket], starts[bucket + 1])
+        own = dealt[0][part], dealt[1][part], weights[part]
+        _sort_bucket(*own, bits, shift, ascending)
+        stay = len(own[0])
+        if rules:
+            stay, *listed = _keep_lightest(*own, rules.both)
+            if dropped is not None:
+                dropped.append(Edges(listed[0], listed[1], None if arcs.weights is None else listed[2]))
+        _count_tails(own[0][:stay], offsets[1:])
+        return stay
 
-
-@njit(cache=True, nogil=True)
-def _put_by_head(
-    src: Array, dst: Array, weights: Array | None, both: bool, keep_self_loops: bool,
-    free: Array, tails: Array, sorted_weights: Array,
-) -> None:  # fmt: skip
-    """Write each arc to the next free slot of its head."""
-    for edge in range(len(src)):
-        tail, head = src[edge], dst[edge]
-        if tail == head and not keep_self_loops:
-            continue
-        place = free[head]
-        free[head] += 1
-        tails[place] = tail
-        if weights is not None:
-            sorted_weights[place] = weights[edge]
-        if both and tail != head:
-            place = free[tail]
-            free[tail] += 1
-            tails[place] = head
-            if weights is not None:
-                sorted_weights[place] = weights[edge]
-
-
-@njit(cache=True, nogil=True)
-def _count(indices: Array, counts: Array) -> None:
-    for arc in range(len(indices)):
-        counts[indices[arc]] += 1
-
-
-@njit(cache=True, nogil=True)
-def _put_by_index(
-    offsets: Array, indices: Array, weights: Array | None, free: Array, sorted_indices: Array, sorted_weights: Array
-) -> None:
-    """Write each arc to the next free slot of its index, row by row, so that the slots of an index ascend by row."""
-    for row in range(len(offsets) - 1):
-        for arc in range(offsets[row], offsets[row + 1]):
-            place = free[indices[arc]]
-            free[indices[arc]] += 1
-            sorted_indices[place] = row
-            if weights is not None:
-                sorted_weights[place] = weights[arc]
+    kept = 0
+    for start, stay in zip(starts.tolist(), over_items(range(len(starts) - 1), sort), strict=False):
+        if kept < start:
+            indices[kept : kept + stay] = indices[start : start + stay]
+            weights[kept : kept + stay] = weights[start : start + stay]
+        kept += stay
+    np.cumsum(offsets, out=offsets)
+    return Csr(offsets, indices[:kept], None if arcs.weights is None else weights[:kept])
 
 
 @njit(cache=True, nogil=True)
@@ -142,3 +142,110 @@ def _is_transpose(
                 return False
             expected[head] = into_arc + 1
     return True
+
+
+# Bucket b has the rows from `b << shift` up to those of the next one. Weights are an array [0] if the arcs have none.
+
+
+@njit(cache=True, nogil=True)
+def _count_edges(src: Array, dst: Array, both: bool, self_loops: bool, shift: int, begin: int, end: int, counts: Array) -> None:
+    """Count the arcs of edges `begin..end-1` in each bucket."""
+    for edge in range(begin, end):
+        loop = src[edge] == dst[edge]
+        counts[src[edge] >> shift] += self_loops or not loop
+        counts[dst[edge] >> shift] += both and not loop
+
+
+@njit(cache=True, nogil=True)
+def _deal_edges(
+    src: Array, dst: Array, both: bool, self_loops: bool, shift: int, begin: int, end: int, weights: Array, free: Array,
+    tails: Array, heads: Array, dealt: Array,
+) -> None:  # fmt: skip
+    """Write arcs and their weights to the places that are `free` in each bucket."""
+    for edge in range(begin, end):
+        loop = src[edge] == dst[edge]
+        if self_loops or not loop:
+            place = free[src[edge] >> shift]
+            free[src[edge] >> shift] += 1
+            tails[place], heads[place] = src[edge], dst[edge]
+            if len(weights):
+                dealt[place] = weights[edge]
+        if both and not loop:
+            place = free[dst[edge] >> shift]
+            free[dst[edge] >> shift] += 1
+            tails[place], heads[place] = dst[edge], src[edge]
+            if len(weights):
+                dealt[place] = weights[edge]
+
+
+@njit(cache=True, nogil=True)
+def _count_rows(offsets: Array, indices: Array, shift: int, begin: int, end: int, counts: Array) -> None:
+    """Count the arcs of rows `begin..end-1`, reversed, in each bucket."""
+    for arc in range(offsets[begin], offsets[end]):
+        counts[indices[arc] >> shift] += 1
+
+
+@njit(cache=True, nogil=True)
+def _deal_rows(
+    offsets: Array, indices: Array, shift: int, begin: int, end: int, weights: Array, free: Array, tails: Array, heads: Array,
+    dealt: Array,
+) -> None:  # fmt: skip
+    """Write the arcs of rows, reversed, and their weights to the places that are `free` in each bucket."""
+    for row in range(begin, end):
+        for arc in range(offsets[row], offsets[row + 1]):
+            place = free[indices[arc] >> shift]
+            free[indices[arc] >> shift] += 1
+            tails[place], heads[place] = indices[arc], row
+            if len(weights):
+                dealt[place] = weights[arc]
+
+
+@njit(cache=True, nogil=True)
+def _sort_bucket(tails: Array, heads: Array, weights: Array, bits: int, bucket_bits: int, ascending: bool) -> None:
+    """Sort a bucket's arcs by tail and head in place; if they are `ascending` by head already, by tail only.
+
+    A head has `bits` bits, a tail's place in the bucket `bucket_bits`.
+    """
+    first = tails[0] >> bucket_bits << bucket_bits if len(tails) else 0
+    keys = np.empty(len(tails), np.uint64)
+    for arc in range(len(tails)):
+        keys[arc] = np.uint64(tails[arc] - first) << np.uint64(bits) | np.uint64(heads[arc])
+    sort_by_digits(keys, weights, bits if ascending else 0, bits + bucket_bits)
+    for arc in range(len(tails)):
+        tails[arc] = first + (keys[arc] >> np.uint64(bits))
+        heads[arc] = keys[arc] & ((np.uint64(1) << np.uint64(bits)) - np.uint64(1))
+
+
+@njit(cache=True, nogil=True)
+def _keep_lightest(tails: Array, heads: Array, weights: Array, both: bool) -> tuple[int, Array, Array, Array]:
+    """Keep the first of the lightest of parallel arcs, in place; return how many stay, and the edges that do not.
+
+    With `both`, an edge is two arcs, of which the one to the greater position is not listed.
+    """
+    count = 0
+    for arc in range(1, len(tails)):
+        count += heads[arc] == heads[arc - 1] and tails[arc] == tails[arc - 1] and not (both and heads[arc] > tails[arc])
+    listed = np.empty(count, tails.dtype), np.empty(count, heads.dtype), np.empty(count if len(weights) else 0, weights.dtype)
+    stay = count = 0
+    for arc in range(len(tails)):
+        if stay and heads[stay - 1] == heads[arc] and tails[stay - 1] == tails[arc]:
+            if not (both and heads[arc] > tails[arc]):
+                listed[0][count], listed[1][count] = tails[arc], heads[arc]
+                if len(weights):
+                    listed[2][count] = max(weights[stay - 1], weights[arc])
+                count += 1
+            if len(weights):
+                weights[stay - 1] = min(weights[stay - 1], weights[arc])
+        else:
+            tails[stay], heads[stay] = tails[arc], heads[arc]
+            if len(weights):
+                weights[stay] = weights[arc]
+            stay += 1
+    return stay, listed[0], listed[1], listed[2]
+
+
+@njit(cache=True, nogil=True)
+def _count_tails(tails: Array, degrees: Array) -> None:
+    """Count the arcs of each tail."""
+    for tail in tails:
+        degrees[tail] += 1

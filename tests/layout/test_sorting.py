@@ -1,0 +1,72 @@
+"""The parallel sort of arcs, with many buckets and ranges on a small graph, against NumPy's stable sort."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernels.cpu import parallel
+from kernels.cpu.radix_sort import sort_by_digits
+from kernels.layout import sorting
+from kernels.layout.rules import Edges, Rules
+
+
+@pytest.fixture(autouse=True)
+def _many_buckets_and_threads(monkeypatch):
+    monkeypatch.setattr(parallel, "WORTH_A_THREAD", 1)
+    monkeypatch.setattr(parallel, "cores", lambda: 3)
+    monkeypatch.setattr(sorting, "_BUCKET_ARCS", 16)
+
+
+def _expected(src, dst, weights, rules):
+    """Tails, heads and weights of the arcs in order."""
+    loops = src == dst
+    kept = np.flatnonzero(~loops | rules.keep_self_loops)
+    turned = np.flatnonzero(~loops & rules.both)
+    # an edge's two arcs are adjacent, so the stable sort keeps the order of the edges
+    order = np.argsort(np.concatenate([2 * kept, 2 * turned + 1]))
+    tails = np.concatenate([src[kept], dst[turned]])[order]
+    heads = np.concatenate([dst[kept], src[turned]])[order]
+    weights = np.concatenate([weights[kept], weights[turned]])[order]
+    order = np.lexsort((heads, tails) if rules.keep_parallel else (weights, heads, tails))
+    tails, heads, weights = tails[order], heads[order], weights[order]
+    if rules.keep_parallel:
+        return tails, heads, weights
+    first = np.append(True, (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1]))[: len(tails)]
+    return tails[first], heads[first], weights[first]
+
+
+@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("vertices", [1, 3, 100, 1000])
+def test_sorted_arcs_equal_those_of_a_stable_sort(both, keep, vertices):
+    random = np.random.default_rng(vertices)
+    src, dst = (np.minimum(random.integers(vertices, size=2000), random.integers(vertices, size=2000)) for _ in range(2))
+    src, dst, weights = src.astype(np.int32), dst.astype(np.int32), random.integers(9, size=2000).astype(np.int32)
+    rules, dropped = Rules(range(0), both, keep, keep), []
+    found = sorting.sort_arcs(vertices, src, dst, weights, rules, dropped)
+    tails, heads, expected = _expected(src, dst, weights, rules)
+    np.testing.assert_array_equal(found.offsets, np.searchsorted(tails, np.arange(vertices + 1)))
+    np.testing.assert_array_equal(found.indices, heads)
+    np.testing.assert_array_equal(found.weights, expected)
+    if not keep:
+        listed = Edges(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int32)).with_parts(dropped)
+        edges = len(tails) if not both else len(tails) // 2
+        assert len(listed.src) + edges == np.count_nonzero(src != dst)
+    into = sorting.transpose(found)
+    order = np.lexsort((tails, heads))
+    np.testing.assert_array_equal(into.indices, tails[order])
+    np.testing.assert_array_equal(into.weights, expected[order])
+    np.testing.assert_array_equal(sorting.transpose(into).indices, found.indices)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 11), (0, 12), (3, 40), (0, 64), (20, 64)])
+@pytest.mark.parametrize("items", [0, 1, 5000])
+def test_digits_are_sorted_in_the_order_of_the_items(low, high, items):
+    random = np.random.default_rng(high)
+    keys, values = random.integers(1 << high, size=items, dtype=np.uint64), np.arange(items)
+    order = np.argsort(keys >> np.uint64(low), kind="stable")
+    expected = keys[order]
+    sort_by_digits(keys, values, low, high)
+    np.testing.assert_array_equal(values, order)
+    np.testing.assert_array_equal(keys, expected)
