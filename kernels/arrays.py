@@ -31,13 +31,19 @@ def is_cupy_array(array: Array) -> bool:
     return type(array).__module__.partition(".")[0] == "cupy"
 
 
-def require_numpy(graph: Graph | Csr, kernel: str) -> None:
+def on_gpu(graph: Graph | Csr, kernel: str) -> bool:
+    """Whether the graph's arrays are CuPy's; raises TypeError unless they are CuPy's or NumPy's, which `kernel` takes."""
+    return is_cupy(graph) or require_numpy(graph, kernel)
+
+
+def require_numpy(graph: Graph | Csr, kernel: str) -> Literal[False]:
     """Raise TypeError unless the graph's arrays are NumPy's."""
     kind = type(_offsets(graph))
     if not issubclass(kind, np.ndarray):
         raise TypeError(
             f"{kernel}: arrays of type {kind.__module__}.{kind.__qualname__}, where there is a kernel for numpy.ndarray only"
         )
+    return False
 
 
 def require_row(graph: Graph, row: int) -> None:

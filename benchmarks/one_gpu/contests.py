@@ -9,6 +9,10 @@ import numpy as np
 
 from benchmarks.one_gpu.graphs import WINDOW, Edges
 from benchmarks.one_gpu.timing import random_sources
+from benchmarks.published import bfs as published_bfs
+from benchmarks.published import forest as published_forest
+from benchmarks.published import sssp as published_sssp
+from benchmarks.published import wcc as published_wcc
 from kernels import registry
 from kernels.algorithm import Algorithm
 from kernels.answers import Certificate, Paths, Scores
@@ -79,7 +83,7 @@ class Kernel:
     """One kernel."""
 
     name: str
-    solve: Callable[..., Any]  # `solve(graph, *inputs, **method)`
+    solver: Callable[..., Any]  # `solver(graph, *inputs)`
     certify: Callable[[Graph, Any], Certificate]  # `certify(graph, answer)`
     # `inputs(graph, count)`: the arguments of `count` calls; for the layout `inputs(edges, count)`
     inputs: Callable[[Any, int], list[tuple[Any, ...]]] = no_arguments
@@ -89,6 +93,11 @@ class Kernel:
     directed: bool = False  # whether it only runs on directed graphs, because another kernel answers the same on symmetric ones
     cpu_arcs: int = 1 << 40  # arcs up to which it is compared with the CPU's answer
     variants: tuple[str, ...] = ()  # the source documents' methods
+    published: Callable[..., Any] | None = None  # `published(graph, *inputs, method)` for these methods
+
+    def solve(self, graph: Graph, *inputs: Any, method: str = "") -> Any:
+        """The answer of the kernel, or of a method of a source document."""
+        return self.published(graph, *inputs, method) if method and self.published else self.solver(graph, *inputs)
 
     @property
     def reads_edges(self) -> bool:
@@ -124,10 +133,10 @@ class Kernel:
 
 
 SPECIAL: dict[str, dict[str, Any]] = {  # what the registry does not state of an algorithm
-    "bfs": {"variants": ("solution1", "solution2", "solution3", "solution4")},
-    "sssp": {"weighted": True, "variants": ("dijkstra", "bellman-ford")},
-    "mst": {"name": "forest", "weighted": True, "variants": ("boruvka",)},
-    "wcc": {"variants": ("shiloach-vishkin",)},
+    "bfs": {"published": published_bfs.search, "variants": published_bfs.METHODS},
+    "sssp": {"weighted": True, "published": published_sssp.search, "variants": published_sssp.METHODS},
+    "mst": {"name": "forest", "weighted": True, "published": published_forest.span, "variants": published_forest.METHODS},
+    "wcc": {"published": published_wcc.components, "variants": published_wcc.METHODS},
     "scc": {"both_ways": True, "directed": True},
 }
 
@@ -139,7 +148,7 @@ def _kernel(algorithm: Algorithm) -> Kernel:
         "require_equal": equal if algorithm.exact else near,
     }
     functions = algorithm.resolve("solver"), algorithm.resolve("certificate")
-    return Kernel(solve=functions[0], certify=functions[1], **(options | SPECIAL.get(algorithm.name, {})))
+    return Kernel(solver=functions[0], certify=functions[1], **(options | SPECIAL.get(algorithm.name, {})))
 
 
 ALGORITHMS = tuple(_kernel(algorithm) for algorithm in registry.ALGORITHMS if not algorithm.has_index)

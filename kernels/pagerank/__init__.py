@@ -1,7 +1,7 @@
 """PageRank: the stationary distribution of a surfer who follows a random arc, or sometimes jumps to any vertex."""
 
 from kernels.answers import Scores
-from kernels.arrays import is_cupy, require_numpy
+from kernels.arrays import on_gpu
 from kernels.graph import Graph
 from kernels.pagerank.parameters import DAMPING, MOST_ITERATIONS, TOLERANCE, checked
 
@@ -28,11 +28,8 @@ def pagerank(
         TypeError: If there is no kernel for the graph's arrays.
     """
     parameters = checked(damping, tolerance, most_iterations)
-    if is_cupy(graph):
-        from kernels.pagerank import cuda
-
-        return cuda.scores(graph, parameters)
-    require_numpy(graph, "pagerank")
-    from kernels.pagerank import cpu
-
-    return cpu.scores(graph, parameters)
+    if on_gpu(graph, "pagerank"):
+        from kernels.pagerank.cuda import scores
+    else:
+        from kernels.pagerank.cpu import scores
+    return scores(graph, parameters)

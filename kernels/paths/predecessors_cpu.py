@@ -27,8 +27,7 @@ def predecessors(graph: Graph, source: int, distance: Array, weights: tuple[Arra
     Returns:
         index width [V]: NO_ROW for the source and where no path leads.
 
-    Raises:
-        OverflowError: If an arc leads from a reached row to an unreached one: its sum did not fit the type of `distance`.
+    Raises OverflowError if an arc leads from a reached row to an unreached one: its sum did not fit the type of `distance`.
     """
     out_weights, into_weights = map(frozen, weights)
     arcs = unsigned(graph.into.offsets), unsigned(graph.into.indices), into_weights

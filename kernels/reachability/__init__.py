@@ -46,7 +46,7 @@ directions).
 from collections.abc import Sequence
 
 from kernels.answers import Condensation, Labels, ReachabilityIndex, Reached
-from kernels.arrays import is_cupy, require_numpy
+from kernels.arrays import is_cupy, on_gpu, require_numpy
 from kernels.graph import Array, Graph
 from kernels.reachability.constants import FILTER, NUM_SUPPORTS, POSITIVE_CUT, SAME, SEARCH
 from kernels.reachability.definitions import LARGEST_LISTED, METHODS, Memory, require_arguments
@@ -79,17 +79,13 @@ def reachability(graph: Graph, dimensions: int = 3, seed: int = 0, method: str |
 def condense(graph: Graph) -> Condensation:
     """Shrink every strong component to a node.
 
-    Raises:
-        TypeError: If the graph's arrays belong to a backend without this kernel.
+    Raises TypeError if the graph's arrays belong to a backend without this kernel.
     """
-    if is_cupy(graph):
-        from kernels.reachability.condensation.cuda import condense as condense_on_gpu
-
-        return condense_on_gpu(graph)
-    require_numpy(graph, "condense")
-    from kernels.reachability.condensation.cpu import condense as condense_on_cpu
-
-    return condense_on_cpu(graph)
+    if on_gpu(graph, "condense"):
+        from kernels.reachability.condensation.cuda import condense as make
+    else:
+        from kernels.reachability.condensation.cpu import condense as make
+    return make(graph)
 
 
 def label(
@@ -103,8 +99,7 @@ def label(
         method ({"tree", "dfs"}, or None): None means "tree".
         only: On the CPU: label only these dimensions; the caller puts the parts together. None labels all.
 
-    Raises:
-        ValueError: If the method, the number of dimensions or the seed is not valid, or if the condensation has a cycle.
+    Raises ValueError if the method, the number of dimensions or the seed is not valid, or if the condensation has a cycle.
     """
     method = method or METHODS[0]
     require_arguments("label", dimensions, seed, method)

@@ -2,10 +2,10 @@
 
 Graphs with few arcs per row and no large row (roads, grids) have paths of many arcs, one dependent step after the other:
 `long_paths.cu` makes a step short. Other graphs have short paths and many arcs: `short_paths.cu` reads few of them. Then
-`predecessors.cu` turns the lengths into the answer. `literal.cu` has published methods for comparison. Integer weights are summed
-in 32 bits first, and in 64 if a sum does not fit.
+`predecessors.cu` turns the lengths into the answer. Integer weights are summed in 32 bits first, and in 64 if a sum does not fit.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +24,6 @@ from kernels.sssp.constants import CHUNK_ARCS, CHUNK_BYTES, CONTROL_BYTES, QUEUE
 
 CORE, LIGHT_WIDTH, WIDTH = 3.0, 0.5, 60.0  # in lengths below which a row has two arcs if weights are spread evenly
 START_SHARE = 4096  # the start ends when the queue holds 1/4096 of all rows and chunks
-DIJKSTRA_ROWS = 1 << 20  # beyond, the published method takes more than seconds
 
 
 @dataclass(frozen=True)
@@ -43,11 +42,16 @@ def plan_of(graph: Graph) -> ShortestPathPlan:
     return graph.derived.get(plan_of, lambda: make_plan(graph, has_long_paths(graph)))
 
 
-def search(graph: Graph, source: int, method: str | None = None) -> Paths:
+def search(graph: Graph, source: int) -> Paths:
     """Answer `kernels.sssp.sssp` on CuPy arrays that have weights."""
+    return search_by(_shorten, graph, source)
+
+
+def search_by(find: Callable[[Graph, int, ShortestPathPlan], Array], graph: Graph, source: int) -> Paths:
+    """Turn the lengths that `find` finds into an answer; again with wider sums if one did not fit."""
     plan = plan_of(graph)
     while True:
-        lengths = _METHODS[method](graph, source, plan)
+        lengths = find(graph, source, plan)
         answer = complete(graph, source, plan.sums, lengths)
         if answer is not None:
             return Paths(source, *answer)
@@ -99,31 +103,3 @@ def _shorten_in_grid(graph: Graph, source: int, plan: ShortestPathPlan) -> Array
            out.offsets, out.indices, out.weights, into.offsets, into.indices, into.weights, size, np.int64(source),
            lengths, rows, chunks, np.int64(plan.chunks), queued, *widths, np.int64(enough), control, **types)  # fmt: skip
     return lengths
-
-
-def _dijkstra(graph: Graph, source: int, plan: ShortestPathPlan) -> Array:
-    num_rows = graph.num_vertices
-    if num_rows > DIJKSTRA_ROWS:
-        raise ValueError(
-            f'method "dijkstra" passes over all rows for each row that it settles, and accepts at most {DIJKSTRA_ROWS} rows:'
-            f" this graph has {num_rows}"
-        )
-    most_blocks = max(1, -(-num_rows // THREADS))
-    least = cupy.empty(most_blocks, length_type(plan.sums)), cupy.empty(most_blocks, np.int64)
-    return _run_literal(graph, source, plan, "dijkstra", cupy.empty(num_rows, np.uint8), *least)
-
-
-def _bellman_ford(graph: Graph, source: int, plan: ShortestPathPlan) -> Array:
-    return _run_literal(graph, source, plan, "bellman_ford")
-
-
-def _run_literal(graph: Graph, source: int, plan: ShortestPathPlan, name: str, *scratch: Array) -> Array:
-    out = graph.out
-    lengths: Array = cupy.empty(graph.num_vertices, length_type(plan.sums))
-    arguments = out.offsets, out.indices, out.weights, np.int64(graph.num_vertices), np.int64(source), lengths, *scratch
-    launch("sssp/literal.cu", name, THREADS, graph.num_vertices, *arguments, cupy.zeros(CONTROL_BYTES, np.uint8),
-           **types_of(out, plan.sums))  # fmt: skip
-    return lengths
-
-
-_METHODS = {None: _shorten, "dijkstra": _dijkstra, "bellman-ford": _bellman_ford}

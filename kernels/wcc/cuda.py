@@ -56,15 +56,6 @@ def join_sampled(graph: Graph) -> Components:
     return Components(labels)
 
 
-def hook_and_jump(graph: Graph) -> Components:
-    """Find the components as a source document does (shiloach_vishkin.cu); kept for comparison."""
-    num_rows, labels, control = graph.num_vertices, cupy.empty_like(graph.rows_by_id), cupy.zeros(4, np.uint32)
-    arguments = graph.out.offsets, graph.out.indices, graph.positions, graph.rows_by_id, np.int64(num_rows), labels, control
-    if num_rows:
-        launch("wcc/shiloach_vishkin.cu", "hook_and_jump", SAMPLED_THREADS, num_rows, *arguments, ROW=labels.dtype)
-    return Components(labels)
-
-
 def _arguments(graph: Graph) -> tuple[Array, tuple[Any, ...]]:
     """The labels, and the last arguments of both kernels."""
     num_rows, row = graph.num_vertices, graph.rows_by_id.dtype

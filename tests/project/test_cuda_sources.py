@@ -10,11 +10,15 @@ import numpy as np
 import pytest
 from cuda.bindings import nvrtc
 
+from benchmarks.published import SOURCES as SOURCES_TO_COMPARE
 from kernels.gpu.loader import C_NAMES, ROOT, options
 from kernels.graph import distance_dtype
 from tests.kept import kept
 
-SOURCES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.cu"))
+PUBLISHED = (f"{SOURCES_TO_COMPARE}{path.name}" for path in (ROOT / SOURCES_TO_COMPARE).glob("*.cu"))
+SOURCES = sorted([*(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.cu")), *PUBLISHED])
+# What launchers of published methods give as macros.
+PUBLISHED_SIZES = {"bfs.cu": {"THREADS": 256}, "wcc.cu": {"THREADS": 512, "WARP_ROW": 32}}
 RMAT = Path(__file__).parents[1] / "gpu" / "rmat.cu"
 # Of each architecture the sizes that launchers derive from it (kernels/gpu/teams.py, paths/team.py, pagerank/tiles.py).
 SMALL = {"TEAM_BLOCKS": 1, "LIST_BYTES": 24576, "TILE_IN_SHARED": 0}
@@ -51,7 +55,7 @@ def excused(kernel: str, text: str) -> bool:
 def sums(source: str, weight: np.dtype) -> list[np.dtype]:
     """Types that sums of these weights are made in: searches try integers in 32 bits first."""
     widest = distance_dtype(np.empty(0, weight))
-    searches = source.startswith(("sssp/", "paths/")) and "certificate" not in source
+    searches = source.startswith(("sssp/", "paths/", f"{SOURCES_TO_COMPARE}sssp")) and "certificate" not in source
     return [np.dtype(np.int32), widest] if searches and weight.kind == "i" else [widest]
 
 
@@ -61,8 +65,10 @@ def covers(types: dict[str, np.dtype]) -> bool:
     return any(all(kind == TYPES[macro][turn % len(TYPES[macro])] for macro, kind in types.items()) for turn in turns)
 
 
-def sizes_of(text: str, architecture: str) -> dict[str, int]:
+def sizes_of(source: str, text: str, architecture: str) -> dict[str, int]:
     """The sizes that a source needs as macros."""
+    if source.startswith(SOURCES_TO_COMPARE):
+        return PUBLISHED_SIZES.get(source.removeprefix(SOURCES_TO_COMPARE), {})
     return {name: size for name, size in SIZES[architecture].items() if re.search(rf"\b{name}\b", text)}
 
 
@@ -79,7 +85,7 @@ def cases():
             combinations = [types for all_sums in summed for types in all_sums]
         for number, (types, mark) in enumerate(zip(combinations, marks, strict=True)):
             for architecture in SIZES if number == 0 else ("sm_90",):
-                name, sizes = "-".join([source, architecture, *map(str, types.values())]), sizes_of(text, architecture)
+                name, sizes = "-".join([source, architecture, *map(str, types.values())]), sizes_of(source, text, architecture)
                 marked = mark if architecture == "sm_90" or sizes else pytest.mark.nightly
                 yield pytest.param(source, architecture, types | sizes, id=name, marks=marked)
 

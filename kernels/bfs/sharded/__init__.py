@@ -3,7 +3,7 @@
 import numpy as np
 
 from kernels.answers import Paths
-from kernels.arrays import is_cupy, require_numpy
+from kernels.arrays import on_gpu
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
 from kernels.distributed.shard import Shard, ShardAnswer
@@ -26,11 +26,10 @@ def bfs(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnswe
         TypeError: If there is no kernel for the shard's arrays.
     """
     shard.require_row(source_row)
-    if is_cupy(shard.out):
+    if on_gpu(shard.out, "bfs over shards"):
         from kernels.bfs.sharded.cuda import search
 
         return search(shard, communicator, source_row)
-    require_numpy(shard.out, "bfs over shards")
     halo = Halo(shard, communicator)
     hops = np.full(len(shard.local_rows), FAR)
     starts = shard.own_numbers(source_row)

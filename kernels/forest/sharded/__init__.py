@@ -9,7 +9,7 @@ a smaller graph; the other trees are complete, and their rank names them.
 import numpy as np
 
 from kernels.answers import Forest
-from kernels.arrays import is_cupy, require_numpy
+from kernels.arrays import on_gpu
 from kernels.components.sharded.joining import GATHERED, Edges, join
 from kernels.components.sharded.naming import least_of_groups, smallest_ids
 from kernels.components.union_find import number_trees, root_of
@@ -35,15 +35,13 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
     Returns:
         ShardAnswer of Forest: Edges ascend by external (src, dst) within a rank; those of all ranks together are the forest.
 
-    Raises:
-        TypeError: If the shard's arrays belong to a backend without this kernel.
+    Raises TypeError if the shard's arrays belong to a backend without this kernel.
     """
     gathered = min(gathered, shard.num_vertices // communicator.size)
-    if is_cupy(shard.out):
+    if on_gpu(shard.out, "minimum_spanning_forest over shards"):
         from kernels.forest.sharded import cuda
 
         return cuda.span(shard, communicator, gathered)
-    require_numpy(shard.out, "minimum_spanning_forest over shards")
     num_own, rows = len(shard.ids), shard.local_rows
     graph = local_graph(shard)
     known = single_rank_forest(graph)

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from kernels.answers import Scores
-from kernels.arrays import is_cupy, require_numpy
+from kernels.arrays import on_gpu
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
 from kernels.distributed.shard import Shard, ShardAnswer
@@ -44,11 +44,10 @@ def pagerank(
         PeerLost: See `Communicator`.
     """
     parameters = checked(damping, tolerance, most_iterations)
-    if is_cupy(shard.out):
+    if on_gpu(shard.out, "pagerank over shards"):
         from kernels.pagerank.sharded import cuda
 
         return cuda.scores(shard, communicator, parameters)
-    require_numpy(shard.out, "pagerank over shards")
     into, degrees = Csr(shard.into.offsets, shard.local_into.indices, None), np.diff(shard.out.offsets)
     extended = Halo(shard, communicator).extended
     scores = iterate(into, degrees, shard.num_vertices, parameters, extended, partial(_total, communicator))

@@ -18,8 +18,7 @@ def sort_by_level(condensation: Condensation) -> tuple[Array, Array, Array]:
         level, height: int32 [C].
         order: index width [C].
 
-    Raises:
-        ValueError: If there is a cycle.
+    Raises ValueError if there is a cycle.
     """
     children = unsigned(condensation.children.offsets), unsigned(condensation.children.indices)
     waiting = np.diff(condensation.parents.offsets).astype(condensation.names.dtype)

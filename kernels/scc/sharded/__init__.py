@@ -14,7 +14,7 @@ Components in Distributed Graphs, Journal of Parallel and Distributed Computing 
 import numpy as np
 
 from kernels.answers import Components
-from kernels.arrays import is_cupy, require_numpy
+from kernels.arrays import on_gpu
 from kernels.components.sharded.naming import smallest_ids
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.halo import Halo
@@ -30,16 +30,14 @@ from kernels.wcc.sharded import wcc
 def scc(shard: Shard, communicator: Communicator) -> ShardAnswer[Components]:
     """Find the strong components of the own rows, each named by its smallest external id. A collective.
 
-    Raises:
-        TypeError: If the shard's arrays belong to a backend without this kernel.
+    Raises TypeError if the shard's arrays belong to a backend without this kernel.
     """
     if shard.symmetric:
         return wcc(shard, communicator)
-    if is_cupy(shard.out):
+    if on_gpu(shard.out, "scc over shards"):
         from kernels.scc.sharded import cuda
 
         return cuda.components(shard, communicator)
-    require_numpy(shard.out, "scc over shards")
     halo, owners = Halo(shard, communicator), Owners(shard.bounds, communicator)
     rows, num_own = shard.local_rows, len(shard.ids)
     order = PivotFirst(shard, communicator)

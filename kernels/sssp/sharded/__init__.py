@@ -3,7 +3,7 @@
 import numpy as np
 
 from kernels.answers import Paths
-from kernels.arrays import is_cupy, require_numpy
+from kernels.arrays import on_gpu
 from kernels.bfs.sharded import bfs
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.fixpoint import settle
@@ -32,11 +32,10 @@ def sssp(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnsw
     if shard.out.weights is None or shard.into.weights is None:
         return bfs(shard, communicator, source_row)
     shard.require_row(source_row)
-    if is_cupy(shard.out):
+    if on_gpu(shard.out, "sssp over shards"):
         from kernels.sssp.sharded.cuda import search
 
         return search(shard, communicator, source_row)
-    require_numpy(shard.out, "sssp over shards")
     halo, out = Halo(shard, communicator), shard.local_out
     kind = distance_dtype(shard.out.weights)
     far = far_of(kind)

@@ -8,7 +8,7 @@ complete, and their rank names them.
 import numpy as np
 
 from kernels.answers import Components
-from kernels.arrays import is_cupy, require_numpy
+from kernels.arrays import is_cupy, on_gpu
 from kernels.components.sharded.joining import GATHERED
 from kernels.components.sharded.naming import join_and_name
 from kernels.distributed.communicator import Communicator
@@ -29,17 +29,15 @@ def wcc(shard: Shard, communicator: Communicator, gathered: int | None = None) -
         gathered: Most components with ghosts, and edges between them, of all ranks together, that each rank may hold; never more
             than the average number of rows per rank. None for as many as are joined faster this way.
 
-    Raises:
-        TypeError: If the shard's arrays belong to a backend without this kernel.
+    Raises TypeError if the shard's arrays belong to a backend without this kernel.
     """
     if gathered is None:
         gathered = GATHERED_BY_GPUS if is_cupy(shard.out) else GATHERED
     gathered = min(gathered, shard.num_vertices // communicator.size)
-    if is_cupy(shard.out):
+    if on_gpu(shard.out, "wcc over shards"):
         from kernels.wcc.sharded import cuda
 
         return cuda.components(shard, communicator, gathered)
-    require_numpy(shard.out, "wcc over shards")
     graph, num_own = local_graph(shard), len(shard.ids)
     labels = single_rank_wcc(graph).labels
     is_shared = np.zeros(len(labels), np.bool_)

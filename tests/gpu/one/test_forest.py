@@ -8,8 +8,9 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
+from benchmarks.published import forest as published
 from kernels.answers import Forest
-from kernels.forest import METHODS, boruvka, cuda, minimum_spanning_forest
+from kernels.forest import cuda, minimum_spanning_forest
 from kernels.forest.certificate import certify_forest
 from kernels.gpu.loader import to_device
 from kernels.graph import WEIGHTS, Graph
@@ -46,9 +47,9 @@ def check(graph: Graph) -> None:
             poison()
             assert_equal(cuda.span(on_device), expected)
     on_device.derived.discard(cuda.plan_of)
-    for method in METHODS:
+    for span in (minimum_spanning_forest, published.span):
         poison()
-        assert_equal(minimum_spanning_forest(on_device, method), expected)
+        assert_equal(span(on_device), expected)
 
 
 @pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
@@ -124,24 +125,17 @@ def test_twenty_repeats_give_one_answer() -> None:
 def test_the_source_documents_example() -> None:
     """Figure 1: two rounds, from 7 vertices and 24 arcs over 3 and 14 to a single vertex."""
     graph = to_device(graph_of(FIGURE_1))
-    vertices = boruvka._vertices(graph, cuda.plan_of(graph))
+    vertices = published._vertices(graph, cuda.plan_of(graph))
     in_forest = cupy.zeros(12, np.uint8)
     sizes = [(int(vertices.num_vertices), len(vertices.destination))]
-    while (color := boruvka._colors(vertices, in_forest)) is not None:
-        vertices, _ = boruvka._contract(vertices, color)
+    while (color := published._colors(vertices, in_forest)) is not None:
+        vertices, _ = published._contract(vertices, color)
         sizes.append((int(vertices.num_vertices), len(vertices.destination)))
     assert sizes == [(7, 24), (3, 14), (1, 0)]
-    assert int(minimum_spanning_forest(graph, "boruvka").weights.sum()) == 22
+    assert int(published.span(graph).weights.sum()) == 22
 
 
 @pytest.mark.parametrize("top", [None, 5])
 def test_a_directed_graph_in_blocks_of_rows(monkeypatch: pytest.MonkeyPatch, top: int | None) -> None:
     monkeypatch.setattr(cuda, "_BLOCK_ARCS", 50)
     check(shuffled(random_edges(8, 600, 3000, True, top, 3)))
-
-
-def test_an_unknown_method_is_refused() -> None:
-    graph = graph_of(EdgeList("path", ((0, 1, 2), (1, 2, 2))))
-    for unknown, arrays in (("kruskal", to_device(graph)), ("boruvka", graph)):
-        with pytest.raises(ValueError, match=unknown):
-            minimum_spanning_forest(arrays, unknown)

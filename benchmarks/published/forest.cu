@@ -1,5 +1,5 @@
 /* Boruvka's algorithm of Anastasopoulos and Megrampian, Mapping graphs on the graphics card (2016), after Sousa, Mariano, Proenca
-   (PDP 2015): one thread per vertex, one kernel per step, and every round contracts the whole graph. Kept for comparison.
+   (PDP 2015): one thread per vertex, one kernel per step, and every round contracts the whole graph.
 
    A vertex is a tree of the rounds before. Parallel edges between two vertices are not merged; edges inside a vertex are dropped.
 

@@ -2,7 +2,7 @@
    utilizando CUDA (UFMS), after Harish and Narayanan (2007): one thread per row, several kernels and one flag read back per
    level.
 
-   They are kept for comparison. Solution 1 works in device memory; 2 keeps the values of a row in registers; 3 also stages the
+   Solution 1 works in device memory; 2 keeps the values of a row in registers; 3 also stages the
    arcs of a block's rows in shared memory; 4 only marks heads, and each thread then visits its own row.
 
    Encodings. frontier, visited, marked: one byte per row, 0 or 1. levels: hops, -1 where not reached. ROW is the type of a row
@@ -62,10 +62,10 @@ extern "C" __global__ void visit_from_tiles(
     const int64_t* offsets, const ROW* indices, int64_t num_rows, uint8_t* frontier, const uint8_t* visited, uint8_t* marked,
     ROW* levels) {
     __shared__ ROW tile[TILE];
-    for (int64_t first = (int64_t)blockIdx.x * STRIDING_THREADS; first < num_rows;
-        first += (int64_t)gridDim.x * STRIDING_THREADS) {
+    for (int64_t first = (int64_t)blockIdx.x * THREADS; first < num_rows;
+        first += (int64_t)gridDim.x * THREADS) {
         const int64_t row = first + threadIdx.x;
-        const int64_t last = first + STRIDING_THREADS < num_rows ? first + STRIDING_THREADS : num_rows;
+        const int64_t last = first + THREADS < num_rows ? first + THREADS : num_rows;
         const bool active = row < num_rows && frontier[row];
         if (!__syncthreads_or(active)) {
             continue;
@@ -75,7 +75,7 @@ extern "C" __global__ void visit_from_tiles(
         for (int64_t base = offsets[first]; base < offsets[last]; base += TILE) {
             const int64_t staged = offsets[last] - base < TILE ? offsets[last] - base : TILE;
             __syncthreads();
-            for (int64_t arc = threadIdx.x; arc < staged; arc += STRIDING_THREADS) {
+            for (int64_t arc = threadIdx.x; arc < staged; arc += THREADS) {
                 tile[arc] = indices[base + arc];
             }
             __syncthreads();

@@ -1,15 +1,17 @@
-"""Borůvka's algorithm of a source document (boruvka.cu), kept for comparison: ten steps per round, with flags read back."""
+"""Borůvka's algorithm of a source document (forest.cu): ten steps per round, with flags read back."""
 
 from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
 
+from benchmarks.published import SOURCES
 from kernels.answers import Forest
 from kernels.forest.cuda import ForestPlan, no_edges, plan_of
 from kernels.gpu.loader import launch
 from kernels.graph import OFFSET, Array, Graph
 
+METHODS = ("boruvka",)
 _THREADS = 256
 
 
@@ -24,8 +26,8 @@ class Vertices(NamedTuple):
     number: Array
 
 
-def span(graph: Graph) -> Forest:
-    """Answer `kernels.forest.minimum_spanning_forest` on CuPy arrays."""
+def span(graph: Graph, method: str = METHODS[0]) -> Forest:
+    """Answer `kernels.forest.minimum_spanning_forest` on CuPy arrays, by the one method that there is."""
     if not graph.num_arcs:
         return no_edges(graph)
     plan = plan_of(graph)
@@ -91,4 +93,4 @@ def _answer(graph: Graph, plan: ForestPlan, numbers: Array, tree: Array) -> Fore
 
 def _run(vertices: Vertices, name: str, *arguments: Any) -> None:
     types: dict[str, Any] = {"ROW": vertices.destination.dtype, "WEIGHT": vertices.weight.dtype, "EDGE": vertices.number.dtype}
-    launch("forest/boruvka.cu", name, _THREADS, int(vertices.num_vertices), *arguments, **types)
+    launch(f"{SOURCES}forest.cu", name, _THREADS, int(vertices.num_vertices), *arguments, **types)

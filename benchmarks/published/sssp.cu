@@ -1,4 +1,4 @@
-/* Shortest paths by two published methods, kept for comparison: the lengths from a source.
+/* Shortest paths by two published methods: the lengths from a source.
 
    `dijkstra`: a step settles one row. One thread for each of its out-arcs relaxes it (update); then all rows are reduced to the
    unsettled one of least length, and of least row number among equals (reduce). Anastasopoulos, Megrampian, Mapping graphs on the

@@ -1,15 +1,16 @@
-"""Four published searches, kept for comparison (solutions.cu): several kernels per level, and one flag read back."""
+"""Four published breadth-first searches (bfs.cu): several kernels per level, and one flag read back."""
 
 import cupy
 import numpy as np
 
+from benchmarks.published import SOURCES
 from kernels.answers import Paths
-from kernels.bfs.constants import STRIDING_THREADS
 from kernels.gpu.loader import launch
 from kernels.graph import Array, Graph
 from kernels.paths.predecessors_cuda import of_levels
 
 METHODS = ("solution1", "solution2", "solution3", "solution4")
+_THREADS = 256  # of a block
 _VISIT = {"solution1": "visit_in_memory", "solution2": "visit_in_registers", "solution3": "visit_from_tiles"}
 
 
@@ -21,7 +22,7 @@ def search(graph: Graph, source: int, method: str) -> Paths:
     levels, more = cupy.empty(num_rows, row), cupy.empty(1, np.uint32)
 
     def run(name: str, *arguments: Array | np.int64) -> None:
-        launch("bfs/solutions.cu", name, STRIDING_THREADS, num_rows, *arguments, ROW=row)
+        launch(f"{SOURCES}bfs.cu", name, _THREADS, num_rows, *arguments, ROW=row, THREADS=_THREADS)
 
     run("start", size, np.int64(source), frontier, visited, marked, levels)
     level = 0
