@@ -18,6 +18,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
+from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder
 from pipeline.store.workspace import workspace
 
@@ -51,8 +52,9 @@ def run(config: RunConfig, call: Call = directly) -> Folder:
     """
     backend = choose(config.backend)
     with workspace(config.output) as work, started(config.cluster, backend) as cluster:
-        runtime = Runtime(work, backend, cluster)
-        edges = call("edges", ingest, config.graph, work)
+        runtime = Runtime(work, backend, cluster, HeldEdges(backend))
+        held = None if cluster.shards else runtime.held_edges  # ranks read their parts
+        edges = call("edges", ingest, config.graph, work, held, config.cluster.elsewhere)
         graph = call("graph", lay_out, edges, config.layout, runtime)
         require_sources(graph, config.sources)
 

@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pipeline.store.edges import read_edges
 from pipeline.store.manifest import Folder, digest_of, make
 from tests.graphs import EdgeList
 
@@ -26,9 +28,11 @@ def edge_folder(work: Path, edges: EdgeList, weight: str = "int64") -> Folder:
 def table_folder(work: Path, table: pa.Table, **facts: Any) -> Folder:
     """The step folder `work / "edges"` of a table with the columns `src`, `dst` and maybe `weight`."""
     weight = str(table.schema.field("weight").type) if "weight" in table.column_names else None
+    integers = [name for name in table.column_names if pa.types.is_integer(table.schema.field(name).type)]
     stated: Mapping[str, Any] = {
         "format": "parquet", "directed": True, "weight": weight, "edges": len(table), "first_id": None,
-        "declared_vertices": None, "source": {"path": "memory", "bytes": 0, "sha256": ""}, "text_bytes": None, **facts,
+        "largest": {name: pc.max(table[name]).as_py() or 0 for name in integers}, "declared_vertices": None,
+        "source": {"path": "memory", "bytes": 0, "sha256": ""}, "text_bytes": None, **facts,
     }  # fmt: skip
 
     def write(folder: Path) -> dict[str, Any]:
@@ -36,3 +40,11 @@ def table_folder(work: Path, table: pa.Table, **facts: Any) -> Folder:
         return dict(stated)
 
     return make(work / "edges", "edges", {"source": digest_of([table.to_pydict(), stated])}, {}, write)
+
+
+def rows_of_edges(folder: Folder) -> pa.Table:
+    """The rows of an edge list, whether it has them or refers to them; weights of the type that its facts state."""
+    columns = dict(zip(("src", "dst", "weight"), read_edges(folder), strict=True))
+    weight = folder.facts["weight"] or "int64"
+    types = {"src": "int64", "dst": "int64", "weight": weight}
+    return pa.table({name: pa.array(column).cast(types[name]) for name, column in columns.items() if column is not None})

@@ -64,8 +64,8 @@ def path_steps(
         if coordinates:
             pq.write_table(pa.table({"vertex": ids[::-1], "x": ids * 0.5, "y": ids * 0.0}), folder / "coordinates.parquet")
         return EdgeFacts(
-            format="parquet", directed=False, weight=WEIGHT, edges=vertices - 1, first_id=None, declared_vertices=None,
-            source=SourceFacts(path="memory", bytes=0, sha256=""), text_bytes=None,
+            format="parquet", directed=False, weight=WEIGHT, edges=vertices - 1, largest={}, first_id=None,
+            declared_vertices=None, source=SourceFacts(path="memory", bytes=0, sha256=""), text_bytes=None,
         ).stored()  # fmt: skip
 
     asked = {"vertices": vertices, "weight": weight, "spread": spread, "coordinates": coordinates}

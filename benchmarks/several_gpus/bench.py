@@ -182,7 +182,7 @@ def _stored(asked: Any, cluster: Cluster, edges: Folder) -> Folder:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     begun = time.perf_counter()
-    ((stored, *_),) = cluster.map(partial(store_part, edges, layout), [folder], "gpu", asked.gpus)
+    ((stored, *_),) = cluster.map(partial(store_part, edges, layout, None), [folder], "gpu", asked.gpus)
     _log(f"stored and proved in {time.perf_counter() - begun:.1f} s")
     return stored
 

@@ -32,7 +32,8 @@ from kernels.wcc.certificate import sharded as wcc_certificate
 from kernels.wcc.sharded import wcc
 from pipeline.cluster.protocol import Place
 from pipeline.config.layout import LayoutConfig
-from pipeline.steps.layout import lay_out_part, read_source, rules_of
+from pipeline.steps.layout import as_edges, lay_out_part, rules_of
+from pipeline.store.edges import read_edges as read_columns
 from pipeline.store.manifest import Folder
 from pipeline.store.shards import dealing_of, load_shard
 
@@ -80,7 +81,7 @@ def read_edges(communicator: Communicator, asked: tuple[str, Path, int]) -> Read
 
     def make() -> Shard:
         listed = folder_of(shares, folder, edges)
-        source = read_source(listed, communicator, "gpu")
+        source = as_edges(read_columns(listed, "gpu", communicator.rank, communicator.size), "gpu")
         return shard_of(lay_out_part(source, listed, LayoutConfig(order=shares.order), communicator, deals=True), communicator)
 
     return _ready(communicator, make)

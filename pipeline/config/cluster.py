@@ -38,6 +38,11 @@ class ClusterConfig(Model):
     tls_cert: Path | None = None
     tls_key: Path | None = None
 
+    @property
+    def elsewhere(self) -> bool:
+        """Whether ranks, which read the edge list, may run on other machines."""
+        return self.shards > 0 and self.scheduler not in {"none", "local"}
+
     @model_validator(mode="after")
     def _safe(self) -> "ClusterConfig":
         """Refuse unprotected addresses: Dask sends pickles, so anyone who connects to a scheduler can run code as its user."""

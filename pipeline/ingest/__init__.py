@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,9 @@ from pipeline.ingest.formats.format import EdgeList, FileFormat
 from pipeline.ingest.formats.rows import Decimals
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
-from pipeline.ingest.writer import COORDINATES_SCHEMA, check_each_once, edges_schema, write, write_parts
-from pipeline.store.facts import CoordinateFacts, EdgeFacts, SourceFacts
+from pipeline.ingest.writer import COORDINATES_SCHEMA, Found, check_each_once, edges_schema, store, write
+from pipeline.store.edges import EdgeArrays, HeldEdges
+from pipeline.store.facts import CoordinateFacts, EdgeFacts, ReferenceFacts, SourceFacts
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 
@@ -35,17 +37,20 @@ FEW_VERTICES = 2**16  # that any header may declare
 BYTES_PER_VERTEX = 8  # a lower bound on what a stored graph takes for an isolated vertex
 
 
-def ingest(graph: GraphConfig, work: Path) -> Folder:
+def ingest(graph: GraphConfig, work: Path, held: HeldEdges | None = None, copy: bool = False) -> Folder:
     """Read a source file into the folder `work/edges`, unless the folder already holds this content.
 
     Args:
         graph: The source, its format and its limits.
         work: The folder of the run's steps.
+        held: Gets the edges as they are read, if they fit into memory, for the layout in this process.
+        copy: Whether a Parquet source on this machine is copied, too, because workers elsewhere read the edge list.
 
     Returns:
         `part-00000.parquet`, ..., of a million edges each: `src`, `dst` int64 and, if the source has it, `weight`, in the
-            source's order with repeats and self-loops; an undirected edge is one row. `coordinates.parquet` if given: `vertex`
-            int64, `x`, `y` float64. docs/architecture.md lists the facts.
+            source's order with repeats and self-loops; an undirected edge is one row. An uncompressed Parquet file that is here
+            is checked, but not copied: fact `refers_to` has its path and columns. `coordinates.parquet` if given: `vertex` int64,
+            `x`, `y` float64. docs/architecture.md lists the facts.
 
     Raises:
         BadInput: The file does not exist, is not a graph, contradicts its own header or the stated SHA-256, or exceeds a limit.
@@ -57,9 +62,10 @@ def ingest(graph: GraphConfig, work: Path) -> Folder:
     inputs = {name: identify(source, graph.sha256 if name == "source" else None) for name, source in sources.items()}
     # A local file is identified by its digest, which must still be the same after the file has been read.
     expected = {name: inputs[name] for name, source in sources.items() if source.local}
+    reading = _Reading(graph, sources["source"], expected.get("source"), held, copy)
 
     def write_all(folder: Path) -> dict[str, Any]:
-        facts = _write_edges(graph, sources["source"], expected.get("source"), folder)
+        facts = reading.write(folder)
         if "coordinates" not in sources:
             return facts.stored()
         placed = _write_coordinates(graph, sources["coordinates"], expected.get("coordinates"), folder)
@@ -69,46 +75,74 @@ def ingest(graph: GraphConfig, work: Path) -> Folder:
         return facts.model_copy(update={"coordinates": placed}).stored()
 
     shown = {name: source.url for name, source in sources.items()}  # what else identifies a source is among the inputs
-    return make(work / "edges", "edges", inputs, graph.model_dump(mode="json", exclude={"name"}) | shown, write_all)
+    asked = graph.model_dump(mode="json", exclude={"name"}) | shown | {"copy": copy}
+    edges = make(work / "edges", "edges", inputs, asked, write_all)
+    if held and reading.arrays:
+        held.keep(edges, reading.arrays)
+    return edges
 
 
-def _write_edges(graph: GraphConfig, source: Source, digest: str | None, folder: Path) -> EdgeFacts:
-    try:
-        return _read_edges(graph, source, digest, folder, pa.int64())
-    except Decimals:
-        log.info("%s: a weight has decimals, reading the file again", source.url)
-        for part in tables.files(folder):
-            part.unlink()
-        return _read_edges(graph, source, digest, folder, pa.float64())
+@dataclass
+class _Reading:
+    """How the edges of a source are read and stored; afterwards `arrays` has them, if they were reserved and fit."""
 
+    graph: GraphConfig
+    source: Source
+    digest: str | None
+    held: HeldEdges | None
+    copy: bool
+    arrays: EdgeArrays | None = None
 
-def _read_edges(graph: GraphConfig, source: Source, digest: str | None, folder: Path, weight: pa.DataType) -> EdgeFacts:
-    with stored(source) as content:
-        on_disk = source.local if is_plain(content) else None
-        text = Text(source.url, chunks(content, graph.limits), graph.limits)
-        name = detect(text.head, source.url, graph.columns) if graph.format == "auto" else graph.format
-        entry = FORMATS[name]
-        if isinstance(entry, FileFormat):
-            with _saved(on_disk, text.chunks, folder) as path:
-                edges = entry.read(path, source.url, graph)
-                count = write_parts(folder, edges_schema(edges.weight), _watched(edges.tables, content, graph.limits))
-            if on_disk:
-                content.finish_as_file()
-        else:
-            edges = entry.read(text, graph, weight)
-            count = write_parts(folder, edges_schema(edges.weight), _watched(edges.tables, content, graph.limits))
-        content.check(digest, graph.sha256)
-        _check_declared(edges, content, graph.limits)
-        return EdgeFacts(
-            format=name,
-            directed=edges.directed if graph.directed is None else graph.directed,
-            weight=None if edges.weight is None else str(edges.weight),
-            edges=count,
-            first_id=edges.first_id,
-            declared_vertices=edges.declared_vertices,
-            source=_source_facts(content),
-            text_bytes=None if isinstance(entry, FileFormat) else text.bytes,
-        )
+    def write(self, folder: Path) -> EdgeFacts:
+        try:
+            return self._read(folder, pa.int64())
+        except Decimals:
+            log.info("%s: a weight has decimals, reading the file again", self.source.url)
+            for part in tables.files(folder):
+                part.unlink()
+            return self._read(folder, pa.float64())
+
+    def _read(self, folder: Path, weight: pa.DataType) -> EdgeFacts:
+        graph = self.graph
+        with stored(self.source) as content:
+            on_disk = self.source.local if is_plain(content) else None
+            text = Text(self.source.url, chunks(content, graph.limits), graph.limits)
+            name = detect(text.head, self.source.url, graph.columns) if graph.format == "auto" else graph.format
+            entry, refers_to = FORMATS[name], None
+            if isinstance(entry, FileFormat):
+                with _saved(on_disk, text.chunks, folder) as path:
+                    edges = entry.read(path, self.source.url, graph)
+                    if on_disk and edges.columns and not self.copy:
+                        refers_to = ReferenceFacts(path=str(on_disk), columns=dict(edges.columns))
+                    found = self._store(edges, content, None if refers_to else folder)
+                if on_disk:
+                    content.finish_as_file()
+            else:
+                edges = entry.read(text, graph, weight)
+                found = self._store(edges, content, folder)
+            content.check(self.digest, graph.sha256)
+            _check_declared(edges, content, graph.limits)
+            facts = EdgeFacts(
+                format=name,
+                directed=edges.directed if graph.directed is None else graph.directed,
+                weight=None if edges.weight is None else str(edges.weight),
+                edges=found.edges,
+                largest=found.largest,
+                first_id=edges.first_id,
+                declared_vertices=edges.declared_vertices,
+                source=_source_facts(content),
+                text_bytes=None if isinstance(entry, FileFormat) else text.bytes,
+            )
+            return facts.model_copy(update={"refers_to": refers_to}) if refers_to else facts
+
+    def _store(self, edges: EdgeList, content: Stored, folder: Path | None) -> Found:
+        self.arrays = None  # those of a first attempt are free before others are reserved
+        if self.held and edges.rows is not None:
+            self.arrays = self.held.reserve(edges.rows, edges.weight, edges.largest)
+        tables = _watched(edges.tables, content, self.graph.limits)
+        found = store(tables, edges_schema(edges.weight), folder, self.arrays)
+        self.arrays = self.arrays if found.held else None
+        return found
 
 
 def _check_declared(edges: EdgeList, content: Stored, limits: Limits) -> None:

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from pipeline.errors import BadInput
 from pipeline.redaction import redacted
-from pipeline.store.digests import Digest, digest_of_file, sha256_of
+from pipeline.store.digests import Digest, Unwritten, digest_of_file, sha256_of
 from pipeline.store.manifest import digest_of
 
 READ = 2**20  # bytes per read
@@ -39,6 +40,11 @@ class Source:
         """The path on this machine; None for a remote file."""
         return Path(self.path) if isinstance(self.fs, LocalFileSystem) else None
 
+    @cached_property
+    def unwritten(self) -> Unwritten | None:
+        """Whether the file has not been written since this was called first; None for a remote file."""
+        return Unwritten(self.local) if self.local else None
+
 
 def locate(url: str) -> Source:
     """Find the file system of a path or URL. Raises BadInput if it cannot be opened, or if a local path is not a file."""
@@ -55,6 +61,7 @@ def locate(url: str) -> Source:
             source = _open_file_system(url, shown)
     if source.local is not None and not source.local.is_file():
         raise BadInput(shown, _why_not_a_file(source.local))
+    _ = source.unwritten  # from now on
     return source
 
 
@@ -109,13 +116,13 @@ class Stored:
         self._file = file
         self._digest = Digest()
         self._sha256 = None if source.local else hashlib.sha256()  # that of a local file was compared before
-        self._of_file: str | None = None
+        self._read_as_file, self._found = False, ""
         self._ahead = b""
 
     @property
     def digest(self) -> str:
         """Digest (`pipeline.store.digests`) of the bytes read so far."""
-        return self._of_file or self._digest.hexdigest()
+        return self._found or self._digest.hexdigest()
 
     @property
     def size(self) -> int:
@@ -141,14 +148,18 @@ class Stored:
             pass
 
     def finish_as_file(self) -> None:
-        """Take size and digest from the local file, which another reader has read, in the place of reading the rest."""
-        assert self.source.local
-        self.bytes, self._of_file = self._size, digest_of_file(self.source.local)
+        """Another reader has read the local file: do not read the rest."""
+        self.bytes, self._read_as_file = self._size, True
 
     def check(self, digest: str | None, sha256: str | None) -> None:
-        """Read the rest; raise BadInput unless the content has this digest and, if it is remote, this SHA-256."""
-        if self._of_file is None:
+        """Read the rest; raise BadInput unless the content has this digest and, if it is remote, this SHA-256.
+
+        A local file that another reader has read has the digest that it had before, if it was not written meanwhile.
+        """
+        if not self._read_as_file:
             self.drain()
+        elif self.source.local:
+            self._found = digest if digest and self.source.unwritten else digest_of_file(self.source.local)
         if digest is not None and self.digest != digest:
             raise BadInput(self.source.url, "changed while it was read")
         if self._sha256:

@@ -1,6 +1,7 @@
 """Write an edge list as Parquet with page checksums and row groups of equal size, independent of the source's blocks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 from kernels.cpu.parallel import cores
 from pipeline.errors import BadInput
 from pipeline.runtime.threads import map_in_order
+from pipeline.store.edges import EdgeArrays
 from pipeline.tables.files import ROWS_PER_GROUP, file_name
 
 
@@ -45,16 +47,50 @@ def write(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> int:
     return rows
 
 
-def write_parts(folder: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> int:
-    """Write tables to files of `ROWS_PER_GROUP` rows as `write` does, on all cores, and return the number of rows."""
+@dataclass(frozen=True)
+class Found:
+    """Of a stored edge list: number of edges, largest values of columns of integers, whether all edges are in the arrays."""
 
-    def write_part(part: tuple[int, pa.Table]) -> int:
-        number, group = part
-        return write(folder / file_name(number), schema, iter([group]))
+    edges: int
+    largest: dict[str, int]
+    held: bool
 
-    groups = _groups(tables)
-    first = next(groups, schema.empty_table())  # a file without rows if there are none
-    return sum(map_in_order(write_part, enumerate(chain([first], groups)), cores()))
+
+def store(tables: Iterator[pa.Table], schema: pa.Schema, folder: Path | None, arrays: EdgeArrays | None) -> Found:
+    """Store the tables of an edge list on all cores.
+
+    Args:
+        tables: Of the edge list.
+        schema: Of the tables.
+        folder: Gets files of `ROWS_PER_GROUP` rows, as `write` writes them; at least one. None: nothing is written.
+        arrays: Gets all rows, if their values fit.
+    """
+    integers = [field.name for field in schema if pa.types.is_integer(field.type)]
+
+    def store_part(part: tuple[int, int, pa.Table]) -> Found:
+        number, first, group = part
+        if folder:
+            write(folder / file_name(number), schema, iter([group]))
+        held = arrays is not None and arrays.put(first, group)
+        return Found(len(group), {name: pc.max(group[name]).as_py() or 0 for name in integers}, held)
+
+    groups = tables
+    if folder:
+        groups = _groups(tables)
+        groups = chain([next(groups, schema.empty_table())], groups)  # a file without rows if there are none
+    edges, largest, held = 0, dict.fromkeys(integers, 0), arrays is not None
+    for part in map_in_order(store_part, _numbered(groups), cores()):
+        edges, held = edges + part.edges, held and part.held
+        largest = {name: max(value, part.largest[name]) for name, value in largest.items()}
+    return Found(edges, largest, held)
+
+
+def _numbered(groups: Iterable[pa.Table]) -> Iterator[tuple[int, int, pa.Table]]:
+    """The groups with their numbers and those of their first rows."""
+    first = 0
+    for number, group in enumerate(groups):
+        yield number, first, group
+        first += len(group)
 
 
 def check_each_once(file: str, path: Path, vertices: int) -> None:

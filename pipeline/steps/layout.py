@@ -4,6 +4,7 @@ The step is the same on every rank of a group: a rank reads its part of the edge
 of one reads everything, and writes all shards. A stored graph without a proof does not exist.
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +25,7 @@ from pipeline.runtime.backend import Backend
 from pipeline.steps.layout_proof import prove_layout
 from pipeline.steps.runtime import Runtime
 from pipeline.store.attempts import attempts_beside, shared_attempt
-from pipeline.store.edges import narrow, read_edges
+from pipeline.store.edges import Columns, read_edges, unchanged
 from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts, ShardFacts
 from pipeline.store.graph_writing import Direction, Rows, save_direction, write_vertices
 from pipeline.store.manifest import Folder, make, unsealed
@@ -49,17 +50,20 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime) -> Folder:
 
     Raises:
         Damaged: The edge list cannot be read.
+        BadInput: The source to which the edge list refers is not the file that was ingested.
         ProofFailed: The stored graph is not that of the edge list. Nothing is written.
         ClusterLost: As `cluster.map`.
     """
-    cluster, backend = runtime.cluster, runtime.backend
+    cluster, backend, held = runtime.cluster, runtime.backend, runtime.held_edges.take(edges)
     if cluster.shards:
-        layout = layout.model_copy(update={"shards": cluster.shards})
+        layout, held = layout.model_copy(update={"shards": cluster.shards}), None
     else:
         cluster = runtime.here().cluster  # one rank lays out the whole graph: in this process, which has all the memory
 
     def write(folder: Path) -> dict[str, Any]:
-        ((stored, *_),) = cluster.map(partial(store_part, edges, layout), [attempts_beside(folder)], backend, cluster.shards)
+        with nullcontext() if held else unchanged(edges):
+            work = partial(store_part, edges, layout, held)
+            ((stored, *_),) = cluster.map(work, [attempts_beside(folder)], backend, cluster.shards)
         for path in list(stored.path.iterdir()):
             path.rename(folder / path.name)
         return stored.facts
@@ -84,13 +88,14 @@ class StoredShard:
 _SHARDS = TypeAdapter(list[StoredShard])
 
 
-def store_part(edges: Folder, layout: LayoutConfig, place: Place, attempts: Path) -> Folder:
+def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, place: Place, attempts: Path) -> Folder:
     """Lay out a rank's share of a graph, write its shards into a folder that all ranks of this attempt share, and prove them.
 
-    A collective. Returns the folder with its facts, without the hashes of its files.
+    A collective. `held` are all edges, if a single rank has them in memory. Returns the folder with its facts, without the
+    hashes of its files.
     """
     ranks = place.communicator
-    source = read_source(edges, ranks, place.backend)
+    source = as_edges(held or read_edges(edges, place.backend, ranks.rank, ranks.size), place.backend)
     part = lay_out_part(source, edges, layout, ranks)
     folder = shared_attempt(attempts, ranks)
     if ranks.rank == 0:
@@ -113,10 +118,9 @@ def store_part(edges: Folder, layout: LayoutConfig, place: Place, attempts: Path
     return Folder(folder, unsealed("graph", facts.model_copy(update={"proof": proof}).stored()))
 
 
-def read_source(edges: Folder, ranks: Communicator, backend: Backend) -> Edges:
-    """Read a rank's part of an edge list. A collective. Raises Damaged. On the CPU the arrays are read-only."""
-    src, dst, weights = read_edges(edges, backend, ranks.rank, ranks.size)
-    weights = narrow(weights, ranks.max)
+def as_edges(columns: Columns, backend: Backend) -> Edges:
+    """Columns as the layout takes them: on the CPU the arrays are read-only."""
+    src, dst, weights = columns
     if backend == "gpu":
         return Edges(src, dst, weights)
     return Edges(frozen(src), frozen(dst), None if weights is None else frozen(weights))

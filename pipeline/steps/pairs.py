@@ -39,7 +39,7 @@ def blocks(path: Path, file: str, rows: int) -> list[Block]:
     first = 0
     with reading(file), open_file(path, file, Limits()) as parquet:
         _check_columns(file, parquet.schema_arrow)
-        nulls = check_pages(path, parquet.schema, ("src", "dst"), Limits())
+        nulls = check_pages(path, parquet.schema, ("src", "dst"), Limits()).nulls
         found.append(Block(range(0), 0, 0, nulls))
         for group in range(parquet.num_row_groups):
             end = first + parquet.metadata.row_group(group).num_rows

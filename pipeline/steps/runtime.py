@@ -8,6 +8,7 @@ from pipeline.cluster.protocol import Cluster
 from pipeline.cluster.threads import LocalThreads
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import free_memory
+from pipeline.store.edges import HeldEdges
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
 
@@ -22,6 +23,7 @@ class Runtime:
     # {"cpu", "gpu"}: where kernels run. The tables are the same, except those of an algorithm that is not `exact`.
     backend: Backend = "cpu"
     cluster: Cluster = field(default_factory=LocalThreads)  # which processes run the tasks. The tables are the same.
+    held_edges: HeldEdges = field(default_factory=HeldEdges)  # the edge list between the steps that read it and lay it out
 
     def ranks_of(self, graph: Folder) -> int:
         """How many ranks hold this graph together; 0 where each worker holds all of it."""

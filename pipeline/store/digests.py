@@ -5,6 +5,7 @@ its blocks of `BLOCK` bytes, of which the last may be shorter, so that many core
 """
 
 import hashlib
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +14,7 @@ from kernels.cpu.parallel import cores
 
 BLOCK = 2**26  # bytes
 _READ = 2**20  # bytes in memory at a time
+_RECENT = 3 * 10**9  # nanoseconds: a longer step than that of any file system's clock
 
 
 class Digest:
@@ -36,6 +38,29 @@ class Digest:
     def hexdigest(self) -> str:
         """The digest of the bytes so far."""
         return _joined([*self._blocks, self._block.digest()])
+
+
+class Unwritten:
+    """Whether a file has not been written since this object was made: it is the same file with the same size and times.
+
+    A file that was written just before is never taken for unwritten, because its times might not change with the next write.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen = self._look()
+
+    def __bool__(self) -> bool:
+        return bool(self._seen) and self._look() == self._seen
+
+    def _look(self) -> tuple[int, ...]:
+        try:
+            status = self._path.stat()
+        except OSError:
+            return ()
+        if abs(time.time_ns() - max(status.st_ctime_ns, status.st_mtime_ns)) < _RECENT:
+            return ()
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def digest_of_file(path: Path) -> str:

@@ -1,6 +1,10 @@
-"""An edge list on the disk, read row group by row group on all cores: all of it, or the part of one rank."""
+"""An edge list, read row group by row group on all cores: all of it, or the part of one rank.
 
-from collections.abc import Callable
+Its rows are in the files of its folder, or in the Parquet file of the source, to which the folder then refers.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,52 +15,146 @@ import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
 from kernels.graph import ID, Array
-from pipeline.errors import Damaged
+from pipeline.errors import BadInput, Damaged
 from pipeline.runtime.backend import Backend
+from pipeline.runtime.memory import free_memory
 from pipeline.runtime.threads import map_in_order
+from pipeline.store.digests import Unwritten, digest_of_file
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
 
 FILES = "part-*.parquet"
+LARGEST_GROUP = 2**22  # rows of a row group that is read as a whole, one on each core
+_NARROW = np.dtype(np.int32)
+_SHARE = 3  # of free memory an edge list may take this fraction, as its layout needs the rest
+Columns = tuple[Array, Array, Array | None]  # src, dst, weight
 
 
-def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int = 1) -> tuple[Array, Array, Array | None]:
+class EdgeArrays:
+    """The columns of an edge list where a backend computes, filled by any number of threads."""
+
+    def __init__(self, rows: int, types: Mapping[str, np.dtype[Any]], backend: Backend) -> None:
+        self._columns, self._copy = _new_arrays(rows, types, backend)
+
+    def put(self, first: int, table: pa.Table) -> bool:
+        """Copy rows, the first of them to row `first`; -0.0 becomes 0.0. Returns whether all values fit."""
+        for name, column in self._columns.items():
+            values = table.column(name).to_numpy()
+            if values.dtype.kind == "f":
+                values = values + 0
+            elif values.itemsize > column.itemsize and len(values) and values.max() > np.iinfo(column.dtype).max:
+                return False
+            self._copy(values, column[first : first + len(values)])
+        return True
+
+    def cast(self, types: Mapping[str, np.dtype[Any]]) -> None:
+        """Give the columns these types, which their values fit."""
+        for name, dtype in types.items():
+            self._columns[name] = self._columns[name].astype(dtype, copy=False)
+
+    def columns(self) -> Columns:
+        """`src`, `dst` and `weight`; None without weights."""
+        return self._columns["src"], self._columns["dst"], self._columns.get("weight")
+
+
+class HeldEdges:
+    """An edge list in the memory of a run, from the step that reads it from the source to the step that lays it out."""
+
+    def __init__(self, backend: Backend = "cpu") -> None:
+        self._backend: Backend = backend
+        self._kept: tuple[str, EdgeArrays] | None = None
+
+    def reserve(self, rows: int, weight: pa.DataType | None, largest: Mapping[str, int]) -> EdgeArrays | None:
+        """Arrays for so many rows, unless they would take too much of the free memory; `largest` as `column_types`."""
+        types = column_types(weight, largest, self._backend)
+        needed = rows * sum(dtype.itemsize for dtype in types.values())
+        return EdgeArrays(rows, types, self._backend) if needed <= free_memory(self._backend) // _SHARE else None
+
+    def keep(self, edges: Folder, arrays: EdgeArrays) -> None:
+        """Hold the columns of an edge list."""
+        arrays.cast(_types_of(EdgeFacts.of(edges), self._backend))
+        self._kept = edges.digest, arrays
+
+    def take(self, edges: Folder) -> Columns | None:
+        """The columns of an edge list, as `read_edges` gives them, if they are held; afterwards nothing is held."""
+        kept, self._kept = self._kept, None
+        return kept[1].columns() if kept and kept[0] == edges.digest else None
+
+
+def column_types(weight: pa.DataType | None, largest: Mapping[str, int], backend: Backend) -> dict[str, np.dtype[Any]]:
+    """The types of the columns in memory: of integers int64, or, for weights and on a GPU for ids, int32 where all values fit.
+
+    `largest` has the largest values of columns of integers, or an upper bound; a column without one is int64.
+    """
+    fits = {name for name, value in largest.items() if value <= np.iinfo(_NARROW).max}
+    ids = _NARROW if backend == "gpu" and {"src", "dst"} <= fits else ID
+    if weight is None:
+        return {"src": ids, "dst": ids}
+    if pa.types.is_floating(weight):
+        return {"src": ids, "dst": ids, "weight": np.dtype(weight.to_pandas_dtype())}
+    return {"src": ids, "dst": ids, "weight": _NARROW if "weight" in fits else ID}
+
+
+def _types_of(facts: EdgeFacts, backend: Backend) -> dict[str, np.dtype[Any]]:
+    return column_types(None if facts.weight is None else pa.type_for_alias(facts.weight), facts.largest, backend)
+
+
+def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int = 1) -> Columns:
     """Columns `src`, `dst` and `weight` of one of `size` parts of an edge list, whole row groups each.
+
+    A file to which the edge list refers must be the one that was ingested: see `unchanged`.
 
     Returns:
         src, dst (int64 [E]): On a GPU int32, where all ids of all parts fit it.
-        weights ([E] or None): The type that they are stored in; integers in 64 bits.
+        weights ([E] or None): The type that they are stored in: integers are int32, or int64 where not all of all parts fit.
 
     Raises:
         Damaged: A file cannot be read, or the number of rows differs from the manifest's.
     """
-    weight = EdgeFacts.of(edges).weight
+    facts = EdgeFacts.of(edges)
+    names = facts.refers_to.columns if facts.refers_to else None
+    paths = [Path(facts.refers_to.path)] if facts.refers_to else sorted(edges.path.glob(FILES))
+    types = _types_of(facts, backend)
     try:
-        files = {path: pq.read_metadata(path) for path in sorted(edges.path.glob(FILES))}
+        files = {path: pq.read_metadata(path) for path in paths}
         found = sum(metadata.num_rows for metadata in files.values())
-        if found != EdgeFacts.of(edges).edges:
-            raise Damaged(f"{edges.path}: {found} edges, the manifest says {EdgeFacts.of(edges).edges}")
-        ids = _narrowest(files, ("src", "dst")) if backend == "gpu" else ID
-        types = {"src": ids, "dst": ids} | ({} if weight is None else {"weight": _stored(weight)})
+        if found != facts.edges:
+            raise Damaged(f"{edges.path}: {found} edges, the manifest says {facts.edges}")
         groups = _part(files, found * rank // size, found * (rank + 1) // size)
-        arrays, put = _arrays(groups[-1][-1] if groups else 0, types, backend)
-        for _ in map_in_order(partial(_read, files, list(types), put), groups, cores()):
+        arrays = EdgeArrays(groups[-1][-1] if groups else 0, types, backend)
+        read = partial(_read, files, names or {name: name for name in types}, arrays)
+        for _ in map_in_order(read, groups, cores()):
             pass
     except (OSError, pa.ArrowException, ValueError) as error:
         raise Damaged(f"{edges.path}: {error}") from None
-    return arrays["src"], arrays["dst"], arrays.get("weight")
+    return arrays.columns()
 
 
-def narrow(weights: Array | None, of_all: Callable[[int], int] = int) -> Array | None:
-    """Store integers in 32 bits where all fit; `of_all` returns the maximum over all parts, given that of this one."""
-    if weights is None or weights.dtype.kind == "f":
-        return weights
-    fits = of_all(int(weights.max()) if len(weights) else 0) < 2**31
-    return weights.astype(np.int32) if fits else weights
+@contextmanager
+def unchanged(edges: Folder) -> Iterator[None]:
+    """Raise BadInput unless the file that an edge list refers to, if any, is the ingested one before and after the block."""
+    facts = EdgeFacts.of(edges)
+    if facts.refers_to is None:
+        yield
+        return
+    path = Path(facts.refers_to.path)
+    unwritten = Unwritten(path)
+
+    def require_same() -> None:
+        try:
+            same = digest_of_file(path) == facts.source.sha256
+        except OSError as error:
+            raise BadInput(path, f"cannot be read after its edges were checked: {error.strerror}; run again") from None
+        if not same:
+            raise BadInput(path, "changed after its edges were checked; run again")
+
+    require_same()
+    yield
+    if not unwritten:
+        require_same()
 
 
 Group = tuple[Path, int, int, int]  # a row group: its file, its number there, and where its rows begin and end in the part
-Put = Callable[[str, int, int, Array], None]
 
 
 def _part(files: dict[Path, Any], start: int, stop: int) -> list[Group]:
@@ -73,40 +171,29 @@ def _part(files: dict[Path, Any], start: int, stop: int) -> list[Group]:
     return groups
 
 
-def _read(files: dict[Path, Any], columns: list[str], put: Put, group: Group) -> None:
+def _read(files: dict[Path, Any], names: Mapping[str, str], arrays: EdgeArrays, group: Group) -> None:
     path, number, begin, end = group
-    with pq.ParquetFile(path, metadata=files[path], page_checksum_verification=True) as file:
-        read = file.read_row_group(number, columns, use_threads=False)
-    for name in columns:
-        put(name, begin, end, read.column(name).to_numpy())
+    with pq.ParquetFile(path, metadata=files[path], pre_buffer=False, page_checksum_verification=True) as file:
+        read = file.read_row_group(number, [*names.values()], use_threads=False)
+    if len(read) != end - begin:
+        raise ValueError(f"{path}: row group {number} has {len(read)} rows, its footer says {end - begin}")
+    if not arrays.put(begin, pa.table({name: read.column(of) for name, of in names.items()})):
+        raise ValueError(f"{path}: row group {number} has a value that is larger than the manifest says")
 
 
-def _arrays(rows: int, types: dict[str, Any], backend: Backend) -> tuple[dict[str, Array], Put]:
-    """New arrays where `backend` computes, and a function that copies rows into them."""
+def _new_arrays(
+    rows: int, types: Mapping[str, np.dtype[Any]], backend: Backend
+) -> tuple[dict[str, Array], Callable[[Array, Array], None]]:
+    """New arrays where `backend` computes, and a function that copies rows into a slice of one."""
     if backend == "cpu":
-        here = {name: np.empty(rows, dtype) for name, dtype in types.items()}
-        return here, lambda name, begin, end, values: np.copyto(here[name][begin:end], values, "unsafe")
+        return {name: np.empty(rows, dtype) for name, dtype in types.items()}, _copy
     import cupy
 
     from kernels.distributed.gpu.memory import Staging
 
     there = {name: cupy.empty(rows, dtype) for name, dtype in types.items()}
-    staging = Staging(cupy.cuda.Device())
-    return there, lambda name, begin, end, values: staging.copy(values, there[name][begin:end])
+    return there, Staging(cupy.cuda.Device()).copy
 
 
-def _stored(weight: str) -> np.dtype[Any]:
-    kind = np.dtype(pa.type_for_alias(weight).to_pandas_dtype())
-    return kind if kind.kind == "f" else np.dtype(np.int64)
-
-
-def _narrowest(files: dict[Path, Any], columns: tuple[str, ...]) -> np.dtype[Any]:
-    """int32 where the statistics of the files show that all values of these columns fit, else int64."""
-    for metadata in files.values():
-        places = [place for place, name in enumerate(metadata.schema.to_arrow_schema().names) if name in columns]
-        for number in range(metadata.num_row_groups):
-            for place in places:
-                statistics = metadata.row_group(number).column(place).statistics
-                if not (statistics and statistics.has_min_max and statistics.max < 2**31):
-                    return ID
-    return np.dtype(np.int32)
+def _copy(values: Array, target: Array) -> None:
+    np.copyto(target, values, "unsafe")

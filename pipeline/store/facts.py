@@ -47,20 +47,30 @@ class CoordinateFacts(Facts):
     source: SourceFacts
 
 
+class ReferenceFacts(Facts):
+    """The Parquet file that has the rows of an edge list: its absolute path, and its columns' names by those of the edge list."""
+
+    path: str
+    columns: dict[str, str]
+
+
 class EdgeFacts(Facts):
     """An edge list, see `pipeline.ingest.ingest`; `weight` is an Arrow type.
 
-    `declared_vertices` ids from `first_id` on exist also without an edge.
+    `declared_vertices` ids from `first_id` on exist also without an edge. `largest` has the largest value of each column of
+    integers, 0 without edges.
     """
 
     format: str
     directed: bool
     weight: str | None
     edges: int
+    largest: dict[str, int]
     first_id: int | None
     declared_vertices: int | None
     source: SourceFacts
     text_bytes: int | None
+    refers_to: ReferenceFacts | None = None  # absent
     coordinates: CoordinateFacts | None = None  # absent
 
 

@@ -30,8 +30,9 @@ def read(text: Text, graph: GraphConfig, weight: pa.DataType) -> EdgeList:
     vertices, arcs = problem(text, line, b"p sp", 2)
     rows = _arcs(weight, 1, vertices)
     return EdgeList(
-        tables(text, rows, graph.limits.edges, Declared(arcs, text.line)), weight, first_id=1, declared_vertices=vertices
-    )
+        tables(text, rows, graph.limits.edges, Declared(arcs, text.line)), weight, first_id=1, declared_vertices=vertices,
+        rows=arcs, largest={"src": vertices, "dst": vertices},
+    )  # fmt: skip
 
 
 def read_arcs(text: Text, graph: GraphConfig, weight: pa.DataType) -> EdgeList:

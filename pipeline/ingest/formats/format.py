@@ -1,8 +1,8 @@
 """What a format declares about itself, and what its reader returns."""
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,6 +23,11 @@ class EdgeList:
     # first_id, declared_vertices: where the file declares its vertices, these are `first_id..first_id + declared_vertices - 1`.
     first_id: int | None = None
     declared_vertices: int | None = None
+    rows: int | None = None  # edges, if the file states it; the tables have as many, or iterating them raises BadInput
+    # The largest values of columns of integers, as far as the file states them; they may be wrong.
+    largest: Mapping[str, int] = field(default_factory=dict)
+    # The names in the file of the edge list's columns, if the file can be read again in the place of a copy.
+    columns: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ A footer is a claim: Arrow allocates and reads what it states, and ignores pages
 compact protocol; the numbers of the fields are those of https://github.com/apache/parquet-format (parquet.thrift).
 """
 
-import mmap
+import os
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from pipeline.config.graph import Limits
 from pipeline.errors import BadInput
-from pipeline.ingest.formats.thrift import MALFORMED, Compact
+from pipeline.ingest.formats.thrift import MALFORMED, read_struct
 
 _MAGIC = b"PAR1"
 _TAIL = struct.Struct("<I4s")  # length of the footer, magic
@@ -24,9 +24,11 @@ _DATA, _DATA_V2 = 0, 3  # types of pages with rows
 _CONTENT = {_DATA: 5, _DATA_V2: 8}  # the field with the counts of such a page: values in 1, rows in 3 of the second
 _WIDTHS = {1: ("INT32", 4), 2: ("INT64", 8), 4: ("FLOAT", 4), 5: ("DOUBLE", 8)}  # physical types and their bytes
 _CONVERTED = {f"{sign}INT_{8 << power}": number + power for sign, number in (("U", 11), ("", 15)) for power in range(4)}
-_STATISTICS = (1, 2, 5, 6)  # fields with a minimum or a maximum
+_OF_VALUES, _MAXIMUM = 12, 5  # the field with the statistics of a column of a row group, and the largest value in it
+_STATISTICS = (1, 2, _MAXIMUM, 6)  # fields with a minimum or a maximum
 _LAST_ENCODING = 9
 _BYTES_PER_ROW, _BYTES_PER_PAGE = 16, 2**16  # at most; a plain value and its levels take less than 10
+_HEADER = 2**12  # bytes; more than the header of a page of numbers needs
 _ROWS_PER_PAGE = 64  # that an allowed page has on average, beyond Limits.frames
 _EMPTY_PAGES = 2  # of a chunk: a dictionary, and a page without rows
 
@@ -47,27 +49,37 @@ def open_file(path: Path, file: str, limits: Limits, **options: Any) -> pq.Parqu
     return pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True, **options)
 
 
-def check_pages(path: Path, schema: pq.ParquetSchema, names: Sequence[str], limits: Limits) -> int:
+@dataclass(frozen=True)
+class Stated:
+    """What a footer states about columns and nobody has checked yet."""
+
+    nulls: int  # in all of them
+    largest: dict[str, int]  # the largest value of each column of integers for which all row groups state one
+
+
+def check_pages(path: Path, schema: pq.ParquetSchema, names: Sequence[str], limits: Limits) -> Stated:
     """Raise Contradiction unless rows, values and pages of these columns agree in all row groups, and pages are not tiny.
 
-    Returns the number of nulls that the footer states for these columns.
     The footer is read here once more, because Arrow ends the process for some that are malformed.
     """
     leaves = [schema.column(number) for number in range(len(schema))]
     columns = {place: leaf for place, leaf in enumerate(leaves) if leaf.path in names}
     if len(columns) != len(names) or any(leaf.max_repetition_level for leaf in columns.values()):
         raise Contradiction(f"columns {', '.join(map(repr, names))} are nested or ambiguous")
-    with path.open("rb") as content, mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        (length, _) = _TAIL.unpack(data[-_TAIL.size :])
+    with path.open("rb") as content:  # not mapped, because a file that is truncated meanwhile would end the process
+        file = content.fileno()
+        end = os.fstat(file).st_size - _TAIL.size
         try:
-            return _check(data, Compact(data, len(data) - _TAIL.size - length).read_struct(), columns, limits)
+            (length, _) = _TAIL.unpack(os.pread(file, _TAIL.size, max(end, 0)))
+            footer, _ = read_struct(os.pread(file, length, max(end - length, 0)))
+            return _check(file, footer, columns, limits)
         except Contradiction:
             raise
-        except MALFORMED:
+        except (*MALFORMED, struct.error):
             raise Contradiction("its footer is malformed") from None
 
 
-def _check(data: mmap.mmap, footer: dict[int, Any], columns: dict[int, pq.ColumnSchema], limits: Limits) -> int:
+def _check(file: int, footer: dict[int, Any], columns: dict[int, pq.ColumnSchema], limits: Limits) -> Stated:
     """As `check_pages`, of columns by their place in the file. Raises one of MALFORMED if the footer lacks a field."""
     total, groups = footer[3], footer[4]
     rows = [group[3] for group in groups]
@@ -75,17 +87,23 @@ def _check(data: mmap.mmap, footer: dict[int, Any], columns: dict[int, pq.Column
         raise Contradiction(f"its footer has {total} rows, but its row groups have {sum(rows)}")
     stated = [element.get(6) for element in footer[2] if not element.get(5)]
     pages = nulls = 0
+    largest: dict[str, int] = {}
     for place, leaf in columns.items():
         if stated[place] not in (None, _CONVERTED.get(leaf.converted_type)):
             raise Contradiction(f"column {leaf.path!r} has two types")
         for number, group in enumerate(groups):
             chunk = group[1][place]
-            pages += _count_pages(data, f"row group {number}, column {leaf.path!r}", _chunk(chunk, leaf), rows[number])
-            nulls += chunk[3].get(12, {}).get(3, 0)
+            pages += _count_pages(file, f"row group {number}, column {leaf.path!r}", _chunk(chunk, leaf), rows[number])
+            nulls += chunk[3].get(_OF_VALUES, {}).get(3, 0)
             if pages > limits.frames and pages * _ROWS_PER_PAGE > total:
                 many = f"{limits.frames} pages, of under {_ROWS_PER_PAGE} rows on average"
                 raise Contradiction(f"has more than {many}, the limit (graph.limits.frames)")
-    return nulls
+        if leaf.physical_type.startswith("INT"):
+            signed = not leaf.converted_type.startswith("U")
+            stated_here = [group[1][place][3].get(_OF_VALUES, {}).get(_MAXIMUM) for group in groups if group[3]]
+            if None not in stated_here:
+                largest[leaf.path] = max((int.from_bytes(value, "little", signed=signed) for value in stated_here), default=0)
+    return Stated(nulls, largest)
 
 
 def check_rows(found: int, stated: int, nulls: int) -> None:
@@ -112,26 +130,27 @@ def _chunk(chunk: dict[int, Any], leaf: pq.ColumnSchema) -> _Chunk:
     path = b".".join(meta[3]).decode()
     if 1 in chunk or (path, kind) != (leaf.path, leaf.physical_type):
         raise Contradiction(f"column {leaf.path!r} is {kind} {path!r} in a row group, or is in another file")
-    statistics = meta.get(12, {})
+    statistics = meta.get(_OF_VALUES, {})
     if any(len(statistics[field]) != width for field in _STATISTICS if field in statistics):
         raise Contradiction(f"column {leaf.path!r} has a minimum or maximum that is not {kind}")
     start = min(meta[9], meta.get(11, 0) or meta[9])
     return _Chunk(meta[5], meta[4], start, start + meta[7], meta[9])
 
 
-def _count_pages(data: mmap.mmap, where: str, chunk: _Chunk, rows: int) -> int:
+def _count_pages(file: int, where: str, chunk: _Chunk, rows: int) -> int:
     """Number of pages of a column chunk. Raises Contradiction unless they have its rows, and fill its bytes."""
     if chunk.values != rows:
         raise Contradiction(f"{where}: {chunk.values} values of {rows} rows")
     if not rows:
         return 0
-    if not len(_MAGIC) <= chunk.start <= chunk.end <= len(data):
-        raise Contradiction(f"{where}: is in bytes {chunk.start}..{chunk.end} of {len(data)}")
+    size = os.fstat(file).st_size
+    if not len(_MAGIC) <= chunk.start <= chunk.end <= size:
+        raise Contradiction(f"{where}: is in bytes {chunk.start}..{chunk.end} of {size}")
     at = chunk.start
     values = pages = 0
     begins = False  # whether the first rows are at the offset that the footer states
     while at < chunk.end:
-        found, end = _read_page(data, at, where, rows, chunk.codec)
+        found, end = _read_page(file, at, where, rows, chunk.codec)
         begins |= at == chunk.data and not values
         values += found
         at = end
@@ -143,11 +162,10 @@ def _count_pages(data: mmap.mmap, where: str, chunk: _Chunk, rows: int) -> int:
     return pages
 
 
-def _read_page(data: mmap.mmap, start: int, where: str, rows: int, codec: int) -> tuple[int, int]:
+def _read_page(file: int, start: int, where: str, rows: int, codec: int) -> tuple[int, int]:
     """A page's number of rows, 0 unless it has data, and where it ends. Raises Contradiction."""
-    reader = Compact(data, start)
     try:
-        header = reader.read_struct()
+        header, length = read_struct(os.pread(file, _HEADER, start))
         kind, expanded, stored = (header[field] for field in (1, 2, 3))
         content = header[_CONTENT[kind]] if kind in _CONTENT else {1: 0}
         values = content[1]
@@ -159,6 +177,6 @@ def _read_page(data: mmap.mmap, start: int, where: str, rows: int, codec: int) -
             raise ValueError  # the footer calls compressed bytes values
         if min(expanded, stored, values) < 0 or expanded > _BYTES_PER_ROW * rows + _BYTES_PER_PAGE:
             raise ValueError
-        return values, reader.at + stored
+        return values, start + length + stored
     except MALFORMED:
         raise Contradiction(f"{where}: no valid page at byte {start}") from None

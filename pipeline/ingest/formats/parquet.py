@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
@@ -21,9 +22,9 @@ from pipeline.ingest.formats.delimited import check_columns, check_names
 from pipeline.ingest.formats.format import EdgeList, FileFormat
 from pipeline.ingest.formats.pages import Contradiction, check_pages, check_rows, open_file
 from pipeline.runtime.threads import map_in_order
+from pipeline.store.edges import LARGEST_GROUP
 
 BATCH = 2**18  # rows
-LARGEST_GROUP = 2**22  # rows of a row group that is read as a whole, one on each core
 Column = pa.Array | pa.ChunkedArray
 Chosen = dict[str, tuple[str, pa.DataType]]  # a column of the edge list to its name in the file and its type
 _SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.int64()}
@@ -45,9 +46,15 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
             if not pa.types.is_integer(schema.field(name).type):
                 raise BadInput(file, f"column {name!r} is {schema.field(name).type}, not an integer type")
         _check_size(file, path.stat().st_size, parquet.metadata, schema, names, graph)
-        nulls = check_pages(path, parquet.schema, names, graph.limits)
+        stated = check_pages(path, parquet.schema, names, graph.limits)
     chosen = dict(zip(("src", "dst", "weight"), zip(names, (pa.int64(), pa.int64(), weight), strict=False), strict=False))
-    return EdgeList(_tables(path, parquet, file, chosen, nulls), weight)
+    metadata = parquet.metadata
+    small = all(metadata.row_group(number).num_rows <= LARGEST_GROUP for number in range(metadata.num_row_groups))
+    return EdgeList(
+        _tables(path, parquet, file, chosen, stated.nulls), weight, rows=metadata.num_rows,
+        largest={name: stated.largest[of] for name, (of, _) in chosen.items() if of in stated.largest},
+        columns={name: of for name, (of, _) in chosen.items()} if small else None,
+    )  # fmt: skip
 
 
 def _weight_type(file: str, field: pa.Field) -> pa.DataType:
@@ -100,6 +107,10 @@ def _column(
     """Check a column and cast it to `kind`; `first` is the number of its first row in the file, from 0."""
     if column.null_count:
         raise BadInput(file, f"row {first + int(np.argmin(column.is_valid()))}: {name} is null")
+    if pa.types.is_integer(kind):
+        extremes = pc.min_max(column).as_py()
+        if not len(column) or (extremes["min"] >= 0 and extremes["max"] <= LARGEST):
+            return column.cast(kind)
     values = column.to_numpy()
     fits = (values >= 0) & (np.isfinite(values) if pa.types.is_floating(kind) else values <= LARGEST)
     if not fits.all():

@@ -14,13 +14,12 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest import ingest
 from pipeline.steps.pairs import batches, blocks
 from pipeline.store.code import Code
+from tests.edge_lists import rows_of_edges
 from tests.ingest.fuzz import mutations, oracle, seeds
 
 CPU_SECONDS = 5.0  # of one input
@@ -63,7 +62,7 @@ def verdict(form: str, seed: bytes, content: bytes, folder: Path) -> str:
     except Exception:
         return "uncaught: " + traceback.format_exc()
     facts = found.facts
-    table = pq.read_table(found.path / "part-00000.parquet")
+    table = rows_of_edges(found)
     rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
     shutil.rmtree(folder / "work")
     try:

@@ -1,0 +1,167 @@
+"""An edge list that refers to the Parquet file of its source: the same graph as from a copy, and never from another file."""
+
+import os
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pipeline.steps.layout
+from pipeline.cluster.threads import LocalThreads
+from pipeline.config.graph import Columns, GraphConfig
+from pipeline.config.layout import LayoutConfig
+from pipeline.errors import BadInput
+from pipeline.ingest import ingest
+from pipeline.steps.layout import lay_out
+from pipeline.steps.runtime import Runtime
+from pipeline.store import edges as store
+from pipeline.store.digests import Unwritten
+from pipeline.store.edges import HeldEdges
+from tests.edge_lists import rows_of_edges
+from tests.ingest.thrift import field, footer_of, with_footer
+
+TYPES = ["none", "int8", "int64", "uint16", "uint64", "float", "double"]
+
+
+def write(path, weight="int64", rows=500, names=("src", "dst", "weight")):
+    random = np.random.default_rng(3)
+    columns = {names[0]: pa.array(random.integers(0, 90, rows), pa.uint32()), names[1]: random.integers(0, 2**33, rows) // 2**26}
+    if weight != "none":
+        drawn = random.integers(0, 99, rows)
+        columns[names[2]] = -0.0 * drawn.astype(weight) if weight in ("float", "double") else pa.array(drawn).cast(weight)
+    pq.write_table(pa.table(columns), path, row_group_size=64, write_page_checksum=True)
+
+
+def content(folder):
+    return {name: entry.sha256 for name, entry in folder.manifest.files.items()}
+
+
+def graph_of(edges, work, held=None, shards=0):
+    runtime = Runtime(work, "cpu", LocalThreads(shards), held or HeldEdges())
+    return content(lay_out(edges, LayoutConfig(shards=2), runtime))
+
+
+@pytest.mark.parametrize("weight", TYPES)
+def test_referred_held_and_copied_edges_make_the_same_graph(weight, tmp_path):
+    write(tmp_path / "source", weight, names=("from", "to", "km"))
+    source = GraphConfig(source=str(tmp_path / "source"), columns=Columns(src="from", dst="to", weight="km"))
+    held = HeldEdges()
+    referred = ingest(source, tmp_path / "referred", held)
+    copied = ingest(source, tmp_path / "copied", copy=True)
+    assert (list(referred.manifest.files), list(copied.manifest.files)) == ([], ["part-00000.parquet"])
+    facts = [{name: fact for name, fact in edges.facts.items() if name != "refers_to"} for edges in (referred, copied)]
+    assert facts[0] == facts[1]
+    assert rows_of_edges(referred).equals(rows_of_edges(copied))
+    graph = graph_of(copied, tmp_path / "a")
+    assert graph_of(referred, tmp_path / "b", held) == graph
+    assert graph_of(referred, tmp_path / "c") == graph
+    assert graph_of(referred, tmp_path / "d", shards=2) == graph_of(copied, tmp_path / "e", shards=2)
+
+
+def test_held_edges_are_not_read_again(tmp_path, monkeypatch):
+    write(tmp_path / "source.parquet")
+    (tmp_path / "source.gr").write_text("p sp 3 2\na 1 2 5\na 2 3 7\n")
+    monkeypatch.setattr(pipeline.steps.layout, "read_edges", None)
+    for name in ("source.parquet", "source.gr"):
+        held = HeldEdges()
+        edges = ingest(GraphConfig(source=str(tmp_path / name)), tmp_path / name[7:], held)
+        graph_of(edges, tmp_path / name[7:], held)
+        assert held.take(edges) is None
+
+
+def test_edges_are_held_only_if_they_fit(tmp_path, monkeypatch):
+    write(tmp_path / "source")
+    monkeypatch.setattr(store, "free_memory", lambda _: 3 * 500 * 20 - 1)
+    held = HeldEdges()
+    assert held.take(ingest(GraphConfig(source=str(tmp_path / "source")), tmp_path / "work", held)) is None
+
+
+def test_weights_beyond_the_maximum_of_a_footer_are_read_again(tmp_path):
+    weights = pa.array([2**40, 1])
+    pq.write_table(pa.table({"src": [1, 2], "dst": [2, 3], "weight": weights}), tmp_path / "source")
+    data = (tmp_path / "source").read_bytes()
+    footer = footer_of(data)
+    statistics = field(field(footer, 4)[2][1][0], 1)[2][1][2]
+    field(field(field(statistics, 3)[2], 12)[2], 5)[2] = (7).to_bytes(8, "little")
+    (tmp_path / "source").write_bytes(with_footer(data, footer))
+    held = HeldEdges()
+    edges = ingest(GraphConfig(source=str(tmp_path / "source")), tmp_path / "work", held)
+    assert edges.facts["largest"]["weight"] == 2**40
+    assert held.take(edges) is None
+    assert rows_of_edges(edges)["weight"].equals(pa.chunked_array([weights]))
+
+
+def test_large_row_groups_are_copied(tmp_path, monkeypatch):
+    write(tmp_path / "source")
+    monkeypatch.setattr("pipeline.ingest.formats.parquet.LARGEST_GROUP", 63)
+    assert ingest(GraphConfig(source=str(tmp_path / "source")), tmp_path / "work").manifest.files
+
+
+def replaced(path):
+    write(path, rows=501)
+
+
+def rewritten(path):
+    content = bytearray(path.read_bytes())
+    content[100] ^= 1
+    path.write_bytes(content)
+
+
+def with_its_times(path):
+    status = path.stat()
+    rewritten(path)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+CHANGES = {
+    "moved": lambda path: path.rename(path.with_name("elsewhere")),
+    "replaced": replaced,
+    "rewritten": rewritten,
+    "rewritten with its times": with_its_times,
+    "truncated": lambda path: os.truncate(path, 2000),
+}
+
+
+@pytest.mark.parametrize("shards", [0, 2])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_source_that_changes_before_the_layout_is_refused(change, shards, tmp_path):
+    write(tmp_path / "source")
+    edges = ingest(GraphConfig(source=str(tmp_path / "source")), tmp_path / "work")
+    CHANGES[change](tmp_path / "source")
+    with pytest.raises(BadInput, match="after its edges were checked"):
+        graph_of(edges, tmp_path / "work", shards=shards)
+    assert [path.name for path in (tmp_path / "work").iterdir()] == ["edges"]
+
+
+@pytest.mark.parametrize("age", [0, 10**10])
+def test_a_source_that_changes_during_the_layout_is_refused(age, tmp_path, monkeypatch):
+    write(tmp_path / "source")
+    edges = ingest(GraphConfig(source=str(tmp_path / "source")), tmp_path / "work")
+    clock = store.Unwritten._look.__globals__["time"].time_ns
+    monkeypatch.setattr("pipeline.store.digests.time.time_ns", lambda: clock() + age)  # the file was written long ago
+    read = pipeline.steps.layout.read_edges
+
+    def read_late(*arguments):
+        found = read(*arguments)
+        rewritten(tmp_path / "source")
+        return found
+
+    monkeypatch.setattr(pipeline.steps.layout, "read_edges", read_late)
+    with pytest.raises(BadInput, match="changed after its edges were checked"):
+        graph_of(edges, tmp_path / "work")
+
+
+def test_a_file_is_unwritten_if_it_is_old_and_keeps_its_times(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_text("a")
+    assert not Unwritten(path)  # the next write might come within one step of the clock
+    now = path.stat().st_ctime_ns + 10**10
+    monkeypatch.setattr("pipeline.store.digests.time.time_ns", lambda: now)
+    old = Unwritten(path)
+    assert old
+    os.utime(path)
+    assert not old
+    path.unlink()
+    assert not old
+    assert not Unwritten(path)
