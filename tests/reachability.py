@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from benchmarks.graphs import graph_of_arcs
+from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph
+from kernels.reachability.paths import first_wrong_path, shortest_paths
 from tests import oracles
 from tests.graphs import EdgeList
 
@@ -170,3 +173,14 @@ def closure(graph: Graph) -> Array:
     for row, others in enumerate(reached(rows)):
         matrix[row, list(others)] = True
     return matrix
+
+
+def paths_of(graph: Graph, src: Array, dst: Array, *most_rows: int) -> list[list[int]]:
+    """The witness path of each pair, empty if there is none; the first pair without a path is the first that is refused."""
+    parts, first = list(shortest_paths(graph, src, dst, *most_rows)), 0
+    for part in parts:
+        queries = slice(first, first := first + len(part.lengths))
+        missing = np.flatnonzero(to_host(part.lengths) == 0)
+        assert first_wrong_path(graph, src[queries], dst[queries], part) == (missing[0] if len(missing) else -1)
+    bounds = [(to_host(part.nodes).tolist(), to_host(part.begins).tolist()) for part in parts]
+    return [nodes[begin:end] for nodes, begins in bounds for begin, end in pairwise(begins)]

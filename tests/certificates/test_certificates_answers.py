@@ -66,7 +66,7 @@ def test_forged_paths_are_refused(hard):
     """Wrong ends, steps that are no arcs, and lengths that are not those of the path."""
     index, pairs, _ = hard
     u, v, paths = paths_of(index, pairs)
-    assert first_wrong_path(index, u, v, paths) == -1
+    assert first_wrong_path(index.condensation.children, u, v, paths) == -1
     rng, arcs = np.random.default_rng(1), index.condensation.children
     refused = 0
     while refused < examples(2_000):
@@ -82,7 +82,7 @@ def test_forged_paths_are_refused(hard):
             continue
         if lengths[query] == 0:
             continue  # says no
-        assert first_wrong_path(index, u, v, replace(paths, nodes=nodes, lengths=lengths)) == query
+        assert first_wrong_path(index.condensation.children, u, v, replace(paths, nodes=nodes, lengths=lengths)) == query
         refused += 1
 
 
@@ -96,8 +96,8 @@ def test_a_path_over_an_arc_that_is_missing_is_refused(hard):
         np.searchsorted(children.indices[children.offsets[tail] : children.offsets[tail + 1]], head)
     )
     offsets = children.offsets - (np.arange(len(children.offsets)) > tail).astype(OFFSET)
-    without = replace(index.condensation, children=Csr(offsets, np.delete(children.indices, arc), None))
-    assert first_wrong_path(replace(index, condensation=without), u, v, paths) >= 0
+    without = Csr(offsets, np.delete(children.indices, arc), None)
+    assert first_wrong_path(without, u, v, paths) >= 0
 
 
 def test_a_wrong_yes_is_refused(hard, monkeypatch):

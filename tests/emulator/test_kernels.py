@@ -14,6 +14,7 @@ from kernels.reachability import METHODS, reach, reachability
 from kernels.reachability.queries import cuda as cuda_queries
 from tests.gpu.sanitized import layers, run_over_shards, run_reachability
 from tests.graphs import EdgeList, graph_of
+from tests.reachability import paths_of
 
 
 def roads(side: int = 12) -> Graph:
@@ -70,6 +71,11 @@ def test_reachability(method, graph, on_device):
     src, dst = np.random.default_rng(3).integers(0, graph.num_vertices, (2, 500))
     found, expected = reach(index_there, cupy.asarray(src), cupy.asarray(dst)), reach(index, src, dst)
     np.testing.assert_array_equal(found.reachable.get(), expected.reachable)
+
+
+def test_witness_paths(graph, on_device):
+    src, dst = np.random.default_rng(3).integers(0, graph.num_vertices, (2, 200))
+    assert paths_of(on_device, cupy.asarray(src), cupy.asarray(dst), 500) == paths_of(graph, src, dst)
 
 
 def test_reachability_in_every_way(on_device):

@@ -83,6 +83,7 @@ def run_reachability(graph: Any) -> int:
     from kernels.reachability import METHODS, reachability
     from kernels.reachability.certificate import certify_reachability
     from kernels.reachability.queries import cuda as cuda_queries
+    from tests.reachability import paths_of
 
     ways = [{}, *({"width": width, "by_warps": False} for width in (32, 64, 256))]
     count = 500 if graph.num_vertices else 0
@@ -95,6 +96,8 @@ def run_reachability(graph: Any) -> int:
         answers += [cupy.asnumpy(cuda_queries.answer(index, src, dst, **way).reachable) for way in ways]
     for answer in answers:
         np.testing.assert_array_equal(answer, answers[0])
+    found = [bool(path) for path in paths_of(graph, src[:100], dst[:100], 1_000)]
+    assert found == answers[0][:100].tolist(), "reachability: witness paths"
     return len(answers)
 
 

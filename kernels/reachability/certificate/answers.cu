@@ -3,10 +3,11 @@
    exclude, which it reads as they were proved; it shares no code with the first. ROW is the type of a row and of a node. */
 #include "gpu/device.cuh"
 
-/* Lower `wrong` to the first query with a path that does not lead from `src` to `dst` along arcs; one warp each. */
+/* Lower `wrong` to the first query with a path that does not lead from `src` to `dst` along arcs; one warp each. The heads of a
+   row's arcs ascend by `ids`, or by their numbers if it is null. */
 extern "C" __global__ void check_paths(
-    const int64_t* offsets, const ROW* indices, const ROW* src, const ROW* dst, int64_t num_queries, const int64_t* begins,
-    const int64_t* lengths, const ROW* nodes, uint64_t* wrong) {
+    const int64_t* offsets, const ROW* indices, const ROW* src, const ROW* dst, int64_t num_queries, const int64_t* ids,
+    const int64_t* begins, const int64_t* lengths, const ROW* nodes, uint64_t* wrong) {
     for (int64_t query = global_thread() >> 5; query < num_queries; query += num_threads() >> 5) {
         const int64_t length = lengths[query];
         const ROW* const path = nodes + begins[query];
@@ -18,17 +19,12 @@ extern "C" __global__ void check_paths(
             continue;
         }
         for (int64_t place = threadIdx.x & 31; place + 1 < length; place += 32) {
-            int64_t low = offsets[path[place]];
+            const ROW head = path[place + 1];
             const int64_t end = offsets[path[place] + 1];
-            for (int64_t high = end; low < high;) {
-                const int64_t middle = (low + high) / 2;
-                if (indices[middle] < path[place + 1]) {
-                    low = middle + 1;
-                } else {
-                    high = middle;
-                }
-            }
-            if (low == end || indices[low] != path[place + 1]) {
+            const int64_t arc = first_not(offsets[path[place]], end, [=](int64_t i) {
+                return ids ? ids[indices[i]] < ids[head] : indices[i] < head;
+            });
+            if (arc == end || indices[arc] != head) {
                 atomicMin(wrong, (uint64_t)query);
             }
         }

@@ -65,7 +65,7 @@ def reach_with_proof(
     for part, begins in _parts(level[v] - level[u].astype(np.int64) + 2):
         paths = trace(index, u[part], v[part], begins)
         answers.reachable[left[part]] = paths.lengths > 0
-        if (wrong := first_wrong_path(index, u[part], v[part], paths)) >= 0:
+        if (wrong := first_wrong_path(index.condensation.children, u[part], v[part], paths)) >= 0:
             raise WrongAnswer(int(left[part][wrong]), "the search's path is not one of the graph")
     no = (~answers.reachable[left]).nonzero()[0]
     drawn = np.sort(np.random.default_rng(seed).choice(len(no), min(sample, len(no)), replace=False))

@@ -6,17 +6,22 @@ from kernels.answers import ReachabilityIndex, Witnesses
 from kernels.arrays import frozen
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import cores, over_items
-from kernels.graph import Array
+from kernels.graph import ID, Array, Csr
 
 
-def first_wrong_path(index: ReachabilityIndex, src: Array, dst: Array, paths: Witnesses) -> int:
-    """The first query with a path that does not lead from its node of `src` to that of `dst` along arcs; -1 if there is none."""
-    children = index.condensation.children
-    return int(_first_wrong_path(children.offsets, children.indices, src, dst, paths.begins, paths.lengths, paths.nodes))
+def first_wrong_path(arcs: Csr, src: Array, dst: Array, paths: Witnesses, ids: Array | None = None) -> int:
+    """The first query with a path that does not lead from its row of `src` to that of `dst` along arcs; -1 if there is none.
+
+    The heads of a row's arcs ascend by `ids`, or by their numbers if None.
+    """
+    arrays = arcs.offsets, arcs.indices, np.empty(0, ID) if ids is None else ids, paths.begins, paths.lengths, paths.nodes
+    return int(_first_wrong_path(*map(frozen, arrays), src, dst))
 
 
 @njit(cache=True, nogil=True)
-def _first_wrong_path(offsets: Array, indices: Array, src: Array, dst: Array, begins: Array, lengths: Array, nodes: Array) -> int:
+def _first_wrong_path(
+    offsets: Array, indices: Array, ids: Array, begins: Array, lengths: Array, nodes: Array, src: Array, dst: Array
+) -> int:
     for query in range(len(src)):
         path = nodes[begins[query] : min(begins[query] + lengths[query], begins[query + 1])]
         if lengths[query] == 0:
@@ -24,9 +29,16 @@ def _first_wrong_path(offsets: Array, indices: Array, src: Array, dst: Array, be
         if len(path) != lengths[query] or path[0] != src[query] or path[-1] != dst[query]:
             return query
         for place in range(1, len(path)):
-            row = indices[offsets[path[place - 1]] : offsets[path[place - 1] + 1]]
-            at = np.searchsorted(row, path[place])
-            if at == len(row) or row[at] != path[place]:
+            head, low, end = path[place], offsets[path[place - 1]], offsets[path[place - 1] + 1]
+            high = end
+            while low < high:
+                middle = (low + high) // 2
+                found = indices[middle]
+                if (ids[found] < ids[head]) if len(ids) else found < head:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low == end or indices[low] != head:
                 return query
     return -1
 

@@ -19,6 +19,7 @@ from kernels.reachability.certificate.answers import WrongAnswer, reach_with_pro
 from kernels.reachability.queries import cuda as cuda_queries
 from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
+from tests.reachability import paths_of
 
 METHODS = ("tree", "dfs")
 
@@ -62,6 +63,9 @@ def check(graph: Graph, dimensions: int = 3, seed: int = 0, method: str = "tree"
         proved, expected_proof = reach_with_proof(index, *asked), reach_with_proof(expected, src, dst)
         require_same(proved.answers, answers)
         assert replace(proved, answers=answers) == replace(expected_proof, answers=answers)
+        few = slice(None, None, 1 + len(src) // 1_000)
+        poison()
+        assert paths_of(on_device, asked[0][few], asked[1][few], 5_000) == paths_of(graph, src[few], dst[few])
         for width in (32, 64, 256):
             poison()
             require_same(cuda_queries.answer(index, *asked, width, by_warps=False), answers)
