@@ -49,7 +49,9 @@ def social_network(
 
 
 @flow(name="reachability", flow_run_name=run_name, persist_result=False)
-def reachability(run: str = "conf/runs/wiki-vote.toml", pairs: str | None = None, backend: Choice | None = None) -> Folder:
+def reachability(
+    run: str = "conf/runs/wiki-vote.toml", pairs: str | None = None, witness: bool | None = None, backend: Choice | None = None
+) -> Folder:
     """Build and prove the reachability index of a directed graph, and answer the pairs of a file with it.
 
     A step whose inputs have not changed is skipped: the index if the graph is the same, the answers if the pairs are, too.
@@ -57,19 +59,21 @@ def reachability(run: str = "conf/runs/wiki-vote.toml", pairs: str | None = None
     Args:
         run: The run's file; stage reachability is among its stages.
         pairs: A Parquet file with columns `src` and `dst`; it replaces the file's.
+        witness: Whether to write table `paths`, too; it replaces the file's.
         backend: Where the run computes; it replaces the file's: `cpu`, `gpu`, or `auto`, the GPU if there is one.
     """
-    return analyse(run, pairs=pairs, needs_pairs=True, backend=backend)
+    asked = {"pairs": pairs, "witness": witness}
+    return analyse(run, {name: value for name, value in asked.items() if value is not None}, needs_pairs=True, backend=backend)
 
 
-def analyse(run: str, *, pairs: str | None = None, needs_pairs: bool = False, **changes: Any) -> Folder:
+def analyse(run: str, queries: dict[str, Any] | None = None, *, needs_pairs: bool = False, **changes: Any) -> Folder:
     """Execute a run's file as tasks and show the result in Prefect.
 
-    `pairs` and those of `changes` that are not None replace the file's values. Raises BadConfig where `needs_pairs` and there are
-    none; otherwise as `pipeline.run.run`.
+    `queries` and those of `changes` that are not None replace the file's values. Raises BadConfig where `needs_pairs` and there
+    are none; otherwise as `pipeline.run.run`.
     """
     given = {name: value for name, value in changes.items() if value is not None}
-    config = load_run(Path(run), {"queries": {"pairs": pairs}} if pairs else None, **given)
+    config = load_run(Path(run), {"queries": queries} if queries else None, **given)
     if needs_pairs and config.queries is None:
         raise BadConfig(f"{run}: has no pairs; name their file in table [queries], or pass it to the flow")
     published = run_steps(config, as_task)

@@ -56,6 +56,8 @@ def summary(published: Folder) -> str:
 def _proof(table: str, proofs: dict[str, ProofFacts]) -> str:
     if table == "reached":
         return "by the proved index, searches checked"
+    if table == "paths":
+        return "each arc checked"
     proof = next((proof for stage, proof in proofs.items() if tables.table_of(stage) == table), None)
     if proof is None:
         return ""

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from cyclopts import Token
 
     from pipeline.config.run import RunConfig
-    from pipeline.store.facts import QueryFacts
     from pipeline.store.manifest import Folder
 
 STAGES = "\n".join(
@@ -121,6 +120,7 @@ def reach(
     /,
     *,
     out: Path,
+    witness: Path | None = None,
     unknown: str = "error",
     oracle: Annotated[bool, Parameter(negative="")] = False,
     backend: str = "auto",
@@ -138,6 +138,8 @@ def reach(
         index: A published run with stage reachability, `DIR/latest` or `DIR/runs/ID`, or the index's folder in it.
         pairs: The Parquet file; `src` and `dst` are external ids.
         out: Folder of the answers. It is replaced as a whole, or kept if neither the index nor the pairs have changed.
+        witness: Another folder, for a table with the shortest path of each pair that has one. Each arc is checked against the
+            stored graph, which must still be in the run's output folder.
         unknown: error (default) or null: what a vertex that is not in the graph gives.
         oracle: Also search for a sample of the pairs without the index, and compare.
         backend: cpu, gpu, or auto (default): the GPU if there is one. The answers are the same.
@@ -145,15 +147,25 @@ def reach(
             table `[cluster]`.
     """
     from pipeline.config.loading import load_cluster
+    from pipeline.report.wording import answered, witnessed
     from pipeline.steps.reach import reach_into
+    from pipeline.store import manifest
     from pipeline.store.edges import FILES
-    from pipeline.store.facts import QueryFacts
+    from pipeline.store.facts import PathFacts, QueryFacts
     from pipeline.tables import files as tables
 
     where = load_cluster(Path(cluster)) if cluster.endswith(".toml") else {"scheduler": cluster}
-    answers = reach_into(index, pairs, out, unknown=unknown, oracle=oracle, backend=backend, cluster=where)
-    files = tables.files(answers.path)
-    print(f"\n{_sentence(QueryFacts.of(answers))}   {out / (files[0].name if len(files) == 1 else FILES)}")
+    asked = {"unknown": unknown, "oracle": oracle, "backend": backend, "cluster": where, "witness": witness}
+    answers = reach_into(index, pairs, out, **asked)
+
+    def show(sentence: str, folder: Path) -> None:
+        files = tables.files(folder)
+        print(f"{sentence}   {folder / (files[0].name if len(files) == 1 else FILES)}")
+
+    print()
+    show(answered(QueryFacts.of(answers)), out)
+    if witness:
+        show(witnessed(PathFacts.of(manifest.read(witness))), witness)
 
 
 def _config(target: str, graph: dict[str, Any], top: dict[str, Any], tables: dict[str, dict[str, Any]]) -> "RunConfig":
@@ -180,6 +192,7 @@ def _listed(names: str | None) -> list[str] | None:
 
 def summarise(published: "Folder", output: Path) -> None:
     """Print the tables of a published run and their paths."""
+    from pipeline.report.wording import answered, witnessed
     from pipeline.store.facts import RunFacts
 
     facts = RunFacts.of(published)
@@ -188,13 +201,7 @@ def summarise(published: "Folder", output: Path) -> None:
     for table, described in facts.tables.items():
         print(f"  {table:<20} {described.rows:>13,} rows   {output / 'latest' / table}")
     if facts.reached:
-        print(f"  {_sentence(facts.reached)}")
+        print(f"  {answered(facts.reached)}")
+    if facts.paths:
+        print(f"  {witnessed(facts.paths)}")
     print(f"  {'report':<20} {'':>18}   {output / 'latest' / 'report.html'}")
-
-
-def _sentence(reached: "QueryFacts") -> str:
-    """Describe answered queries."""
-    words = ", ".join(f"{word} {reached.decided[word]:,}" for word in ("same", "filter", "positive cut", "search"))
-    unknown = f", {reached.unknown:,} unknown" if reached.unknown else ""
-    proof = f" ({reached.witnessed:,} paths and {reached.sampled:,} without one checked)" if reached.searched else ""
-    return f"{reached.rows:,} pairs: {reached.reachable:,} reachable{unknown}; decided by {words}{proof}"

@@ -12,6 +12,7 @@ from pipeline.report import draw
 from pipeline.runtime.backend import choose
 from pipeline.runtime.threads import concurrently
 from pipeline.steps.layout import lay_out
+from pipeline.steps.paths import find_paths
 from pipeline.steps.publish import Results, publish
 from pipeline.steps.reach import answer_queries
 from pipeline.steps.runtime import Runtime
@@ -65,10 +66,10 @@ def run(config: RunConfig, call: Call = directly) -> Folder:
         proved = concurrently(answer_and_prove, config.stages, runtime.stages_at_once(graph))
         answers, proofs = [answer for answer, _ in proved], [proof for _, proof in proved]
         results = Results(config.graph.title, edges, graph, answers, proofs)
-        report = call("report", draw, results, runtime)
-        reached = None
         if config.queries:
             reached = call("reached", answer_queries, config.queries, answers, config.oracle, runtime)
-        results = replace(results, report=report, reached=reached)
+            paths = call("paths", find_paths, graph, reached, work / "paths", runtime) if config.queries.witness else None
+            results = replace(results, reached=reached, paths=paths)
+        results = replace(results, report=call("report", draw, results, runtime))
         fallback = obstacle() if config.backend == "auto" and backend == "cpu" else None
         return call("publish", publish, config.output, results, config.keep, backend, fallback)

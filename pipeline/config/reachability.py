@@ -17,7 +17,7 @@ class ReachabilityConfig(Model):
     method: Literal["tree", "dfs"] = "tree"  # `tree`, or `dfs`, the thesis's method
 
 
-class QueriesConfig(Model):
+class PairsConfig(Model):
     """Pairs of vertices: does a path lead from the first to the second? The answers are table `reached`."""
 
     pairs: str  # a Parquet file of this machine with columns `src` and `dst`
@@ -25,10 +25,17 @@ class QueriesConfig(Model):
     unknown: Literal["error", "null"] = "error"
 
 
-class QueryOptions(QueriesConfig):
-    """Options of the command `reach`; they mean the same as in `RunConfig`."""
+class QueriesConfig(PairsConfig):
+    """Pairs that a run answers."""
+
+    witness: bool = False  # also write table `paths`: for each pair with a path the one of fewest arcs
+
+
+class QueryOptions(PairsConfig):
+    """Options of the command `reach`; they mean the same as in `RunConfig`, but `witness` is the folder of the paths."""
 
     output: LocalFolder
+    witness: LocalFolder | None = None
     oracle: bool = False
     backend: Choice = "auto"
     cluster: ClusterConfig = ClusterConfig()

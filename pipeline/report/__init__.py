@@ -17,8 +17,8 @@ def draw(results: Results, runtime: Runtime) -> Folder:
     """Write the report of a run.
 
     Args:
-        results: Answers and proofs may be in any order; a stage without a proof is shown as not proved. `report` and `reached`
-            are not read.
+        results: Answers and proofs may be in any order; a stage without a proof is shown as not proved. `report` is
+            not read.
         runtime: If the backend is a GPU, the page names it.
 
     Returns:
@@ -26,7 +26,7 @@ def draw(results: Results, runtime: Runtime) -> Folder:
     """
     from pipeline.report.machine import machine
 
-    steps = (results.edges, results.graph, *results.answers, *results.proofs)
+    steps = (results.edges, results.graph, *results.tabled, *results.proofs)
     # The page shows times and facts, so its inputs are complete manifests, not only the content of the steps.
     inputs = {folder.manifest.step: digest_of(asdict(folder.manifest)) for folder in steps}
     where = machine(runtime.backend)

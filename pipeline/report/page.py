@@ -7,11 +7,11 @@ from typing import Any
 import jinja2
 
 from kernels.registry import ALGORITHMS, BY_NAME
-from pipeline.report import charts, reading
+from pipeline.report import charts, reading, wording
 from pipeline.report.findings import Findings
 from pipeline.report.wording import number, utc
 from pipeline.steps.publish import Results
-from pipeline.store.facts import EdgeFacts, GraphFacts, ProofFacts, facts_of_answer
+from pipeline.store.facts import EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 
@@ -49,6 +49,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[str, dict[str,
         not_drawn=findings.not_drawn,
         heads=list(_heads(edges, ordered)),
         reaching=findings.reaching,
+        queries=[*_queries(results)],
         sources=next((sources for answer in ordered.values() if (sources := facts_of_answer(answer).sources) is not None), []),
     )
     return html, {"maps": len(findings.maps), "charts": len(findings.charts)}
@@ -65,6 +66,13 @@ def _stage(stage: str, answer: Folder, proof: ProofFacts | None, findings: Findi
         "sentence": findings.sentences[stage],
         "mteps": f"{arcs / facts.seconds / 1e6:,.1f}" if arcs and facts.seconds else "",
     }
+
+
+def _queries(results: Results) -> Iterator[str]:
+    if results.reached:
+        yield wording.answered(QueryFacts.of(results.reached))
+    if results.paths:
+        yield wording.witnessed(PathFacts.of(results.paths))
 
 
 def _heads(edges: Folder, answers: Mapping[str, Folder]) -> Iterator[dict[str, Any]]:

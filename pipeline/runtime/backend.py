@@ -70,7 +70,7 @@ class Clock:
 
     def __init__(self, backend: Backend) -> None:
         self.seconds = 0.0
-        self._backend = backend
+        self.backend = backend
 
     def timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, its wall time added to `seconds`."""
@@ -78,7 +78,7 @@ class Clock:
         def run(*arguments: Any) -> Any:
             started = time.perf_counter()
             answer = function(*arguments)
-            wait_for(self._backend)
+            wait_for(self.backend)
             self.seconds += time.perf_counter() - started
             return answer
 

@@ -26,7 +26,17 @@ from pipeline.runtime.backend import Backend, gpu
 from pipeline.store import manifest
 from pipeline.store.code import Code
 from pipeline.store.digests import digest_of_file
-from pipeline.store.facts import EdgeFacts, IndexFacts, NamedGraphFacts, ProofFacts, QueryFacts, RunFacts, StepFacts, TableFacts
+from pipeline.store.facts import (
+    EdgeFacts,
+    IndexFacts,
+    NamedGraphFacts,
+    PathFacts,
+    ProofFacts,
+    QueryFacts,
+    RunFacts,
+    StepFacts,
+    TableFacts,
+)
 from pipeline.store.index_folder import index_of
 from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.store.scratch import scratch
@@ -51,6 +61,7 @@ class Results:
     proofs: Sequence[Folder]
     report: Folder | None = None
     reached: Folder | None = None  # answers to queries, from the index of one of `answers`
+    paths: Folder | None = None  # the paths of these answers
 
     @property
     def indexes(self) -> list[Folder]:
@@ -60,7 +71,7 @@ class Results:
     @property
     def tabled(self) -> list[Folder]:
         """The steps whose files are tables."""
-        return [*self.answers, *([self.reached] if self.reached else [])]
+        return [*self.answers, *filter(None, (self.reached, self.paths))]
 
 
 def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "cpu", fallback: str | None = None) -> Folder:
@@ -78,7 +89,8 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
         `output/runs/ID`. Ids ascend with time and are made of letters, digits and hyphens.
 
     Raises:
-        ProofFailed: An answer has no proof that holds, or queries were answered from another index than the proved one.
+        ProofFailed: An answer has no proof that holds, queries were answered from another index than the proved one, or paths are
+            those of other answers or of another graph.
         Damaged: A file differs from the manifest of its step.
         BadConfig: `latest` exists and is not a link to a run.
         OSError: The disk is full or read-only. `latest` is still the run before.
@@ -96,6 +108,7 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
         fresh.mkdir(0o700)
         files = _collect(fresh, results)
         dimensions = max((IndexFacts.of(index).dimensions for index in results.indexes), default=0)
+        asked: dict[str, Any] = {"paths": PathFacts.of(results.paths)} if results.paths else {}
         facts = RunFacts(
             run=run_id,
             graph=NamedGraphFacts(name=results.name, **results.graph.facts),
@@ -105,6 +118,7 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
             reached=QueryFacts.of(results.reached) if results.reached else None,
             backend=backend,
             **_surroundings(backend, fallback),
+            **asked,
         ).stored()
         content = Manifest(
             "run", key, inputs, {"name": results.name}, facts, files, code,
@@ -141,6 +155,9 @@ def _require_proofs(results: Results) -> None:
             raise ProofFailed(f"{answer.path}: no proof of this answer holds; nothing is published")
     if results.reached and results.reached.manifest.inputs["index"] not in {index.digest for index in results.indexes}:
         raise ProofFailed(f"{results.reached.path}: was answered by another index than this run's; nothing is published")
+    made_from = {"graph": results.graph.digest, "reached": results.reached.digest if results.reached else ""}
+    if results.paths and results.paths.manifest.inputs != made_from:
+        raise ProofFailed(f"{results.paths.path}: has paths of other answers or of another graph; nothing is published")
 
 
 def _next_stamp(runs: Path) -> str:
@@ -236,7 +253,7 @@ def _summary(step: Folder) -> StepFacts:
     return StepFacts(seconds=found.seconds, reused=step.reused, key=found.key, created=found.created, **computed)
 
 
-def _surroundings(backend: Backend, fallback: str | None) -> dict[str, dict[str, Any]]:
+def _surroundings(backend: Backend, fallback: str | None) -> dict[str, Any]:
     """The machine, and the versions of the libraries that compute."""
     versions = {"python": platform.python_version(), **{library: version(library) for library in LIBRARIES}}
     machine = {"system": platform.system(), "architecture": platform.machine(), "cpus": os.cpu_count()}

@@ -16,6 +16,8 @@ from pipeline.errors import BadConfig, BadInput, Damaged
 from pipeline.ingest.source import identify, locate
 from pipeline.runtime.backend import choose
 from pipeline.steps.pairs import Block, batches, blocks
+from pipeline.steps.paths import STEP as PATHS
+from pipeline.steps.paths import find_paths, graph_of_index
 from pipeline.steps.queries import STEP, Found, Queries, Unknown
 from pipeline.steps.runtime import Runtime
 from pipeline.store import manifest
@@ -73,36 +75,53 @@ def reach(
         return found.facts(oracle, backend).stored()
 
     inputs = {"index": index.digest, "pairs": identify(source, None)}
-    answers = make(out, STEP, inputs, {"unknown": unknown, "oracle": oracle}, write)
-    if not answers.reused:
-        flush_all(out)
-        flush(out.parent)
-    return answers
+    return _flush(make(out, STEP, inputs, {"unknown": unknown, "oracle": oracle}, write))
+
+
+def _flush(made: Folder) -> Folder:
+    """Wait until a folder is on the disk, if it is new."""
+    if not made.reused:
+        flush_all(made.path)
+        flush(made.path.parent)
+    return made
 
 
 def reach_into(index: Path, pairs: str, out: Path, **asked: Any) -> Folder:
     """The command `graphmill reach`: answer pairs from the index of a run into any folder, as `QueryOptions` asks.
 
+    With `witness`, another folder, `find_paths` writes the paths of these answers into it; if it fails, the answers stay.
+
     Raises:
-        BadConfig: An option has a wrong value; there is no index; `out` is a URL, or holds files that no earlier call wrote and
-            that would be lost; or it is inside a run or a step, whose files would then differ from its manifest.
+        BadConfig: An option has a wrong value; there is no index, or not the graph that it was made from; a folder is a URL, or
+            holds files that no earlier call wrote and that would be lost; or it is inside a run or a step, whose files would then
+            differ from its manifest.
     """
     options = checked(QueryOptions, "options", pairs=pairs, output=out, **asked)
-    out = options.output
-    _require_ours(out)
-    _require_outside(out)
+    out, witness = options.output, options.witness
+    if witness and (witness == out or out in witness.parents or witness in out.parents):
+        raise BadConfig(f"{witness}: the folder of the paths must be another one than that of the answers, {out}, and not in it")
+    folders = [(out, STEP), *([(witness, PATHS)] if witness else [])]
+    for folder, step in folders:
+        _require_ours(folder, step)
+        _require_outside(folder)
     found, backend = find_index(index), choose(options.backend)
-    remove_dead(out.parent)
+    for folder, _ in folders:
+        remove_dead(folder.parent)
+    graph = graph_of_index(found) if witness else None
     with started(options.cluster, backend) as cluster:
-        return reach(found, pairs, out, options.unknown, options.oracle, Runtime(out.parent, backend, cluster))
+        runtime = Runtime(out.parent, backend, cluster)
+        answers = reach(found, pairs, out, options.unknown, options.oracle, runtime)
+        if witness and graph:
+            _flush(find_paths(graph, answers, witness, runtime))
+        return answers
 
 
-def _require_ours(out: Path) -> None:
-    """Refuse to replace a folder that holds anything but answers."""
+def _require_ours(out: Path, step: str) -> None:
+    """Refuse to replace a folder that holds anything but what a step wrote."""
     if not os.path.lexists(out):
         return
     try:
-        if not out.is_symlink() and (not any(out.iterdir()) or manifest.read(out).manifest.step == STEP):
+        if not out.is_symlink() and (not any(out.iterdir()) or manifest.read(out).manifest.step == step):
             return
     except (NotADirectoryError, Damaged):
         pass
@@ -119,10 +138,8 @@ def _require_outside(out: Path) -> None:
             )
 
 
-def answer_queries(queries: QueriesConfig | None, answers: Sequence[Folder], oracle: bool, runtime: Runtime) -> Folder | None:
-    """Answer the queries of a run, if any, into `work / "reached"`; `answers` has that of stage reachability."""
-    if queries is None:
-        return None
+def answer_queries(queries: QueriesConfig, answers: Sequence[Folder], oracle: bool, runtime: Runtime) -> Folder:
+    """Answer the queries of a run into `work / "reached"`; `answers` has that of stage reachability."""
     (index,) = (index_of(answer) for answer in answers if "index" in answer.manifest.inputs)
     return reach(index, queries.pairs, runtime.work / STEP, queries.unknown, oracle, runtime)
 

@@ -216,6 +216,14 @@ class QueryFacts(Facts):
     backend: str
 
 
+class PathFacts(ComputedFacts):
+    """Witness paths, see `pipeline.steps.paths.find_paths`: their number, their vertices, and the arcs of the longest one."""
+
+    paths: int
+    vertices: int
+    longest: int
+
+
 class TableFacts(Facts):
     """A published table: its rows, its columns as `pipeline.tables.files.describe`, and its files in the run."""
 
@@ -251,6 +259,7 @@ class RunFacts(Facts):
     proofs: dict[str, ProofFacts]
     steps: dict[str, StepFacts]
     reached: QueryFacts | None
+    paths: PathFacts | None = None  # absent
     backend: str
     versions: dict[str, Any]
     machine: dict[str, Any]

@@ -26,6 +26,7 @@ ROWS_PER_FILE = 4_000_000  # a multiple of ROWS_PER_GROUP: what a worker writes 
 COORDINATES = "coordinates.parquet"  # of an edge list, in the order of the source; the published table is sorted
 
 
+LIST = "list<int64>"  # a column's type, which Arrow has no alias for
 TABLES: dict[str, tuple[Column, ...]] = {
     **{algorithm.table_name: algorithm.columns for algorithm in ALGORITHMS},
     "reached": (
@@ -33,6 +34,13 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("dst", "int64", "external id"),
         Column("reachable", "bool", "whether a path leads from src to dst", "the graph does not have one of the two"),
         Column("decided", "string", "same, filter, positive cut or search", "the graph does not have one of the two"),
+    ),
+    "paths": (
+        Column("query", "int64", "row of the pairs, from 0", key=True),
+        Column("src", "int64", "external id"),
+        Column("dst", "int64", "external id"),
+        Column("length", "int64", "arcs"),
+        Column("path", LIST, "external ids, from src to dst"),
     ),
     "coordinates": (
         Column("vertex", "int64", "external id", key=True),
@@ -57,7 +65,11 @@ def columns(table: str, dimensions: int = 0) -> list[Column]:
 def schema(table: str, weight: str | None, dimensions: int = 0) -> pa.Schema:
     """Arrow schema of a table of a graph whose weights have Arrow type `weight`; None: unweighted, every arc weighs 1 (int64)."""
     weight_type = pa.type_for_alias(weight or "int64")
-    followed = {"weight": weight_type, "distance": pa.int64() if pa.types.is_integer(weight_type) else pa.float64()}
+    followed = {
+        "weight": weight_type,
+        "distance": pa.int64() if pa.types.is_integer(weight_type) else pa.float64(),
+        LIST: pa.list_(pa.field("element", pa.int64(), nullable=False)),
+    }
     return pa.schema(
         [
             pa.field(column.name, followed.get(column.type) or pa.type_for_alias(column.type), nullable=column.nulls != "never")
@@ -90,7 +102,7 @@ def write_file(path: Path, table: str, weight: str | None, batches: Iterable[pa.
         arrow,
         compression="zstd",
         use_dictionary=words,
-        column_encoding={field.name: _encoding(field.type) for field in arrow if field.name not in words},
+        column_encoding=dict(_encoding(field) for field in arrow if field.name not in words),
         sorting_columns=[pq.SortingColumn(position) for position, column in enumerate(TABLES[table]) if column.key] or None,
         write_page_index=True,
         write_page_checksum=True,
@@ -228,7 +240,11 @@ def head(folder: Path, rows: int) -> pa.Table:
         return pa.Table.from_batches([*islice(file.iter_batches(rows), 1)], file.schema_arrow)
 
 
-def _encoding(kind: pa.DataType) -> str:
-    if pa.types.is_boolean(kind):
-        return "PLAIN"
-    return "DELTA_BINARY_PACKED" if pa.types.is_integer(kind) and kind.bit_width >= 32 else "BYTE_STREAM_SPLIT"
+def _encoding(field: pa.Field) -> tuple[str, str]:
+    """The Parquet column of a field, and its encoding."""
+    if pa.types.is_list(field.type):
+        return f"{field.name}.list.element", "DELTA_BINARY_PACKED"
+    if pa.types.is_boolean(field.type):
+        return field.name, "PLAIN"
+    packed = pa.types.is_integer(field.type) and field.type.bit_width >= 32
+    return field.name, "DELTA_BINARY_PACKED" if packed else "BYTE_STREAM_SPLIT"

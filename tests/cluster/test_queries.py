@@ -131,12 +131,13 @@ def test_a_run_and_the_command_answer_on_workers(small_files, tmp_path):
     pq.write_table(pa.table({"src": votes[:, 1], "dst": votes[:, 0]}), tmp_path / "pairs.parquet", row_group_size=50_000)
     pairs = str(tmp_path / "pairs.parquet")
     asked = {"graph": GraphConfig(source=str(ROOT / "data" / "wiki-Vote.txt.gz")), "stages": ["reachability"]}
-    published = run(RunConfig(**asked, output=tmp_path / "out", queries={"pairs": pairs}, cluster=LOCAL))
+    published = run(RunConfig(**asked, output=tmp_path / "out", queries={"pairs": pairs, "witness": True}, cluster=LOCAL))
     assert len(tables.files(published.path / "reached")) == 3
-    alone = reach_into(tmp_path / "out", pairs, tmp_path / "alone")
-    assert [path.read_bytes() for path in tables.files(alone.path)] == [
-        path.read_bytes() for path in tables.files(published.path / "reached")
-    ]
+    alone = reach_into(tmp_path / "out", pairs, tmp_path / "alone", witness=tmp_path / "alone-paths")
+    for folder, table in ((alone.path, "reached"), (tmp_path / "alone-paths", "paths")):
+        assert [path.read_bytes() for path in tables.files(folder)] == [
+            path.read_bytes() for path in tables.files(published.path / table)
+        ]
     (tmp_path / "run.toml").write_text('[cluster]\nscheduler = "local"\nworkers = 1\n')
     command = [sys.executable, "-m", "pipeline.cli", "reach", tmp_path / "out", pairs, "--out", tmp_path / "command"]
     command += ["--cluster", tmp_path / "run.toml"]

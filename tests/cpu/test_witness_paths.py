@@ -1,6 +1,4 @@
-"""Witness paths are those of table bfs, whatever room they have, and a wrong one is refused."""
-
-from __future__ import annotations
+"""Witness paths are those of table bfs, whatever memory they have, and a wrong one is refused."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -58,7 +56,7 @@ def test_all_pairs_of_graphs_that_hypothesis_finds(ends, order, directed):
 
 @pytest.mark.parametrize("most_rows", [1, 2_000, 50_000])
 def test_paths_of_a_road_network_that_do_not_fit_together(most_rows):
-    """Of 400 vertices; at least one path fits, however little room there is."""
+    """Of 400 vertices; at least one path fits, however little memory there is."""
     edges = EdgeList("roads", tuple(map(tuple, np.stack(grid_edges(20), 1).tolist())), directed=False)
     check(graph_of(edges), np.random.default_rng(1).integers(0, 400, (2, 700)), most_rows)
 

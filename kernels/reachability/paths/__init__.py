@@ -7,8 +7,6 @@ Both backends search breadth-first from both ends, a level of the smaller side a
 read no labels, so a path is evidence also against the index.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kernels.answers import Witnesses
@@ -21,22 +19,15 @@ from kernels.reachability.paths.constants import MOST_ROWS, SEARCH_BYTES
 def shortest_paths(graph: Graph, src: Array, dst: Array, most_rows: int = MOST_ROWS) -> Iterator[Witnesses]:
     """Find the path from row `src[q]` to row `dst[q]`, for every q.
 
-    Parameters
-    ----------
-    src, dst : integers [Q]
-        Rows of the graph, where its arrays are.
-    most_rows : int
-        About how many rows the paths may have that are found together.
+    Args:
+        src, dst (integers [Q]): Rows of the graph, where its arrays are.
+        most_rows: About how many rows the paths may have that are found together.
 
-    Yields
-    ------
-    Witnesses
+    Yields:
         Paths of the next queries, at least one, in order. `begins` are exact; a length is 0 where there is no path.
 
-    Raises
-    ------
-    TypeError
-        If the graph's arrays belong to a backend without this kernel.
+    Raises:
+        TypeError: If the graph's arrays belong to a backend without this kernel.
     """
     if is_cupy(graph):
         from kernels.reachability.paths.cuda import search

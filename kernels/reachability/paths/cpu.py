@@ -1,15 +1,13 @@
 """Witness paths on NumPy arrays: each core searches for some of the queries."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from queue import Empty, SimpleQueue
 
 import numpy as np
-from numba import njit
 
 from kernels.answers import Witnesses
 from kernels.arrays import frozen
+from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import cores, over_items
 from kernels.graph import Array, Graph
 from kernels.reachability.paths.constants import QUERIES

@@ -1,7 +1,5 @@
 """Witness paths on CuPy arrays (paths.cu): each block searches for one path at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import cupy
@@ -26,7 +24,7 @@ def search(graph: Graph, src: Array, dst: Array, most_rows: int) -> Iterator[Wit
     while first < len(src):
         part = slice(first, min(first + size, len(src)))
         queries = src[part].astype(rows), dst[part].astype(rows), np.int64(part.stop - first)
-        used, places, lengths = cupy.zeros(1, np.uint64), *cupy.empty((2, part.stop - first), np.int64)
+        used, (places, lengths) = cupy.zeros(1, np.uint64), cupy.empty((2, part.stop - first), np.int64)
         found = used, places, lengths, nodes, np.int64(most_rows)
         items = PATH_THREADS * min(blocks, part.stop - first)
         launch(_SOURCE, "find_paths", PATH_THREADS, items, *arcs, *queries, *scratch, *found, ROW=rows)

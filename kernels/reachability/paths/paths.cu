@@ -1,7 +1,7 @@
-/* Shortest paths from one row to another, a block each (kernels/reachability/paths): breadth-first from both ends, a level of the
-   side with fewer rows at a time, until a level meets the other side. Then the rows on shortest paths that only the second side has
-   found get their distances from `src`, and a warp follows from `dst` the first in-arc from one arc nearer: arcs ascend by external
-   id. ROW is the type of a row and of a distance. */
+/* Shortest paths from one row to another, a block each (kernels/reachability/paths): breadth-first from both ends, a level of
+   the side with fewer rows at a time, until a level meets the other side. Then the rows on shortest paths that only the second
+   side has found get their distances from `src`, and a warp follows from `dst` the first in-arc from one arc nearer: arcs ascend
+   by external id. ROW is the type of a row and of a distance. */
 #include "gpu/device.cuh"
 
 /* One side of a search: distances from its end, -1 if not found, and the rows found, of which the last level is
@@ -31,12 +31,13 @@ __device__ void expand(Side& side, uint64_t* length, const Takes& takes) {
     __syncthreads(); /* all threads have read the length before one changes it */
 }
 
-/* Write the paths to `nodes`, each from `places[query]` on, and their lengths, 0 if there is none. `used` is what all take: paths
-   beyond `room` are not written. `distances`, -1 at first and again at the end, and `queues` have 2 * num_rows entries a block. */
+/* Write the paths to `nodes`, each from `places[query]` on, and their lengths, 0 if there is none. `used` is what all take:
+   paths beyond `capacity` are not written. `distances`, -1 at first and again at the end, and `queues` have 2 * num_rows entries
+   a block. */
 extern "C" __global__ void find_paths(
     const int64_t* offsets, const ROW* indices, const int64_t* into_offsets, const ROW* into_indices, int64_t num_rows,
     const ROW* src, const ROW* dst, int64_t num_queries, ROW* distances, ROW* queues, uint64_t* used, int64_t* places,
-    int64_t* lengths, ROW* nodes, int64_t room) {
+    int64_t* lengths, ROW* nodes, int64_t capacity) {
     __shared__ uint64_t length[2];
     __shared__ int64_t begin;
     __shared__ bool met;
@@ -73,7 +74,7 @@ extern "C" __global__ void find_paths(
             lengths[query] = arcs + 1;
         }
         __syncthreads();
-        if (met && begin + arcs < room) {
+        if (met && begin + arcs < capacity) {
             while (ahead.first < ahead.tail) {
                 expand(ahead, length, [&](ROW row, ROW head) {
                     const ROW left = back.distance[row];

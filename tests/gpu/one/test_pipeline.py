@@ -158,6 +158,25 @@ def test_pairs_are_answered_alike(tmp_path):
     print([answer.facts["seconds"] for answer in answers])
 
 
+def test_witness_paths_are_the_same(tmp_path):
+    from pipeline.steps.paths import find_paths
+    from pipeline.steps.reach import reach
+
+    edges = random_edges(6, 60, 90, True, 2)
+    graph = lay_out(ingest(csv_of(edges, tmp_path), tmp_path), LayoutConfig(), Runtime(tmp_path, "gpu"))
+    src, dst = np.array([(src, dst) for src in edges.ids for dst in edges.ids]).T
+    pq.write_table(pa.table({"src": src, "dst": dst}), tmp_path / "pairs.parquet")
+    reached = reach(
+        build_index(graph, ReachabilityConfig(), Runtime(tmp_path)), str(tmp_path / "pairs.parquet"), tmp_path / "reached"
+    )
+    poison()
+    found = [find_paths(graph, reached, tmp_path / where, Runtime(tmp_path, where)) for where in BACKENDS]
+    assert found[0].manifest.files == found[1].manifest.files
+    assert [(paths.facts["backend"], paths.facts["paths"]) for paths in found] == [
+        (where, reached.facts["reachable"]) for where in BACKENDS
+    ]
+
+
 def test_a_graph_that_cannot_fit_is_refused(tmp_path):
     graph = lay_out(ingest(csv_of(FIGURE_1, tmp_path), tmp_path), LayoutConfig(), Runtime(tmp_path, "gpu"))
     with pytest.raises(TooLarge, match="MiB are free on the GPU"):
