@@ -7,6 +7,7 @@ import sys
 from functools import partial
 
 from pipeline.ending import run_command
+from pipeline.signals import cleaned
 
 NAMES = ("road-network", "social-network", "reachability")  # without an import of Prefect, which takes seconds
 USAGE = f"usage: python -m flows FLOW RUN.toml [FLOW RUN.toml ...]\n  FLOW is {', '.join(NAMES[:-1])} or {NAMES[-1]}"
@@ -27,13 +28,15 @@ def _work(names: list[str], runs: list[str]) -> None:
     from flows.analytics import FLOWS
     from pipeline.command import summarise
 
-    try:
+    def drain() -> None:
+        """Send what is still to be sent to the server, which may end with this process."""
+        for worker in (APILogWorker, EventsWorker):
+            worker.drain_all(timeout=10)
+
+    with cleaned(drain):
         for name, run in zip(names, runs, strict=True):
             published = FLOWS[name](run)
             summarise(published, published.path.parent.parent)
-    finally:  # what is still to be sent to the server, which ends with this process
-        for worker in (APILogWorker, EventsWorker):
-            worker.drain_all(timeout=10)
 
 
 if __name__ == "__main__":

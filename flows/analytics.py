@@ -1,17 +1,22 @@
 """The flows: one body, `analyse`, which runs every stage that a run's file requests, and a flow for each kind of network."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import Any
 
 from prefect import flow, runtime
 
 from flows.artifacts import show
+from flows.crashes import flow_reported
 from flows.tasks import as_task
 from pipeline.config.loading import load_run
 from pipeline.config.model import Choice, Natural
 from pipeline.errors import BadConfig
 from pipeline.run import run as run_steps
+from pipeline.signals import apart
 from pipeline.store.manifest import Folder
 
 
@@ -76,8 +81,11 @@ def analyse(run: str, queries: dict[str, Any] | None = None, *, needs_pairs: boo
     config = load_run(Path(run), {"queries": queries} if queries else None, **given)
     if needs_pairs and config.queries is None:
         raise BadConfig(f"{run}: has no pairs; name their file in table [queries], or pass it to the flow")
-    published = run_steps(config, as_task)
-    as_task("artifacts", show, published)
+    # In Prefect's own process this is the main thread, in which its handler of signals raises an exception, and which it reports.
+    ours = nullcontext() if current_thread() is main_thread() else flow_reported(runtime.flow_run.id)
+    with ours:
+        published = apart(partial(run_steps, config, as_task))
+        as_task("artifacts", show, published)
     return published
 
 

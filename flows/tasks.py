@@ -7,11 +7,13 @@ import logging
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from prefect import task
+from prefect import runtime, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.settings import get_current_settings
 from prefect.tasks import Task, exponential_backoff
+
+from flows.crashes import task_reported
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,7 +35,8 @@ def as_task(name: str, step: Callable[P, R], /, *args: P.args, **kwargs: P.kwarg
 
     def attempt(*args: P.args, **kwargs: P.kwargs) -> R:
         log.info("%s: started", name)
-        return step(*args, **kwargs)
+        with task_reported(runtime.task_run.id):
+            return step(*args, **kwargs)
 
     return task(
         name=name,

@@ -14,29 +14,25 @@ PATIENCE = 60  # seconds for functions of libraries, such as one that waits for 
 
 
 def run_command(name: str, work: Callable[[], None]) -> NoReturn:
-    """Call `work`, say in one line how it ended, and end the process; a bug also prints its traceback.
+    """Call `work` in a thread, say in one line how it ended, and end the process; a bug also prints its traceback.
 
-    The exit code is 0, 1 after an error, that of a SystemExit, or 128 + N after signal N, whatever the interrupted code made of
-    it: it may have failed or finished.
+    The exit code is 0, 1 after an error, that of a SystemExit, or 128 + N after signal N, which does not wait for `work`.
     """
     signals.listen()
     status, line = 1, None
     try:
-        try:
-            work()
-            status = 0
-        finally:
-            signals.ignore()
+        signals.apart(work)
+        status = 0
+    except signals.Interrupted as end:
+        status, line = 128 + end.number, f"ended by {signal.Signals(end.number).name}"
     except SystemExit as end:
         if isinstance(end.code, str):
             line = end.code
         else:
             status = end.code or 0
     except BaseException as error:
-        signals.ignore()  # again: the signal may have arrived before the first call took effect
-        line = None if signals.received else _message_of(error)
-    if signals.received:
-        status, line = 128 + signals.received[0], f"ended by {signal.Signals(signals.received[0]).name}"
+        line = _message_of(error)
+    signals.ignore()
     _leave(status, line and f"{name}: {line}")
 
 

@@ -1,82 +1,129 @@
-"""SIGINT and SIGTERM end a run: both raise KeyboardInterrupt, after which libraries clean up."""
+"""SIGINT and SIGTERM: the main thread waits for them, and abandons the work, which another thread does.
 
-import _thread
+An exception raised wherever the work happens to be would not do. A callback from C code swallows it, after which Numba has loaded
+no machine code and calls address 0; finalizers swallow it, too; and compiled code delays it.
+"""
+
+import logging
 import signal
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar, copy_context
+from queue import SimpleQueue
 from threading import current_thread, main_thread
-from types import FrameType
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 ENDING = (signal.SIGINT, signal.SIGTERM)
-received: list[int] = []
+_STACK = 2**24  # bytes: at least what a main thread has; a thread's default may be less
+_events: SimpleQueue[int | Future[Any]] = SimpleQueue()  # signals, and work that has ended; a handler may interrupt its methods
+
+
+class Interrupted(KeyboardInterrupt):
+    """Work was abandoned because of signal `number`."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class _Work:
+    """Work that may be abandoned: while its lock is held it is not."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.abandoned = False
+        self.cleanings: list[Callable[[], object]] = []
+
+
+_current: ContextVar[_Work] = ContextVar("work", default=_Work())  # noqa: B039  the default is never abandoned
 
 
 def listen() -> None:
-    """Raise KeyboardInterrupt in the main thread for both signals, and record them in `received`.
+    """Let both signals end what `apart` runs."""
+    for number in ENDING:
+        signal.signal(number, lambda number, _: _events.put(number))
 
-    An exception in a finalizer or a garbage collector's callback is swallowed; then the signal is sent again.
+
+def ignore() -> dict[int, Any]:
+    """Ignore both signals from now on; return their handlers."""
+    return {number: signal.signal(number, signal.SIG_IGN) for number in ENDING}
+
+
+def apart(work: Callable[[], T]) -> T:
+    """Return `work()`, which runs in a thread of its own with this one's context variables, while the main thread waits.
+
+    After a signal, or an exception that a library's handler raises here, what `cleaned` was given is called, and the work is
+    abandoned: its thread may still compute, but does nothing more that others see. Threads other than the main one call `work`.
+
+    Raises
+    ------
+    Interrupted
+        A signal arrived after `listen`; log records are dropped from then on, because the process is to end.
     """
+    if current_thread() is not main_thread():
+        return work()
+    begun, outcome = _Work(), Future[T]()
 
-    def end(number: int, frame: FrameType | None) -> None:
-        if _runs(resend.__code__, frame):  # it would be swallowed again
-            _send_later(number)
-            return
-        received.append(number)
-        raise KeyboardInterrupt
+    def run() -> None:
+        _current.set(begun)
+        try:
+            outcome.set_result(work())
+        except BaseException as error:
+            outcome.set_exception(error)
+        _events.put(outcome)
 
-    def resend(swallowed: "sys.UnraisableHookArgs") -> None:
-        if not received:
-            sys.__unraisablehook__(swallowed)
-        elif swallowed.exc_type is KeyboardInterrupt:
-            _send_later(received[0])  # other errors are those of objects that were interrupted while they were made
-
-    for number in ENDING:
-        signal.signal(number, end)
-    sys.unraisablehook = resend
-
-
-def ignore() -> None:
-    """Ignore both signals from now on."""
-    for number in ENDING:
-        signal.signal(number, signal.SIG_IGN)
+    try:
+        before = threading.stack_size(_STACK)
+        threading.Thread(target=copy_context().run, args=(run,), daemon=True).start()
+        threading.stack_size(before)
+        while (event := _events.get()) is not outcome:
+            if isinstance(event, int):
+                logging.disable()
+                raise Interrupted(event)
+    except BaseException:
+        _abandon(begun)
+        raise
+    return outcome.result()
 
 
-def require_none() -> None:
-    """Raise KeyboardInterrupt if a signal was received: some Cython functions swallow exceptions."""
-    if received:
-        raise KeyboardInterrupt
+def _abandon(work: _Work) -> None:
+    handlers = ignore()
+    with work.lock:
+        work.abandoned = True
+    for clean in reversed(work.cleanings):
+        with suppress(Exception):
+            clean()
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 @contextmanager
-def deferred() -> Iterator[None]:
-    """Defer SIGINT and SIGTERM until the block exits: it starts something that cannot be closed while half started."""
-    if current_thread() is not main_thread():  # only the main thread handles signals
+def undisturbed() -> Iterator[None]:
+    """Complete the block, which others see or which cannot be cleaned up half way, before this work may be abandoned.
+
+    Raises KeyboardInterrupt, which ends the thread, if it has been abandoned.
+    """
+    work = _current.get()
+    with work.lock:
+        if work.abandoned:
+            raise KeyboardInterrupt
         yield
-        return
-    waiting: list[int] = []
-    before = {number: signal.getsignal(number) for number in ENDING}
-    for number in ENDING:
-        signal.signal(number, lambda number, _: waiting.append(number))
+
+
+@contextmanager
+def cleaned(clean: Callable[[], object], only_abandoned: bool = False) -> Iterator[None]:
+    """Call `clean` at the end of the block, or as soon as the work is abandoned while a thread is in the block; once."""
+    work = _current.get()
+    with undisturbed():
+        work.cleanings.append(clean)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for sent in waiting:
-            signal.raise_signal(sent)
-
-
-def _runs(code: object, frame: FrameType | None) -> bool:
-    while frame is not None and frame.f_code is not code:
-        frame = frame.f_back
-    return frame is not None
-
-
-def _send_later(number: int) -> None:
-    def send() -> None:
-        time.sleep(0.01)
-        signal.pthread_kill(main_thread().ident or 0, number)
-
-    _thread.start_new_thread(send, ())  # threading.Thread.start would wait, and could be interrupted by the signal
+        with work.lock:
+            if not work.abandoned:
+                work.cleanings.remove(clean)
+                if not only_abandoned:
+                    clean()

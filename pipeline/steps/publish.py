@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.runtime.backend import Backend, gpu
+from pipeline.signals import undisturbed
 from pipeline.store import manifest
 from pipeline.store.code import Code
 from pipeline.store.digests import digest_of_file
@@ -101,9 +102,8 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
     inputs = {step.manifest.step: step.digest for step in _steps(results)}
     key = manifest.digest_of([manifest.FORMAT, "run", results.name, inputs, code])
     runs = output / "runs"
-    runs.mkdir(parents=True, exist_ok=True)
-    run_id = f"{_next_stamp(runs)}-{key[:8]}"
     with scratch(runs) as unfinished:
+        run_id = f"{_next_stamp(runs)}-{key[:8]}"
         fresh = unfinished / run_id
         fresh.mkdir(0o700)
         files = _collect(fresh, results)
@@ -126,8 +126,9 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
         )  # fmt: skip
         manifest.seal(fresh, asdict(content))
         manifest.flush_all(fresh)
-        _appear(fresh, output)
-        _retire(runs, keep, unfinished)
+        with undisturbed():
+            _appear(fresh, output)
+            _retire(runs, keep, unfinished)
     log.info("run: published as %s", runs / run_id)
     return Folder(runs / run_id, content)
 

@@ -17,8 +17,8 @@ from stat import S_ISREG
 from typing import Any
 
 from kernels.cpu.parallel import over_items
-from pipeline import signals
 from pipeline.errors import BadConfig, Damaged
+from pipeline.signals import undisturbed
 from pipeline.store.code import Code
 from pipeline.store.digests import digests_of_files
 from pipeline.store.scratch import scratch
@@ -145,14 +145,12 @@ def make(
             nothing is left behind, and the folder that was at `path` stays.
         code: What the step uses; None takes the module that defines `write`.
     """
-    signals.require_none()
     version = (code or Code((write.__module__,))).version()
     key = digest_of([FORMAT, step, dict(inputs), dict(parameters), version])
     if valid := _valid(path, key):
         log.info("%s: still valid, skipped", step)
         return valid
     _require_ours(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
     with scratch(path.parent) as unfinished:
         fresh = unfinished / "new"
@@ -163,7 +161,8 @@ def make(
             dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), round(time.perf_counter() - started, 6),
         )  # fmt: skip
         seal(fresh, asdict(manifest))
-        _replace(path, fresh, unfinished / "old")
+        with undisturbed():
+            _replace(path, fresh, unfinished / "old")
     log.info("%s: %.2f s", step, manifest.seconds)
     return Folder(path, manifest)
 

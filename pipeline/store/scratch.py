@@ -11,35 +11,34 @@ import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
-from pipeline.signals import deferred
+from pipeline.signals import cleaned, undisturbed
 
 _NAME = re.compile(r"\.graphmill-[0-9a-f]{16}")
-_FILES, _LOCK = "files", "owner.lock"
+_FILES, _REMOVED, _LOCK = "files", "removed", "owner.lock"
+_ATTEMPTS = 100  # to remove what a thread is still writing
 
 
 @contextmanager
 def scratch(around: Path) -> Iterator[Path]:
-    """Give a new private folder below `around`; it is removed with all that was not moved away.
+    """Give a new private folder below `around`, which is made if need be; it is removed with all that was not moved away.
 
     The error of a failed write, such as on a full disk, may not name the file; then it gets the name of `around`.
     """
-    owner, lock = around / f".graphmill-{secrets.token_hex(8)}", None  # named before it exists: a signal leaves nothing behind
+    owner, locks = around / f".graphmill-{secrets.token_hex(8)}", list[int]()
     try:
-        while lock is None:
-            lock = _owned(owner)
-        (owner / _FILES).mkdir()
-        yield owner / _FILES
+        with cleaned(partial(_release, owner, locks)):
+            with undisturbed():
+                around.mkdir(parents=True, exist_ok=True)
+                while not locks:
+                    locks += _owned(owner)
+                (owner / _FILES).mkdir()
+            yield owner / _FILES
     except OSError as error:
         error.filename = error.filename or str(around)
         raise
-    finally:
-        with deferred():  # a signal would end the removal half way
-            with suppress(OSError, RecursionError), ExitStack() as opened:  # a later run tries again
-                _remove(owner.name, _open_folder(opened, around), opened)
-            if lock is not None:
-                os.close(lock)
 
 
 def remove_dead(around: Path) -> None:
@@ -60,19 +59,27 @@ def remove_dead(around: Path) -> None:
                     os.rmdir(name, dir_fd=place)  # only if it is empty: its owner was killed before it made the lock
 
 
-def _owned(folder: Path) -> int | None:
-    """Make a folder and lock it; None if another process has removed it before it was locked."""
+def _release(owner: Path, locks: list[int]) -> None:
+    """Remove a folder of this process."""
+    with suppress(OSError, RecursionError), ExitStack() as opened:  # a later run tries again
+        _remove(owner.name, _open_folder(opened, owner.parent), opened)
+    for lock in locks:
+        os.close(lock)
+
+
+def _owned(folder: Path) -> list[int]:
+    """Make a folder and give its lock; none if another process has removed the folder before it was locked."""
     folder.mkdir(0o700)
     try:
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     except FileNotFoundError:
-        return None
+        return []
     with suppress(OSError):  # a file system without locks: no process ever gets one, so what a killed run left stays
         fcntl.flock(lock, fcntl.LOCK_EX)
     if os.fstat(lock).st_nlink:
-        return lock
+        return [lock]
     os.close(lock)
-    return None
+    return []
 
 
 def _open_folder(opened: ExitStack, path: str | Path, place: int | None = None) -> int:
@@ -89,8 +96,13 @@ def _names(folder: int) -> list[str]:
 def _remove(name: str, place: int, opened: ExitStack) -> None:
     """Remove a folder of ours, its lock last: what cannot be removed now keeps its mark."""
     folder = _open_folder(opened, name, place)
-    if _FILES in _names(folder):
-        shutil.rmtree(_FILES, dir_fd=folder)
+    if _FILES in _names(folder):  # under another name threads of abandoned work open no more files in it
+        os.rename(_FILES, _REMOVED, src_dir_fd=folder, dst_dir_fd=folder)
+    for _ in range(_ATTEMPTS):
+        if _REMOVED not in _names(folder):
+            break
+        with suppress(OSError):
+            shutil.rmtree(_REMOVED, dir_fd=folder)
     with suppress(FileNotFoundError):
         os.unlink(_LOCK, dir_fd=folder)
     os.rmdir(name, dir_fd=place)

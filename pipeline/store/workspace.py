@@ -9,10 +9,12 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from stat import S_ISREG
 
 from pipeline.errors import BadConfig, Busy
+from pipeline.signals import cleaned
 from pipeline.store.scratch import remove_dead
 
 RUN_ID = re.compile(r"([0-9]{8}T[0-9]{6}Z)-[0-9a-f]{8}")
@@ -41,11 +43,9 @@ def workspace(output: Path) -> Iterator[Path]:
                 raise BadConfig(f"{folder}: is not a folder that a run made; move it away")
             remove_dead(folder)
         require_ours(output / "latest")
-        try:
+        # While this run holds the lock: a refused run must not remove the lock of its holder.
+        with contextlib.nullcontext() if found else cleaned(partial(_remove_empty, output)):
             yield steps
-        finally:
-            if not found:
-                _remove_empty(output)  # while this run holds the lock: a refused run must not remove the lock of its holder
     finally:
         os.close(lock)
 

@@ -1,16 +1,18 @@
 """How a command ends: its exit code and its last line, whatever the work did."""
 
 import atexit
+import logging
 import os
 import signal
 import sys
 import time
-from contextlib import suppress
+from functools import partial
 
 import pytest
 
 from pipeline import ending
 from pipeline.errors import BadInput
+from pipeline.runtime.threads import concurrently
 
 
 def refused():
@@ -25,29 +27,15 @@ def faulty():
     raise AssertionError("a bug at https://token@host/?signature")
 
 
-def swallowed():
-    with suppress(KeyboardInterrupt):
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(10)
+def killed(_):
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(10**6)
 
 
-def wrapped():
-    try:
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(10)
-    except KeyboardInterrupt as error:
-        raise RuntimeError("a library's own") from error
-
-
-class Broken:
-    def __del__(self):
-        raise AttributeError("interrupted while it was made")
-
-
-def half_made():
-    with suppress(KeyboardInterrupt):
-        signal.raise_signal(signal.SIGTERM)
-    Broken()
+def logging_on():
+    os.kill(os.getpid(), signal.SIGINT)
+    while True:
+        logging.getLogger().error("a file was removed")
 
 
 def late():
@@ -86,15 +74,19 @@ def ended(work, monkeypatch):
         (lambda: sys.exit("usage"), 1, ["graphmill: usage"]),
         (refused, 1, ["graphmill: graph.csv: line 3: is no edge"]),
         (full, 1, ["graphmill: out: No space left on device"]),
-        (swallowed, 143, ["graphmill: ended by SIGTERM"]),
-        (half_made, 143, ["graphmill: ended by SIGTERM"]),
-        (wrapped, 130, ["graphmill: ended by SIGINT"]),
+        (partial(killed, 0), 143, ["graphmill: ended by SIGTERM"]),
+        (partial(concurrently, killed, range(4), 4), 143, ["graphmill: ended by SIGTERM"]),
         (late, 0, []),
         (hanging, 0, []),
     ],
 )
 def test_a_command_ends_with_at_most_one_line(work, status, lines, monkeypatch):
     assert ended(work, monkeypatch) == (status, lines)
+
+
+def test_nothing_is_logged_after_a_signal(monkeypatch):
+    status, lines = ended(logging_on, monkeypatch)
+    assert (status, lines[-1]) == (130, "graphmill: ended by SIGINT")
 
 
 def test_a_bug_shows_its_traceback_before_the_line(monkeypatch):

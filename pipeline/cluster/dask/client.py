@@ -4,6 +4,7 @@ import logging
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from pipeline.cluster.dask.local_workers import local_workers
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
 from pipeline.runtime.backend import Backend
-from pipeline.signals import deferred
+from pipeline.signals import cleaned, undisturbed
 from pipeline.store.scratch import remove_dead, scratch
 
 log = logging.getLogger(__name__)
@@ -77,14 +78,15 @@ def _client(config: ClusterConfig, backend: Backend) -> Iterator[Client]:
     with ExitStack() as stack:
         if config.scheduler != "local":
             client = _connected(config.scheduler, config, security)
-            stack.callback(client.close, _CLOSE)
+            stack.enter_context(cleaned(partial(client.close, _CLOSE)))
         else:
             remove_dead(around := Path(tempfile.gettempdir()))
             folder = stack.enter_context(scratch(around))
-            with deferred():  # Dask cannot close what is half started
-                workers = stack.enter_context(_ended(local_workers(config, backend, security, str(folder))))
+            with undisturbed():  # Dask cannot close what is half started
+                workers = local_workers(config, backend, security, str(folder))
+                stack.enter_context(cleaned(partial(_end, workers)))
                 client = _connected(workers, config, security)
-                stack.callback(client.close, _CLOSE)
+                stack.enter_context(cleaned(partial(client.close, _CLOSE)))
         yield client
 
 
@@ -95,16 +97,12 @@ def _connected(scheduler: str | LocalCluster, config: ClusterConfig, security: S
         raise ClusterLost(f"cluster: no scheduler answers at {config.scheduler}: {error}") from None
 
 
-@contextmanager
-def _ended(workers: LocalCluster) -> Iterator[LocalCluster]:
+def _end(workers: LocalCluster) -> None:
     """Close local workers. A worker that does not end in time is ended with this process; the run does not fail for it."""
     try:
-        yield workers
-    finally:
-        try:
-            workers.close(_END)
-        except TimeoutError:
-            log.warning("cluster: a worker did not end in time")
+        workers.close(_END)
+    except TimeoutError:
+        log.warning("cluster: a worker did not end in time")
 
 
 def _security(config: ClusterConfig) -> Security:
