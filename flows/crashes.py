@@ -14,7 +14,7 @@ from pipeline.signals import cleaned
 
 @contextmanager
 def flow_reported(run: UUID) -> Iterator[None]:
-    """Report this run of a flow as crashed if it is abandoned in the block. An embedded server, which ends with it, gets no report."""
+    """Report this run of a flow as crashed if it is abandoned in the block. An embedded server gets no report."""
     with cleaned(partial(_report, "set_flow_run_state", run), only_abandoned=True):
         yield
 

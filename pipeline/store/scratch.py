@@ -18,7 +18,7 @@ from pipeline.signals import cleaned, undisturbed
 
 _NAME = re.compile(r"\.graphmill-[0-9a-f]{16}")
 _FILES, _REMOVED, _LOCK = "files", "removed", "owner.lock"
-_ATTEMPTS = 100  # to remove what a thread is still writing
+_ATTEMPTS = 20  # to remove what a thread is still writing
 
 
 @contextmanager
@@ -98,11 +98,13 @@ def _remove(name: str, place: int, opened: ExitStack) -> None:
     folder = _open_folder(opened, name, place)
     if _FILES in _names(folder):  # under another name threads of abandoned work open no more files in it
         os.rename(_FILES, _REMOVED, src_dir_fd=folder, dst_dir_fd=folder)
-    for _ in range(_ATTEMPTS):
-        if _REMOVED not in _names(folder):
-            break
-        with suppress(OSError):
+    attempts = 0
+    while _REMOVED in _names(folder):
+        try:
             shutil.rmtree(_REMOVED, dir_fd=folder)
+        except OSError:
+            if (attempts := attempts + 1) == _ATTEMPTS:
+                raise
     with suppress(FileNotFoundError):
         os.unlink(_LOCK, dir_fd=folder)
     os.rmdir(name, dir_fd=place)
