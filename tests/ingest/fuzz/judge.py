@@ -105,6 +105,12 @@ def judged(numbers: Iterable[int], folder: Path) -> tuple[Counter[str], dict[int
     return counts, faults
 
 
+def judged_below(parent: Path, numbers: Iterable[int]) -> tuple[Counter[str], dict[int, str]]:
+    """As `judged`, in a new folder of `parent`."""
+    with tempfile.TemporaryDirectory(dir=parent) as folder:
+        return judged(numbers, Path(folder))
+
+
 def _in_child(numbers: list[int], folder: Path) -> Iterator[tuple[int, str]]:
     """Verdicts of the numbers up to one that ends the child, which is reported as `slow` or `crashed`."""
     at = mmap.mmap(-1, RECORD.size)
