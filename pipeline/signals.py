@@ -58,10 +58,7 @@ def apart(work: Callable[[], T]) -> T:
     After a signal, or an exception that a library's handler raises here, what `cleaned` was given is called, and the work is
     abandoned: its thread may still compute, but does nothing more that others see. Threads other than the main one call `work`.
 
-    Raises
-    ------
-    Interrupted
-        A signal arrived after `listen`; log records are dropped from then on, because the process is to end.
+    Raises Interrupted if a signal arrived after `listen`; log records are dropped from then on, because the process is to end.
     """
     if current_thread() is not main_thread():
         return work()
