@@ -1,11 +1,11 @@
 """The certificate of a forest on NumPy arrays.
 
-The forest's edges are joined in ascending order by union by height without path compression. A vertex keeps its parent and the
-time of the join. Times grow along the path up, so the last join on the path between two vertices is the greatest forest edge
-between them, and the path is O(log V) long.
+The forest's edges are joined into a hierarchy (joining.py). For every arc both paths up are followed until they meet; the
+greatest edge on them is the greatest forest edge between the arc's endpoints.
 """
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,23 +13,33 @@ from kernels.answers import Forest
 from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, arc_ends, arc_weight, require_array, require_labels, require_rows
 from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import over_rows
+from kernels.cpu.parallel import elementwise, over_rows
 from kernels.forest.certificate import reasons
+from kernels.forest.certificate.edges import greater_of, keys_of
 from kernels.forest.certificate.hierarchy import Hierarchy
-from kernels.graph import Array, Csr, Graph, index_dtype
+from kernels.graph import OFFSET, Array, Csr, Graph
+
+if TYPE_CHECKING:
+    from kernels.forest.certificate.joining import Paths
 
 
 def check(graph: Graph, forest: Forest) -> None:
     """Raise Broken at the first rule that `forest` breaks."""
+    from kernels.forest.certificate.joining import join  # imports Numba
+
     src, dst, weights = _require_edges(graph, forest)
-    # stable: edges of equal weight stay in the order of their endpoints
-    ascending = np.argsort(weights, kind="stable")
-    src, dst, weights = frozen(src[ascending]), frozen(dst[ascending]), frozen(weights[ascending])
-    parent, time, closing = _join(graph.num_vertices, src, dst)
-    if closing >= 0:
+    keys = weights if weights.dtype.kind == "i" else frozen(elementwise(keys_of, weights, dtype=OFFSET))
+    paths = join(graph.num_vertices, src, dst, keys)
+    if (closing := _least(~paths.joined, keys)) >= 0:
         raise Broken(reasons.cycle(graph, src, dst, closing))
-    _require_least(graph, src, dst, weights, parent, time)
-    _require_tree_labels(graph, src, dst, require_labels(graph, forest.labels))
+    _require_least(graph, src, dst, weights, keys, paths)
+    _require_tree_labels(graph, src, dst, keys, require_labels(graph, forest.labels))
+
+
+def _least(wrong: Array, keys: Array) -> int:
+    """The least edge of those where `wrong` is true; -1 if there is none."""
+    places = np.flatnonzero(wrong)
+    return int(places[keys[places].argmin()]) if len(places) else -1
 
 
 def _require_edges(graph: Graph, forest: Forest) -> tuple[Array, Array, Array]:
@@ -40,111 +50,93 @@ def _require_edges(graph: Graph, forest: Forest) -> tuple[Array, Array, Array]:
     )
     dtype = np.dtype(np.int64) if graph.out.weights is None else graph.out.weights.dtype
     weights = require_array("weights", forest.weights, length, dtype)
-    low, high = graph.positions[src], graph.positions[dst]
-    if (low >= high).any():
-        raise Broken(reasons.wrong_end(graph, src, dst, int((low >= high).argmax())))
-    falls = (low[1:] < low[:-1]) | ((low[1:] == low[:-1]) & (high[1:] <= high[:-1]))
+    low, high = (elementwise(lambda rows: graph.positions[rows], rows, dtype=src.dtype) for rows in (src, dst))
+    wrong = elementwise(np.greater_equal, low, high, dtype=np.bool_)
+    if wrong.any():
+        raise Broken(reasons.wrong_end(graph, src, dst, int(wrong.argmax())))
+    falls = elementwise(_falls, low[1:], low[:-1], high[1:], high[:-1], dtype=np.bool_)
     if falls.any():
         raise Broken(reasons.not_ascending(graph, src, dst, int(falls.argmax())))
     return src, dst, weights
 
 
-def _require_least(graph: Graph, src: Array, dst: Array, weights: Array, parent: Array, time: Array) -> None:
+def _falls(low: Array, low_before: Array, high: Array, high_before: Array) -> Array:
+    falls: Array = (low < low_before) | ((low == low_before) & (high <= high_before))
+    return falls
+
+
+def _require_least(graph: Graph, src: Array, dst: Array, weights: Array, keys: Array, paths: "Paths") -> None:
     found = np.zeros(len(src), np.bool_)
     arcs = frozen(graph.out.offsets), frozen(graph.out.indices)
     arc_weights = None if graph.out.weights is None else frozen(graph.out.weights)
-    edges = frozen(src), frozen(dst), frozen(weights)
-    sides = *arcs, arc_weights, frozen(graph.positions), graph.symmetric, *edges, parent, time, found
-    for arc, edge in over_rows(graph.out, lambda begin, end: _first_contradiction(*sides, begin, end)):
-        if arc >= 0 and edge == len(src):
+    tops = paths.top[: graph.num_vertices if len(src) else 0]  # without edges none is read
+    greatest_above = frozen(elementwise(lambda edges: weights[edges], tops, dtype=weights.dtype))
+    edges = src, dst, weights, keys
+    sides = (
+        *arcs,
+        arc_weights,
+        frozen(graph.positions),
+        graph.symmetric,
+        *edges,
+        paths.parent,
+        paths.edge,
+        paths.root,
+        greatest_above,
+        found,
+    )
+    for arc, greatest in over_rows(graph.out, lambda begin, end: _first_contradiction(*sides, begin, end)):
+        if arc >= 0 and greatest < 0:
             raise Broken(reasons.two_trees(graph, arc_ends(graph, arc)))
         if arc >= 0:
             weight = arc_weight(graph.out.weights, arc)
-            raise Broken(reasons.lighter(graph, arc_ends(graph, arc), weight, (src, dst, weights), edge))
-    if not found.all():
-        raise Broken(reasons.no_arc(graph, src, dst, weights, int(found.argmin())))
+            raise Broken(reasons.lighter(graph, arc_ends(graph, arc), weight, (src, dst, weights), greatest))
+    if (missing := _least(~found, keys)) >= 0:
+        raise Broken(reasons.no_arc(graph, src, dst, weights, missing))
 
 
-def _require_tree_labels(graph: Graph, src: Array, dst: Array, labels: Array) -> None:
-    differ = labels[src] != labels[dst]
+def _require_tree_labels(graph: Graph, src: Array, dst: Array, keys: Array, labels: Array) -> None:
+    differ = elementwise(lambda src, dst: labels[src] != labels[dst], src, dst, dtype=np.bool_)
     if differ.any():
-        raise Broken(reasons.labels_differ(graph, src, dst, labels, int(differ.argmax())))
+        raise Broken(reasons.labels_differ(graph, src, dst, labels, _least(differ, keys)))
     classes = int(np.count_nonzero(labels == np.arange(graph.num_vertices)))
     trees = graph.num_vertices - len(src)
     if classes != trees:
         raise Broken(reasons.too_few_labels(classes, trees))
 
 
-def _join(num_vertices: int, src: Array, dst: Array) -> tuple[Array, Array, int]:
-    """Union by height of the edges in turn: each row's parent and time of join (E for a root); the edge of a cycle or -1."""
-    parent = np.arange(num_vertices, dtype=index_dtype(num_vertices))
-    time = np.full(num_vertices, len(src), parent.dtype)
-    closing = _join_all(src, dst, parent, time)
-    return parent, time, closing
-
-
-@njit(cache=True, nogil=True)
-def _join_all(src: Array, dst: Array, parent: Array, time: Array) -> int:
-    height = np.zeros(len(parent), np.uint8)
-    for edge in range(len(src)):
-        low, high = src[edge], dst[edge]
-        while parent[low] != low:
-            low = parent[low]
-        while parent[high] != high:
-            high = parent[high]
-        if low == high:
-            return edge
-        if height[low] > height[high]:
-            low, high = high, low
-        height[high] += height[low] == height[high]
-        parent[low] = high
-        time[low] = edge
-    return -1
-
-
 @njit(cache=True, nogil=True)
 def _first_contradiction(
-    offsets: Array,
-    indices: Array,
-    arc_weights: Array | None,
-    positions: Array,
-    symmetric: bool,
-    src: Array,
-    dst: Array,
-    weights: Array,
-    parent: Array,
-    time: Array,
-    found: Array,
-    begin: int,
-    end: int,
-) -> tuple[int, int]:
-    """First arc of rows `begin:end` that the greatest edge between its endpoints contradicts, and this edge (E if none).
+    offsets: Array, indices: Array, arc_weights: Array | None, positions: Array, symmetric: bool, src: Array, dst: Array,
+    weights: Array, keys: Array, parent: Array, edges: Array, root: Array, tops: Array, found: Array, begin: int, end: int,
+) -> tuple[int, int]:  # fmt: skip
+    """First arc of rows `begin:end` that the greatest edge between its endpoints contradicts, and this edge (-1 if none).
 
-    (-1, -1) if there is no such arc. Edges ascend by (weight, endpoints). `found` marks the edges that equal an arc to the bit of
-    the weight; threads only set marks.
+    (-1, -1) if there is no such arc. `found` marks the edges that equal an arc to the bit of the weight; threads only set marks.
     """
     for u in range(begin, end):
         for arc in range(offsets[u], offsets[u + 1]):
             v = indices[arc]
             if u == v or (symmetric and positions[u] > positions[v]):
                 continue  # the reverse arc, of the same weight, is checked
-            a, b, edge = u, v, -1
-            while a != b:
-                if time[a] > time[b]:
-                    a, b = b, a
-                edge = time[a]
-                if edge == len(src):
-                    return arc, edge  # two roots
-                a = parent[a]
+            if root[u] != root[v]:
+                return arc, -1
             weight = 1 if arc_weights is None else arc_weights[arc]
-            if weight < weights[edge]:
-                return arc, edge
+            if weight > tops[u] and weight > tops[v]:
+                continue  # greater than all edges on both paths
+            one, other, greatest = u, v, -1
+            while one != other:
+                greatest = greater_of(keys, greater_of(keys, edges[one], edges[other]), greatest)
+                one, other = parent[one], parent[other]
+            if weight < weights[greatest]:
+                return arc, greatest
             low, high = (u, v) if positions[u] < positions[v] else (v, u)
-            if src[edge] == low and dst[edge] == high:
-                if weight == weights[edge] and np.signbit(float(weight)) == np.signbit(float(weights[edge])):
-                    found[edge] = True
-            elif weight == weights[edge] and (positions[low], positions[high]) < (positions[src[edge]], positions[dst[edge]]):
-                return arc, edge
+            if src[greatest] == low and dst[greatest] == high:
+                if weight == weights[greatest] and np.signbit(float(weight)) == np.signbit(float(weights[greatest])):
+                    found[greatest] = True
+            elif weight == weights[greatest] and (
+                (positions[low], positions[high]) < (positions[src[greatest]], positions[dst[greatest]])
+            ):
+                return arc, greatest
     return -1, -1
 
 

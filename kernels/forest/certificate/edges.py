@@ -8,6 +8,7 @@ import numpy as np
 from kernels.answers import Forest
 from kernels.certificate.global_view import GlobalView
 from kernels.certificate.rules import Broken, outside
+from kernels.cpu.compiled import njit
 from kernels.forest.certificate import reasons
 from kernels.graph import OFFSET, Array
 
@@ -86,3 +87,11 @@ def weights_of(keys: Array, dtype: np.dtype[Any]) -> Array:
     if dtype.kind == "i":
         return keys.astype(dtype)
     return np.where(keys < 0, keys ^ np.iinfo(OFFSET).max, keys).view(np.float64).astype(dtype)
+
+
+@njit(cache=True, nogil=True)
+def greater_of(keys: Array, one: int, other: int) -> int:
+    """The greater of two edges, given by their places in the order of their ends; any edge is greater than -1."""
+    if one < 0 or other < 0:
+        return max(one, other)
+    return one if keys[one] > keys[other] or (keys[one] == keys[other] and one > other) else other

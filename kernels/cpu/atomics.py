@@ -1,0 +1,20 @@
+"""Atomic operations for compiled loops of several threads. Importing this module imports Numba."""
+
+from typing import Any
+
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def compare_and_swap(context: Any, array: Any, index: Any, expected: Any, value: Any) -> Any:
+    """Set `array[index]` to `value` if it is `expected`; return whether it was."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = signature.args[0]
+        view = context.make_array(kind)(context, builder, arguments[0])
+        place = cgutils.get_item_pointer(context, builder, kind, view, [arguments[1]], wraparound=False)
+        return builder.extract_value(builder.cmpxchg(place, arguments[2], arguments[3], "monotonic"), 1)
+
+    return types.boolean(array, types.intp, array.dtype, array.dtype), generate
