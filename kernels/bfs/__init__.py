@@ -8,9 +8,7 @@ from kernels.graph import Graph
 def bfs(graph: Graph, source_row: int) -> Paths:
     """Count the hops from `source_row` to every row, int64; weights are not read.
 
-    Raises:
-        IndexError: If `source_row` is not a row of the graph.
-        TypeError: If there is no kernel for the graph's arrays.
+    Raises IndexError if `source_row` is not a row of the graph.
     """
     if on_gpu(graph, "bfs"):
         from kernels.bfs.cuda import search

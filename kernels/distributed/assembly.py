@@ -1,4 +1,4 @@
-"""Making shards: from a stored graph, from a graph in memory, and from a shard on the CPU for a GPU."""
+"""Making shards: from the rows of a stored graph, and from a shard on the CPU for a GPU."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,10 @@ import numpy as np
 
 from kernels.arrays import ArcMemory, is_cupy, is_cupy_array
 from kernels.distributed.columns import distinct
-from kernels.distributed.dealing import Dealing, cut_of
+from kernels.distributed.dealing import Dealing
 from kernels.distributed.searching import places_upto
 from kernels.distributed.shard import Shard, StoredRows
-from kernels.gpu.loader import to_host
-from kernels.graph import Array, Csr, Graph, joined_offsets
+from kernels.graph import Array, Csr, joined_offsets
 
 _BLOCK = 1 << 16  # rows of `rows_by_id` that are read at a time
 
@@ -63,32 +62,6 @@ def ghosts_of(rows: range, directions: Sequence[Csr]) -> Array:
         return cuda.ghosts_of(rows, [csr.indices for csr in directions])
     foreign = [csr.indices[(csr.indices < rows.start) | (csr.indices >= rows.stop)] for csr in directions]
     return distinct(np.concatenate(foreign))
-
-
-def split(graph: Graph, bounds: Array) -> list[Shard]:
-    """Cut a graph in memory into shards of the rows `bounds[r]:bounds[r + 1]` (int64 [size + 1]); the arcs are not copied."""
-    return [_split_off(graph, bounds, rank) for rank in range(len(bounds) - 1)]
-
-
-def even_bounds(graph: Graph, size: int) -> Array:
-    """Cut the rows so that `size` ranks have about equally many arcs: int64 [size + 1]."""
-    degrees = np.diff(graph.out.offsets)
-    if not graph.symmetric:
-        degrees = degrees + np.diff(graph.into.offsets)
-    return cut_of(to_host(degrees))(size, 0)[0]
-
-
-def _split_off(graph: Graph, bounds: Array, rank: int) -> Shard:
-    start, stop = int(bounds[rank]), int(bounds[rank + 1])
-    out = [_cut(graph.out, start, stop)]
-    into = out if graph.symmetric else [_cut(graph.into, start, stop)]
-    return assemble(rank, Dealing.contiguous(bounds), StoredRows(graph.ids[start:stop], graph.rows_by_id, out, into))
-
-
-def _cut(csr: Csr, start: int, stop: int) -> Csr:
-    first, last = int(csr.offsets[start]), int(csr.offsets[stop])
-    weights = None if csr.weights is None else csr.weights[first:last]
-    return Csr(csr.offsets[start : stop + 1] - first, csr.indices[first:last], weights)
 
 
 def _joined(blocks: Sequence[Csr], dealing: Dealing) -> Csr:

@@ -10,8 +10,6 @@ def minimum_spanning_forest(graph: Graph) -> Forest:
 
     A directed graph is read as undirected: an edge is the lightest arc between two rows. Self-loops are ignored. `weights` has
     the graph's weight type; int64 ones if the graph has no weights.
-
-    Raises TypeError if the graph's arrays belong to a backend without this kernel.
     """
     if on_gpu(graph, "minimum_spanning_forest"):
         from kernels.forest.cuda import span

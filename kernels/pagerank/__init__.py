@@ -23,9 +23,7 @@ def pagerank(
     Returns:
         The sum of the differences between the GPU's and the CPU's scores is at most 1e-6; the bits are the same in every run.
 
-    Raises:
-        ValueError: If `damping` is not in 0..1, or `tolerance` is negative or not a number.
-        TypeError: If there is no kernel for the graph's arrays.
+    Raises ValueError if `damping` is not in 0..1, or `tolerance` is negative or not a number.
     """
     parameters = checked(damping, tolerance, most_iterations)
     if on_gpu(graph, "pagerank"):

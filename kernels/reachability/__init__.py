@@ -77,10 +77,7 @@ def reachability(graph: Graph, dimensions: int = 3, seed: int = 0, method: str |
 
 
 def condense(graph: Graph) -> Condensation:
-    """Shrink every strong component to a node.
-
-    Raises TypeError if the graph's arrays belong to a backend without this kernel.
-    """
+    """Shrink every strong component to a node."""
     if on_gpu(graph, "condense"):
         from kernels.reachability.condensation.cuda import condense as make
     else:

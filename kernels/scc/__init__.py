@@ -7,10 +7,7 @@ from kernels.wcc import wcc
 
 
 def scc(graph: Graph) -> Components:
-    """Find the strong components, each named by its smallest external id.
-
-    Raises TypeError if the graph's arrays belong to a backend without this kernel.
-    """
+    """Find the strong components, each named by its smallest external id."""
     if on_gpu(graph, "scc"):
         from kernels.scc.cuda import components
     else:

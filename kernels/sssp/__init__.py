@@ -15,7 +15,6 @@ def sssp(graph: Graph, source_row: int) -> Paths:
     Raises:
         IndexError: If `source_row` is not a row of the graph.
         OverflowError: If a distance exceeds int64, or is not finite.
-        TypeError: If there is no kernel for the graph's arrays.
     """
     if on_gpu(graph, "sssp"):
         from kernels.sssp.cuda import search

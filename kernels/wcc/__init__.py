@@ -6,10 +6,7 @@ from kernels.graph import Graph
 
 
 def wcc(graph: Graph) -> Components:
-    """Find the weak components, each named by its smallest external id.
-
-    Raises TypeError if the graph's arrays belong to a backend without this kernel.
-    """
+    """Find the weak components, each named by its smallest external id."""
     if on_gpu(graph, "wcc"):
         from kernels.wcc.cuda import components
     else:

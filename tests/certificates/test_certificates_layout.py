@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from kernels.answers import Certificate
-from kernels.distributed.assembly import split
 from kernels.distributed.communicator import Communicator, SingleRank
 from kernels.distributed.shard import Shard
 from kernels.distributed.threads import run_ranks
@@ -16,6 +15,7 @@ from kernels.layout.certificate import RULES, certify_layout
 from kernels.layout.rules import Edges, Rules
 from tests.certificates.layouts import Layout, layout_of, mutants, random_layout
 from tests.sharded.ranks import DEADLINE, bounds_of
+from tests.sharded.shards import split
 
 MUTANTS = [600, pytest.param(100_000, marks=pytest.mark.nightly)]
 MUTANTS_OVER_RANKS = [60, pytest.param(5000, marks=pytest.mark.nightly)]

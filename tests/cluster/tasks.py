@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from kernels.bfs.sharded import bfs
-from kernels.distributed.assembly import even_bounds, split
 from kernels.distributed.communicator import Communicator, OverExchange
 from kernels.distributed.shard import ShardAnswer
 from kernels.graph import Graph
@@ -24,6 +23,7 @@ from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 from pipeline.tables.forms import form_of
 from tests.memory import grown
+from tests.sharded.shards import even_bounds, split
 
 TURNS = 20
 SMALL = 100_000, 300_000  # rows of a row group and of a file

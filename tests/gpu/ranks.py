@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from kernels.bfs.sharded import bfs
-from kernels.distributed.assembly import even_bounds, split
 from kernels.distributed.communicator import Communicator, PeerLost
 from kernels.distributed.shard import ShardAnswer
 from kernels.graph import Graph
 from pipeline.errors import BadInput
 from tests.gpu.shards import on_gpu
 from tests.sharded.collectives import check_collectives
+from tests.sharded.shards import even_bounds, split
 
 DEADLINE = 40.0  # seconds: several tests may share a GPU
 LOST = 3.0  # seconds after which a rank is lost

@@ -108,7 +108,6 @@ def run_over_shards(graph: Any) -> int:
     from kernels import bfs, forest, pagerank, scc, sssp, wcc
     from kernels.bfs.certificate.sharded import certify_bfs
     from kernels.bfs.sharded import bfs as bfs_over_shards
-    from kernels.distributed.assembly import even_bounds, split
     from kernels.distributed.local_graph import local_graph
     from kernels.distributed.threads import run_ranks
     from kernels.forest.certificate.sharded import certify_forest
@@ -121,6 +120,7 @@ def run_over_shards(graph: Any) -> int:
     from kernels.sssp.sharded import sssp as sssp_over_shards
     from kernels.wcc.certificate.sharded import certify_wcc
     from kernels.wcc.sharded import wcc as wcc_over_shards
+    from tests.sharded.shards import even_bounds, split
 
     shards = split(graph, even_bounds(graph, 3))
     for shard in shards:

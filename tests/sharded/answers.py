@@ -10,7 +10,6 @@ from kernels import bfs, forest, pagerank, scc, sssp, wcc
 from kernels.answers import Certificate, Components, Forest, Paths, Scores
 from kernels.bfs import certificate as bfs_certificate
 from kernels.bfs.certificate.sharded import certify_bfs
-from kernels.distributed.assembly import split
 from kernels.distributed.threads import run_ranks
 from kernels.forest import certificate as forest_certificate
 from kernels.forest.certificate.sharded import certify_forest
@@ -24,6 +23,7 @@ from kernels.sssp.certificate.sharded import certify_sssp
 from kernels.wcc import certificate as wcc_certificate
 from kernels.wcc.certificate.sharded import certify_wcc
 from tests.sharded.ranks import DEADLINE, SIZES, bounds_of
+from tests.sharded.shards import split
 
 CERTIFY: dict[str, Callable[..., Certificate]] = {
     "bfs": certify_bfs,

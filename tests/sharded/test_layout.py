@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pipeline.steps.layout
-from kernels.distributed.assembly import even_bounds, split
 from kernels.distributed.communicator import SingleRank
 from kernels.distributed.shard import Shard
 from kernels.distributed.threads import run_ranks
@@ -28,6 +27,7 @@ from tests.counts import examples
 from tests.edge_lists import edge_folder, table_folder
 from tests.graphs import NAMED_GRAPHS, EdgeList
 from tests.sharded.ranks import DEADLINE, SIZES, dealing_of, dealt
+from tests.sharded.shards import even_bounds, split
 from tests.stored_graphs import validate
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks.graphs import grid
 from kernels.bfs.sharded import bfs
-from kernels.distributed.assembly import assemble, even_bounds, split
+from kernels.distributed.assembly import assemble
 from kernels.distributed.dealing import Dealing
 from kernels.distributed.shard import ShardAnswer, StoredRows
 from kernels.distributed.threads import run_ranks
@@ -33,6 +33,7 @@ from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.tables import files as tables
 from tests.sharded.ranks import DEADLINE, evenly
+from tests.sharded.shards import even_bounds, split
 
 RANKS = 32
 

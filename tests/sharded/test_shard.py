@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.distributed.assembly import even_bounds, split
 from kernels.distributed.halo import Halo
 from kernels.distributed.shard import LocalArcs
 from kernels.distributed.threads import run_ranks
@@ -15,6 +14,7 @@ from kernels.graph import Graph
 from tests.counts import examples
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import SIZES, bounds_of
+from tests.sharded.shards import even_bounds, split
 
 
 def shuffled(edges: EdgeList) -> Graph:

@@ -21,9 +21,7 @@ def bfs(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnswe
     Returns:
         ShardAnswer[Paths]: `distance` is int64.
 
-    Raises:
-        IndexError: If `source_row` is not a row of the graph.
-        TypeError: If there is no kernel for the shard's arrays.
+    Raises IndexError if `source_row` is not a row of the graph.
     """
     shard.require_row(source_row)
     if on_gpu(shard.out, "bfs over shards"):

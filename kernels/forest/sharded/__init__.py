@@ -34,8 +34,6 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
 
     Returns:
         ShardAnswer of Forest: Edges ascend by external (src, dst) within a rank; those of all ranks together are the forest.
-
-    Raises TypeError if the shard's arrays belong to a backend without this kernel.
     """
     gathered = min(gathered, shard.num_vertices // communicator.size)
     if on_gpu(shard.out, "minimum_spanning_forest over shards"):

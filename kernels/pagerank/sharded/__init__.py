@@ -38,10 +38,7 @@ def pagerank(
             sum. On GPUs they depend on the shards, and differ from the CPU's by at most 1e-6 in sum; equal shards give the same
             bits in every run.
 
-    Raises:
-        ValueError: If `damping` is not in 0..1, or `tolerance` is negative or not a number.
-        TypeError: If there is no kernel for the shard's arrays.
-        PeerLost: See `Communicator`.
+    Raises ValueError if `damping` is not in 0..1, or `tolerance` is negative or not a number.
     """
     parameters = checked(damping, tolerance, most_iterations)
     if on_gpu(shard.out, "pagerank over shards"):

@@ -36,9 +36,6 @@ def certify_reachability(shard: Shard, communicator: Communicator, answer: Any) 
     Returns:
         The same on all ranks; that of a single rank with one more rule. That of a malformed answer does not hold.
 
-    Raises:
-        PeerLost: See `Communicator`.
-
     Pairs u * C + v of nodes have to fit int64: at most 3 * 10^9 nodes. The answer has NumPy arrays. For a shard on a GPU the
     components are proved there, and the rest on the CPU.
     """

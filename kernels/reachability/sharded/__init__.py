@@ -41,8 +41,6 @@ def reachability(
     Raises:
         ValueError: If the number of dimensions, the seed or the method is not valid; "dfs" is not, because it needs a single
             rank.
-        TypeError: If the shard's arrays belong to a backend without this kernel.
-        PeerLost: See `Communicator`.
 
     A rank takes memory for its rows, its nodes, their arcs and their ghosts. A sweep takes one superstep more than the largest
     number of changes of rank on a path. For a shard on a GPU the components are found there; sweeps run there if on all ranks

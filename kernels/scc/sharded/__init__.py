@@ -28,10 +28,7 @@ from kernels.wcc.sharded import wcc
 
 
 def scc(shard: Shard, communicator: Communicator) -> ShardAnswer[Components]:
-    """Find the strong components of the own rows, each named by its smallest external id. A collective.
-
-    Raises TypeError if the shard's arrays belong to a backend without this kernel.
-    """
+    """Find the strong components of the own rows, each named by its smallest external id. A collective."""
     if shard.symmetric:
         return wcc(shard, communicator)
     if on_gpu(shard.out, "scc over shards"):

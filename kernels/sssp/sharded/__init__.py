@@ -27,7 +27,6 @@ def sssp(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnsw
     Raises:
         IndexError: If `source_row` is not a row of the graph.
         OverflowError: On all ranks, if a distance exceeds int64, or is not finite.
-        TypeError: If there is no kernel for the shard's arrays.
     """
     if shard.out.weights is None or shard.into.weights is None:
         return bfs(shard, communicator, source_row)

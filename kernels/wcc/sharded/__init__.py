@@ -28,8 +28,6 @@ def wcc(shard: Shard, communicator: Communicator, gathered: int | None = None) -
     Args:
         gathered: Most components with ghosts, and edges between them, of all ranks together, that each rank may hold; never more
             than the average number of rows per rank. None for as many as are joined faster this way.
-
-    Raises TypeError if the shard's arrays belong to a backend without this kernel.
     """
     if gathered is None:
         gathered = GATHERED_BY_GPUS if is_cupy(shard.out) else GATHERED

@@ -14,7 +14,7 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import grid, random_digraph, rmat
 from kernels.answers import Scores
-from kernels.distributed.assembly import even_bounds, to_device
+from kernels.distributed.assembly import to_device
 from kernels.distributed.shard import Shard
 from kernels.graph import Graph
 from kernels.reachability import reachability
@@ -31,6 +31,7 @@ from tests.sharded.algorithms.test_certify_reachability import can_be_cut
 from tests.sharded.algorithms.test_certify_reachability import verdicts as index_verdicts
 from tests.sharded.answers import SINGLE_RANK, any_bounds, can_be_wrong_over_ranks, changed, single_rank_answers, verdicts
 from tests.sharded.ranks import bounds_of
+from tests.sharded.shards import even_bounds
 
 MUTANTS = 60  # of each certificate
 

@@ -12,7 +12,6 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import graph_of_arcs, grid, random_digraph, rmat
 from kernels.answers import Components
-from kernels.distributed.assembly import even_bounds
 from kernels.distributed.shard import ShardAnswer
 from kernels.gpu.loader import launch
 from kernels.graph import Array, Graph
@@ -25,6 +24,7 @@ from tests.answers import uncleaned
 from tests.gpu.shards import on_gpu_shards
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import SIZES, bounds_of, dealing_of, dealt, whole
+from tests.sharded.shards import even_bounds
 
 GATHER_NONE = 0  # every tree is joined by rounds
 KERNELS = {"wcc": (wcc, single_rank_wcc), "scc": (scc, single_rank_scc)}

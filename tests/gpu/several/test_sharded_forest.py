@@ -11,7 +11,6 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import facebook, graph_of_arcs, graph_of_edges, grid, random_digraph, rmat
 from kernels.answers import Forest
-from kernels.distributed.assembly import even_bounds
 from kernels.distributed.shard import ShardAnswer
 from kernels.forest import minimum_spanning_forest as single_rank
 from kernels.forest.sharded import minimum_spanning_forest
@@ -21,6 +20,7 @@ from tests.answers import uncleaned
 from tests.gpu.shards import on_gpu_shards
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import SIZES, assert_forest, bounds_of
+from tests.sharded.shards import even_bounds
 
 DTYPES = (np.int32, np.int64, np.float32, np.float64)
 

@@ -14,7 +14,7 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import facebook, new_york, wiki_vote
 from kernels import pagerank as single_rank
-from kernels.distributed.assembly import even_bounds, split, to_device
+from kernels.distributed.assembly import to_device
 from kernels.distributed.shard import ShardAnswer
 from kernels.distributed.threads import run_ranks
 from kernels.gpu.loader import to_device as graph_to_device
@@ -25,6 +25,7 @@ from tests.gpu.inputs import poison, random_edges, with_wide_rows
 from tests.gpu.shards import on_gpu_shards
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import DEADLINE, SIZES, bounds_of, whole
+from tests.sharded.shards import even_bounds, split
 
 
 def check(graph: Graph, *all_bounds: Array) -> None:

@@ -14,7 +14,7 @@ from kernels import bfs as single_rank_bfs
 from kernels import sssp as single_rank_sssp
 from kernels.bfs.sharded import bfs
 from kernels.bfs.sharded import cuda as cuda_bfs
-from kernels.distributed.assembly import even_bounds, split, to_device
+from kernels.distributed.assembly import to_device
 from kernels.distributed.threads import run_ranks
 from kernels.graph import Graph
 from kernels.paths.sharded import long_paths_cuda as long_paths
@@ -28,6 +28,7 @@ from tests.gpu.shards import on_gpu_shards
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.algorithms.test_paths import require_same, zero_chain
 from tests.sharded.ranks import DEADLINE, SIZES, bounds_of
+from tests.sharded.shards import even_bounds, split
 
 KERNELS = {"bfs": (bfs, single_rank_bfs.bfs), "sssp": (sssp, single_rank_sssp.sssp)}
 WEIGHTS = (np.int32, np.int64, np.float32, np.float64)

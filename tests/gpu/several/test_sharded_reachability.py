@@ -12,7 +12,7 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import wiki_vote
 from kernels.answers import IndexPart
-from kernels.distributed.assembly import even_bounds, to_device
+from kernels.distributed.assembly import to_device
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.gpu import loader as cuda
@@ -24,6 +24,7 @@ from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.reachability import digraph
 from tests.sharded.indexes import assert_index, layered, sparse_digraph
 from tests.sharded.ranks import evenly, on_shards
+from tests.sharded.shards import even_bounds
 
 SIZES = (1, 2, 3, 4)
 CPU_SWEEPS = (

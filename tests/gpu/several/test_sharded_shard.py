@@ -12,7 +12,7 @@ cupy = pytest.importorskip("cupy")
 from benchmarks.graphs import facebook, new_york, wiki_vote
 from kernels.arrays import is_cupy_array
 from kernels.components.sharded.naming import smallest_ids
-from kernels.distributed.assembly import assemble, even_bounds, split, to_device
+from kernels.distributed.assembly import assemble, to_device
 from kernels.distributed.communicator import Communicator, OverExchange
 from kernels.distributed.dealing import Dealing
 from kernels.distributed.gpu import memory
@@ -30,6 +30,7 @@ from kernels.layout.rows import take_rows
 from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList
 from tests.sharded.ranks import DEADLINE, SIZES, bounds_of, dealing_of, dealt
+from tests.sharded.shards import even_bounds, split
 
 PLACES = ("device", "host")
 

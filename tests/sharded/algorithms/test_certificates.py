@@ -10,7 +10,6 @@ from benchmarks.graphs import graph_of_arcs, graph_of_edges, grid, random_digrap
 from kernels import forest
 from kernels.answers import Components, Forest, Paths, Scores
 from kernels.bfs.certificate.sharded import certify_bfs
-from kernels.distributed.assembly import even_bounds
 from kernels.forest import certificate as forest_certificate
 from kernels.forest.certificate.sharded import certify_forest
 from kernels.pagerank import certificate as pagerank_certificate
@@ -32,6 +31,7 @@ from tests.sharded.answers import (
     verdicts,
 )
 from tests.sharded.ranks import bounds_of, on_shards
+from tests.sharded.shards import even_bounds
 from tests.sharded.test_memory import growth
 
 MUTANTS = 200  # of each certificate; three thousand of each were run once

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from benchmarks.graphs import graph_of_arcs, grid, new_york, random_digraph, rmat, wiki_vote
 from kernels.answers import Components
-from kernels.distributed.assembly import even_bounds, split
 from kernels.distributed.shard import Shard
 from kernels.distributed.threads import run_ranks
 from kernels.graph import Csr, Graph
@@ -22,6 +21,7 @@ from tests.answers import true_strong, true_weak, uncleaned
 from tests.counts import examples
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import SIZES, bounds_of, evenly, on_shards, whole
+from tests.sharded.shards import even_bounds, split
 from tests.sharded.test_memory import RANKS, growth, peak
 
 GATHER_NONE = 0  # every tree is joined by rounds

@@ -11,7 +11,6 @@ from benchmarks.graphs import facebook, grid, new_york, random_digraph, wiki_vot
 from kernels import bfs as single_rank_bfs
 from kernels import sssp as single_rank_sssp
 from kernels.bfs.sharded import bfs
-from kernels.distributed.assembly import split
 from kernels.distributed.shard import ShardAnswer
 from kernels.distributed.threads import run_ranks
 from kernels.graph import Graph
@@ -20,6 +19,7 @@ from tests.answers import uncleaned
 from tests.counts import examples
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import DEADLINE, SIZES, bounds_of, evenly, on_shards, whole
+from tests.sharded.shards import split
 
 KERNELS = ((bfs, single_rank_bfs.bfs), (sssp, single_rank_sssp.sssp))
 

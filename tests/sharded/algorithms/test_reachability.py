@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.graphs import new_york, random_digraph, wiki_vote
-from kernels.distributed.assembly import even_bounds, split
 from kernels.distributed.shard import Shard
 from kernels.distributed.threads import run_ranks
 from kernels.graph import Csr, Graph
@@ -23,6 +22,7 @@ from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.reachability import digraph
 from tests.sharded.indexes import assert_index, layered, sparse_digraph
 from tests.sharded.ranks import SIZES, bounds_of, evenly, on_shards
+from tests.sharded.shards import even_bounds, split
 from tests.sharded.test_memory import RANKS, peak
 
 

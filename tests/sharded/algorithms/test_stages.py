@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kernels.distributed.assembly import split
 from kernels.distributed.shard import Shard
 from kernels.graph import NO_ROW
 from kernels.reachability.certificate.sharded import RULES
@@ -28,6 +27,7 @@ from pipeline.store.manifest import Folder, make
 from pipeline.store.shards import dealing_of, load_shard
 from pipeline.tables import files as tables
 from tests.sharded import ranks
+from tests.sharded.shards import split
 
 SHARDED = STAGES
 OF_ROWS = RULES[-1]  # of reachability over ranks; one worker makes the table again from the index, and compares
