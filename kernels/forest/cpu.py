@@ -101,14 +101,7 @@ def _join_in_order(
 
 @njit(cache=True, nogil=True)
 def _list_edges(
-    offsets: Array,
-    indices: Array,
-    weights: Array,
-    rows_by_id: Array,
-    positions: Array,
-    tree: Array,
-    above: float,
-    limit: float,
+    offsets: Array, indices: Array, weights: Array, rows_by_id: Array, positions: Array, tree: Array, above: float, limit: float
 ) -> Edges:
     """List the edges between different trees with `above < weight <= limit`, from the arcs that lead to larger external ids."""
     # An entry is written before it is known whether the edge counts: this avoids mispredicted branches and takes one more entry.

@@ -26,17 +26,8 @@ def take_rows(by_position: Csr, order: Array, row_of_position: Array | None) -> 
     weights = None if by_position.weights is None else np.empty(arcs, by_position.weights.dtype)
     dtype = by_position.indices.dtype if row_of_position is None else row_of_position.dtype
     rows = Csr(offsets, np.empty(arcs, dtype), weights)
-    arrays = (
-        by_position.offsets,
-        by_position.indices,
-        by_position.weights,
-        order,
-        row_of_position,
-        offsets,
-        rows.indices,
-        weights,
-    )
-    over_rows(rows, lambda begin, end: _take(*arrays, begin, end))
+    old = by_position.offsets, by_position.indices, by_position.weights, order, row_of_position
+    over_rows(rows, lambda begin, end: _take(*old, offsets, rows.indices, weights, begin, end))
     return rows
 
 

@@ -24,13 +24,9 @@ def scores(graph: Graph, parameters: Parameters) -> Scores:
 
 
 def iterate(
-    into: Csr,
-    degrees: Array,
-    num_vertices: int,
-    parameters: Parameters,
-    extended: Callable[[Array], Array],
+    into: Csr, degrees: Array, num_vertices: int, parameters: Parameters, extended: Callable[[Array], Array],
     total: Callable[[Array], float],
-) -> Scores:
+) -> Scores:  # fmt: skip
     """Iterate over n rows, which are all rows of the graph or one rank's own rows.
 
     Args:

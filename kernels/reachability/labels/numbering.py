@@ -62,16 +62,9 @@ def _add_sizes(parent: Array, order: Array, size: Array) -> None:
 
 @njit(cache=True, nogil=True)
 def _assign_blocks(
-    offsets: Array,
-    indices: Array,
-    roots: Array,
-    parent: Array,
-    order: Array,
-    salt: np.uint64,
-    turned: bool,
-    first: Array,
+    offsets: Array, indices: Array, roots: Array, parent: Array, order: Array, salt: np.uint64, turned: bool, first: Array,
     last: Array,
-) -> None:
+) -> None:  # fmt: skip
     """Assign every subtree its block; `last` contains the sizes before."""
     num_nodes = len(order)
     _number_children(roots, 0, len(roots), -1, 1, _turn_of(salt, num_nodes, num_nodes, turned), parent, first, last)

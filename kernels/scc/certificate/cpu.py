@@ -94,17 +94,9 @@ def _search_classes(offsets: Array, indices: Array, labels: Array) -> Array:
 
 @njit(cache=True, nogil=True)
 def _search(
-    offsets: Array,
-    indices: Array,
-    classes: Array,
-    label_rows: Array,
-    num_own: int,
-    waits: bool,
-    unread: Array,
-    read: Array,
-    unreached: Array,
-    starts: Array,
-) -> None:
+    offsets: Array, indices: Array, classes: Array, label_rows: Array, num_own: int, waits: bool, unread: Array, read: Array,
+    unreached: Array, starts: Array,
+) -> None:  # fmt: skip
     stack = np.empty(num_own + 1, np.int64)
     for start in starts:
         stack[0], size = start, 1

@@ -105,15 +105,9 @@ def _expand(offsets: Array, indices: Array, first: Array, starts: Array) -> None
 
 @njit(cache=True, nogil=True)
 def _peel(
-    out_offsets: Array,
-    out_indices: Array,
-    into_offsets: Array,
-    into_indices: Array,
-    degrees: Array,
-    gone: Array,
-    num_own: int,
+    out_offsets: Array, out_indices: Array, into_offsets: Array, into_indices: Array, degrees: Array, gone: Array, num_own: int,
     rows: Array,
-) -> None:
+) -> None:  # fmt: skip
     """Peel off `rows`, then every own row left without in-arcs or out-arcs; `degrees` [2, n + g] counts out-arcs and in-arcs."""
     stack = np.empty(len(gone) + 1, np.int64)
     for start in rows:
