@@ -32,6 +32,7 @@ help:
 	@echo "make cluster-test     stages and proofs on Dask workers that may be lost; also on GPUs if there are two"
 	@echo "make gpu-test         on a machine with a GPU: the CUDA kernels' tests, then compute-sanitizer"
 	@echo "make bench            compare our kernels with cuGraph on a GPU, else with SciPy, igraph and NetworKit; BENCH=--help;"
+	@echo "                      on a GPU also the sweep over families of graphs; FAMILIES=--help;"
 	@echo "                      then whole runs with the scripts that a user would write instead; RUNS=--help"
 	@echo "make bounds           time the steps whose cost has a known bound"
 	@echo "make bench-reachability    compare the reachability index with the thesis's tables; GRAPHS=DIR of the GRAIL authors' .gra.gz files"
@@ -92,6 +93,7 @@ bench:
 	@$(MAKE) --no-print-directory bench-on-$$($(HAS_GPU) && echo gpu || echo cpu)
 bench-on-gpu: $(GPU_READY)
 	$(GPU_PYTHON) -m benchmarks $(BENCH)
+	$(GPU_PYTHON) -m benchmarks.families.bench $(FAMILIES)
 	$(GPU_PYTHON) -m benchmarks.runs.bench $(RUNS)
 bench-on-cpu: $(VENV)/dev
 	$(BIN)/python -m benchmarks $(BENCH)

@@ -111,19 +111,19 @@ def contest(
     row: Row,
     kernel: Kernel,
     graph: Graph,
-    host: Graph,
+    host: Graph | None,
     calls: list[tuple[Any, ...]],
     method: dict[str, str],
     libraries: "Libraries | None",
 ) -> Row:
-    """Prove, compare and time one kernel and method; AssertionError if an answer is wrong."""
+    """Prove, compare and time one kernel and method; AssertionError if an answer is wrong. The CPU needs the `host` graph."""
     solve = partial(kernel.solve, graph, **method)
     answer, arcs = prove(kernel, graph, solve, calls)
     row = replace(row, necessary_bytes=kernel.necessary_bytes(graph, calls[0], answer))
     if kernel.reads_edges:
         row = replace(row, graph_bytes=csr_bytes(answer.csr))
     if not method:
-        if graph.num_arcs <= kernel.cpu_arcs:
+        if host is not None and graph.num_arcs <= kernel.cpu_arcs:
             row = replace(row, cpu=compare(kernel, host, calls[0], answer))
         first = first_call(kernel.solve, graph, *calls[0])
         row = replace(row, first=first.milliseconds, peak_bytes=first.peak_bytes, kept_bytes=first.kept_bytes)
@@ -185,10 +185,10 @@ def _small(argument: Any) -> Any:
 
 
 class Libraries:
-    """The peers' interfaces on one graph; their graphs are built on first use."""
+    """The peers' interfaces on one graph, each called again until `seconds` have passed; their graphs are built on first use."""
 
-    def __init__(self, graph: Graph, interfaces: list[Interface]) -> None:
-        self.graph, self.interfaces = graph, interfaces
+    def __init__(self, graph: Graph, interfaces: list[Interface], seconds: float = PEER_SECONDS) -> None:
+        self.graph, self.interfaces, self.seconds = graph, interfaces, seconds
 
     @cached_property
     def ways(self) -> list[Any]:
@@ -203,7 +203,7 @@ class Libraries:
         if kernel.inputs is not searches:
             calls = [self.arguments(kernel, answer)] * len(calls)
         for way in self.ways:
-            timed = gpu_peers.race(way, kernel.name, answer, calls, PEER_SECONDS)
+            timed = gpu_peers.race(way, kernel.name, answer, calls, self.seconds)
             median = None if timed.milliseconds is None else timed.milliseconds / repeats(answer)
             columns |= {way.name: median, f"{way.name}_runs": timed.runs, f"{way.name}_note": timed.note}
         return columns

@@ -77,10 +77,10 @@ def merge(old: Iterable[Row], new: Iterable[Row]) -> list[Row]:
     return list({(row.graph, row.kernel, row.method): row for row in (*old, *new)}.values())
 
 
-def write(path: Path, rows: list[Row]) -> None:
-    """Replace the Parquet file and the Markdown file by one rename each."""
+def write(path: Path, rows: list[Row], text: str | None = None) -> None:
+    """Replace the Parquet file and the Markdown file, by default `markdown(rows)`, by one rename each."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    for target, content in ((path, None), (path.with_suffix(".md"), markdown(rows))):
+    for target, content in ((path, None), (path.with_suffix(".md"), markdown(rows) if text is None else text)):
         unfinished = target.with_name(f".{target.name}")
         if content is None:
             pq.write_table(pa.Table.from_pylist([asdict(row) for row in rows], schema_of(Row)), unfinished)
@@ -93,7 +93,7 @@ def markdown(rows: list[Row]) -> str:
     """The table in Markdown: the machine, a line per kernel, the graphs, and the meaning of the columns."""
     graphs = {row.graph: row for row in reversed(rows)}  # from its first row, which is not a layout
     lines = [
-        *sorted({_where(row) for row in rows}),
+        *sorted({machine_of(row) for row in rows}),
         "",
         "| graph | kernel | ms | least | most | GTEPS | of copy | peak / CSR | first | proof | pylibcugraph | ratio | cugraph |"
         " ratio | doubleGraph | ratio | CPU | ratio |",
@@ -112,7 +112,8 @@ def markdown(rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _where(row: Row) -> str:
+def machine_of(row: Row) -> str:
+    """Where a row was measured."""
     peer = f"cuGraph {row.cugraph_version}" if row.cugraph_version else "cuGraph is not installed: its columns are empty"
     return (
         f"{row.gpu}, driver {row.driver}, CUDA {row.cuda}, CuPy {row.cupy}, {peer}; {row.cpu_cores} CPU cores;"
@@ -127,18 +128,18 @@ def _line(row: Row) -> str:
     given = 0 if row.kernel == "layout" else row.graph_bytes
     peak = None if row.peak_bytes is None else (given + row.peak_bytes) / row.graph_bytes
     cells = [
-        f"**{_number(row.median)}**",
-        _number(row.least),
-        _number(row.most),
-        _number(None if row.teps is None else row.teps / 1e9),
+        f"**{number(row.median)}**",
+        number(row.least),
+        number(row.most),
+        number(None if row.teps is None else row.teps / 1e9),
         "" if row.copy_share is None else f"{100 * row.copy_share:.1f} %",
-        _number(peak),
-        _number(row.first),
-        _number(row.certificate),
+        number(peak),
+        number(row.first),
+        number(row.certificate),
         *_peer(row, row.pylibcugraph, row.pylibcugraph_runs, row.pylibcugraph_note),
         *_peer(row, row.cugraph, row.cugraph_runs, row.cugraph_note),
         *_peer(row, row.doublegraph, row.doublegraph_runs, row.doublegraph_note),
-        _number(row.cpu),
+        number(row.cpu),
         _ratio(row, row.cpu),
     ]
     return f"| {row.graph} | {kernel} | {' | '.join(cells)} |"
@@ -149,14 +150,14 @@ def _peer(row: Row, median: float | None, runs: int, note: str) -> tuple[str, st
         return note, ""
     few = f"{runs} run{'s' * (runs > 1)}" if runs < row.runs else ""
     notes = ", ".join(filter(None, (note, few)))
-    return f"{_number(median)} ({notes})" if notes else _number(median), _ratio(row, median)
+    return f"{number(median)} ({notes})" if notes else number(median), _ratio(row, median)
 
 
 def _ratio(row: Row, other: float | None) -> str:
-    return f"{_number(other / row.median)}x" if other is not None and row.median else ""
+    return f"{number(other / row.median)}x" if other is not None and row.median else ""
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
     """Three digits, without an exponent."""
     if value is None:
         return ""
