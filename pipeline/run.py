@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import ParamSpec, Protocol, TypeVar
 
 from kernels.gpu.devices import obstacle
-from pipeline.cluster.start import started
+from pipeline.cluster.later import cluster_of
 from pipeline.config.run import RunConfig, StageName
 from pipeline.ingest import ingest
 from pipeline.report import draw
@@ -52,10 +53,11 @@ def run(config: RunConfig, call: Call = directly) -> Folder:
         GraphmillError: As its steps state.
     """
     backend = choose(config.backend)
-    with workspace(config.output) as work, started(config.cluster, backend) as cluster:
+    with workspace(config.output) as work, cluster_of(config.cluster, backend) as cluster:
         runtime = Runtime(work, backend, cluster, HeldEdges(backend))
         held = None if cluster.shards else runtime.held_edges  # ranks read their parts
-        edges = call("edges", ingest, config.graph, work, held, config.cluster.elsewhere)
+        begins = partial(cluster.prepare, backend)
+        edges = call("edges", ingest, config.graph, work, held, config.cluster.elsewhere, begins)
         graph = call("graph", lay_out, edges, config.layout, runtime)
         require_sources(graph, config.sources)
 
@@ -70,6 +72,7 @@ def run(config: RunConfig, call: Call = directly) -> Folder:
             reached = call("reached", answer_queries, config.queries, answers, config.oracle, runtime)
             paths = call("paths", find_paths, graph, reached, work / "paths", runtime) if config.queries.witness else None
             results = replace(results, reached=reached, paths=paths)
+        cluster.release()
         results = replace(results, report=call("report", draw, results, runtime))
         fallback = obstacle() if config.backend == "auto" and backend == "cpu" else None
         return call("publish", publish, config.output, results, config.keep, backend, fallback)

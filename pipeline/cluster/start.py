@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
+from kernels.gpu.devices import device_count
 from pipeline.cluster.protocol import Cluster
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
+from pipeline.errors import BadConfig
 from pipeline.runtime.backend import Backend
 
 
@@ -15,13 +18,25 @@ def started(config: ClusterConfig, backend: Backend) -> Iterator[Cluster]:
 
     Raises:
         ClusterLost: No scheduler answers at the address, or it has no worker, within the deadline.
-        BadConfig: There is no GPU for a local worker, or a TLS file cannot be read.
+        BadConfig: As `require_startable`, or a TLS file cannot be read.
     """
     if config.scheduler == "none":
         yield LocalThreads(config.shards)
         return
+    require_startable(config, backend)
     from pipeline.cluster.dask.client import connected
     from pipeline.cluster.dask.workers import Workers
 
     with connected(config, backend) as client:
         yield Workers(client, config)
+
+
+def require_startable(config: ClusterConfig, backend: Backend) -> None:
+    """Raise BadConfig if Dask-CUDA is not installed, or there are fewer GPUs than local workers that need one."""
+    if config.scheduler != "local" or backend == "cpu":
+        return
+    if find_spec("dask_cuda") is None:
+        raise BadConfig("cluster: local workers on GPUs need Dask-CUDA (pip install 'graphmill[gpu]')")
+    gpus = device_count()
+    if config.workers > gpus:
+        raise BadConfig(f"cluster: {config.workers} local workers, but {gpus} GPUs; each worker needs one")

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib import import_module
 
 from kernels.cpu.parallel import cores
 from kernels.distributed import threads
 from kernels.distributed.communicator import Communicator
+from kernels.distributed.threads import on_daemon_thread
 from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.cluster.protocol import Place, Result, Task
 from pipeline.runtime.backend import Backend
@@ -21,6 +23,13 @@ class LocalThreads:
     def __init__(self, shards: int = 0) -> None:
         self.shards = shards
         self._open_graphs = OpenGraphs()
+
+    def prepare(self, backend: Backend) -> None:
+        """See `RunCluster.prepare`. Numba and CuPy take half a second to import."""
+        on_daemon_thread(partial(import_module, "numba" if backend == "cpu" else "cupy"))
+
+    def release(self) -> None:
+        """See `RunCluster.release`: nothing to end."""
 
     def map(
         self,

@@ -7,7 +7,7 @@ A source is located and opened (`source`), decompressed (`decompress`) and split
 import logging
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +37,13 @@ FEW_VERTICES = 2**16  # that any header may declare
 BYTES_PER_VERTEX = 8  # a lower bound on what a stored graph takes for an isolated vertex
 
 
-def ingest(graph: GraphConfig, work: Path, held: HeldEdges | None = None, copy: bool = False) -> Folder:
+def ingest(
+    graph: GraphConfig,
+    work: Path,
+    held: HeldEdges | None = None,
+    copy: bool = False,
+    begins: Callable[[], object] = bool,
+) -> Folder:
     """Read a source file into the folder `work/edges`, unless the folder already holds this content.
 
     Args:
@@ -45,6 +51,7 @@ def ingest(graph: GraphConfig, work: Path, held: HeldEdges | None = None, copy: 
         work: The folder of the run's steps.
         held: Gets the edges as they are read, if they fit into memory, for the layout in this process.
         copy: Whether a Parquet source on this machine is copied, too, because workers elsewhere read the edge list.
+        begins: Called before the source is read, unless the folder already holds its content.
 
     Returns:
         `part-00000.parquet`, ..., of a million edges each: `src`, `dst` int64 and, if the source has it, `weight`, in the
@@ -65,6 +72,7 @@ def ingest(graph: GraphConfig, work: Path, held: HeldEdges | None = None, copy: 
     reading = _Reading(graph, sources["source"], expected.get("source"), held, copy)
 
     def write_all(folder: Path) -> dict[str, Any]:
+        begins()
         facts = reading.write(folder)
         if "coordinates" not in sources:
             return facts.stored()

@@ -3,6 +3,7 @@
 import errno
 import os
 import signal
+import sys
 import threading
 import time
 from dataclasses import dataclass, replace
@@ -189,6 +190,16 @@ def add_up(ranks: Communicator, times: int) -> int:
         found = ranks.sum(ranks.rank)
         time.sleep(0.01)
     return found
+
+
+def number(place: Place, item: int) -> int:
+    """The item."""
+    return item
+
+
+def modules(place: Place, item: None) -> set[str]:
+    """What this process has imported."""
+    return set(sys.modules)
 
 
 def open_sessions() -> int:

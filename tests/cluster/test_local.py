@@ -18,8 +18,8 @@ import pytest
 from distributed import LocalCluster
 
 from kernels.registry import BY_NAME
+from pipeline.cluster import start as start_module
 from pipeline.cluster.dask import client as dask_cluster
-from pipeline.cluster.dask import local_workers as local_workers_module
 from pipeline.cluster.dask import workers as workers_module
 from pipeline.cluster.dask.client import require_gpus
 from pipeline.cluster.dask.code_version import CodeVersion
@@ -161,11 +161,11 @@ def test_what_strangers_can_use_is_found():
 
 
 def test_local_workers_on_gpus_need_dask_cuda_and_a_gpu_each(monkeypatch):
-    monkeypatch.setattr(local_workers_module, "find_spec", lambda name: None)
+    monkeypatch.setattr(start_module, "find_spec", lambda name: None)
     with pytest.raises(BadConfig, match=r"need Dask-CUDA \(pip install 'graphmill\[gpu\]'\)"), started(LOCAL, "gpu"):
         pass
-    monkeypatch.setattr(local_workers_module, "find_spec", lambda name: name)
-    monkeypatch.setattr(local_workers_module, "device_count", lambda: 1)
+    monkeypatch.setattr(start_module, "find_spec", lambda name: name)
+    monkeypatch.setattr(start_module, "device_count", lambda: 1)
     with pytest.raises(BadConfig, match="2 local workers, but 1 GPUs"), started(LOCAL, "gpu"):
         pass
 

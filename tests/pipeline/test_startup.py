@@ -24,6 +24,7 @@ def test_a_run_with_nothing_changed_imports_nothing_that_computes(tmp_path):
     run = ("run", tmp_path / "roads.csv", "--out", tmp_path / "out", "--stages", "bfs,wcc", "--backend", "cpu")
     assert {"numba", "matplotlib"} <= loaded(*run)
     assert not HEAVY & loaded(*run)
+    assert not HEAVY & loaded(*run, "--cluster", "local")
 
 
 def test_numba_is_imported_by_the_first_call_of_a_compiled_function():

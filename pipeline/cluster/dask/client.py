@@ -64,6 +64,9 @@ def _settings(config: ClusterConfig) -> dict[str, Any]:
         "distributed.worker.memory.spill": False,
         "distributed.worker.memory.pause": False,
         "distributed.worker.memory.terminate": 0.95,
+        # Nobody looks at these measurements, which wake every process 150 times a second.
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.tick.interval": "500ms",
         "distributed.scheduler.http.routes": [],  # local workers' pages would need no password
         "distributed.worker.http.routes": [],
         "distributed.scheduler.preload": [],  # do not run code that configuration files in the home folder name

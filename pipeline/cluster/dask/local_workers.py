@@ -4,7 +4,6 @@ import logging
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from multiprocessing import resource_tracker
 from typing import Any
 
@@ -13,7 +12,7 @@ from distributed import LocalCluster, Security
 from kernels.cpu.parallel import cores
 from kernels.gpu.devices import device_count
 from pipeline.config.cluster import ClusterConfig
-from pipeline.errors import BadConfig, ClusterLost
+from pipeline.errors import ClusterLost
 from pipeline.runtime.backend import Backend
 
 log = logging.getLogger(__name__)
@@ -25,7 +24,6 @@ def local_workers(config: ClusterConfig, backend: Backend, security: Security, f
     A GPU worker has a GPU of its own, which is the first that it sees, one thread, and CuPy's memory pool.
 
     Raises:
-        BadConfig: Dask-CUDA is not installed, or there are fewer GPUs than workers.
         ClusterLost: More than `lost_workers` times a worker ended before it was ready.
     """
     common: dict[str, Any] = {
@@ -39,15 +37,22 @@ def local_workers(config: ClusterConfig, backend: Backend, security: Security, f
     }  # fmt: skip
     if backend == "cpu":
         return _started(config, LocalCluster, n_workers=config.workers or cores(), threads_per_worker=config.threads, **common)
-    if find_spec("dask_cuda") is None:
-        raise BadConfig("cluster: local workers on GPUs need Dask-CUDA (pip install 'graphmill[gpu]')")
-    gpus = device_count()
-    if config.workers > gpus:
-        raise BadConfig(f"cluster: {config.workers} local workers, but {gpus} GPUs; each worker needs one")
     from dask_cuda import LocalCUDACluster
+    from dask_cuda.plugins import CUDFSetup
+
+    class Gpus(LocalCUDACluster):  # type: ignore[misc]
+        """Workers that do not import cuDF, which takes seconds and would let CuPy allocate without a pool."""
+
+        def new_worker_spec(self) -> dict[Any, Any]:
+            spec: dict[Any, Any] = super().new_worker_spec()
+            for worker in spec.values():
+                worker["options"]["plugins"] = {
+                    plugin for plugin in worker["options"]["plugins"] if not isinstance(plugin, CUDFSetup)
+                }
+            return spec
 
     # `data`: results stay in memory, as on the CPU; Dask-CUDA would move them to disk, and inspect each for its device.
-    return _started(config, LocalCUDACluster, n_workers=config.workers or gpus, threads_per_worker=1, data=dict, **common)
+    return _started(config, Gpus, n_workers=config.workers or device_count(), threads_per_worker=1, data=dict, **common)
 
 
 def _started(config: ClusterConfig, kind: type[LocalCluster], **options: Any) -> LocalCluster:

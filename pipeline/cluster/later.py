@@ -1,0 +1,122 @@
+"""The cluster of a run, started when the first step begins that is not valid: workers start while its source is read."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
+from contextvars import copy_context
+from functools import partial
+from importlib import import_module
+from typing import Protocol
+
+from kernels.cpu.parallel import cores
+from kernels.distributed.threads import on_daemon_thread
+from kernels.gpu.devices import device_count
+from pipeline.cluster.protocol import Cluster, Place, Result, Task
+from pipeline.cluster.start import require_startable, started
+from pipeline.cluster.threads import LocalThreads
+from pipeline.config.cluster import ClusterConfig
+from pipeline.runtime.backend import Backend
+from pipeline.store.code import Code
+
+
+class RunCluster(Cluster, Protocol):
+    """A cluster that loads in the background what its tasks need."""
+
+    def prepare(self, backend: Backend) -> None:
+        """Begin to load; tasks will come. May be called again."""
+        ...
+
+    def release(self) -> None:
+        """Begin to end; no more tasks will come."""
+        ...
+
+
+@contextmanager
+def cluster_of(config: ClusterConfig, backend: Backend) -> Iterator[RunCluster]:
+    """The cluster of a run, which starts when it is needed; it is closed however the run ends."""
+    if config.scheduler == "none":
+        yield LocalThreads(config.shards)
+        return
+    cluster = StartedLater(config, backend)
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+
+
+class StartedLater:
+    """A cluster that `prepare`, or else the first `map`, starts, and that `release` closes, both in the background."""
+
+    def __init__(self, config: ClusterConfig, backend: Backend) -> None:
+        self.shards = config.shards
+        self._config, self._backend = config, backend
+        self._open = ExitStack()
+        self._starting: Future[Cluster] | None = None
+        self._closing: Future[None] | None = None
+
+    def prepare(self, backend: Backend) -> None:
+        """See `RunCluster.prepare`.
+
+        A connection to a running scheduler is made before this returns: unlike the start of local workers, it may take so long
+        that a signal has to end it.
+
+        Raises:
+            ClusterLost, BadConfig: As `started`. For local workers as `require_startable`, and the first `map` raises the rest.
+        """
+        if self._starting:
+            return
+        if self._config.scheduler == "local":
+            require_startable(self._config, self._backend)
+            self._starting = on_daemon_thread(partial(copy_context().run, self._start_local))
+        else:
+            cluster = self._start()
+            self._starting = Future()
+            self._starting.set_result(cluster)
+
+    def map(
+        self,
+        function: Callable[[Place, Task], Result],
+        tasks: Sequence[Task],
+        backend: Backend,
+        ranks: int = 0,
+        one_at_a_time: bool = False,
+        code: Code | None = None,
+    ) -> Iterator[list[Result]]:
+        """See `Cluster.map`. Raises as `prepare`, too."""
+        self.prepare(backend)
+        assert self._starting
+        yield from self._starting.result().map(function, tasks, backend, ranks, one_at_a_time, code)
+
+    def _start(self) -> Cluster:
+        return self._open.enter_context(started(self._config, self._backend))
+
+    def _start_local(self) -> Cluster:
+        """Start workers, let them import what this process has, and connect the ranks that will hold a graph together."""
+        cluster = self._start()
+        loaded = [name for name in sys.modules.copy() if name.startswith(("kernels.", "pipeline.steps."))]
+        workers = self._config.workers or (cores() if self._backend == "cpu" else device_count())
+        tasks = [loaded] if self.shards else [loaded] * workers
+        list(cluster.map(_load, tasks, self._backend, self.shards))
+        return cluster
+
+    def release(self) -> None:
+        """See `RunCluster.release`."""
+        if self._starting and not self._closing:
+            self._closing = on_daemon_thread(partial(_close, self._starting, self._open))
+
+    def close(self) -> None:
+        """End the workers, if they were started, and wait until they have ended."""
+        self.release()
+        if self._closing:
+            self._closing.result()
+
+
+def _close(starting: Future[Cluster], opened: ExitStack) -> None:
+    starting.exception()  # wait: Dask cannot close what is half started
+    opened.close()
+
+
+def _load(place: Place, modules: Sequence[str]) -> None:
+    for name in (*modules, "numba" if place.backend == "cpu" else "cupy"):
+        import_module(name)

@@ -1,0 +1,68 @@
+"""The cluster of a run: workers start while the source is read, and end while the report is drawn."""
+
+import pytest
+
+import pipeline.steps.stages  # noqa: F401  # as a run has
+from pipeline.cluster import later
+from pipeline.cluster.later import StartedLater, cluster_of
+from pipeline.cluster.threads import LocalThreads
+from pipeline.config.cluster import ClusterConfig
+from pipeline.errors import BadConfig, ClusterLost
+from tests.cluster import tasks as worker_tasks
+from tests.cluster.calls import results
+from tests.cluster.processes import local_workers
+from tests.flows.processes import eventually
+
+LOCAL = ClusterConfig(scheduler="local", workers=2)
+
+
+def test_workers_start_and_end_in_the_background():
+    with cluster_of(LOCAL, "cpu") as cluster:
+        assert not local_workers()
+        cluster.prepare("cpu")
+        assert eventually(local_workers)
+        assert results(cluster, worker_tasks.number, [1, 2], "cpu") == [1, 2]
+        cluster.release()
+        assert eventually(lambda: not local_workers())
+    assert not local_workers()
+
+
+def test_workers_have_loaded_what_tasks_use():
+    with cluster_of(ClusterConfig(scheduler="local", workers=2, shards=2), "cpu") as cluster:
+        for loaded in cluster.map(worker_tasks.modules, [None], "cpu", 2):
+            assert all({"numba", "pipeline.steps.stages"} <= of_rank for of_rank in loaded)
+
+
+def test_a_cluster_that_is_not_needed_does_not_start(monkeypatch):
+    monkeypatch.setattr(later, "started", lambda *_: pytest.fail("started"))
+    with cluster_of(LOCAL, "cpu") as cluster:
+        cluster.release()
+    with cluster_of(ClusterConfig(), "cpu") as cluster:
+        assert isinstance(cluster, LocalThreads)
+
+
+def test_a_run_that_ends_while_workers_start_leaves_none():
+    with pytest.raises(KeyboardInterrupt), cluster_of(LOCAL, "cpu") as cluster:
+        cluster.prepare("cpu")
+        raise KeyboardInterrupt
+    assert not local_workers()
+
+
+def test_an_error_of_the_start_is_raised_by_the_first_tasks(monkeypatch):
+    def fail(*_):
+        raise ClusterLost("cluster: 4 times a local worker ended before it was ready")
+
+    monkeypatch.setattr(later.StartedLater, "_start", fail)
+    with cluster_of(LOCAL, "cpu") as cluster:
+        cluster.prepare("cpu")
+        with pytest.raises(ClusterLost, match="4 times"):
+            results(cluster, worker_tasks.number, [1], "cpu")
+
+
+def test_what_can_be_known_at_once_is_an_error_at_once():
+    far = StartedLater(ClusterConfig(scheduler="tcp://127.0.0.1:9", deadline=12), "cpu")
+    with pytest.raises(ClusterLost, match="no scheduler answers"):
+        far.prepare("cpu")
+    with pytest.raises(BadConfig, match="need Dask-CUDA"):
+        StartedLater(LOCAL, "gpu").prepare("gpu")
+    far.close()
