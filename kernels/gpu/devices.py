@@ -2,28 +2,21 @@
 
 from functools import cache
 from importlib.util import find_spec
+from typing import Any
 
 SUPPORTED = ("8.0", "8.6", "8.9", "9.0", "10.0", "12.0")  # compute capabilities
-_LEAST_DRIVER = 580  # for CuPy's CUDA 13
+_CUDA, _LEAST_DRIVER = 13000, 580  # of CuPy's wheel
 
 
 @cache
 def device_count() -> int:
-    """Number of GPUs that CuPy finds; 0 if it is not installed or cannot use the driver."""
-    if _no_cuda():
-        return 0
-    import cupy
-
-    return int(cupy.cuda.runtime.getDeviceCount())
+    """Number of GPUs of this process; 0 if CuPy is not installed or cannot use the driver."""
+    return 0 if _no_cuda() else int(_ask("cuDeviceGetCount"))
 
 
 def obstacle() -> str | None:
     """Why kernels cannot run on the current GPU, as a clause that names what they require; None if they can."""
-    if reason := _no_cuda():
-        return reason
-    import cupy
-
-    return _unsupported(cupy.cuda.Device().id)
+    return _no_cuda() or _unsupported(current())
 
 
 def require_supported() -> None:
@@ -32,41 +25,63 @@ def require_supported() -> None:
         raise RuntimeError(reason)
 
 
+def current() -> int:
+    """The GPU of this thread: the first one before any was chosen."""
+    try:
+        return int(_ask("cuCtxGetDevice"))
+    except RuntimeError:  # there is no context yet
+        return 0
+
+
+def name_of(device: int) -> str:
+    """What its maker calls a GPU."""
+    name: bytes = _ask("cuDeviceGetName", 128, device)
+    return name.decode().rstrip("\0")
+
+
+def cuda_version() -> str:
+    """The newest CUDA that the driver supports."""
+    return _written(_ask("cuDriverGetVersion"))
+
+
 @cache
 def _unsupported(device: int) -> str | None:
-    import cupy
+    from cuda.bindings.driver import CUdevice_attribute as Attribute
 
-    found = cupy.cuda.runtime.getDeviceProperties(device)
-    capability = f"{found['major']}.{found['minor']}"
+    parts = (Attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, Attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
+    capability = ".".join(str(_ask("cuDeviceGetAttribute", part, device)) for part in parts)
     if capability in SUPPORTED:
         return None
-    return (
-        f"GPU {device}, {found['name'].decode()}, has compute capability {capability}, and the kernels run on "
-        f"{', '.join(SUPPORTED)}"
-    )
+    return f"GPU {device}, {name_of(device)}, has compute capability {capability}, and the kernels run on {', '.join(SUPPORTED)}"
 
 
 @cache
 def _no_cuda() -> str | None:
-    """Why CuPy can use no GPU at all; None if it finds one."""
+    """Why CuPy can use no GPU at all; None if it can. CuPy itself takes half a second to import, which asking does not need."""
     if find_spec("cupy") is None:
         return "CuPy is not installed (pip install 'graphmill[gpu]')"
     try:
-        import cupy
-    except ImportError as error:  # without a driver its library is missing
-        return f"CuPy cannot be loaded: {str(error).strip().splitlines()[0]}"
-    runtime = cupy.cuda.runtime
-    has, needed = runtime.driverGetVersion(), runtime.runtimeGetVersion()
-    if has // 1000 < needed // 1000:
-        driver = f"the NVIDIA driver is too old: it supports CUDA {version(has)}" if has else "no NVIDIA driver is installed"
-        return f"{driver}, and CuPy uses CUDA {version(needed)}, which needs driver {_LEAST_DRIVER} or later"
-    try:
-        return None if runtime.getDeviceCount() else "CUDA finds no GPU"
-    except runtime.CUDARuntimeError as error:
-        return f"CUDA finds no GPU: {error}"
+        has = _ask("cuDriverGetVersion")
+        if has // 1000 < _CUDA // 1000:
+            driver = f"the NVIDIA driver is too old: it supports CUDA {_written(has)}" if has else "no NVIDIA driver is installed"
+            return f"{driver}, and CuPy uses CUDA {_written(_CUDA)}, which needs driver {_LEAST_DRIVER} or later"
+        _ask("cuInit", 0)
+        return None if _ask("cuDeviceGetCount") else "CUDA finds no GPU"
+    except (ImportError, RuntimeError) as error:  # without a driver its library is missing
+        return f"CUDA finds no GPU: {str(error).strip().splitlines()[0]}"
 
 
-def version(cuda: int) -> str:
+def _ask(function: str, *arguments: Any) -> Any:
+    """What a function of CUDA's driver returns. Raises RuntimeError with the driver's error."""
+    from cuda.bindings import driver
+
+    error, *found = getattr(driver, function)(*arguments)
+    if error.value:
+        raise RuntimeError(error.name)
+    return found[0] if found else None
+
+
+def _written(cuda: int) -> str:
     """A version of CUDA as people write it: 13.0 for 13000."""
     return f"{cuda // 1000}.{cuda % 1000 // 10}"
 

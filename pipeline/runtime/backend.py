@@ -4,10 +4,11 @@ import logging
 import sys
 import time
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
-from kernels.gpu.devices import obstacle, version
+from kernels.gpu.devices import cuda_version, current, name_of, obstacle
 from kernels.graph import Array
 from pipeline.config.model import Choice
 from pipeline.errors import BadConfig
@@ -86,16 +87,18 @@ class Clock:
 
 
 def gpu() -> dict[str, str]:
-    """Name of the current GPU, and versions of its driver, of CUDA at run time and of CuPy."""
-    import cupy
+    """Name of the current GPU, and versions of its driver, of the newest CUDA that it supports, and of CuPy."""
+    return {"gpu": name_of(current()), "driver": _driver(), "cuda": cuda_version(), "cupy": _cupy()}
 
-    properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
-    return {
-        "gpu": properties["name"].decode(),
-        "driver": _driver(),
-        "cuda": version(cupy.cuda.runtime.runtimeGetVersion()),
-        "cupy": cupy.__version__,
-    }
+
+def _cupy() -> str:
+    """The version of CuPy, without importing it if its wheel states it."""
+    try:
+        return metadata.version("cupy-cuda13x")
+    except metadata.PackageNotFoundError:  # built from source
+        import cupy
+
+        return str(cupy.__version__)
 
 
 def _driver() -> str:

@@ -9,6 +9,8 @@ import pytest
 
 cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
+from cuda.bindings import driver
+
 from benchmarks.one_gpu.contests import ALGORITHMS
 from kernels.bfs import cuda as bfs_cuda
 from kernels.gpu import devices
@@ -59,14 +61,14 @@ def test_another_gpu_is_refused_before_a_run_begins(tmp_path, caplog):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"driverGetVersion": lambda: 12040}, f"the NVIDIA driver is too old: it supports CUDA 12.4, {NEEDED}"),
-        ({"driverGetVersion": lambda: 0}, f"no NVIDIA driver is installed, {NEEDED}"),
-        ({"getDeviceCount": lambda: 0}, "CUDA finds no GPU"),
+        ({"cuDriverGetVersion": 12040}, f"the NVIDIA driver is too old: it supports CUDA 12.4, {NEEDED}"),
+        ({"cuDriverGetVersion": 0}, f"no NVIDIA driver is installed, {NEEDED}"),
+        ({"cuDeviceGetCount": 0}, "CUDA finds no GPU"),
     ],
 )
 def test_an_old_driver_is_named(changed, message, monkeypatch):
-    for name, function in changed.items():
-        monkeypatch.setattr(cupy.cuda.runtime, name, function)
+    for name, value in changed.items():
+        monkeypatch.setattr(driver, name, lambda value=value: (driver.CUresult.CUDA_SUCCESS, value))
     devices._no_cuda.cache_clear()
     try:
         with pytest.raises(BadConfig, match=re.escape(f"backend: a GPU is requested, but {message}")):

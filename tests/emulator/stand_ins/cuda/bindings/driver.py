@@ -5,10 +5,17 @@ from types import SimpleNamespace
 
 from cupy.cuda.driver import kernel_at
 
+from tests.emulator.machine.architectures import CURRENT, GPUS
+
 
 class CUresult(Enum):
     CUDA_SUCCESS = 0
     CUDA_ERROR_INVALID_CLUSTER_SIZE = 912
+
+
+class CUdevice_attribute(Enum):
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76
 
 
 CUlaunchConfig, CUfunction = SimpleNamespace, int
@@ -20,3 +27,28 @@ def cuOccupancyMaxActiveClusters(kernel, launch):
         return CUresult.CUDA_ERROR_INVALID_CLUSTER_SIZE, 0
     threads = launch.blockDimX * launch.blockDimY * launch.blockDimZ
     return CUresult.CUDA_SUCCESS, found.emulated.clusters(threads, launch.sharedMemBytes, found.most_cluster)
+
+
+def cuInit(flags):
+    return (CUresult.CUDA_SUCCESS,)
+
+
+def cuDriverGetVersion():
+    return CUresult.CUDA_SUCCESS, 13000
+
+
+def cuDeviceGetCount():
+    return CUresult.CUDA_SUCCESS, len(GPUS)
+
+
+def cuCtxGetDevice():
+    return CUresult.CUDA_SUCCESS, CURRENT.number
+
+
+def cuDeviceGetName(length, device):
+    return CUresult.CUDA_SUCCESS, b"emulated".ljust(length, b"\0")
+
+
+def cuDeviceGetAttribute(attribute, device):
+    major, minor = GPUS[device].capability.split(".")
+    return CUresult.CUDA_SUCCESS, int(major if attribute.name.endswith("MAJOR") else minor)
