@@ -62,20 +62,10 @@ def apart(work: Callable[[], T]) -> T:
     """
     if current_thread() is not main_thread():
         return work()
-    begun, outcome = _Work(), Future[T]()
-
-    def run() -> None:
-        _current.set(begun)
-        try:
-            outcome.set_result(work())
-        except BaseException as error:
-            outcome.set_exception(error)
-        _events.put(outcome)
-
+    begun = _Work()
     try:
-        before = threading.stack_size(_STACK)
-        threading.Thread(target=copy_context().run, args=(run,), daemon=True).start()
-        threading.stack_size(before)
+        outcome = _start(work, begun)
+        outcome.add_done_callback(_events.put)
         while (event := _events.get()) is not outcome:
             if isinstance(event, int):
                 logging.disable()
@@ -84,6 +74,29 @@ def apart(work: Callable[[], T]) -> T:
         _abandon(begun)
         raise
     return outcome.result()
+
+
+def beside(work: Callable[[], T]) -> Future[T]:
+    """Start `work` in a thread of its own with this one's context variables. It is not abandoned: who starts it, ends it."""
+    return _start(work, _Work())
+
+
+def _start(work: Callable[[], T], begun: _Work) -> Future[T]:
+    outcome = Future[T]()
+
+    def run() -> None:
+        _current.set(begun)
+        try:
+            result = work()
+        except BaseException as error:
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(result)
+
+    before = threading.stack_size(_STACK)
+    threading.Thread(target=copy_context().run, args=(run,), daemon=True).start()
+    threading.stack_size(before)
+    return outcome
 
 
 def _abandon(work: _Work) -> None:

@@ -4,19 +4,17 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
-from contextvars import copy_context
-from functools import partial
 from importlib import import_module
 from typing import Protocol
 
 from kernels.cpu.parallel import cores
-from kernels.distributed.threads import on_daemon_thread
 from kernels.gpu.devices import device_count
 from pipeline.cluster.protocol import Cluster, Place, Result, Task
 from pipeline.cluster.start import require_startable, started
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.runtime.backend import Backend
+from pipeline.signals import beside, cleaned
 from pipeline.store.code import Code
 
 
@@ -39,10 +37,8 @@ def cluster_of(config: ClusterConfig, backend: Backend) -> Iterator[RunCluster]:
         yield LocalThreads(config.shards)
         return
     cluster = StartedLater(config, backend)
-    try:
+    with cleaned(cluster.close):
         yield cluster
-    finally:
-        cluster.close()
 
 
 class StartedLater:
@@ -58,9 +54,6 @@ class StartedLater:
     def prepare(self, backend: Backend) -> None:
         """See `RunCluster.prepare`.
 
-        A connection to a running scheduler is made before this returns: unlike the start of local workers, it may take so long
-        that a signal has to end it.
-
         Raises:
             ClusterLost, BadConfig: As `started`. For local workers as `require_startable`, and the first `map` raises the rest.
         """
@@ -68,11 +61,10 @@ class StartedLater:
             return
         if self._config.scheduler == "local":
             require_startable(self._config, self._backend)
-            self._starting = on_daemon_thread(partial(copy_context().run, self._start_local))
+            self._starting = beside(self._start_local)
         else:
-            cluster = self._start()
-            self._starting = Future()
-            self._starting.set_result(cluster)
+            self._starting = beside(self._start)
+            self._starting.result()
 
     def map(
         self,
@@ -103,7 +95,7 @@ class StartedLater:
     def release(self) -> None:
         """See `RunCluster.release`."""
         if self._starting and not self._closing:
-            self._closing = on_daemon_thread(partial(_close, self._starting, self._open))
+            self._closing = beside(self._close)
 
     def close(self) -> None:
         """End the workers, if they were started, and wait until they have ended."""
@@ -111,10 +103,12 @@ class StartedLater:
         if self._closing:
             self._closing.result()
 
-
-def _close(starting: Future[Cluster], opened: ExitStack) -> None:
-    starting.exception()  # wait: Dask cannot close what is half started
-    opened.close()
+    def _close(self) -> None:
+        assert self._starting
+        if self._config.scheduler == "local":
+            self._starting.exception()  # wait: Dask cannot close what is half started
+        if self._starting.done():
+            self._open.close()
 
 
 def _load(place: Place, modules: Sequence[str]) -> None:
