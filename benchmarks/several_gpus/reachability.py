@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from benchmarks.generators import layered_edges
 from kernels.answers import ReachabilityIndex
 from kernels.graph import OFFSET, Array
-from kernels.reachability import condense, label, reach
+from kernels.reachability import condense, label, reach, reach_by_search
 from kernels.reachability.certificate import certify_reachability
 from pipeline.cluster.protocol import Place
 from pipeline.steps.pairs import BATCH
@@ -62,7 +62,7 @@ def prove_answers(folder: Folder, place: Place, seed: int) -> str:
     ways = [cp.flatnonzero(found.decided == way)[:SAMPLES] for way in range(4)]
     sample = cp.concatenate(ways)
     ends = cp.asnumpy(src[sample]), cp.asnumpy(dst[sample])
-    searched = reach(open_index(folder).index, *ends, "dfs").reachable
+    searched = reach_by_search(open_index(folder).index, *ends)
     wrong = np.flatnonzero(searched != cp.asnumpy(found.reachable[sample]))
     return "".join(f"whether row {ends[0][at]} reaches {ends[1][at]} differs from the result of a search" for at in wrong[:1])
 

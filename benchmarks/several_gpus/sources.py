@@ -22,7 +22,7 @@ from benchmarks.several_gpus import reachability as grail
 from benchmarks.several_gpus.bench import edge_list, on_ranks
 from benchmarks.several_gpus.shares import by_name
 from benchmarks.several_gpus.table import Row, add
-from kernels.reachability import reach as reach_rows
+from kernels.reachability import reach_by_search
 from pipeline.cluster.protocol import Cluster, Place
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
@@ -125,7 +125,7 @@ def _reach(asked: Any, cluster: Cluster, graph: Folder, row: Row) -> Row:
     plain = open_index(index).index
     for number, answer in enumerate(answers):
         src, dst = (rows[:SAMPLES] for rows in _rows_of_file(number, len(ids)))
-        if (reach_rows(plain, src, dst, "dfs").reachable != answer[:SAMPLES]).any():
+        if (reach_by_search(plain, src, dst) != answer[:SAMPLES]).any():
             raise AssertionError(f"file {number} of the answers differs from the result of a search")
     count, busy = QueryFacts.of(reached).rows, QueryFacts.of(reached).seconds
     note = f"{count / seconds:,.0f} a second; the kernel {100 * busy / seconds / asked.gpus:.0f} % of it; {_REACH}"

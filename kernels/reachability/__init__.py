@@ -49,12 +49,11 @@ from kernels.answers import Condensation, Labels, ReachabilityIndex, Reached
 from kernels.arrays import is_cupy, on_gpu, require_numpy
 from kernels.graph import Array, Graph
 from kernels.reachability.constants import FILTER, NUM_SUPPORTS, POSITIVE_CUT, SAME, SEARCH
-from kernels.reachability.definitions import LARGEST_LISTED, METHODS, Memory, require_arguments
+from kernels.reachability.definitions import METHODS, Memory, require_arguments
 from kernels.reachability.footprint import memory_on_cpu, memory_on_gpu
 
 __all__ = [
     "FILTER",
-    "LARGEST_LISTED",
     "METHODS",
     "NUM_SUPPORTS",
     "POSITIVE_CUT",
@@ -62,10 +61,10 @@ __all__ = [
     "SEARCH",
     "Memory",
     "condense",
-    "exceptions",
     "label",
     "memory",
     "reach",
+    "reach_by_search",
     "reachability",
 ]
 
@@ -111,45 +110,32 @@ def label(
     return label_on_cpu(condensation, range(dimensions) if only is None else only, seed, method)
 
 
-def reach(index: ReachabilityIndex, src: Array, dst: Array, search: str | None = None) -> Reached:
+def reach(index: ReachabilityIndex, src: Array, dst: Array) -> Reached:
     """Answer whether row `src[q]` reaches row `dst[q]`, for every q; a row reaches itself.
 
     Args:
         src, dst (integers [Q]): Rows of the graph.
-        search ({"dfs", "pruned-dfs", "pruned-bfs", "exceptions"}, or None): On the CPU: answer as the thesis does, by a
-            depth-first search without cuts, by a search that only the intervals prune, or by the intervals and the list of
-            `exceptions`. None uses every cut, and the fastest search for the other queries.
 
     Raises:
         IndexError: If an entry is not a row of the graph.
         TypeError: If the rows are not integers.
-        ValueError: If the lengths differ, if the index's backend does not have the search, or if `exceptions` raises it.
+        ValueError: If the lengths differ.
     """
     if is_cupy(index.condensation.children):
         from kernels.reachability.queries.cuda import answer as answer_on_gpu
 
-        if search is not None:
-            raise ValueError(f"reach: no search {search!r} for arrays on a GPU")
         return answer_on_gpu(index, src, dst)
     from kernels.reachability.queries.cpu import answer as answer_on_cpu
 
-    return answer_on_cpu(index, src, dst, search)
+    return answer_on_cpu(index, src, dst)
 
 
-def exceptions(index: ReachabilityIndex) -> Array:
-    """List the pairs (u, v) of nodes where v's interval is inside u's in every dimension although u does not reach v.
+def reach_by_search(index: ReachabilityIndex, src: Array, dst: Array) -> Array:
+    """Answer as `reach`, bool [Q], by breadth-first searches that read no label; the arrays are NumPy's. For comparisons."""
+    require_numpy(index.condensation.children, "reach_by_search")
+    from kernels.reachability.queries.cpu import answer_by_search
 
-    Returns:
-        int64 [E, 2]: Ascending.
-
-    Raises:
-        TypeError: If the index's arrays are not NumPy arrays.
-        ValueError: If there are more than LARGEST_LISTED nodes.
-    """
-    require_numpy(index.condensation.children, "exceptions")
-    from kernels.reachability.queries.exception_lists import list_exceptions
-
-    return list_exceptions(index)
+    return answer_by_search(index, src, dst)
 
 
 def memory(num_vertices: int, num_arcs: int, dimensions: int = 3, method: str | None = None, *, gpu: bool = False) -> Memory:

@@ -1,9 +1,8 @@
-"""The labelling methods and their arguments, the limit of exception lists, and the memory bound."""
+"""The labelling methods and their arguments, and the memory bound."""
 
 from typing import NamedTuple
 
 METHODS = ("tree", "dfs")
-LARGEST_LISTED = 2_000  # nodes of a graph with an exception list
 
 
 class Memory(NamedTuple):

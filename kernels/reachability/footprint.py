@@ -22,7 +22,7 @@ def memory_on_cpu(num_vertices: int, num_arcs: int, dimensions: int, method: str
     workers = min(cores(), dimensions)
     condensing = 5 * row + 3 * offsets + 4 * arc  # of scc and of the sorts
     labelling = 4 * dimensions * row + 3 * row + workers * _forest_bytes(num_vertices, num_arcs, index, method)
-    searching = cores() * (3 * row + 18 * num_vertices) + path_bytes(num_vertices, index)
+    searching = cores() * (3 * row + 10 * num_vertices) + path_bytes(num_vertices, index)
     build = max(condensation + condensing, index_bytes + labelling)
     build += build // 4  # what the allocator keeps of freed memory
     return Memory(build, index_bytes + record_bytes(dimensions, index) * num_vertices + searching)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kernels.graph import Graph
-from kernels.reachability import METHODS, reach, reachability
+from kernels.reachability import METHODS, reach, reach_by_search, reachability
 from kernels.reachability.certificate import certify_reachability
 from kernels.reachability.certificate.answers_cpu import first_reached, first_wrong_path
 from kernels.reachability.paths import first_wrong_path as first_wrong_path_of_rows
@@ -22,6 +22,6 @@ def warm_up(graph: Graph) -> None:
     apart = bool(ends[0] != ends[1])  # not in a symmetric graph, whose two vertices are one node
     assert first_wrong_path(index.condensation.children, *ends, paths) < 0
     assert (paths.lengths[0] == 2, first_reached(index, *ends) == 0) == (apart, apart)
-    assert all(reach(reachability(graph), src, dst, search).reachable.all() for search in (None, "dfs"))
+    assert reach(index, src, dst).reachable.all() and reach_by_search(index, src, dst).all()
     (paths,) = shortest_paths(graph, src, dst)
     assert paths.nodes.tolist() == [0, 1] and first_wrong_path_of_rows(graph, src, dst, paths) < 0

@@ -8,8 +8,7 @@ import pyarrow as pa
 
 from kernels.gpu.loader import to_host
 from kernels.graph import NO_ROW, Array
-from kernels.reachability import FILTER, POSITIVE_CUT, SAME, SEARCH
-from kernels.reachability import reach as reach_rows
+from kernels.reachability import FILTER, POSITIVE_CUT, SAME, SEARCH, reach_by_search
 from kernels.reachability.certificate.answers import ProvedAnswers, WrongAnswer, reach_with_proof
 from pipeline.errors import BadInput, ProofFailed
 from pipeline.runtime.backend import Backend, Clock, bring
@@ -117,10 +116,10 @@ class Queries:
         raise BadInput(self._file, f"row {row}: {name} {pairs[name][place]} is not in the graph ({vertices})")
 
     def _compare(self, src: Array, dst: Array, reachable: Array) -> int:
-        """Number of pairs in a sample. Raises ProofFailed if a depth-first search without labels contradicts one of them."""
+        """Number of pairs in a sample. Raises ProofFailed if a search without labels contradicts one of them."""
         assert self._searched is not None
         sample = np.linspace(0, len(src) - 1, min(len(src), SAMPLE)).astype(np.int64)
-        searched = reach_rows(self._searched.index, src[sample], dst[sample], "dfs").reachable
+        searched = reach_by_search(self._searched.index, src[sample], dst[sample])
         if (wrong := searched != reachable[sample]).any():
             place = sample[wrong.argmax()]
             ends = [int(self._searched.ids[rows[place]]) for rows in (src, dst)]

@@ -2,6 +2,8 @@
 
 import itertools
 import tracemalloc
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from benchmarks.cpu.reachability import read_gra
 from benchmarks.graphs import DATA, wiki_vote
+from benchmarks.published import grail
 from kernels.answers import ReachabilityIndex, Reached
 from kernels.bfs import bfs
 from kernels.graph import UNREACHED, Array, Graph
@@ -20,10 +23,10 @@ from kernels.reachability import (
     SAME,
     SEARCH,
     condense,
-    exceptions,
     label,
     memory,
     reach,
+    reach_by_search,
     reachability,
 )
 from kernels.reachability.queries.sizes import path_bytes
@@ -33,7 +36,7 @@ from tests.cpu.test_reachability_labels import FIGURE, complete, diamonds
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.reachability import closure, digraph
 
-SEARCHES = (None, "dfs", "pruned-dfs", "pruned-bfs", "exceptions")
+WAYS = (reach, *(partial(grail.reach, search=search) for search in grail.SEARCHES))
 
 
 def all_pairs(graph: Graph) -> tuple[Array, Array]:
@@ -41,9 +44,9 @@ def all_pairs(graph: Graph) -> tuple[Array, Array]:
     return src.ravel(), dst.ravel()
 
 
-def check(graph: Graph, index: ReachabilityIndex, search: str | None = None) -> Reached:
+def check(graph: Graph, index: ReachabilityIndex, answer_by: Callable[..., Reached] = reach) -> Reached:
     """Compare all pairs with the closure, and what decided with the answers."""
-    answer = reach(index, *all_pairs(graph), search)
+    answer = answer_by(index, *all_pairs(graph))
     np.testing.assert_array_equal(answer.reachable, closure(graph).ravel())
     assert answer.reachable[(answer.decided == SAME) | (answer.decided == POSITIVE_CUT)].all()
     assert not answer.reachable[answer.decided == FILTER].any()
@@ -56,8 +59,9 @@ def test_all_pairs_of_named_graphs(edges, method):
     for order, build in itertools.product((edges.ids, edges.ids[::-1]), (graph_of, uncleaned)):
         graph = build(edges, order)
         index = reachability(graph, 2, 1, method)
-        for search in SEARCHES:
-            check(graph, index, search)
+        for way in WAYS:
+            check(graph, index, way)
+        np.testing.assert_array_equal(reach_by_search(index, *all_pairs(graph)), closure(graph).ravel())
 
 
 def test_all_pairs_of_1200_random_graphs():
@@ -69,15 +73,15 @@ def test_all_pairs_of_1200_random_graphs():
             ends = rng.permutation(size)[np.sort(ends, axis=1)]  # acyclic
         graph = digraph(*ends.T, size)
         index = reachability(graph, 1 + seed % 4, seed, METHODS[seed % 2])
-        check(graph, index, SEARCHES[seed // 2 % 5])
+        check(graph, index, WAYS[seed // 2 % 5])
 
 
 @settings(deadline=None, max_examples=examples(200))
 @given(st.lists(st.tuples(st.integers(0, 25), st.integers(0, 25)), max_size=70), st.integers(1, 5), st.sampled_from(METHODS))
 def test_all_pairs_of_graphs_that_hypothesis_finds(pairs, dimensions, method):
     graph = graph_of(EdgeList("found", tuple(pairs), vertices=tuple(range(26))))
-    for search in SEARCHES:
-        check(graph, reachability(graph, dimensions, 0, method), search)
+    for way in WAYS:
+        check(graph, reachability(graph, dimensions, 0, method), way)
 
 
 @pytest.mark.parametrize(
@@ -95,8 +99,8 @@ def test_all_pairs_of_graphs_that_hypothesis_finds(pairs, dimensions, method):
 )
 def test_all_pairs_of_special_graphs(name, graph, components):
     assert condense(graph).num_nodes == components
-    for method, search in itertools.product(METHODS, SEARCHES):
-        check(graph, reachability(graph, 3, 0, method), search)
+    for method, way in itertools.product(METHODS, WAYS):
+        check(graph, reachability(graph, 3, 0, method), way)
 
 
 def test_a_component_reaches_itself_and_what_its_arcs_lead_to():
@@ -108,13 +112,13 @@ def test_a_component_reaches_itself_and_what_its_arcs_lead_to():
     assert answer.decided[[0, 2]].tolist() == [SAME, SAME]
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("num_queries", [0, 1, 63, 64, 65, 100_000])
-def test_any_number_of_queries(num_queries, search):
+def test_any_number_of_queries(num_queries, way):
     rng = np.random.default_rng(5)
     graph = digraph(*np.sort(rng.integers(0, 300, (700, 2)), axis=1).T, 300)
     src, dst = rng.integers(0, 300, (2, num_queries))
-    answer = reach(reachability(graph), src, dst, search)
+    answer = way(reachability(graph), src, dst)
     np.testing.assert_array_equal(answer.reachable, closure(graph)[src, dst])
     assert (answer.reachable.dtype, answer.decided.dtype) == (np.bool_, np.uint8)
 
@@ -162,8 +166,8 @@ def test_a_path_of_a_million_vertices(method):
     index = reachability(graph, 2, 0, method)
     assert index.labels.level.tolist() == rows.tolist()
     src, dst = np.random.default_rng(1).integers(0, size, (2, 10_000))
-    for search in (None, "pruned-dfs"):
-        np.testing.assert_array_equal(reach(index, src[:50], dst[:50], search).reachable, src[:50] <= dst[:50])
+    for way in (reach, partial(grail.reach, search="pruned-dfs")):
+        np.testing.assert_array_equal(way(index, src[:50], dst[:50]).reachable, src[:50] <= dst[:50])
     np.testing.assert_array_equal(reach(index, src, dst).reachable, src <= dst)
 
 
@@ -178,8 +182,9 @@ def test_real_graphs_like_a_search_from_the_source(name, method):
     rows = np.arange(graph.num_vertices)
     for source in np.random.default_rng(2).integers(0, graph.num_vertices, 40):
         expected = bfs(graph, int(source)).distance != UNREACHED
-        for search in SEARCHES[:4]:
-            np.testing.assert_array_equal(reach(index, np.full_like(rows, source), rows, search).reachable, expected)
+        for way in WAYS[:4]:
+            np.testing.assert_array_equal(way(index, np.full_like(rows, source), rows).reachable, expected)
+        np.testing.assert_array_equal(reach_by_search(index, np.full_like(rows, source), rows), expected)
 
 
 class TestExceptions:
@@ -187,21 +192,21 @@ class TestExceptions:
 
     def test_the_list_of_the_thesis_figure(self):
         index = reachability(graph_of(FIGURE), 1, method="dfs")
-        pairs = exceptions(index)
+        pairs = grail.exceptions(index)
         assert (len(pairs), pairs.dtype) == (15, np.int64)
         assert pairs.tolist() == sorted(pairs.tolist())
         assert not closure(graph_of(FIGURE))[pairs[:, 0], pairs[:, 1]].any()
 
     def test_too_many_components(self):
         index = reachability(digraph(np.arange(2000), np.arange(1, 2001), 2001), 1)
-        for call in (lambda: exceptions(index), lambda: reach(index, [0], [1], "exceptions")):
+        for call in (lambda: grail.exceptions(index), lambda: grail.reach(index, [0], [1], "exceptions")):
             with pytest.raises(ValueError, match="2001 components, where 2000 are the most"):
                 call()
 
     def test_a_graph_at_the_limit(self):
         rng = np.random.default_rng(3)
         graph = digraph(*np.sort(rng.integers(0, 2000, (3000, 2)), axis=1).T, 2000)
-        check(graph, reachability(graph, 2), "exceptions")
+        check(graph, reachability(graph, 2), partial(grail.reach, search="exceptions"))
 
 
 class TestMemory:
@@ -241,13 +246,11 @@ class TestArguments:
         with pytest.raises(IndexError, match=rf"row {row} is not in 0..2"):
             reach(self.index, [0, 0], [0, row])
 
-    def test_wrong_types_lengths_and_searches(self):
+    def test_wrong_types_and_lengths(self):
         with pytest.raises(TypeError, match="rows are float64, not integers"):
             reach(self.index, np.zeros(2), np.zeros(2))
         with pytest.raises(ValueError, match="2 sources, 3 destinations"):
             reach(self.index, [0, 1], [0, 1, 2])
-        with pytest.raises(ValueError, match="no search 'bfs'; there are dfs, pruned-dfs, pruned-bfs, exceptions"):
-            reach(self.index, [0], [1], "bfs")
 
     def test_a_graph_without_vertices(self):
         index = reachability(digraph(np.empty(0, int), np.empty(0, int), 0))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kernels.answers import Condensation, Csr, Labels
 from kernels.graph import NO_ROW, Graph
-from kernels.reachability import METHODS, condense, label, reach, reachability
+from kernels.reachability import METHODS, condense, label, reach, reach_by_search, reachability
 from kernels.reachability.labels.dfs import cpu as dfs
 from kernels.reachability.labels.dfs.root_paths import first_parents
 from kernels.reachability.labels.numbering import Rows, extremes, number
@@ -263,8 +263,8 @@ def test_rows_of_64_bits_have_the_same_labels(method):
         np.testing.assert_array_equal(getattr(index.labels, name), getattr(expected.labels, name))
     assert index.labels.low.dtype == index.condensation.children.indices.dtype == np.int64
     src, dst = rng.integers(0, 100, (2, 3000))
-    for search in (None, "dfs"):
-        np.testing.assert_array_equal(reach(index, src, dst, search).reachable, reach(expected, src, dst).reachable)
+    for answers in (reach(index, src, dst).reachable, reach_by_search(index, src, dst)):
+        np.testing.assert_array_equal(answers, reach(expected, src, dst).reachable)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -11,67 +11,68 @@ from kernels.arrays import frozen
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_items
 from kernels.graph import Array
-from kernels.reachability.constants import FILTER, POSITIVE_CUT, SAME, SEARCH
-from kernels.reachability.queries.exception_lists import is_exception
-from kernels.reachability.queries.records import Records, contains, decide, records_of
-from kernels.reachability.queries.search import breadth_first, depth_first, meet, reset
+from kernels.reachability.constants import POSITIVE_CUT, SAME, SEARCH
+from kernels.reachability.queries.records import decide, records_of
+from kernels.reachability.queries.search import breadth_first, meet, reset
 
-SEARCHES = ("dfs", "pruned-dfs", "pruned-bfs", "exceptions")
-_DFS, _PRUNED_DFS, _PRUNED_BFS, _EXCEPTIONS, _MEET = range(len(SEARCHES) + 1)
 _CUT_PART = 1 << 17  # queries, about a millisecond; fewer are not worth a thread
 _SEARCH_PART = 1 << 8  # queries; so few that a part with long searches does not delay the end
 
 
 class Scratch(NamedTuple):
-    """What a core needs to search, [C] each: nodes visited and queued in both directions, and the next arcs along a path."""
+    """What a core needs to search, [C] each: nodes visited and queued in both directions."""
 
     visited: Array
     queue: Array
     back_visited: Array
     back_queue: Array
-    arcs: Array
 
 
-def answer(index: ReachabilityIndex, src: Array, dst: Array, search: str | None) -> Reached:
+def answer(index: ReachabilityIndex, src: Array, dst: Array) -> Reached:
     """Answer `kernels.reachability.reach` on NumPy arrays."""
-    if search is not None and search not in SEARCHES:
-        raise ValueError(f"reach: no search {search!r}; there are {', '.join(SEARCHES)}")
-    way = _MEET if search is None else SEARCHES.index(search)
-    answers = answer_by_labels(index, src, dst, way)
+    answers, records = answer_by_labels(index, src, dst), records_of(index)
     left, node = np.flatnonzero(answers.decided == SEARCH), index.condensation.node
-    src, dst = node[np.asarray(src)[left]], node[np.asarray(dst)[left]]
-    if way == _EXCEPTIONS:
-        answers.reachable[left] = ~is_exception(index, src, dst)
-    else:
-        answers.reachable[left] = _searched(index.condensation, records_of(index), src, dst, way)
+    src, dst, found = node[np.asarray(src)[left]], node[np.asarray(dst)[left]], np.empty(len(left), np.bool_)
+
+    def search(sides: list[Array], scratch: Scratch, part: slice) -> None:
+        _search(*records, *sides, *scratch, src[part], dst[part], found[part])
+
+    over_searches(index.condensation, len(left), search)
+    answers.reachable[left] = found
     return answers
 
 
-def answer_by_labels(index: ReachabilityIndex, src: Array, dst: Array, way: int = _MEET) -> Reached:
+def answer_by_search(index: ReachabilityIndex, src: Array, dst: Array) -> Array:
+    """Answer `kernels.reachability.reach_by_search` on NumPy arrays."""
+    src, dst = checked_rows(index, src, dst)
+    node, found = index.condensation.node, np.empty(len(src), np.bool_)
+
+    def search(sides: list[Array], scratch: Scratch, part: slice) -> None:
+        _search_all(sides[0], sides[1], scratch.visited, scratch.queue, node[src[part]], node[dst[part]], found[part])
+
+    over_searches(index.condensation, len(src), search)
+    return found
+
+
+def answer_by_labels(index: ReachabilityIndex, src: Array, dst: Array) -> Reached:
     """The answers that labels decide; those of other queries, decided by SEARCH, are no. Raises as `reach`."""
-    num_rows = len(index.condensation.node)
-    src, dst = _checked(src, num_rows), _checked(dst, num_rows)
-    if len(src) != len(dst):
-        raise ValueError(f"reach: {len(src)} sources, {len(dst)} destinations")
+    src, dst = checked_rows(index, src, dst)
     reachable, decided = np.empty(len(src), np.bool_), np.empty(len(src), np.uint8)
     records, node = records_of(index), frozen(index.condensation.node)
 
     def decide_part(part: slice) -> None:
-        _cut(*records, node[src[part]], node[dst[part]], way, reachable[part], decided[part])
+        _cut(*records, node[src[part]], node[dst[part]], reachable[part], decided[part])
 
     _over_parts(len(src), _CUT_PART, decide_part)
     return Reached(reachable, decided)
 
 
-def _searched(condensation: Condensation, records: Records, src: Array, dst: Array, way: int) -> Array:
-    """Whether each node of `src` reaches that of `dst`, for pairs that no cut decides."""
-    found = np.empty(len(src), np.bool_)
-
-    def search(sides: list[Array], scratch: Scratch, part: slice) -> None:
-        _search(*records, *sides, *scratch, src[part], dst[part], way, found[part])
-
-    over_searches(condensation, len(src), search)
-    return found
+def checked_rows(index: ReachabilityIndex, src: Array, dst: Array) -> tuple[Array, Array]:
+    """Rows as NumPy arrays. Raises as `reach`."""
+    src, dst = (_checked(rows, len(index.condensation.node)) for rows in (src, dst))
+    if len(src) != len(dst):
+        raise ValueError(f"reach: {len(src)} sources, {len(dst)} destinations")
+    return src, dst
 
 
 def over_searches(condensation: Condensation, count: int, search: Callable[[list[Array], Scratch, slice], None]) -> None:
@@ -103,8 +104,7 @@ def _scratch(names: Array, free: SimpleQueue[Scratch]) -> Scratch:
         return free.get_nowait()
     except Empty:
         size, index = len(names), names.dtype
-        ways = (np.zeros(size, np.bool_), np.empty(size, index), np.zeros(size, np.bool_), np.empty(size, index))
-        return Scratch(*ways, np.empty(size, np.int64))
+        return Scratch(np.zeros(size, np.bool_), np.empty(size, index), np.zeros(size, np.bool_), np.empty(size, index))
 
 
 def _over_parts(length: int, part: int, call: Callable[[slice], None]) -> None:
@@ -113,18 +113,10 @@ def _over_parts(length: int, part: int, call: Callable[[slice], None]) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _cut(
-    bits: Array, entries: Array, backward: Array, src: Array, dst: Array, way: int, reachable: Array, decided: Array
-) -> None:
-    """Apply the cuts that a way of searching allows; SEARCH marks the queries that they do not decide."""
+def _cut(bits: Array, entries: Array, backward: Array, src: Array, dst: Array, reachable: Array, decided: Array) -> None:
+    """Apply all cuts; SEARCH marks the queries that they do not decide."""
     for query in range(len(src)):
-        u, v = src[query], dst[query]
-        if way == _MEET:
-            by = decide(bits, entries, backward, u, v)
-        elif u == v:
-            by = SAME
-        else:
-            by = SEARCH if way == _DFS or contains(entries, backward, u, v) else FILTER
+        by = decide(bits, entries, backward, src[query], dst[query])
         decided[query] = by
         reachable[query] = (by == SAME) | (by == POSITIVE_CUT)
 
@@ -132,22 +124,20 @@ def _cut(
 @njit(cache=True, nogil=True)
 def _search(
     bits: Array, entries: Array, backward: Array, offsets: Array, indices: Array, into_offsets: Array, into_indices: Array,
-    visited: Array, queue: Array, back_visited: Array, back_queue: Array, arcs: Array,
-    src: Array, dst: Array, way: int, found: Array,
+    visited: Array, queue: Array, back_visited: Array, back_queue: Array, src: Array, dst: Array, found: Array,
 ) -> None:  # fmt: skip
-    """Search for every query."""
+    """Search for every query, with all cuts."""
     for query in range(len(src)):
-        u, v = src[query], dst[query]
-        if way == _MEET:
-            met, _, tail, back_tail = meet(
-                bits, entries, backward, offsets, indices, into_offsets, into_indices,
-                visited, queue, back_visited, back_queue, u, v,
-            )  # fmt: skip
-            found[query] = met >= 0
-            reset(visited, queue, tail)
-            reset(back_visited, back_queue, back_tail)
-        elif way == _PRUNED_BFS:
-            found[query] = breadth_first(entries, backward, offsets, indices, visited, queue, u, v)
-        else:
-            pruned = way == _PRUNED_DFS
-            found[query] = depth_first(entries, backward, offsets, indices, visited, queue, back_queue, arcs, u, v, pruned)
+        met, _, tail, back_tail = meet(
+            bits, entries, backward, offsets, indices, into_offsets, into_indices,
+            visited, queue, back_visited, back_queue, src[query], dst[query],
+        )  # fmt: skip
+        found[query] = met >= 0
+        reset(visited, queue, tail)
+        reset(back_visited, back_queue, back_tail)
+
+
+@njit(cache=True, nogil=True)
+def _search_all(offsets: Array, indices: Array, visited: Array, queue: Array, src: Array, dst: Array, found: Array) -> None:
+    for query in range(len(src)):
+        found[query] = breadth_first(offsets, indices, visited, queue, src[query], dst[query])

@@ -4,14 +4,13 @@ The bidirectional search goes from u along the arcs and from v against them, one
 queue. It drops a node that the labels rule out, and ends at a node whose labels answer yes, or when the sides meet
 (Hanauer et al. 2021).
 
-The thesis's searches (Caiazza 2019, algorithms 2 and 3) go from u only, and drop a node whose interval does not contain v's.
-Callers pass two different nodes that the cuts do not decide.
+Callers pass it two different nodes that the cuts do not decide. A search without labels checks answers.
 """
 
 from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from kernels.reachability.constants import FILTER, POSITIVE_CUT
-from kernels.reachability.queries.records import contains, decide
+from kernels.reachability.queries.records import decide
 
 # Arrays are separate arguments: a tuple of them costs an update of shared reference counts at every call.
 
@@ -62,45 +61,17 @@ def meet(
 
 
 @njit(cache=True, nogil=True)
-def depth_first(
-    entries: Array, backward: Array, offsets: Array, indices: Array,
-    visited: Array, queue: Array, path: Array, arcs: Array, u: int, v: int, pruned: bool,
-) -> bool:  # fmt: skip
-    """Whether u reaches v, by a depth-first search; `path` and `arcs` [C] hold the nodes on the path and the next arc of each."""
-    path[0], arcs[0], queue[0] = u, offsets[u], u
-    visited[u] = True
-    depth, tail, found = 0, 1, False
-    while depth >= 0 and not found:
-        if arcs[depth] == offsets[path[depth] + 1]:
-            depth -= 1
-            continue
-        child = indices[arcs[depth]]
-        arcs[depth] += 1
-        if not visited[child] and (not pruned or contains(entries, backward, child, v)):
-            visited[child] = True
-            queue[tail] = child
-            tail += 1
-            depth += 1
-            path[depth], arcs[depth] = child, offsets[child]
-            found = child == v
-    reset(visited, queue, tail)
-    return found
-
-
-@njit(cache=True, nogil=True)
-def breadth_first(
-    entries: Array, backward: Array, offsets: Array, indices: Array, visited: Array, queue: Array, u: int, v: int
-) -> bool:
-    """Whether u reaches v, by a breadth-first search that the intervals prune."""
+def breadth_first(offsets: Array, indices: Array, visited: Array, queue: Array, u: int, v: int) -> bool:
+    """Whether u reaches v, by a breadth-first search without labels; u may be v."""
     queue[0] = u
     visited[u] = True
-    head, tail, found = 0, 1, False
+    head, tail, found = 0, 1, u == v
     while head < tail and not found:
         node = queue[head]
         head += 1
         for arc in range(offsets[node], offsets[node + 1]):
             child = indices[arc]
-            if not visited[child] and contains(entries, backward, child, v):
+            if not visited[child]:
                 visited[child] = True
                 queue[tail] = child
                 tail += 1

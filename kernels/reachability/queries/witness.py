@@ -26,7 +26,7 @@ def trace(index: ReachabilityIndex, src: Array, dst: Array, begins: Array) -> Wi
 
     def search(sides: list[Array], scratch: Scratch, part: slice) -> None:
         asked = src[part], dst[part], begins[part.start :]
-        _trace(*records, *sides, *scratch[:-1], supports, *asked, paths.nodes, paths.lengths[part])
+        _trace(*records, *sides, *scratch, supports, *asked, paths.nodes, paths.lengths[part])
 
     over_searches(index.condensation, len(src), search)
     return paths

@@ -13,7 +13,7 @@ from benchmarks.one_gpu.graphs import graph_of_arcs, to_host
 from kernels.answers import Condensation, ReachabilityIndex
 from kernels.gpu.loader import to_device
 from kernels.graph import Array, Csr, Graph
-from kernels.reachability import SEARCH, condense, label, reach, reachability
+from kernels.reachability import SEARCH, condense, label, reach, reach_by_search, reachability
 from kernels.reachability.certificate import certify_reachability
 from kernels.reachability.certificate.answers import WrongAnswer, reach_with_proof
 from kernels.reachability.queries import cuda as cuda_queries
@@ -243,8 +243,8 @@ def test_entries_that_are_not_rows() -> None:
             reach(index, cupy.asarray([0, 1]), cupy.asarray([1, wrong]))
     with pytest.raises(ValueError, match="1 sources, 2 destinations"):
         reach(index, cupy.asarray([0]), cupy.asarray([1, 0]))
-    with pytest.raises(ValueError, match="no search 'dfs'"):
-        reach(index, cupy.asarray([0]), cupy.asarray([1]), "dfs")
+    with pytest.raises(TypeError, match="reach_by_search: arrays of type"):
+        reach_by_search(index, cupy.asarray([0]), cupy.asarray([1]))
 
 
 def test_a_cycle_is_an_error() -> None:

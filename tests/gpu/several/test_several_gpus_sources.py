@@ -14,7 +14,6 @@ from benchmarks.several_gpus import reachability as several_gpus_reachability
 from benchmarks.several_gpus import sources as several_gpus_sources
 from benchmarks.several_gpus.bench import SPREAD
 from benchmarks.several_gpus.table import OURS, Row, collect
-from kernels.answers import Reached
 from pipeline.cluster.threads import LocalThreads
 from pipeline.tables import files as tables
 
@@ -54,17 +53,10 @@ def test_parts_run_and_their_checks_are_the_same_for_any_number_of_workers(few, 
         ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("part", "module", "name"), [
-    ("queries", several_gpus_reachability, "reach"), ("reach", several_gpus_sources, "reach_rows"),
-])  # fmt: skip
-def test_answers_that_a_search_contradicts_are_a_failure(few, tmp_path, monkeypatch, part, module, name):
-    right = getattr(module, name)
-
-    def reach(index, src, dst, search=None):
-        found = right(index, src, dst, search)
-        return Reached(~found.reachable, found.decided) if search else found
-
-    monkeypatch.setattr(module, name, reach)
+@pytest.mark.parametrize(("part", "module"), [("queries", several_gpus_reachability), ("reach", several_gpus_sources)])
+def test_answers_that_a_search_contradicts_are_a_failure(few, tmp_path, monkeypatch, part, module):
+    search = module.reach_by_search
+    monkeypatch.setattr(module, "reach_by_search", lambda *queries: ~search(*queries))
     (row,) = rows_of(tmp_path / "rows", [part], 1)
     assert "differs from the result of a search" in row.failure
     assert row.median is None
