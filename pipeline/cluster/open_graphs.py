@@ -27,6 +27,7 @@ class OpenGraphs:
         self._whole: dict[tuple[str, Backend], Graph | StoredIndex] = {}
         self._shards: OrderedDict[tuple[str, Backend, int, int], DealtShard] = OrderedDict()  # the one used last at the end
         self._lock = Lock()
+        self.turn = Lock()  # held by the thread that computes on the GPU
 
     def graph(self, folder: Folder, backend: Backend) -> Graph:
         """Open a whole graph, its arrays where the backend computes. Raises Damaged, or BadConfig if its folder is missing."""

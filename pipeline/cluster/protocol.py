@@ -5,6 +5,7 @@ together, a shard each. A task whose worker dies runs again, so a task must be f
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
@@ -35,6 +36,10 @@ class Place:
     communicator: Communicator = field(default_factory=SingleRank)  # of the group
     sharded: bool = False  # whether the group's ranks hold a graph in shards; a group of one may, too
     ranks_here: int = 1  # how many of the group's ranks this process has
+
+    def turn(self) -> AbstractContextManager[object]:
+        """A block in which no other task of this process computes on its GPU: plans, and the device's memory, are for one."""
+        return self.open_graphs.turn if self.backend == "gpu" and not self.sharded else nullcontext()
 
     def graph(self, folder: Folder) -> HeldGraph:
         """Open a stored graph as the group holds it. Raises as `OpenGraphs.graph`."""

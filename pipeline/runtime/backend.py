@@ -8,6 +8,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
+from kernels.arrays import is_cupy_array
 from kernels.gpu.devices import cuda_version, current, name_of, obstacle
 from kernels.graph import Array
 from pipeline.config.model import Choice
@@ -56,6 +57,15 @@ def bring(array: Array, backend: Backend) -> Array:
 
     copied: Array = put([array.reshape(-1)], "device").reshape(array.shape)
     return copied
+
+
+def fetch(array: Array) -> Array:
+    """Copy an array to host memory; one of NumPy is returned unchanged."""
+    if not is_cupy_array(array):
+        return array
+    from kernels.distributed.gpu.memory import fetch_all
+
+    return fetch_all(array)
 
 
 def wait_for(backend: Backend) -> None:

@@ -101,7 +101,8 @@ def _write(request: Request, rows: Sequence[int], attempts: Path, place: Place, 
     encoders = held.threads if place.backend == "cpu" else cores()  # a GPU runs one kernel at a time, but files need only cores
 
     def tabulate(number: int) -> tuple[int, Iterator[tuple[int, pa.RecordBatch]]]:
-        part = solve(*map(held.row, rows[number : number + 1]))
+        with place.turn():
+            part = solve(*map(held.row, rows[number : number + 1]))
         return part.supersteps, held.batches(form, part.answer, schema, number)
 
     supersteps = 0

@@ -82,9 +82,10 @@ class _Built:
 def _build(graph: Folder, asked: ReachabilityConfig, attempts: Path, place: Place, dimensions: range) -> _Built:
     """Label some dimensions, and write them, the first ones with all else, to a folder that the ranks of this attempt share."""
     held, clock, ranks = place.graph_with_index(graph), Clock(place.backend), place.communicator
-    what, needed, where = held.index_memory(asked, dimensions)
-    require_memory(f"reachability: {what}", needed, where)
-    found = clock.timed(held.index_builder(asked, dimensions))()
+    with place.turn():
+        what, needed, where = held.index_memory(asked, dimensions)
+        require_memory(f"reachability: {what}", needed, where)
+        found = clock.timed(held.index_builder(asked, dimensions))()
     path = shared_attempt(attempts, ranks)
     slices = [own for own in held.index_slices(found.answer) if dimensions.start == 0 or own.name in NUMBERS]
     if ranks.rank == 0:

@@ -11,6 +11,7 @@ from pipeline.runtime.memory import free_memory
 from pipeline.store.edges import HeldEdges
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
+from pipeline.tables.files import files_of
 
 BYTES_PER_VERTEX, BYTES_PER_ARC = 256, 24  # of memory that a stage or its proof takes at most on the CPU
 
@@ -30,12 +31,16 @@ class Runtime:
         return self.cluster.shards if GraphFacts.of(graph).vertices else 0
 
     def stages_at_once(self, graph: Folder) -> int:
-        """How many stages may run and be proved at the same time: on the CPUs of this process only, as many as memory allows."""
-        if self.backend == "gpu" or not isinstance(self.cluster, LocalThreads) or self.cluster.shards:
+        """How many stages may run and be proved at the same time: in this process only, as many as memory allows.
+
+        On a GPU stages compute one after the other, while the files of others are encoded and read, each on a core.
+        """
+        if not isinstance(self.cluster, LocalThreads) or self.cluster.shards:
             return 1
         facts = GraphFacts.of(graph)
-        needed = BYTES_PER_VERTEX * facts.vertices + BYTES_PER_ARC * facts.arcs
-        return max(1, min(cores(), free_memory() // max(needed, 1)))
+        needed = max(1, BYTES_PER_VERTEX * facts.vertices + (BYTES_PER_ARC * facts.arcs if self.backend == "cpu" else 0))
+        fit = min(free_memory(), free_memory(self.backend)) // needed
+        return max(1, min(cores() if self.backend == "cpu" else -(-cores() // files_of(facts.vertices)), fit))
 
     def here(self) -> "Runtime":
         """The same on this process only, for work that is too small to distribute."""

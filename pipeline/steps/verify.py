@@ -90,7 +90,7 @@ def _require(
 
 def _certify(graph: Folder, table: AnswerTable, place: Place, answers: range) -> tuple[str, ...]:
     held = place.graph_with_index(graph) if table.index else place.graph(graph)
-    return _check_all(held, table, held.certifier(table.algorithm), answers)
+    return _check_all(held, table, held.certifier(table.algorithm), place, answers)
 
 
 def _compare(graph: Folder, table: AnswerTable, place: Place, answers: range) -> tuple[str, ...]:
@@ -98,16 +98,21 @@ def _compare(graph: Folder, table: AnswerTable, place: Place, answers: range) ->
     from kernels.oracle import oracle
 
     held = place.graph_with_index(graph) if table.index else place.graph(graph)
-    return _check_all(held, table, partial(oracle, place.whole_graph(graph).graph, table.algorithm.name), answers)
+    return _check_all(held, table, partial(oracle, place.whole_graph(graph).graph, table.algorithm.name), place, answers)
 
 
 def _check_all(
-    held: HeldGraph, table: AnswerTable, certify: Callable[[Any], Certificate], answers: range
+    held: HeldGraph, table: AnswerTable, certify: Callable[[Any], Certificate], place: Place, answers: range
 ) -> tuple[str, ...]:  # fmt: skip
     """The rules by which some answers hold; none where there are no answers. Raises ProofFailed."""
+
+    def check_one(number: int) -> Certificate:
+        answer = held.read(table, number)
+        with place.turn():
+            return certify(answer)
+
     rules: tuple[str, ...] = ()
-    threads = min(held.threads, len(answers) or 1)
-    for verdict in map_in_order(lambda number: certify(held.read(table, number)), answers, threads):
+    for verdict in map_in_order(check_one, answers, min(held.threads, len(answers) or 1)):
         rules = verdict.rules
         if not verdict.holds:
             raise ProofFailed(f"{table.algorithm.name}: {verdict.reason}")

@@ -7,6 +7,7 @@ Rows and ids are translated on the backend of the graph's arrays; a table is in 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,10 +15,11 @@ import pyarrow as pa
 
 from kernels import algorithm
 from kernels.answers import Components, Forest, Paths, RowLabels
-from kernels.cpu.parallel import elementwise
-from kernels.gpu.loader import to_host
+from kernels.arrays import is_cupy_array
+from kernels.cpu.parallel import WORTH_A_THREAD, elementwise, over_items
 from kernels.graph import ID, NO_ROW, Array, Csr, Graph
 from pipeline.errors import ProofFailed
+from pipeline.runtime.backend import bring, fetch
 from pipeline.tables.row_lookup import Ids, rows_of
 
 NO_ID = -1  # in a column of external ids, or of distances: null
@@ -73,7 +75,7 @@ class Form:
 
     def read(self, graph: Graph, table: pa.Table, source: int | None = None) -> Any:
         """The whole answer that the rows of a table hold, as `answer`."""
-        columns = [np.asarray(column, like=graph.ids) for column in as_arrays(table)]
+        columns = [bring(column, "gpu" if is_cupy_array(graph.ids) else "cpu") for column in as_arrays(table)]
         if self.of_vertices:
             if not np.array_equal(columns[table.schema.get_field_index("vertex")], graph.ids[graph.rows_by_id]):
                 raise ProofFailed(WRONG_VERTICES)
@@ -84,7 +86,7 @@ class Form:
 def as_batch(columns: Sequence[Array], schema: pa.Schema) -> pa.RecordBatch:
     """Columns as the rows of a table; in a nullable column a negative value becomes a null."""
     arrays = []
-    for field, column in zip(schema, map(to_host, columns), strict=True):
+    for field, column in zip(schema, map(fetch, columns), strict=True):
         mask = column < 0 if field.nullable else None
         arrays.append(pa.array(column.astype(field.type.to_pandas_dtype(), copy=False), field.type, mask=mask))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -92,12 +94,21 @@ def as_batch(columns: Sequence[Array], schema: pa.Schema) -> pa.RecordBatch:
 
 def as_arrays(table: pa.Table) -> list[Array]:
     """Columns of a table, -1 for a null. Raises ProofFailed where a nullable column has a negative value."""
-    arrays = []
-    for field, column in zip(table.schema, table.columns, strict=True):
-        array = column.fill_null(pa.scalar(NO_ID, field.type)).to_numpy() if field.nullable else column.to_numpy()
-        if field.nullable and int(np.count_nonzero(array < 0)) != column.null_count:
-            raise ProofFailed(f"column {field.name} has a negative value")
-        arrays.append(array)
+    arrays = [np.empty(len(table), field.type.to_pandas_dtype()) for field in table.schema]
+
+    def copy(chunk: tuple[pa.Field, pa.Array, Array]) -> None:
+        field, values, target = chunk
+        if field.nullable:
+            filled = values.fill_null(pa.scalar(NO_ID, field.type)).to_numpy()
+            if int(np.count_nonzero(filled < 0)) != values.null_count:
+                raise ProofFailed(f"column {field.name} has a negative value")
+        target[:] = filled if field.nullable else values.to_numpy()
+
+    chunks = []
+    for field, column, array in zip(table.schema, table.columns, arrays, strict=True):
+        ends = [*accumulate(map(len, column.chunks), initial=0)]
+        chunks += [(field, values, array[begin:end]) for values, (begin, end) in zip(column.chunks, pairwise(ends), strict=True)]
+    over_items(chunks, copy, parallel=len(table) > WORTH_A_THREAD)
     return arrays
 
 

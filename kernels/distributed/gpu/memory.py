@@ -50,6 +50,22 @@ class Staging(local):
         return pinned
 
 
+def fetch_all(array: cupy.ndarray) -> Array:
+    """Copy a CuPy array to a new NumPy array, on several threads if it is large."""
+    if array.nbytes < _STAGED:
+        found: Array = array.get()
+        return found
+    flat, staging, step = array.reshape(-1), Staging(array.device), STAGED_BYTES // array.itemsize
+    there = np.empty(array.size, array.dtype)
+
+    def copy(begin: int) -> None:
+        there[begin : begin + step] = staging.fetch(flat[begin : begin + step])
+
+    with ThreadPoolExecutor(cores()) as threads:
+        list(threads.map(copy, range(0, array.size, step)))
+    return there.reshape(array.shape)
+
+
 def put(arrays: Sequence[Any], memory: ArcMemory) -> cupy.ndarray:
     """Concatenate NumPy or CuPy arrays of one type in a new CuPy array in this memory."""
     first, ends = arrays[0], [*accumulate(map(len, arrays), initial=0)]
