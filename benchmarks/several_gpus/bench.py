@@ -182,9 +182,9 @@ def _stored(asked: Any, cluster: Cluster, edges: Folder) -> Folder:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     begun = time.perf_counter()
-    ((stored, *_),) = cluster.map(partial(store_part, edges, layout, None), [folder], "gpu", asked.gpus)
+    ((part, *_),) = cluster.map(partial(store_part, edges, layout, None), [folder], "gpu", asked.gpus)
     _log(f"stored and proved in {time.perf_counter() - begun:.1f} s")
-    return stored
+    return part.folder
 
 
 def _row_of_kernel(row: Row, found: ranks.Measured) -> Row:

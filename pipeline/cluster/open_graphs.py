@@ -33,6 +33,12 @@ class OpenGraphs:
         """Open a whole graph, its arrays where the backend computes. Raises Damaged, or BadConfig if its folder is missing."""
         return self._open(folder, backend, open_graph)
 
+    def keep(self, folder: Folder, backend: Backend, graph: Graph) -> None:
+        """Hold a whole graph that is open already."""
+        with self._lock:
+            self._whole.clear()
+            self._whole[folder.digest, backend] = graph
+
     def index(self, folder: Folder, backend: Backend) -> StoredIndex:
         """Open a whole index for queries. Raises as `graph`, and TooLarge as `place_index`."""
         return self._open(folder, backend, place_index)

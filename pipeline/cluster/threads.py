@@ -22,7 +22,7 @@ class LocalThreads:
 
     def __init__(self, shards: int = 0) -> None:
         self.shards = shards
-        self._open_graphs = OpenGraphs()
+        self.open_graphs = OpenGraphs()  # of its ranks, and of a GPU
 
     def prepare(self, backend: Backend) -> None:
         """See `RunCluster.prepare`. Numba and CuPy take half a second to import."""
@@ -46,7 +46,7 @@ class LocalThreads:
             return
         at_once = cores() if backend == "cpu" else 1  # the CPU's kernels release the interpreter's lock; a GPU runs one at a time
         running = 1 if one_at_a_time else max(1, min(at_once, len(tasks)))
-        open_graphs = self._open_graphs if backend == "gpu" else OpenGraphs()  # memory maps are cheap to open again
+        open_graphs = self.open_graphs if backend == "gpu" else OpenGraphs()  # memory maps are cheap to open again
         place = Place(backend, open_graphs, at_once // running)
         for result in map_in_order(partial(function, place), tasks, running):
             yield [result]
@@ -55,7 +55,7 @@ class LocalThreads:
         self, function: Callable[[Place, Task], Result], tasks: Sequence[Task], backend: Backend, ranks: int
     ) -> Iterator[list[Result]]:
         def run(communicator: Communicator) -> list[Result]:
-            place = Place(backend, self._open_graphs, 1, communicator, sharded=True, ranks_here=ranks)
+            place = Place(backend, self.open_graphs, 1, communicator, sharded=True, ranks_here=ranks)
             return [function(place, task) for task in tasks]
 
         results = threads.run_ranks(ranks, run, _NEVER)

@@ -15,11 +15,12 @@ from pydantic import TypeAdapter
 
 from kernels.arrays import frozen
 from kernels.distributed.communicator import Communicator
-from kernels.graph import OFFSET
+from kernels.graph import OFFSET, Graph
 from kernels.layout import lay_out as layout_kernel
 from kernels.layout.laid_out import LaidOut
 from kernels.layout.rules import Edges, Rules
 from pipeline.cluster.protocol import Place
+from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.runtime.backend import Backend
 from pipeline.steps.layout_proof import prove_layout
@@ -27,8 +28,9 @@ from pipeline.steps.runtime import Runtime
 from pipeline.store.attempts import attempts_beside, shared_attempt
 from pipeline.store.edges import Columns, read_edges, unchanged
 from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts, ShardFacts
+from pipeline.store.graph import open_graph
 from pipeline.store.graph_writing import Direction, Rows, save_direction, write_vertices
-from pipeline.store.manifest import Folder, make, unsealed
+from pipeline.store.manifest import Folder, Written, make, unsealed
 
 
 def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime) -> Folder:
@@ -57,18 +59,23 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime) -> Folder:
     cluster, backend, held = runtime.cluster, runtime.backend, runtime.held_edges.take(edges)
     if cluster.shards:
         layout, held = layout.model_copy(update={"shards": cluster.shards}), None
-    else:
-        cluster = runtime.here().cluster  # one rank lays out the whole graph: in this process, which has all the memory
+    elif not isinstance(cluster, LocalThreads):
+        cluster = LocalThreads()  # one rank lays out the whole graph: in this process, which has all the memory
+    opened: list[Graph] = []
 
-    def write(folder: Path) -> dict[str, Any]:
+    def write(folder: Path) -> Written:
         with nullcontext() if held else unchanged(edges):
             work = partial(store_part, edges, layout, held)
             ((stored, *_),) = cluster.map(work, [attempts_beside(folder)], backend, cluster.shards)
-        for path in list(stored.path.iterdir()):
+        for path in list(stored.folder.path.iterdir()):
             path.rename(folder / path.name)
-        return stored.facts
+        opened.extend([stored.graph] if stored.graph else [])
+        return Written(stored.folder.facts, stored.digests)
 
-    return make(runtime.work / "graph", "graph", {"edges": edges.digest}, layout.model_dump(), write)
+    graph = make(runtime.work / "graph", "graph", {"edges": edges.digest}, layout.model_dump(), write)
+    if opened and isinstance(cluster, LocalThreads):
+        cluster.open_graphs.keep(graph, backend, opened[0])
+    return graph
 
 
 @dataclass
@@ -88,11 +95,19 @@ class StoredShard:
 _SHARDS = TypeAdapter(list[StoredShard])
 
 
-def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, place: Place, attempts: Path) -> Folder:
+@dataclass
+class StoredPart:
+    """What a rank stored: the folder of all ranks without the hashes of its files, and those that files must have."""
+
+    folder: Folder
+    digests: dict[str, str]
+    graph: Graph | None  # all of it, on the GPU of a single rank
+
+
+def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, place: Place, attempts: Path) -> StoredPart:
     """Lay out a rank's share of a graph, write its shards into a folder that all ranks of this attempt share, and prove them.
 
-    A collective. `held` are all edges, if a single rank has them in memory. Returns the folder with its facts, without the
-    hashes of its files.
+    A collective. `held` are all edges, if a single rank has them in memory.
     """
     ranks = place.communicator
     source = as_edges(held or read_edges(edges, place.backend, ranks.rank, ranks.size), place.backend)
@@ -101,12 +116,14 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, place:
     if ranks.rank == 0:
         folder.mkdir()
     write_vertices(folder, part, ranks)
-    stored = []
+    stored, written = [], {}
     for number in part.parts:
         rows, directions = part.rows(number), {}
         for name in part.directions:
             arcs = Rows(part.take(number, name), rows.start, part.num_vertices)
             directions[name] = save_direction(folder, number, name, arcs, layout.vector_extension)
+            if place.backend == "gpu" and ranks.size == len(part.parts) == 1:
+                written[name] = arcs.csr
         stored.append(StoredShard([rows.start, rows.stop], directions))
     dropped, self_loops = source.take(slice(0)).with_parts(part.dropped), part.self_loops
     del part, arcs
@@ -114,8 +131,12 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, place:
     # From here on the files of all ranks are complete.
     of_all = [shard for of_rank in shards for shard in _SHARDS.validate_json(of_rank.tobytes())]
     facts = _facts_of(edges, layout, of_all, self_loops, place.backend)
-    proof = prove_layout(Folder(folder, unsealed("graph", facts.stored())), source, dropped, rules_of(edges, layout), place)
-    return Folder(folder, unsealed("graph", facts.model_copy(update={"proof": proof}).stored()))
+    found = Folder(folder, unsealed("graph", facts.stored()))
+    graph = open_graph(found, place.backend, written) if ranks.size == 1 else None
+    proof = prove_layout(found, graph, source, dropped, rules_of(edges, layout), place)
+    complete = Folder(folder, unsealed("graph", facts.model_copy(update={"proof": proof}).stored()))
+    digests = {name: digest for shard in of_all for each in shard.directions.values() for name, digest in each.digests.items()}
+    return StoredPart(complete, digests, graph if written else None)
 
 
 def as_edges(columns: Columns, backend: Backend) -> Edges:

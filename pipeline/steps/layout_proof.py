@@ -13,16 +13,19 @@ from kernels.layout.rules import Edges, Rules
 from pipeline.cluster.protocol import Place
 from pipeline.errors import ProofFailed
 from pipeline.store.facts import CheckFacts, GraphFacts
-from pipeline.store.graph import open_graph, open_vertices, shard_rows
+from pipeline.store.graph import open_vertices, shard_rows
 from pipeline.store.manifest import Folder
 from pipeline.store.shards import load_shard
 
 
-def prove_layout(graph: Folder, edges: Edges, dropped: Edges, rules: Rules, place: Place) -> CheckFacts:
+def prove_layout(
+    graph: Folder, whole: Graph | None, edges: Edges, dropped: Edges, rules: Rules, place: Place
+) -> CheckFacts:  # fmt: skip
     """Check a stored graph against the edge list, where the place computes. A collective.
 
     Args:
         graph: Files and facts of all ranks.
+        whole: The opened graph, where there is one rank.
         edges: The part of the edge list that this rank read.
         dropped: Parallel edges that this rank says it dropped.
 
@@ -38,8 +41,8 @@ def prove_layout(graph: Folder, edges: Edges, dropped: Edges, rules: Rules, plac
         out_degrees, in_degrees, dropped,
     )  # fmt: skip
     held: Graph | Shard
-    if ranks.size == 1:
-        held = open_graph(graph, place.backend)
+    if whole:
+        held = whole
     else:
         dealing = Dealing.contiguous(np.array([0, *(rows.stop for rows in shard_rows(graph))], OFFSET))
         held = load_shard(graph, dealing, ranks.rank, place.backend, place.ranks_here)

@@ -1,9 +1,10 @@
 """Arrays on the disk, one `.npy` file each, opened as read-only memory maps or read block by block."""
 
+import hashlib
 import math
 import mmap
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 from threading import Lock
@@ -15,27 +16,45 @@ from kernels.arrays import is_cupy_array
 from kernels.cpu.parallel import over_items
 from kernels.graph import Array
 from pipeline.errors import Damaged
+from pipeline.store.digests import BLOCK, joined
 
-_BLOCK = 2**24  # bytes that a thread writes at a time; no more than STAGED_BYTES
+_CHUNK = 2**24  # bytes that a thread writes at a time; no more than STAGED_BYTES
 _parsing = Lock()  # of a header: Python 3.11 counts the parser's depth for all threads together and fails where two parse
 
 
-def save_array(path: Path, array: Array) -> None:
-    """Save a NumPy or CuPy array as `np.save` does, on all cores; an error of the file names its cause, such as a full disk."""
-    header, flat = _header(array.dtype, array.shape), array.reshape(-1)
-    step = max(1, _BLOCK // array.itemsize)
-    to_host = _fetch_from(array.device) if is_cupy_array(array) else np.ascontiguousarray
+def save_array(path: Path, array: Array) -> str | None:
+    """Save a NumPy or CuPy array as `np.save` does, on all cores; an error of the file names its cause, such as a full disk.
+
+    Returns:
+        The digest of the bytes of a CuPy array and its header, computed from the memory that is written; None for NumPy's.
+    """
+    header, flat, hashes = _header(array.dtype, array.shape), array.reshape(-1), is_cupy_array(array)
+    to_host = _fetch_from(array.device) if hashes else np.ascontiguousarray
+    end = len(header) + array.nbytes
+
+    def chunks(begin: int) -> Iterator[tuple[int, Any]]:
+        """The bytes of a block, each chunk with its place in the file."""
+        for place in range(begin, min(begin + BLOCK, end), _CHUNK):
+            first, last = (max(0, at - len(header)) // array.itemsize for at in (place, min(place + _CHUNK, end)))
+            if not place:
+                yield 0, memoryview(header)
+            if first < last:
+                yield max(place, len(header)), to_host(flat[first:last]).view(np.uint8).data
+
     with path.open("wb", buffering=0) as file:
 
-        def write(begin: int) -> None:
-            place = len(header) + begin * array.itemsize
-            rest = to_host(flat[begin : begin + step]).view(np.uint8).data
-            while rest:
-                written = os.pwrite(file.fileno(), rest, place)
-                place, rest = place + written, rest[written:]
+        def write(begin: int) -> bytes:
+            digest = hashlib.sha256()
+            for place, rest in chunks(begin):
+                if hashes:
+                    digest.update(rest)
+                done = 0
+                while done < len(rest):
+                    done += os.pwrite(file.fileno(), rest[done:], place + done)
+            return digest.digest()
 
-        os.pwrite(file.fileno(), header, 0)
-        over_items(range(0, len(flat), step), write, parallel=len(flat) > step)
+        blocks = over_items(range(0, end, BLOCK), write, parallel=end > BLOCK)
+    return joined(blocks) if hashes else None
 
 
 def _fetch_from(device: Any) -> Callable[[Array], Array]:

@@ -37,7 +37,7 @@ class Digest:
 
     def hexdigest(self) -> str:
         """The digest of the bytes so far."""
-        return _joined([*self._blocks, self._block.digest()])
+        return joined([*self._blocks, self._block.digest()])
 
 
 class Unwritten:
@@ -74,7 +74,7 @@ def digests_of_files(paths: Sequence[Path]) -> list[str]:
     tasks = [(path, begin) for path, begins in zip(paths, blocks, strict=True) for begin in begins]
     with ThreadPoolExecutor(min(cores(), max(len(tasks), 1))) as threads:
         found = threads.map(_digest_of_block, tasks)
-        return [_joined([next(found) for _ in begins]) for begins in blocks]
+        return [joined([next(found) for _ in begins]) for begins in blocks]
 
 
 def sha256_of(path: Path) -> str:
@@ -94,5 +94,6 @@ def _digest_of_block(block: tuple[Path, int]) -> bytes:
     return digest.digest()
 
 
-def _joined(blocks: list[bytes]) -> str:
+def joined(blocks: list[bytes]) -> str:
+    """The digest of a file from the SHA-256 of each of its blocks."""
     return (blocks[0] if len(blocks) == 1 else hashlib.sha256(b"".join(blocks)).digest()).hex()

@@ -7,7 +7,7 @@ the facts of the manifest.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from kernels.cpu.parallel import over_items
 from kernels.distributed import partition
 from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype, joined_offsets
 from kernels.layout.vect_csr import VectCsr
@@ -55,20 +56,24 @@ def save_vertices(folder: Path, ids: Array, rows_by_id: Array, out_degrees: Arra
     save_array(folder / ROWS_BY_ID, rows_by_id)
 
 
-def save_rows(folder: Path, number: int, direction: str, rows: Csr | VectCsr) -> Sizes:
-    """Write one direction, `out` or `in`, of a shard; return its sizes, with which it is opened."""
+def save_rows(folder: Path, number: int, direction: str, rows: Csr | VectCsr) -> tuple[Sizes, dict[str, str]]:
+    """Write one direction, `out` or `in`, of a shard.
+
+    Returns:
+        Its sizes, with which it is opened, and the digests that files have to have: those of CuPy arrays.
+    """
     shard = shard_path(folder, number)
     shard.mkdir(exist_ok=True)
-    for name, array in _arrays_of(rows).items():
-        if array is not None:
-            save_array(shard / f"{direction}-{name}.npy", array)
+    arrays = {f"{direction}-{name}.npy": array for name, array in _arrays_of(rows).items() if array is not None}
+    saved = over_items(arrays, lambda name: save_array(shard / name, arrays[name]), parallel=True)
+    digests = {f"{shard.name}/{name}": digest for name, digest in zip(arrays, saved, strict=True) if digest}
     if isinstance(rows, Csr):
-        return Sizes(arcs=len(rows.indices))
-    return Sizes(arcs=len(rows.csr.indices), segments=len(rows.segments) - 1, slots=len(rows.segment_indices))
+        return Sizes(arcs=len(rows.indices)), digests
+    return Sizes(arcs=len(rows.csr.indices), segments=len(rows.segments) - 1, slots=len(rows.segment_indices)), digests
 
 
-def open_graph(folder: Folder, backend: Backend = "cpu") -> Graph:
-    """Open a stored graph where `backend` computes.
+def open_graph(folder: Folder, backend: Backend = "cpu", written: Mapping[str, Csr] | None = None) -> Graph:
+    """Open a stored graph where `backend` computes; its arcs are those in `written`, by direction, if they are given.
 
     On the CPU the arrays of a graph of one shard are the memory maps themselves; several shards are concatenated in memory.
 
@@ -79,6 +84,8 @@ def open_graph(folder: Folder, backend: Backend = "cpu") -> Graph:
     opened = [open_shard(folder, number) for number in range(len(shard_rows(folder)))]
 
     def arcs(of: str) -> Csr:
+        if written:
+            return written[of]
         csr = _joined([shard.arcs(of) for shard in opened])
         weights = None if csr.weights is None else bring(csr.weights, backend)
         return Csr(bring(csr.offsets, backend), bring(csr.indices, backend), weights)

@@ -12,6 +12,7 @@ from kernels.graph import ID, Array, Csr, index_dtype
 from kernels.layout.constants import WARP_DEGREE
 from kernels.layout.laid_out import LaidOut
 from kernels.layout.vect_csr import BLOCK_DEGREE, VectCsr, extend
+from pipeline.runtime.backend import fetch
 from pipeline.store.facts import Sizes
 from pipeline.store.graph import ROWS_BY_ID, VERTICES, save_rows, save_vertices
 
@@ -33,6 +34,7 @@ class Direction:
     groups: tuple[int, int, int]  # rows from 1024 arcs, from 32, and below
     lane_arcs: int  # arcs in the vector extension; 0 without one
     weight: str | None  # type of its weights
+    digests: dict[str, str]  # that its files have to have, by their names
 
 
 def save_direction(folder: Path, number: int, direction: str, part: Rows, extended: bool) -> Direction:
@@ -42,17 +44,19 @@ def save_direction(folder: Path, number: int, direction: str, part: Rows, extend
     if extended:
         lanes = _to_host(extend(csr, part.first_row, part.num_vertices))
         lanes.validate(part.num_vertices)
-        return Direction(save_rows(folder, number, direction, lanes), lanes.groups, lanes.lane_arcs, weight)
+        sizes, digests = save_rows(folder, number, direction, lanes)
+        return Direction(sizes, lanes.groups, lanes.lane_arcs, weight, digests)
     csr.validate(part.num_vertices, len(csr.offsets) - 1)
     degrees = csr.offsets[1:] - csr.offsets[:-1]
     block, wide = (int((degrees >= degree).sum()) for degree in (BLOCK_DEGREE, WARP_DEGREE))
-    return Direction(save_rows(folder, number, direction, csr), (block, wide - block, len(degrees) - wide), 0, weight)
+    sizes, digests = save_rows(folder, number, direction, csr)
+    return Direction(sizes, (block, wide - block, len(degrees) - wide), 0, weight, digests)
 
 
 def write_vertices(folder: Path, part: LaidOut, communicator: Communicator) -> None:
     """Write the vertices' files, each rank its own rows and its slice of the rows by id. A collective."""
-    vertices, rows = part.num_vertices, to_host(part.rows_by_id)
-    columns = [to_host(column) for column in (part.ids, part.degrees("out"), part.degrees("in"))]
+    vertices, rows = part.num_vertices, fetch(part.rows_by_id)
+    columns = [fetch(column) for column in (part.ids, part.degrees("out"), part.degrees("in"))]
     if communicator.size == 1:
         save_vertices(folder, columns[0], rows, *columns[1:])
         return

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from stat import S_ISREG
-from typing import Any
+from typing import Any, NamedTuple
 
 from kernels.cpu.parallel import over_items
 from pipeline.errors import BadConfig, Damaged
@@ -71,6 +71,13 @@ class Folder:
         """SHA-256 of the content: what a later step names as its input."""
         files = {name: entry.sha256 for name, entry in sorted(self.manifest.files.items())}
         return digest_of([self.manifest.key, files])
+
+
+class Written(NamedTuple):
+    """The facts of a step, and the digests that some of its files, by name, must have."""
+
+    facts: dict[str, Any]
+    digests: dict[str, str]
 
 
 def unsealed(step: str, facts: Mapping[str, Any]) -> Manifest:
@@ -131,7 +138,7 @@ def make(
     step: str,
     inputs: Mapping[str, str],
     parameters: Mapping[str, Any],
-    write: Callable[[Path], dict[str, Any]],
+    write: Callable[[Path], dict[str, Any] | Written],
     code: Code | None = None,
 ) -> Folder:
     """Return the folder at `path`, written by `write` unless a valid one is there.
@@ -141,9 +148,12 @@ def make(
     Args:
         path: The folder; replaced if it is not valid for this key.
         step, inputs, parameters: Together with `code` they make the key (see Manifest).
-        write: Writes files into the empty folder it is given and returns the facts. If it raises, or a signal ends the process,
-            nothing is left behind, and the folder that was at `path` stays.
+        write: Writes files into the empty folder it is given and returns the facts, or `Written`. If it raises, or a signal
+            ends the process, nothing is left behind, and the folder that was at `path` stays.
         code: What the step uses; None takes the module that defines `write`.
+
+    Raises:
+        Damaged: A file has not the digest that it must have.
     """
     version = (code or Code((write.__module__,))).version()
     key = digest_of([FORMAT, step, dict(inputs), dict(parameters), version])
@@ -155,9 +165,14 @@ def make(
     with scratch(path.parent) as unfinished:
         fresh = unfinished / "new"
         fresh.mkdir(0o700)
-        facts = write(fresh)
+        written = write(fresh)
+        facts, digests = written if isinstance(written, Written) else (written, {})
+        files = entries(fresh)
+        for name, digest in digests.items():
+            if files[name].sha256 != digest:
+                raise Damaged(f"{path / name}: was not written as it is in memory")
         manifest = Manifest(
-            step, key, dict(inputs), dict(parameters), facts, entries(fresh), version,
+            step, key, dict(inputs), dict(parameters), facts, files, version,
             dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), round(time.perf_counter() - started, 6),
         )  # fmt: skip
         seal(fresh, asdict(manifest))

@@ -225,3 +225,30 @@ def test_a_whole_run_records_its_backend(tmp_path):
         assert (
             name.startswith(("pagerank", "report", "reachability_index/manifest")) or runs["auto"].manifest.files[name] == entry
         )
+
+
+@pytest.mark.skipif(not list(distributions(name="graphmill")), reason="graphmill is not installed, only there")
+def test_a_run_from_parquet_publishes_the_tables_of_the_cpu(tmp_path, monkeypatch):
+    """The edges are handed on as they are read, the graph stays on the GPU, and stages take turns."""
+    for module in ("jinja2", "matplotlib"):
+        pytest.importorskip(module)
+    from pipeline.run import run
+
+    random = np.random.default_rng(5)
+    columns = {"src": random.integers(0, 400, 1500), "dst": random.integers(0, 400, 1500), "weight": random.integers(0, 9, 1500)}
+    pq.write_table(pa.table(columns), tmp_path / "graph.parquet", row_group_size=300)
+    monkeypatch.setattr("pipeline.cluster.open_graphs.open_graph", None)
+    monkeypatch.setattr("pipeline.steps.runtime.cores", lambda: 4)
+    published = {}
+    for backend in BACKENDS[::-1]:
+        source = GraphConfig(source=str(tmp_path / "graph.parquet"), directed=False)
+        asked = RunConfig(graph=source, output=tmp_path / backend, stages=STAGES, backend=backend)
+        published[backend] = run(asked)
+        monkeypatch.undo()
+    for stage in STAGES:
+        tables_of = [
+            {name: entry for name, entry in run.manifest.files.items() if name.startswith(f"{BY_NAME[stage].table_name}/")}
+            for run in published.values()
+        ]
+        assert tables_of[0]
+        assert tables_of[0] == tables_of[1] or not BY_NAME[stage].exact

@@ -1,15 +1,23 @@
 """The stored graph of the GPU has the same bytes and the same facts as the CPU's."""
 
+# ruff: noqa: E402  (the imports below need CuPy)
+
 from itertools import product
 
+import numpy as np
 import pytest
 
-pytest.importorskip("cupy")
+cupy = pytest.importorskip("cupy")
 pytest.importorskip("pydantic")
 
 from pipeline.config.layout import LayoutConfig
+from pipeline.errors import Damaged
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
+from pipeline.store import graph_writing as writing
+from pipeline.store.arrays import save_array
+from pipeline.store.digests import digest_of_file
+from pipeline.store.graph import open_graph
 from tests.edge_lists import edge_folder, table_folder
 from tests.gpu.inputs import poison, random_edges
 from tests.graphs import NAMED_GRAPHS, EdgeList
@@ -57,3 +65,43 @@ def test_declared_vertices_without_edges(declared, tmp_path):
 
     table = pa.table({"src": pa.array([], pa.int64()), "dst": pa.array([], pa.int64())})
     check(table_folder(tmp_path, table, first_id=3, declared_vertices=declared), LayoutConfig(shards=2), tmp_path)
+
+
+@pytest.mark.parametrize("length", [0, 1, 1000])
+def test_an_array_is_hashed_as_it_is_written(length, tmp_path, monkeypatch):
+    monkeypatch.setattr("pipeline.store.arrays._CHUNK", 64)
+    for module in ("arrays", "digests"):
+        monkeypatch.setattr(f"pipeline.store.{module}.BLOCK", 256)
+    array = cupy.arange(length)
+    assert save_array(tmp_path / "array.npy", array) == digest_of_file(tmp_path / "array.npy")
+    assert np.array_equal(np.load(tmp_path / "array.npy"), cupy.asnumpy(array))
+
+
+def test_the_laid_out_graph_stays_on_the_gpu(tmp_path, monkeypatch):
+    runtime = Runtime(tmp_path, "gpu")
+    graph = lay_out(edge_folder(tmp_path, NAMED_GRAPHS[-1]), LayoutConfig(), runtime)
+    monkeypatch.setattr("pipeline.cluster.open_graphs.open_graph", None)
+    kept, stored = runtime.cluster.open_graphs.graph(graph, "gpu"), open_graph(graph)
+    for name in ("ids", "rows_by_id"):
+        assert np.array_equal(cupy.asnumpy(getattr(kept, name)), getattr(stored, name))
+    for side in ("out", "into"):
+        for name in ("offsets", "indices", "weights"):
+            found, expected = (getattr(getattr(each, side), name) for each in (kept, stored))
+            assert expected is None if found is None else np.array_equal(cupy.asnumpy(found), expected)
+
+
+def test_a_file_that_differs_from_the_kept_graph_is_not_stored(tmp_path, monkeypatch):
+    real = writing.save_rows
+
+    def faulty(folder, *arguments):
+        found = real(folder, *arguments)
+        path = folder / "shard-00000" / "out-indices.npy"
+        content = bytearray(path.read_bytes())
+        content[-1] ^= 1
+        path.write_bytes(content)
+        return found
+
+    monkeypatch.setattr(writing, "save_rows", faulty)
+    with pytest.raises(Damaged, match="was not written as it is in memory"):
+        lay_out(edge_folder(tmp_path, NAMED_GRAPHS[-1]), LayoutConfig(), Runtime(tmp_path, "gpu"))
+    assert not (tmp_path / "graph").exists()

@@ -12,7 +12,8 @@ from pipeline.store.arrays import load_array, save_array
 @pytest.mark.parametrize("dtype", [np.bool_, np.int32, np.int64, np.uint64, np.float64])
 @pytest.mark.parametrize("shape", [(0,), (1,), (8,), (9,), (3, 7), (0, 5)])
 def test_the_bytes_are_those_of_numpy(dtype, shape, tmp_path, monkeypatch):
-    monkeypatch.setattr(arrays, "_BLOCK", 24)
+    monkeypatch.setattr(arrays, "_CHUNK", 24)
+    monkeypatch.setattr(arrays, "BLOCK", 48)
     values = np.arange(np.prod(shape), dtype=np.int64).reshape(shape).astype(dtype)
     for number, array in enumerate((values, np.asfortranarray(values), np.repeat(values, 2, axis=0)[::2])):
         expected = io.BytesIO()
