@@ -4,7 +4,6 @@ Paths in a file are relative to that file; `graph` in a run's file is either a t
 """
 
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,8 +11,9 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.model import MIB, Model
+from pipeline.config.model import Model
 from pipeline.config.run import RunConfig
+from pipeline.config.toml import NotToml, read_toml
 from pipeline.errors import BadConfig
 from pipeline.redaction import redacted
 
@@ -22,7 +22,7 @@ M = TypeVar("M", bound=Model)
 
 def load_run(path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, **changes: Any) -> RunConfig:
     """Read a run's TOML file. `changes` replace top-level keys, `tables` single keys of its tables. Raises BadConfig."""
-    content = _read_toml(path)
+    content = read_toml(path)
     if isinstance(content.get("output"), str):
         content["output"] = Path(os.path.normpath(path.parent / content["output"]))
     graph = content.get("graph")
@@ -41,7 +41,7 @@ def load_run(path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, 
 
 def load_cluster(path: Path) -> ClusterConfig:
     """Read the table `[cluster]` of a run's TOML file, and nothing else of it. Raises BadConfig."""
-    table = _read_toml(path).get("cluster", {})
+    table = read_toml(path).get("cluster", {})
     if not isinstance(table, dict):
         raise BadConfig(f"{path}: cluster: is not a table")
     return checked(ClusterConfig, f"{path}: cluster", **_anchored(table, path.parent))
@@ -80,30 +80,9 @@ def _shown(value: Any) -> str:
 def _read_graph(run: Path, path: Path) -> dict[str, Any]:
     """Read the TOML file that a run's `graph = "..."` names."""
     try:
-        return _anchored(_read_toml(path), path.parent)
-    except _NotToml as error:
+        return _anchored(read_toml(path), path.parent)
+    except NotToml as error:
         raise BadConfig(f"{run}: graph: {error}; the graph's own file is `source` in table [graph]") from None
-
-
-class _NotToml(BadConfig):
-    """The file is not valid TOML."""
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            content = file.read(MIB + 1)
-        if len(content) > MIB:
-            raise _NotToml(f"{path}: has more than {MIB} bytes, the limit for a configuration")
-        return tomllib.loads(content.decode().replace("\r\n", "\n"))
-    except OSError as error:
-        raise BadConfig(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise _NotToml(f"{path}: is not valid TOML: byte {error.start} is not UTF-8") from None
-    except RecursionError:
-        raise _NotToml(f"{path}: is not valid TOML: it is nested too deeply") from None
-    except ValueError as error:  # also an integer of over 4,300 digits, or a null character in the path
-        raise _NotToml(f"{path}: is not valid TOML: {error}") from None
 
 
 def _anchored(table: dict[str, Any], folder: Path) -> dict[str, Any]:

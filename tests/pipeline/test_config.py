@@ -153,7 +153,10 @@ STRANGE = {
     "cluster.workers = 4611686018427387904": "cluster.workers: .*less than or equal to 65536",
     "layout.shards = 4611686018427387904": "layout.shards: .*less than or equal to 65536",
     f"reachability.seed = {LONG}": "reachability.seed: .*less than 18446744073709551616",
-    "output = 'x'\nkeep = " + "[" * 50_000: "is not valid TOML: it is nested too deeply",
+    "output = 'x'\nkeep = " + "[" * 50_000: "line 2: has more than 100 brackets within each other, the limit for a configuration",
+    "a = '''\n'''  # a\n" + "a." * 100_000 + "a = 1": "line 3: has a key of more than 6 parts, the limit for a configuration",
+    "\n[" + " . ".join(['"a\\"]"', "'b'"] * 1000) + "]": "line 2: has a key of more than 6 parts",
+    "keep = [\n" + "{a = " * 101: "line 2: has more than 100 brackets",
     f"keep = '{'x' * 2**20}'": "has more than 1048576 bytes, the limit for a configuration",
     'output = "a\\u0000b"': "has a null character",
     'graph.columns = {src = "a", dst = "a"}': "graph.columns: src, dst and weight are different columns; 'a' is given twice",
@@ -166,6 +169,12 @@ def test_strange_values_in_toml_are_refused(line, tmp_path):
     (tmp_path / "run.toml").write_text(f"{line}\ngraph.source = 'g.csv'\n")
     with pytest.raises(BadConfig, match=STRANGE[line]):
         load_run(tmp_path / "run.toml", **({} if "output" in line else {"output": tmp_path}))
+
+
+def test_dots_and_brackets_in_quotes_and_comments_are_allowed(tmp_path):
+    path, text = "../" * 20 + "a.b.c.d.e.f.g.h.i.j.k.l.csv", "[" * 200 + "a." * 20 + "a"
+    (tmp_path / "run.toml").write_text(f'output = \'out\'  # {text}\n[graph] # "\nsource = \'{path}\'\nname = """\n{text}"""\n')
+    assert load_run(tmp_path / "run.toml").graph.name == text
 
 
 def test_a_path_with_a_null_character_is_refused(tmp_path):
