@@ -1,13 +1,14 @@
 """Runs that are killed at random moments while a reader follows `latest`; what their endings leave, print and publish.
 
-`python -m tests.faults.endings 500` kills as many runs and prints the counts; `forked`, the default, `started`, `workers` or
-`flows` is how they run.
+`python -m tests.faults.endings 500 [forked] [--processes 8]` kills as many runs and prints the counts; `forked`, the default,
+`started`, `workers` or `flows` is how they run. Beside each process a reader reads without a pause.
 """
 
 import atexit
 import json
 import os
 import random
+import select
 import signal
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ import pipeline.report.page
 import pipeline.run  # noqa: F401
 from pipeline.cli import main
 from pipeline.steps.publish import open_run
+from tests.spread import options, parts_of, spread
 
 # The program, or none to fork this one; its arguments before and after the file of the run.
 STARTED = (sys.executable, "-m", "pipeline.cli")
@@ -41,6 +44,7 @@ WAYS: dict[str, tuple[Sequence[str], Sequence[str], Sequence[str]]] = {
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 NOISE = ("Traceback", "Exception ignored", "Fatal Python error", "terminate called", "Aborted", "core dumped", "Error in ")
 STAGES = ("wcc", "bfs")
+PART = 36  # kills in one folder
 GRAPHS = {"one": "src,dst\n1,2\n2,3\n9,9\n", "two": "src,dst\n1,2\n2,3\n3,4\n7,8\n9,9\n"}
 
 
@@ -50,6 +54,7 @@ class Killed:
 
     folder: Path
     way: str = "forked"
+    seed: int = 7
     counts: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
 
@@ -60,7 +65,7 @@ class Killed:
             (self.folder / f"{name}.csv").write_text(edges)
             settings = f'output = "{self.output}"\nstages = {list(STAGES)}\nbackend = "cpu"\n'
             (self.folder / f"{name}.toml").write_text(f'{settings}[graph]\nsource = "{name}.csv"\n')
-        self.chance = random.Random(7)
+        self.chance = random.Random(self.seed)
         self.expected: dict[str, Any] = {}
         begun = time.monotonic()
         for name in GRAPHS:
@@ -73,7 +78,7 @@ class Killed:
         """Kill one run; check how it ended."""
         sent = SIGNALS[number % len(SIGNALS)]
         begun = time.monotonic()
-        status, text = self.run(list(GRAPHS)[number % len(GRAPHS)], (sent, self.chance.uniform(0, 1.05 * self.seconds)))
+        status, text = self.run(list(GRAPHS)[number % len(GRAPHS)], (sent, self.chance.uniform(0, self.seconds)))
         if status == 0:
             self.seconds += 0.2 * (time.monotonic() - begun - self.seconds)  # the machine may be busier or idler than before
         self.counts[f"{sent.name} {'late' if status == 0 else 'hit'}"] += 1
@@ -104,7 +109,7 @@ class Killed:
             child = started(["graphmill", *arguments], self.folder, self.tmp, file.fileno(), program)
             if kill:
                 await_handlers(child)
-                signal.sigtimedwait([], kill[1])
+                await_end(child, kill[1])
                 with suppress(ProcessLookupError):
                     os.kill(child, kill[0])
             _, status = os.waitpid(child, 0)
@@ -153,6 +158,13 @@ def started(argv: list[str], folder: Path, tmp: Path, output: int, prefix: Seque
         main()
     finally:
         os._exit(99)
+
+
+def await_end(process: int, seconds: float) -> None:
+    """Wait until a child has ended, but not longer."""
+    descriptor = os.pidfd_open(process)
+    select.select([descriptor], [], [], seconds)
+    os.close(descriptor)
 
 
 def await_handlers(process: int) -> None:
@@ -209,28 +221,45 @@ def forked(work: Callable[..., None], *arguments: object) -> int:
     return child
 
 
-def killed_runs(folder: Path, kills: int, way: str = "forked") -> Killed:
-    """Kill so many runs beside a reader."""
-    runs = Killed(folder, way)
+def killed_runs(folder: Path, kills: Sequence[int], way: str = "forked") -> Killed:
+    """Kill the runs of these numbers beside a reader."""
+    runs = Killed(folder, way, kills[0])
     report = folder / "reads.json"
     reader = forked(follow, runs.output / "latest", list(runs.expected.values()), report)
     try:
-        for number in range(kills):
+        for number in kills:
             runs.kill(number)
-            if kills > 100 and number % 50 == 49:
-                print(number + 1, dict(runs.counts), flush=True)
         runs.finish()
     finally:
         os.kill(reader, signal.SIGKILL)
         os.waitpid(reader, 0)
     reads, wrong = json.loads(report.read_text())
+    runs.counts["kills"] = len(kills)
     runs.counts["reads"] = reads
     runs.faults += [f"reader: {each}" for each in wrong]
     assert reads > 0
     return runs
 
 
-if __name__ == "__main__":
+def counted(way: str, kills: Sequence[int]) -> tuple[Counter[str], list[str]]:
+    """Counts and faults of `killed_runs` in a folder of its own."""
     with tempfile.TemporaryDirectory() as made:
-        done = killed_runs(Path(made), int(sys.argv[1]), *sys.argv[2:])
-        print(*done.faults, dict(done.counts), sep="\n")
+        runs = killed_runs(Path(made), kills, way)
+    return runs.counts, runs.faults
+
+
+def count(count: int, way: str, processes: int) -> bool:
+    """Kill so many runs, print each fault when it is found and the counts at the end; return whether there is a fault."""
+    total: Counter[str] = Counter()
+    faulty = False
+    for counts, faults in spread(partial(counted, way), parts_of(count, PART), processes):
+        total += counts
+        faulty |= bool(faults)
+        print(*faults, dict(sorted(total.items())), sep="\n", flush=True)
+    return faulty
+
+
+if __name__ == "__main__":
+    parser = options("tests.faults.endings", "kills")
+    parser.add_argument("way", nargs="?", choices=WAYS, default="forked")
+    sys.exit(count(**vars(parser.parse_args())))

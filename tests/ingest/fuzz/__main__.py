@@ -1,32 +1,29 @@
 """The command `python -m tests.ingest.fuzz COUNT [FIRST] [--processes N]`."""
 
-import argparse
-import multiprocessing
 import sys
 import tempfile
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
 from tests.ingest.fuzz.judge import judged_below, made
+from tests.spread import options, parts_of, spread
 
-BATCH = 500  # inputs that a process judges at a time
+PART = 500  # inputs
 
 
 def main(count: int, first: int, processes: int) -> int:
     """Judge so many inputs, print each fault when it is found and the counts at the end; return the number of faults."""
-    batches = [range(start, min(start + BATCH, first + count)) for start in range(first, first + count, BATCH)]
+    parts = parts_of(count, PART, first)
     total: Counter[str] = Counter()
     found = 0
-    spawned = multiprocessing.get_context("spawn")
-    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(processes, spawned) as pool:
-        for number, (counts, faults) in enumerate(pool.map(partial(judged_below, Path(folder)), batches), 1):
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (counts, faults) in enumerate(spread(partial(judged_below, Path(folder)), parts, processes), 1):
             total += counts
             found += len(faults)
             for fault, reason in faults.items():
                 print(f"input {fault}, {made(fault)[0]}: {reason}", flush=True)
-            if number * 20 // len(batches) > (number - 1) * 20 // len(batches):
+            if number * 20 // len(parts) > (number - 1) * 20 // len(parts):
                 print(f"{total.total()} of {count} inputs: {dict(total)}", flush=True)
     if count == 1:
         Path(f"input-{first}").write_bytes(made(first)[2])
@@ -34,8 +31,6 @@ def main(count: int, first: int, processes: int) -> int:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m tests.ingest.fuzz")
-    parser.add_argument("count", type=int)
+    parser = options("tests.ingest.fuzz", "inputs")
     parser.add_argument("first", type=int, nargs="?", default=0)
-    parser.add_argument("--processes", type=int, default=1)
     sys.exit(main(**vars(parser.parse_args())) > 0)

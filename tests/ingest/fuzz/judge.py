@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+import pyarrow as pa
+
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest import ingest
@@ -118,6 +120,7 @@ def _in_child(numbers: list[int], folder: Path) -> Iterator[tuple[int, str]]:
         child = os.fork()
         if child == 0:
             try:
+                _limit_cores()
                 _limit_memory()
                 Code.version = cache(Code.version)  # the code does not change meanwhile
                 for place, number in enumerate(numbers):
@@ -138,6 +141,14 @@ def _in_child(numbers: list[int], folder: Path) -> Iterator[tuple[int, str]]:
         (place,) = RECORD.unpack(at[:])
         shutil.rmtree(folder / "work", ignore_errors=True)
         yield numbers[place], f"{'slow' if status == signal.SIGPROF else 'crashed'}: status {status}"
+
+
+def _limit_cores() -> None:
+    """Have as few threads as two cores need: each reserves address space, and inputs are judged on all cores anyway."""
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, random.SystemRandom().sample(cores, min(2, len(cores))))
+    pa.set_cpu_count(2)
+    pa.set_io_thread_count(2)
 
 
 def _limit_memory() -> None:
