@@ -1,13 +1,19 @@
-"""Run work in a forked child that may crash, be killed or be limited without affecting the tests."""
+"""Work in child processes: forked ones that may crash, be killed or be limited, and many that count together."""
 
 import contextlib
+import multiprocessing
 import os
 import pickle
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any, TypeVar
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 
 def outcome(work: Callable[[], Any]) -> Any:
@@ -69,3 +75,22 @@ def wait_for(condition: Callable[[], bool], seconds: float = 30) -> None:
     while not condition():
         assert time.monotonic() < end, f"not within {seconds} s"
         time.sleep(0.001)
+
+
+def options(program: str, counted: str) -> ArgumentParser:
+    """The options of a command that counts."""
+    parser = ArgumentParser(prog=f"python -m {program}")
+    parser.add_argument("count", type=int, help=f"number of {counted}")
+    parser.add_argument("--processes", type=int, default=1)
+    return parser
+
+
+def spread(work: Callable[[Part], Result], parts: Iterable[Part], processes: int) -> Iterator[Result]:
+    """`work(part)` for each part, in order, in new processes, which inherit neither threads nor locks."""
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(work, parts)
+
+
+def parts_of(count: int, size: int, first: int = 0) -> list[range]:
+    """The numbers from `first` on, in parts of `size`."""
+    return [range(begin, min(begin + size, first + count)) for begin in range(first, first + count, size)]

@@ -31,7 +31,7 @@ import pipeline.report.page
 import pipeline.run  # noqa: F401
 from pipeline.cli import main
 from pipeline.steps.publish import open_run
-from tests.spread import options, parts_of, spread
+from tests.faults.children import options, parts_of, spread
 
 # The program, or none to fork this one; its arguments before and after the file of the run.
 STARTED = (sys.executable, "-m", "pipeline.cli")

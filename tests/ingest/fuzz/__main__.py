@@ -6,8 +6,8 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
+from tests.faults.children import options, parts_of, spread
 from tests.ingest.fuzz.judge import judged_below, made
-from tests.spread import options, parts_of, spread
 
 PART = 500  # inputs
 

@@ -17,8 +17,7 @@ from pathlib import Path
 import pandas
 
 from pipeline.steps import publish
-from tests.faults.children import wait_for, working
-from tests.spread import options, parts_of, spread
+from tests.faults.children import options, parts_of, spread, wait_for, working
 from tests.steps import path_ids, path_steps, path_table
 
 WEIGHTS, VERTICES = (3, 4, 5, 6), 300
