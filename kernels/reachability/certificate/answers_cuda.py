@@ -39,7 +39,8 @@ def _first(kernel: str, arcs: Csr, src: Array, dst: Array, work: int, *arguments
         return -1
     wrong = cupy.array([len(src)], np.uint64)
     row = arcs.indices.dtype
-    queries = arcs.offsets, arcs.indices, src.astype(row, copy=False), dst.astype(row, copy=False), np.int64(len(src))
+    ends = (cupy.ascontiguousarray(rows, row) for rows in (src, dst))
+    queries = arcs.offsets, arcs.indices, *ends, np.int64(len(src))
     launch(_SOURCE, kernel, _THREADS, work, *queries, *arguments, wrong, ROW=row)
     first = int(wrong[0])
     return first if first < len(src) else -1
