@@ -16,8 +16,7 @@ from benchmarks.several_gpus.shares import by_name, folder_of, write_share
 from kernels.answers import Certificate
 from kernels.bfs.certificate import sharded as bfs_certificate
 from kernels.bfs.sharded import bfs
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.shard import Shard, ShardAnswer
+from kernels.distributed import Communicator, Shard, ShardAnswer
 from kernels.forest.certificate import sharded as forest_certificate
 from kernels.forest.sharded import minimum_spanning_forest
 from kernels.graph import OFFSET

@@ -12,9 +12,7 @@ import numpy as np
 
 from kernels.arrays import frozen, is_cupy_array
 from kernels.certificate.rules import Broken, label_astray, label_greater, outside, require_form
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Shard
+from kernels.distributed import Communicator, Owners, Shard
 from kernels.graph import NO_ROW, Array
 
 Result = TypeVar("Result")

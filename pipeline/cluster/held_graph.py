@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from kernels.algorithm import Algorithm
 from kernels.answers import Certificate
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.shard import ShardAnswer
+from kernels.distributed import Communicator, ShardAnswer
 from kernels.graph import Array
 from pipeline.config.reachability import ReachabilityConfig
 from pipeline.runtime.backend import Backend

@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from kernels.algorithm import Algorithm
 from kernels.answers import Certificate
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.shard import ShardAnswer
+from kernels.distributed import Communicator, ShardAnswer
 from kernels.gpu.loader import to_host
 from kernels.graph import OFFSET, Array
 from pipeline.store.graph import rows_by_id_in_blocks

@@ -8,8 +8,7 @@ import pyarrow as pa
 
 from kernels.algorithm import Algorithm
 from kernels.answers import Certificate
-from kernels.distributed.communicator import SingleRank
-from kernels.distributed.shard import ShardAnswer
+from kernels.distributed import ShardAnswer, SingleRank
 from kernels.graph import Graph
 from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.runtime.backend import Backend

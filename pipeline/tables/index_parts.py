@@ -12,10 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.answers import Condensation, IndexPart, ReachabilityIndex, RowLabels
-from kernels.distributed.communicator import Communicator
+from kernels.distributed import Communicator, Owners, Shard, ShardAnswer
 from kernels.distributed.dealing import Dealing
-from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.graph import OFFSET, Array, Csr, Graph
 from kernels.reachability.sharded import labels_of_rows
 from pipeline.errors import ProofFailed

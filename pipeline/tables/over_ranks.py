@@ -10,9 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Shard
+from kernels.distributed import Communicator, Owners, Shard
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, NO_ROW, OFFSET, Array
 from pipeline.errors import ProofFailed

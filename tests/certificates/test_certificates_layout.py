@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from kernels.answers import Certificate
-from kernels.distributed.communicator import Communicator, SingleRank
-from kernels.distributed.shard import Shard
+from kernels.distributed import Communicator, Shard, SingleRank
 from kernels.distributed.threads import run_ranks
 from kernels.graph import Graph
 from kernels.layout.certificate import RULES, certify_layout

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from kernels.bfs.sharded import bfs
-from kernels.distributed.communicator import Communicator, OverExchange
-from kernels.distributed.shard import ShardAnswer
+from kernels.distributed import Communicator, ShardAnswer
+from kernels.distributed.communicator import OverExchange
 from kernels.graph import Graph
 from kernels.registry import BY_NAME
 from pipeline.cluster.dask.worker_state import STATE

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from kernels.bfs.sharded import bfs
-from kernels.distributed.communicator import Communicator, PeerLost
-from kernels.distributed.shard import ShardAnswer
+from kernels.distributed import Communicator, PeerLost, ShardAnswer
 from kernels.graph import Graph
 from pipeline.errors import BadInput
 from tests.gpu.shards import on_gpu

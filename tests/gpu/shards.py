@@ -11,9 +11,8 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from kernels.arrays import is_cupy_array
+from kernels.distributed import Communicator, Shard, ShardAnswer
 from kernels.distributed.assembly import to_device
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.graph import Array, Graph
 from tests.gpu.inputs import poison
 from tests.sharded.ranks import on_shards

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pipeline.steps.layout
-from kernels.distributed.communicator import SingleRank
-from kernels.distributed.shard import Shard
+from kernels.distributed import Shard, SingleRank
 from kernels.distributed.threads import run_ranks
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph

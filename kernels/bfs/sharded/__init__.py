@@ -4,9 +4,7 @@ import numpy as np
 
 from kernels.answers import Paths
 from kernels.arrays import on_gpu
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Shard, ShardAnswer
+from kernels.distributed import Communicator, Halo, Shard, ShardAnswer
 from kernels.graph import UNREACHED
 from kernels.paths.sharded.multi_source_bfs_cpu import FAR, count_hops
 from kernels.paths.sharded.predecessors_cpu import predecessors

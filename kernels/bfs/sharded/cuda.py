@@ -12,10 +12,8 @@ import numpy as np
 from kernels.answers import Paths
 from kernels.bfs.constants import CONTROL_WORDS, LANE_ARCS, THREADS, WARP_ARCS, WARP_ROW
 from kernels.bfs.cuda import closed_rows
-from kernels.distributed.communicator import Communicator
+from kernels.distributed import Communicator, Halo, Shard, ShardAnswer
 from kernels.distributed.gpu.bits import HaloBits
-from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.gpu.loader import cooperative, launch
 from kernels.graph import Array, Csr
 from kernels.paths.sharded.long_paths_cuda import count_hops

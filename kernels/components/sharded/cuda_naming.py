@@ -7,8 +7,7 @@ import numpy as np
 
 from kernels.arrays import is_cupy_array
 from kernels.components.sharded.naming import smallest_ids
-from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Shard
+from kernels.distributed import Owners, Shard
 from kernels.gpu.loader import launch, minus_ones
 from kernels.graph import Array
 

@@ -10,9 +10,7 @@ import numpy as np
 from kernels.answers import Certificate, Forest
 from kernels.certificate.global_view import GlobalView, evidence, local_rows_of
 from kernels.certificate.rules import Broken, at, verdict
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Shard
+from kernels.distributed import Communicator, Halo, Shard
 from kernels.forest.certificate import RULES, backend_of, reasons
 from kernels.forest.certificate.edges import Edges, require_edges, require_none, weights_of
 from kernels.forest.certificate.hierarchy import Hierarchy, build

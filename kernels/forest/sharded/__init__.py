@@ -14,11 +14,7 @@ from kernels.components.sharded.joining import GATHERED, Edges, join
 from kernels.components.sharded.naming import least_of_groups, smallest_ids
 from kernels.components.union_find import number_trees, root_of
 from kernels.cpu.compiled import njit
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.halo import Halo
-from kernels.distributed.local_graph import local_graph
-from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Shard, ShardAnswer
+from kernels.distributed import Communicator, Halo, Owners, Shard, ShardAnswer, local_graph
 from kernels.forest import minimum_spanning_forest as single_rank_forest
 from kernels.graph import Array
 

@@ -6,11 +6,7 @@ import numpy as np
 from kernels.answers import Forest
 from kernels.components.sharded.cuda_naming import name_own
 from kernels.components.sharded.joining import Edges, join
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.halo import Halo
-from kernels.distributed.local_graph import local_graph
-from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Shard, ShardAnswer
+from kernels.distributed import Communicator, Halo, Owners, Shard, ShardAnswer, local_graph
 from kernels.forest import minimum_spanning_forest
 from kernels.gpu.loader import launch, to_host
 from kernels.graph import Array

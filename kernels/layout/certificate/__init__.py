@@ -21,8 +21,7 @@ Flood: Fast splittable pseudorandom number generators. OOPSLA 2014 (the mixing f
 
 from kernels.answers import Certificate
 from kernels.certificate.rules import verdict
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.shard import Shard
+from kernels.distributed import Communicator, Shard
 from kernels.graph import Graph
 from kernels.layout.certificate.check import check
 from kernels.layout.certificate.claim import Claim

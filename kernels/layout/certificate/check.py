@@ -5,9 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Shard
+from kernels.distributed import Communicator, Owners, Shard
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, OFFSET, Array, Csr, Graph, index_dtype
 from kernels.layout.certificate.claim import Claim

@@ -6,10 +6,7 @@ import numpy as np
 
 from kernels.arrays import is_cupy_array
 from kernels.certificate.rules import Broken
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.halo import Halo
-from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Shard
+from kernels.distributed import Communicator, Halo, Owners, Shard
 from kernels.graph import ID, OFFSET, Array, Csr, Graph
 
 

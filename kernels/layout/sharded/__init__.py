@@ -11,12 +11,9 @@ from typing import Any
 import numpy as np
 
 from kernels.arrays import is_cupy
+from kernels.distributed import Communicator, Halo, Owners, Shard
 from kernels.distributed.assembly import ghosts_of, to_device
-from kernels.distributed.communicator import Communicator
 from kernels.distributed.dealing import Dealing, deal
-from kernels.distributed.halo import Halo
-from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Shard
 from kernels.graph import OFFSET, Array, Csr, index_dtype
 from kernels.layout.laid_out import LaidOut
 from kernels.layout.rows import take_rows

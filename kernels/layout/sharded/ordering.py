@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from kernels.distributed.communicator import Communicator
+from kernels.distributed import Communicator, Owners
 from kernels.distributed.dealing import Cut
-from kernels.distributed.owners import Owners
 from kernels.gpu.loader import to_host
 from kernels.graph import OFFSET, Array, index_dtype
 from kernels.layout.constants import WARP_DEGREE

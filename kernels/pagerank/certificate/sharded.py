@@ -10,9 +10,7 @@ import numpy as np
 from kernels.answers import Certificate, Scores
 from kernels.certificate.global_view import GlobalView
 from kernels.certificate.rules import Ids
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Shard
+from kernels.distributed import Communicator, Halo, Shard
 from kernels.graph import Array
 from kernels.pagerank.certificate import arriving, certify
 

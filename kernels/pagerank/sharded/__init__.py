@@ -10,9 +10,7 @@ import numpy as np
 
 from kernels.answers import Scores
 from kernels.arrays import on_gpu
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Shard, ShardAnswer
+from kernels.distributed import Communicator, Halo, Shard, ShardAnswer
 from kernels.graph import Array, Csr
 from kernels.pagerank.cpu import iterate
 from kernels.pagerank.parameters import DAMPING, MOST_ITERATIONS, TOLERANCE, checked

@@ -12,10 +12,8 @@ import cupy
 import numpy as np
 
 from kernels.answers import Scores
-from kernels.distributed.communicator import Communicator
+from kernels.distributed import Communicator, Halo, Shard, ShardAnswer
 from kernels.distributed.gpu.memory import memory_of, zeros
-from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.gpu.loader import launch
 from kernels.graph import Array, Csr
 from kernels.pagerank.constants import THREADS, UNIT

@@ -13,9 +13,7 @@ import numpy as np
 from kernels.answers import Certificate, Paths
 from kernels.certificate.global_view import GlobalView, evidence, local_rows_of
 from kernels.certificate.rules import Broken, at, require_source, verdict
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Shard
+from kernels.distributed import Communicator, Halo, Shard
 from kernels.gpu.loader import to_host
 from kernels.gpu.transfer import on_host
 from kernels.graph import NO_ROW, Array, distance_dtype

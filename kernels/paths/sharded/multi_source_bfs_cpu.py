@@ -4,8 +4,7 @@ import numpy as np
 
 from kernels.arrays import frozen, unsigned
 from kernels.cpu.compiled import njit
-from kernels.distributed.fixpoint import settle
-from kernels.distributed.halo import Halo
+from kernels.distributed import Halo, settle
 from kernels.graph import Array, Csr
 
 FAR = 2**63 - 1  # hops of a row that is not reached yet

@@ -5,8 +5,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Shard
+from kernels.distributed import Halo, Shard
 from kernels.gpu.loader import launch
 from kernels.graph import OFFSET, Array, Csr
 from kernels.paths.constants import THREADS, WAITS

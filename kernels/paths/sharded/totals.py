@@ -5,8 +5,7 @@ from weakref import ref
 
 import numpy as np
 
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.shard import Shard
+from kernels.distributed import Communicator, Shard
 from kernels.graph import Array
 from kernels.paths.degrees import are_long, degrees_of
 

@@ -14,9 +14,8 @@ from kernels.answers import Certificate, Labels
 from kernels.arrays import frozen, is_cupy_array
 from kernels.certificate.global_view import GlobalView
 from kernels.certificate.rules import Broken, name_of, verdict
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.halo import Halo
-from kernels.distributed.shard import LocalArcs, Shard
+from kernels.distributed import Communicator, Halo, Shard
+from kernels.distributed.shard import LocalArcs
 from kernels.gpu.loader import to_host
 from kernels.graph import OFFSET, Array, Csr
 from kernels.reachability.certificate import REACHABILITY_RULES, passes, reasons

@@ -9,9 +9,8 @@ from kernels.arrays import frozen
 from kernels.certificate.global_view import DistributedArray, GlobalView, evidence
 from kernels.certificate.rules import Broken, arc_name
 from kernels.cpu.compiled import njit
+from kernels.distributed import Halo, Shard
 from kernels.distributed.assembly import ghosts_of
-from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Shard
 from kernels.graph import ID, OFFSET, Array, Csr
 from kernels.reachability.certificate import reasons
 from kernels.reachability.certificate.condensation import Rows, require_csr

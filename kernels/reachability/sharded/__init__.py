@@ -8,12 +8,8 @@ import numpy as np
 
 from kernels.answers import Condensation, IndexPart, Labels, ReachabilityIndex, RowLabels
 from kernels.arrays import is_cupy, require_numpy
+from kernels.distributed import Communicator, Halo, Owners, Shard, ShardAnswer, local_graph
 from kernels.distributed.assembly import to_device
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.halo import Halo
-from kernels.distributed.local_graph import local_graph
-from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.gpu import loader as cuda
 from kernels.gpu.loader import to_host
 from kernels.graph import NO_ROW, OFFSET, Array

@@ -10,12 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from kernels.distributed import Communicator, Halo, Owners, Shard, ShardAnswer
 from kernels.distributed.assembly import ghosts_of
 from kernels.distributed.columns import distinct
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.halo import Halo
-from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, NO_ROW, OFFSET, Array, Csr
 from kernels.scc.sharded import scc

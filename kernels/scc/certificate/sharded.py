@@ -8,9 +8,7 @@ their classes it has read. It takes as many supersteps as such a search crosses 
 from kernels.answers import Certificate, Components
 from kernels.certificate.global_view import GlobalView
 from kernels.certificate.rules import Broken, verdict
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Shard
+from kernels.distributed import Communicator, Halo, Shard
 from kernels.graph import NO_ROW, Array
 from kernels.scc.certificate import RULES, reasons
 from kernels.scc.certificate.peeling import Peeling

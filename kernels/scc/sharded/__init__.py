@@ -16,11 +16,7 @@ import numpy as np
 from kernels.answers import Components
 from kernels.arrays import on_gpu
 from kernels.components.sharded.naming import smallest_ids
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.halo import Halo
-from kernels.distributed.local_graph import local_graph
-from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Shard, ShardAnswer
+from kernels.distributed import Communicator, Halo, Owners, Shard, ShardAnswer, local_graph
 from kernels.graph import Array
 from kernels.scc.sharded.pivot_first import PivotFirst
 from kernels.scc.sharded.reach import ShardArcs, first_reaching, trim

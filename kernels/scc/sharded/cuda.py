@@ -8,10 +8,7 @@ import numpy as np
 
 from kernels.answers import Components
 from kernels.components.sharded.cuda_naming import name_own
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.halo import Halo
-from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Shard, ShardAnswer
+from kernels.distributed import Communicator, Halo, Owners, Shard, ShardAnswer
 from kernels.graph import Array
 from kernels.scc.sharded.cuda_reach import OwnArcs, first_reaching, trim
 from kernels.scc.sharded.pivot_first import PivotFirst

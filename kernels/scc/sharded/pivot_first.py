@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.shard import Shard
+from kernels.distributed import Communicator, Shard
 from kernels.graph import OFFSET, Array
 
 _SHIFT = np.uint64(33)

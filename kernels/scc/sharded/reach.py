@@ -6,8 +6,7 @@ import numpy as np
 
 from kernels.arrays import frozen
 from kernels.cpu.compiled import njit
-from kernels.distributed.fixpoint import settle
-from kernels.distributed.halo import Halo
+from kernels.distributed import Halo, settle
 from kernels.graph import OFFSET, Array, Csr
 
 

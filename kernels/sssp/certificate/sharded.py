@@ -1,8 +1,7 @@
 """Proof of shortest-path answers over shards; `kernels.paths.certificate.sharded` has the method."""
 
 from kernels.answers import Certificate, Paths
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.shard import Shard
+from kernels.distributed import Communicator, Shard
 from kernels.paths.certificate.sharded import certify
 
 

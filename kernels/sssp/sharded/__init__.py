@@ -5,10 +5,7 @@ import numpy as np
 from kernels.answers import Paths
 from kernels.arrays import on_gpu
 from kernels.bfs.sharded import bfs
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.fixpoint import settle
-from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Shard, ShardAnswer
+from kernels.distributed import Communicator, Halo, Shard, ShardAnswer, settle
 from kernels.graph import UNREACHED, distance_dtype
 from kernels.paths.sharded.predecessors_cpu import predecessors
 from kernels.sssp.cpu import far_of, shorten, slot_width

@@ -12,9 +12,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Paths
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Shard, ShardAnswer
+from kernels.distributed import Communicator, Halo, Shard, ShardAnswer
 from kernels.gpu.loader import launch, to_host
 from kernels.graph import NO_ROW, Array, distance_dtype
 from kernels.paths.constants import THREADS

@@ -8,9 +8,8 @@ itself and for its parent, and its own grandparent. There are about log V rounds
 import numpy as np
 
 from kernels.certificate.global_view import GlobalView
+from kernels.distributed import Halo, Owners
 from kernels.distributed.columns import lower_at
-from kernels.distributed.halo import Halo
-from kernels.distributed.owners import Owners
 from kernels.graph import OFFSET, Array
 
 

@@ -7,9 +7,7 @@ be in the component of its label.
 from kernels.answers import Certificate, Components
 from kernels.certificate.global_view import GlobalView, evidence
 from kernels.certificate.rules import Broken, verdict
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Shard
+from kernels.distributed import Communicator, Halo, Shard
 from kernels.graph import NO_ROW
 from kernels.wcc.certificate import RULES, backend_of, reasons
 from kernels.wcc.certificate.connectivity import components

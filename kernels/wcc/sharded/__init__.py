@@ -11,11 +11,7 @@ from kernels.answers import Components
 from kernels.arrays import is_cupy, on_gpu
 from kernels.components.sharded.joining import GATHERED
 from kernels.components.sharded.naming import join_and_name
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.halo import Halo
-from kernels.distributed.local_graph import local_graph
-from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Shard, ShardAnswer
+from kernels.distributed import Communicator, Halo, Owners, Shard, ShardAnswer, local_graph
 from kernels.graph import Array
 from kernels.wcc import wcc as single_rank_wcc
 

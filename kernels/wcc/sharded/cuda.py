@@ -14,10 +14,8 @@ import numpy as np
 
 from kernels.answers import Components
 from kernels.components.sharded.cuda_naming import find_holders, label
-from kernels.distributed.communicator import Communicator
+from kernels.distributed import Communicator, Halo, Shard, ShardAnswer
 from kernels.distributed.gpu.bits import HaloBits
-from kernels.distributed.halo import Halo
-from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.gpu.loader import launch, to_host
 from kernels.graph import Array
 from kernels.wcc.constants import SAMPLED_THREADS, TILE_THREADS, WARP_ROW

@@ -8,9 +8,7 @@ import cupy
 import numpy as np
 
 from kernels.components.sharded.naming import name_by_rounds
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Shard
+from kernels.distributed import Communicator, Owners, Shard
 from kernels.gpu.loader import launch, minus_ones
 from kernels.gpu.sorting import sorted_by
 from kernels.graph import OFFSET, Array

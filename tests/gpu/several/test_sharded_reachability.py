@@ -12,9 +12,8 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.graphs import wiki_vote
 from kernels.answers import IndexPart
+from kernels.distributed import Communicator, Shard, ShardAnswer
 from kernels.distributed.assembly import to_device
-from kernels.distributed.communicator import Communicator
-from kernels.distributed.shard import Shard, ShardAnswer
 from kernels.gpu import loader as cuda
 from kernels.graph import Graph
 from kernels.reachability import reachability as reachability_on_one_rank

@@ -12,15 +12,13 @@ cupy = pytest.importorskip("cupy")
 from benchmarks.graphs import facebook, new_york, wiki_vote
 from kernels.arrays import is_cupy_array
 from kernels.components.sharded.naming import smallest_ids
+from kernels.distributed import Communicator, Halo, Owners, Shard, local_graph
 from kernels.distributed.assembly import assemble, to_device
-from kernels.distributed.communicator import Communicator, OverExchange
+from kernels.distributed.communicator import OverExchange
 from kernels.distributed.dealing import Dealing
 from kernels.distributed.gpu import memory
 from kernels.distributed.gpu.bits import HaloBits
-from kernels.distributed.halo import Halo
-from kernels.distributed.local_graph import local_graph
-from kernels.distributed.owners import Owners
-from kernels.distributed.shard import Shard, StoredRows
+from kernels.distributed.shard import StoredRows
 from kernels.distributed.threads import run_ranks
 from kernels.gpu.loader import to_device as graph_to_device
 from kernels.gpu.loader import to_host
