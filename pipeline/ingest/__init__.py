@@ -8,7 +8,7 @@ import logging
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from pipeline.ingest.formats.rows import Decimals
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
 from pipeline.ingest.writer import COORDINATES_SCHEMA, Found, check_each_once, edges_schema, store, write
+from pipeline.runtime.threads import ahead
 from pipeline.store.edges import EdgeArrays, HeldEdges
 from pipeline.store.facts import CoordinateFacts, EdgeFacts, ReferenceFacts, SourceFacts
 from pipeline.store.manifest import Folder, make
@@ -33,6 +34,7 @@ from pipeline.tables import files as tables
 
 log = logging.getLogger(__name__)
 LOG_EVERY = 5.0  # seconds
+AHEAD = 2  # chunks
 FEW_VERTICES = 2**16  # that any header may declare
 BYTES_PER_VERTEX = 8  # a lower bound on what a stored graph takes for an isolated vertex
 
@@ -126,8 +128,9 @@ class _Reading:
                 if on_disk:
                     content.finish_as_file()
             else:
-                edges = entry.read(text, graph, weight)
-                found = self._store(edges, content, folder)
+                with closing(ahead(text.chunks, AHEAD)) as text.chunks:  # decompressed while others are parsed
+                    edges = entry.read(text, graph, weight)
+                    found = self._store(edges, content, folder)
             content.check(self.digest, graph.sha256)
             _check_declared(edges, content, graph.limits)
             facts = EdgeFacts(

@@ -1,10 +1,10 @@
 """Independent work on the threads of this process, its results in order."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
-from typing import TypeVar
+from typing import TypeVar, cast
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -37,6 +37,16 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], thre
             yield waiting.popleft().result()
     if failure:
         raise failure
+
+
+def ahead(items: Iterator[Item], most: int) -> Generator[Item]:
+    """Yield the items, which a thread of its own makes, up to `most` of them before they are taken."""
+    end = object()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = deque(pool.submit(next, items, end) for _ in range(most))
+        while (item := waiting.popleft().result()) is not end:
+            waiting.append(pool.submit(next, items, end))
+            yield cast(Item, item)
 
 
 def concurrently(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> list[Result]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from kernels.graph import ID
 from pipeline.config.graph import Limits
 from pipeline.errors import BadInput
-from pipeline.ingest.formats.pages import check_pages, check_rows, open_file
+from pipeline.ingest.formats.pages import Footer, check_rows, open_file
 from pipeline.ingest.formats.parquet import reading
 
 BATCH = 2**20  # pairs in memory at a time
@@ -39,15 +39,16 @@ def blocks(path: Path, file: str, rows: int) -> list[Block]:
     first = 0
     with reading(file), open_file(path, file, Limits()) as parquet:
         _check_columns(file, parquet.schema_arrow)
-        nulls = check_pages(path, parquet.schema, ("src", "dst"), Limits()).nulls
-        found.append(Block(range(0), 0, 0, nulls))
+        footer = Footer(path, parquet.schema, ("src", "dst"), Limits())
+        footer.check_all_pages()
+        found.append(Block(range(0), 0, 0, footer.nulls))
         for group in range(parquet.num_row_groups):
             end = first + parquet.metadata.row_group(group).num_rows
             last = found[-1]
             if end - last.first <= rows or not last.groups:
-                found[-1] = Block(range(last.groups.start, group + 1), last.first, end, nulls)
+                found[-1] = Block(range(last.groups.start, group + 1), last.first, end, footer.nulls)
             else:
-                found.append(Block(range(group, group + 1), first, end, nulls))
+                found.append(Block(range(group, group + 1), first, end, footer.nulls))
             first = end
     return found
 

@@ -30,7 +30,7 @@ def save_array(path: Path, array: Array) -> str | None:
     """
     header, flat, hashes = _header(array.dtype, array.shape), array.reshape(-1), is_cupy_array(array)
     to_host = _fetch_from(array.device) if hashes else np.ascontiguousarray
-    end = len(header) + array.nbytes
+    end, one_at_a_time = len(header) + array.nbytes, Lock()
 
     def chunks(begin: int) -> Iterator[tuple[int, Any]]:
         """The bytes of a block, each chunk with its place in the file."""
@@ -50,7 +50,8 @@ def save_array(path: Path, array: Array) -> str | None:
                     digest.update(rest)
                 done = 0
                 while done < len(rest):
-                    done += os.pwrite(file.fileno(), rest[done:], place + done)
+                    with one_at_a_time:  # the kernel lets only one thread write to a file, and others spin
+                        done += os.pwrite(file.fileno(), rest[done:], place + done)
             return digest.digest()
 
         blocks = over_items(range(0, end, BLOCK), write, parallel=end > BLOCK)

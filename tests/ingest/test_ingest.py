@@ -14,6 +14,7 @@ import pytest
 from pipeline.config.graph import Columns, Format, GraphConfig
 from pipeline.ingest import ingest
 from pipeline.ingest.formats import FORMATS
+from pipeline.ingest.formats.text import count_of
 from pipeline.store.manifest import check
 from pipeline.tables import files as tables
 from tests.edge_lists import rows_of_edges
@@ -251,3 +252,9 @@ def test_progress_is_logged(tmp_path, monkeypatch, caplog):
             ingest(GraphConfig(source=str(source)), tmp_path / source.name.partition(".")[0])
         (message,) = [record.getMessage() for record in caplog.records if record.name == "pipeline.ingest"]
         assert re.fullmatch(rf"{re.escape(str(source))}: {rows} rows, [1-9]\d* per second", message)
+
+
+@pytest.mark.parametrize("pattern", [b"\n", b"\na ", b"abc"])
+@pytest.mark.parametrize("data", [b"", b"\n", b"a", b"\na ", b"a b\na c\n\na d\nabcabc", b"\n\n\na  a \na"])
+def test_patterns_are_counted(data, pattern):
+    assert count_of(data, pattern) == data.count(pattern)

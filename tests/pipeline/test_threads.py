@@ -5,7 +5,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from pipeline.runtime.threads import concurrently
+from pipeline.runtime.threads import ahead, concurrently
 
 NAME: ContextVar[str] = ContextVar("NAME", default="nobody")
 
@@ -45,3 +45,24 @@ def test_the_exception_of_the_first_item_is_raised():
 
     with pytest.raises(ValueError, match="0"):
         concurrently(work, range(2), 2)
+
+
+def test_items_are_made_ahead_in_order_until_an_error():
+    def items():
+        yield from range(5)
+        raise ValueError("the end")
+
+    taken = []
+    with pytest.raises(ValueError, match="the end"):
+        for item in ahead(items(), 2):
+            taken.append(item)  # noqa: PERF402  (what was taken before the error is kept)
+    assert taken == [0, 1, 2, 3, 4]
+    assert list(ahead(iter([]), 3)) == []
+
+
+def test_items_that_nobody_takes_are_not_made():
+    made = []
+    found = ahead(map(made.append, range(100)), 3)
+    next(found)
+    found.close()
+    assert len(made) <= 4

@@ -9,6 +9,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -49,61 +50,72 @@ def open_file(path: Path, file: str, limits: Limits, **options: Any) -> pq.Parqu
     return pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True, **options)
 
 
-@dataclass(frozen=True)
-class Stated:
-    """What a footer states about columns and nobody has checked yet."""
+class Footer:
+    """The footer of a Parquet file, whose description of some columns agrees with itself.
 
-    nulls: int  # in all of them
-    largest: dict[str, int]  # the largest value of each column of integers for which all row groups state one
-
-
-def check_pages(path: Path, schema: pq.ParquetSchema, names: Sequence[str], limits: Limits) -> Stated:
-    """Raise Contradiction unless rows, values and pages of these columns agree in all row groups, and pages are not tiny.
-
-    The footer is read here once more, because Arrow ends the process for some that are malformed.
+    The footer is read here once more, because Arrow ends the process for some that are malformed. Thread-safe.
     """
-    leaves = [schema.column(number) for number in range(len(schema))]
-    columns = {place: leaf for place, leaf in enumerate(leaves) if leaf.path in names}
-    if len(columns) != len(names) or any(leaf.max_repetition_level for leaf in columns.values()):
-        raise Contradiction(f"columns {', '.join(map(repr, names))} are nested or ambiguous")
-    with path.open("rb") as content:  # not mapped, because a file that is truncated meanwhile would end the process
-        file = content.fileno()
-        end = os.fstat(file).st_size - _TAIL.size
-        try:
-            (length, _) = _TAIL.unpack(os.pread(file, _TAIL.size, max(end, 0)))
-            footer, _ = read_struct(os.pread(file, length, max(end - length, 0)))
-            return _check(file, footer, columns, limits)
-        except Contradiction:
-            raise
-        except (*MALFORMED, struct.error):
-            raise Contradiction("its footer is malformed") from None
 
+    nulls: int  # that it states for these columns
+    largest: dict[str, int]  # the largest value that it states of each column of integers, if all row groups state one
 
-def _check(file: int, footer: dict[int, Any], columns: dict[int, pq.ColumnSchema], limits: Limits) -> Stated:
-    """As `check_pages`, of columns by their place in the file. Raises one of MALFORMED if the footer lacks a field."""
-    total, groups = footer[3], footer[4]
-    rows = [group[3] for group in groups]
-    if sum(rows) != total or min(rows, default=0) < 0:
-        raise Contradiction(f"its footer has {total} rows, but its row groups have {sum(rows)}")
-    stated = [element.get(6) for element in footer[2] if not element.get(5)]
-    pages = nulls = 0
-    largest: dict[str, int] = {}
-    for place, leaf in columns.items():
-        if stated[place] not in (None, _CONVERTED.get(leaf.converted_type)):
-            raise Contradiction(f"column {leaf.path!r} has two types")
-        for number, group in enumerate(groups):
-            chunk = group[1][place]
-            pages += _count_pages(file, f"row group {number}, column {leaf.path!r}", _chunk(chunk, leaf), rows[number])
-            nulls += chunk[3].get(_OF_VALUES, {}).get(3, 0)
-            if pages > limits.frames and pages * _ROWS_PER_PAGE > total:
-                many = f"{limits.frames} pages, of under {_ROWS_PER_PAGE} rows on average"
-                raise Contradiction(f"has more than {many}, the limit (graph.limits.frames)")
-        if leaf.physical_type.startswith("INT"):
-            signed = not leaf.converted_type.startswith("U")
-            stated_here = [group[1][place][3].get(_OF_VALUES, {}).get(_MAXIMUM) for group in groups if group[3]]
-            if None not in stated_here:
-                largest[leaf.path] = max((int.from_bytes(value, "little", signed=signed) for value in stated_here), default=0)
-    return Stated(nulls, largest)
+    def __init__(self, path: Path, schema: pq.ParquetSchema, names: Sequence[str], limits: Limits) -> None:
+        """Raises Contradiction."""
+        leaves = [schema.column(number) for number in range(len(schema))]
+        columns = {place: leaf for place, leaf in enumerate(leaves) if leaf.path in names}
+        if len(columns) != len(names) or any(leaf.max_repetition_level for leaf in columns.values()):
+            raise Contradiction(f"columns {', '.join(map(repr, names))} are nested or ambiguous")
+        self._path, self._limits, self._pages, self._lock = path, limits, 0, Lock()
+        with path.open("rb") as content:  # not mapped, because a file that is truncated meanwhile would end the process
+            file = content.fileno()
+            end = os.fstat(file).st_size - _TAIL.size
+            try:
+                (length, _) = _TAIL.unpack(os.pread(file, _TAIL.size, max(end, 0)))
+                footer, _ = read_struct(os.pread(file, length, max(end - length, 0)))
+                self._read(footer, columns)
+            except Contradiction:
+                raise
+            except (*MALFORMED, struct.error):
+                raise Contradiction("its footer is malformed") from None
+
+    def _read(self, footer: dict[int, Any], columns: dict[int, pq.ColumnSchema]) -> None:
+        """Raises Contradiction, or one of MALFORMED if the footer lacks a field."""
+        self._total, groups = footer[3], footer[4]
+        self._rows = [group[3] for group in groups]
+        if sum(self._rows) != self._total or min(self._rows, default=0) < 0:
+            raise Contradiction(f"its footer has {self._total} rows, but its row groups have {sum(self._rows)}")
+        types = [element.get(6) for element in footer[2] if not element.get(5)]
+        self._chunks: list[dict[str, _Chunk]] = [{} for _ in groups]
+        self.nulls, self.largest = 0, {}
+        for place, leaf in columns.items():
+            if types[place] not in (None, _CONVERTED.get(leaf.converted_type)):
+                raise Contradiction(f"column {leaf.path!r} has two types")
+            for chunks, group in zip(self._chunks, groups, strict=True):
+                chunks[leaf.path] = _chunk(group[1][place], leaf)
+                self.nulls += group[1][place][3].get(_OF_VALUES, {}).get(3, 0)
+            if leaf.physical_type.startswith("INT"):
+                signed = not leaf.converted_type.startswith("U")
+                maxima = [group[1][place][3].get(_OF_VALUES, {}).get(_MAXIMUM) for group in groups if group[3]]
+                if None not in maxima:
+                    values = (int.from_bytes(maximum, "little", signed=signed) for maximum in maxima)
+                    self.largest[leaf.path] = max(values, default=0)
+
+    def check_pages(self, number: int) -> None:
+        """Raise Contradiction unless rows, values and pages of the columns agree in a row group, and pages are not tiny."""
+        with self._path.open("rb") as content:
+            for name, chunk in self._chunks[number].items():
+                where = f"row group {number}, column {name!r}"
+                pages = _count_pages(content.fileno(), where, chunk, self._rows[number])
+                with self._lock:
+                    self._pages += pages
+                    if self._pages > self._limits.frames and self._pages * _ROWS_PER_PAGE > self._total:
+                        many = f"{self._limits.frames} pages, of under {_ROWS_PER_PAGE} rows on average"
+                        raise Contradiction(f"has more than {many}, the limit (graph.limits.frames)")
+
+    def check_all_pages(self) -> None:
+        """`check_pages` of every row group."""
+        for number in range(len(self._rows)):
+            self.check_pages(number)
 
 
 def check_rows(found: int, stated: int, nulls: int) -> None:

@@ -20,7 +20,7 @@ from pipeline.config.model import LARGEST
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.delimited import check_columns, check_names
 from pipeline.ingest.formats.format import EdgeList, FileFormat
-from pipeline.ingest.formats.pages import Contradiction, check_pages, check_rows, open_file
+from pipeline.ingest.formats.pages import Contradiction, Footer, check_rows, open_file
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.edges import LARGEST_GROUP
 
@@ -46,13 +46,13 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
             if not pa.types.is_integer(schema.field(name).type):
                 raise BadInput(file, f"column {name!r} is {schema.field(name).type}, not an integer type")
         _check_size(file, path.stat().st_size, parquet.metadata, schema, names, graph)
-        stated = check_pages(path, parquet.schema, names, graph.limits)
+        footer = Footer(path, parquet.schema, names, graph.limits)
     chosen = dict(zip(("src", "dst", "weight"), zip(names, (pa.int64(), pa.int64(), weight), strict=False), strict=False))
     metadata = parquet.metadata
     small = all(metadata.row_group(number).num_rows <= LARGEST_GROUP for number in range(metadata.num_row_groups))
     return EdgeList(
-        _tables(path, parquet, file, chosen, stated.nulls), weight, rows=metadata.num_rows,
-        largest={name: stated.largest[of] for name, (of, _) in chosen.items() if of in stated.largest},
+        _tables(path, parquet, file, chosen, footer), weight, rows=metadata.num_rows,
+        largest={name: footer.largest[of] for name, (of, _) in chosen.items() if of in footer.largest},
         columns={name: of for name, (of, _) in chosen.items()} if small else None,
     )  # fmt: skip
 
@@ -76,7 +76,7 @@ def _check_size(file: str, size: int, metadata: pq.FileMetaData, schema: pa.Sche
         raise BadInput(file, f"its rows take {expanded} bytes, {times}, the limit (graph.limits.ratio)")
 
 
-def _tables(path: Path, parquet: pq.ParquetFile, file: str, chosen: Chosen, nulls: int) -> Iterator[pa.Table]:
+def _tables(path: Path, parquet: pq.ParquetFile, file: str, chosen: Chosen, footer: Footer) -> Iterator[pa.Table]:
     """Yield the rows: row groups on all cores, or small batches one after the other if a row group is large."""
     metadata, names = parquet.metadata, [name for name, _ in chosen.values()]
     sizes = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
@@ -85,6 +85,7 @@ def _tables(path: Path, parquet: pq.ParquetFile, file: str, chosen: Chosen, null
     def read_group(group: tuple[int, int]) -> pa.Table:
         number, first = group
         with reading(file), pq.ParquetFile(path, metadata=metadata, pre_buffer=False, page_checksum_verification=True) as opened:
+            footer.check_pages(number)  # here, because it holds the interpreter's lock, which decoding does not
             rows = opened.read_row_group(number, names, use_threads=False)
             return pa.table({name: _column(file, rows[of], of, kind, first) for name, (of, kind) in chosen.items()})
 
@@ -95,10 +96,11 @@ def _tables(path: Path, parquet: pq.ParquetFile, file: str, chosen: Chosen, null
                 found += len(table)
                 yield table
         else:
+            footer.check_all_pages()
             for batch in parquet.iter_batches(BATCH, columns=names):
                 yield pa.table({name: _column(file, batch[of], of, kind, found) for name, (of, kind) in chosen.items()})
                 found += len(batch)
-        check_rows(found, metadata.num_rows, nulls)
+        check_rows(found, metadata.num_rows, footer.nulls)
 
 
 def _column(

@@ -14,7 +14,7 @@ from pyarrow import csv
 from kernels.cpu.parallel import cores
 from pipeline.config.model import LARGEST, MIB
 from pipeline.errors import BadInput
-from pipeline.ingest.formats.text import Block, Text, Tidied, line_of, parse, shown, tidied, without
+from pipeline.ingest.formats.text import Block, Text, Tidied, count_of, line_of, parse, shown, tidied, without
 from pipeline.runtime.threads import map_in_order
 
 LONGEST_LINE = MIB  # of fields; what Arrow reads at a time
@@ -74,9 +74,9 @@ class Rows:
     def _is_right(self, data: bytes, table: pa.Table) -> bool:
         """Whether what Arrow accepted is what a file may have."""
         return (
-            len(table) == data.count(b"\n")  # no blank line, and no quote that spans lines
+            len(table) == count_of(data, b"\n")  # no blank line, and no quote that spans lines
             and (not self.delimiter or b'"' not in data or _quotes_end(data))
-            and (not self.tag or data.count(b"\n" + self.tag + b" ") + data.startswith(self.tag + b" ") == len(table))
+            and (not self.tag or count_of(data, b"\n" + self.tag + b" ") + data.startswith(self.tag + b" ") == len(table))
             and not ((b"x" in data or b"X" in data) and self._has_hexadecimals(data))
             and not (any(_beyond_int64(table[field.name], field) for field in self.named) and self._has_long_integers(data))
             and all(_in_range(table[field.name], field) for field in self.named)
