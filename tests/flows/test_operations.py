@@ -32,7 +32,7 @@ def terminal(tmp_path_factory):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     home = clone / ".prefect"
-    environment = clean_environment(home) | {"PREFECT_WORKER_QUERY_SECONDS": "1", "COLUMNS": "200"}
+    environment = clean_environment(home) | {"COLUMNS": "200"}
     del environment["PYTHONPATH"]  # the deployments must find the clone themselves
     yield Terminal(clone, environment, port)
     end(environment)
