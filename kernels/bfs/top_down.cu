@@ -69,12 +69,8 @@ struct ForGrid {
     typedef uint64_t Index;
     ROW* queue;
     uint64_t* length;
-    __device__ bool claim(const Search& search, ROW row, bool wanted) {
-        return ::claim(search.visited, row, wanted);
-    }
-    __device__ Index reserve(uint32_t count) {
-        return atomicAdd(length, (uint64_t)count);
-    }
+    __device__ bool claim(const Search& search, ROW row, bool wanted) { return ::claim(search.visited, row, wanted); }
+    __device__ Index reserve(uint32_t count) { return atomicAdd(length, (uint64_t)count); }
     __device__ void put(Index place, ROW row, bool found) {
         if (found) {
             queue[place] = row;
@@ -108,9 +104,7 @@ struct ForTeam {
     __device__ bool claim(const Search& search, ROW row, bool wanted) {
         return BITS_IN_TEAM ? claim_in_team(bits, row, wanted) : ::claim(search.visited, row, wanted);
     }
-    __device__ Index reserve(uint32_t count) {
-        return atomicAdd(length, count);
-    }
+    __device__ Index reserve(uint32_t count) { return atomicAdd(length, count); }
     __device__ void put(Index place, ROW row, bool found) {
         team_put(found_here + (place < CAPACITY ? place : 0) * (uint32_t)sizeof(ROW), row, found && place < CAPACITY);
         if (found && place >= CAPACITY) {

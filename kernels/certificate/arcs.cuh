@@ -13,9 +13,7 @@ __device__ __forceinline__ int64_t row_of(const int64_t* __restrict__ offsets, i
 
 /* Visitors that leave no row out. */
 struct EveryRow {
-    __device__ __forceinline__ bool skips(int64_t) const {
-        return false;
-    }
+    __device__ __forceinline__ bool skips(int64_t) const { return false; }
 };
 
 /* Visit all arcs; each warp takes shares of consecutive ones. Its lanes read consecutive arcs of the rows in a window of 32 rows;

@@ -39,26 +39,18 @@ struct Minima {
     unsigned long long* edge;
 };
 
-__device__ __forceinline__ Bits bits_of(int32_t weight) {
-    return (Bits)weight;
-}
-__device__ __forceinline__ Bits bits_of(int64_t weight) {
-    return (Bits)weight;
-}
+__device__ __forceinline__ Bits bits_of(int32_t weight) { return (Bits)weight; }
+__device__ __forceinline__ Bits bits_of(int64_t weight) { return (Bits)weight; }
 __device__ __forceinline__ Bits bits_of(float weight) {
     return __float_as_uint(weight) & 0x7fffffffu;  // -0 becomes 0
 }
-__device__ __forceinline__ Bits bits_of(double weight) {
-    return (Bits)(__double_as_longlong(weight) & 0x7fffffffffffffffll);
-}
+__device__ __forceinline__ Bits bits_of(double weight) { return (Bits)(__double_as_longlong(weight) & 0x7fffffffffffffffll); }
 
 __device__ __forceinline__ Bits weight_of(const Edges& g, int64_t arc) {
     return g.weights == nullptr ? 1 : bits_of(g.weights[arc]);
 }
 
-__device__ __forceinline__ bool before(Key a, Key b) {
-    return a.weight < b.weight || (a.weight == b.weight && a.edge < b.edge);
-}
+__device__ __forceinline__ bool before(Key a, Key b) { return a.weight < b.weight || (a.weight == b.weight && a.edge < b.edge); }
 
 __device__ __forceinline__ unsigned long long packed(Key key) {
     return WIDE ? (unsigned long long)key.weight : (unsigned long long)key.weight << 32 | key.edge;
@@ -104,9 +96,7 @@ __device__ Bits edge_of(const Edges& g, ROW row, ROW head, int64_t arc) {
     return (Bits)g.first_edge[g.positions[head]] + (Bits)(place - begin);
 }
 
-__device__ __forceinline__ void mark(uint32_t* marks, Bits edge) {
-    atomicOr(&marks[edge >> 5], 1u << (edge & 31));
-}
+__device__ __forceinline__ void mark(uint32_t* marks, Bits edge) { atomicOr(&marks[edge >> 5], 1u << (edge & 31)); }
 
 /* The lightest key of all lanes, in all lanes. */
 __device__ __forceinline__ Key lightest_of_warp(Key key) {

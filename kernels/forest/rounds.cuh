@@ -17,9 +17,7 @@ struct Part {
     Item* items;
     int64_t warp, warps;
 
-    __device__ __forceinline__ Item& operator[](int64_t i) const {
-        return items[((i >> 5) * warps + warp) * 32 + (i & 31)];
-    }
+    __device__ __forceinline__ Item& operator[](int64_t i) const { return items[((i >> 5) * warps + warp) * 32 + (i & 31)]; }
     __device__ int64_t size(int64_t listed) const {
         const int64_t tiles = (listed + 31) / 32;
         const int64_t own = tiles > warp ? (tiles - 1 - warp) / warps + 1 : 0;

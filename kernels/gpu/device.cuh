@@ -34,13 +34,9 @@ __device__ __forceinline__ void grid_barrier(uint32_t* barrier) {
     __syncthreads();
 }
 
-__device__ __forceinline__ int64_t global_thread() {
-    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-}
+__device__ __forceinline__ int64_t global_thread() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
 
-__device__ __forceinline__ int64_t num_threads() {
-    return (int64_t)gridDim.x * blockDim.x;
-}
+__device__ __forceinline__ int64_t num_threads() { return (int64_t)gridDim.x * blockDim.x; }
 
 /* Reserve an element at the end of a queue for each calling lane, with one atomic per group of converged lanes; all of these pass
    the same queue. Lanes in other iterations of a loop may be among them: if iterations have their own queues, use

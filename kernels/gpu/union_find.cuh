@@ -46,9 +46,7 @@ struct ScrambledOrder {
 /* Rows of many arcs come first: the tree of a giant component has its root among them from the start. */
 struct RowOrder {
     template <typename Row>
-    static __device__ __forceinline__ bool before(Row a, Row b) {
-        return a < b;
-    }
+    static __device__ __forceinline__ bool before(Row a, Row b) { return a < b; }
 };
 
 /* Join the trees of `near` and `far`; return a row near the root. */

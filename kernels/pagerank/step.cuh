@@ -44,13 +44,9 @@ struct Sums {
     uint64_t change, dangling, unsettled;
 };
 
-__device__ __forceinline__ uint64_t in_units(double value) {
-    return (uint64_t)(value * UNIT);
-}
+__device__ __forceinline__ uint64_t in_units(double value) { return (uint64_t)(value * UNIT); }
 
-__device__ __forceinline__ bool is_unsettled(double before, double score) {
-    return fabs(score - before) * SETTLED > score;
-}
+__device__ __forceinline__ bool is_unsettled(double before, double score) { return fabs(score - before) * SETTLED > score; }
 
 /* The sums of `count` rows without arcs, whose score is the base. */
 __device__ __forceinline__ Sums sums_without_arcs(double before, double base, int64_t count) {

@@ -14,15 +14,9 @@ template <>
 struct Kind<int> {
     typedef uint32_t Length;
     static constexpr Length far = 0xffffffffu;
-    static __device__ __forceinline__ Length of(int64_t weight) {
-        return weight < (int64_t)far ? (Length)weight : far;
-    }
-    static __device__ __forceinline__ Length plus(Length a, Length b) {
-        return a + b < a ? far : a + b;
-    }
-    static __device__ __forceinline__ int64_t sum(Length length) {
-        return (int64_t)length;
-    }
+    static __device__ __forceinline__ Length of(int64_t weight) { return weight < (int64_t)far ? (Length)weight : far; }
+    static __device__ __forceinline__ Length plus(Length a, Length b) { return a + b < a ? far : a + b; }
+    static __device__ __forceinline__ int64_t sum(Length length) { return (int64_t)length; }
     static __device__ __forceinline__ Length part(Length length, int eighths) {
         return (Length)((uint64_t)length * eighths >> 3);
     }
@@ -32,15 +26,11 @@ template <>
 struct Kind<int64_t> {
     typedef uint64_t Length;
     static constexpr Length far = 1ull << 63;
-    static __device__ __forceinline__ Length of(int64_t weight) {
-        return (Length)weight;
-    }
+    static __device__ __forceinline__ Length of(int64_t weight) { return (Length)weight; }
     static __device__ __forceinline__ Length plus(Length a, Length b) { /* neither is above `far` */
         return a >= far - b ? far : a + b;
     }
-    static __device__ __forceinline__ int64_t sum(Length length) {
-        return (int64_t)length;
-    }
+    static __device__ __forceinline__ int64_t sum(Length length) { return (int64_t)length; }
     static __device__ __forceinline__ Length part(Length length, int eighths) {
         return (length >> 3) * eighths + ((length & 7) * eighths >> 3);
     }
@@ -56,9 +46,7 @@ struct Kind<double> {
     static __device__ __forceinline__ Length plus(Length a, Length b) {
         return (Length)__double_as_longlong(__longlong_as_double((int64_t)a) + __longlong_as_double((int64_t)b));
     }
-    static __device__ __forceinline__ double sum(Length length) {
-        return __longlong_as_double((int64_t)length);
-    }
+    static __device__ __forceinline__ double sum(Length length) { return __longlong_as_double((int64_t)length); }
     static __device__ __forceinline__ Length part(Length length, int eighths) {
         return (Length)__double_as_longlong(__longlong_as_double((int64_t)length) * (eighths * 0.125));
     }
@@ -67,17 +55,11 @@ struct Kind<double> {
 typedef Kind<SUM>::Length Length;
 #define FAR (Kind<SUM>::far)
 
-__device__ __forceinline__ Length plus(Length a, Length b) {
-    return Kind<SUM>::plus(a, b);
-}
+__device__ __forceinline__ Length plus(Length a, Length b) { return Kind<SUM>::plus(a, b); }
 
-__device__ __forceinline__ Length length_of(WEIGHT weight) {
-    return Kind<SUM>::of(weight);
-}
+__device__ __forceinline__ Length length_of(WEIGHT weight) { return Kind<SUM>::of(weight); }
 
-__device__ __forceinline__ Length smaller(Length a, Length b) {
-    return a < b ? a : b;
-}
+__device__ __forceinline__ Length smaller(Length a, Length b) { return a < b ? a : b; }
 
 /* End of an interval from `from` that contains at least one length, even if the sum rounds to `from`. */
 __device__ __forceinline__ Length beyond(Length from, Length width) {
@@ -86,9 +68,7 @@ __device__ __forceinline__ Length beyond(Length from, Length width) {
 }
 
 /* The least of a warp's lengths, returned to every lane. Called by all lanes. */
-__device__ __forceinline__ uint32_t least_of_warp(uint32_t length) {
-    return __reduce_min_sync(FULL_WARP, length);
-}
+__device__ __forceinline__ uint32_t least_of_warp(uint32_t length) { return __reduce_min_sync(FULL_WARP, length); }
 
 __device__ __forceinline__ uint64_t least_of_warp(uint64_t length) {
     for (int apart = 16; apart > 0; apart >>= 1) {

@@ -101,9 +101,7 @@ __device__ __forceinline__ Entry* list(const Search<Range>& search, int which, i
     return search.lists + (2 * which + parity) * ENTRIES;
 }
 
-__device__ __forceinline__ int spread(int place) {
-    return place + (place >> 5);
-}
+__device__ __forceinline__ int spread(int place) { return place + (place >> 5); }
 
 /* Pointer to `here`, in this block's shared memory, in the shared memory of block `rank` of the team. */
 template <typename T>
@@ -117,9 +115,7 @@ __device__ __forceinline__ T* in_block(T* here, uint32_t rank) {
 #endif
 }
 
-__device__ __forceinline__ void prefetch(const void* address) {
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
-}
+__device__ __forceinline__ void prefetch(const void* address) { asm volatile("prefetch.global.L2 [%0];" ::"l"(address)); }
 
 /* Put `row` on the pile unless it is there; it returns with the length that it has then. */
 __device__ __noinline__ void spill(ROW row, uint32_t* piled, ROW* pile, uint64_t* length, uint32_t* spilled) {

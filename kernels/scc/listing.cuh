@@ -63,9 +63,7 @@ __device__ __forceinline__ bool is_alike(const Search& search, ROW row, bool for
 
 /* Units of work, which warps share evenly: row r has ROW_COST units from `offsets[r] + ROW_COST * r` on, then one for each
    arc. */
-__device__ __forceinline__ int64_t first_unit(const int64_t* offsets, int64_t row) {
-    return offsets[row] + ROW_COST * row;
-}
+__device__ __forceinline__ int64_t first_unit(const int64_t* offsets, int64_t row) { return offsets[row] + ROW_COST * row; }
 
 /* The row of a unit of work, by a 32-ary search. All lanes of a warp have to call it. */
 __device__ int64_t row_of(const int64_t* offsets, int64_t num_rows, int64_t unit) {

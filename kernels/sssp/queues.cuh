@@ -88,9 +88,7 @@ __device__ __forceinline__ void append(int& waiting, T* list, uint64_t* length, 
     }
 }
 
-__device__ __forceinline__ ROW* next_rows(const Search& search) {
-    return search.rows + (search.parity ^ 1) * search.num_rows;
-}
+__device__ __forceinline__ ROW* next_rows(const Search& search) { return search.rows + (search.parity ^ 1) * search.num_rows; }
 
 __device__ __forceinline__ Chunk* next_chunks(const Search& search) {
     return search.chunks + (search.parity ^ 1) * search.most_chunks;

@@ -125,9 +125,7 @@ struct Checking : EveryRow {
         return {arc_weights == nullptr ? (WEIGHT)1 : arc_weights[arc], checks(row, head) ? tops[head] : (unsigned short)0};
     }
 
-    __device__ __forceinline__ bool checks(int64_t row, ROW head) const {
-        return symmetric ? head < row : head != row;
-    }
+    __device__ __forceinline__ bool checks(int64_t row, ROW head) const { return symmetric ? head < row : head != row; }
 
     __device__ __forceinline__ void take(int64_t row, int64_t, ROW head, const Loaded& seen, bool active) {
         if (active && checks(row, head) && short_of(seen.weight, shift) <= max((uint32_t)tops[row], (uint32_t)seen.head_top)) {

@@ -9,9 +9,7 @@ typedef UnsignedOf<sizeof(WEIGHT)>::type Bits;
 #define SIGN_BIT ((Bits)1 << (8 * sizeof(Bits) - 1))
 #define NOT_SHORT 0xffffu
 
-__device__ constexpr bool integer_weights() {
-    return (WEIGHT)0.5 == (WEIGHT)0;
-}
+__device__ constexpr bool integer_weights() { return (WEIGHT)0.5 == (WEIGHT)0; }
 
 __device__ __forceinline__ Bits bits_of(WEIGHT weight) {
     union {

@@ -68,9 +68,7 @@ struct Reading : EveryRow {
         uint64_t word;
     };
 
-    __device__ __forceinline__ int64_t id_of(ROW index) const {
-        return index < 0 || index >= num_ids ? -1 : ids[index];
-    }
+    __device__ __forceinline__ int64_t id_of(ROW index) const { return index < 0 || index >= num_ids ? -1 : ids[index]; }
 
     __device__ __forceinline__ Loaded load(int64_t, int64_t arc, ROW index) const {
         return {id_of(index), word_at(weights, weight_bytes, arc)};

@@ -12,16 +12,12 @@ struct Sides {
     const ROW* __restrict__ indices;
     const WEIGHT* __restrict__ weights;
 
-    __device__ __forceinline__ WEIGHT weight(int64_t arc) const {
-        return weights == nullptr ? (WEIGHT)1 : weights[arc];
-    }
+    __device__ __forceinline__ WEIGHT weight(int64_t arc) const { return weights == nullptr ? (WEIGHT)1 : weights[arc]; }
 };
 
 struct Wide {
     const SUM* __restrict__ distance;
-    __device__ __forceinline__ SUM operator()(int64_t v) const {
-        return distance[v];
-    }
+    __device__ __forceinline__ SUM operator()(int64_t v) const { return distance[v]; }
 };
 
 struct Narrow {
@@ -32,9 +28,7 @@ struct Narrow {
     }
 };
 
-__device__ constexpr bool is_integer() {
-    return (SUM)0.5 == (SUM)0;
-}
+__device__ constexpr bool is_integer() { return (SUM)0.5 == (SUM)0; }
 
 /* Set `length` to near + weight; returns whether the type holds it. */
 __device__ __forceinline__ bool add(SUM near, WEIGHT weight, SUM* length) {
@@ -63,9 +57,7 @@ __device__ __forceinline__ bool is_loose(SUM near, WEIGHT weight, SUM far, bool*
 }
 
 /* Whether a value can be a distance: -1, or a finite sum from 0, which excludes -0 and NaN. */
-__device__ __forceinline__ bool is_distance(int64_t value) {
-    return value >= -1;
-}
+__device__ __forceinline__ bool is_distance(int64_t value) { return value >= -1; }
 
 __device__ __forceinline__ bool is_distance(double value) {
     return value == -1.0 || (__double_as_longlong(value) >= 0 && value <= 1.7976931348623157e308);

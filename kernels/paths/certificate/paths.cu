@@ -89,9 +89,7 @@ struct Spreading {
 
     struct Loaded {};
 
-    __device__ __forceinline__ bool skips(int64_t row) const {
-        return step[row] != 0;
-    }
+    __device__ __forceinline__ bool skips(int64_t row) const { return step[row] != 0; }
 
     __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW) const {
         return {};

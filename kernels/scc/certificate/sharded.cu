@@ -15,9 +15,7 @@ struct Entering : EveryRow {
 
     typedef ROW Loaded;
 
-    __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW head) const {
-        return classes[head];
-    }
+    __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW head) const { return classes[head]; }
 
     __device__ __forceinline__ void take(int64_t row, int64_t, ROW, Loaded head_class, bool active) {
         const bool enters = active && classes[row] != head_class;

@@ -30,9 +30,7 @@ struct Peeling {
     Chunk* queue;
     unsigned long long* queued;
 
-    __device__ __forceinline__ bool is_reached(int64_t row) const {
-        return (reached[row >> 5] >> (row & 31) & 1) != 0;
-    }
+    __device__ __forceinline__ bool is_reached(int64_t row) const { return (reached[row >> 5] >> (row & 31) & 1) != 0; }
 
     /* Reach a row, unless it was, and queue its arcs. */
     __device__ __forceinline__ void reach(int64_t row) {
@@ -80,9 +78,7 @@ struct Counting : EveryRow {
 
     typedef ROW Loaded;
 
-    __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW head) const {
-        return labels[head];
-    }
+    __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW head) const { return labels[head]; }
 
     __device__ __forceinline__ void take(int64_t row, int64_t, ROW, Loaded head_label, bool active) {
         const ROW label = labels[row];

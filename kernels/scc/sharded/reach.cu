@@ -4,9 +4,7 @@
    Encodings: rows are local rows, own rows first. `classes` are 0 for rows whose component is found; they lose all their arcs. */
 #include "distributed/gpu/levels.cuh"
 
-__device__ __forceinline__ int32_t add(int32_t* place, int32_t value) {
-    return atomicAdd(place, value);
-}
+__device__ __forceinline__ int32_t add(int32_t* place, int32_t value) { return atomicAdd(place, value); }
 
 __device__ __forceinline__ int64_t add(int64_t* place, int64_t value) {
     return (int64_t)atomicAdd((unsigned long long*)place, (unsigned long long)value);

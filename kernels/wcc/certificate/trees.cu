@@ -13,9 +13,7 @@ struct Crossing : EveryRow {
 
     typedef ROW Loaded;
 
-    __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW head) const {
-        return labels[head];
-    }
+    __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW head) const { return labels[head]; }
 
     __device__ __forceinline__ void take(int64_t row, int64_t, ROW, Loaded head_label, bool active) {
         if (active && labels[row] != head_label) {
@@ -35,9 +33,7 @@ struct Growing : EveryRow {
 
     typedef ROW Loaded;
 
-    __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW head) const {
-        return parent[head];
-    }
+    __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW head) const { return parent[head]; }
 
     __device__ __forceinline__ void take(int64_t row, int64_t, ROW head, Loaded head_parent, bool active) {
         if (active && parent[row] != head_parent) {

@@ -30,9 +30,7 @@ struct Joining {
         return label == giant && top(parent, (ROW)row) == top(parent, label);
     }
 
-    __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW head) const {
-        return labels[head];
-    }
+    __device__ __forceinline__ Loaded load(int64_t, int64_t, ROW head) const { return labels[head]; }
 
     __device__ __forceinline__ void take(int64_t row, int64_t, ROW head, Loaded head_label, bool active) {
         if (active) {
