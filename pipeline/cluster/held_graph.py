@@ -34,32 +34,25 @@ class HeldGraph(Protocol):
     @property
     def communicator(self) -> Communicator:
         """The rank's communicator; of size 1 where one rank holds the whole graph."""
-        ...
 
     @property
     def threads(self) -> int:
         """How many answers may be computed at the same time."""
-        ...
 
     def row(self, stored_row: int) -> int:
         """The row by which kernels number a stored row."""
-        ...
 
     def solver(self, algorithm: Algorithm) -> Callable[..., ShardAnswer[Any]]:
         """`solve(*source)` returns this rank's part of the answer from a row."""
-        ...
 
     def certifier(self, algorithm: Algorithm) -> Callable[[Any], Certificate]:
         """`certify(answer)` checks what `read` returned."""
-        ...
 
     def batches(self, form: Form, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """The rows of the table that this rank writes of answer `number`, each batch with the number of its file."""
-        ...
 
     def read(self, table: AnswerTable, number: int) -> Any:
         """The rank's part of answer `number` of a table. Raises ProofFailed if the table's rows cannot be an answer."""
-        ...
 
 
 class HeldIndex(HeldGraph, Protocol):
@@ -67,16 +60,12 @@ class HeldIndex(HeldGraph, Protocol):
 
     def index_reader(self, index: Folder) -> Callable[[], ShardAnswer[Any]]:
         """A solver that reads this rank's part of a stored index."""
-        ...
 
     def index_memory(self, asked: ReachabilityConfig, dimensions: range) -> tuple[str, int, Backend]:
         """What an index in these dimensions is called, how many bytes building it takes here, and in which memory."""
-        ...
 
     def index_builder(self, asked: ReachabilityConfig, dimensions: range) -> Callable[[], ShardAnswer[Any]]:
         """A solver that builds this rank's part of an index in some of its dimensions."""
-        ...
 
     def index_slices(self, part: Any) -> Iterator[Slice]:
         """The rank's part of every array of the folder of an index."""
-        ...

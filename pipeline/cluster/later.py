@@ -23,11 +23,9 @@ class RunCluster(Cluster, Protocol):
 
     def prepare(self, backend: Backend) -> None:
         """Begin to load; tasks will come. May be called again."""
-        ...
 
     def release(self) -> None:
         """Begin to end; no more tasks will come."""
-        ...
 
 
 @contextmanager

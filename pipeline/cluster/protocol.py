@@ -71,7 +71,6 @@ class Cluster(Protocol):
     @property
     def shards(self) -> int:
         """How many ranks hold a graph together; 0: every worker holds all of it."""
-        ...
 
     def map(
         self,
@@ -94,4 +93,3 @@ class Cluster(Protocol):
             one_at_a_time: A task uses all cores, so a process runs one task at a time.
             code: What the function uses, of which all workers need the same version; None takes the function's module.
         """
-        ...
