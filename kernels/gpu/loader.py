@@ -77,17 +77,19 @@ def _files_of(source: str) -> set[str]:
 
 
 @cache
-def load(source: str, cooperative: bool = True, **macros: Macro) -> Any:
+def load(source: str, cooperative: bool = True, generated: str = "", **macros: Macro) -> Any:
     """The module of `kernels/SOURCE` for these macros: a `cupy.RawModule`.
 
-    A cooperative launch cannot have more blocks than are resident at a time; CuPy reduces a larger grid. Raises RuntimeError if
-    kernels do not run on the current GPU.
+    A cooperative launch cannot have more blocks than are resident at a time; CuPy reduces a larger grid. `generated` is text in
+    front of the source; products and sums are then rounded one by one, as a CPU rounds them. Raises RuntimeError if kernels do
+    not run on the current GPU.
     """
     import cupy
 
     require_supported()
-    code = f"// headers {_headers()}\n" + (ROOT / source).read_text(encoding="utf-8")
-    return cupy.RawModule(code=code, options=options(source, **macros), backend="nvrtc", enable_cooperative_groups=cooperative)
+    code = f"// headers {_headers()}\n" + generated + (ROOT / source).read_text(encoding="utf-8")
+    chosen = (*options(source, **macros), *(["--fmad=false"] if generated else []))
+    return cupy.RawModule(code=code, options=chosen, backend="nvrtc", enable_cooperative_groups=cooperative)
 
 
 @cache
@@ -97,9 +99,11 @@ def _headers() -> str:
 
 
 @cache
-def kernel_of(source: str, name: str, device: int, shared: int = 0, cooperative: bool = True, **macros: Macro) -> Any:
+def kernel_of(
+    source: str, name: str, device: int, shared: int = 0, cooperative: bool = True, generated: str = "", **macros: Macro
+) -> Any:
     """Kernel `name` of `kernels/SOURCE`, which may have `shared` bytes of dynamic shared memory; this is set per device."""
-    kernel = load(source, cooperative, **macros).get_function(name)
+    kernel = load(source, cooperative, generated, **macros).get_function(name)
     kernel.max_dynamic_shared_size_bytes = max(kernel.max_dynamic_shared_size_bytes, shared)
     return kernel
 

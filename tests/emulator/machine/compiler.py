@@ -28,7 +28,7 @@ def machine() -> Path:
 
 def module(code: str, options: Sequence[str]) -> Path:
     """The library of a CUDA source. Raises ValueError with the message of g++ or of the translation if they refuse it."""
-    defined = ["-D__CUDACC__", *options]
+    defined = ["-D__CUDACC__", *(option for option in options if option != "--fmad=false")]  # as -ffp-contract=off
 
     def make(made: Path) -> None:
         preprocessed = _run(["g++", "-E", "-x", "c++", *defined, "-"], code)

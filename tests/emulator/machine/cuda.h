@@ -200,6 +200,15 @@ inline double fabs(double value) {
 inline float fabs(float value) {
     return __builtin_fabsf(value);
 }
+#define OF_DOUBLE(T, name) \
+    inline T name(double value) { return __builtin_##name(value); }
+OF_DOUBLE(double, sqrt)
+OF_DOUBLE(double, floor)
+OF_DOUBLE(double, ceil)
+OF_DOUBLE(double, exp)
+OF_DOUBLE(double, log)
+OF_DOUBLE(bool, isnan)
+OF_DOUBLE(bool, isinf)
 #define LEAST_AND_MOST(T, A, B)                                                  \
     inline T min(A a, B b) { return (T)b < (T)a ? (T)b : (T)a; }                 \
     inline T max(A a, B b) { return (T)a < (T)b ? (T)b : (T)a; }

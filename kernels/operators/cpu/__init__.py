@@ -1,0 +1,1 @@
+"""The operators on the CPU: loops that Numba compiles around user functions."""

@@ -1,0 +1,24 @@
+"""User functions compiled by Numba."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from kernels.operators.cpu import updates
+from kernels.operators.functions.emit import python_of
+from kernels.operators.functions.tree import Function
+
+NUMBA = {"nogil": True, "error_model": "numpy"}  # divisions by zero are checked by the function itself
+
+
+def compiled(function: Function) -> Any:
+    """A function that compiled loops call: of its parameters, the tuple of captured values, and the record of a failure.
+
+    It returns (number of the failed check or 0, result); a failed check writes its two values to `fault[4:6]`.
+    """
+    names = {"np": np} | {name: getattr(updates, name) for name in ("atomic_min", "atomic_max", "atomic_or", "atomic_add")}
+    exec(compile(python_of(function), f"<{function.name}>", "exec"), names)  # noqa: S102  (the text is made from a checked tree)
+    return njit(**NUMBA)(names[function.name])

@@ -1,0 +1,128 @@
+"""Frontiers: sets of rows of a graph that operators work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernels.arrays import is_cupy
+from kernels.graph import Array, Graph
+from kernels.operators.constants import ALL, DENSE, SPARSE
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How operators treat a frontier; answers do not depend on it.
+
+    Attributes
+    ----------
+    sparse_rows, sparse_arcs : float
+        A frontier is sparse if it has at most these shares of the graph's rows, and of its out-arcs. A share of arcs of 1 does
+        not count arcs.
+    segments : int
+        `advance` over all rows visits the neighbours in this many ranges, one after another, so that what is read of a range
+        stays in the cache. For graphs without hubs.
+    """
+
+    sparse_rows: float = 1 / 32
+    sparse_arcs: float = 1.0
+    segments: int = 1
+
+    def most_rows(self, graph: Graph) -> int:
+        """The most rows of a sparse frontier."""
+        return int(self.sparse_rows * graph.num_vertices)
+
+
+class Frontier:
+    """A set of rows: all of them, flags, or a list; operators choose the form by `rules` and change it as the set grows.
+
+    Made by `everything`, `of_rows`, `filter` and `advance`.
+
+    Attributes
+    ----------
+    graph : Graph
+    size : int
+        Number of rows, exact.
+    kind : "all", "dense" or "sparse"
+    rules : Rules
+        Also of the frontiers that operators make from this one.
+    """
+
+    def __init__(self, graph: Graph, rules: Rules, size: int, *, listed: Array | None = None, flags: Array | None = None) -> None:
+        self.graph, self.rules, self.size = graph, rules, size
+        self.form = ALL if size == graph.num_vertices else DENSE if listed is None else SPARSE
+        self.listed, self.flags_form, self._sorted = listed, flags, listed is None
+
+    @classmethod
+    def everything(cls, graph: Graph, rules: Rules | None = None) -> Frontier:
+        """All rows: no operator tests whether a row belongs to it."""
+        return cls(graph, rules or Rules(), graph.num_vertices)
+
+    @classmethod
+    def of_rows(cls, graph: Graph, rows: Any, rules: Rules | None = None) -> Frontier:
+        """The given rows, each once however often it is given.
+
+        Raises
+        ------
+        IndexError
+            One is not a row of the graph.
+        """
+        rules, offsets = rules or Rules(), graph.out.offsets
+        listed = np.unique(np.asarray(rows, np.int64, like=offsets)).astype(graph.rows_by_id.dtype)
+        if len(listed) and not (int(listed[0]) >= 0 and int(listed[-1]) < graph.num_vertices):
+            raise IndexError(f"rows {int(listed[0])}..{int(listed[-1])} leave 0..{graph.num_vertices - 1}")
+        return made(graph, rules, listed, len(listed))
+
+    @property
+    def kind(self) -> str:
+        """The form: "all", "dense" or "sparse"."""
+        return ("all", "dense", "sparse")[self.form]
+
+    def rows(self) -> Array:
+        """The rows in ascending order (index width) [size]."""
+        if self.form == ALL:
+            return np.arange(self.graph.num_vertices, dtype=self.graph.rows_by_id.dtype, like=self.graph.out.offsets)
+        if self.form == SPARSE:
+            assert self.listed is not None
+            if not self._sorted:
+                self.listed, self._sorted = np.sort(self.listed), True
+            return self.listed
+        assert self.flags_form is not None
+        if not is_cupy(self.graph):
+            return np.flatnonzero(self.flags_form).astype(self.graph.rows_by_id.dtype)
+        from kernels.operators.gpu.bits import rows_of
+
+        return rows_of(self.graph, self.flags_form, self.size)
+
+    def __len__(self) -> int:
+        return self.size
+
+
+def made(graph: Graph, rules: Rules, listed: Array, size: int) -> Frontier:
+    """A frontier of distinct rows, in the form that the rules give."""
+    if is_sparse(graph, rules, listed, size):
+        return Frontier(graph, rules, size, listed=listed)
+    return Frontier(graph, rules, size, flags=flags_of(graph, listed))
+
+
+def is_sparse(graph: Graph, rules: Rules, listed: Array, size: int) -> bool:
+    """Whether the rules make a frontier of these rows sparse."""
+    if size > rules.most_rows(graph) or size == graph.num_vertices:
+        return size == 0
+    if rules.sparse_arcs >= 1:
+        return True
+    offsets = graph.out.offsets
+    return int((offsets[listed + 1] - offsets[listed]).sum()) <= rules.sparse_arcs * graph.num_arcs
+
+
+def flags_of(graph: Graph, listed: Array) -> Array:
+    """The flags of rows: a bool each on the CPU, a bit each on a GPU."""
+    if is_cupy(graph):
+        from kernels.operators.gpu.bits import bits_of
+
+        return bits_of(graph, listed)
+    flags = np.zeros(graph.num_vertices, np.bool_)
+    flags[listed] = True
+    return flags

@@ -1,0 +1,186 @@
+"""The front end: the source of a user function to a typed tree. docs/abstractions.md lists what a function may contain."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kernels.operators.functions.errors import UserFunctionError
+from kernels.operators.functions.tree import Function, Node, Type, joined, type_of
+from kernels.operators.functions.values import KEPT, Values
+
+
+def lower(function: Callable[..., Any], parameters: Mapping[str, Type], captured: Mapping[str, Any]) -> Function:
+    """Check and type a function.
+
+    Parameters
+    ----------
+    parameters : types of all values that a call passes; the function takes those that it names.
+    captured : what its free names refer to: arrays, numbers, modules and functions.
+
+    Raises
+    ------
+    UserFunctionError
+        Something in it is not supported, with the line.
+    """
+    file, definition = _definition(function)
+    names = [argument.arg for argument in definition.args.args]
+    if definition.args.vararg or definition.args.kwarg or definition.args.kwonlyargs or definition.args.defaults:
+        raise UserFunctionError(file, definition.lineno, "a user function has plain parameters only")
+    for name in names:
+        if name not in parameters:
+            raise UserFunctionError(file, definition.lineno, f"no parameter {name}: it may take {', '.join(parameters)}")
+    types: dict[str, Type] = {}
+    while True:  # types of variables only grow, and there are four of them
+        lowering = _Lowering(file, {name: parameters[name] for name in names}, captured, dict(types))
+        falls_through = lowering.block(definition.body, lowering.body)
+        found = {name: of for name, of in lowering.types.items() if not name.startswith(KEPT)}
+        if found == types:
+            break
+        types = found
+    types, result = lowering.types, lowering.types.get("return", "")
+    if falls_through and result not in ("", "b"):
+        raise UserFunctionError(file, definition.lineno, "not every path returns a value")
+    variables = {name: of for name, of in types.items() if name != "return" and name not in names}
+    taken = {name: parameters[name] for name in names}
+    arrays, scalars = lowering.arrays, lowering.scalars
+    body, sites = tuple(lowering.body), tuple(lowering.sites)
+    return Function(definition.name, dict(parameters), taken, arrays, scalars, variables, body, result, sites, file)
+
+
+def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Names of the parameters."""
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount]
+
+
+def _definition(function: Callable[..., Any]) -> tuple[str, ast.FunctionDef]:
+    file = getattr(getattr(function, "__code__", None), "co_filename", "?")
+    try:
+        lines, first = inspect.getsourcelines(function)
+        (found,) = ast.parse(textwrap.dedent("".join(lines))).body
+    except (OSError, TypeError, SyntaxError, ValueError):
+        found, first = None, getattr(getattr(function, "__code__", None), "co_firstlineno", 1)
+    if not isinstance(found, ast.FunctionDef):
+        raise UserFunctionError(file, first, "a user function is written with `def`, in a file")
+    ast.increment_lineno(found, max(first, 1) - 1)
+    return file, found
+
+
+class _Lowering(Values):
+    """One pass over a function."""
+
+    def block(self, statements: list[ast.stmt], into: list[Node]) -> bool:
+        """Lower statements; whether control reaches their end."""
+        outer, self.into, reached = self.into, into, True
+        for statement in statements:
+            method: Any = getattr(self, f"_{type(statement).__name__.lower()}", None)
+            if method is None:
+                raise self.refused(statement, f"{type(statement).__name__.lower()} is not supported in a user function")
+            reached = method(statement) is not False and reached
+        self.into = outer
+        return reached
+
+    def _pass(self, node: ast.Pass) -> None: ...
+
+    def _expr(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):  # a docstring is one
+            self.value(node.value)
+
+    def _return(self, node: ast.Return) -> bool:
+        value = None if node.value is None else self.value(node.value)
+        if value is not None:
+            self.types["return"] = joined(value.type, self.types.get("return", ""))
+            value = self.cast(value, self.types["return"])
+        self.emit("return", value)
+        return False
+
+    def _assign(self, node: ast.Assign) -> None:
+        if len(node.targets) != 1:
+            raise self.refused(node, "a user function assigns to one target at a time")
+        self.assign(node.targets[0], self.value(node.value))
+
+    def _augassign(self, node: ast.AugAssign) -> None:
+        read = ast.copy_location(ast.parse(ast.unparse(node.target), mode="eval").body, node.target)
+        for part in ast.walk(read):
+            ast.copy_location(part, node)
+        self.assign(node.target, self.binary(node, node.op, self.value(read), self.value(node.value)))
+
+    def assign(self, target: ast.expr, value: Node) -> None:
+        if isinstance(target, ast.Name):
+            if target.id in self.parameters:
+                raise self.refused(target, f"{target.id} is a parameter and cannot be assigned")
+            self.set(target.id, value)
+        elif isinstance(target, ast.Subscript):
+            name, place = self.entry(target)
+            if value.type in "fd" and type_of(self.arrays[name]) in "bi":
+                raise self.refused(target, f"a float is written to {name}, whose entries are {self.arrays[name]}; use int()")
+            self.emit("store", name, place, self.cast(value, type_of(self.arrays[name])))
+        else:
+            raise self.refused(target, "a user function assigns to a name or to an entry of an array")
+
+    def _if(self, node: ast.If) -> bool:
+        condition, before = self.boolean(self.value(node.test)), set(self.assigned)
+        branches: list[list[Node]] = [[], []]
+        ends, known = [], []
+        for statements, into in zip((node.body, node.orelse), branches, strict=True):
+            self.assigned = set(before)
+            ends.append(self.block(statements, into))
+            if ends[-1]:
+                known.append(self.assigned)
+        self.assigned = set.intersection(*known) if known else before
+        self.emit("if", condition, *branches)
+        return any(ends)
+
+    def _while(self, node: ast.While) -> None:
+        self.loop(node, lambda: self.emit("if", self.boolean(self.value(node.test)), [], [Node("break", "", ())]))
+
+    def _for(self, node: ast.For) -> None:
+        call = node.iter
+        of_range = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
+        if not of_range or not isinstance(node.target, ast.Name):
+            raise self.refused(node, "a loop runs over range(...) with one variable")
+        assert isinstance(call, ast.Call)
+        given = [self.integer(each, self.value(each)) for each in call.args]
+        if not 1 <= len(given) <= 3 or call.keywords:
+            raise self.refused(node, "range has one to three numbers")
+        step = given[2].args[0] if len(given) == 3 and given[2].op == "const" else 1
+        if not step or (len(given) == 3 and given[2].op != "const"):
+            raise self.refused(node, "the step of a range is an integer constant other than 0")
+        start, stop = (Node("const", "i", (0,)), given[0]) if len(given) == 1 else given[:2]
+        upcoming, end = self.kept(start), self.kept(stop)
+        target = node.target.id
+        if target in self.parameters:
+            raise self.refused(node, f"{target} is a parameter and cannot be assigned")
+
+        def begin() -> None:
+            more = Node("compare", "b", ("<" if step > 0 else ">", upcoming, end))
+            self.emit("if", more, [], [Node("break", "", ())])
+            self.set(target, upcoming)
+            self.emit("set", upcoming.args[0], Node("binary", "i", ("+", upcoming, Node("const", "i", (step,)))))
+
+        self.loop(node, begin)
+
+    def loop(self, node: ast.While | ast.For, begin: Callable[[], None]) -> None:
+        if node.orelse:
+            raise self.refused(node, "a loop without else")
+        site = self.site(node, "steps", "", "i")
+        before, body = set(self.assigned), list[Node]()
+        outer, self.into = self.into, body
+        self.loops += 1
+        begin()
+        self.block(node.body, body)
+        self.loops -= 1
+        self.into, self.assigned = outer, before
+        self.emit("loop", site, body)
+
+    def _break(self, node: ast.Break) -> bool:
+        self.emit("break")
+        return False
+
+    def _continue(self, node: ast.Continue) -> bool:
+        self.emit("continue")
+        return False

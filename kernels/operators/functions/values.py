@@ -1,0 +1,296 @@
+"""The values of a user function: expressions to the tree, with their types and checks."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from kernels.operators.functions.errors import UserFunctionError
+from kernels.operators.functions.tree import ELEMENTS, Node, Site, Type, joined, type_of
+from kernels.operators.functions.updates import UPDATES
+
+_BINARY = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|",
+    ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+}  # fmt: skip
+_COMPARISONS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_MATHS = {"sqrt": "d", "floor": "d", "ceil": "d", "exp": "d", "log": "d", "isnan": "b", "isinf": "b"}
+KEPT = "kept "  # begins the names of intermediate values, each of which is set once
+_OF_ZERO: dict[Type, Any] = {"b": False, "i": 0, "f": 0.0, "d": 0.0}
+
+
+class Values:
+    """Lowers expressions, with the types of variables that the pass before found; statements that they need come before them."""
+
+    def __init__(self, file: str, parameters: dict[str, Type], captured: Mapping[str, Any], types: dict[str, Type]) -> None:
+        self.file, self.parameters, self.captured, self.types = file, parameters, captured, types
+        self.arrays: dict[str, np.dtype[Any]] = {}
+        self.scalars: dict[str, Type] = {}
+        self.sites: list[Site] = []
+        self.body: list[Node] = []
+        self.into, self.assigned, self.loops, self.number = self.body, set(parameters), 0, 0
+
+    def refused(self, node: ast.AST, reason: str) -> UserFunctionError:
+        """The error for something that is not supported."""
+        return UserFunctionError(self.file, getattr(node, "lineno", 1), reason)
+
+    def emit(self, op: str, *args: Any, type: Type = "") -> None:
+        """Append a statement."""
+        self.into.append(Node(op, type, args))
+
+    def set(self, name: str, value: Node) -> None:
+        """Assign to a variable, whose type grows if it has to."""
+        self.types[name] = joined(value.type, self.types.get(name, ""))
+        self.emit("set", name, self.cast(value, self.types[name]))
+        self.assigned.add(name)
+
+    def value(self, node: ast.expr) -> Node:
+        """Lower an expression."""
+        method = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if method is None or isinstance(node, ast.stmt):
+            raise self.refused(node, f"{type(node).__name__} is not supported in a user function")
+        found: Node = method(node)
+        return found
+
+    def kept(self, value: Node) -> Node:
+        """A new variable with this value."""
+        self.number += 1
+        name = f"{KEPT}{self.number}"
+        self.set(name, value)
+        return Node("variable", self.types[name], (name,))
+
+    def cast(self, value: Node, to: Type) -> Node:
+        """The value in another type."""
+        return value if value.type == to else Node("cast", to, (value,))
+
+    def boolean(self, value: Node) -> Node:
+        """Whether the value is not zero."""
+        zero = Node("const", value.type, (_OF_ZERO[value.type],))
+        return value if value.type == "b" else Node("compare", "b", ("!=", value, zero))
+
+    def integer(self, node: ast.AST, value: Node) -> Node:
+        """The value as int64; a float is refused."""
+        if value.type not in "bi":
+            raise self.refused(node, "a float where an integer is needed; use int()")
+        return self.cast(value, "i")
+
+    def number_of(self, node: ast.AST, value: Any) -> Node:
+        """A Python number as a constant."""
+        if isinstance(value, bool | np.bool_):
+            return Node("const", "b", (bool(value),))
+        if isinstance(value, int | np.integer) and -(2**63) <= value < 2**63:
+            return Node("const", "i", (int(value),))
+        if isinstance(value, float | np.floating):
+            return Node("const", "d", (float(value),))
+        raise self.refused(node, f"{value!r} is not a number of 64 bits")
+
+    def _constant(self, node: ast.Constant) -> Node:
+        return self.number_of(node, node.value)
+
+    def _name(self, node: ast.Name) -> Node:
+        name = node.id
+        if name in self.parameters:
+            return Node("variable", self.parameters[name], (name,))
+        if name in self.types:
+            if name not in self.assigned:
+                raise self.refused(node, f"{name} may be read before it has a value")
+            return Node("variable", self.types[name], (name,))
+        if name not in self.captured:
+            raise self.refused(node, f"{name} may be read before it has a value, or is not defined")
+        value = self.captured[name]
+        if hasattr(value, "dtype") and getattr(value, "ndim", False):
+            raise self.refused(node, f"{name} is an array: read {name}[index] or len({name})")
+        self.scalars[name] = self.number_of(node, value).type
+        return Node("scalar", self.scalars[name], (name,))
+
+    def _attribute(self, node: ast.Attribute) -> Node:
+        return self.number_of(node, self.object(node))
+
+    def object(self, node: ast.expr) -> Any:
+        """The Python object that a dotted name refers to; None if it is not a name of the surroundings."""
+        if isinstance(node, ast.Attribute):
+            owner = self.object(node.value)
+            if not isinstance(owner, ModuleType):
+                raise self.refused(node, f"{ast.unparse(node)} is not a name of a module")
+            return getattr(owner, node.attr, None)
+        return self.captured.get(node.id) if isinstance(node, ast.Name) else None
+
+    def _binop(self, node: ast.BinOp) -> Node:
+        return self.binary(node, node.op, self.value(node.left), self.value(node.right))
+
+    def binary(self, node: ast.AST, op: ast.operator, left: Node, right: Node) -> Node:
+        """An operation of two values, with its checks."""
+        sign = _BINARY.get(type(op))
+        if sign is None:
+            raise self.refused(node, f"the operation {type(op).__name__} is not supported")
+        of_type = joined(left.type, right.type)
+        if sign in ("&", "|", "^", "<<", ">>"):
+            if of_type not in "bi":
+                raise self.refused(node, f"{sign} of floats")
+            of_type = of_type if sign in "&|^" else "i"
+        elif of_type == "b" or (sign == "/" and of_type == "i"):
+            of_type = "d" if sign == "/" else "i"
+        if of_type in "fd" and sign in ("//", "%"):
+            raise self.refused(node, f"{sign} of floats; use floor() and /")
+        left, right = self.cast(left, of_type), self.cast(right, of_type)
+        if sign in ("/", "//", "%", "<<", ">>"):
+            left, right = self.kept(left), self.kept(right)
+            zero = Node("const", of_type, (_OF_ZERO[of_type],))
+            if sign in ("<<", ">>"):
+                least, most = (
+                    Node("compare", "b", (">=", right, zero)),
+                    Node("compare", "b", ("<", right, Node("const", "i", (64,)))),
+                )
+                self.check(Node("binary", "b", ("&", least, most)), self.site(node, "shift", sign, "i"), right, zero)
+            else:
+                name = "/" if of_type in "fd" else sign
+                self.check(Node("compare", "b", ("!=", right, zero)), self.site(node, "division", name, of_type), left, right)
+        return Node("binary", of_type, (sign, left, right))
+
+    def _unaryop(self, node: ast.UnaryOp) -> Node:
+        value = self.value(node.operand)
+        if isinstance(node.op, ast.Not):
+            return Node("not", "b", (self.boolean(value),))
+        if isinstance(node.op, ast.UAdd):
+            return value
+        value = self.cast(value, "i") if value.type == "b" else value
+        if isinstance(node.op, ast.Invert):
+            return Node("invert", "i", (self.integer(node, value),))
+        if value.op == "const":
+            return Node("const", value.type, (-value.args[0],))
+        return Node("negative", value.type, (value,))
+
+    def _boolop(self, node: ast.BoolOp) -> Node:
+        result, outer = self.kept(self.boolean(self.value(node.values[0]))), self.into
+        for each in node.values[1:]:
+            inner: list[Node] = []
+            self.emit("if", result, *((inner, []) if isinstance(node.op, ast.And) else ([], inner)))
+            known, self.into = set(self.assigned), inner
+            self.set(result.args[0], self.boolean(self.value(each)))
+            self.assigned = known
+        self.into = outer
+        return result
+
+    def _compare(self, node: ast.Compare) -> Node:
+        parts: list[Node] = []
+        values = [
+            self.kept(self.value(each)) if len(node.ops) > 1 else self.value(each) for each in (node.left, *node.comparators)
+        ]
+        for op, left, right in zip(node.ops, values, values[1:], strict=False):
+            if type(op) not in _COMPARISONS:
+                raise self.refused(node, f"the comparison {type(op).__name__} is not supported")
+            parts.append(self.compared(_COMPARISONS[type(op)], left, right))
+        result = parts[0]
+        for part in parts[1:]:
+            result = Node("binary", "b", ("&", result, part))
+        return result
+
+    def compared(self, sign: str, left: Node, right: Node) -> Node:
+        """A comparison in the type that holds both."""
+        of_type = joined(left.type, right.type)
+        return Node("compare", "b", (sign, self.cast(left, of_type), self.cast(right, of_type)))
+
+    def _ifexp(self, node: ast.IfExp) -> Node:
+        condition, outer = self.boolean(self.value(node.test)), self.into
+        name, branches = f"if {node.lineno} {node.col_offset}", list[list[Node]]()
+        for each in (node.body, node.orelse):
+            self.into = list[Node]()
+            branches.append(self.into)
+            self.set(name, self.value(each))
+        self.into = outer
+        self.emit("if", condition, *branches)
+        return Node("variable", self.types[name], (name,))
+
+    def entry(self, node: ast.Subscript) -> tuple[str, Node]:
+        """Array and checked index of `array[index]`."""
+        array, place = self.array(node.value), self.integer(node, self.value(node.slice))
+        return array, self.checked(node, array, place)
+
+    def checked(self, node: ast.AST, array: str, place: Node) -> Node:
+        """An index that has been compared with the length of the array."""
+        place, length = self.kept(place), Node("length", "i", (array,))
+        self.emit("check", Node("inside", "b", (place, length)), self.site(node, "index", array, "i"), place, length)
+        return place
+
+    def array(self, node: ast.expr) -> str:
+        """The name of a captured array that an expression refers to."""
+        value = self.captured.get(node.id) if isinstance(node, ast.Name) and node.id not in self.types else None
+        if not isinstance(node, ast.Name) or not hasattr(value, "dtype") or getattr(value, "ndim", None) != 1:
+            raise self.refused(node, f"{ast.unparse(node)} is not a captured array of one dimension")
+        assert value is not None
+        if value.dtype not in ELEMENTS:
+            raise self.refused(node, f"{node.id} has entries of type {value.dtype}; supported: {', '.join(ELEMENTS.values())}")
+        self.arrays[node.id] = value.dtype
+        return node.id
+
+    def _subscript(self, node: ast.Subscript) -> Node:
+        array, place = self.entry(node)
+        return self.kept(Node("load", type_of(self.arrays[array]), (array, place)))
+
+    def _call(self, node: ast.Call) -> Node:
+        if node.keywords:
+            raise self.refused(node, "a call without keywords")
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        target = self.object(node.func)
+        if target is None and name == "len" and len(node.args) == 1:
+            return Node("length", "i", (self.array(node.args[0]),))
+        if target in UPDATES:
+            return self.update(node, UPDATES[target])
+        values = [self.value(each) for each in node.args]
+        if target is None and name in ("min", "max") and len(values) >= 2:
+            result = values[0]
+            for value in values[1:]:
+                of_type = joined(result.type, value.type)
+                result = Node(name, of_type, (self.kept(self.cast(result, of_type)), self.kept(self.cast(value, of_type))))
+            return result
+        known = name if target is None else getattr(target, "__name__", "")
+        of_math = target is None or target is getattr(math, known, None) or target is getattr(np, known, None)
+        if len(values) == 1 and of_math and (found := self.of_one(node, known, values[0], target is None)):
+            return found
+        raise self.refused(node, f"the call {ast.unparse(node.func)} is not supported in a user function")
+
+    def of_one(self, node: ast.AST, name: str, value: Node, builtin: bool) -> Node | None:
+        """A function of one number."""
+        if builtin and name == "int":
+            if value.type not in "fd":
+                return self.cast(value, "i")
+            value = self.kept(self.cast(value, "d"))
+            self.check(Node("convertible", "b", (value,)), self.site(node, "conversion", "", "d"), value, value)
+            return Node("cast", "i", (value,))
+        if builtin and name in ("float", "bool"):
+            return self.cast(value, "d") if name == "float" else self.boolean(value)
+        if name in ("abs", "fabs", "absolute"):
+            return Node("abs", "i" if value.type == "b" else value.type, (self.cast(value, "i") if value.type == "b" else value,))
+        if not builtin and name in _MATHS:
+            return Node("math", _MATHS[name], (name, self.cast(value, "d")))
+        return None
+
+    def update(self, node: ast.Call, name: str) -> Node:
+        """A call of a function of `updates.py`; its result is kept, so that it happens once."""
+        if len(node.args) != 3:
+            raise self.refused(node, f"{name}(array, index, value)")
+        array = self.array(node.args[0])
+        dtype, place = self.arrays[array], self.checked(node, array, self.integer(node, self.value(node.args[1])))
+        value = self.value(node.args[2])
+        if dtype.name not in ("int32", "int64", "float32", "float64"):
+            raise self.refused(node, f"{name} on {dtype}; it needs int32, int64, float32 or float64")
+        if dtype.kind == "f" and name in ("atomic_add", "atomic_or"):
+            raise self.refused(node, f"{name} on floats: the sum would depend on the order; use collect")
+        if dtype.kind == "i":
+            value = self.integer(node, value)
+        found = "i" if name == "atomic_add" else "b"
+        return self.kept(Node("update", found, (name, array, place, self.cast(value, type_of(dtype)))))
+
+    def check(self, holds: Node, site: int, *values: Node) -> None:
+        """Fail unless a condition holds."""
+        self.emit("check", holds, site, *values)
+
+    def site(self, node: ast.AST, kind: str, name: str, of_type: Type) -> int:
+        """The number of a new check."""
+        self.sites.append(Site(getattr(node, "lineno", 1), kind, name, of_type))
+        return len(self.sites)

@@ -1,0 +1,1 @@
+"""The operators on a GPU: CUDA kernels that NVRTC compiles around user functions."""

@@ -1,0 +1,261 @@
+/* `advance`: user functions for the arcs of a frontier's rows. The generated text in front of this file defines `edge::call`, perhaps
+   `before::call` and `after::call`, the struct Functions, and:
+
+   OWN, TOTAL        types of what `before` returns, and of what is collected
+   HOW               how it is collected (orders.cuh), 0 if it is not
+   HAS_BEFORE, HAS_AFTER, HAS_WEIGHTS, EDGE_FINDS, AFTER_FINDS
+
+   Rows are divided by their degrees. A hub is shared by all warps of the grid; other rows of 1024 arcs or more take a block, rows of
+   32 or more a warp. Shorter rows are lanes: all rows, or flags, of the vector extension, of which a warp reads arc k of 32 rows as one
+   line; those of a list 8 lanes for each row.
+
+   Source: Afanasyev, Vector Graph Library (2020); Merrill, Garland, Grimshaw, Scalable GPU Graph Traversal (PPoPP 2012). */
+#include "operators/gpu/sweep.cuh"
+
+/* Visit the arcs `begin..end-1` of a row, 32 at a time, and combine what they give; all lanes of a warp call it. */
+__device__ __forceinline__ TOTAL visit_chunk(const Sweep& sweep, int64_t row, int64_t begin, int64_t end, OWN own) {
+    const int64_t first = sweep.offsets[row];
+    TOTAL part = sweep.start;
+#pragma unroll 4
+    for (int64_t place = begin + (threadIdx.x & 31); place < end; place += 32) {
+        Failure failure = no_failure(sweep.record, sweep.launch, row);
+        const TOTAL value = visit(sweep, row, first, place, own, failure);
+        settle(failure, 1, first + place);
+        if (HOW) {
+            part = combine(part, value);
+        }
+    }
+    __syncwarp();
+    return HOW ? combine_lanes(part) : part;
+}
+
+/* The position of the first arc for which `edge` is true, or -1, for `lanes` lanes that visit as many arcs at a time; all lanes of a
+   warp call it, those without a row with degree 0. Calls behind that arc have no effect. */
+__device__ __forceinline__ int64_t first_arc(const Sweep& sweep, int64_t row, int64_t degree, int lanes, OWN own) {
+    const int lane = threadIdx.x & 31, of_team = lane & (lanes - 1);
+    const uint32_t team = (lanes == 32 ? FULL_WARP : (1u << lanes) - 1) << (lane - of_team);
+    const int64_t first = degree ? sweep.offsets[row] : 0;
+    int64_t found = -1;
+    for (int64_t begin = 0; __any_sync(FULL_WARP, begin < degree && found < 0); begin += lanes) {
+        const int64_t place = begin + of_team;
+        Failure failure = no_failure(sweep.record, sweep.launch, row);
+        const bool holds = found < 0 && place < degree && visit(sweep, row, first, place, own, failure) != 0;
+        const uint32_t holding = __ballot_sync(FULL_WARP, holds) & team;
+        if (!holding || lane < __ffs((int)holding) - 1) {
+            settle(failure, 1, first + place);
+        }
+        if (holding) {
+            found = first + begin + (__ffs((int)holding) - 1 - (lane - of_team));
+        }
+    }
+    return found;
+}
+
+__device__ __forceinline__ int64_t degree_of(const Sweep& sweep, int64_t row) {
+    return sweep.offsets[row + 1] - sweep.offsets[row];
+}
+
+/* Rows of a warp each: all of them where the first arc is searched, because the search mostly ends early. */
+__device__ __forceinline__ void visit_by_warps(const Sweep& sweep, int group) {
+    const int lane = threadIdx.x & 31;
+    for (int64_t item = global_thread() >> 5; item < sweep.bounds[GROUPS + group]; item += num_threads() >> 5) {
+        const int64_t row = sweep.listed[sweep.bounds[group] + item];
+        if (!takes_part(sweep, row)) {
+            continue;
+        }
+        OWN own = lane == 0 ? begin_row(sweep, row) : 0;
+        own = __shfl_sync(FULL_WARP, own, 0);
+        const int64_t degree = degree_of(sweep, row);
+        TOTAL total = start_of(sweep, row);
+#if HOW == 5 /* FIRST_OF */
+        total = first_arc(sweep, row, degree, 32, own);
+#else
+        for (int64_t begin = 0; begin < degree; begin += CHUNK) {
+            const TOTAL part = visit_chunk(sweep, row, begin, degree < begin + CHUNK ? degree : begin + CHUNK, own);
+            total = HOW ? combine(total, part) : part;
+        }
+#endif
+        if (lane == 0) {
+            end_row(sweep, row, total, own);
+        }
+    }
+}
+
+__device__ __forceinline__ void visit_by_blocks(const Sweep& sweep) {
+    __shared__ TOTAL parts[HUB_DEGREE / CHUNK];
+    __shared__ OWN own_of_row;
+    for (int64_t item = blockIdx.x; item < sweep.bounds[GROUPS + BLOCK_ROWS]; item += gridDim.x) {
+        const int64_t row = sweep.listed[sweep.bounds[BLOCK_ROWS] + item];
+        if (!takes_part(sweep, row)) {
+            continue;
+        }
+        if (threadIdx.x == 0) {
+            own_of_row = begin_row(sweep, row);
+        }
+        __syncthreads();
+        const OWN own = own_of_row;
+        const int64_t degree = degree_of(sweep, row), chunks = (degree + CHUNK - 1) / CHUNK;
+        for (int64_t chunk = threadIdx.x >> 5; chunk < chunks; chunk += THREADS / 32) {
+            const int64_t end = (chunk + 1) * CHUNK;
+            const TOTAL part = visit_chunk(sweep, row, chunk * CHUNK, degree < end ? degree : end, own);
+            if (HOW && (threadIdx.x & 31) == 0) {
+                parts[chunk] = part;
+            }
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            TOTAL total = start_of(sweep, row);
+            for (int64_t chunk = 0; HOW && chunk < chunks; ++chunk) {
+                total = combine(total, parts[chunk]);
+            }
+            end_row(sweep, row, total, own);
+        }
+        __syncthreads();
+    }
+}
+
+__device__ __forceinline__ void visit_hubs(const Sweep& sweep) {
+    const int64_t warps = num_threads() >> 5, warp = global_thread() >> 5;
+    int64_t before_row = 0; /* chunks, so that the warps take the chunks of all hubs in turn */
+    for (int64_t item = 0; item < sweep.bounds[GROUPS + HUBS]; ++item) {
+        const int64_t row = sweep.listed[sweep.bounds[HUBS] + item];
+        if (!takes_part(sweep, row)) {
+            continue;
+        }
+        const int64_t degree = degree_of(sweep, row), chunks = (degree + CHUNK - 1) / CHUNK;
+        const OWN own = HAS_BEFORE ? sweep.hub_owns[item] : 0;
+        for (int64_t chunk = (warp + warps - before_row % warps) % warps; chunk < chunks; chunk += warps) {
+            const int64_t end = (chunk + 1) * CHUNK;
+            const TOTAL part = visit_chunk(sweep, row, chunk * CHUNK, degree < end ? degree : end, own);
+            if (HOW && (threadIdx.x & 31) == 0) {
+                sweep.hub_parts[sweep.offsets[row] / (CHUNK / 2) + chunk] = part;
+            }
+        }
+        before_row += chunks;
+    }
+}
+
+/* Short rows of a list: a team of lanes for each. */
+__device__ __forceinline__ void visit_by_teams(const Sweep& sweep) {
+    const int lane = threadIdx.x & 31, of_team = lane & (TEAM_LANES - 1);
+    const int64_t count = sweep.bounds[GROUPS + SHORT_ROWS], teams = num_threads() / TEAM_LANES;
+    for (int64_t begin = (global_thread() - lane) / TEAM_LANES; begin < count; begin += teams) {
+        const int64_t item = begin + lane / TEAM_LANES;
+        const bool valid = item < count;
+        const int64_t row = valid ? sweep.listed[sweep.bounds[SHORT_ROWS] + item] : 0;
+        OWN own = valid && of_team == 0 ? begin_row(sweep, row) : 0;
+        own = __shfl_sync(FULL_WARP, own, 0, TEAM_LANES);
+        const int64_t degree = valid ? degree_of(sweep, row) : 0;
+        TOTAL total = sweep.start;
+#if HOW == 5 /* FIRST_OF */
+        total = first_arc(sweep, row, degree, TEAM_LANES, own);
+#else
+        for (int64_t first = 0; __any_sync(FULL_WARP, first < degree); first += TEAM_LANES) {
+            const int64_t place = first + of_team;
+            TOTAL value = sweep.start;
+            if (place < degree) {
+                Failure failure = no_failure(sweep.record, sweep.launch, row);
+                value = visit(sweep, row, sweep.offsets[row], place, own, failure);
+                settle(failure, 1, sweep.offsets[row] + place);
+            }
+            __syncwarp();
+            for (int k = 0; HOW && k < TEAM_LANES; ++k) {
+                const TOTAL part = __shfl_sync(FULL_WARP, value, k, TEAM_LANES);
+                total = first + k < degree ? combine(total, part) : total;
+            }
+        }
+#endif
+        if (valid && of_team == 0) {
+            end_row(sweep, row, total, own);
+        }
+    }
+}
+
+/* Short rows of all rows or of flags: the lanes of the vector extension. */
+__device__ __forceinline__ void visit_lanes(
+    const Sweep& sweep, const int64_t* segments, const ROW* lane_indices, const WEIGHT* lane_weights, int64_t first_lane,
+    int64_t num_rows) {
+    const int lane = threadIdx.x & 31;
+    for (int64_t segment = global_thread() >> 5; first_lane + 32 * segment < num_rows; segment += num_threads() >> 5) {
+        const int64_t row = first_lane + 32 * segment + lane;
+        const int64_t degree = row < num_rows ? degree_of(sweep, row) : WARP_DEGREE;
+        if (degree >= WARP_DEGREE || !takes_part(sweep, row)) {
+            continue;
+        }
+        const OWN own = begin_row(sweep, row);
+        TOTAL total = start_of(sweep, row);
+        const int64_t slots = segments[segment] + lane, first = sweep.offsets[row];
+#pragma unroll 4
+        for (int k = 0; k < degree; ++k) {
+            const ROW neighbour = lane_indices[slots + 32 * k];
+            const WEIGHT weight = WEIGHTED && HAS_WEIGHTS ? lane_weights[slots + 32 * k] : (WEIGHT)1;
+            Failure failure = no_failure(sweep.record, sweep.launch, row);
+            const TOTAL value = call_edge(sweep, row, first + k, k, neighbour, weight, own, failure);
+            settle(failure, 1, first + k);
+#if HOW == 5 /* FIRST_OF */
+            if (value) {
+                total = first + k;
+                break;
+            }
+#else
+            total = HOW ? combine(total, value) : total;
+#endif
+        }
+        end_row(sweep, row, total, own);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) sweep_arcs(
+    SWEEP_PARAMETERS, const int64_t* segments, const ROW* lane_indices, const WEIGHT* lane_weights, int64_t first_lane,
+    int64_t num_rows CAPTURED_PARAMETERS) {
+    SWEEP_VALUES
+#if HOW == 5 /* FIRST_OF */
+    visit_by_warps(sweep, HUBS);
+    visit_by_warps(sweep, BLOCK_ROWS);
+#else
+    visit_hubs(sweep);
+    visit_by_blocks(sweep);
+#endif
+    visit_by_warps(sweep, WARP_ROWS);
+#if INPUT == SPARSE
+    visit_by_teams(sweep);
+#else
+    visit_lanes(sweep, segments, lane_indices, lane_weights, first_lane, num_rows);
+#endif
+}
+
+#if HOW != 5 /* FIRST_OF */
+/* What hubs do once: before their arcs ... */
+extern "C" __global__ void __launch_bounds__(THREADS) begin_hubs(SWEEP_PARAMETERS CAPTURED_PARAMETERS) {
+    SWEEP_VALUES
+    for (int64_t item = global_thread(); item < bounds[GROUPS + HUBS]; item += num_threads()) {
+        const int64_t row = listed[bounds[HUBS] + item];
+        if (takes_part(sweep, row)) {
+            hub_owns[item] = begin_row(sweep, row);
+        }
+    }
+}
+
+/* ... and behind them: a warp combines the chunks' results in their order. */
+extern "C" __global__ void __launch_bounds__(THREADS) end_hubs(SWEEP_PARAMETERS CAPTURED_PARAMETERS) {
+    SWEEP_VALUES
+    const int lane = threadIdx.x & 31;
+    for (int64_t item = global_thread() >> 5; item < bounds[GROUPS + HUBS]; item += num_threads() >> 5) {
+        const int64_t row = listed[bounds[HUBS] + item];
+        if (!takes_part(sweep, row)) {
+            continue;
+        }
+        TOTAL total = start_of(sweep, row);
+        const int64_t chunks = (degree_of(sweep, row) + CHUNK - 1) / CHUNK, place = offsets[row] / (CHUNK / 2);
+        for (int64_t begin = 0; HOW && begin < chunks; begin += 32) {
+            const TOTAL of_lane = begin + lane < chunks ? hub_parts[place + begin + lane] : start;
+            for (int k = 0; k < 32 && begin + k < chunks; ++k) {
+                total = combine(total, __shfl_sync(FULL_WARP, of_lane, k));
+            }
+        }
+        if (lane == 0) {
+            end_row(sweep, row, total, HAS_BEFORE ? hub_owns[item] : 0);
+        }
+    }
+}
+#endif

@@ -1,0 +1,119 @@
+"""`advance` on a GPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cupy
+import numpy as np
+
+from kernels.graph import Array, Csr, Graph
+from kernels.operators.constants import ALL, CHUNK, SPARSE, THREADS
+from kernels.operators.cpu.orders import DTYPES, identity, ordered
+from kernels.operators.frontier import Frontier
+from kernels.operators.functions.tree import Function
+from kernels.operators.gpu.groups import Division, divided, groups_of
+from kernels.operators.gpu.programs import C_TYPES, NUMBERS, Program, failures, passed
+from kernels.operators.gpu.vertices import Search, items_of
+from kernels.operators.plan import Plan
+from kernels.operators.segments import segmented
+
+
+@dataclass(frozen=True)
+class Advance:
+    """The kernels of an advance.
+
+    `own` and `total` are the types of what rows keep; `start` is the total without arcs; `finds` says whether rows enter a
+    frontier; `divisible`, whether the arcs may be visited in parts; `once`, whether something is called once for a row.
+    """
+
+    kernels: Program
+    own: np.dtype[Any]
+    total: np.dtype[Any]
+    start: Any
+    finds: bool
+    divisible: bool
+    before: bool
+    once: bool
+
+
+def program(before: Function | None, edge: Function, after: Function | None, collect: str | None) -> Advance:
+    """The kernels around these functions, compiled on first use."""
+    edge_finds, after_finds = collect is None and edge.result == "b", after is not None and after.result == "b"
+    counted = edge.result if collect is None or collect == "first" or edge.result != "b" else "i"
+    total = "i" if collect == "first" else counted or "b"
+    own = (before.result if before else "") or "i"
+    start = DTYPES[total].type(0) if collect is None else identity(collect, total)
+    defined = {
+        "OWN": C_TYPES[own], "TOTAL": C_TYPES[total], "HOW": NUMBERS.get(collect or "", 0), "HAS_BEFORE": int(before is not None),
+        "HAS_AFTER": int(after is not None), "HAS_WEIGHTS": int("weight" in edge.parameters), "EDGE_FINDS": int(edge_finds),
+        "AFTER_FINDS": int(after_finds),
+    }  # fmt: skip
+    divisible = collect != "first" and not ordered(collect or "", total) and not {"arc", "place"} & {*edge.parameters}
+    kernels = Program("arcs.cuh", {"before": before, "edge": edge, "after": after}, defined)
+    once = after is not None
+    return Advance(kernels, DTYPES[own], start.dtype, start, edge_finds or after_finds, divisible, before is not None, once)
+
+
+def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]]) -> Frontier:
+    """Visit the arcs; waits for the GPU only if rows enter a frontier."""
+    graph, made_of = frontier.graph, plan.program
+    count = frontier.rules.segments if frontier.form == ALL and made_of.divisible else 1
+    parts = segmented(graph, csr, count) if count > 1 else [csr]
+    search = Search(graph, frontier) if made_of.finds else None
+    kept = [cupy.empty(graph.num_vertices if count > 1 else 0, of) for of in (made_of.own, made_of.total)]
+    numbered = failures().next(plan.functions)
+    for number, part in enumerate(parts if frontier.size else []):
+        whole = divided(graph, part, (csr is graph.out, number, count))
+        turn = *kept, made_of.start, np.int64(number), np.int64(count)
+        _visit(frontier, (csr, part, whole), made_of, turn, _found(graph, search, numbered), passed(captured))
+    if search is None:
+        return Frontier(graph, frontier.rules, 0, listed=graph.rows_by_id[:0])
+    return search.found()
+
+
+def _found(graph: Graph, search: Search | None, numbered: tuple[Any, Any]) -> tuple[Any, ...]:
+    if search is None:
+        return np.uintp(0), np.uintp(0), np.int64(0), np.uintp(0), *numbered
+    return search.bits, search.queue, search.capacity, search.size, *numbered
+
+
+def _visit(
+    frontier: Frontier,
+    arcs: tuple[Csr, Csr, Division],
+    made_of: Advance,
+    turn: tuple[Any, ...],
+    found: tuple[Any, ...],
+    captured: list[Any],
+) -> None:
+    graph, (csr, part, whole) = frontier.graph, arcs
+    _, bits, _ = items_of(frontier)
+    sparse = frontier.form == SPARSE
+    groups, threads = whole.groups, 1 << 62
+    if sparse:
+        assert frontier.listed is not None
+        groups, threads = groups_of(part, frontier.listed), 32 * frontier.size
+    hubs = whole.hubs
+    weights = part.weights if part.weights is not None else graph.rows_by_id
+    hub_values = _hub_values(part, whole, made_of)
+    sweep = (groups.listed, groups.bounds, bits, part.offsets, part.indices, weights, csr.offsets, *hub_values, *turn, *found)
+    kernels, lanes = made_of.kernels, whole.lanes
+    shared = kernels.defined["HOW"] != NUMBERS["first"] and hubs > 0
+
+    def run(name: str, threads: int, *more: Any) -> None:
+        kernels.run(kernels.kernel(name, frontier.form, graph, part.weights), threads, *sweep, *more, *captured)
+
+    if shared and made_of.before:
+        run("begin_hubs", hubs)
+    lane_weights = lanes.segment_weights if lanes.segment_weights is not None else graph.rows_by_id
+    run("sweep_arcs", max(threads, THREADS if not shared else 1 << 62), lanes.segments, lanes.segment_indices, lane_weights,
+        np.int64(lanes.first_lane), np.int64(graph.num_vertices))  # fmt: skip
+    if shared and (made_of.once or int(turn[4]) > 1):
+        run("end_hubs", 32 * hubs)
+
+
+def _hub_values(part: Csr, whole: Division, made_of: Advance) -> tuple[Array, Array]:
+    """Memory for what hubs keep: their own values, and the results of their chunks."""
+    chunks = len(part.indices) // (CHUNK // 2) + 2 if whole.hubs else 0
+    return cupy.empty(whole.hubs, made_of.own), cupy.empty(chunks, made_of.total)

@@ -1,0 +1,34 @@
+/* Sets of rows as bits: from lists, and back in ascending order. ROW is the type of a row. */
+#include "operators/gpu/frontiers.cuh"
+
+extern "C" __global__ void set_bits(const ROW* rows, int64_t size, uint32_t* bits) {
+    for (int64_t item = global_thread(); item < size; item += num_threads()) {
+        const int64_t row = rows[item];
+        atomicOr(&bits[row >> 5], 1u << (row & 31));
+    }
+}
+
+/* Number of bits in each 32 words: a warp counts them. */
+extern "C" __global__ void count_bits(const uint32_t* bits, int64_t words, int64_t* counts) {
+    const int lane = threadIdx.x & 31;
+    for (int64_t group = global_thread() >> 5; group * 32 < words; group += num_threads() >> 5) {
+        const int64_t word = group * 32 + lane;
+        const int count = sum_of_warp(word < words ? __popc(bits[word]) : 0);
+        if (lane == 0) {
+            counts[group] = count;
+        }
+    }
+}
+
+/* List the rows; `ends[g]` is the number of bits up to the end of group g. */
+extern "C" __global__ void list_bits(const uint32_t* bits, int64_t words, const int64_t* ends, ROW* rows) {
+    const int lane = threadIdx.x & 31;
+    for (int64_t group = global_thread() >> 5; group * 32 < words; group += num_threads() >> 5) {
+        const int64_t word = group * 32 + lane;
+        uint32_t left = word < words ? bits[word] : 0;
+        int64_t place = (group ? ends[group - 1] : 0) + sum_up_to_lane(__popc(left)) - __popc(left);
+        for (; left; left &= left - 1) {
+            rows[place++] = (ROW)(32 * word + __ffs((int)left) - 1);
+        }
+    }
+}

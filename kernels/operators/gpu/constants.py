@@ -1,0 +1,13 @@
+"""Constants that the CUDA sources of this folder share with Python."""
+
+from kernels.operators.constants import (  # noqa: F401
+    ALL,
+    BLOCK_DEGREE,
+    CHUNK,
+    DENSE,
+    HUB_DEGREE,
+    SPARSE,
+    TEAM_LANES,
+    THREADS,
+    WARP_DEGREE,
+)

@@ -1,0 +1,154 @@
+/* What generated user functions call, and what kernels do about their failures. Stands in front of the generated text.
+
+   Source of the checks: docs/abstractions.md. A failure is kept with the smallest (launch, row, stage, arc), so that the one that
+   is reported does not depend on the order of threads. */
+#pragma once
+#include "gpu/device.cuh"
+
+struct Failure {
+    int64_t site; /* number of the failed check; 0: none; negative: given up, because a smaller row has failed */
+    int64_t first, second;
+    volatile int64_t* record;
+    int64_t launch, row;
+};
+
+/* Words of the record: a lock, then the failure that is kept; its launch is 0 while there is none. */
+enum { LOCK, LAUNCH, ROW_FAILED, STAGE, ARC_FAILED, SITE, FIRST, SECOND };
+
+__device__ __forceinline__ Failure no_failure(int64_t* record, int64_t launch, int64_t row) {
+    return Failure{0, 0, 0, record, launch, row};
+}
+
+__device__ __forceinline__ int failed(Failure& failure, int64_t site, int64_t first, int64_t second) {
+    failure.site = site;
+    failure.first = first;
+    failure.second = second;
+    return 0;
+}
+
+/* Whether to leave a loop: after too many turns, or because a smaller row has failed in this launch. */
+__device__ __forceinline__ bool too_many(int64_t steps, int64_t most, int64_t site, Failure& failure) {
+    if (steps > most) {
+        failed(failure, site, 0, 0);
+        return true;
+    }
+    if ((steps & 1023) == 0 && failure.record[LAUNCH] == failure.launch && failure.record[ROW_FAILED] < failure.row) {
+        failure.site = -1;
+        return true;
+    }
+    return false;
+}
+
+__device__ __noinline__ void report(const Failure& failure, int64_t stage, int64_t arc) {
+    uint32_t* lock = (uint32_t*)failure.record;
+    volatile int64_t* kept = failure.record;
+    while (atomicCAS(lock, 0u, 1u) != 0u) {
+        __nanosleep(100);
+    }
+    __threadfence();
+    const int64_t words[] = {failure.launch, failure.row, stage, arc};
+    bool smaller = kept[LAUNCH] == 0;
+    for (int k = 0; k < 4 && !smaller; ++k) {
+        if (words[k] > kept[LAUNCH + k]) {
+            break;
+        }
+        smaller = words[k] < kept[LAUNCH + k];
+    }
+    if (smaller) {
+        kept[ROW_FAILED] = failure.row;
+        kept[STAGE] = stage;
+        kept[ARC_FAILED] = arc;
+        kept[SITE] = failure.site;
+        kept[FIRST] = failure.first;
+        kept[SECOND] = failure.second;
+        kept[LAUNCH] = failure.launch;
+    }
+    __threadfence();
+    atomicExch(lock, 0u);
+}
+
+/* Report what a call left in `failure`, if anything. */
+__device__ __forceinline__ void settle(const Failure& failure, int64_t stage, int64_t arc) {
+    if (failure.site > 0) {
+        report(failure, stage, arc);
+    }
+}
+
+__device__ __forceinline__ int64_t floor_divided(int64_t value, int64_t by) {
+    if (by == -1) {
+        return (int64_t)(0 - (uint64_t)value);
+    }
+    const int64_t quotient = value / by;
+    return quotient - (value % by != 0 && (value < 0) != (by < 0));
+}
+
+__device__ __forceinline__ int64_t floor_remainder(int64_t value, int64_t by) {
+    const int64_t rest = by == -1 ? 0 : value % by;
+    return rest + (rest != 0 && (rest < 0) != (by < 0) ? by : 0);
+}
+
+/* Atomic changes; what is there is read first, because most calls change nothing. */
+__device__ __forceinline__ uint32_t bits_of(float value) {
+    return __float_as_uint(value);
+}
+
+__device__ __forceinline__ unsigned long long bits_of(double value) {
+    return (unsigned long long)__double_as_longlong(value);
+}
+
+template <typename Float, typename Better>
+__device__ __forceinline__ bool improve(Float* place, Float value, Better better) {
+    typedef decltype(bits_of(value)) Bits;
+    for (;;) {
+        const Float old = *(volatile Float*)place;
+        if (!better(value, old)) {
+            return false;
+        }
+        if (atomicCAS((Bits*)place, bits_of(old), bits_of(value)) == bits_of(old)) {
+            return true;
+        }
+    }
+}
+
+template <typename Integer>
+__device__ __forceinline__ bool atomic_min(Integer* place, Integer value) {
+    return value < *place && value < atomicMin(place, value);
+}
+
+template <typename Integer>
+__device__ __forceinline__ bool atomic_max(Integer* place, Integer value) {
+    return value > *place && value > atomicMax(place, value);
+}
+
+__device__ __forceinline__ bool atomic_min(float* place, float value) {
+    return improve(place, value, [](float one, float other) { return one < other; });
+}
+
+__device__ __forceinline__ bool atomic_min(double* place, double value) {
+    return improve(place, value, [](double one, double other) { return one < other; });
+}
+
+__device__ __forceinline__ bool atomic_max(float* place, float value) {
+    return improve(place, value, [](float one, float other) { return one > other; });
+}
+
+__device__ __forceinline__ bool atomic_max(double* place, double value) {
+    return improve(place, value, [](double one, double other) { return one > other; });
+}
+
+__device__ __forceinline__ bool atomic_or(int* place, int value) {
+    return (value & ~*place) != 0 && (value & ~(int)atomicOr((unsigned*)place, (unsigned)value)) != 0;
+}
+
+__device__ __forceinline__ bool atomic_or(int64_t* place, int64_t value) {
+    typedef unsigned long long Bits;
+    return (value & ~*place) != 0 && (value & ~(int64_t)atomicOr((Bits*)place, (Bits)value)) != 0;
+}
+
+__device__ __forceinline__ int64_t atomic_add(int* place, int value) {
+    return atomicAdd(place, value);
+}
+
+__device__ __forceinline__ int64_t atomic_add(int64_t* place, int64_t value) {
+    return (int64_t)atomicAdd((unsigned long long*)place, (unsigned long long)value);
+}

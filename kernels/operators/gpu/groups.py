@@ -1,0 +1,74 @@
+"""Rows by their degrees: those of a direction, derived from the graph once, and those of a sparse frontier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cupy
+import numpy as np
+
+from kernels.gpu.loader import launch
+from kernels.graph import Array, Csr, Graph
+from kernels.layout.vect_csr import VectCsr, extend
+from kernels.operators.constants import BLOCK_DEGREE, HUB_DEGREE, THREADS, WARP_DEGREE
+
+_GROUPS = 4
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows by degree: hubs, rows of a block, of a warp, and short rows.
+
+    Attributes
+    ----------
+    listed : index width
+        The rows, group by group.
+    bounds : int64 [8]
+        Where each group begins in `listed`, and its length.
+    """
+
+    listed: Array
+    bounds: Array
+
+
+@dataclass(frozen=True)
+class Division:
+    """The rows of a direction: groups without the short rows, which are the lanes of the vector extension; the number of hubs."""
+
+    groups: Groups
+    lanes: VectCsr
+    hubs: int
+
+
+def divided(graph: Graph, csr: Csr, key: Any) -> Division:
+    """The rows of a direction, or of a part of it that `key` names."""
+    return graph.derived.get((divided, key), lambda: _divided(csr, graph.num_vertices))
+
+
+def _divided(csr: Csr, num_vertices: int) -> Division:
+    degrees = cupy.diff(csr.offsets)
+    limits = ((HUB_DEGREE, None), (BLOCK_DEGREE, HUB_DEGREE), (WARP_DEGREE, BLOCK_DEGREE))
+    parts = [cupy.flatnonzero((degrees >= low) & (degrees < high) if high else degrees >= low) for low, high in limits]
+    sizes = [len(part) for part in parts] + [0]
+    bounds = np.array([*np.cumsum([0, *sizes[:3]]).tolist(), *sizes], np.int64)
+    listed = cupy.concatenate([*parts, cupy.zeros(1, parts[0].dtype)]).astype(csr.indices.dtype)
+    return Division(Groups(listed, cupy.asarray(bounds)), extend(csr, 0, num_vertices), sizes[0])
+
+
+def groups_of(csr: Csr, rows: Array) -> Groups:
+    """The rows of a list by degree, on the GPU alone: the number of rows of each group is not read back."""
+    listed, bounds = cupy.empty(_GROUPS * max(len(rows), 1), rows.dtype), cupy.zeros(2 * _GROUPS, cupy.int64)
+    launch(
+        "operators/gpu/groups.cu",
+        "divide",
+        THREADS,
+        len(rows),
+        rows,
+        cupy.int64(len(rows)),
+        csr.offsets,
+        listed,
+        bounds,
+        ROW=rows.dtype,
+    )
+    return Groups(listed, bounds)

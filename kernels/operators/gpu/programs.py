@@ -1,0 +1,112 @@
+"""Kernels around user functions: their text, the kernels once they are compiled, and the failures that they record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import cupy
+import numpy as np
+
+from kernels.gpu.loader import C_NAMES, kernel_of
+from kernels.graph import Array, Graph
+from kernels.operators.constants import THREADS
+from kernels.operators.functions.emit import cuda_members, cuda_of
+from kernels.operators.functions.errors import failure
+from kernels.operators.functions.tree import Function
+
+C_TYPES = {"": "bool", "b": "bool", "i": "int64_t", "f": "float", "d": "double"}
+NUMBERS = {"sum": 1, "product": 2, "min": 3, "max": 4, "first": 5}  # HOW of orders.cuh
+
+
+class Program:
+    """A source of this folder with user functions by role; kernels are compiled for each form of frontier on first use."""
+
+    def __init__(self, source: str, roles: dict[str, Function | None], defined: dict[str, Any]) -> None:
+        functions = {role: function for role, function in roles.items() if function is not None}
+        lines = ['#include "operators/gpu/functions.cuh"', *(f"#define {name} {value}" for name, value in defined.items())]
+        lines += [cuda_of(function, role) for role, function in functions.items()]
+        members = {role: cuda_members(function) for role, function in functions.items()}
+        parameters = [f"{of} {role}_{name}" for role, found in members.items() for name, of in found]
+        held = "".join(f"    {role}::Captured {role}_;\n" for role in functions)
+        values = [f"{{{', '.join(f'{role}_{name}' for name, _ in found)}}}" for role, found in members.items()]
+        lines += [f"struct Functions {{\n{held}}};"]
+        lines += [f"#define CAPTURED_PARAMETERS {''.join(f', {each}' for each in parameters)}"]
+        lines += [f"#define CAPTURED_VALUES const Functions functions{{{', '.join(values)}}};", ""]
+        self.defined = defined
+        self.source, self.text, self.functions = f"operators/gpu/{source}", "\n".join(lines), functions
+        self._kernels: dict[Any, tuple[Any, int]] = {}
+
+    def kernel(self, name: str, form: int, graph: Graph, weights: Array | None = None) -> tuple[Any, int]:
+        """Kernel `name` for a form of frontier, and how many of its blocks are resident."""
+        device = cupy.cuda.Device()
+        key = name, form, device.id
+        if key not in self._kernels:
+            row = C_NAMES[np.dtype(graph.rows_by_id.dtype)]
+            weight = "int64_t" if weights is None else C_NAMES[np.dtype(weights.dtype)]
+            chosen = {"INPUT": form, "ROW": row, "WEIGHT": weight, "WEIGHTED": int(weights is not None)}
+            text = "".join(f"#define {macro} {value}\n" for macro, value in chosen.items()) + self.text
+            kernel = kernel_of(self.source, name, device.id, cooperative=False, generated=text)
+            resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, THREADS, 0)
+            self._kernels[key] = kernel, max(1, resident) * device.attributes["MultiProcessorCount"]
+        return self._kernels[key]
+
+    def run(self, kernel: tuple[Any, int], threads: int, *arguments: Any) -> None:
+        """Launch a kernel with at most `threads` threads, and at most the blocks that are resident."""
+        kernel[0]((max(1, min(kernel[1], -(-threads // THREADS))),), (THREADS,), arguments)
+
+
+def passed(captured: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Captured values as a kernel takes them: an array is its address and its length."""
+    found: list[Any] = []
+    for value in (each for values in captured for each in values):
+        found += [value, np.int64(len(value))] if getattr(value, "ndim", 0) else [value]
+    return found
+
+
+class Failures:
+    """The first failure of a device's launches, which the next operator that reads something back raises."""
+
+    def __init__(self) -> None:
+        self.record, self.number = cupy.zeros(8, cupy.int64), 0
+        self.launched: dict[int, tuple[Function | None, ...]] = {}
+
+    def next(self, functions: tuple[Function | None, ...]) -> tuple[Any, Any]:
+        """Arguments of a launch of these functions: the record, and the launch's number."""
+        self.number += 1
+        self.launched[self.number] = functions
+        if len(self.launched) > 1000:
+            self.check()
+        return self.record, np.int64(self.number)
+
+    def check(self, words: Any = None) -> None:
+        """Raise the failure that is recorded; `words` is the record if it has been read."""
+        _, number, row, stage, arc, site, *values = (self.record.get() if words is None else words).tolist()
+        functions = self.launched.get(number)
+        self.launched = {}
+        if number:
+            self.record.fill(0)
+            function = None if functions is None else functions[stage]
+            assert function is not None
+            raise failure(function, row, arc, site, (values[0], values[1]))
+
+
+_FAILURES: dict[int, Failures] = {}
+
+
+def failures() -> Failures:
+    """Those of the current device."""
+    device = cupy.cuda.Device().id
+    if device not in _FAILURES:
+        _FAILURES[device] = Failures()
+    return _FAILURES[device]
+
+
+def check() -> None:
+    """Wait for the current GPU, and raise the first failure of a user function there, if there is one.
+
+    Raises
+    ------
+    UserFunctionError
+    """
+    failures().check()

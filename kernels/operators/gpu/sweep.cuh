@@ -1,0 +1,96 @@
+/* A sweep over rows and their arcs: what happens once for a row, and for an arc. arcs.cuh divides the work; it and the generated text
+   state the macros. */
+#pragma once
+#include "operators/gpu/frontiers.cuh"
+#include "operators/gpu/orders.cuh"
+
+enum { HUBS, BLOCK_ROWS, WARP_ROWS, SHORT_ROWS, GROUPS };
+
+struct Sweep {
+    const ROW* listed; /* rows of group g from bounds[g] on; there are bounds[GROUPS + g] */
+    const int64_t* bounds;
+    const uint32_t* active;
+    const int64_t* offsets;
+    const ROW* indices;
+    const WEIGHT* weights;
+    const int64_t* degrees; /* offsets of all arcs of a row, of which `offsets` may have a part */
+    OWN* hub_owns;
+    TOTAL* hub_parts; /* of the chunks of 1024 arcs of hubs: chunk c of a row from offsets[row] / 512 + c on */
+    OWN* owns;
+    TOTAL* totals;
+    TOTAL start;
+    int64_t turn, turns; /* part of the arcs that is visited, and number of parts */
+    Found found;
+    int64_t* record;
+    int64_t launch;
+    Functions functions;
+};
+
+#define SWEEP_PARAMETERS                                                                                                    \
+    const ROW *listed, const int64_t *bounds, const uint32_t *active, const int64_t *offsets, const ROW *indices,           \
+        const WEIGHT *weights, const int64_t *degrees, OWN *hub_owns, TOTAL *hub_parts, OWN *owns, TOTAL *totals, TOTAL start, \
+        int64_t turn, int64_t turns, uint32_t *bits, ROW *queue, int64_t capacity, uint64_t *size, int64_t *record, int64_t launch
+#define SWEEP_VALUES                                                                                                         \
+    CAPTURED_VALUES                                                                                                          \
+    const Sweep sweep{listed, bounds, active, offsets, indices, weights, degrees, hub_owns, hub_parts, owns, totals, start, turn, \
+                      turns, Found{bits, queue, capacity, size}, record, launch, functions};
+
+__device__ __forceinline__ bool takes_part(const Sweep& sweep, int64_t row) {
+    return INPUT != DENSE || has_bit(sweep.active, row);
+}
+
+/* What `before` returns; called once for a row. */
+__device__ __forceinline__ OWN begin_row(const Sweep& sweep, int64_t row) {
+#if HAS_BEFORE
+    if (sweep.turn > 0) {
+        return sweep.owns[row];
+    }
+    Failure failure = no_failure(sweep.record, sweep.launch, row);
+    const OWN own = before::call(row, sweep.degrees[row + 1] - sweep.degrees[row], sweep.functions.before_, failure);
+    settle(failure, 0, -1);
+    if (sweep.turns > 1) {
+        sweep.owns[row] = own;
+    }
+    return own;
+#else
+    return 0;
+#endif
+}
+
+__device__ __forceinline__ TOTAL start_of(const Sweep& sweep, int64_t row) {
+    return HOW && sweep.turn > 0 ? sweep.totals[row] : sweep.start;
+}
+
+/* Called once for a row, by one thread. */
+__device__ __forceinline__ void end_row(const Sweep& sweep, int64_t row, TOTAL total, OWN own) {
+    if (sweep.turn < sweep.turns - 1) {
+        if (HOW) {
+            sweep.totals[row] = total;
+        }
+        return;
+    }
+#if HAS_AFTER
+    Failure failure = no_failure(sweep.record, sweep.launch, row);
+    const bool enters = after::call(row, sweep.degrees[row + 1] - sweep.degrees[row], total, own, sweep.functions.after_, failure);
+    settle(failure, 2, -1);
+    if (AFTER_FINDS && enters) {
+        enter(sweep.found, row);
+    }
+#endif
+}
+
+/* Call `edge` for an arc that has been read; its failure is reported by the caller. */
+__device__ __forceinline__ TOTAL call_edge(
+    const Sweep& sweep, int64_t row, int64_t arc, int64_t place, ROW neighbour, WEIGHT weight, OWN own, Failure& failure) {
+    const auto value = edge::call(row, neighbour, weight, arc, place, own, sweep.functions.edge_, failure);
+    if (EDGE_FINDS && value) {
+        enter(sweep.found, neighbour);
+    }
+    return (TOTAL)value;
+}
+
+__device__ __forceinline__ TOTAL visit(const Sweep& sweep, int64_t row, int64_t first, int64_t place, OWN own, Failure& failure) {
+    const int64_t arc = first + place;
+    const WEIGHT weight = WEIGHTED && HAS_WEIGHTS ? sweep.weights[arc] : (WEIGHT)1;
+    return call_edge(sweep, row, arc, place, sweep.indices[arc], weight, own, failure);
+}

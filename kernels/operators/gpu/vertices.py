@@ -1,0 +1,121 @@
+"""`compute`, `filter` and `reduce` on a GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cupy
+import numpy as np
+
+from kernels.graph import Array, Graph
+from kernels.operators.constants import CHUNK, DENSE, SPARSE
+from kernels.operators.cpu.orders import identity, ordered
+from kernels.operators.frontier import Frontier, made
+from kernels.operators.functions.tree import Function
+from kernels.operators.gpu.bits import words_of
+from kernels.operators.gpu.programs import C_TYPES, NUMBERS, Program, failures, passed
+from kernels.operators.plan import Plan
+
+_DEFINED = {"compute": {"COMPUTES": 1}, "filter": {"FILTERS": 1}, "reduce": {}}
+
+
+def program(kind: str, function: Function, how: str) -> Program:
+    """The kernels of an operator."""
+    total = C_TYPES[_type(function) if kind == "reduce" else function.result]
+    degree = int("degree" in function.parameters)
+    defined = {**_DEFINED[kind], "TOTAL": total, "HOW": NUMBERS.get(how, 0), "NEEDS_DEGREE": degree}
+    return Program("vertices.cuh", {"vertex": function}, defined)
+
+
+def items_of(frontier: Frontier) -> tuple[Array, Array, Any]:
+    """How kernels see a frontier: its list, its bits, and its number of items; what a form does not have is another array."""
+    graph = frontier.graph
+    other = graph.rows_by_id
+    listed = other if frontier.listed is None else frontier.listed
+    bits = other if frontier.flags_form is None else frontier.flags_form
+    return listed, bits, np.int64(frontier.size if frontier.form == SPARSE else graph.num_vertices)
+
+
+def run_compute(frontier: Frontier, plan: Plan, captured: tuple[Any, ...], how: str) -> None:
+    """Call the function for every row."""
+    items = items_of(frontier)
+    _launch(frontier, plan, "compute", items, (), captured)
+
+
+def run_filter(frontier: Frontier, plan: Plan, captured: tuple[Any, ...], how: str) -> Frontier:
+    """The rows for which the function holds."""
+    graph, items = frontier.graph, items_of(frontier)
+    if frontier.form == SPARSE:
+        search = Search(graph, frontier)
+        _launch(frontier, plan, "filter_list", items, (search.bits, search.size, search.queue, search.capacity), captured)
+        return search.found()
+    bits, size = cupy.empty(words_of(graph), cupy.uint32), cupy.zeros(1, cupy.uint64)
+    _launch(frontier, plan, "filter_words", items, (bits, size), captured)
+    return of_bits(frontier, bits, read(size))
+
+
+def run_reduce(frontier: Frontier, plan: Plan, captured: tuple[Any, ...], how: str) -> Any:
+    """Combine the function's values."""
+    (function,) = plan.functions
+    assert function is not None
+    of_type = _type(function)
+    start, form, items = identity(how, of_type), frontier.form, items_of(frontier)
+    if form == SPARSE or (form == DENSE and ordered(how, of_type)):
+        rows = frontier.rows()
+        form, items = SPARSE, (rows, items[1], np.int64(len(rows)))
+    levels = [-(-int(items[2]) // CHUNK)]
+    while levels[-1] > 1:
+        levels.append(-(-levels[-1] // CHUNK))
+    if not levels[0]:
+        failures().check()
+        return start
+    parts = cupy.empty(sum(levels), start.dtype)
+    ended = frontier.graph.derived.get((run_reduce, cupy.cuda.Device().id), lambda: cupy.zeros(1, cupy.uint32))
+    _launch(frontier, plan, "reduce", items, (start, parts, ended), captured, form)
+    found = parts[-1:].get()[0]
+    failures().check()
+    return found
+
+
+class Search:
+    """What an operator finds: bits, and a list of as many rows as a sparse frontier may have."""
+
+    def __init__(self, graph: Graph, frontier: Frontier) -> None:
+        self.frontier, most = frontier, frontier.rules.most_rows(graph)
+        self.bits, self.size = cupy.zeros(words_of(graph), cupy.uint32), cupy.zeros(1, cupy.uint64)
+        self.queue, self.capacity = cupy.empty(max(1, most), graph.rows_by_id.dtype), np.int64(most)
+
+    def found(self) -> Frontier:
+        """The frontier; waits for the GPU."""
+        size, graph, rules = read(self.size), self.frontier.graph, self.frontier.rules
+        if size <= int(self.capacity):
+            return made(graph, rules, self.queue[:size], size)
+        return Frontier(graph, rules, size, flags=self.bits)
+
+
+def of_bits(frontier: Frontier, bits: Array, size: int) -> Frontier:
+    """A frontier of the rows whose bits are set, like another one."""
+    graph, rules = frontier.graph, frontier.rules
+    dense = Frontier(graph, rules, size, flags=bits)
+    return made(graph, rules, dense.rows(), size) if size <= rules.most_rows(graph) and size < graph.num_vertices else dense
+
+
+def read(size: Array) -> int:
+    """A number that the GPU counted; raises the first failure so far."""
+    found = int(size[0])
+    failures().check()
+    return found
+
+
+def _launch(
+    frontier: Frontier, plan: Plan, name: str, items: tuple[Array, Array, Any], more: tuple[Any, ...], captured: tuple[Any, ...],
+    form: int | None = None,
+) -> None:  # fmt: skip
+    graph, made_of = frontier.graph, plan.program
+    kernel = made_of.kernel(name, frontier.form if form is None else form, graph)
+    threads = int(items[2]) if name != "reduce" else -(-int(items[2]) // CHUNK) * 32
+    made_of.run(kernel, threads, *items, graph.out.offsets, *failures().next(plan.functions), *more, *passed([captured]))
+
+
+def _type(function: Function) -> str:
+    return "i" if function.result == "b" else function.result

@@ -1,0 +1,145 @@
+"""Operators on the emulated GPU give the CPU's answers, to the byte."""
+
+# ruff: noqa: E402  (the imports below need the emulator)
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
+
+from kernels.gpu.loader import ROOT, options, to_device
+from kernels.operators import Frontier, UserFunctionError, advance, compute, reduce
+from kernels.operators.gpu import programs
+from tests.operators import cases
+from tests.project.test_cuda_sources import SPILL, compile_source
+
+
+@pytest.fixture(scope="module", params=cases.GRAPHS)
+def graph(request):
+    return cases.GRAPHS[request.param]()
+
+
+def test_vertices(graph):
+    cases.require_same(cases.on_vertices(to_device(graph)), cases.on_vertices(graph))
+
+
+def test_arcs(graph):
+    cases.require_same(cases.everything_on_arcs(to_device(graph)), cases.everything_on_arcs(graph))
+
+
+def test_segments(graph):
+    expected = cases.in_segments(graph, 1)
+    for segments in (1, 2, 7):
+        cases.require_same(cases.in_segments(to_device(graph), segments), expected)
+        cases.require_same(cases.in_segments(graph, segments), expected)
+
+
+def test_hubs_are_shared_by_all_blocks(monkeypatch):
+    """A row of more than 65,536 arcs; sums of floats in the same order."""
+    size = 70_000
+    graph = cases.graph_of_arcs([(0, i) for i in range(size)] + [(i, 0) for i in range(0, size, 1000)], size)
+    values = np.random.default_rng(1).random(size)
+
+    def sums(graph, frontier):
+        found, numbers = cases.like(graph, np.zeros(size)), cases.like(graph, values)
+
+        def own(row):
+            return 2.0 + row
+
+        def give(neighbour, own):
+            return numbers[neighbour] * own
+
+        def keep(row, total, own):
+            found[row] = total - own
+            return own == 2
+
+        return [
+            cases.host(found),
+            *map(cases.host, advance(frontier, give, before=own, after=keep, collect="sum").rows().tolist()),
+        ]
+
+    for make in (Frontier.everything, lambda graph: cases.thirds(graph, cases.ALL_SPARSE)):
+        there = to_device(graph)
+        cases.require_same(sums(there, make(there)), sums(graph, make(graph)))
+
+
+def test_failures():
+    """Those of the CPU, also where several threads fail, and where a later call reads the first result."""
+    graph = cases.with_limits()
+
+    def messages(graph):
+        values = cases.like(graph, np.zeros(graph.num_vertices))
+
+        def beyond(row, neighbour):
+            return values[neighbour + (300 if row > 7 else 0)]
+
+        def endless(row):
+            k = 0
+            while row > 5:
+                k += 1
+            return 1.5 / (k - row + 2)
+
+        for call in (
+            lambda: reduce(Frontier.everything(graph), endless),
+            lambda: reduce(Frontier.of_rows(graph, range(3, 1500, 2), cases.ALL_SPARSE), endless),
+            lambda: advance(Frontier.everything(graph), beyond, collect="sum") and programs.check(),
+            lambda: advance(Frontier.everything(graph), beyond, collect="sum", direction="in") and programs.check(),
+        ):
+            with pytest.raises(UserFunctionError) as raised:
+                call()
+                programs.check()
+            yield str(raised.value)
+
+    assert list(messages(to_device(graph))) == list(messages(graph))
+
+
+def test_a_failure_is_raised_by_the_next_call_that_reads():
+    there = to_device(cases.with_limits())
+    values = cupy.zeros(7)
+
+    def beyond(row):
+        values[row] = 1
+
+    def one(row):
+        return 1
+
+    compute(Frontier.everything(there), beyond)
+    with pytest.raises(UserFunctionError, match="index 7 is not in 0..6"):
+        reduce(Frontier.everything(there), one)
+    assert reduce(Frontier.everything(there), one) == 1500
+
+
+def test_arrays_and_graph_are_in_one_memory():
+    graph, values = cases.with_limits(), np.zeros(3)
+
+    def one(row):
+        return values[row]
+
+    with pytest.raises(TypeError, match="values is an array of numpy, and the graph is on the GPU"):
+        reduce(Frontier.everything(to_device(graph)), one)
+
+
+def test_kernels_around_user_functions_compile_without_spills(monkeypatch):
+    """With NVRTC, as a real GPU would."""
+    texts = {}
+
+    def record(source, name, device, generated="", **more):
+        texts.setdefault((source, name, generated[:16]), generated)
+        return compiled(source, name, device, generated=generated, **more)
+
+    compiled = programs.kernel_of
+    monkeypatch.setattr(programs, "kernel_of", record)
+    monkeypatch.setattr("kernels.operators.plan._PLANS", {})
+    graph = to_device(cases.GRAPHS["path"]())
+    cases.on_vertices(graph)
+    cases.on_arcs(graph, "out", Frontier.everything(graph))
+    cases.on_arcs(graph, "out", cases.thirds(graph, cases.ALL_SPARSE))
+    assert len(texts) > 8
+    for (source, _, _), generated in texts.items():
+        text = generated + (ROOT / source).read_text(encoding="utf-8")
+        compiles, log = compile_source(
+            text, source, [*options(source), "--fmad=false", "--gpu-architecture=sm_90", "--ptxas-options=-v"]
+        )
+        assert compiles, log
+        assert all((int(stores), int(loads)) == (0, 0) for _, stores, loads in SPILL.findall(log)), log
