@@ -3,16 +3,20 @@
 # ruff: noqa: E402  (the imports below need the emulator)
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
-from kernels.gpu.loader import ROOT, options, to_device
+from kernels.gpu.loader import ROOT, to_device
 from kernels.operators import Frontier, UserFunctionError, advance, compute, reduce
 from kernels.operators.gpu import programs
 from tests.operators import cases
-from tests.project.test_cuda_sources import SPILL, compile_source
 
 
 @pytest.fixture(scope="module", params=cases.GRAPHS)
@@ -54,10 +58,8 @@ def test_hubs_are_shared_by_all_blocks(monkeypatch):
             found[row] = total - own
             return own == 2
 
-        return [
-            cases.host(found),
-            *map(cases.host, advance(frontier, give, before=own, after=keep, collect="sum").rows().tolist()),
-        ]
+        rows = advance(frontier, give, before=own, after=keep, collect="sum").rows()
+        return [cases.host(found), cases.host(rows)]
 
     for make in (Frontier.everything, lambda graph: cases.thirds(graph, cases.ALL_SPARSE)):
         there = to_device(graph)
@@ -105,7 +107,7 @@ def test_a_failure_is_raised_by_the_next_call_that_reads():
         return 1
 
     compute(Frontier.everything(there), beyond)
-    with pytest.raises(UserFunctionError, match="index 7 is not in 0..6"):
+    with pytest.raises(UserFunctionError, match="index 7 is not in"):
         reduce(Frontier.everything(there), one)
     assert reduce(Frontier.everything(there), one) == 1500
 
@@ -116,7 +118,7 @@ def test_arrays_and_graph_are_in_one_memory():
     def one(row):
         return values[row]
 
-    with pytest.raises(TypeError, match="values is an array of numpy, and the graph is on the GPU"):
+    with pytest.raises(TypeError, match="values is a numpy array, and the graph is on a GPU"):
         reduce(Frontier.everything(to_device(graph)), one)
 
 
@@ -136,10 +138,9 @@ def test_kernels_around_user_functions_compile_without_spills(monkeypatch):
     cases.on_arcs(graph, "out", Frontier.everything(graph))
     cases.on_arcs(graph, "out", cases.thirds(graph, cases.ALL_SPARSE))
     assert len(texts) > 8
-    for (source, _, _), generated in texts.items():
-        text = generated + (ROOT / source).read_text(encoding="utf-8")
-        compiles, log = compile_source(
-            text, source, [*options(source), "--fmad=false", "--gpu-architecture=sm_90", "--ptxas-options=-v"]
-        )
-        assert compiles, log
-        assert all((int(stores), int(loads)) == (0, 0) for _, stores, loads in SPILL.findall(log)), log
+    sources = [(source, generated + (ROOT / source).read_text(encoding="utf-8")) for (source, _, _), generated in texts.items()]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.operators.compiling"], input=json.dumps(sources), text=True, capture_output=True,
+        check=True, cwd=ROOT.parent, env=os.environ | {"PYTHONPATH": str(ROOT.parent)},
+    )  # fmt: skip
+    assert not done.stdout

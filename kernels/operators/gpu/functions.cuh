@@ -39,29 +39,28 @@ __device__ __forceinline__ bool too_many(int64_t steps, int64_t most, int64_t si
     return false;
 }
 
-__device__ __noinline__ void report(const Failure& failure, int64_t stage, int64_t arc) {
-    uint32_t* lock = (uint32_t*)failure.record;
-    volatile int64_t* kept = failure.record;
+/* Its arguments are values, so that a caller needs no stack for them. */
+__device__ __noinline__ void report(
+    int64_t* record, int64_t launch, int64_t row, int64_t stage, int64_t arc, int64_t site, int64_t first, int64_t second) {
+    uint32_t* lock = (uint32_t*)record;
+    volatile int64_t* kept = record;
     while (atomicCAS(lock, 0u, 1u) != 0u) {
         __nanosleep(100);
     }
     __threadfence();
-    const int64_t words[] = {failure.launch, failure.row, stage, arc};
-    bool smaller = kept[LAUNCH] == 0;
-    for (int k = 0; k < 4 && !smaller; ++k) {
-        if (words[k] > kept[LAUNCH + k]) {
-            break;
-        }
-        smaller = words[k] < kept[LAUNCH + k];
+    bool smaller = kept[LAUNCH] == 0 || launch < kept[LAUNCH];
+    if (launch == kept[LAUNCH]) {
+        smaller = row < kept[ROW_FAILED] || (row == kept[ROW_FAILED] && stage < kept[STAGE]) ||
+                  (row == kept[ROW_FAILED] && stage == kept[STAGE] && arc < kept[ARC_FAILED]);
     }
     if (smaller) {
-        kept[ROW_FAILED] = failure.row;
+        kept[ROW_FAILED] = row;
         kept[STAGE] = stage;
         kept[ARC_FAILED] = arc;
-        kept[SITE] = failure.site;
-        kept[FIRST] = failure.first;
-        kept[SECOND] = failure.second;
-        kept[LAUNCH] = failure.launch;
+        kept[SITE] = site;
+        kept[FIRST] = first;
+        kept[SECOND] = second;
+        kept[LAUNCH] = launch;
     }
     __threadfence();
     atomicExch(lock, 0u);
@@ -70,7 +69,7 @@ __device__ __noinline__ void report(const Failure& failure, int64_t stage, int64
 /* Report what a call left in `failure`, if anything. */
 __device__ __forceinline__ void settle(const Failure& failure, int64_t stage, int64_t arc) {
     if (failure.site > 0) {
-        report(failure, stage, arc);
+        report((int64_t*)failure.record, failure.launch, failure.row, stage, arc, failure.site, failure.first, failure.second);
     }
 }
 
