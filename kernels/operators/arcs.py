@@ -37,12 +37,12 @@ def advance(
         Combine what `edge` returns, for each row, to `total`. Float sums and products have a fixed order. "first" is the position
         of the row's first arc for which `edge` returns True, or -1; the arcs behind it are not visited, so `edge` must not write.
 
-    Returns
+    Returns:
     -------
     Frontier
         The rows that a function returned True for, each once.
 
-    Raises
+    Raises:
     ------
     UserFunctionError
         A function is not supported, or failed. The smallest row that fails is reported.

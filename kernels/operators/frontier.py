@@ -16,7 +16,7 @@ from kernels.operators.constants import ALL, DENSE, SPARSE
 class Rules:
     """How operators treat a frontier; answers do not depend on it.
 
-    Attributes
+    Attributes:
     ----------
     sparse_rows, sparse_arcs : float
         A frontier is sparse if it has at most these shares of the graph's rows, and of its out-arcs. A share of arcs of 1 does
@@ -40,7 +40,7 @@ class Frontier:
 
     Made by `everything`, `of_rows`, `filter` and `advance`.
 
-    Attributes
+    Attributes:
     ----------
     graph : Graph
     size : int
@@ -64,7 +64,7 @@ class Frontier:
     def of_rows(cls, graph: Graph, rows: Any, rules: Rules | None = None) -> Frontier:
         """The given rows, each once however often it is given.
 
-        Raises
+        Raises:
         ------
         IndexError
             One is not a row of the graph.

@@ -36,7 +36,7 @@ def planned(
 ) -> tuple[Plan, list[tuple[Any, ...]]]:
     """The plan for these functions on this graph, from `make` on first use, and the captured values of each function.
 
-    Raises
+    Raises:
     ------
     UserFunctionError
         The functions cannot be compiled.

@@ -17,7 +17,7 @@ def compute(frontier: Frontier, operation: UserFunction) -> None:
     `operation` names the parameters that it wants. On a GPU the call returns before the work is done, and a failure may be raised
     by a later operator, at the latest by the next one that returns something.
 
-    Raises
+    Raises:
     ------
     UserFunctionError
         The function is not supported, or failed.
@@ -40,7 +40,7 @@ def reduce(frontier: Frontier, value: UserFunction, how: str = "sum") -> Any:
         Integers wrap around at 64 bits. Float sums and products have a fixed order (docs/abstractions.md), which depends on the
         set of rows only.
 
-    Returns
+    Returns:
     -------
     int or float
         A NumPy scalar; of no rows 0, 1, the largest or the smallest value of the type.

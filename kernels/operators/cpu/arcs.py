@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from kernels.cpu.compiled import njit
 from kernels.operators.constants import CHUNK, DENSE, SPARSE, WARP_DEGREE
 from kernels.operators.cpu.compiled import NUMBA, compiled
 from kernels.operators.cpu.orders import COMBINE, fold_lanes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from kernels.cpu.compiled import njit
 from kernels.operators.cpu import updates
 from kernels.operators.functions.emit import python_of
 from kernels.operators.functions.tree import Function

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from kernels.operators.cpu.compiled import NUMBA
 from kernels.operators.functions.tree import Type

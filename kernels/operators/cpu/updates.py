@@ -1,33 +1,14 @@
-"""The functions of `functions/updates.py` for Numba: atomic on arrays that several threads write."""
+"""The functions of `functions/updates.py` for compiled loops of several threads."""
 
-# mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
+from kernels.cpu.atomics import compare_and_swap
+from kernels.cpu.compiled import njit
 from kernels.graph import Array
-
-
-@intrinsic
-def _swap_if(typing_context, array, place, expected, value):
-    """Replace an entry if it has the bits of `expected`; whether it had. The new value has the array's type."""
-
-    def generate(context, builder, signature, arguments):
-        kind = signature.args[0]
-        view = context.make_array(kind)(context, builder, arguments[0])
-        address = cgutils.get_item_pointer(context, builder, kind, view, [arguments[1]], wraparound=False)
-        integer = ir.IntType(kind.dtype.bitwidth)
-        address = builder.bitcast(address, integer.as_pointer())
-        old, new = (builder.bitcast(each, integer) for each in arguments[2:])
-        return builder.extract_value(builder.cmpxchg(address, old, new, "monotonic", "monotonic"), 1)
-
-    return types.boolean(array, types.uint64, array.dtype, array.dtype), generate
 
 
 @njit(nogil=True)
@@ -35,7 +16,7 @@ def atomic_min(array: Array, place: Any, value: Any) -> bool:
     """Lower an entry; whether that changed it."""
     new = array.dtype.type(value)
     while new < array[place]:
-        if _swap_if(array, place, array[place], new):
+        if compare_and_swap(array, np.intp(place), array[place], new):
             return True
     return False
 
@@ -45,7 +26,7 @@ def atomic_max(array: Array, place: Any, value: Any) -> bool:
     """Raise an entry; whether that changed it."""
     new = array.dtype.type(value)
     while new > array[place]:
-        if _swap_if(array, place, array[place], new):
+        if compare_and_swap(array, np.intp(place), array[place], new):
             return True
     return False
 
@@ -58,7 +39,7 @@ def atomic_or(array: Array, place: Any, value: Any) -> bool:
         new = array.dtype.type(old | value)
         if new == old:
             return False
-        if _swap_if(array, place, old, new):
+        if compare_and_swap(array, np.intp(place), old, new):
             return True
 
 
@@ -67,5 +48,5 @@ def atomic_add(array: Array, place: Any, value: Any) -> Any:
     """Add; what was there before."""
     while True:
         old = array[place]
-        if _swap_if(array, place, old, array.dtype.type(old + value)):
+        if compare_and_swap(array, np.intp(place), old, array.dtype.type(old + value)):
             return np.int64(old)

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from kernels.operators.constants import CHUNK, DENSE, SPARSE
 from kernels.operators.cpu.compiled import NUMBA, compiled

@@ -42,8 +42,9 @@ def _kind(value: Any) -> Hashable:
     dtype = getattr(value, "dtype", None)
     if dtype is None:
         of_type: type[Any] = type(value)
-        found: Hashable = _SCALARS.get(of_type) or (value if callable(value) else of_type)
-        return found
+        if of_type in _SCALARS:
+            return _SCALARS[of_type]
+        return value if callable(value) else str(of_type)
     return (dtype, value.ndim, type(value).__module__) if value.ndim else str(dtype.kind)
 
 

@@ -12,7 +12,7 @@ from kernels.operators.functions.tree import MOST_STEPS, Function
 class UserFunctionError(Exception):
     """A user function cannot be compiled, or failed; the message has the file, the line and its text.
 
-    Attributes
+    Attributes:
     ----------
     file, line
         Where.

@@ -21,7 +21,7 @@ def lower(function: Callable[..., Any], parameters: Mapping[str, Type], captured
     parameters : types of all values that a call passes; the function takes those that it names.
     captured : what its free names refer to: arrays, numbers, modules and functions.
 
-    Raises
+    Raises:
     ------
     UserFunctionError
         Something in it is not supported, with the line.

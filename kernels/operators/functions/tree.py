@@ -38,7 +38,7 @@ class Site(NamedTuple):
 class Function:
     """A typed user function.
 
-    Attributes
+    Attributes:
     ----------
     offered : names and types of what a call passes, in order
     parameters : those of them that the function takes

@@ -1,13 +1,13 @@
-/* `advance`: user functions for the arcs of a frontier's rows. The generated text in front of this file defines `edge::call`, perhaps
-   `before::call` and `after::call`, the struct Functions, and:
+/* `advance`: user functions for the arcs of a frontier's rows. The generated text in front of this file defines `edge::call`,
+   perhaps `before::call` and `after::call`, the struct Functions, and:
 
    OWN, TOTAL        types of what `before` returns, and of what is collected
    HOW               how it is collected (orders.cuh), 0 if it is not
    HAS_BEFORE, HAS_AFTER, HAS_WEIGHTS, EDGE_FINDS, AFTER_FINDS
 
-   Rows are divided by their degrees. A hub is shared by all warps of the grid; other rows of 1024 arcs or more take a block, rows of
-   32 or more a warp. Shorter rows are lanes: all rows, or flags, of the vector extension, of which a warp reads arc k of 32 rows as one
-   line; those of a list 8 lanes for each row.
+   Rows are divided by their degrees. A hub is shared by all warps of the grid; other rows of 1024 arcs or more take a block, rows
+   of 32 or more a warp. Shorter rows are lanes: all rows, or flags, of the vector extension, of which a warp reads arc k of 32
+   rows as one line; those of a list 8 lanes for each row.
 
    Source: Afanasyev, Vector Graph Library (2020); Merrill, Garland, Grimshaw, Scalable GPU Graph Traversal (PPoPP 2012). */
 #include "operators/gpu/sweep.cuh"
@@ -29,8 +29,8 @@ __device__ __forceinline__ TOTAL visit_chunk(const Sweep& sweep, int64_t row, in
     return HOW ? combine_lanes(part) : part;
 }
 
-/* The position of the first arc for which `edge` is true, or -1, for `lanes` lanes that visit as many arcs at a time; all lanes of a
-   warp call it, those without a row with degree 0. Calls behind that arc have no effect. */
+/* The position of the first arc for which `edge` is true, or -1, for `lanes` lanes that visit as many arcs at a time. All lanes
+   of a warp call it, those without a row with degree 0. Calls behind that arc have no effect. */
 __device__ __forceinline__ int64_t first_arc(const Sweep& sweep, int64_t row, int64_t degree, int lanes, OWN own) {
     const int lane = threadIdx.x & 31, of_team = lane & (lanes - 1);
     const uint32_t team = (lanes == 32 ? FULL_WARP : (1u << lanes) - 1) << (lane - of_team);

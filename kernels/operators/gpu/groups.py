@@ -20,7 +20,7 @@ _GROUPS = 4
 class Groups:
     """Rows by degree: hubs, rows of a block, of a warp, and short rows.
 
-    Attributes
+    Attributes:
     ----------
     listed : index width
         The rows, group by group.

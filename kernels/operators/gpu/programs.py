@@ -105,7 +105,7 @@ def failures() -> Failures:
 def check() -> None:
     """Wait for the current GPU, and raise the first failure of a user function there, if there is one.
 
-    Raises
+    Raises:
     ------
     UserFunctionError
     """

@@ -1,5 +1,4 @@
-/* A sweep over rows and their arcs: what happens once for a row, and for an arc. arcs.cuh divides the work; it and the generated text
-   state the macros. */
+/* A sweep over rows and their arcs: what happens for a row, and for an arc. arcs.cuh divides the work, and lists the macros. */
 #pragma once
 #include "operators/gpu/frontiers.cuh"
 #include "operators/gpu/orders.cuh"
@@ -32,8 +31,8 @@ struct Sweep {
         int64_t turn, int64_t turns, uint32_t *bits, ROW *queue, int64_t capacity, uint64_t *size, int64_t *record, int64_t launch
 #define SWEEP_VALUES                                                                                                         \
     CAPTURED_VALUES                                                                                                          \
-    const Sweep sweep{listed, bounds, active, offsets, indices, weights, degrees, hub_owns, hub_parts, owns, totals, start, turn, \
-                      turns, Found{bits, queue, capacity, size}, record, launch, functions};
+    const Sweep sweep{listed, bounds, active, offsets, indices, weights, degrees, hub_owns, hub_parts, owns, totals, start,  \
+                      turn, turns, Found{bits, queue, capacity, size}, record, launch, functions};
 
 __device__ __forceinline__ bool takes_part(const Sweep& sweep, int64_t row) {
     return INPUT != DENSE || has_bit(sweep.active, row);
@@ -71,7 +70,8 @@ __device__ __forceinline__ void end_row(const Sweep& sweep, int64_t row, TOTAL t
     }
 #if HAS_AFTER
     Failure failure = no_failure(sweep.record, sweep.launch, row);
-    const bool enters = after::call(row, sweep.degrees[row + 1] - sweep.degrees[row], total, own, sweep.functions.after_, failure);
+    const int64_t degree = sweep.degrees[row + 1] - sweep.degrees[row];
+    const bool enters = after::call(row, degree, total, own, sweep.functions.after_, failure);
     settle(failure, 2, -1);
     if (AFTER_FINDS && enters) {
         enter(sweep.found, row);

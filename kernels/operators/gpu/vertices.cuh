@@ -85,7 +85,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) filter_list(
    ends last does. `parts` has an entry for each chunk, for each chunk of chunks, and so on; the result is the last one.
    `ended` is zero, and is zero again afterwards. */
 extern "C" __global__ void __launch_bounds__(THREADS) reduce(
-    FRONTIER, const int64_t* offsets, int64_t* record, int64_t launch, TOTAL start, TOTAL* parts, uint32_t* ended CAPTURED_PARAMETERS) {
+    FRONTIER, const int64_t* offsets, int64_t* record, int64_t launch, TOTAL start, TOTAL* parts,
+    uint32_t* ended CAPTURED_PARAMETERS) {
     CAPTURED_VALUES
     __shared__ bool last;
     const int lane = threadIdx.x & 31;

@@ -39,7 +39,7 @@ def items_of(frontier: Frontier) -> tuple[Array, Array, Any]:
 def run_compute(frontier: Frontier, plan: Plan, captured: tuple[Any, ...], how: str) -> None:
     """Call the function for every row."""
     items = items_of(frontier)
-    _launch(frontier, plan, "compute", items, (), captured)
+    _launch(frontier.graph, plan, "compute", frontier.form, items, passed([captured]))
 
 
 def run_filter(frontier: Frontier, plan: Plan, captured: tuple[Any, ...], how: str) -> Frontier:
@@ -47,10 +47,11 @@ def run_filter(frontier: Frontier, plan: Plan, captured: tuple[Any, ...], how: s
     graph, items = frontier.graph, items_of(frontier)
     if frontier.form == SPARSE:
         search = Search(graph, frontier)
-        _launch(frontier, plan, "filter_list", items, (search.bits, search.size, search.queue, search.capacity), captured)
+        more = [search.bits, search.size, search.queue, search.capacity, *passed([captured])]
+        _launch(graph, plan, "filter_list", SPARSE, items, more)
         return search.found()
     bits, size = cupy.empty(words_of(graph), cupy.uint32), cupy.zeros(1, cupy.uint64)
-    _launch(frontier, plan, "filter_words", items, (bits, size), captured)
+    _launch(graph, plan, "filter_words", frontier.form, items, [bits, size, *passed([captured])])
     return of_bits(frontier, bits, read(size))
 
 
@@ -71,7 +72,7 @@ def run_reduce(frontier: Frontier, plan: Plan, captured: tuple[Any, ...], how: s
         return start
     parts = cupy.empty(sum(levels), start.dtype)
     ended = frontier.graph.derived.get((run_reduce, cupy.cuda.Device().id), lambda: cupy.zeros(1, cupy.uint32))
-    _launch(frontier, plan, "reduce", items, (start, parts, ended), captured, form)
+    _launch(frontier.graph, plan, "reduce", form, items, [start, parts, ended, *passed([captured])])
     found = parts[-1:].get()[0]
     failures().check()
     return found
@@ -107,14 +108,10 @@ def read(size: Array) -> int:
     return found
 
 
-def _launch(
-    frontier: Frontier, plan: Plan, name: str, items: tuple[Array, Array, Any], more: tuple[Any, ...], captured: tuple[Any, ...],
-    form: int | None = None,
-) -> None:  # fmt: skip
-    graph, made_of = frontier.graph, plan.program
-    kernel = made_of.kernel(name, frontier.form if form is None else form, graph)
+def _launch(graph: Graph, plan: Plan, name: str, form: int, items: tuple[Array, Array, Any], more: list[Any]) -> None:
+    kernel = plan.program.kernel(name, form, graph)
     threads = int(items[2]) if name != "reduce" else -(-int(items[2]) // CHUNK) * 32
-    made_of.run(kernel, threads, *items, graph.out.offsets, *failures().next(plan.functions), *more, *passed([captured]))
+    plan.program.run(kernel, threads, *items, graph.out.offsets, *failures().next(plan.functions), *more)
 
 
 def _type(function: Function) -> str:
