@@ -27,6 +27,7 @@ AREAS = {
     "flows": ["tests/flows/test_flows.py"],
     "kernels/distributed": ["tests/sharded/test_shard.py", "tests/sharded/test_threads.py", "tests/sharded/test_searching.py"],
     "kernels/layout": ["tests/layout/test_layout_graph.py"],
+    "kernels/operators": ["tests/operators"],
     "kernels/oracle": ["tests/cpu/test_oracle.py"],
     "benchmarks": ["tests/benchmarks"],
     "docs": ["tests/project/test_docs.py"],
