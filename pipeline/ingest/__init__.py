@@ -34,7 +34,7 @@ from pipeline.tables import files as tables
 
 log = logging.getLogger(__name__)
 LOG_EVERY = 5.0  # seconds
-AHEAD = 2  # chunks
+AHEAD = 1  # chunks
 FEW_VERTICES = 2**16  # that any header may declare
 BYTES_PER_VERTEX = 8  # a lower bound on what a stored graph takes for an isolated vertex
 

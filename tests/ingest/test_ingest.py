@@ -256,5 +256,6 @@ def test_progress_is_logged(tmp_path, monkeypatch, caplog):
 
 @pytest.mark.parametrize("pattern", [b"\n", b"\na ", b"abc"])
 @pytest.mark.parametrize("data", [b"", b"\n", b"a", b"\na ", b"a b\na c\n\na d\nabcabc", b"\n\n\na  a \na"])
-def test_patterns_are_counted(data, pattern):
+def test_patterns_are_counted(data, pattern, monkeypatch):
+    monkeypatch.setattr("pipeline.ingest.formats.text._WINDOW", 4)
     assert count_of(data, pattern) == data.count(pattern)
