@@ -6,11 +6,11 @@ import numpy as np
 
 from kernels.arrays import frozen, unsigned
 from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import WORTH_A_THREAD, over_items, over_rows
+from kernels.cpu.parallel import Range, over_items, over_rows, ranges
 from kernels.graph import OFFSET, Array, Csr
 from kernels.layout.certificate.constants import BACKWARD, BOTH, FORWARD, MIX_1, MIX_2, WEIGHT_FACTOR
 
-_CHUNK = 1 << 18  # edges that a core reads at a time
+_BLOCK = 1 << 12  # arcs, so that arrays of them stay in a core's cache
 _BUCKETS_PER_ID = 2
 _FACTOR, _MIX_1, _MIX_2 = np.uint64(WEIGHT_FACTOR), np.uint64(MIX_1), np.uint64(MIX_2)
 _SHIFT_1, _SHIFT_2, _SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
@@ -28,8 +28,8 @@ class Directory:
 
     def places(self, wanted: Array) -> Array:
         """The index of each of `wanted`, int64, in `ids`; -1 if it is not there."""
-        places = np.empty(len(wanted), OFFSET)
-        _find(self._ids, self._low, self._shift, self._starts, frozen(wanted), places)
+        places, arrays = np.empty(len(wanted), OFFSET), (self._ids, self._low, self._shift, self._starts, frozen(wanted))
+        over_items(ranges(len(wanted)), lambda part: _find(*arrays, *part, places))
         return places
 
 
@@ -62,12 +62,12 @@ def edge_sums(src: Array, dst: Array, weights: Array | None, rules: tuple[int, b
     """The fingerprint of edges, uint64 [4], as of arcs. `rules`: FORWARD, BOTH or TURNED, and whether self-loops are read."""
     arrays = unsigned(src), unsigned(dst), words_of(weights)
 
-    def read(begin: int) -> Array:
+    def read(part: Range) -> Array:
         sums = np.zeros(4, np.uint64)
-        _read_edges(*arrays, begin, min(begin + _CHUNK, len(src)), *rules, keys, sums)
+        _add_fingerprints(*arrays, *part, *rules, keys, sums)
         return sums
 
-    return _added(over_items(range(0, len(src), _CHUNK), read, parallel=len(src) > WORTH_A_THREAD))
+    return _added(over_items(ranges(len(src)), read))
 
 
 def first_not_stored(rows: Array, neighbours: Array, weights: Array | None, csr: Csr, ids: Array) -> int:
@@ -76,7 +76,9 @@ def first_not_stored(rows: Array, neighbours: Array, weights: Array | None, csr:
     `csr` and `ids` are those that `arc_sums` accepted.
     """
     arrays = frozen(csr.offsets), unsigned(csr.indices), words_of(csr.weights), unsigned(ids)
-    return int(_look_up(unsigned(rows), unsigned(neighbours), words_of(weights), *arrays))
+    wanted = unsigned(rows), unsigned(neighbours), words_of(weights)
+    found = over_items(ranges(len(rows)), lambda part: int(_look_up(*wanted, *arrays, *part)))
+    return next((place for place in found if place >= 0), -1)
 
 
 def words_of(weights: Array | None) -> Array | None:
@@ -89,8 +91,10 @@ def _added(sums: list[Array]) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def _find(ids: Array, low: int, shift: int, starts: Array, wanted: Array, places: Array) -> None:
-    for item in range(len(wanted)):
+def _find(
+    ids: Array, low: int, shift: int, starts: Array, wanted: Array, begin: int, stop: int, places: Array
+) -> None:  # fmt: skip
+    for item in range(begin, stop):
         bucket = (wanted[item] - low) >> shift
         places[item] = -1
         if wanted[item] >= low and bucket < len(starts) - 1:
@@ -126,66 +130,86 @@ def _read_arcs(
     offsets: Array, indices: Array, words: Array | None, ids: Array, begin: int, end: int, role: int, distinct: bool,
     keys: Array, sums: Array,
 ) -> int:  # fmt: skip
-    sum_0 = sum_1 = sum_2 = sum_3 = np.uint64(0)
-    for row in range(begin, end):
-        own = ids[row]
-        tail_0, tail_1 = _mixed(own + keys[0]), _mixed(own + keys[1])
-        head_0, head_1 = _mixed(own + keys[2]), _mixed(own + keys[3])
-        before = word_before = np.uint64(0)
-        for arc in range(offsets[row], offsets[row + 1]):
-            if indices[arc] >= len(ids):
-                return arc
-            other, word = ids[indices[arc]], _word_at(words, arc)
-            if arc > offsets[row] and (other < before or (other == before and (distinct or word < word_before))):
-                return arc
-            before, word_before = other, word
-            weight = (word + keys[4]) * _FACTOR
-            if role == FORWARD or (role == BOTH and other >= own):
-                sum_0 += _mixed(tail_0 + _mixed(other + keys[2]) + weight)
-                sum_1 += _mixed(tail_1 + _mixed(other + keys[3]) + weight)
-            if role == BACKWARD:
-                sum_0 += _mixed(head_0 + _mixed(other + keys[0]) + weight)
-                sum_1 += _mixed(head_1 + _mixed(other + keys[1]) + weight)
-            if role == BOTH and other <= own:
-                sum_2 += _mixed(head_0 + _mixed(other + keys[0]) + weight)
-                sum_3 += _mixed(head_1 + _mixed(other + keys[1]) + weight)
-    sums[0], sums[1], sums[2], sums[3] = sum_0, sum_1, sum_2, sum_3
+    """Read blocks of arcs into arrays, over which the loops have no branches; entry 0 is the arc before the block."""
+    own, other, word = np.empty(_BLOCK + 1, np.uint64), np.empty(_BLOCK + 1, np.uint64), np.empty(_BLOCK + 1, np.uint64)
+    row = begin
+    for first in range(offsets[begin], offsets[end], _BLOCK):
+        length = min(_BLOCK, offsets[end] - first)
+        arc = first
+        while arc < first + length:
+            while offsets[row + 1] <= arc:
+                row += 1
+            stop, tail = min(offsets[row + 1], first + length), ids[row]
+            for place in range(arc - first + 1, stop - first + 1):
+                own[place] = tail
+            arc = stop
+        worst = indices[first]
+        for place in range(length):
+            worst = max(worst, indices[first + place])
+        if worst >= len(ids):
+            return int(first + np.argmax(indices[first : first + length] >= len(ids)))
+        for place in range(length):
+            other[place + 1], word[place + 1] = ids[indices[first + place]], _word_at(words, first + place)
+        if first == offsets[begin]:
+            own[0] = ~own[1]
+        broken = False
+        for place in range(1, length + 1):
+            broken |= _falls(own, other, word, distinct, place)
+        for place in range(1, length + 1 if broken else 1):
+            if _falls(own, other, word, distinct, place):
+                return first + place - 1
+        _add_fingerprints(own, other, word, 1, length + 1, role, True, keys, sums)
+        own[0], other[0], word[0] = own[length], other[length], word[length]
     return -1
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _falls(own: Array, other: Array, word: Array, distinct: bool, place: int) -> bool:
+    """Whether an arc does not come after the one before it in its row."""
+    equal, lighter = other[place] == other[place - 1], word[place] < word[place - 1]
+    falls: bool = (own[place] == own[place - 1]) & ((other[place] < other[place - 1]) | (equal & (distinct | lighter)))
+    return falls
+
+
 @njit(cache=True, nogil=True)
-def _read_edges(
-    src: Array, dst: Array, words: Array | None, begin: int, end: int, role: int, self_loops: bool, keys: Array, sums: Array
+def _add_fingerprints(
+    tails: Array, heads: Array, words: Array | None, begin: int, end: int, role: int, self_loops: bool, keys: Array, sums: Array
 ) -> None:
-    sum_0 = sum_1 = sum_2 = sum_3 = np.uint64(0)
-    for edge in range(begin, end):
-        tail, head = np.uint64(src[edge]), np.uint64(dst[edge])
-        if tail == head and not self_loops:
-            continue
-        first, second = np.uint64(role != BOTH or tail <= head), np.uint64(role == BOTH and tail >= head)
-        if role != FORWARD:
-            tail, head = min(tail, head), max(tail, head)
-        weight = (_word_at(words, edge) + keys[4]) * _FACTOR
-        mixed_0 = _mixed(_mixed(tail + keys[0]) + _mixed(head + keys[2]) + weight)
-        mixed_1 = _mixed(_mixed(tail + keys[1]) + _mixed(head + keys[3]) + weight)
-        sum_0, sum_1 = sum_0 + first * mixed_0, sum_1 + first * mixed_1
-        sum_2, sum_3 = sum_2 + second * mixed_0, sum_3 + second * mixed_1
-    sums[0], sums[1], sums[2], sums[3] = sum_0, sum_1, sum_2, sum_3
+    """Add the fingerprints of arcs or edges `begin..end-1`, by ids. The loop has no branches, so that it becomes vector code."""
+    sum_0 = sum_1 = sum_2 = sum_3 = zero = np.uint64(0)
+    for arc in range(begin, end):
+        tail, head = np.uint64(tails[arc]), np.uint64(heads[arc])
+        turned = (role == BACKWARD) | ((role != FORWARD) & (head < tail))
+        low, high = head if turned else tail, tail if turned else head
+        weight = (_word_at(words, arc) + keys[4]) * _FACTOR
+        mixed_0 = _mixed(_mixed(low + keys[0]) + _mixed(high + keys[2]) + weight)
+        mixed_1 = _mixed(_mixed(low + keys[1]) + _mixed(high + keys[3]) + weight)
+        counts = self_loops | (tail != head)
+        first, second = counts & ((role != BOTH) | (tail <= head)), counts & (role == BOTH) & (tail >= head)
+        sum_0 += mixed_0 if first else zero
+        sum_1 += mixed_1 if first else zero
+        sum_2 += mixed_0 if second else zero
+        sum_3 += mixed_1 if second else zero
+    sums[0] += sum_0
+    sums[1] += sum_1
+    sums[2] += sum_2
+    sums[3] += sum_3
 
 
 @njit(cache=True, nogil=True)
 def _look_up(
-    rows: Array, neighbours: Array, weights: Array | None, offsets: Array, indices: Array, words: Array | None, ids: Array
-) -> int:
-    for item in range(len(rows)):
+    rows: Array, neighbours: Array, weights: Array | None, offsets: Array, indices: Array, words: Array | None, ids: Array,
+    begin: int, end: int,
+) -> int:  # fmt: skip
+    for item in range(begin, end):
         first, last = offsets[rows[item]], offsets[rows[item] + np.uint64(1)]
-        end = last
+        stop = last
         while first < last:
             middle = (first + last) // 2
             if ids[indices[middle]] < neighbours[item]:
                 first = middle + 1
             else:
                 last = middle
-        if first == end or ids[indices[first]] != neighbours[item] or _word_at(words, first) > _word_at(weights, item):
+        if first == stop or ids[indices[first]] != neighbours[item] or _word_at(words, first) > _word_at(weights, item):
             return item
     return -1

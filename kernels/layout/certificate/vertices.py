@@ -1,11 +1,13 @@
 """The vertices of a stored graph, by position and by row, on one rank or over several."""
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kernels.arrays import is_cupy_array
 from kernels.certificate.rules import Broken
+from kernels.cpu.parallel import elementwise
 from kernels.distributed import Communicator, Halo, Owners, Shard
 from kernels.graph import ID, OFFSET, Array, Csr, Graph
 
@@ -47,11 +49,14 @@ class Vertices:
 
     def __init__(self, graph: Graph | Shard, held: HeldRows, ranks: Communicator):
         self._ranks = ranks
-        has_arcs = (held.degrees(held.out) > 0) | (held.degrees(held.into) > 0)
+        has_arcs = held.degrees(held.out) > 0
+        if held.into is not held.out:
+            has_arcs |= held.degrees(held.into) > 0
         if isinstance(graph, Graph):
             self.rows = graph.rows_by_id
             self._require_within("rows_by_id", self.rows, len(graph.ids), len(graph.ids))
-            self.ids, self.has_arcs = graph.ids[self.rows], has_arcs[self.rows]
+            self.ids = elementwise(lambda rows: graph.ids[rows], self.rows, dtype=ID)
+            self.has_arcs = elementwise(lambda rows: has_arcs[rows], self.rows, dtype=np.bool_)
         else:
             self.ids, self.rows, self.has_arcs = self._by_position(graph, has_arcs)
         later = self.ids[1:] > self.ids[:-1]
@@ -59,7 +64,10 @@ class Vertices:
         require(ranks, f"ids do not ascend with the positions, after vertex {int(self.ids[int(wrong[0])])}" if len(wrong) else "")
         firsts, lasts = (np.concatenate(ranks.gather(end)) for end in (self.ids[:1], self.ids[-1:]))
         require(ranks, "" if bool((firsts[1:] > lasts[:-1]).all()) else "ids do not ascend with the positions")
-        self._directory = backend_of(self.ids).Directory(self.ids)
+
+    @cached_property
+    def _directory(self) -> Any:
+        return backend_of(self.ids).Directory(self.ids)
 
     def count_of(self, declared: range) -> int:
         """How many of the declared ids are vertices."""
@@ -69,9 +77,9 @@ class Vertices:
     def rows_of(self, ids: Array) -> Array:
         """The rows of ids in any order; -1 where an id is not a vertex's."""
         if self._ranks.size == 1:
-            return _taken(self.rows, self._directory.places(ids))
+            return self._rows_of(ids)
         order, asked = self._exchanged(ids)
-        replies = self._ranks.exchange([_taken(self.rows, self._directory.places(part)) for part in asked])
+        replies = self._ranks.exchange([self._rows_of(part) for part in asked])
         rows = np.empty(len(ids), self.rows.dtype, like=ids)
         rows[order] = np.concatenate(replies)
         return rows
@@ -80,10 +88,15 @@ class Vertices:
         """The first vertex that is not declared and has neither an arc nor one of the self-loops `loops` (ids); -1 if none."""
         named = self.has_arcs | ((self.ids >= declared.start) & (self.ids < declared.stop))
         for part in self._exchanged(loops)[1]:
-            places = self._directory.places(part)
-            named[places[places >= 0]] = True
+            if len(part):
+                places = self._directory.places(part)
+                named[places[places >= 0]] = True
         found = np.concatenate(self._ranks.gather(self.ids[np.flatnonzero(~named)[:1]]))
         return int(found[0]) if len(found) else -1
+
+    def _rows_of(self, ids: Array) -> Array:
+        """The rows of ids of this slice; -1 where an id is not a vertex's."""
+        return _taken(self.rows, self._directory.places(ids)) if len(ids) else np.empty_like(self.rows, shape=(0,))
 
     def _exchanged(self, ids: Array) -> tuple[Array, list[Array]]:
         """Send ids to the ranks that have their positions: the order in which they are sent, and what this rank received."""
