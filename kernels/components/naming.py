@@ -3,7 +3,9 @@
 import numpy as np
 
 from kernels.arrays import frozen
+from kernels.cpu.atomics import lower
 from kernels.cpu.compiled import njit
+from kernels.cpu.parallel import elementwise, over_items, ranges
 from kernels.graph import Array, Graph
 
 
@@ -16,15 +18,15 @@ def smallest_ids(graph: Graph, component: Array) -> Array:
     Returns:
         index width [V].
     """
-    labels = np.empty_like(component)
-    _name(frozen(graph.rows_by_id), frozen(component), np.full_like(component, -1), labels)
-    return labels
+    first = np.full_like(component, len(component))
+    arrays = frozen(graph.positions), frozen(component), first
+    over_items(ranges(len(component)), lambda part: _find_first(*arrays, *part))
+    return elementwise(lambda component: graph.rows_by_id[first[component]], component, dtype=component.dtype)
 
 
 @njit(cache=True, nogil=True)
-def _name(rows_by_id: Array, component: Array, name: Array, labels: Array) -> None:
-    """Let the first row of each component, by external id, name it; `name` [V] comes in as -1."""
-    for row in rows_by_id:
-        if name[component[row]] < 0:
-            name[component[row]] = row
-        labels[row] = name[component[row]]
+def _find_first(positions: Array, component: Array, first: Array, begin: int, end: int) -> None:
+    """Find the least position in each component; `first` comes in as V."""
+    for row in range(begin, end):
+        if positions[row] < first[component[row]]:
+            lower(first, component[row], positions[row])

@@ -9,15 +9,18 @@ first one is the lightest.
 """
 
 from functools import reduce
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 
 from kernels.answers import Forest
 from kernels.arrays import frozen
 from kernels.components.naming import smallest_ids
-from kernels.components.union_find import flatten, number_trees, unite
+from kernels.components.union_find import flatten, root_of, unite
+from kernels.cpu.atomics import compare_and_swap
 from kernels.cpu.compiled import njit
+from kernels.cpu.parallel import elementwise, over_items, ranges
 from kernels.graph import Array, Csr, Graph, index_dtype
 
 _DENSE = 6  # edges per vertex from which on the filter saves time
@@ -37,12 +40,27 @@ def span(graph: Graph) -> Forest:
     sides = [(*_arcs(csr), frozen(csr.weights)) for csr in (graph.out, graph.into) if csr.weights is not None]
     parts: list[Edges] = []
     for above, limit in pairwise(_limits(graph, weights)):
-        lists = [_list_edges(*side, *_order(graph), tree, above, limit) for side in sides[: 1 if graph.symmetric else 2]]
+        which = *_order(graph), frozen(tree), above, limit
+        lists = [_listed(side, which) for side in sides[: 1 if graph.symmetric else 2]]
         src, dst, listed = _merged(graph, lists)
         chosen, joined = _join(src, dst, listed, tree)
-        parts.append((src[chosen], dst[chosen], listed[chosen]))
-        tree = joined[tree]
+        parts.append((_mapped(src, chosen), _mapped(dst, chosen), _mapped(listed, chosen)))
+        tree = _mapped(joined, tree)
     return Forest(*_merged(graph, parts), smallest_ids(graph, tree))
+
+
+def _listed(side: Edges, which: tuple[Any, ...]) -> Edges:
+    """The edges that `_list_edges` lists of one direction."""
+    parts = over_items(ranges(len(which[0])), lambda part: _list_edges(*side, *which, *part))
+    ends = list(accumulate(len(part[0]) for part in parts))
+    src, dst, weights = edges = tuple(np.empty(ends[-1], column.dtype) for column in parts[0])
+
+    def put(part: int) -> None:
+        for column, values in zip(edges, parts[part], strict=True):
+            column[ends[part] - len(values) : ends[part]] = values
+
+    over_items(range(len(parts)), put)
+    return src, dst, weights
 
 
 def _arcs(csr: Csr) -> tuple[Array, Array]:
@@ -101,14 +119,17 @@ def _join_in_order(
 
 @njit(cache=True, nogil=True)
 def _list_edges(
-    offsets: Array, indices: Array, weights: Array, rows_by_id: Array, positions: Array, tree: Array, above: float, limit: float
-) -> Edges:
-    """List the edges between different trees with `above < weight <= limit`, from the arcs that lead to larger external ids."""
-    # An entry is written before it is known whether the edge counts: this avoids mispredicted branches and takes one more entry.
-    src, dst = np.empty(len(indices) + 1, indices.dtype), np.empty(len(indices) + 1, indices.dtype)
-    listed = np.empty(len(indices) + 1, weights.dtype)
+    offsets: Array, indices: Array, weights: Array, rows_by_id: Array, positions: Array, tree: Array, above: float, limit: float,
+    begin: int, end: int,
+) -> Edges:  # fmt: skip
+    """List the edges between different trees with `above < weight <= limit` from positions `begin..end-1` to greater ones."""
+    most = 1  # An entry is written before it is known whether the edge counts, so that nothing branches.
+    for row in rows_by_id[begin:end]:
+        most += offsets[row + 1] - offsets[row]
+    src, dst, listed = np.empty(most, indices.dtype), np.empty(most, indices.dtype), np.empty(most, weights.dtype)
     size = 0
-    for position, row in enumerate(rows_by_id):
+    for position in range(begin, end):
+        row = rows_by_id[position]
         for arc in range(offsets[row], offsets[row + 1]):
             head, weight = indices[arc], weights[arc]
             src[size], dst[size], listed[size] = row, head, weight
@@ -143,50 +164,109 @@ def _merge(one: Edges, two: Edges, positions: Array) -> Edges:
 
 def _join(src: Array, dst: Array, weights: Array, tree: Array) -> tuple[Array, Array]:
     """Join the trees by their lightest edges; return the indices of those edges, and the new tree of each tree."""
-    near, far, weights, place = tree[src], tree[dst], weights.copy(), np.arange(len(src), dtype=index_dtype(len(src)))
     chosen = np.zeros(len(src), np.bool_)
-    vertices, rounds = tree.max(initial=-1) + 1, []
-    while len(place):
-        rounds.append(_choose(near, far, place, _lightest(near, far, weights, place, vertices), chosen))
-        vertices = rounds[-1].max() + 1
-        size = _contract(near, far, weights, place, rounds[-1])
-        near, far, weights, place = near[:size], far[:size], weights[:size], place[:size]
-    joined = np.arange(vertices, dtype=tree.dtype)
+    near, far = _mapped(tree, src), _mapped(tree, dst)
+    edges: tuple[Array, ...] = near, far, weights, np.arange(len(src), dtype=index_dtype(len(src)))
+    size, rounds = int(tree.max(initial=-1)) + 1, []
+    while len(edges[0]):
+        number, size = _round(edges, size, chosen)
+        rounds.append(number)
+        edges = _contract(edges, number)
+    joined = np.arange(size, dtype=tree.dtype)
     for number in reversed(rounds):
-        joined = joined[number]
+        joined = _mapped(joined, number)
     return np.flatnonzero(chosen), joined
 
 
-@njit(cache=True, nogil=True)
-def _lightest(near: Array, far: Array, weights: Array, place: Array, vertices: int) -> Array:
-    """Each vertex's lightest edge, the first among equals; -1 for a vertex without edges."""
-    lightest = np.full(vertices, -1, place.dtype)
-    least = np.zeros(vertices, weights.dtype)
-    for edge in range(len(near)):
-        for end in (near[edge], far[edge]):
-            lighter = (weights[edge] < least[end]) | (lightest[end] < 0)
-            lightest[end] = edge if lighter else lightest[end]
-            least[end] = weights[edge] if lighter else least[end]
-    return lightest
+def _mapped(values: Array, places: Array) -> Array:
+    return elementwise(lambda places: values[places], places, dtype=values.dtype)
+
+
+def _round(edges: tuple[Array, ...], vertices: int, chosen: Array) -> tuple[Array, int]:
+    """Let each vertex take its lightest edge, and mark these; return the new tree of each vertex, and the number of trees."""
+    near, far, weights, place = map(frozen, edges)
+    parts, lightest = ranges(vertices), np.full(vertices, -1, place.dtype)
+    over_items(ranges(len(near)), lambda part: _lower(near, far, weights, lightest, *part))
+    up, root = np.arange(vertices, dtype=near.dtype), np.empty(vertices, near.dtype)
+    over_items(parts, lambda part: _hook(near, far, place, lightest, up, chosen, *part))
+    roots = over_items(parts, lambda part: _find_roots(up, root, *part))
+    number = up  # the links are not needed any more
+    over_items(
+        zip(parts, accumulate(roots, initial=0), strict=False), lambda part: _number_roots(root, *part[0], part[1], number)
+    )
+    return _mapped(number, root), sum(roots)
+
+
+def _contract(edges: tuple[Array, ...], number: Array) -> tuple[Array, ...]:
+    """Edges between the new trees."""
+    arrays, parts = tuple(map(frozen, edges)), ranges(len(edges[0]))
+    left = over_items(parts, lambda part: _count_apart(*arrays[:2], number, *part))
+    rest = tuple(np.empty(sum(left), column.dtype) for column in edges)
+    firsts = zip(parts, accumulate(left, initial=0), strict=False)
+    over_items(firsts, lambda part: _write_apart(*arrays, number, *part[0], part[1], *rest))
+    return rest
 
 
 @njit(cache=True, nogil=True)
-def _choose(near: Array, far: Array, place: Array, lightest: Array, chosen: Array) -> Array:
-    """Mark the lightest edges as chosen; return the new tree of each vertex."""
-    parent = np.arange(len(lightest)).astype(near.dtype)
-    for edge in lightest:
-        if edge >= 0 and unite(parent, near[edge], far[edge]):
+def _lower(near: Array, far: Array, weights: Array, lightest: Array, begin: int, end: int) -> None:
+    """Find each vertex's lightest edge, the first among equals; -1 for a vertex without edges."""
+    for edge in range(begin, end):
+        for vertex in (near[edge], far[edge]):
+            held = lightest[vertex]
+            while held < 0 or weights[edge] < weights[held] or (weights[edge] == weights[held] and edge < held):
+                if compare_and_swap(lightest, vertex, held, edge):
+                    break
+                held = lightest[vertex]
+
+
+@njit(cache=True, nogil=True)
+def _hook(near: Array, far: Array, place: Array, lightest: Array, up: Array, chosen: Array, begin: int, end: int) -> None:
+    """Let each vertex point to the other end of its lightest edge. If both ends took it, the smaller one is a root."""
+    for vertex in range(begin, end):
+        edge = lightest[vertex]
+        if edge >= 0:
+            other = far[edge] if near[edge] == vertex else near[edge]
             chosen[place[edge]] = True
-    number_trees(parent)
-    return parent
+            if lightest[other] != edge or other < vertex:
+                up[vertex] = other
 
 
 @njit(cache=True, nogil=True)
-def _contract(near: Array, far: Array, weights: Array, place: Array, number: Array) -> int:
-    """Replace the endpoints of edges by their trees and remove edges inside one tree, in place; return how many are left."""
-    size = 0
-    for edge in range(len(near)):
+def _find_roots(up: Array, root: Array, begin: int, end: int) -> int:
+    """Find the roots above vertices; return how many vertices are roots.
+
+    Threads shorten the same paths. One may undo what another did, but every link still leads to a vertex above.
+    """
+    roots = 0
+    for vertex in range(begin, end):
+        root[vertex] = root_of(up, vertex)
+        roots += root[vertex] == vertex
+    return roots
+
+
+@njit(cache=True, nogil=True)
+def _number_roots(root: Array, begin: int, end: int, first: int, number: Array) -> None:
+    for vertex in range(begin, end):
+        if root[vertex] == vertex:
+            number[vertex] = first
+            first += 1
+
+
+@njit(cache=True, nogil=True)
+def _count_apart(near: Array, far: Array, number: Array, begin: int, end: int) -> int:
+    count = 0
+    for edge in range(begin, end):
+        count += number[near[edge]] != number[far[edge]]
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _write_apart(
+    near: Array, far: Array, weights: Array, place: Array, number: Array, begin: int, end: int, free: int, new_near: Array,
+    new_far: Array, new_weights: Array, new_place: Array,
+) -> None:  # fmt: skip
+    for edge in range(begin, end):
         low, high = number[near[edge]], number[far[edge]]
-        near[size], far[size], weights[size], place[size] = low, high, weights[edge], place[edge]
-        size += low != high
-    return size
+        if low != high:
+            new_near[free], new_far[free], new_weights[free], new_place[free] = low, high, weights[edge], place[edge]
+            free += 1

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernels.cpu.parallel import elementwise
 from kernels.graph import Array, Csr
 from kernels.layout.rows import take_rows
 from kernels.layout.rules import Edges
@@ -34,9 +35,11 @@ class LaidOut:
         return range(int(self.bounds[part]), int(self.bounds[part + 1]))
 
     def degrees(self, direction: str) -> Array:
-        """Numbers of arcs of the own rows, int64 [n]; "in" of a symmetric graph is "out"."""
-        degrees = np.diff(self.directions.get(direction, self.directions["out"]).offsets)
-        return degrees[self.positions] if self.by_position else degrees
+        """Numbers of arcs of the own rows in one of `directions`, int64 [n]."""
+        degrees = np.diff(self.directions[direction].offsets)
+        if not self.by_position:
+            return degrees
+        return elementwise(lambda positions: degrees[positions], self.positions, dtype=degrees.dtype)
 
     def take(self, part: int, direction: str) -> Csr:
         """The arcs of one of this rank's parts, made now if a single rank has them by position; indices are rows."""

@@ -46,7 +46,6 @@ def save_direction(folder: Path, number: int, direction: str, part: Rows, extend
         lanes.validate(part.num_vertices)
         sizes, digests = save_rows(folder, number, direction, lanes)
         return Direction(sizes, lanes.groups, lanes.lane_arcs, weight, digests)
-    csr.validate(part.num_vertices, len(csr.offsets) - 1)
     degrees = csr.offsets[1:] - csr.offsets[:-1]
     block, wide = (int((degrees >= degree).sum()) for degree in (BLOCK_DEGREE, WARP_DEGREE))
     sizes, digests = save_rows(folder, number, direction, csr)
@@ -56,7 +55,8 @@ def save_direction(folder: Path, number: int, direction: str, part: Rows, extend
 def write_vertices(folder: Path, part: LaidOut, communicator: Communicator) -> None:
     """Write the vertices' files, each rank its own rows and its slice of the rows by id. A collective."""
     vertices, rows = part.num_vertices, fetch(part.rows_by_id)
-    columns = [fetch(column) for column in (part.ids, part.degrees("out"), part.degrees("in"))]
+    degrees = [fetch(part.degrees(name)) for name in part.directions]
+    columns = [fetch(part.ids), degrees[0], degrees[-1]]
     if communicator.size == 1:
         save_vertices(folder, columns[0], rows, *columns[1:])
         return

@@ -67,18 +67,18 @@ def _rise(edges: _Edges, keys: Array, parent: Array, least: Array, joined: Array
     """Join the nodes of a level; return the edges between those of the next, which are numbered from `after`, and its size."""
     near, far, place = edges = frozen(edges[0]), frozen(edges[1]), frozen(edges[2])
     nodes, parts = ranges(len(parent)), ranges(len(place))
-    up, number = np.arange(len(parent), dtype=parent.dtype), np.empty_like(parent)
+    up, root = np.arange(len(parent), dtype=parent.dtype), np.empty_like(parent)
     least.fill(_NONE)
     over_items(parts, lambda part: _lower(*edges, keys, least, *part))
     over_items(parts, lambda part: _hook(*edges, least, up, joined, *part))
-    roots = over_items(nodes, lambda part: _find_roots(up, least, *part))
-    firsts = accumulate(roots, initial=0)
-    over_items(zip(nodes, firsts, strict=False), lambda part: _number_roots(up, least, *part[0], part[1], number))
-    over_items(nodes, lambda part: _find_parents(up, least, number, *part, after, parent))
-    left = over_items(parts, lambda part: _count_apart(near, far, up, *part))
+    roots = over_items(nodes, lambda part: _find_roots(up, least, root, *part))
+    number, firsts = up, accumulate(roots, initial=0)  # the links are not needed any more
+    over_items(zip(nodes, firsts, strict=False), lambda part: _number_roots(root, least, *part[0], part[1], number))
+    over_items(nodes, lambda part: _find_parents(root, least, number, *part, after, parent))
+    left = over_items(parts, lambda part: _count_apart(near, far, root, *part))
     rest = np.empty(sum(left), near.dtype), np.empty(sum(left), far.dtype), np.empty(sum(left), place.dtype)
     firsts = accumulate(left, initial=0)
-    over_items(zip(parts, firsts, strict=False), lambda part: _contract(*edges, up, number, *part[0], part[1], *rest))
+    over_items(zip(parts, firsts, strict=False), lambda part: _contract(*edges, root, number, *part[0], part[1], *rest))
     return rest, sum(roots)
 
 
@@ -121,50 +121,50 @@ def _hook(near: Array, far: Array, place: Array, least: Array, up: Array, joined
 
 
 @njit(cache=True, nogil=True)
-def _find_roots(up: Array, least: Array, begin: int, end: int) -> int:
-    """Let nodes point to their roots; return the number of roots that have an edge.
+def _find_roots(up: Array, least: Array, root: Array, begin: int, end: int) -> int:
+    """Find the roots above nodes; return the number of roots that have an edge.
 
-    Several threads shorten the same paths: each write replaces a node above by one further up.
+    Threads shorten the same paths. One may undo what another did, but every link still leads to a node above.
     """
     roots = 0
     for node in range(begin, end):
-        up[node] = root_of(up, node)
-        roots += up[node] == node and least[node] >= 0
+        root[node] = root_of(up, node)
+        roots += root[node] == node and least[node] >= 0
     return roots
 
 
 @njit(cache=True, nogil=True)
-def _number_roots(up: Array, least: Array, begin: int, end: int, first: int, number: Array) -> None:
+def _number_roots(root: Array, least: Array, begin: int, end: int, first: int, number: Array) -> None:
     for node in range(begin, end):
-        if up[node] == node and least[node] >= 0:
+        if root[node] == node and least[node] >= 0:
             number[node] = first
             first += 1
 
 
 @njit(cache=True, nogil=True)
-def _find_parents(up: Array, least: Array, number: Array, begin: int, end: int, after: int, parent: Array) -> None:
+def _find_parents(root: Array, least: Array, number: Array, begin: int, end: int, after: int, parent: Array) -> None:
     """Find the parents of nodes; those of the next level are numbered from `after` on."""
     for node in range(begin, end):
-        parent[node] = after + number[up[node]] if least[node] >= 0 else -1
+        parent[node] = after + number[root[node]] if least[node] >= 0 else -1
 
 
 @njit(cache=True, nogil=True)
-def _count_apart(near: Array, far: Array, up: Array, begin: int, end: int) -> int:
+def _count_apart(near: Array, far: Array, root: Array, begin: int, end: int) -> int:
     """Count the edges between different nodes of the next level."""
     count = 0
     for item in range(begin, end):
-        count += up[near[item]] != up[far[item]]
+        count += root[near[item]] != root[far[item]]
     return count
 
 
 @njit(cache=True, nogil=True)
 def _contract(
-    near: Array, far: Array, place: Array, up: Array, number: Array, begin: int, end: int, free: int, new_near: Array,
+    near: Array, far: Array, place: Array, root: Array, number: Array, begin: int, end: int, free: int, new_near: Array,
     new_far: Array, new_place: Array,
 ) -> None:  # fmt: skip
     """Write the edges between different nodes of the next level, from entry `free` on."""
     for item in range(begin, end):
-        one, other = up[near[item]], up[far[item]]
+        one, other = root[near[item]], root[far[item]]
         if one != other:
             new_near[free], new_far[free], new_place[free] = number[one], number[other], place[item]
             free += 1

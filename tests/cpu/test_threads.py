@@ -1,0 +1,40 @@
+"""Answers and proofs do not depend on the number of threads, however small the parts of the graph that a thread reads."""
+
+import dataclasses
+import functools
+
+import numpy as np
+import pytest
+
+from benchmarks.graphs import graph_of_edges, random_digraph, rmat
+from kernels.cpu import parallel
+from kernels.registry import ALGORITHMS
+
+PLACES = np.arange(20_000)
+GRAPHS = {
+    "ascending path": functools.partial(graph_of_edges, PLACES, PLACES + 1, PLACES, 20_001),
+    "descending path": functools.partial(graph_of_edges, PLACES, PLACES + 1, PLACES[::-1], 20_001),
+    "R-MAT": functools.partial(rmat, 12),
+    "random digraph": functools.partial(random_digraph, 1 << 12),
+}
+
+
+def _arrays(answer):
+    return [value for value in dataclasses.asdict(answer).values() if isinstance(value, np.ndarray)]
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("algorithm", [one for one in ALGORITHMS if one.exact and not one.has_index], ids=lambda one: one.name)
+def test_several_threads_give_the_answer_of_one(algorithm, name, monkeypatch):
+    graph = GRAPHS[name]()
+    source = (0,) if algorithm.has_sources else ()
+    monkeypatch.setattr(parallel, "cores", lambda: 1)
+    expected = _arrays(algorithm.resolve("solver")(graph, *source))
+    monkeypatch.setattr(parallel, "cores", lambda: 4)
+    monkeypatch.setattr(parallel, "WORTH_A_THREAD", 1)
+    for _ in range(3):
+        answer = algorithm.resolve("solver")(graph, *source)
+        for array, other in zip(_arrays(answer), expected, strict=True):
+            np.testing.assert_array_equal(array, other)
+        verdict = algorithm.resolve("certificate")(graph, answer)
+        assert verdict.holds, verdict.reason
