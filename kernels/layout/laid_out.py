@@ -35,8 +35,8 @@ class LaidOut:
         return range(int(self.bounds[part]), int(self.bounds[part + 1]))
 
     def degrees(self, direction: str) -> Array:
-        """Numbers of arcs of the own rows in one of `directions`, int64 [n]."""
-        degrees = np.diff(self.directions[direction].offsets)
+        """Numbers of arcs of the own rows, int64 [n]; "in" of a symmetric graph is "out"."""
+        degrees = np.diff(self.directions.get(direction, self.directions["out"]).offsets)
         if not self.by_position:
             return degrees
         return elementwise(lambda positions: degrees[positions], self.positions, dtype=degrees.dtype)
