@@ -22,30 +22,20 @@ def advance(
 ) -> Frontier:
     """Call functions for the rows of a frontier and their arcs, in any order; each names the parameters that it wants.
 
-    Parameters
-    ----------
-    edge : function of (row, neighbour, weight, arc, place, own)
-        For every arc: `arc` is its position in the direction's arrays, `place` its position in the row, `own` what `before`
-        returned. Without `collect` the neighbour is in the new frontier if the function returns True.
-    direction : {"out", "in"}
-        Push over out-arcs, or pull over in-arcs.
-    before : function of (row, degree), optional
-        Before the row's arcs, once. What it returns is `own` for the other functions.
-    after : function of (row, degree, total, own), optional
-        After the row's arcs, once. The row is in the new frontier if it returns True.
-    collect : {"sum", "product", "min", "max", "first"}, optional
-        Combine what `edge` returns, for each row, to `total`. Float sums and products have a fixed order. "first" is the position
-        of the row's first arc for which `edge` returns True, or -1; the arcs behind it are not visited, so `edge` must not write.
-
-    Returns:
-    -------
-    Frontier
-        The rows that a function returned True for, each once.
-
-    Raises:
-    ------
-    UserFunctionError
-        A function is not supported, or failed. The smallest row that fails is reported.
+    Args:
+        edge: function of (row, neighbour, weight, arc, place, own). For every arc: `arc` is its position in the direction's
+            arrays, `place` its position in the row, `own` what `before` returned. Without `collect` the neighbour is in the new
+            frontier if the function returns True.
+        direction ({"out", "in"}): Push over out-arcs, or pull over in-arcs.
+        before: function of (row, degree), optional. Before the row's arcs, once. What it returns is `own` for the other
+            functions.
+        after: function of (row, degree, total, own), optional. After the row's arcs, once. The row is in the new frontier if it
+            returns True.
+        collect ({"sum", "product", "min", "max", "first"}, optional): Combine what `edge` returns, for each row, to `total`.
+            Float sums and products have a fixed order. "first" is the position of the row's first arc for which `edge` returns
+            True, or -1; the arcs behind it are not visited, so `edge` must not write.
+        Frontier: The rows that a function returned True for, each once.
+        UserFunctionError: A function is not supported, or failed. The smallest row that fails is reported.
     """
     graph = frontier.graph
     if direction not in ("out", "in"):

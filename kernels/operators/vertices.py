@@ -34,16 +34,10 @@ def filter(frontier: Frontier, condition: UserFunction) -> Frontier:
 def reduce(frontier: Frontier, value: UserFunction, how: str = "sum") -> Any:
     """Combine `value(row, degree)` over the rows of the frontier.
 
-    Parameters
-    ----------
-    how : {"sum", "product", "min", "max"}
-        Integers wrap around at 64 bits. Float sums and products have a fixed order (docs/abstractions.md), which depends on the
-        set of rows only.
-
-    Returns:
-    -------
-    int or float
-        A NumPy scalar; of no rows 0, 1, the largest or the smallest value of the type.
+    Args:
+        how ({"sum", "product", "min", "max"}): Integers wrap around at 64 bits. Float sums and products have a fixed order
+            (docs/abstractions.md), which depends on the set of rows only.
+        int or float: A NumPy scalar; of no rows 0, 1, the largest or the smallest value of the type.
     """
     if how not in REDUCTIONS:
         raise ValueError(f"reduce: {how!r} is none of {', '.join(REDUCTIONS)}")

@@ -16,15 +16,10 @@ from kernels.operators.functions.values import KEPT, Values
 def lower(function: Callable[..., Any], parameters: Mapping[str, Type], captured: Mapping[str, Any]) -> Function:
     """Check and type a function.
 
-    Parameters
-    ----------
-    parameters : types of all values that a call passes; the function takes those that it names.
-    captured : what its free names refer to: arrays, numbers, modules and functions.
-
-    Raises:
-    ------
-    UserFunctionError
-        Something in it is not supported, with the line.
+    Args:
+        parameters: types of all values that a call passes; the function takes those that it names.
+        captured: what its free names refer to: arrays, numbers, modules and functions.
+        UserFunctionError: Something in it is not supported, with the line.
     """
     file, definition = _definition(function)
     names = [argument.arg for argument in definition.args.args]

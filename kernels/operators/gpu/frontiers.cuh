@@ -2,9 +2,7 @@
 #pragma once
 #include "gpu/device.cuh"
 
-__device__ __forceinline__ bool has_bit(const uint32_t* bits, int64_t row) {
-    return (bits[row >> 5] >> (row & 31)) & 1;
-}
+__device__ __forceinline__ bool has_bit(const uint32_t* bits, int64_t row) { return (bits[row >> 5] >> (row & 31)) & 1; }
 
 /* Rows that enter a frontier: their bits, their number, and a list of the first `capacity` of them. */
 struct Found {

@@ -87,13 +87,9 @@ __device__ __forceinline__ int64_t floor_remainder(int64_t value, int64_t by) {
 }
 
 /* Atomic changes; what is there is read first, because most calls change nothing. */
-__device__ __forceinline__ uint32_t bits_of(float value) {
-    return __float_as_uint(value);
-}
+__device__ __forceinline__ uint32_t bits_of(float value) { return __float_as_uint(value); }
 
-__device__ __forceinline__ unsigned long long bits_of(double value) {
-    return (unsigned long long)__double_as_longlong(value);
-}
+__device__ __forceinline__ unsigned long long bits_of(double value) { return (unsigned long long)__double_as_longlong(value); }
 
 template <typename Float, typename Better>
 __device__ __forceinline__ bool improve(Float* place, Float value, Better better) {
@@ -144,9 +140,7 @@ __device__ __forceinline__ bool atomic_or(int64_t* place, int64_t value) {
     return (value & ~*place) != 0 && (value & ~(int64_t)atomicOr((Bits*)place, (Bits)value)) != 0;
 }
 
-__device__ __forceinline__ int64_t atomic_add(int* place, int value) {
-    return atomicAdd(place, value);
-}
+__device__ __forceinline__ int64_t atomic_add(int* place, int value) { return atomicAdd(place, value); }
 
 __device__ __forceinline__ int64_t atomic_add(int64_t* place, int64_t value) {
     return (int64_t)atomicAdd((unsigned long long*)place, (unsigned long long)value);

@@ -4,9 +4,7 @@
 
 enum { NOTHING, SUM_OF, PRODUCT_OF, LEAST_OF, MOST_OF, FIRST_OF };
 
-__device__ __forceinline__ TOTAL positive_zero(TOTAL value) {
-    return value == 0 ? (TOTAL)0 : value;
-}
+__device__ __forceinline__ TOTAL positive_zero(TOTAL value) { return value == 0 ? (TOTAL)0 : value; }
 
 __device__ __forceinline__ TOTAL combine(TOTAL one, TOTAL other) {
 #if HOW == 2 /* PRODUCT_OF */
