@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kernels.cpu.parallel import elementwise
 from kernels.graph import Array
-from pipeline.report.aggregates import of_parts
-from pipeline.store.facts import facts_of_answer
+from pipeline.store.facts import GraphFacts, facts_of_answer
 from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
@@ -49,7 +49,9 @@ class Coordinates:
 def vertices(graph: Folder) -> Vertices:
     """Ids and degrees of the stored graph."""
     ids, rows_by_id, *degrees = open_vertices(graph)
-    return Vertices(*of_parts(lambda column: column[rows_by_id], (ids, *degrees)))
+    columns = (ids, *degrees[: 1 if GraphFacts.of(graph).symmetric else 2])
+    found = [elementwise(column.__getitem__, rows_by_id, dtype=column.dtype) for column in columns]
+    return Vertices(found[0], found[1], found[-1])
 
 
 def coordinates(edges: Folder) -> Coordinates | None:
