@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from typing import ParamSpec, Protocol, TypeVar
 
 from kernels.gpu.devices import obstacle
@@ -12,6 +13,7 @@ from pipeline.ingest import ingest
 from pipeline.report import draw
 from pipeline.runtime.backend import choose
 from pipeline.runtime.threads import concurrently
+from pipeline.signals import beside
 from pipeline.steps.layout import lay_out
 from pipeline.steps.paths import find_paths
 from pipeline.steps.publish import Results, publish
@@ -56,7 +58,11 @@ def run(config: RunConfig, call: Call = directly) -> Folder:
     with workspace(config.output) as work, cluster_of(config.cluster, backend) as cluster:
         runtime = Runtime(work, backend, cluster, HeldEdges(backend))
         held = None if cluster.shards else runtime.held_edges  # ranks read their parts
-        begins = partial(cluster.prepare, backend)
+
+        def begins() -> None:
+            cluster.prepare(backend)
+            beside(partial(import_module, "pipeline.report.page"))  # and all that draws
+
         edges = call("edges", ingest, config.graph, work, held, config.cluster.elsewhere, begins)
         graph = call("graph", lay_out, edges, config.layout, runtime)
         require_sources(graph, config.sources)
