@@ -14,20 +14,14 @@ from kernels.operators.constants import ALL, DENSE, SPARSE
 
 @dataclass(frozen=True)
 class Rules:
-    """How operators treat a frontier; answers do not depend on it.
+    """How operators treat a frontier; answers do not depend on it."""
 
-    Attributes:
-    ----------
-    sparse_rows, sparse_arcs : float
-        A frontier is sparse if it has at most these shares of the graph's rows, and of its out-arcs. A share of arcs of 1 does
-        not count arcs.
-    segments : int
-        `advance` over all rows visits the neighbours in this many ranges, one after another, so that what is read of a range
-        stays in the cache. For graphs without hubs.
-    """
-
+    # sparse_rows, sparse_arcs: a frontier is sparse if it has at most these shares of the graph's rows, and of its out-arcs. A
+    # share of arcs of 1 does not count arcs.
     sparse_rows: float = 1 / 32
     sparse_arcs: float = 1.0
+    # `advance` over all rows visits the neighbours in this many ranges, one after another, so that what is read of a range stays
+    # in the cache. For graphs without hubs.
     segments: int = 1
 
     def most_rows(self, graph: Graph) -> int:
@@ -41,13 +35,9 @@ class Frontier:
     Made by `everything`, `of_rows`, `filter` and `advance`.
 
     Attributes:
-    ----------
-    graph : Graph
-    size : int
-        Number of rows, exact.
-    kind : "all", "dense" or "sparse"
-    rules : Rules
-        Also of the frontiers that operators make from this one.
+        size: Number of rows, exact.
+        kind: "all", "dense" or "sparse".
+        rules: Also of the frontiers that operators make from this one.
     """
 
     def __init__(self, graph: Graph, rules: Rules, size: int, *, listed: Array | None = None, flags: Array | None = None) -> None:
@@ -65,9 +55,7 @@ class Frontier:
         """The given rows, each once however often it is given.
 
         Raises:
-        ------
-        IndexError
-            One is not a row of the graph.
+            IndexError: One is not a row of the graph.
         """
         rules, offsets = rules or Rules(), graph.out.offsets
         listed = np.unique(np.asarray(rows, np.int64, like=offsets)).astype(graph.rows_by_id.dtype)

@@ -37,11 +37,8 @@ def planned(
     """The plan for these functions on this graph, from `make` on first use, and the captured values of each function.
 
     Raises:
-    ------
-    UserFunctionError
-        The functions cannot be compiled.
-    TypeError
-        One is not a Python function, or a captured array is in another memory than the graph.
+        UserFunctionError: The functions cannot be compiled.
+        TypeError: One is not a Python function, or a captured array is in another memory than the graph.
     """
     for function in given:
         if function is not None and not isinstance(function, FunctionType):

@@ -18,9 +18,7 @@ def compute(frontier: Frontier, operation: UserFunction) -> None:
     by a later operator, at the latest by the next one that returns something.
 
     Raises:
-    ------
-    UserFunctionError
-        The function is not supported, or failed.
+        UserFunctionError: The function is not supported, or failed.
     """
     _run("compute", frontier, operation)
 

@@ -13,11 +13,8 @@ class UserFunctionError(Exception):
     """A user function cannot be compiled, or failed; the message has the file, the line and its text.
 
     Attributes:
-    ----------
-    file, line
-        Where.
-    row : int or None
-        The row for which it failed; the smallest one, if it failed for several.
+        file, line: Where.
+        row: The row for which it failed; the smallest one, if it failed for several.
     """
 
     def __init__(self, file: str, line: int, reason: str, row: int | None = None) -> None:

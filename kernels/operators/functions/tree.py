@@ -36,30 +36,19 @@ class Site(NamedTuple):
 
 @dataclass(frozen=True)
 class Function:
-    """A typed user function.
-
-    Attributes:
-    ----------
-    offered : names and types of what a call passes, in order
-    parameters : those of them that the function takes
-    arrays, scalars : the captured names, with the arrays' dtypes and the scalars' types
-    variables : types of the local variables
-    body : statements
-    result : type of what it returns
-    sites : what its checks report, by number
-    file : of the source
-    """
+    """A typed user function."""
 
     name: str
-    offered: dict[str, Type]
-    parameters: dict[str, Type]
+    offered: dict[str, Type]  # names and types of what a call passes, in order
+    parameters: dict[str, Type]  # those of them that the function takes
+    # arrays, scalars: the captured names, with the arrays' dtypes and the scalars' types.
     arrays: dict[str, np.dtype[Any]]
     scalars: dict[str, Type]
-    variables: dict[str, Type]
-    body: tuple[Node, ...]
-    result: Type
-    sites: tuple[Site, ...]
-    file: str
+    variables: dict[str, Type]  # types of the local variables
+    body: tuple[Node, ...]  # statements
+    result: Type  # type of what it returns
+    sites: tuple[Site, ...]  # what its checks report, by number
+    file: str  # of the source
 
 
 def type_of(dtype: np.dtype[Any]) -> Type:

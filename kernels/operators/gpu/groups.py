@@ -18,18 +18,10 @@ _GROUPS = 4
 
 @dataclass(frozen=True)
 class Groups:
-    """Rows by degree: hubs, rows of a block, of a warp, and short rows.
+    """Rows by degree: hubs, rows of a block, of a warp, and short rows."""
 
-    Attributes:
-    ----------
-    listed : index width
-        The rows, group by group.
-    bounds : int64 [8]
-        Where each group begins in `listed`, and its length.
-    """
-
-    listed: Array
-    bounds: Array
+    listed: Array  # index width: the rows, group by group
+    bounds: Array  # int64 [8]: where each group begins in `listed`, and its length
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,6 @@ def check() -> None:
     """Wait for the current GPU, and raise the first failure of a user function there, if there is one.
 
     Raises:
-    ------
-    UserFunctionError
+        UserFunctionError
     """
     failures().check()
