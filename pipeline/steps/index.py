@@ -42,10 +42,7 @@ def build_index(graph: Folder, asked: ReachabilityConfig, runtime: Runtime) -> F
             GPU, run on one worker.
 
     Returns:
-        Read by `open_index`. Facts: `format`, `vertices`, `components`, `arcs` between components, `levels`, `dimensions`,
-            `seed`, `method`, `compared_paths` (as `kernels.answers.Labels`), `seconds` (in the kernel, summed over tasks),
-            `bytes_needed` (the bound that was compared with the free memory; over ranks, of the first one), `backend`, and over
-            ranks `shards` and `supersteps`.
+        Read by `open_index`. Facts: `IndexFacts`.
 
     Raises:
         TooLarge: The bound on the memory that the build takes is larger than what is free.

@@ -45,9 +45,7 @@ def reach(
 
     Returns:
         Table `reached`, in the order of `pairs`; a file has the row groups of `pairs` that have no more than 4 million rows
-            together, at least one. Facts: `rows`, `reachable`, `unknown`, `decided` (word to rows), `searched`, `witnessed` and
-            `sampled` (see `QueryFacts`), `seconds` (in the kernel, summed over files), `oracle` (null, or the number of pairs
-            compared), `backend`.
+            together, at least one. Facts: `QueryFacts`.
 
     Raises:
         BadInput: The file is not there, is no such Parquet file, or has a null or an unknown vertex: the message has the row,

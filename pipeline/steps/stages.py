@@ -30,8 +30,7 @@ def run_stage(
         reachability: The labels of stage `reachability`; None takes the defaults. Its index is a step of its own.
 
     Returns:
-        Facts: `rows`, `seconds` (in the kernel, summed over sources), `backend`, `weight`, `sources` ascending or those of
-            `pipeline.steps.index.build_index`, and over ranks `shards` and `supersteps` (summed over sources).
+        Facts: `StageFacts`, or `LabelFacts`.
 
     Raises:
         BadSource: A source is not in the graph.

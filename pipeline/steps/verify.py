@@ -37,8 +37,7 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
             always on whole graphs.
 
     Returns:
-        `work / "proof-STAGE"`, without files. Facts: `stage`, `backend`, `holds`, `rules`, `seconds`, `oracle` (null, or `rules`
-            and `seconds`), and over ranks `shards`.
+        `work / "proof-STAGE"`, without files. Facts: `ProofFacts`.
 
     Raises:
         ProofFailed: With the first broken rule. Nothing is written.

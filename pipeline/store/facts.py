@@ -131,9 +131,9 @@ class ComputedFacts(Facts):
     """Where something was computed, and in how many seconds; over ranks, on how many and in how many supersteps."""
 
     backend: str
-    seconds: float
+    seconds: float  # in the kernel, summed over tasks and sources
     shards: int | None = None  # absent
-    supersteps: int | None = None  # absent
+    supersteps: int | None = None  # absent; summed over sources
 
 
 def over_ranks(ranks: int, supersteps: int) -> dict[str, Any]:
@@ -147,13 +147,13 @@ class IndexFacts(ComputedFacts):
     format: int
     vertices: int
     components: int
-    arcs: int
+    arcs: int  # between components
     levels: int
     dimensions: int
     seed: int
     method: str
-    compared_paths: list[bool]
-    bytes_needed: int
+    compared_paths: list[bool]  # as in `kernels.answers.Labels`
+    bytes_needed: int  # the bound that was compared with the free memory; over ranks, of the first one
 
 
 class StageFacts(ComputedFacts):
@@ -161,7 +161,7 @@ class StageFacts(ComputedFacts):
 
     weight: str | None
     rows: int
-    sources: list[int] | None = None  # absent
+    sources: list[int] | None = None  # absent; ascending
 
     @property
     def num_answers(self) -> int:
@@ -194,7 +194,7 @@ class ProofFacts(CheckFacts):
     stage: str
     backend: str
     holds: bool
-    oracle: CheckFacts | None
+    oracle: CheckFacts | None  # null without
     shards: int | None = None  # absent
 
 
@@ -207,12 +207,12 @@ class QueryFacts(Facts):
     rows: int
     reachable: int
     unknown: int
-    decided: dict[str, int]
+    decided: dict[str, int]  # rows, by what decided them
     searched: int
     witnessed: int
     sampled: int
-    seconds: float
-    oracle: int | None
+    seconds: float  # in the kernel, summed over files
+    oracle: int | None  # pairs that it compared; null without
     backend: str
 
 
