@@ -4,7 +4,7 @@
 """
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
@@ -215,19 +215,23 @@ def files(folder: Path) -> list[Path]:
 
 def read(folder: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """Read a table, or some of its columns, on all cores; page checksums are verified. Each row group becomes a chunk."""
-    groups = [(path, group) for path in files(folder) for group in range(max(1, pq.read_metadata(path).num_row_groups))]
-    return _read_groups(groups, columns)
+    footers = {path: pq.read_metadata(path) for path in files(folder)}
+    groups = [(path, group) for path, footer in footers.items() for group in range(max(1, footer.num_row_groups))]
+    return _read_groups(groups, columns, footers)
 
 
 def read_answer(files: Sequence[Path], answer: int, rows: int, columns: Sequence[str] | None = None) -> pa.Table:
     """Read one of the answers in the files of a table as `read` does; each has `rows` rows, at least one."""
     places = (place_of(answer, rows, group) for group in range(groups_of(rows)))
-    return _read_groups([(files[file], within) for file, within in places], columns)
+    groups = [(files[file], within) for file, within in places]
+    return _read_groups(groups, columns, {path: pq.read_metadata(path) for path in {path for path, _ in groups}})
 
 
-def _read_groups(groups: Sequence[tuple[Path, int]], columns: Sequence[str] | None) -> pa.Table:
+def _read_groups(
+    groups: Sequence[tuple[Path, int]], columns: Sequence[str] | None, footers: Mapping[Path, pq.FileMetaData]
+) -> pa.Table:  # fmt: skip
     def one(place: tuple[Path, int]) -> pa.Table:
-        with pq.ParquetFile(place[0], page_checksum_verification=True) as file:
+        with pq.ParquetFile(place[0], metadata=footers[place[0]], page_checksum_verification=True) as file:
             groups = [place[1]] if file.num_row_groups else []
             return file.read_row_groups(groups, columns, use_threads=False)
 
