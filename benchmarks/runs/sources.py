@@ -10,7 +10,9 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from benchmarks.generators import EDGES_PER_VERTEX, LARGEST_WEIGHT, grid_edges, rmat_edges
+from kernels.cpu.parallel import cores
 from kernels.gpu.devices import device_count
+from pipeline.runtime.threads import map_in_order
 
 SEED = 4242
 REMOVED = 0.35  # share of a grid's edges that is left out, which gives it the mean degree of a road network
@@ -65,16 +67,20 @@ def write_dimacs(source: Path, path: Path) -> None:
     with pq.ParquetFile(source) as file:
         groups = (file.metadata.row_group(group) for group in range(file.num_row_groups))
         largest = max(group.column(column).statistics.max for group in groups for column in (0, 1))
-        options = pa.csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
         with pa.CompressedOutputStream(str(path), "zstd") as out:
             out.write(f"p sp {largest + 1} {2 * file.metadata.num_rows}\n".encode())
-            for batch in file.iter_batches(1 << 20):
-                src, dst, weights = (batch[name].to_numpy() for name in COLUMNS)
-                word = pa.array(["a"] * (2 * batch.num_rows))
-                both = np.stack([src + 1, dst + 1], axis=1), np.stack([dst + 1, src + 1], axis=1)
-                ends = np.stack(both, axis=1).reshape(-1, 2)
-                columns = {"a": word, "src": ends[:, 0], "dst": ends[:, 1], "weight": np.repeat(weights, 2)}
-                pa.csv.write_csv(pa.table(columns), out, options)
+            for lines in map_in_order(_lines, file.iter_batches(1 << 20), cores()):
+                out.write(lines)
+
+
+def _lines(batch: pa.RecordBatch) -> pa.Buffer:
+    """The lines of both directions of some edges."""
+    src, dst, weights = (batch[name].to_numpy() for name in COLUMNS)
+    ends = np.stack([np.stack([src + 1, dst + 1], axis=1), np.stack([dst + 1, src + 1], axis=1)], axis=1).reshape(-1, 2)
+    columns = {"a": pa.array(["a"] * len(ends)), "src": ends[:, 0], "dst": ends[:, 1], "weight": np.repeat(weights, 2)}
+    out = pa.BufferOutputStream()
+    pa.csv.write_csv(pa.table(columns), out, pa.csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none"))
+    return out.getvalue()
 
 
 def _table(*columns: Any) -> pa.Table:
