@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from kernels.arrays import frozen
 from kernels.distributed.communicator import Communicator
-from kernels.graph import OFFSET, Graph
+from kernels.graph import OFFSET, Csr, Graph
 from kernels.layout import lay_out as layout_kernel
 from kernels.layout.laid_out import LaidOut
 from kernels.layout.rules import Edges, Rules
@@ -25,6 +25,7 @@ from pipeline.config.layout import LayoutConfig
 from pipeline.runtime.backend import Backend
 from pipeline.steps.layout_proof import prove_layout
 from pipeline.steps.runtime import Runtime
+from pipeline.store.arrays import Background, save_array
 from pipeline.store.attempts import attempts_beside, shared_attempt
 from pipeline.store.edges import Columns, read_edges, unchanged
 from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts, ShardFacts
@@ -115,28 +116,32 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, place:
     folder = shared_attempt(attempts, ranks)
     if ranks.rank == 0:
         folder.mkdir()
-    write_vertices(folder, part, ranks)
-    stored, written = [], {}
-    for number in part.parts:
-        rows, directions = part.rows(number), {}
-        for name in part.directions:
-            arcs = Rows(part.take(number, name), rows.start, part.num_vertices)
-            directions[name] = save_direction(folder, number, name, arcs, layout.vector_extension)
-            if place.backend == "gpu" and ranks.size == len(part.parts) == 1:
-                written[name] = arcs.csr
-        stored.append(StoredShard([rows.start, rows.stop], directions))
-    dropped, self_loops = source.take(slice(0)).with_parts(part.dropped), part.self_loops
-    del part, arcs
-    shards = ranks.gather(np.frombuffer(_SHARDS.dump_json(stored, exclude_unset=True), np.uint8))
-    # From here on the files of all ranks are complete.
-    of_all = [shard for of_rank in shards for shard in _SHARDS.validate_json(of_rank.tobytes())]
-    facts = _facts_of(edges, layout, of_all, self_loops, place.backend)
-    found = Folder(folder, unsealed("graph", facts.stored()))
-    graph = open_graph(found, place.backend, written) if ranks.size == 1 else None
-    proof = prove_layout(found, graph, source, dropped, rules_of(edges, layout), place)
+    ranks.sum(0)  # the folder has to exist before any rank writes into it
+    kept: dict[str, Csr] | None = {} if place.backend == "gpu" and ranks.size == len(part.parts) == 1 else None
+    stored = []
+    with Background() as background:
+        save = save_array if kept is None else background.save
+        for number in part.parts:
+            rows, directions = part.rows(number), {}
+            for name in part.directions:
+                arcs = Rows(part.take(number, name), rows.start, part.num_vertices)
+                directions[name] = save_direction(folder, number, name, arcs, layout.vector_extension, save)
+                if kept is not None:
+                    kept[name] = arcs.csr
+            stored.append(StoredShard([rows.start, rows.stop], directions))
+        write_vertices(folder, part, ranks)
+        dropped, self_loops = source.take(slice(0)).with_parts(part.dropped), part.self_loops
+        del part, arcs
+        shards = ranks.gather(np.frombuffer(_SHARDS.dump_json(stored, exclude_unset=True), np.uint8))
+        # From here on the files of all ranks are complete, except those that are saved in the background.
+        of_all = [shard for of_rank in shards for shard in _SHARDS.validate_json(of_rank.tobytes())]
+        facts = _facts_of(edges, layout, of_all, self_loops, place.backend)
+        found = Folder(folder, unsealed("graph", facts.stored()))
+        graph = open_graph(found, place.backend, kept) if ranks.size == 1 else None
+        proof = prove_layout(found, graph, source, dropped, rules_of(edges, layout), place)
+        digests = {path.relative_to(folder).as_posix(): digest for path, digest in background.finish().items()}
     complete = Folder(folder, unsealed("graph", facts.model_copy(update={"proof": proof}).stored()))
-    digests = {name: digest for shard in of_all for each in shard.directions.values() for name, digest in each.digests.items()}
-    return StoredPart(complete, digests, graph if written else None)
+    return StoredPart(complete, digests, graph if kept else None)
 
 
 def as_edges(columns: Columns, backend: Backend) -> Edges:

@@ -5,10 +5,11 @@ import math
 import mmap
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from pipeline.errors import Damaged
 from pipeline.store.digests import BLOCK, joined
 
 _CHUNK = 2**24  # bytes that a thread writes at a time; no more than STAGED_BYTES
+_FILES = 4  # that are saved at a time in the background, each on all cores
 _parsing = Lock()  # of a header: Python 3.11 counts the parser's depth for all threads together and fails where two parse
 
 
@@ -56,6 +58,29 @@ def save_array(path: Path, array: Array) -> str | None:
 
         blocks = over_items(range(0, end, BLOCK), write, parallel=end > BLOCK)
     return joined(blocks) if hashes else None
+
+
+class Background:
+    """Saves arrays, which do not change, while other work goes on. At the end of the block all files are complete."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(_FILES)
+        self._saving: dict[Path, Future[str | None]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown()
+
+    def save(self, path: Path, array: Array) -> None:
+        """Begin `save_array`."""
+        self._saving[path] = self._pool.submit(save_array, path, array)
+
+    def finish(self) -> dict[Path, str]:
+        """Wait for all files, and return the digests of CuPy arrays. Raises what saving them raised."""
+        found = {path: saving.result() for path, saving in self._saving.items()}
+        return {path: digest for path, digest in found.items() if digest}
 
 
 def _fetch_from(device: Any) -> Callable[[Array], Array]:

@@ -15,7 +15,6 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from kernels.cpu.parallel import over_items
 from kernels.distributed import partition
 from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype, joined_offsets
 from kernels.layout.vect_csr import VectCsr
@@ -31,6 +30,7 @@ _SCHEMA = pa.schema([pa.field(name, pa.int64(), nullable=False) for name in ("ve
 
 
 Arcs = TypeVar("Arcs", Csr, VectCsr)
+Save = Callable[[Path, Array], object]
 Opened = TypeVar("Opened")
 
 
@@ -56,20 +56,16 @@ def save_vertices(folder: Path, ids: Array, rows_by_id: Array, out_degrees: Arra
     save_array(folder / ROWS_BY_ID, rows_by_id)
 
 
-def save_rows(folder: Path, number: int, direction: str, rows: Csr | VectCsr) -> tuple[Sizes, dict[str, str]]:
-    """Write one direction, `out` or `in`, of a shard.
-
-    Returns:
-        Its sizes, with which it is opened, and the digests that files have to have: those of CuPy arrays.
-    """
+def save_rows(folder: Path, number: int, direction: str, rows: Csr | VectCsr, save: Save = save_array) -> Sizes:
+    """Save the arrays of one direction, `out` or `in`, of a shard; return its sizes, with which it is opened."""
     shard = shard_path(folder, number)
     shard.mkdir(exist_ok=True)
-    arrays = {f"{direction}-{name}.npy": array for name, array in _arrays_of(rows).items() if array is not None}
-    saved = over_items(arrays, lambda name: save_array(shard / name, arrays[name]), parallel=True)
-    digests = {f"{shard.name}/{name}": digest for name, digest in zip(arrays, saved, strict=True) if digest}
+    for name, array in _arrays_of(rows).items():
+        if array is not None:
+            save(shard / f"{direction}-{name}.npy", array)
     if isinstance(rows, Csr):
-        return Sizes(arcs=len(rows.indices)), digests
-    return Sizes(arcs=len(rows.csr.indices), segments=len(rows.segments) - 1, slots=len(rows.segment_indices)), digests
+        return Sizes(arcs=len(rows.indices))
+    return Sizes(arcs=len(rows.csr.indices), segments=len(rows.segments) - 1, slots=len(rows.segment_indices))
 
 
 def open_graph(folder: Folder, backend: Backend = "cpu", written: Mapping[str, Csr] | None = None) -> Graph:
@@ -81,7 +77,7 @@ def open_graph(folder: Folder, backend: Backend = "cpu", written: Mapping[str, C
         Damaged: A file is missing, or has another type or length than the manifest states.
     """
     ids, rows_by_id, _, _ = open_vertices(folder)
-    opened = [open_shard(folder, number) for number in range(len(shard_rows(folder)))]
+    opened = [] if written else [open_shard(folder, number) for number in range(len(shard_rows(folder)))]
 
     def arcs(of: str) -> Csr:
         if written:

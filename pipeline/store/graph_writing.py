@@ -14,7 +14,7 @@ from kernels.layout.laid_out import LaidOut
 from kernels.layout.vect_csr import BLOCK_DEGREE, VectCsr, extend
 from pipeline.runtime.backend import fetch
 from pipeline.store.facts import Sizes
-from pipeline.store.graph import ROWS_BY_ID, VERTICES, save_rows, save_vertices
+from pipeline.store.graph import ROWS_BY_ID, VERTICES, Save, save_rows, save_vertices
 
 
 @dataclass(frozen=True)
@@ -34,22 +34,20 @@ class Direction:
     groups: tuple[int, int, int]  # rows from 1024 arcs, from 32, and below
     lane_arcs: int  # arcs in the vector extension; 0 without one
     weight: str | None  # type of its weights
-    digests: dict[str, str]  # that its files have to have, by their names
 
 
-def save_direction(folder: Path, number: int, direction: str, part: Rows, extended: bool) -> Direction:
-    """Write one direction, `out` or `in`, of shard `number`; if `extended`, with its vector extension."""
+def save_direction(folder: Path, number: int, direction: str, part: Rows, extended: bool, save: Save) -> Direction:
+    """Save one direction, `out` or `in`, of shard `number`; if `extended`, with its vector extension."""
     csr = part.csr
     weight = None if csr.weights is None else str(csr.weights.dtype)
     if extended:
         lanes = _to_host(extend(csr, part.first_row, part.num_vertices))
         lanes.validate(part.num_vertices)
-        sizes, digests = save_rows(folder, number, direction, lanes)
-        return Direction(sizes, lanes.groups, lanes.lane_arcs, weight, digests)
+        return Direction(save_rows(folder, number, direction, lanes, save), lanes.groups, lanes.lane_arcs, weight)
     degrees = csr.offsets[1:] - csr.offsets[:-1]
     block, wide = (int((degrees >= degree).sum()) for degree in (BLOCK_DEGREE, WARP_DEGREE))
-    sizes, digests = save_rows(folder, number, direction, csr)
-    return Direction(sizes, (block, wide - block, len(degrees) - wide), 0, weight, digests)
+    groups = block, wide - block, len(degrees) - wide
+    return Direction(save_rows(folder, number, direction, csr, save), groups, 0, weight)
 
 
 def write_vertices(folder: Path, part: LaidOut, communicator: Communicator) -> None:

@@ -71,8 +71,8 @@ def test_a_wrong_layout_fails_the_run(fault: Callable[[Csr], Csr], shards, tmp_p
 def test_what_is_proved_are_the_files(tmp_path, monkeypatch):
     real = step.save_direction
 
-    def faulty(folder, number, direction, part, extended):
-        written = real(folder, number, direction, part, extended)
+    def faulty(folder, number, direction, part, *options):
+        written = real(folder, number, direction, part, *options)
         weights = part.csr.weights.copy()
         weights[0] += 1
         save_rows(folder, number, direction, replace(part.csr, weights=weights))

@@ -2,6 +2,7 @@
 
 # ruff: noqa: E402  (the imports below need CuPy)
 
+import errno
 from itertools import product
 
 import numpy as np
@@ -14,7 +15,7 @@ from pipeline.config.layout import LayoutConfig
 from pipeline.errors import Damaged
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
-from pipeline.store import graph_writing as writing
+from pipeline.store import arrays
 from pipeline.store.arrays import save_array
 from pipeline.store.digests import digest_of_file
 from pipeline.store.graph import open_graph
@@ -91,17 +92,27 @@ def test_the_laid_out_graph_stays_on_the_gpu(tmp_path, monkeypatch):
 
 
 def test_a_file_that_differs_from_the_kept_graph_is_not_stored(tmp_path, monkeypatch):
-    real = writing.save_rows
+    real = arrays.save_array
 
-    def faulty(folder, *arguments):
-        found = real(folder, *arguments)
-        path = folder / "shard-00000" / "out-indices.npy"
-        content = bytearray(path.read_bytes())
-        content[-1] ^= 1
-        path.write_bytes(content)
-        return found
+    def faulty(path, array):
+        digest = real(path, array)
+        if path.name == "out-indices.npy":
+            content = bytearray(path.read_bytes())
+            content[-1] ^= 1
+            path.write_bytes(content)
+        return digest
 
-    monkeypatch.setattr(writing, "save_rows", faulty)
+    monkeypatch.setattr(arrays, "save_array", faulty)
     with pytest.raises(Damaged, match="was not written as it is in memory"):
         lay_out(edge_folder(tmp_path, NAMED_GRAPHS[-1]), LayoutConfig(), Runtime(tmp_path, "gpu"))
     assert not (tmp_path / "graph").exists()
+
+
+def test_an_error_of_a_file_leaves_no_graph(tmp_path, monkeypatch):
+    def full(path, array):
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr(arrays, "save_array", full)
+    with pytest.raises(OSError, match="No space left"):
+        lay_out(edge_folder(tmp_path, NAMED_GRAPHS[-1]), LayoutConfig(), Runtime(tmp_path, "gpu"))
+    assert [path.name for path in tmp_path.iterdir()] == ["edges"]
