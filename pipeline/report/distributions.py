@@ -1,5 +1,7 @@
 """Charts of the distributions of degrees, levels, distances and component sizes; None where there is only one value."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 
@@ -34,14 +36,17 @@ def degree_chart(vertices: Vertices) -> Chart | None:
 def level_chart(source: int, distance: pa.ChunkedArray) -> Chart:
     """Number of vertices on each BFS level from a source."""
     sizes = frequencies(values_of(distance))
+    reached = f"{int(sizes.sum()):,} of {len(distance):,} vertices reached; deepest level {len(sizes) - 1:,}"
+    return chart_of_levels(Caption(f"Levels from {source}", "level (hops)", "vertices", reached), sizes)
+
+
+def chart_of_levels(caption: Caption, sizes: Array) -> Chart:
+    """Draw the sizes of the levels from 0; `caption` names what is counted, and begins the sentence."""
     edges, counts, width = level_bins(sizes)
-    widest = int(sizes.argmax())
-    sentence = (
-        f"{int(sizes.sum()):,} of {len(distance):,} vertices reached; deepest level {len(sizes) - 1:,}; "
-        f"widest level {widest:,} with {int(sizes[widest]):,} vertices."
-    )
-    per = f"vertices per {counted(width, 'level')}" if width > 1 else "vertices"
-    return histogram(Caption(f"Levels from {source}", "level (hops)", per, sentence), edges, counts, integer=True)
+    widest, noun = int(sizes.argmax()), caption.y_label
+    sentence = f"{caption.sentence}; widest level {widest:,} with {int(sizes[widest]):,} {noun}."
+    per = f"{noun} per {counted(width, 'level')}" if width > 1 else noun
+    return histogram(replace(caption, y_label=per, sentence=sentence), edges, counts, integer=True)
 
 
 def level_bins(sizes: Array) -> tuple[Array, Array, int]:

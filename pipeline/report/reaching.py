@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernels.graph import Array
-from pipeline.report.charts import Caption, Chart, histogram
-from pipeline.report.distributions import level_bins
+from pipeline.report.charts import Caption, Chart
+from pipeline.report.distributions import chart_of_levels
 from pipeline.report.reading import Vertices
 from pipeline.report.wording import counted
 from pipeline.steps.queries import WORDS, reach_proved
@@ -72,12 +72,6 @@ def _ask(index: StoredIndex, vertices: Vertices, random: np.random.Generator) ->
 def _level_chart(level: Array) -> Chart | None:
     if not level.any():
         return None
-    sizes = np.bincount(level)
-    edges, counts, width = level_bins(sizes)
-    widest = int(sizes.argmax())
-    sentence = (
-        f"{len(level):,} components on {len(sizes):,} levels; widest level {widest:,} with {int(sizes[widest]):,} components."
-    )
-    per = f"components per {counted(width, 'level')}" if width > 1 else "components"
-    label = "level (arcs on the longest path that ends there)"
-    return histogram(Caption("Levels of the components", label, per, sentence), edges, counts, integer=True)
+    sizes, label = np.bincount(level), "level (arcs on the longest path that ends there)"
+    total = f"{len(level):,} components on {len(sizes):,} levels"
+    return chart_of_levels(Caption("Levels of the components", label, "components", total), sizes)
