@@ -159,8 +159,9 @@ def test_the_index_is_built_again_only_if_the_graph_has_changed(votes):
     assert again.manifest.files == state.result().manifest.files
     other = run.parent / "other.parquet"
     pq.write_table(pa.table({"src": [4], "dst": [3]}), other)
-    asked = reachability(str(run), pairs=str(other))
-    assert {name for name, step in asked.facts["steps"].items() if not step["reused"]} == {"reached"}
+    asked = reachability(str(run), pairs=str(other), witness=True)
+    assert {name for name, step in asked.facts["steps"].items() if not step["reused"]} == {"reached", "paths", "report"}
+    assert tables.read(asked.path / "paths")["path"].to_pylist() == [[4, 2, 3]]
     assert tables.read(asked.path / "reached").to_pylist() == [{"src": 4, "dst": 3, "reachable": True, "decided": "same"}]
 
 
