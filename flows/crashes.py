@@ -13,20 +13,20 @@ from pipeline.signals import cleaned
 
 
 @contextmanager
-def flow_reported(run: UUID) -> Iterator[None]:
+def flow_reported(run: str) -> Iterator[None]:
     """Report this run of a flow as crashed if it is abandoned in the block. An embedded server gets no report."""
     with cleaned(partial(_report, "set_flow_run_state", run), only_abandoned=True):
         yield
 
 
 @contextmanager
-def task_reported(run: UUID) -> Iterator[None]:
+def task_reported(run: str) -> Iterator[None]:
     """As `flow_reported`, of a task."""
     with cleaned(partial(_report, "set_task_run_state", run), only_abandoned=True):
         yield
 
 
-def _report(method: str, run: UUID) -> None:
+def _report(method: str, run: str) -> None:
     if get_current_settings().api.url:
         with get_client(sync_client=True) as client:
-            getattr(client, method)(run, Crashed(message="ended by a signal"), force=True)
+            getattr(client, method)(UUID(run), Crashed(message="ended by a signal"), force=True)

@@ -1,6 +1,9 @@
 """The flows in this process, on one embedded server: what they publish, skip, retry and refuse."""
 
 import json
+import socket
+import subprocess
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
@@ -10,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter
+from prefect.client.schemas.sorting import FlowRunSort
 from prefect.exceptions import ParameterTypeError
 from prefect.settings import get_current_settings
 from prefect.states import Failed
@@ -320,3 +324,28 @@ def test_keys_of_artifacts_are_valid_in_prefect():
     assert key("USA road (NY).v2", "bfs") == "usa-road-ny-v2-bfs"
     assert key("Straße", "bfs") == "stra-e-bfs"
     assert key("道路", "bfs") == "bfs"
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [(("-m", "flows", "road-network"), 143), (("-c", "import sys, flows.analytics as f; f.road_network(sys.argv[1])"), -15)],
+    ids=["our handler", "the handler of Prefect"],
+)
+def test_a_run_that_a_signal_ends_is_reported_as_crashed(command, status, tmp_path):
+    """At once, though its thread still waits for the source."""
+    environment = clean_environment(tmp_path) | {"PREFECT_API_URL": get_current_settings().api.url}
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        run = road_run(tmp_path, source=f"http://127.0.0.1:{silent.getsockname()[1]}/roads.gr")
+        with subprocess.Popen(
+            [sys.executable, *command, run], env=environment, cwd=tmp_path, stderr=subprocess.DEVNULL
+        ) as process:
+            connection, _ = silent.accept()
+            process.terminate()
+            assert process.wait(60) == status
+        connection.close()
+    assert not (tmp_path / "out-roads").exists()
+    with get_client(sync_client=True) as client:
+        (ended,) = client.read_flow_runs(sort=FlowRunSort.EXPECTED_START_TIME_DESC, limit=1)
+        assert ended.state.is_crashed()
+        tasks = FlowRunFilter(id={"any_": [ended.id]})
+        assert eventually(lambda: [task.state.is_crashed() for task in client.read_task_runs(flow_run_filter=tasks)] == [True])
