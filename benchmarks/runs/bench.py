@@ -10,6 +10,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
@@ -19,6 +20,7 @@ import pyarrow.parquet as pq
 from benchmarks.runs import sources
 from benchmarks.runs.answers import compare
 from benchmarks.runs.cases import CASES, Case
+from benchmarks.runs.deployment import deployed
 from benchmarks.runs.measure import Usage, run
 from kernels.gpu.devices import device_count
 from pipeline.store.facts import RunFacts, StageFacts
@@ -42,6 +44,7 @@ class Measured:
     steps: dict[str, float]  # seconds of each step
     machine: dict[str, object]
     wanted: float | None
+    unchanged: float | None  # that the third run may take
     script: float | None = None  # the script's seconds, and in `script_steps` those of its parts
     script_steps: dict[str, float | str] = field(default_factory=dict)
     compared: dict[str, str] = field(default_factory=dict)  # for each table of the script "equal", or how it differs
@@ -51,9 +54,8 @@ def measure(case: Case, folder: Path) -> Measured:
     """Run a case in `folder`, which gets its source file unless it has it."""
     source = source_of(case, folder)
     out = folder / "out"
-    command = ["-m", "pipeline.cli", "run", str(source), "--undirected", "--stages", ",".join(case.stages)]
-    command += ["--out", str(out), "--backend", "gpu" if case.gpus else "cpu", *case.options]
-    uses = [_empty_run(command, out, folder), _empty_run(command, out, folder), run(command, folder / "log")]
+    with _command(case, source, out) as command:
+        uses = [_empty_run(command, out, folder), _empty_run(command, out, folder), run(command, folder / "log")]
     published = read((out / "latest").resolve())
     facts = RunFacts.of(published)
     kernels = sum(
@@ -73,8 +75,22 @@ def measure(case: Case, folder: Path) -> Measured:
             parts = {"failed": (folder / "log").read_text().splitlines()[-1]}
     return Measured(
         case.name, *(use.wall for use in uses), uses[1].cores, uses[1].peak, kernels, steps, facts.machine, case.wanted,
-        script, parts, compared,
+        case.unchanged, script, parts, compared,
     )  # fmt: skip
+
+
+@contextmanager
+def _command(case: Case, source: Path, out: Path) -> Iterator[list[str]]:
+    """The Python command that runs a case."""
+    backend = "gpu" if case.gpus else "cpu"
+    if case.deployment:
+        graph = {"source": str(source.absolute()), "directed": False}
+        run = {"output": str(out.absolute()), "stages": case.stages, "backend": backend}
+        with deployed(out.parent.absolute(), graph, **run) as command:
+            yield command
+        return
+    command = ["-m", "pipeline.cli", "run", str(source), "--undirected", "--stages", ",".join(case.stages)]
+    yield [*command, "--out", str(out), "--backend", backend, *case.options]
 
 
 def source_of(case: Case, folder: Path) -> Path:
@@ -101,16 +117,20 @@ def markdown(rows: list[Measured]) -> str:
     for row in rows:
         differing = "; ".join(f"{name}: {verdict}" for name, verdict in row.compared.items() if verdict != "equal")
         compared = differing or ("all equal" if row.compared else "")
+        script = "" if row.script is None else round(row.script, 1)
         lines.append(
-            f"| {row.name} | {row.wall:.1f} | {row.wanted or ''} | {row.cold:.1f} | {row.again:.1f} | {row.cores:.1f} "
-            f"| {row.peak / 1e9:.1f} | {row.kernels / row.wall:.1%} | {'' if row.script is None else round(row.script, 1)} "
-            f"| {compared} |"
+            f"| {row.name} | {row.wall:.1f} | {row.wanted or ''} | {row.cold:.1f} | {row.again:.1f}{_limit(row.unchanged)} "
+            f"| {row.cores:.1f} | {row.peak / 1e9:.1f} | {row.kernels / row.wall:.1%} | {script} | {compared} |"
         )
     for row in rows:
         lines += ["", f"{row.name}: " + _parts(row.steps)]
         if row.script_steps:
             lines.append(f"script: {_parts(row.script_steps)}")
     return "\n".join(lines) + "\n"
+
+
+def _limit(wanted: float | None) -> str:
+    return "" if wanted is None else f" (wanted {wanted:g})"
 
 
 def main() -> None:

@@ -85,7 +85,7 @@ class StartedLater:
         """Start workers, let them import what this process has, and connect the ranks that will hold a graph together."""
         cluster = self._start()
         loaded = [name for name in sys.modules.copy() if name.startswith(("kernels.", "pipeline.steps."))]
-        workers = self._config.workers or (cores() if self._backend == "cpu" else device_count())
+        workers = self._config.local_workers(cores() if self._backend == "cpu" else device_count())
         tasks = [loaded] if self.shards else [loaded] * workers
         list(cluster.map(_load, tasks, self._backend, self.shards))
         return cluster

@@ -19,7 +19,7 @@ class ClusterConfig(Model):
     # `none`: threads of this process. `local`: processes of this machine, on loopback, started for the run. Otherwise the address
     # of a running Dask scheduler, `tls://HOST:PORT`; `tcp://` is allowed on loopback only.
     scheduler: str = "none"
-    # Number of local processes; 0 starts one per core, or one per GPU if the run uses GPUs.
+    # Number of local processes; 0 starts one per core, or one per GPU if the run uses GPUs, and at most one per rank of `shards`.
     workers: Annotated[Natural, Field(le=MOST)] = 0
     threads: Annotated[Positive, Field(le=MOST)] = 1  # number of tasks that a local process runs at a time; with a GPU, one
     # Number of ranks that hold a graph together, each a range of its rows; 0: every worker holds the whole graph. If there are
@@ -42,6 +42,10 @@ class ClusterConfig(Model):
     def elsewhere(self) -> bool:
         """Whether ranks, which read the edge list, may run on other machines."""
         return self.shards > 0 and self.scheduler not in {"none", "local"}
+
+    def local_workers(self, most: int) -> int:
+        """The number of local processes where there are `most` cores or GPUs."""
+        return self.workers or min(most, self.shards or most)
 
     @model_validator(mode="after")
     def _safe(self) -> "ClusterConfig":

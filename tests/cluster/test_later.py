@@ -66,3 +66,10 @@ def test_what_can_be_known_at_once_is_an_error_at_once():
     with pytest.raises(BadConfig, match="need Dask-CUDA"):
         StartedLater(LOCAL, "gpu").prepare("gpu")
     far.close()
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"), [({}, 16), ({"shards": 2}, 2), ({"shards": 99}, 16), ({"workers": 4, "shards": 2}, 4)]
+)
+def test_ranks_do_not_start_more_workers_than_they_need(asked, found):
+    assert ClusterConfig(scheduler="local", **asked).local_workers(16) == found

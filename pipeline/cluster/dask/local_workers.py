@@ -36,7 +36,9 @@ def local_workers(config: ClusterConfig, backend: Backend, security: Security, f
         "silence_logs": logging.CRITICAL,  # an error of a task is also raised here
     }  # fmt: skip
     if backend == "cpu":
-        return _started(config, LocalCluster, n_workers=config.workers or cores(), threads_per_worker=config.threads, **common)
+        return _started(
+            config, LocalCluster, n_workers=config.local_workers(cores()), threads_per_worker=config.threads, **common
+        )
     from dask_cuda import LocalCUDACluster
     from dask_cuda.plugins import CUDFSetup
 
@@ -52,7 +54,7 @@ def local_workers(config: ClusterConfig, backend: Backend, security: Security, f
             return spec
 
     # `data`: results stay in memory, as on the CPU; Dask-CUDA would move them to disk, and inspect each for its device.
-    return _started(config, Gpus, n_workers=config.workers or device_count(), threads_per_worker=1, data=dict, **common)
+    return _started(config, Gpus, n_workers=config.local_workers(device_count()), threads_per_worker=1, data=dict, **common)
 
 
 def _started(config: ClusterConfig, kind: type[LocalCluster], **options: Any) -> LocalCluster:
