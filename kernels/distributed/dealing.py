@@ -18,7 +18,6 @@ from itertools import pairwise
 import numpy as np
 
 from kernels.arrays import is_cupy_array
-from kernels.distributed import partition
 from kernels.graph import OFFSET, Array
 
 BLOCKS_PER_RANK = 32  # on average; so a rank has about 1/32 more rows or arcs than another
@@ -102,17 +101,6 @@ def deal(cut: Cut, size: int) -> Dealing:
         loads[owner] = loads[owner][0] + rows, loads[owner][1] + arcs
         owners.append(owner)
     return Dealing.of_blocks(cuts, np.array(owners, OFFSET), size)
-
-
-def cut_of(degrees: Array) -> Cut:
-    """Return the `Cut` of rows with these numbers of stored arcs, int64 [V], a NumPy array."""
-    arcs = np.concatenate([np.zeros(1, OFFSET), np.cumsum(degrees)])
-
-    def cut(parts: int, per_row: int) -> tuple[Array, Array]:
-        cuts = np.array([0, *(rows.stop for rows in partition.cut(degrees + per_row, parts))], OFFSET)
-        return cuts, arcs[cuts]
-
-    return cut
 
 
 def _mapped(rows: Array, inner_cuts: Array, shifts: Array, out: Array | None) -> Array:

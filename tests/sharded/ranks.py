@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from kernels.answers import Forest
-from kernels.distributed.dealing import Dealing, cut_of, deal
+from kernels.distributed.dealing import Dealing, deal
 from kernels.distributed.shard import ShardAnswer
 from kernels.distributed.threads import run_ranks
 from kernels.graph import OFFSET, Array, Graph
 from kernels.layout.rows import take_rows
-from tests.sharded.shards import even_bounds, split
+from tests.sharded.shards import cut_of, even_bounds, split
 
 SIZES = (1, 2, 3, 4, 7, 8)
 DEADLINE = 60.0

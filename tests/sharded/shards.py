@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from kernels.distributed import partition
 from kernels.distributed.assembly import assemble
-from kernels.distributed.dealing import Dealing, cut_of
+from kernels.distributed.dealing import Cut, Dealing
 from kernels.distributed.shard import Shard, StoredRows
 from kernels.gpu.loader import to_host
-from kernels.graph import Array, Csr, Graph
+from kernels.graph import OFFSET, Array, Csr, Graph
 
 
 def split(graph: Graph, bounds: Array) -> list[Shard]:
@@ -33,3 +34,14 @@ def _cut(csr: Csr, start: int, stop: int) -> Csr:
     first, last = int(csr.offsets[start]), int(csr.offsets[stop])
     weights = None if csr.weights is None else csr.weights[first:last]
     return Csr(csr.offsets[start : stop + 1] - first, csr.indices[first:last], weights)
+
+
+def cut_of(degrees: Array) -> Cut:
+    """Return the `Cut` of rows with these numbers of stored arcs, int64 [V], a NumPy array."""
+    arcs = np.concatenate([np.zeros(1, OFFSET), np.cumsum(degrees)])
+
+    def cut(parts: int, per_row: int) -> tuple[Array, Array]:
+        cuts = np.array([0, *(rows.stop for rows in partition.cut(degrees + per_row, parts))], OFFSET)
+        return cuts, arcs[cuts]
+
+    return cut

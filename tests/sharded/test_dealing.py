@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from benchmarks.graphs import DATA, graph_of_arcs, grid, random_digraph, rmat
 from kernels.answers import Components, Forest, Paths, ReachabilityIndex, Scores
 from kernels.bfs.sharded import bfs
-from kernels.distributed.dealing import BLOCKS_PER_RANK, Dealing, cut_of, deal
+from kernels.distributed.dealing import BLOCKS_PER_RANK, Dealing, deal
 from kernels.forest.sharded import minimum_spanning_forest
 from kernels.graph import NO_ROW, OFFSET, Array, Graph
 from kernels.layout.orders import by_degree_in_windows
@@ -26,6 +26,7 @@ from tests.counts import examples
 from tests.sharded.answers import changed, single_rank_answers, verdicts
 from tests.sharded.indexes import assert_index
 from tests.sharded.ranks import SIZES, assert_forest, dealing_of, dealt, evenly, on_shards, whole
+from tests.sharded.shards import cut_of
 
 
 def in_order(graph: Graph, window: int | None) -> Graph:
