@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Any, Self
 
 import numpy as np
+import pyarrow as pa
 
 from kernels.arrays import is_cupy_array
 from kernels.cpu.parallel import over_items
@@ -22,6 +23,14 @@ from pipeline.store.digests import BLOCK, joined
 _CHUNK = 2**24  # bytes that a thread writes at a time; no more than STAGED_BYTES
 _FILES = 4  # that are saved at a time in the background, each on all cores
 _parsing = Lock()  # of a header: Python 3.11 counts the parser's depth for all threads together and fails where two parse
+
+
+def dtype_of(kind: pa.DataType) -> np.dtype[Any]:
+    """The NumPy type of numbers or truth values of an Arrow type; Arrow's own conversion may need pandas."""
+    if pa.types.is_boolean(kind):
+        return np.dtype(np.bool_)
+    letter = "f" if pa.types.is_floating(kind) else "i" if pa.types.is_signed_integer(kind) else "u"
+    return np.dtype(f"{letter}{kind.bit_width // 8}")
 
 
 def save_array(path: Path, array: Array) -> str | None:

@@ -19,6 +19,7 @@ from pipeline.errors import BadInput, Damaged
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import free_memory
 from pipeline.runtime.threads import map_in_order
+from pipeline.store.arrays import dtype_of
 from pipeline.store.digests import Unwritten, digest_of_file
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
@@ -91,7 +92,7 @@ def column_types(weight: pa.DataType | None, largest: Mapping[str, int], backend
     if weight is None:
         return {"src": ids, "dst": ids}
     if pa.types.is_floating(weight):
-        return {"src": ids, "dst": ids, "weight": np.dtype(weight.to_pandas_dtype())}
+        return {"src": ids, "dst": ids, "weight": dtype_of(weight)}
     return {"src": ids, "dst": ids, "weight": _NARROW if "weight" in fits else ID}
 
 

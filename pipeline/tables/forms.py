@@ -20,6 +20,7 @@ from kernels.cpu.parallel import WORTH_A_THREAD, elementwise, over_items
 from kernels.graph import ID, NO_ROW, Array, Csr, Graph
 from pipeline.errors import ProofFailed
 from pipeline.runtime.backend import bring, fetch
+from pipeline.store.arrays import dtype_of
 from pipeline.tables.row_lookup import Ids, rows_of
 
 NO_ID = -1  # in a column of external ids, or of distances: null
@@ -88,13 +89,13 @@ def as_batch(columns: Sequence[Array], schema: pa.Schema) -> pa.RecordBatch:
     arrays = []
     for field, column in zip(schema, map(fetch, columns), strict=True):
         mask = column < 0 if field.nullable else None
-        arrays.append(pa.array(column.astype(field.type.to_pandas_dtype(), copy=False), field.type, mask=mask))
+        arrays.append(pa.array(column.astype(dtype_of(field.type), copy=False), field.type, mask=mask))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def as_arrays(table: pa.Table) -> list[Array]:
     """Columns of a table, -1 for a null. Raises ProofFailed where a nullable column has a negative value."""
-    arrays = [np.empty(len(table), field.type.to_pandas_dtype()) for field in table.schema]
+    arrays = [np.empty(len(table), dtype_of(field.type)) for field in table.schema]
 
     def copy(chunk: tuple[pa.Field, pa.Array, Array]) -> None:
         field, values, target = chunk

@@ -3,10 +3,11 @@
 import io
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from pipeline.store import arrays
-from pipeline.store.arrays import load_array, save_array
+from pipeline.store.arrays import dtype_of, load_array, save_array
 
 
 @pytest.mark.parametrize("dtype", [np.bool_, np.int32, np.int64, np.uint64, np.float64])
@@ -22,3 +23,9 @@ def test_the_bytes_are_those_of_numpy(dtype, shape, tmp_path, monkeypatch):
         save_array(path, array)
         assert path.read_bytes() == expected.getvalue()
         assert np.array_equal(load_array(path, np.dtype(dtype), *shape), values)
+
+
+@pytest.mark.parametrize("kind", ["bool", "int8", "int64", "uint16", "uint64", "float", "double"])
+def test_numpy_has_a_type_for_each_of_arrow(kind):
+    kind = pa.type_for_alias(kind)
+    assert dtype_of(kind) == kind.to_pandas_dtype()
