@@ -1,7 +1,5 @@
 """`advance`: user functions for the arcs of a frontier's rows."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from kernels.arrays import is_cupy

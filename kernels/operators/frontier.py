@@ -1,7 +1,5 @@
 """Frontiers: sets of rows of a graph that operators work on."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,12 +44,12 @@ class Frontier:
         self.listed, self.flags_form, self._sorted = listed, flags, listed is None
 
     @classmethod
-    def everything(cls, graph: Graph, rules: Rules | None = None) -> Frontier:
+    def everything(cls, graph: Graph, rules: Rules | None = None) -> "Frontier":
         """All rows: no operator tests whether a row belongs to it."""
         return cls(graph, rules or Rules(), graph.num_vertices)
 
     @classmethod
-    def of_rows(cls, graph: Graph, rows: Any, rules: Rules | None = None) -> Frontier:
+    def of_rows(cls, graph: Graph, rows: Any, rules: Rules | None = None) -> "Frontier":
         """The given rows, each once however often it is given.
 
         Raises:

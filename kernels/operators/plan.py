@@ -1,7 +1,5 @@
 """Plans: user functions, lowered and compiled once for their code and the types of what they meet."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from types import FunctionType

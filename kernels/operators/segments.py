@@ -3,8 +3,6 @@
 Zhang, Kiriansky, Mendis, Amarasinghe, Zaharia: Making Caches Work for Graph Analytics (2017).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from kernels.graph import OFFSET, Csr, Graph

@@ -1,7 +1,5 @@
 """`compute`, `filter` and `reduce`: a user function for every row of a frontier."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kernels.arrays import is_cupy

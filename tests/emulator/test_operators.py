@@ -1,8 +1,6 @@
 """Operators on the emulated GPU give the CPU's answers, to the byte."""
 
 # ruff: noqa: E402  (the imports below need the emulator)
-from __future__ import annotations
-
 import json
 import os
 import subprocess

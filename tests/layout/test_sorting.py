@@ -1,7 +1,5 @@
 """The parallel sort of arcs, with many buckets and ranges on a small graph, against NumPy's stable sort."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

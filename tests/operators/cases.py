@@ -1,7 +1,5 @@
 """Graphs with rows of every group of degrees, and what operators compute on them: on any backend, and by plain Python."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,6 @@
 A process of its own, because the emulated GPU substitutes the package of NVRTC.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,7 +1,5 @@
 """Operators on the CPU against plain Python; `tests/emulator/test_operators.py` compares the GPU with the CPU."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

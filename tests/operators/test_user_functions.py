@@ -1,7 +1,5 @@
 """User functions: what they compute, what is refused with its line, and failures, which name the line and the values."""
 
-from __future__ import annotations
-
 import inspect
 import linecache
 import math

@@ -4,8 +4,6 @@ The order of n values: 32 lanes, lane i of which combines the values i, i + 32, 
 are combined, 16, 8, 4, 2 and 1 lanes at a time.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Compiled loops on all cores, and the first failure of what they call."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

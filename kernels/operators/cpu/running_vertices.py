@@ -1,7 +1,5 @@
 """`compute`, `filter` and `reduce` on NumPy arrays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

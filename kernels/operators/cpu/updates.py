@@ -1,7 +1,5 @@
 """The functions of `functions/updates.py` for compiled loops of several threads."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,8 +1,6 @@
 """`compute`, `filter` and `reduce` on the CPU."""
 
 # mypy: disable-error-code="no-untyped-def"
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

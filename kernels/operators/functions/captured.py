@@ -1,7 +1,5 @@
 """What a function captures: its values by name, and a key of their types, by which compiled forms are kept."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from functools import cache
 from types import CodeType

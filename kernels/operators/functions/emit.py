@@ -1,7 +1,5 @@
 """The back ends: the tree of a user function as Python for Numba, and as CUDA C++ for NVRTC."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """What is wrong with a user function: before it runs (unsupported syntax), and while it runs."""
 
-from __future__ import annotations
-
 import linecache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The front end: the source of a user function to a typed tree. docs/abstractions.md lists what a function may contain."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import textwrap

@@ -4,8 +4,6 @@ A value has one of four types: `b` bool, `i` int64, `f` float32, `d` float64. El
 they are read and cut to the array's type when they are written.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 

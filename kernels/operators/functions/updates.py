@@ -4,8 +4,6 @@ Their result does not depend on the order of the calls, except for the value tha
 the same, one call after another.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from kernels.graph import Array

@@ -1,7 +1,5 @@
 """The values of a user function: expressions to the tree, with their types and checks."""
 
-from __future__ import annotations
-
 import ast
 import math
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """`advance` on a GPU."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

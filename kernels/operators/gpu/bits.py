@@ -1,7 +1,5 @@
 """Sets of rows as bits on a GPU."""
 
-from __future__ import annotations
-
 import cupy
 
 from kernels.gpu.loader import launch

@@ -1,7 +1,5 @@
 """Rows by their degrees: those of a direction, derived from the graph once, and those of a sparse frontier."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

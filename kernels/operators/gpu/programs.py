@@ -1,7 +1,5 @@
 """Kernels around user functions: their text, the kernels once they are compiled, and the failures that they record."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

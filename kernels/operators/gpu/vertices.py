@@ -1,7 +1,5 @@
 """`compute`, `filter` and `reduce` on a GPU."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cupy
