@@ -86,9 +86,18 @@ def options(program: str, counted: str) -> ArgumentParser:
 
 
 def spread(work: Callable[[Part], Result], parts: Iterable[Part], processes: int) -> Iterator[Result]:
-    """`work(part)` for each part, in order, in new processes, which inherit neither threads nor locks."""
-    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+    """`work(part)` for each part, in order, in new processes on two cores each, which inherit neither threads nor locks."""
+    spawned = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, spawned, _take_cores, (spawned.Value("i"),)) as pool:
         yield from pool.map(work, parts)
+
+
+def _take_cores(taken: Any) -> None:
+    """Use two cores, so that pools of threads are small; the next process has the second one, too."""
+    cores = sorted(os.sched_getaffinity(0))
+    with taken.get_lock():
+        first, taken.value = taken.value, taken.value + 1
+    os.sched_setaffinity(0, {cores[number % len(cores)] for number in (first, first + 1)})
 
 
 def parts_of(count: int, size: int, first: int = 0) -> list[range]:

@@ -208,7 +208,7 @@ def follow(latest: Path, expected: Sequence[object], report: Path) -> None:
         reads += 1
         report.with_suffix(".new").write_text(json.dumps([reads, wrong]))
         report.with_suffix(".new").replace(report)
-        time.sleep(0.01)
+        time.sleep(0.03)
 
 
 def forked(work: Callable[..., None], *arguments: object) -> int:

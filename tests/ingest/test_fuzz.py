@@ -19,7 +19,13 @@ def test_no_mutated_input_is_a_fault(inputs, tmp_path):
     assert min(counts["accepted"], counts["refused"]) > inputs / 4  # both outcomes are tested
 
 
-FAULTS = {"wrong rows": "accepted, but wrong", "another format": "wrongly accepted", "a traceback": "uncaught", "no end": "slow"}
+FAULTS = {
+    "wrong rows": "accepted, but wrong",
+    "another format": "wrongly accepted",
+    "a traceback": "uncaught",
+    "no end": "slow",
+    "much memory": "large",
+}
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -33,11 +39,14 @@ def test_the_judge_finds_a_fault(fault, tmp_path, monkeypatch):
             return right(self, data.replace(b";", b" "))
         while fault == "no end":
             pass
+        if fault == "much memory":
+            return right(self, data) if b"x" * 2**27 else None
         raise ZeroDivisionError
 
     monkeypatch.setattr(rows.Rows, "read", wrong)
     if fault == "no end":
         monkeypatch.setattr("tests.ingest.fuzz.judge.CPU_SECONDS", CPU_SECONDS / 5)
+    monkeypatch.setattr("tests.ingest.fuzz.judge.MEMORY", 2**26)
     content = b"1;2\n3 4\n" if fault == "another format" else b"1 2\n3 4\n"
     monkeypatch.setattr("tests.ingest.fuzz.judge.made", lambda _number: ("snap", b"", content))
     counts, faults = judged([1], tmp_path)
