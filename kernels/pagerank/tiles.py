@@ -22,7 +22,7 @@ _FLOAT_BYTES = np.dtype(np.float32).itemsize
 _BAND = 1 << 25  # arcs, unless a row has more
 _WINDOW_BITS = 10  # of rows among which slices collect those with about equally many partials
 _ALIGNED = 8  # arcs of a load
-_JOB = 256  # tasks of a tile that a block takes at a time
+_JOB = 256  # tasks of a tile that a block takes at a time, at most
 _TILING_THREADS = 256
 _BLOCKS = 512  # at most; threads stride on
 
@@ -113,10 +113,11 @@ def _band_limits(offsets: Array) -> list[int]:
 
 
 def _jobs(tasks: Any) -> Any:
-    """First tasks of the jobs, and the number of tasks."""
+    """First tasks of the jobs, and the number of tasks. A graph of few tasks has smaller jobs, so that every block gets one."""
+    job = max(1, min(_JOB, len(tasks) // cupy.cuda.Device().attributes["MultiProcessorCount"]))
     tiles = tasks[:, 0]
     of_tile = cupy.arange(len(tasks)) - cupy.searchsorted(tiles, tiles)
-    return cupy.append(cupy.flatnonzero(of_tile % _JOB == 0), len(tasks)).astype(np.int64)
+    return cupy.append(cupy.flatnonzero(of_tile % job == 0), len(tasks)).astype(np.int64)
 
 
 class _Band:
