@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from kernels.cpu.parallel import cores
 from pipeline.errors import BadInput
 from pipeline.runtime.threads import map_in_order
-from pipeline.store.edges import EdgeArrays
+from pipeline.store.edges import EdgeArrays, largest_of
 from pipeline.tables.files import ROWS_PER_GROUP, file_name
 
 
@@ -65,20 +65,19 @@ def store(tables: Iterator[pa.Table], schema: pa.Schema, folder: Path | None, ar
         folder: Gets files of `ROWS_PER_GROUP` rows, as `write` writes them; at least one. None: nothing is written.
         arrays: Gets all rows, if their values fit.
     """
-    integers = [field.name for field in schema if pa.types.is_integer(field.type)]
 
     def store_part(part: tuple[int, int, pa.Table]) -> Found:
         number, first, group = part
         if folder:
             write(folder / file_name(number), schema, iter([group]))
-        held = arrays is not None and arrays.put(first, group)
-        return Found(len(group), {name: pc.max(group[name]).as_py() or 0 for name in integers}, held)
+        largest = largest_of(group)
+        return Found(len(group), largest, arrays is not None and arrays.put(first, group, largest))
 
     groups = tables
     if folder:
         groups = _groups(tables)
         groups = chain([next(groups, schema.empty_table())], groups)  # a file without rows if there are none
-    edges, largest, held = 0, dict.fromkeys(integers, 0), arrays is not None
+    edges, largest, held = 0, largest_of(schema.empty_table()), arrays is not None
     for part in map_in_order(store_part, _numbered(groups), cores()):
         edges, held = edges + part.edges, held and part.held
         largest = {name: max(value, part.largest[name]) for name, value in largest.items()}

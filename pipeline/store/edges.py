@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
@@ -37,13 +38,13 @@ class EdgeArrays:
     def __init__(self, rows: int, types: Mapping[str, np.dtype[Any]], backend: Backend) -> None:
         self._columns, self._copy = _new_arrays(rows, types, backend)
 
-    def put(self, first: int, table: pa.Table) -> bool:
-        """Copy rows, the first of them to row `first`; -0.0 becomes 0.0. Returns whether all values fit."""
+    def put(self, first: int, table: pa.Table, largest: Mapping[str, int]) -> bool:
+        """Copy rows, the first of them to row `first`; -0.0 becomes 0.0. Returns whether all values fit, of `largest_of`."""
         for name, column in self._columns.items():
             values = table.column(name).to_numpy()
             if values.dtype.kind == "f":
                 values = values + 0
-            elif values.itemsize > column.itemsize and len(values) and values.max() > np.iinfo(column.dtype).max:
+            elif largest[name] > np.iinfo(column.dtype).max:
                 return False
             self._copy(values, column[first : first + len(values)])
         return True
@@ -80,6 +81,12 @@ class HeldEdges:
         """The columns of an edge list, as `read_edges` gives them, if they are held; afterwards nothing is held."""
         kept, self._kept = self._kept, None
         return kept[1].columns() if kept and kept[0] == edges.digest else None
+
+
+def largest_of(table: pa.Table) -> dict[str, int]:
+    """The largest value of each column of integers; 0 without rows."""
+    integers = [field.name for field in table.schema if pa.types.is_integer(field.type)]
+    return {name: pc.max(table[name]).as_py() or 0 for name in integers}
 
 
 def column_types(weight: pa.DataType | None, largest: Mapping[str, int], backend: Backend) -> dict[str, np.dtype[Any]]:
@@ -178,7 +185,8 @@ def _read(files: dict[Path, Any], names: Mapping[str, str], arrays: EdgeArrays, 
         read = file.read_row_group(number, [*names.values()], use_threads=False)
     if len(read) != end - begin:
         raise ValueError(f"{path}: row group {number} has {len(read)} rows, its footer says {end - begin}")
-    if not arrays.put(begin, pa.table({name: read.column(of) for name, of in names.items()})):
+    table = pa.table({name: read.column(of) for name, of in names.items()})
+    if not arrays.put(begin, table, largest_of(table)):
         raise ValueError(f"{path}: row group {number} has a value that is larger than the manifest says")
 
 
