@@ -81,3 +81,19 @@ def elementwise(work: Callable[..., Array], *arrays: Array, dtype: DTypeLike) ->
 
     over_items(parts, of_range)
     return made
+
+
+def assign(target: Array, places: Array, values: Array) -> None:
+    """`target[places] = values` for arrays [n] of NumPy or CuPy, on all cores; at equal places any one of the values stays."""
+
+    def of_range(part: Range) -> None:
+        target[places[slice(*part)]] = values[slice(*part)]
+
+    over_items([(0, len(places))] if is_cupy_array(target) else ranges(len(places)), of_range)
+
+
+def inverse(order: Array) -> Array:
+    """The place of each number in `order`, a permutation of 0..n-1 of NumPy or CuPy, on all cores."""
+    places = np.empty_like(order)
+    assign(places, order, np.arange(len(order), dtype=order.dtype, like=order))
+    return places

@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from kernels.cpu.parallel import elementwise
+from kernels.cpu.parallel import elementwise, inverse
 from kernels.distributed import partition
 from kernels.distributed.communicator import Communicator
 from kernels.gpu.loader import to_host
 from kernels.graph import OFFSET, index_dtype
 from kernels.layout.cleaning import clean
 from kernels.layout.laid_out import LaidOut
-from kernels.layout.orders import by_degree_in_windows, inverse
+from kernels.layout.orders import by_degree_in_windows
 from kernels.layout.rules import Edges, Rules
 from kernels.layout.sorting import in_rows
 

@@ -27,13 +27,6 @@ def by_degree_in_windows(degrees: Array, window: int, before: int = 0) -> Array:
     return order
 
 
-def inverse(order: Array) -> Array:
-    """The row of each position."""
-    rows = np.empty_like(order)
-    rows[order] = np.arange(len(order), dtype=order.dtype, like=order)
-    return rows
-
-
 @njit(cache=True, nogil=True)
 def _put_all(degrees: Array, limit: int, most: int, window: int, before: int, order: Array) -> None:
     put = _put(degrees, 0, len(degrees), limit, max(most, limit), order, 0)

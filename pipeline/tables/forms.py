@@ -16,7 +16,7 @@ import pyarrow as pa
 from kernels import algorithm
 from kernels.answers import Components, Forest, Paths, RowLabels
 from kernels.arrays import is_cupy_array
-from kernels.cpu.parallel import WORTH_A_THREAD, elementwise, over_items
+from kernels.cpu.parallel import WORTH_A_THREAD, assign, elementwise, over_items
 from kernels.graph import ID, NO_ROW, Array, Csr, Graph
 from pipeline.errors import ProofFailed
 from pipeline.runtime.backend import bring, fetch
@@ -48,8 +48,8 @@ class Vertices(Protocol):
     def rows_of(self, ids: Array) -> Array:
         """Rows of external ids, NO_ROW for NO_ID. Raises ProofFailed for one that the graph does not have."""
 
-    def labelled(self, rows: Array, labels: Array) -> Array:
-        """Labels of the own rows, index width [n]: those that any rank gives them; a row without one is its own label.
+    def labelled(self, ends: Sequence[Array], labels: Array) -> Array:
+        """Labels of the own rows, index width [n]: `labels` of their edges, given at both `ends` by any rank, or their own row.
 
         Raises ProofFailed where a row gets two different labels.
         """
@@ -78,9 +78,13 @@ class Form:
         """The whole answer that the rows of a table hold, as `answer`."""
         columns = [bring(column, "gpu" if is_cupy_array(graph.ids) else "cpu") for column in as_arrays(table)]
         if self.of_vertices:
-            if not np.array_equal(columns[table.schema.get_field_index("vertex")], graph.ids[graph.rows_by_id]):
+            vertex = table.schema.get_field_index("vertex")
+            if len(table) != graph.num_vertices or not _all_equal(columns[vertex], graph.ids, graph.rows_by_id):
                 raise ProofFailed(WRONG_VERTICES)
-            columns = [_by_row(graph, column) for column in columns]
+            columns = [
+                graph.ids if number == vertex else elementwise(column.__getitem__, graph.positions, dtype=column.dtype)
+                for number, column in enumerate(columns)
+            ]
         return self.answer(AllVertices(graph, weight_type(graph.out)), columns, source)
 
 
@@ -115,7 +119,8 @@ def as_arrays(table: pa.Table) -> list[Array]:
 
 def require_known(ids: Array, rows: Array) -> None:
     """Raise ProofFailed where a row is NO_ROW though its id is not NO_ID."""
-    for wrong in ids[(rows == NO_ROW) & (ids != NO_ID)][:1]:
+    unknown = elementwise(lambda ids, rows: (rows == NO_ROW) & (ids != NO_ID), ids, rows, dtype=np.bool_)
+    for wrong in ids[unknown][:1] if unknown.any() else []:
         raise ProofFailed(f"vertex {wrong} is not in the graph")
 
 
@@ -138,12 +143,14 @@ class AllVertices:
         require_known(ids, rows)
         return rows
 
-    def labelled(self, rows: Array, labels: Array) -> Array:
+    def labelled(self, ends: Sequence[Array], labels: Array) -> Array:
         """See `Vertices.labelled`."""
         rows_by_id = self._graph.rows_by_id
         own = np.arange(len(rows_by_id), dtype=rows_by_id.dtype, like=rows_by_id)
-        own[rows] = labels
-        require_one_label(own[rows], labels)
+        for rows in ends:
+            assign(own, rows, labels)
+        for rows in ends:
+            require_one_label(own, rows, labels)
         return own
 
 
@@ -153,9 +160,9 @@ def weight_type(csr: Csr) -> np.dtype[Any]:
     return stored
 
 
-def require_one_label(found: Array, given: Array) -> None:
-    """Raise ProofFailed unless a row was given the same label everywhere."""
-    if not (found == given).all():
+def require_one_label(labels: Array, rows: Array, given: Array) -> None:
+    """Raise ProofFailed unless rows have the labels that they were given, so that none was given two."""
+    if not _all_equal(given, labels, rows):
         raise ProofFailed("mst: the edges of a tree have different labels")
 
 
@@ -168,22 +175,22 @@ def _paths(vertices: Vertices, columns: Sequence[Array], source: int | None) -> 
     asked, _, distance, predecessor = columns
     if not (asked == source).all():
         raise ProofFailed(f"source {source}: rows of another source among its own")
-    rows = vertices.rows_of(np.concatenate([np.full_like(asked, source, shape=(1,)), predecessor]))
-    return Paths(int(rows[0]), distance, rows[1:])
+    row = vertices.rows_of(np.full_like(asked, source, shape=(1,)))
+    return Paths(int(row[0]), distance, vertices.rows_of(predecessor))
 
 
 def _forest_columns(vertices: Vertices, forest: Forest) -> list[Array]:
-    labels = forest.labels[forest.src - vertices.first_row]
+    labels = elementwise(lambda src: forest.labels[src - vertices.first_row], forest.src, dtype=forest.labels.dtype)
     return [vertices.ids_of(forest.src), vertices.ids_of(forest.dst), forest.weights, vertices.ids_of(labels)]
 
 
 def _forest(vertices: Vertices, columns: Sequence[Array], _: int | None) -> Forest:
     src, dst, given, tree = columns
-    weights = given.astype(vertices.weight)
-    if not (weights == given).all():
+    weights = elementwise(lambda given: given.astype(vertices.weight), given, dtype=vertices.weight)
+    if not elementwise(np.equal, weights, given, dtype=np.bool_).all():
         raise ProofFailed("mst: a weight is not the graph's")
     src, dst, tree = (vertices.rows_of(ends) for ends in (src, dst, tree))
-    return Forest(src, dst, weights, vertices.labelled(np.concatenate([src, dst]), np.concatenate([tree, tree])))
+    return Forest(src, dst, weights, vertices.labelled((src, dst), tree))
 
 
 def _component_columns(vertices: Vertices, components: Components) -> list[Array]:
@@ -239,8 +246,6 @@ def form_of(stage: algorithm.Algorithm) -> Form:
     return _FORMS[stage.form]
 
 
-def _by_row(graph: Ids, ascending: Array) -> Array:
-    """Put values in the order of external ids into row order."""
-    values = np.empty_like(ascending)
-    values[graph.rows_by_id] = ascending
-    return values
+def _all_equal(values: Array, others: Array, places: Array) -> bool:
+    """Whether `values` are `others[places]`."""
+    return bool(elementwise(lambda values, places: values == others[places], values, places, dtype=np.bool_).all())

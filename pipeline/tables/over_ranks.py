@@ -67,13 +67,14 @@ class OwnVertices:
         found: Array = rows[place]
         return found
 
-    def labelled(self, rows: Array, labels: Array) -> Array:
+    def labelled(self, ends: Sequence[Array], labels: Array) -> Array:
         """See `Vertices.labelled`."""
+        rows, labels = np.concatenate(ends), np.concatenate([labels] * len(ends))
         order = np.argsort(rows, kind="stable")
         here, given = self.owners.send(rows[order].astype(OFFSET), labels[order])
         own = np.arange(self.first_row, self.first_row + len(self.ids), dtype=self.positions.dtype)
         own[here] = given
-        require_one_label(own[here], given)
+        require_one_label(own, here, given)
         return own
 
     def _directory(self) -> tuple[Array, Array, Array]:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kernels.cpu.parallel import elementwise
+from kernels.cpu.parallel import assign, elementwise
 from kernels.derived import Derived
 from kernels.graph import NO_ROW, Array
 
@@ -52,7 +52,7 @@ def _new_finder(graph: Ids) -> Callable[[Array], Array]:
     if not 0 < high - low + 1 <= _ENTRIES * graph.num_vertices:
         return partial(_search, graph)
     table = np.full_like(rows_by_id, NO_ROW, shape=(high - low + 2,))  # the last entry is for every other id
-    table[ids - low] = np.arange(len(ids), dtype=rows_by_id.dtype, like=rows_by_id)
+    assign(table, ids - low, np.arange(len(ids), dtype=rows_by_id.dtype, like=rows_by_id))
 
     def find(ids: Array) -> Array:
         found: Array = table[np.where((ids >= low) & (ids <= high), ids - low, high - low + 1)]

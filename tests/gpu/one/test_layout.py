@@ -11,6 +11,7 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from benchmarks.one_gpu.timing import Memory
+from kernels.cpu.parallel import inverse
 from kernels.distributed.partition import cut
 from kernels.gpu.loader import to_device
 from kernels.gpu.radix_sort import TILE, sort
@@ -18,7 +19,7 @@ from kernels.graph import Array, Csr, index_dtype
 from kernels.layout import cuda
 from kernels.layout import rules as certified
 from kernels.layout.cleaning import clean
-from kernels.layout.orders import by_degree_in_windows, inverse
+from kernels.layout.orders import by_degree_in_windows
 from kernels.layout.rows import take_rows
 from kernels.layout.rules import Rules
 from kernels.layout.sorting import in_rows, transpose

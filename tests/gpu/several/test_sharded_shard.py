@@ -12,6 +12,7 @@ cupy = pytest.importorskip("cupy")
 from benchmarks.graphs import facebook, new_york, wiki_vote
 from kernels.arrays import is_cupy_array
 from kernels.components.sharded.naming import smallest_ids
+from kernels.cpu.parallel import inverse
 from kernels.distributed import Communicator, Halo, Owners, Shard, local_graph
 from kernels.distributed.assembly import assemble, to_device
 from kernels.distributed.communicator import OverExchange
@@ -23,7 +24,7 @@ from kernels.distributed.threads import run_ranks
 from kernels.gpu.loader import to_device as graph_to_device
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, Csr, Graph
-from kernels.layout.orders import by_degree_in_windows, inverse
+from kernels.layout.orders import by_degree_in_windows
 from kernels.layout.rows import take_rows
 from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList
