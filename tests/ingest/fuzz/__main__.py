@@ -23,7 +23,7 @@ def main(count: int, first: int, processes: int) -> int:
             found += len(faults)
             for fault, reason in faults.items():
                 print(f"input {fault}, {made(fault)[0]}: {reason}", flush=True)
-            if number * 20 // len(parts) > (number - 1) * 20 // len(parts):
+            if number * 100 // len(parts) > (number - 1) * 100 // len(parts):
                 print(f"{total.total()} of {count} inputs: {dict(total)}", flush=True)
     if count == 1:
         Path(f"input-{first}").write_bytes(made(first)[2])
