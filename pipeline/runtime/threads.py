@@ -52,8 +52,8 @@ def ahead(items: Iterator[Item], most: int) -> Generator[Item]:
 def concurrently(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> list[Result]:
     """`function(item)` for each item, by `threads` threads with this one's context variables; results in the items' order.
 
-    After an exception no further item is begun; those that were begun end first. Of several exceptions the one of the first item is
-    raised. A signal abandons them (`pipeline.signals`).
+    After an exception no further item is begun; those that were begun end first. Of several exceptions the one of the first item
+    is raised. A signal abandons them all (`pipeline.signals`).
     """
     if threads == 1:
         return [function(item) for item in items]
