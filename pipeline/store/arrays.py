@@ -20,7 +20,7 @@ from kernels.graph import Array
 from pipeline.errors import Damaged
 from pipeline.store.digests import BLOCK, joined
 
-_CHUNK = 2**24  # bytes that a thread writes at a time; no more than STAGED_BYTES
+_CHUNK = 2**22  # bytes that a thread writes at a time; no more than STAGED_BYTES
 _FILES = 4  # that are saved at a time in the background, each on all cores
 _parsing = Lock()  # of a header: Python 3.11 counts the parser's depth for all threads together and fails where two parse
 

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kernels.pagerank.certificate import FARTHEST
+from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.run import STAGES
@@ -19,12 +20,13 @@ from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
-from pipeline.store.manifest import Folder, make
+from pipeline.store.manifest import Folder, make, unsealed
 from pipeline.tables import files as tables
 from tests import oracles
 from tests.counts import examples
 from tests.graphs import NAMED_GRAPHS, EdgeList
 from tests.reachability import condensed, labels_of
+from tests.steps import path_facts
 
 ORDERS = ("degree", "windowed", "source")
 
@@ -184,3 +186,14 @@ def test_a_changed_table_is_not_proved(stage, tmp_path):
             with pytest.raises(ProofFailed):
                 prove(graph, forged, False, Runtime(tmp_path))
     assert not (tmp_path / f"proof-{stage}").exists()
+
+
+@pytest.mark.parametrize(
+    ("vertices", "free", "stages"), [(10, 2**40, 16), (16_000_001, 2**40, 4), (16_000_001, 2**33, 2), (10, 0, 1)]
+)
+def test_stages_of_a_gpu_have_a_core_for_each_file(vertices, free, stages, tmp_path, monkeypatch):
+    monkeypatch.setattr("pipeline.steps.runtime.cores", lambda: 16)
+    monkeypatch.setattr("pipeline.steps.runtime.free_memory", lambda backend="cpu": free if backend == "gpu" else 2**50)
+    graph = Folder(tmp_path, unsealed("graph", path_facts(vertices).stored()))
+    assert Runtime(tmp_path, "gpu").stages_at_once(graph) == stages
+    assert Runtime(tmp_path, "gpu", LocalThreads(2)).stages_at_once(graph) == 1

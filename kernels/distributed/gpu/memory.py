@@ -14,7 +14,7 @@ from kernels.arrays import ArcMemory, is_cupy_array
 from kernels.cpu.parallel import cores
 from kernels.graph import Array
 
-STAGED_BYTES = 1 << 24  # bytes that a thread stages at a time
+STAGED_BYTES = 1 << 22  # bytes that a thread stages at a time; pinning more takes longer than it saves
 _STAGED = 1 << 26  # bytes from which on several threads stage arrays
 
 
