@@ -38,7 +38,7 @@ def choose(choice: Choice) -> Backend:
 def use_gpu() -> None:
     """Require a GPU on which kernels run, and let CuPy's pool keep freed memory. Raises as `choose`.
 
-    Memory that goes back to the driver makes every allocation wait for the GPU. Importing cuDF, as each worker of Dask-CUDA does,
+    Memory that goes back to the driver makes every allocation wait for the GPU. Importing cuDF, as Dask-CUDA's workers do,
     makes CuPy allocate through RMM, which has no pool by default.
     """
     choose("gpu")
