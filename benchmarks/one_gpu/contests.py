@@ -16,9 +16,10 @@ from benchmarks.published import wcc as published_wcc
 from kernels import registry
 from kernels.algorithm import Algorithm
 from kernels.answers import Certificate, Paths, Scores
+from kernels.cpu.parallel import inverse
 from kernels.graph import Array, Csr, Graph
 from kernels.layout.cleaning import clean
-from kernels.layout.orders import by_degree_in_windows, inverse
+from kernels.layout.orders import by_degree_in_windows
 from kernels.layout.rows import take_rows
 from kernels.layout.rules import Rules
 from kernels.layout.vect_csr import VectCsr, extend

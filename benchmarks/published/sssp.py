@@ -11,7 +11,7 @@ from kernels.gpu.loader import launch
 from kernels.graph import Array, Graph
 from kernels.paths.constants import THREADS
 from kernels.paths.lengths import length_type
-from kernels.paths.predecessors_cuda import types_of
+from kernels.paths.predecessors_cuda import complete, types_of
 from kernels.sssp import cuda
 
 METHODS = ("dijkstra", "bellman-ford")
@@ -27,7 +27,11 @@ def search(graph: Graph, source: int, method: str) -> Paths:
     """
     if method == "dijkstra" and graph.num_vertices > DIJKSTRA_ROWS:
         raise ValueError(f'method "dijkstra" accepts at most {DIJKSTRA_ROWS} rows: this graph has {graph.num_vertices}')
-    return cuda.search_by(partial(_lengths, method), graph, source)
+    return cuda.search_by(partial(_answer, method), graph, source)
+
+
+def _answer(method: str, graph: Graph, source: int, plan: cuda.ShortestPathPlan) -> tuple[Array, Array] | None:
+    return complete(graph, source, plan.sums, _lengths(method, graph, source, plan))
 
 
 def _lengths(method: str, graph: Graph, source: int, plan: cuda.ShortestPathPlan) -> Array:

@@ -2,6 +2,8 @@
 
 Graphs with few arcs per row and no large row (roads, grids) have many levels, and a level costs the chain of its dependent steps:
 `top_down.cu` makes this chain short. Other graphs have few levels and many arcs: `direction_optimising.cu` reads few of them.
+Degrees do not show how many levels there are, so both follow the frontiers that they find: the first passes large ones to more
+blocks, the second searches bottom-up only while that reads less than the frontier's arcs would cost.
 """
 
 from dataclasses import dataclass
@@ -19,7 +21,7 @@ from kernels.graph import Array, Csr, Graph, distance_dtype
 from kernels.paths.degrees import has_long_paths
 from kernels.paths.predecessors_cuda import of_levels
 
-_TEAMS = 4  # clusters for the levels that are too large for one; more would make the grid barrier slower
+_TEAMS = 8  # clusters for the levels that are too large for one, at most
 _TEAM_BYTES = 1 << 16  # of a bitmap in each block, for 8.4 million rows; wide frontiers of larger graphs are faster through L2
 _TOP_DOWN, _TWO_WAYS = "bfs/top_down.cu", "bfs/direction_optimising.cu"
 

@@ -22,6 +22,7 @@
    window or 1 / TOP_DOWN_ROWS of the rows, because every block passes over all of them. */
 #define TOP_DOWN_ARCS 128
 #define TOP_DOWN_ROWS 2048
+#define UNSEEN_ROWS 64 /* or of at most 1 / UNSEEN_ROWS of the rows that are not found, which bottom-up would search */
 #define POSITION_BITS (sizeof(ROW) == 4 ? 32 : 40)
 
 /* Rows without in-arcs, and the bits behind the last row, which no search finds. */
@@ -177,14 +178,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) search_both_ways(
                         queue, for_warps, for_blocks, &control->barrier};
     const int64_t most_rows = num_rows / TOP_DOWN_ROWS > WINDOW ? num_rows / TOP_DOWN_ROWS : WINDOW;
     int64_t head = 0, tail = 1; /* `queue[:tail]` are all rows ever queued, `queue[head:tail]` the last frontier */
-    int64_t size = 1, arcs = out_offsets[source + 1] - out_offsets[source];
+    int64_t size = 1, arcs = out_offsets[source + 1] - out_offsets[source], unseen = num_rows;
     bool queued = true; /* whether the frontier is `queue[head:tail]` or a bitmap */
     for (int64_t level = 1, turn = 0; size > 0; ++level, turn = (turn + 1) % 3) {
         Level* counts = &control->levels[(turn + 1) % 3];
         if (global_thread() == 0) {
             control->levels[(turn + 2) % 3] = Level{};
         }
-        const bool top_down = size <= most_rows && arcs <= num_arcs / TOP_DOWN_ARCS;
+        unseen -= size;
+        const bool top_down = (size <= most_rows || size <= unseen / UNSEEN_ROWS) && arcs <= num_arcs / TOP_DOWN_ARCS;
         if (top_down && !queued) {
             queue_frontier(search, frontier, tail, &control->queued);
             head = tail;

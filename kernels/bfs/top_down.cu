@@ -17,7 +17,7 @@
 
 #define WARPS (THREADS / 32)
 #define CAPACITY (16384u / (uint32_t)sizeof(ROW)) /* rows of a level that one block of the team keeps in shared memory */
-#define TEAM_LIMIT (TEAM_BLOCKS * CAPACITY / 2)
+#define TEAM_LIMIT (TEAM_BLOCKS > 8 ? 2 * CAPACITY : CAPACITY) /* rows of a level beyond which all blocks are faster */
 #define GROUP 8                        /* rows of a part that a warp takes before the next warp does */
 #define SHARERS (WARPS / TEAM_BLOCKS) /* warps of a block that read the same part */
 

@@ -50,9 +50,12 @@ extern "C" __global__ void prepare(
     for (int64_t word = global_thread(); word < (num_rows + 31) / 32; word += num_threads()) {
         piled[word] = word == source >> 5 ? 1u << (source & 31) : 0;
     }
-    if (global_thread() == 0 && source >= 0) {
-        pile[0] = (ROW)source;
-        control->piled = 1;
+    if (global_thread() == 0) {
+        control->nearest = FAR;
+        if (source >= 0) {
+            pile[0] = (ROW)source;
+            control->piled = 1;
+        }
     }
 }
 
@@ -69,6 +72,6 @@ extern "C" __global__ void pile_up(const ROW* rows, int64_t count, ROW* pile, ui
 
 extern "C" __global__ void TEAM __launch_bounds__(THREADS, 1) shorten(
     const Quad* quads, Length* lengths, ROW* pile, uint32_t* piled, Length least_window, Length most_window, int64_t few,
-    int64_t many, Control* control) {
-    take_steps(quads, lengths, pile, piled, least_window, most_window, few, many, control, Everywhere{});
+    int64_t many, int64_t most, Control* control) {
+    take_steps(quads, lengths, pile, piled, least_window, most_window, few, many, most, control, Everywhere{});
 }

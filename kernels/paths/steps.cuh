@@ -101,11 +101,23 @@ __device__ __forceinline__ void refill(const Search<Range>& search, int parity, 
     keep(search, parity, taken < size, entry, limit, nearest);
 }
 
-/* Take steps until no row of the range is left. */
+/* Write the least length of the rows in the lists, which is `least`, and on the pile. */
+template <typename Range>
+__device__ __forceinline__ void write_nearest(const Search<Range>& search, Length least, int64_t in_pile) {
+    for (int64_t place = (int64_t)team_rank() * THREADS + threadIdx.x; place < in_pile; place += TEAM_BLOCKS * THREADS) {
+        least = smaller(least, __ldcg(search.lengths + __ldcg(search.pile + place)));
+    }
+    least = least_of_warp(least);
+    if ((threadIdx.x & 31) == 0) {
+        atomicMin(&search.control->nearest, (uint64_t)least);
+    }
+}
+
+/* Take steps until no row of the range is left, or more than `most` are active, held or piled. */
 template <typename Range>
 __device__ __forceinline__ void take_steps(
     const Quad* quads, Length* lengths, ROW* pile, uint32_t* piled, Length least_window, Length most_window, int64_t few,
-    int64_t many, Control* control, Range range) {
+    int64_t many, int64_t most, Control* control, Range range) {
     extern __shared__ uint4 memory[];
     __shared__ Shared shared;
     const Search<Range> search{quads, lengths, pile, piled, range, control, &shared, (Entry*)memory};
@@ -127,7 +139,12 @@ __device__ __forceinline__ void take_steps(
         const int length = (int)__shfl_sync(FULL_WARP, of_lane.active, owner);
         in_pile += __reduce_add_sync(FULL_WARP, of_lane.spilled);
         const Length least = least_of_warp(of_lane.nearest);
-        if (active + held + in_pile == 0) {
+        const int64_t rows = active + held + in_pile;
+        if (rows == 0) {
+            break;
+        }
+        if (rows > most) {
+            write_nearest(search, least, in_pile);
             break;
         }
         if (active < few) {

@@ -11,16 +11,18 @@ from kernels.gpu.loader import kernel_of, launch, pointer
 from kernels.gpu.teams import team_kernel
 from kernels.graph import NO_ROW, Array, Csr
 from kernels.paths.constants import TEAM_CONTROL_WORDS, THREADS
-from kernels.paths.lengths import as_length, length_type
+from kernels.paths.lengths import as_length, far_of, length_type
 from kernels.paths.predecessors_cuda import types_of
 
 _SOURCE = "paths/long_paths.cu"
 _UNBOUNDED, _BOUNDED = (_SOURCE, "shorten"), ("paths/sharded/long_paths.cu", "shorten_below")
+MOST_ROWS = 1 << 17  # rows to relax beyond which all blocks of a GPU are faster than a team
+NO_LIMIT = 1 << 62
 _LISTS = 4  # of a block
 _LIST_BYTES = (49152, 24576)  # of a list, as large as fits
 _LEAST_WINDOW, _MOST_WINDOW = 4.0, 32.0  # in mean weights
 _FEW, _MANY = np.int64(2048), np.int64(8192)  # active rows: with fewer the window widens, with more it narrows
-_ASIDE = 2  # word of the control: number of rows put aside
+_ASIDE, _NEAREST = 2, 3  # words of the control
 
 
 class Team:
@@ -54,15 +56,23 @@ class Team:
         """Set the rows, each once, from which `shorten` continues with their lengths."""
         self._launch("pile_up", len(rows), rows, np.int64(len(rows)), self._pile, self._piled, self._control)
 
-    def shorten(self, bound: int | None = None) -> None:
-        """Lower the lengths to the smallest sums from the rows that were set; rows at `bound` or beyond are put aside."""
-        search = self._quads, self.lengths, self._pile, self._piled, *self._windows, _FEW, _MANY, self._control
+    def shorten(self, bound: int | None = None, most: int = NO_LIMIT) -> None:
+        """Lower the lengths to the smallest sums from the rows that were set; rows at `bound` or beyond are put aside.
+
+        Stops as soon as more than `most` rows are to be relaxed. Such a team cannot go on.
+        """
+        search = self._quads, self.lengths, self._pile, self._piled, *self._windows, _FEW, _MANY, np.int64(most), self._control
         if bound is None:
             self._take_steps(_UNBOUNDED, *search)
             return
         if self._aside is None:
             self._aside, self._is_aside = cupy.empty_like(self._pile), cupy.zeros_like(self._piled)
         self._take_steps(_BOUNDED, *search, length_type(self._sums)(bound), self._aside, self._is_aside)
+
+    def stopped_at(self) -> int | None:
+        """A length that no row is nearer than which is still to be relaxed; None if the team did not stop early."""
+        nearest = int(self._control[_NEAREST])
+        return None if nearest == far_of(self._sums) else nearest
 
     def take_aside(self) -> Array:
         """Return the rows that were put aside, each once, and forget them."""

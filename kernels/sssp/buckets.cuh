@@ -8,8 +8,10 @@
 #define SCAN 4
 #define ALL ((int64_t)1 << 62)
 
-extern "C" __global__ void prepare(int64_t num_rows, int64_t source, Length* lengths, uint32_t* queued, Control* control) {
-    for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
+/* Initialise a search: from `source`, or with lengths that are known. */
+extern "C" __global__ void prepare(
+    int64_t num_rows, int64_t source, bool known, Length* lengths, uint32_t* queued, Control* control) {
+    for (int64_t row = global_thread(); row < num_rows && !known; row += num_threads()) {
         lengths[row] = row == source ? (Length)0 : FAR;
     }
     for (int64_t word = global_thread(); word < (num_rows + 31) / 32 * 2; word += num_threads()) {

@@ -1,8 +1,10 @@
-"""Shortest paths on the GPU: one launch finds the lengths, by one of two methods that the graph's degrees decide.
+"""Shortest paths on the GPU: one launch finds the lengths, by one of two methods.
 
-Graphs with few arcs per row and no large row (roads, grids) have paths of many arcs, one dependent step after the other:
-`long_paths.cu` makes a step short. Other graphs have short paths and many arcs: `short_paths.cu` reads few of them. Then
-`predecessors.cu` turns the lengths into the answer. Integer weights are summed in 32 bits first, and in 64 if a sum does not fit.
+Graphs with few arcs per row and no large row may be roads or grids, with paths of many arcs, one dependent step after the other:
+`long_paths.cu` makes a step short, with few blocks. Other graphs have short paths and many arcs: `short_paths.cu` reads few of
+them, with all blocks. Degrees do not show how long paths are, so `long_paths.cu` stops when it has more rows to relax than few
+blocks can; `short_paths.cu` then goes on from its lengths. Last, `predecessors.cu` turns the lengths into the answer. Integer
+weights are summed in 32 bits first, and in 64 if a sum does not fit.
 """
 
 from collections.abc import Callable
@@ -19,7 +21,7 @@ from kernels.paths.constants import THREADS
 from kernels.paths.degrees import has_long_paths
 from kernels.paths.lengths import as_length, length_type
 from kernels.paths.predecessors_cuda import complete, types_of
-from kernels.paths.team import Team, quads_of
+from kernels.paths.team import MOST_ROWS, Team, quads_of
 from kernels.sssp.constants import CHUNK_ARCS, CHUNK_BYTES, CONTROL_BYTES, QUEUE_ROW
 
 CORE, LIGHT_WIDTH, WIDTH = 3.0, 0.5, 60.0  # in lengths below which a row has two arcs if weights are spread evenly
@@ -35,6 +37,7 @@ class ShortestPathPlan:
     mean_degree: float  # arcs of a row that has any
     chunks: int  # chunks of all large rows (queues.cuh), of out-arcs or in-arcs, whichever are more
     quads: int | None  # number of Quads that hold the rows (long_paths.cu); None if paths are short
+    crowded: bool = False  # whether a search had too many rows to relax for long_paths.cu
 
 
 def plan_of(graph: Graph) -> ShortestPathPlan:
@@ -44,21 +47,39 @@ def plan_of(graph: Graph) -> ShortestPathPlan:
 
 def search(graph: Graph, source: int) -> Paths:
     """Answer `kernels.sssp.sssp` on CuPy arrays that have weights."""
-    return search_by(_shorten, graph, source)
+    return search_by(_answer, graph, source)
 
 
-def search_by(find: Callable[[Graph, int, ShortestPathPlan], Array], graph: Graph, source: int) -> Paths:
-    """Turn the lengths that `find` finds into an answer; again with wider sums if one did not fit."""
-    plan = plan_of(graph)
+def search_by(find: Callable[[Graph, int, ShortestPathPlan], tuple[Array, Array] | None], graph: Graph, source: int) -> Paths:
+    """Return the distances and predecessors that `find` finds; with wider sums if it finds none because one did not fit."""
     while True:
-        lengths = find(graph, source, plan)
-        answer = complete(graph, source, plan.sums, lengths)
+        plan = plan_of(graph)
+        answer = find(graph, source, plan)
         if answer is not None:
             return Paths(source, *answer)
         if plan.sums != np.int32:
             raise OverflowError(f"a distance exceeds the largest {distance_dtype(graph.out.weights)}")
-        plan = replace(plan, sums=np.dtype(np.int64))
-        graph.derived.put(plan_of, plan)
+        graph.derived.put(plan_of, replace(plan_of(graph), sums=np.dtype(np.int64)))
+
+
+def _answer(graph: Graph, source: int, plan: ShortestPathPlan) -> tuple[Array, Array] | None:
+    """Distances and predecessors; None if a sum does not fit."""
+    if plan.quads is None:
+        return complete(graph, source, plan.sums, _shorten_in_grid(graph, source, plan))
+    # The Quads are made for every search: that takes a hundredth of it, and they do not outlive it
+    team = Team(graph.out, plan.sums, plan.mean, plan.quads, source)
+    team.shorten(most=MOST_ROWS)
+    lengths = team.lengths
+    # Unless the graph is known to be crowded, the answer is begun before the team's end is known, so that the GPU need not wait
+    answer = None if plan.crowded else complete(graph, source, plan.sums, lengths)
+    start = team.stopped_at()
+    del team
+    if start is not None:
+        graph.derived.put(plan_of, replace(plan, crowded=True))
+        lengths = _shorten_in_grid(graph, source, plan, lengths, start)
+    elif answer is not None:
+        return answer
+    return complete(graph, source, plan.sums, lengths)
 
 
 def make_plan(graph: Graph, long_paths: bool) -> ShortestPathPlan:
@@ -80,26 +101,19 @@ def chunks_of(offsets: Array) -> int:
     return int((-(-degrees[degrees >= QUEUE_ROW] // CHUNK_ARCS)).sum())
 
 
-def _shorten(graph: Graph, source: int, plan: ShortestPathPlan) -> Array:
-    """Lengths from `source`, by long_paths.cu or short_paths.cu."""
-    if plan.quads is None:
-        return _shorten_in_grid(graph, source, plan)
-    # The Quads are made for every search: that takes a hundredth of it, and they do not outlive it
-    team = Team(graph.out, plan.sums, plan.mean, plan.quads, source)
-    team.shorten()
-    return team.lengths
-
-
-def _shorten_in_grid(graph: Graph, source: int, plan: ShortestPathPlan) -> Array:
+def _shorten_in_grid(graph: Graph, source: int, plan: ShortestPathPlan, known: Array | None = None, start: int = 0) -> Array:
+    """Lengths from `source`; or from lengths that are `known`, with all rows nearer than `start` settled."""
     num_rows, row, out, into = graph.num_vertices, graph.rows_by_id.dtype, graph.out, graph.into
-    lengths: Array = cupy.empty(num_rows, length_type(plan.sums))
+    lengths: Array = cupy.empty(num_rows, length_type(plan.sums)) if known is None else known
     rows, chunks = cupy.empty(2 * num_rows, row), cupy.empty(2 * plan.chunks * CHUNK_BYTES, np.uint8)
     queued, control = cupy.empty(-(-num_rows // 32) * 2, np.uint32), cupy.empty(CONTROL_BYTES, np.uint8)
     source_file, types, size = "sssp/short_paths.cu", types_of(out, plan.sums), np.int64(num_rows)
-    launch(source_file, "prepare", THREADS, num_rows, size, np.int64(source), lengths, queued, control, **types)
+    begin = size, np.int64(source), np.bool_(known is not None), lengths, queued, control
+    launch(source_file, "prepare", THREADS, num_rows, *begin, **types)
     enough = 1 + (plan.chunks + num_rows // 16) // START_SHARE
     widths = (as_length(plan.sums, factor * 2 * plan.mean / plan.mean_degree) for factor in (CORE, LIGHT_WIDTH, WIDTH))
+    bounds = lengths.dtype.type(start), *widths, np.int64(enough)
     launch(source_file, "shorten", THREADS, None,
            out.offsets, out.indices, out.weights, into.offsets, into.indices, into.weights, size, np.int64(source),
-           lengths, rows, chunks, np.int64(plan.chunks), queued, *widths, np.int64(enough), control, **types)  # fmt: skip
+           lengths, rows, chunks, np.int64(plan.chunks), queued, *bounds, control, **types)  # fmt: skip
     return lengths

@@ -24,16 +24,21 @@ __device__ __forceinline__ void fill_bucket(const Search& search, Stages& stages
     }
 }
 
+#define PATIENCE 32 /* buckets after which paths are taken to be long, and widths follow the rows in the queue */
+
 /* Settle, bucket by bucket, all rows with a length from the limit to the cap. Returns true, with rows in the queue, as soon as
    the queue is `enough` work: its chunks, where 16 small rows count as one. */
 __device__ __forceinline__ bool settle(Search& search, Stages& stages, Length width, int64_t enough) {
-    for (;;) {
+    const Length least_width = width;
+    int64_t most = 0; /* rows in the queue, in this bucket */
+    for (int buckets = 0;;) {
         const int64_t rows = (int64_t)__ldcg(&search.control->rows[search.turn]);
         const int64_t chunks = (int64_t)__ldcg(&search.control->chunks[search.turn]);
         if (rows + chunks > 0) {
             if (chunks + rows / 16 >= enough) {
                 return true;
             }
+            most = rows + 16 * chunks > most ? rows + 16 * chunks : most;
             take_chunks<false>(search, stages, chunks);
             take_rows<false>(search, stages, rows);
             end_turn(search, stages);
@@ -43,6 +48,12 @@ __device__ __forceinline__ bool settle(Search& search, Stages& stages, Length wi
         if (from >= search.cap) {
             return false;
         }
+        if (++buckets > PATIENCE && most < num_threads() / 2) {
+            width = plus(width, width);
+        } else if (most > 4 * num_threads() && width > least_width) {
+            width = Kind<SUM>::part(width, 4);
+        }
+        most = 0;
         search.limit = smaller(beyond(from, width), search.cap);
         fill_bucket(search, stages, from);
         end_turn(search, stages);
@@ -57,10 +68,11 @@ __device__ __forceinline__ bool settle(Search& search, Stages& stages, Length wi
 extern "C" __global__ void __launch_bounds__(THREADS, 2) shorten(
     const int64_t* out_offsets, const ROW* out_indices, const WEIGHT* out_weights, const int64_t* in_offsets,
     const ROW* in_indices, const WEIGHT* in_weights, int64_t num_rows, int64_t source, Length* lengths, ROW* rows, Chunk* chunks,
-    int64_t most_chunks, uint32_t* queued, Length core, Length light_width, Length width, int64_t enough, Control* control) {
+    int64_t most_chunks, uint32_t* queued, Length from, Length core, Length light_width, Length width, int64_t enough,
+    Control* control) {
     Search search{
         {out_offsets, out_indices, out_weights}, {in_offsets, in_indices, in_weights}, num_rows, lengths, rows, chunks,
-        most_chunks, queued, control, 0, 0, 0, FAR};
+        most_chunks, queued, control, 0, 0, from, FAR};
     Stages stages{0, 0};
     if (!settle(search, stages, light_width, enough)) {
         return;

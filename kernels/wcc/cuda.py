@@ -12,14 +12,27 @@ from kernels.wcc.constants import SAMPLED_THREADS, TILE_THREADS, WARP_ROW
 
 _SOURCE = "wcc/wcc.cu"
 _TILE = 3 << 14  # rows in a tile, at most; below 2^16. Takes 96 KiB of shared memory, twice per multiprocessor of an H100
-MANY_ARCS = 8  # arcs per row from which on one component tends to hold nearly all rows
+_SAMPLED_ROWS, _ANY_ARC = 1 << 13, 7919  # rows whose arcs show whether arcs are local, and a prime that chooses one of each
+_NEAR, _LOCAL = 16, 0.75  # near is at most a sixteenth of all rows away; so far lead most arcs of a graph that is local
+MANY_ARCS = 8  # over shards, arcs per row from which on one component tends to hold nearly all rows
 
 
 def components(graph: Graph) -> Components:
     """Answer `kernels.wcc.wcc` on CuPy arrays."""
-    if graph.num_arcs >= MANY_ARCS * graph.num_vertices:
-        return join_sampled(graph)
-    return join_all(graph)
+    return join_all(graph) if graph.derived.get(is_local, lambda: is_local(graph)) else join_sampled(graph)
+
+
+def is_local(graph: Graph) -> bool:
+    """Whether most arcs lead to rows near by, as in roads, meshes and nearest neighbours; estimated from one arc of some rows.
+
+    Such arcs are united in tiles in shared memory, while sampled ones leave many trees.
+    """
+    num_rows, offsets = graph.num_vertices, graph.out.offsets
+    rows = cupy.arange(0, num_rows, max(1, num_rows // _SAMPLED_ROWS))
+    rows = rows[offsets[rows + 1] > offsets[rows]]
+    arcs = offsets[rows] + rows * _ANY_ARC % (offsets[rows + 1] - offsets[rows])
+    near = cupy.abs(graph.out.indices[arcs] - rows) < min(_TILE, num_rows // _NEAR)
+    return int(cupy.count_nonzero(near)) >= _LOCAL * len(rows)
 
 
 def join_all(graph: Graph, most_rows: int = _TILE) -> Components:

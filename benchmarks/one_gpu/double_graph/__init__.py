@@ -18,8 +18,9 @@ import cupy as cp
 import numpy as np
 
 from benchmarks.one_gpu.peers import Peer, same_distances, same_parts, same_ranks, same_weight
+from kernels.cpu.parallel import inverse
 from kernels.graph import Array, Csr, Graph
-from kernels.layout.orders import by_degree_in_windows, inverse
+from kernels.layout.orders import by_degree_in_windows
 from kernels.layout.rows import take_rows
 
 HERE = Path(__file__).parent

@@ -1,7 +1,8 @@
-"""Breadth-first search over shards on GPUs, by one of two methods that the whole graph's degrees decide.
+"""Breadth-first search over shards on GPUs, by one of two methods, the first of which the whole graph's degrees decide.
 
 Graphs with few arcs per row and no large row (roads, grids) have many levels: each rank works to its local fixpoint, and a level
-costs no exchange. Other graphs have few levels and many arcs, and are searched level by level, in both directions (bfs.cu).
+costs no exchange. Other graphs have few levels and many arcs, and are searched level by level, in both directions (bfs.cu). So is
+a graph that turns out to have more rows in a frontier than a rank's team of blocks can relax.
 """
 
 from functools import partial
@@ -18,7 +19,8 @@ from kernels.gpu.loader import cooperative, launch
 from kernels.graph import Array, Csr
 from kernels.paths.sharded.long_paths_cuda import count_hops
 from kernels.paths.sharded.predecessors_cuda import to_global_rows
-from kernels.paths.sharded.totals import totals_of
+from kernels.paths.sharded.totals import note_many_rows, totals_of
+from kernels.paths.team import MOST_ROWS
 
 _SOURCE = "bfs/sharded/bfs.cu"
 _PUSHED_SHARE = 128  # push a frontier with at most 1/128 of the unseen arcs, because marking an arc costs more than reading one
@@ -29,12 +31,12 @@ _FOUND = slice(2, 4)  # words of Control (bottom_up.cuh): rows and arcs found in
 def search(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnswer[Paths]:
     """Answer `kernels.bfs.sharded.bfs` on CuPy arrays."""
     halo = Halo(shard, communicator)
-    totals = totals_of(shard, communicator)
+    totals, found = totals_of(shard, communicator), None
     if totals.long_paths:
-        starts = shard.own_numbers(source_row)
-        distance, predecessor, supersteps = count_hops(halo, shard.local_out, shard.local_into, starts)
-    else:
-        distance, predecessor, supersteps = _search_levels(halo, source_row, totals.num_arcs)
+        found = count_hops(halo, shard.local_out, shard.local_into, shard.own_numbers(source_row), MOST_ROWS)
+        if found is None:
+            note_many_rows(shard)
+    distance, predecessor, supersteps = found or _search_levels(halo, source_row, totals.num_arcs)
     to_global_rows(shard, predecessor)
     return ShardAnswer(Paths(source_row, distance, predecessor), supersteps)
 

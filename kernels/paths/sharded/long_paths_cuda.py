@@ -15,14 +15,16 @@ from kernels.distributed.halo import Halo
 from kernels.graph import Array, Csr
 from kernels.paths.lengths import as_length, beyond, far_of
 from kernels.paths.predecessors_cuda import of_levels
-from kernels.paths.team import Team, quads_of
+from kernels.paths.team import NO_LIMIT, Team, quads_of
 
 _HOPS = np.dtype(np.int32)  # type in which hops are summed
 _WINDOW = 1024.0  # width in mean weights
 
 
-def shorten(halo: Halo, out: Csr, sums: np.dtype[Any], mean: float, rows: Array) -> tuple[Array, int]:
-    """Find the smallest sums of weights from own rows; a collective.
+def shorten(
+    halo: Halo, out: Csr, sums: np.dtype[Any], mean: float, rows: Array, most: int = NO_LIMIT
+) -> tuple[Array, int] | None:
+    """Find the smallest sums of weights from own rows; a collective. None, on all ranks, if one has more than `most` to relax.
 
     Args:
         out: By local rows; every arc weighs 1 if there are no weights.
@@ -46,25 +48,30 @@ def shorten(halo: Halo, out: Csr, sums: np.dtype[Any], mean: float, rows: Array)
             return lengths, supersteps
         bound, inside = beyond(sums, nearest, as_length(sums, _WINDOW * mean)), 1
         while inside:
-            _relax(team, rows, bound)
+            _relax(team, rows, bound, most)
             nearer = cupy.flatnonzero(ghosts < sent)
             sent[nearer] = ghosts[nearer]
             rows = halo.lower(lengths, nearer)
-            inside = communicator.sum(int((lengths[rows] < bound).sum()))
+            left = np.array([int((lengths[rows] < bound).sum()), team.stopped_at() is not None], np.int64)
+            inside, stopped = communicator.total(left).tolist()
             supersteps += 1
-        _relax(team, rows, bound)
+            if stopped:
+                return None
+        _relax(team, rows, bound, NO_LIMIT)  # they are all put aside
         rows = team.take_aside()
         rows = rows[(rows < num_own) & (lengths[rows] >= bound)]
 
 
-def _relax(team: Team, rows: Array, bound: int) -> None:
+def _relax(team: Team, rows: Array, bound: int, most: int) -> None:
     if len(rows):
         team.start(rows)
-        team.shorten(bound)
+        team.shorten(bound, most)
 
 
-def count_hops(halo: Halo, out: Csr, into: Csr, rows: Array) -> tuple[Array, Array, int]:
+def count_hops(halo: Halo, out: Csr, into: Csr, rows: Array, most: int = NO_LIMIT) -> tuple[Array, Array, int] | None:
     """Count the hops from own rows, which have 0, and find the unique predecessors of the others; a collective.
+
+    None, on all ranks, if one of them has more than `most` rows to relax at a time.
 
     Returns:
         hops: int64 [n].
@@ -72,6 +79,9 @@ def count_hops(halo: Halo, out: Csr, into: Csr, rows: Array) -> tuple[Array, Arr
         supersteps.
     """
     num_own = len(halo.shard.ids)
-    lengths, supersteps = shorten(halo, Csr(out.offsets, out.indices, None), _HOPS, 1.0, rows)
+    found = shorten(halo, Csr(out.offsets, out.indices, None), _HOPS, 1.0, rows, most)
+    if found is None:
+        return None
+    lengths, supersteps = found
     levels = halo.extended(lengths[:num_own].view(_HOPS).astype(into.indices.dtype))
     return *of_levels(into, levels, num_own), supersteps

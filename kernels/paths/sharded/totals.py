@@ -9,6 +9,8 @@ from kernels.distributed import Communicator, Shard
 from kernels.graph import Array
 from kernels.paths.degrees import are_long, degrees_of
 
+_LARGEST, _HEAVIEST = 2, 3  # places in `_summands_of`
+
 
 @dataclass(frozen=True)
 class GraphTotals:
@@ -16,7 +18,8 @@ class GraphTotals:
 
     num_arcs: int
     with_arcs: int  # rows with out-arcs
-    largest: int  # largest out-degree
+    # largest: degree, out or in; infinite once rows to relax are known to become too many for a team of blocks.
+    largest: float
     # heaviest, mean: of the weights; 1 if there are none. `heaviest` is infinite once sums of weights are known not to fit 32
     # bits.
     heaviest: float
@@ -36,7 +39,7 @@ def totals_of(shard: Shard, communicator: Communicator) -> GraphTotals:
     of_ranks = np.stack(communicator.gather(shard.derived.get(_summands_of, lambda: _summands_of(shard)), alike=True))
     arcs, with_arcs, _, _, weight = of_ranks.sum(axis=0).tolist()
     _, _, largest, heaviest, _ = of_ranks.max(axis=0).tolist()
-    totals = GraphTotals(int(arcs), int(with_arcs), int(largest), heaviest, weight / max(1, arcs))
+    totals = GraphTotals(int(arcs), int(with_arcs), largest, heaviest, weight / max(1, arcs))
     shard.derived.put(totals_of, (ref(communicator), totals))
     return totals
 
@@ -47,12 +50,21 @@ def _summands_of(shard: Shard) -> Array:
     heaviest, sum_of_weights = 1.0, float(shard.out.offsets[-1])
     if weights is not None and len(weights):
         heaviest, sum_of_weights = float(weights.max()), float(weights.sum(dtype=np.float64))
-    return np.array([*degrees_of(shard.out.offsets), heaviest, sum_of_weights])
+    return np.array([*degrees_of(shard.out, shard.into), heaviest, sum_of_weights])
 
 
 def note_long_sums(shard: Shard) -> None:
     """Remember that sums of weights do not fit 32 bits. All ranks call it, so the next `totals_of` gathers on all of them."""
+    _make_infinite(shard, _HEAVIEST)
+
+
+def note_many_rows(shard: Shard) -> None:
+    """Remember that rows to relax become too many for a team. All ranks call it."""
+    _make_infinite(shard, _LARGEST)
+
+
+def _make_infinite(shard: Shard, summand: int) -> None:
     summands = shard.derived.get(_summands_of, lambda: _summands_of(shard)).copy()
-    summands[3] = np.inf
+    summands[summand] = np.inf
     shard.derived.put(_summands_of, summands)
     shard.derived.discard(totals_of)

@@ -1,8 +1,9 @@
-"""Shortest paths over shards on GPUs, by one of two methods that the whole graph's degrees decide.
+"""Shortest paths over shards on GPUs, by one of two methods, the first of which the whole graph's degrees decide.
 
 Graphs with few arcs per row and no large row (roads, grids) have paths of many arcs: each rank works to its local fixpoint, then
 all exchange. Other graphs have short paths and many arcs, and a local fixpoint would be far from the final one: all ranks settle
-the same bucket at a time (sssp.cu), in the four parts of kernels/sssp/short_paths.cu. Integer weights are summed in 32 bits
+the same bucket at a time (sssp.cu), in the four parts of kernels/sssp/short_paths.cu, also once a graph turns out to have more
+rows to relax than a rank's team of blocks can. Integer weights are summed in 32 bits
 first, and in 64 if a sum does not fit.
 """
 
@@ -20,7 +21,8 @@ from kernels.paths.lengths import as_length, beyond, far_of, length_type
 from kernels.paths.predecessors_cuda import types_of
 from kernels.paths.sharded import long_paths_cuda as long_paths
 from kernels.paths.sharded.predecessors_cuda import complete
-from kernels.paths.sharded.totals import GraphTotals, note_long_sums, totals_of
+from kernels.paths.sharded.totals import GraphTotals, note_long_sums, note_many_rows, totals_of
+from kernels.paths.team import MOST_ROWS
 from kernels.sssp.constants import CHUNK_BYTES, CONTROL_BYTES, PROGRESS_WORDS
 from kernels.sssp.cuda import CORE, LIGHT_WIDTH, START_SHARE, WIDTH, chunks_of
 
@@ -51,7 +53,10 @@ def _shorten(halo: Halo, source: int, sums: np.dtype[Any], totals: GraphTotals) 
     """Final lengths of the own rows [n + g], and the number of supersteps; `source` is NO_ROW if another rank owns it."""
     if totals.long_paths:
         rows = np.array([] if source == NO_ROW else [source], halo.shard.ghosts.dtype, like=halo.shard.ghosts)
-        return long_paths.shorten(halo, halo.shard.local_out, sums, totals.mean, rows)
+        found = long_paths.shorten(halo, halo.shard.local_out, sums, totals.mean, rows, MOST_ROWS)
+        if found is not None:
+            return found
+        note_many_rows(halo.shard)
     unit = 2 * totals.mean * totals.with_arcs / max(1, totals.num_arcs)
     core, light_width, width = (as_length(sums, factor * unit) for factor in (CORE, LIGHT_WIDTH, WIDTH))
     buckets, far = _Buckets(halo, source, sums), far_of(sums)
@@ -92,8 +97,8 @@ class _Buckets:
         self._proposals, self._received = cupy.empty(self._words * self._ghosts, np.uint64), cupy.empty(0, np.uint64)
         self._bounds = cupy.asarray(shard.ghost_bounds)
         self._pending = False  # whether some rank has rows in its queue, or received proposals
-        launch(_SOURCE, "prepare", THREADS, rows, np.int64(rows), np.int64(source), self.lengths, self._queue[-1],
-               self._control, **self._types)  # fmt: skip
+        launch(_SOURCE, "prepare", THREADS, rows, np.int64(rows), np.int64(source), np.bool_(False), self.lengths,
+               self._queue[-1], self._control, **self._types)  # fmt: skip
 
     def settle(self, cap: int, width: Any, enough: int) -> bool:
         """Settle all rows nearer than `cap`, in buckets of this width. Stop early and return True when a queue has `enough`."""

@@ -99,12 +99,38 @@ def test_frontiers_too_large_for_a_team(dtype: type) -> None:
     check(graph_of(EdgeList("tree", tuple(edges), directed=False), dtype=dtype), [0, 160_400])
 
 
+@pytest.mark.parametrize("most", [0, 3, 10])
+@pytest.mark.parametrize("dtype", WEIGHTS)
+def test_rows_that_become_too_many_for_a_team(monkeypatch: pytest.MonkeyPatch, dtype: type, most: int) -> None:
+    """The search goes on with all blocks, and the plan notes it."""
+    monkeypatch.setattr(cuda, "MOST_ROWS", most)
+    random = np.random.default_rng(8)
+    for edges in (grid_edges(12, random), edges_of(random, 200, 500, True, 1, np.array([0, 1, 5, 9]))):
+        graph = graph_of(edges, random.permutation(edges.ids).tolist(), dtype)
+        on_device = to_device(graph)
+        on_device.derived.put(cuda.plan_of, cuda.make_plan(on_device, True))
+        for source in (0, 100, 0):
+            poison()
+            assert_equal(to_host(sssp(on_device, source)), search_on_cpu(graph, source))
+            assert cuda.plan_of(on_device).crowded
+
+
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("dtype", WEIGHTS)
 def test_grids(dtype: type, wide: bool) -> None:
     random = np.random.default_rng(7)
     graph = graph_of(grid_edges(60, random), random.permutation(3600).tolist(), dtype)
     check(with_wide_rows(graph) if wide else graph, [0, 1000, 3599])
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_paths_that_are_longer_than_their_degrees_show(dtype: type) -> None:
+    """The buckets of a search with all blocks become wider, and narrower again where the path ends in a crowd."""
+    path = [(i, i + 1, 1 + 7 * i % 99) for i in range(70)]
+    crowd = [(70 + i // 3, 71 + i, 1 + i % 5) for i in range(300)]
+    on_device = to_device(graph := graph_of(EdgeList("path", tuple(path + crowd), directed=False), dtype=dtype))
+    on_device.derived.put(cuda.plan_of, cuda.make_plan(on_device, False))
+    assert_equal(to_host(sssp(on_device, 0)), search_on_cpu(graph, 0))
 
 
 def test_sums_beyond_32_bits() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
+from benchmarks.generators import grid_edges
 from benchmarks.published import wcc as published
 from kernels.answers import Components
 from kernels.gpu.loader import to_device
@@ -72,6 +73,15 @@ def test_twenty_repeats_give_one_answer() -> None:
     for repeat in range(20):
         poison()
         np.testing.assert_array_equal(cupy.asnumpy(WAYS[repeat % len(WAYS)](on_device).labels), expected)
+
+
+def test_where_arcs_lead_decides_the_method() -> None:
+    ends = np.stack(grid_edges(40), 1)
+    for edges, local in ((ends, True), (np.random.default_rng(2).permutation(1600)[ends], False)):
+        graph = graph_of(EdgeList("grid", tuple(map(tuple, edges.tolist())), directed=False))
+        on_device = to_device(graph)
+        assert cuda.is_local(on_device) == local
+        np.testing.assert_array_equal(cupy.asnumpy(wcc(on_device).labels), wcc(graph).labels)
 
 
 def test_graphs_without_arcs() -> None:

@@ -18,7 +18,7 @@ from kernels.distributed.assembly import to_device
 from kernels.distributed.threads import run_ranks
 from kernels.graph import Graph
 from kernels.paths.sharded import long_paths_cuda as long_paths
-from kernels.paths.sharded.totals import GraphTotals
+from kernels.paths.sharded.totals import GraphTotals, totals_of
 from kernels.sssp.sharded import cuda as cuda_sssp
 from kernels.sssp.sharded import sssp
 from tests.answers import uncleaned
@@ -175,6 +175,27 @@ def test_a_shard_is_searched_repeatedly() -> None:
 
         for (name, source), parts in zip(asked, zip(*run_ranks(3, search, DEADLINE), strict=True), strict=True):
             require_same(list(parts), KERNELS[name][1](graph, source))
+
+
+@pytest.mark.parametrize("most", [0, 6])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_rows_that_become_too_many_for_a_team(monkeypatch: pytest.MonkeyPatch, kernel: str, most: int) -> None:
+    """All ranks begin again with the other method, and later searches begin with it."""
+    for module in (cuda_bfs, cuda_sssp):
+        monkeypatch.setattr(module, "MOST_ROWS", most)
+    over_shards, single_rank = KERNELS[kernel]
+    graph = grid(12)
+    shards = split(graph, even_bounds(graph, 3))
+
+    def search(ranks):  # type: ignore[no-untyped-def]
+        shard = to_device(shards[ranks.rank])
+        assert totals_of(shard, ranks).long_paths
+        parts = [over_shards(shard, ranks, source) for source in (5, 60)]
+        assert not totals_of(shard, ranks).long_paths
+        return [replace(part, answer=to_host(part.answer)) for part in parts]
+
+    for source, parts in zip((5, 60), zip(*run_ranks(3, search, DEADLINE), strict=True), strict=True):
+        require_same(list(parts), single_rank(graph, source))
 
 
 def test_sums_that_did_not_fit_32_bits_are_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
