@@ -3,6 +3,8 @@
 # ruff: noqa: E402  (the imports below need CuPy)
 
 import errno
+import os
+import signal
 from itertools import product
 
 import numpy as np
@@ -26,6 +28,8 @@ from pipeline.store.arrays import save_array
 from pipeline.store.digests import digest_of_file
 from pipeline.store.edges import HeldEdges, read_edges
 from pipeline.store.graph import open_graph
+from pipeline.store.scratch import remove_dead
+from tests import emulator
 from tests.edge_lists import edge_folder, table_folder
 from tests.gpu.inputs import poison, random_edges
 from tests.graphs import NAMED_GRAPHS, EdgeList
@@ -177,3 +181,29 @@ def test_refusals_are_those_of_the_cpu(name, tmp_path):
         reasons.append(str(caught.value))
         assert list((tmp_path / "work").glob("*")) == []
     assert reasons[0] == reasons[1]
+
+
+@pytest.mark.skipif(not emulator.wanted(), reason="a forked child cannot use the GPU of its parent")
+@pytest.mark.parametrize("file", ["out-offsets.npy", "out-indices.npy"])
+def test_a_run_that_is_killed_while_a_graph_is_saved_leaves_nothing(file, tmp_path, monkeypatch):
+    edges, real = edge_folder(tmp_path, NAMED_GRAPHS[-1]), arrays.save_array
+
+    def killed(path, array):
+        if path.name == file:
+            path.write_bytes(b"half")
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(path, array)
+
+    if (child := os.fork()) == 0:
+        try:
+            monkeypatch.setattr(arrays, "save_array", killed)
+            lay_out(edges, LayoutConfig(), Runtime(tmp_path, "gpu"))
+        finally:
+            os._exit(0)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    assert not (tmp_path / "graph").exists()
+    assert len(list(tmp_path.iterdir())) == 2  # the edges, and a hidden folder
+    remove_dead(tmp_path)  # as the next run does
+    assert [path.name for path in tmp_path.iterdir()] == ["edges"]
+    graph = lay_out(edges, LayoutConfig(), Runtime(tmp_path, "gpu"))
+    assert graph.digest == lay_out(edges, LayoutConfig(), Runtime(tmp_path / "cpu")).digest
