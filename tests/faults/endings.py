@@ -44,7 +44,7 @@ WAYS: dict[str, tuple[Sequence[str], Sequence[str], Sequence[str]]] = {
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 NOISE = ("Traceback", "Exception ignored", "Fatal Python error", "terminate called", "Aborted", "core dumped", "Error in ")
 STAGES = ("wcc", "bfs")
-PART = 36  # kills in one folder
+PART = 18  # kills in one folder
 GRAPHS = {"one": "src,dst\n1,2\n2,3\n9,9\n", "two": "src,dst\n1,2\n2,3\n3,4\n7,8\n9,9\n"}
 
 
