@@ -48,7 +48,7 @@ test: lint
 	EMULATED_GPU=1 $(BIN)/python -m pytest tests/emulator
 
 nightly: $(VENV)/dev
-	NIGHTLY=1 $(BIN)/python -m pytest -m "nightly or hypothesis"
+	NIGHTLY=1 $(BIN)/python -m pytest -m "nightly or hypothesis or sampled"
 	for gpu in 8.0 8.6 8.9 9.0 10.0 12.0; do EMULATED_GPU=$$gpu $(BIN)/python -m pytest tests/emulator/test_kernels.py || exit 1; done
 
 BASE ?= HEAD

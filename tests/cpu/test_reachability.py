@@ -64,8 +64,8 @@ def test_all_pairs_of_named_graphs(edges, method):
         np.testing.assert_array_equal(reach_by_search(index, *all_pairs(graph)), closure(graph).ravel())
 
 
-def test_all_pairs_of_1200_random_graphs():
-    for seed in range(1200):
+def test_all_pairs_of_random_graphs():
+    for seed in range(examples(1200)):
         rng = np.random.default_rng(seed)
         size = int(rng.integers(1, 40))
         ends = rng.integers(0, size, (int(size * rng.choice([0.5, 1, 1.3, 2, 4])), 2))
@@ -91,8 +91,8 @@ def test_all_pairs_of_graphs_that_hypothesis_finds(pairs, dimensions, method):
         ("two_linked_cycles", digraph(np.array([0, 1, 2, 3, 4, 5, 2]), np.array([1, 2, 0, 4, 5, 3, 4]), 6), 2),
         ("forest", digraph(np.array([0, 0, 1, 5, 5]), np.array([1, 2, 3, 6, 7]), 9), 9),
         ("isolated_vertices", digraph(np.empty(0, int), np.empty(0, int), 20), 20),
-        ("complete_dag", complete(200), 200),
-        ("diamonds", diamonds(200), 601),
+        ("complete_dag", complete(100), 100),
+        ("diamonds", diamonds(80), 241),
         ("star", digraph(np.zeros(99, int), np.arange(1, 100), 100), 100),
         ("in_star", digraph(np.arange(1, 100), np.zeros(99, int), 100), 100),
     ],

@@ -8,7 +8,7 @@ NIGHTLY = [("forked", 1500), ("started", 300), ("workers", 120), ("flows", 80)]
 
 
 @pytest.mark.timeout(4 * 3600)
-@pytest.mark.parametrize(("way", "kills"), [("forked", 20), *(pytest.param(*how, marks=pytest.mark.nightly) for how in NIGHTLY)])
+@pytest.mark.parametrize(("way", "kills"), [("forked", 10), *(pytest.param(*how, marks=pytest.mark.nightly) for how in NIGHTLY)])
 def test_every_ending_is_one_line_and_leaves_nothing(way, kills, tmp_path):
     runs = killed_runs(tmp_path, range(kills), way)
     assert not runs.faults, "\n".join([*runs.faults, str(dict(runs.counts))])

@@ -11,7 +11,7 @@ SOURCE = Path(__file__).with_name("failing_calls.c")
 
 
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("stride", [20, pytest.param(1, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("stride", [40, pytest.param(1, marks=pytest.mark.nightly)])
 def test_an_input_or_output_error_is_one_line_and_leaves_nothing(stride, tmp_path):
     library = tmp_path / "failing.so"
     subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"], check=True)

@@ -77,7 +77,7 @@ def publish_forever(output, runs):
                 run.publish(output, keep=3)
 
 
-@pytest.mark.parametrize("kills", [20, pytest.param(100, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("way", ["linked", "copied"])
 def test_a_writer_killed_during_publication_leaves_complete_runs(output, elsewhere, way, kills):
     runs = versions(output.parent if way == "linked" else elsewhere)

@@ -25,8 +25,10 @@ from kernels.wcc.sharded import wcc
 from tests.counts import examples
 from tests.sharded.answers import changed, single_rank_answers, verdicts
 from tests.sharded.indexes import assert_index
-from tests.sharded.ranks import SIZES, assert_forest, dealing_of, dealt, evenly, on_shards, whole
+from tests.sharded.ranks import SIZES, SOME_SIZES, assert_forest, dealing_of, dealt, evenly, on_shards, whole
 from tests.sharded.shards import cut_of
+
+pytestmark = pytest.mark.sampled
 
 
 def in_order(graph: Graph, window: int | None) -> Graph:
@@ -146,7 +148,7 @@ def renumbered(answer: Any, dealing: Dealing) -> Any:
 KERNELS = {"bfs": bfs, "sssp": sssp, "mst": minimum_spanning_forest, "wcc": wcc, "scc": scc, "pagerank": pagerank}
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", SOME_SIZES)
 def test_answers_and_verdicts_equal_those_of_a_single_rank(skewed: Graph, size: int) -> None:
     dealing = dealing_of(skewed, size)
     assert dealing.keeps == (size == 1)

@@ -25,9 +25,11 @@ from pipeline.steps.runtime import Runtime
 from tests.counts import examples
 from tests.edge_lists import edge_folder, table_folder
 from tests.graphs import NAMED_GRAPHS, EdgeList
-from tests.sharded.ranks import DEADLINE, SIZES, dealing_of, dealt
+from tests.sharded.ranks import DEADLINE, SIZES, SOME_SIZES, dealing_of, dealt
 from tests.sharded.shards import even_bounds, split
 from tests.stored_graphs import validate
+
+pytestmark = pytest.mark.sampled
 
 
 def part_of(edges: Edges, rank: int, size: int, bring: Callable[[Array], Array] = np.asarray) -> Edges:
@@ -91,7 +93,7 @@ UNDIRECTED = Rules(range(0), both=True, keep_self_loops=False, keep_parallel=Fal
 DIRECTED = Rules(range(0), both=False, keep_self_loops=False, keep_parallel=False)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", SOME_SIZES)
 @pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda graph: graph.name)
 def test_named_graphs_have_the_expected_shards(edges, size):
     rules = DIRECTED if edges.directed else UNDIRECTED
@@ -163,7 +165,7 @@ def content(folder) -> tuple:
     return facts, folder.manifest.key, folder.manifest.files
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", SOME_SIZES)
 @pytest.mark.parametrize(
     ("name", "layout"),
     [

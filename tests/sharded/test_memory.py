@@ -1,6 +1,6 @@
 """No rank holds an array with one entry per vertex of the graph.
 
-If each of 32 ranks held one, there would be 32 of them. So all ranks together must not need much more memory than a single rank
+If each of 16 ranks held one, there would be 16 of them. So all ranks together must not need much more memory than a single rank
 that has the complete graph. NumPy reports every array to tracemalloc; allocations within compiled loops are not seen (the queue
 of `kernels.paths.sharded.multi_source_bfs_cpu`, one entry per own row).
 """
@@ -35,7 +35,7 @@ from pipeline.tables import files as tables
 from tests.sharded.ranks import DEADLINE, evenly
 from tests.sharded.shards import even_bounds, split
 
-RANKS = 32
+RANKS = 16
 
 
 def peak(work: Callable[[], Any]) -> int:
@@ -57,8 +57,8 @@ def keeps_an_entry_per_vertex(shard, ranks, *arguments) -> ShardAnswer[None]:  #
 
 
 def growth(kernel: Callable[..., Any], *arguments: Any) -> float:
-    """Memory of 32 ranks relative to one, shards included, on a grid where a rank owns 5 lines and has two as ghosts."""
-    graph = grid(160)
+    """Memory of 16 ranks relative to one, shards included, on a grid where a rank owns 6 lines and has two as ghosts."""
+    graph = grid(96)
     evenly(kernel, graph, 2, *arguments)  # compiles the numba functions
 
     def run(size: int) -> int:
@@ -69,7 +69,7 @@ def growth(kernel: Callable[..., Any], *arguments: Any) -> float:
 
 
 @pytest.mark.parametrize(("kernel", "arguments"), [(bfs, (7,)), (sssp, (7,)), (pagerank, (0.85, 1e-6, 5))])
-def test_kernels_on_32_ranks_need_little_more_memory_than_on_one(kernel, arguments) -> None:  # type: ignore[no-untyped-def]
+def test_kernels_on_16_ranks_need_little_more_memory_than_on_one(kernel, arguments) -> None:  # type: ignore[no-untyped-def]
     assert growth(kernel, *arguments) < 2
 
 
@@ -78,10 +78,10 @@ def test_an_array_with_an_entry_per_vertex_would_be_detected() -> None:
 
 
 @pytest.mark.parametrize("stage", ["bfs", "mst", "wcc"])
-def test_stages_and_proofs_on_32_ranks_need_little_more_memory_than_on_one(stage, tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_stages_and_proofs_on_16_ranks_need_little_more_memory_than_on_one(stage, tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setattr(tables, "ROWS_PER_GROUP", 500)
     monkeypatch.setattr(tables, "ROWS_PER_FILE", 2_000)
-    ids = np.arange(160 * 160).reshape(160, 160)
+    ids = np.arange(96 * 96).reshape(96, 96)
     ends = [(ids[:, :-1], ids[:, 1:]), (ids[:-1], ids[1:])]
     src, dst = (np.concatenate([pair[end].ravel() for pair in ends]) for end in (0, 1))
     pq.write_table(pa.table({"src": src, "dst": dst, "weight": (src * 7 + dst) % 100}), tmp_path / "grid.parquet")

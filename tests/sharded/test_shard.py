@@ -13,15 +13,17 @@ from kernels.distributed.threads import run_ranks
 from kernels.graph import Graph
 from tests.counts import examples
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
-from tests.sharded.ranks import SIZES, bounds_of
+from tests.sharded.ranks import SOME_SIZES, bounds_of
 from tests.sharded.shards import even_bounds, split
+
+pytestmark = pytest.mark.sampled
 
 
 def shuffled(edges: EdgeList) -> Graph:
     return graph_of(edges, random.Random(3).sample(edges.ids, len(edges.ids)))
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", SOME_SIZES)
 @pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
 def test_a_shard_has_its_rows_their_arcs_and_their_ghosts(edges: EdgeList, size: int) -> None:
     graph = shuffled(edges)

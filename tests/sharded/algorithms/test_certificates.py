@@ -213,7 +213,7 @@ def test_an_answer_malformed_on_one_rank_is_refused_on_all(bad) -> None:
 
 @pytest.mark.parametrize("name", ["bfs", "sssp", "mst", "wcc", "pagerank"])
 def test_all_ranks_together_take_little_more_memory_than_one(name) -> None:
-    truth = single_rank_answers(grid(160))[name]
+    truth = single_rank_answers(grid(96))[name]
 
     def certify(shard, ranks):
         verdict = CERTIFY[name](shard, ranks, part_of(truth, shard.rows))

@@ -20,9 +20,11 @@ from kernels.wcc.sharded import wcc
 from tests.answers import true_strong, true_weak, uncleaned
 from tests.counts import examples
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
-from tests.sharded.ranks import SIZES, bounds_of, evenly, on_shards, whole
+from tests.sharded.ranks import SOME_SIZES, bounds_of, evenly, on_shards, whole
 from tests.sharded.shards import even_bounds, split
 from tests.sharded.test_memory import RANKS, growth, peak
+
+pytestmark = pytest.mark.sampled
 
 GATHER_NONE = 0  # every tree is joined by rounds
 
@@ -39,7 +41,7 @@ def assert_labels(parts, expected) -> None:
 def test_named_graphs(edges, make) -> None:
     graph = make(edges, random.Random(3).sample(edges.ids, len(edges.ids)))
     weak, strong = true_weak(edges, graph), true_strong(edges, graph) if edges.directed else true_weak(edges, graph)
-    for size in SIZES if make is graph_of else (2, 7):
+    for size in SOME_SIZES if make is graph_of else (2, 7):
         assert_labels(evenly(wcc, graph, size), weak)
         assert_labels(evenly(wcc, graph, size, GATHER_NONE), weak)
         assert_labels(evenly(scc, graph, size), strong)
@@ -75,7 +77,7 @@ def solved(load) -> tuple[Graph, Components, Components]:
     return graph, single_rank_wcc(graph), single_rank_scc(graph)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", SOME_SIZES)
 @pytest.mark.parametrize(
     "load",
     [
@@ -170,7 +172,7 @@ def one_way_streets(side: int) -> Graph:
 
 
 def test_strong_components_on_all_ranks_take_little_more_memory_than_on_one() -> None:
-    graph = one_way_streets(160)
+    graph = one_way_streets(96)
     assert_labels(evenly(scc, graph, 7), single_rank_scc(graph))
 
     def run(size: int) -> int:

@@ -18,8 +18,10 @@ from kernels.graph import Csr, Graph
 from tests.answers import true_forest, uncleaned
 from tests.counts import examples
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
-from tests.sharded.ranks import SIZES, assert_forest, bounds_of, evenly, on_shards, whole
+from tests.sharded.ranks import SOME_SIZES, assert_forest, bounds_of, evenly, on_shards, whole
 from tests.sharded.test_memory import growth
+
+pytestmark = pytest.mark.sampled
 
 GATHER_NONE = 0  # every tree is joined by rounds
 DTYPES = (np.int32, np.int64, np.float32, np.float64)
@@ -37,7 +39,7 @@ DTYPES = (np.int32, np.int64, np.float32, np.float64)
 def test_named_graphs(edges, dtype) -> None:
     graph = graph_of(edges, random.Random(4).sample(edges.ids, len(edges.ids)), dtype)
     expected = true_forest(edges, graph)
-    for size in SIZES if dtype is np.int64 else (2, 7):
+    for size in SOME_SIZES if dtype is np.int64 else (2, 7):
         assert_forest(graph, evenly(minimum_spanning_forest, graph, size), expected)
         assert_forest(graph, evenly(minimum_spanning_forest, graph, size, GATHER_NONE), expected)
 
@@ -86,7 +88,7 @@ def solved(load) -> tuple[Graph, Forest]:
     return graph, single_rank(graph)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", SOME_SIZES)
 @pytest.mark.parametrize(
     "load",
     [

@@ -11,14 +11,16 @@ from kernels import pagerank as single_rank
 from kernels.distributed.threads import run_ranks
 from kernels.pagerank.sharded import _total, pagerank
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
-from tests.sharded.ranks import SIZES, bounds_of, evenly, on_shards, whole
+from tests.sharded.ranks import SOME_SIZES, bounds_of, evenly, on_shards, whole
+
+pytestmark = pytest.mark.sampled
 
 
 @pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
 def test_named_graphs(edges: EdgeList) -> None:
     graph = graph_of(edges, random.Random(2).sample(edges.ids, len(edges.ids)))
     expected = single_rank.pagerank(graph, tolerance=1e-12, most_iterations=1000)
-    for size in SIZES:
+    for size in SOME_SIZES:
         parts = evenly(pagerank, graph, size, 0.85, 1e-12, 1000)
         np.testing.assert_allclose(whole(parts, "scores"), expected.scores, rtol=1e-11, atol=0)
         assert {part.supersteps for part in parts} == {part.answer.iterations for part in parts}

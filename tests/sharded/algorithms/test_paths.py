@@ -18,8 +18,10 @@ from kernels.sssp.sharded import sssp
 from tests.answers import uncleaned
 from tests.counts import examples
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
-from tests.sharded.ranks import DEADLINE, SIZES, bounds_of, evenly, on_shards, whole
+from tests.sharded.ranks import DEADLINE, SOME_SIZES, bounds_of, evenly, on_shards, whole
 from tests.sharded.shards import split
+
+pytestmark = pytest.mark.sampled
 
 KERNELS = ((bfs, single_rank_bfs.bfs), (sssp, single_rank_sssp.sssp))
 
@@ -33,7 +35,7 @@ def require_same(parts: list[ShardAnswer], expected) -> None:  # type: ignore[no
     assert len({part.supersteps for part in parts}) == 1
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", SOME_SIZES)
 @pytest.mark.parametrize("edges", [edges for edges in NAMED_GRAPHS if edges.ids], ids=lambda edges: edges.name)
 def test_named_graphs(edges: EdgeList, size: int) -> None:
     few = len(edges.ids) < 200  # in random order, a long path crosses a shard border at every row
@@ -92,7 +94,7 @@ def test_arcs_of_length_zero(length: int) -> None:
         require_same(evenly(sssp, graph, 4, source), single_rank_sssp.sssp(graph, source))
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", SOME_SIZES)
 def test_an_arc_of_length_zero_from_a_farther_row_is_not_followed(size: int) -> None:
     """3 is two arcs of length zero from 1; 4, which has an arc of length zero to 3, is farther from the source."""
     graph = graph_of(EdgeList("farther", ((9, 1, 3), (1, 2, 0), (2, 3, 0), (9, 4, 5), (4, 3, 0))))

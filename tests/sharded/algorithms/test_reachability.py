@@ -21,16 +21,18 @@ from tests.counts import examples
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.reachability import digraph
 from tests.sharded.indexes import assert_index, layered, sparse_digraph
-from tests.sharded.ranks import SIZES, bounds_of, evenly, on_shards
+from tests.sharded.ranks import SOME_SIZES, bounds_of, evenly, on_shards
 from tests.sharded.shards import even_bounds, split
 from tests.sharded.test_memory import RANKS, peak
+
+pytestmark = pytest.mark.sampled
 
 
 @pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
 def test_named_graphs(edges) -> None:
     graph = graph_of(edges, random.Random(3).sample(edges.ids, len(edges.ids)))
     expected = reachability_on_one_rank(graph, 5, 2)
-    for size in SIZES:
+    for size in SOME_SIZES:
         assert_index(evenly(reachability, graph, size, 5, 2), expected)
 
 
@@ -58,7 +60,7 @@ def solved(load) -> tuple[Graph, ReachabilityIndex]:
     return graph, reachability_on_one_rank(graph, 4, 7)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", SOME_SIZES)
 @pytest.mark.parametrize(
     "load",
     [

@@ -29,9 +29,10 @@ from pipeline.tables import files as tables
 from tests.sharded import ranks
 from tests.sharded.shards import split
 
+pytestmark = pytest.mark.sampled
+
 SHARDED = STAGES
 OF_ROWS = RULES[-1]  # of reachability over ranks; one worker makes the table again from the index, and compares
-SIZES = (1, 2, 3, 4, 7, 8)
 
 
 def stored(work: Path, weights: np.ndarray | None = None, *, directed: bool, skewed: bool = False, **layout: object) -> Folder:
@@ -80,7 +81,7 @@ def same_rows(found: Shard, expected: Shard) -> bool:
     )
 
 
-@pytest.mark.parametrize("size", [*SIZES, 60])
+@pytest.mark.parametrize("size", [*ranks.SIZES, 60])
 def test_each_rank_reads_its_shard_however_the_graph_is_stored(size, graph):
     whole = open_graph(graph)
     dealing, expected = dealing_of(graph, size), ranks.dealing_of(whole, size)
@@ -92,7 +93,7 @@ def test_each_rank_reads_its_shard_however_the_graph_is_stored(size, graph):
 
 def test_the_rows_of_the_one_with_hubs_are_dealt_over_any_number_of_ranks(tmp_path):
     graph = stored(tmp_path / "stored", **STORED["hubs-3"])
-    for size in SIZES[1:]:
+    for size in ranks.SIZES[1:]:
         dealing = dealing_of(graph, size)
         assert not dealing.keeps
         assert len(dealing.owners) > size
@@ -102,9 +103,11 @@ def test_the_rows_of_the_one_with_hubs_are_dealt_over_any_number_of_ranks(tmp_pa
 def test_the_files_are_those_of_a_single_rank(stage, graph, cut, tmp_path):
     sources = rows_ids(graph, [0, 5, 17])
     one = run_stage(graph, stage, sources, Runtime(tmp_path / "one", cluster=LocalThreads()))
-    many = [run_stage(graph, stage, sources, Runtime(tmp_path / str(size), cluster=LocalThreads(size))) for size in SIZES]
+    many = [
+        run_stage(graph, stage, sources, Runtime(tmp_path / str(size), cluster=LocalThreads(size))) for size in ranks.SOME_SIZES
+    ]
     assert len(tables.files(one.path)) > 1
-    for size, found in zip(SIZES, many, strict=True):
+    for size, found in zip(ranks.SOME_SIZES, many, strict=True):
         assert found.facts["shards"] == size and found.facts["rows"] == one.facts["rows"]
         if stage == "pagerank":
             assert found.manifest.files == many[0].manifest.files
