@@ -9,6 +9,7 @@ import pytest
 
 import pipeline.steps.layout
 from pipeline.cluster.threads import LocalThreads
+from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import Columns, GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadInput
@@ -165,3 +166,11 @@ def test_a_file_is_unwritten_if_it_is_old_and_keeps_its_times(tmp_path, monkeypa
     path.unlink()
     assert not old
     assert not Unwritten(path)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "shards", "elsewhere"),
+    [("none", 2, False), ("local", 2, False), ("tcp://127.0.0.1:8786", 2, True), ("tcp://127.0.0.1:8786", 0, False)],
+)
+def test_a_source_is_copied_for_ranks_elsewhere(scheduler, shards, elsewhere):
+    assert ClusterConfig(scheduler=scheduler, shards=shards).elsewhere == elsewhere
