@@ -25,10 +25,11 @@ def project(tmp_path_factory) -> Path:
     """A copy of the project to which the page was applied."""
     copy = tmp_path_factory.mktemp("project")
     tracked = subprocess.check_output(["git", "ls-files", "-z", "-c", "-o", "--exclude-standard", *COPIED], cwd=ROOT, text=True)
-    for name in filter(None, tracked.split("\0")):
+    compiled = (path.relative_to(ROOT).as_posix() for path in (ROOT / "kernels").rglob("__pycache__/*.nb?"))
+    for name in (*filter(None, tracked.split("\0")), *compiled):
         if (ROOT / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / name, copy / name)
+            shutil.copy2(ROOT / name, copy / name)  # with its time, by which Numba knows what it compiled
     for name, text in BLOCK.findall(PAGE.read_text(encoding="utf-8")):
         path = copy / name
         if name == ENTRY:
