@@ -43,7 +43,8 @@ def span(graph: Graph) -> Forest:
         which = *_order(graph), frozen(tree), above, limit
         lists = [_listed(side, which) for side in sides[: 1 if graph.symmetric else 2]]
         src, dst, listed = _merged(graph, lists)
-        chosen, joined = _join(src, dst, listed, tree)
+        near, far = (src, dst) if above < 0 else (_mapped(tree, src), _mapped(tree, dst))  # at first each row is a tree
+        chosen, joined = _join(near, far, listed, int(tree.max(initial=-1)) + 1)
         parts.append((_mapped(src, chosen), _mapped(dst, chosen), _mapped(listed, chosen)))
         tree = _mapped(joined, tree)
     return Forest(*_merged(graph, parts), smallest_ids(graph, tree))
@@ -162,17 +163,15 @@ def _merge(one: Edges, two: Edges, positions: Array) -> Edges:
     return src[:size], dst[:size], weights[:size]
 
 
-def _join(src: Array, dst: Array, weights: Array, tree: Array) -> tuple[Array, Array]:
-    """Join the trees by their lightest edges; return the indices of those edges, and the new tree of each tree."""
-    chosen = np.zeros(len(src), np.bool_)
-    near, far = _mapped(tree, src), _mapped(tree, dst)
-    edges: tuple[Array, ...] = near, far, weights, np.arange(len(src), dtype=index_dtype(len(src)))
-    size, rounds = int(tree.max(initial=-1)) + 1, []
+def _join(near: Array, far: Array, weights: Array, size: int) -> tuple[Array, Array]:
+    """Join `size` trees by their lightest edges; return the indices of those edges, and the new tree of each tree."""
+    chosen, rounds = np.zeros(len(near), np.bool_), []
+    edges: tuple[Array, ...] = near, far, weights, np.arange(len(near), dtype=index_dtype(len(near)))
     while len(edges[0]):
         number, size = _round(edges, size, chosen)
         rounds.append(number)
         edges = _contract(edges, number)
-    joined = np.arange(size, dtype=tree.dtype)
+    joined = np.arange(size, dtype=near.dtype)
     for number in reversed(rounds):
         joined = _mapped(joined, number)
     return np.flatnonzero(chosen), joined
@@ -186,7 +185,8 @@ def _round(edges: tuple[Array, ...], vertices: int, chosen: Array) -> tuple[Arra
     """Let each vertex take its lightest edge, and mark these; return the new tree of each vertex, and the number of trees."""
     near, far, weights, place = map(frozen, edges)
     parts, lightest = ranges(vertices), np.full(vertices, -1, place.dtype)
-    over_items(ranges(len(near)), lambda part: _lower(near, far, weights, lightest, *part))
+    of_edges = ranges(len(near))
+    over_items(of_edges, lambda part: _lower(near, far, weights, lightest, *part, len(of_edges) == 1))
     up, root = np.arange(vertices, dtype=near.dtype), np.empty(vertices, near.dtype)
     over_items(parts, lambda part: _hook(near, far, place, lightest, up, chosen, *part))
     roots = over_items(parts, lambda part: _find_roots(up, root, *part))
@@ -194,7 +194,8 @@ def _round(edges: tuple[Array, ...], vertices: int, chosen: Array) -> tuple[Arra
     over_items(
         zip(parts, accumulate(roots, initial=0), strict=False), lambda part: _number_roots(root, *part[0], part[1], number)
     )
-    return _mapped(number, root), sum(roots)
+    over_items(parts, lambda part: _rename(root, number, *part))
+    return root, sum(roots)
 
 
 def _contract(edges: tuple[Array, ...], number: Array) -> tuple[Array, ...]:
@@ -202,17 +203,20 @@ def _contract(edges: tuple[Array, ...], number: Array) -> tuple[Array, ...]:
     arrays, parts = tuple(map(frozen, edges)), ranges(len(edges[0]))
     left = over_items(parts, lambda part: _count_apart(*arrays[:2], number, *part))
     rest = tuple(np.empty(sum(left), column.dtype) for column in edges)
-    firsts = zip(parts, accumulate(left, initial=0), strict=False)
-    over_items(firsts, lambda part: _write_apart(*arrays, number, *part[0], part[1], *rest))
+    ends = zip(parts, left, accumulate(left), strict=True)
+    over_items(ends, lambda part: _write_apart(*arrays, number, *part[0], part[2] - part[1], part[2], *rest))
     return rest
 
 
 @njit(cache=True, nogil=True)
-def _lower(near: Array, far: Array, weights: Array, lightest: Array, begin: int, end: int) -> None:
-    """Find each vertex's lightest edge, the first among equals; -1 for a vertex without edges."""
+def _lower(near: Array, far: Array, weights: Array, lightest: Array, begin: int, end: int, alone: bool) -> None:
+    """Find each vertex's lightest edge, the first among equals; -1 for a vertex without edges. A thread `alone` branches less."""
     for edge in range(begin, end):
         for vertex in (near[edge], far[edge]):
             held = lightest[vertex]
+            if alone:
+                lightest[vertex] = edge if (held < 0) | (weights[edge] < weights[held]) else held
+                continue
             while held < 0 or weights[edge] < weights[held] or (weights[edge] == weights[held] and edge < held):
                 if compare_and_swap(lightest, vertex, held, edge):
                     break
@@ -253,6 +257,12 @@ def _number_roots(root: Array, begin: int, end: int, first: int, number: Array) 
 
 
 @njit(cache=True, nogil=True)
+def _rename(root: Array, number: Array, begin: int, end: int) -> None:
+    for vertex in range(begin, end):
+        root[vertex] = number[root[vertex]]
+
+
+@njit(cache=True, nogil=True)
 def _count_apart(near: Array, far: Array, number: Array, begin: int, end: int) -> int:
     count = 0
     for edge in range(begin, end):
@@ -262,11 +272,13 @@ def _count_apart(near: Array, far: Array, number: Array, begin: int, end: int) -
 
 @njit(cache=True, nogil=True)
 def _write_apart(
-    near: Array, far: Array, weights: Array, place: Array, number: Array, begin: int, end: int, free: int, new_near: Array,
-    new_far: Array, new_weights: Array, new_place: Array,
+    near: Array, far: Array, weights: Array, place: Array, number: Array, begin: int, end: int, free: int, stop: int,
+    new_near: Array, new_far: Array, new_weights: Array, new_place: Array,
 ) -> None:  # fmt: skip
+    """Write the edges between different trees to entries `free..stop-1`, each before it is known whether it is one."""
     for edge in range(begin, end):
+        if free == stop:
+            break
         low, high = number[near[edge]], number[far[edge]]
-        if low != high:
-            new_near[free], new_far[free], new_weights[free], new_place[free] = low, high, weights[edge], place[edge]
-            free += 1
+        new_near[free], new_far[free], new_weights[free], new_place[free] = low, high, weights[edge], place[edge]
+        free += low != high
