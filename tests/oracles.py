@@ -24,9 +24,12 @@ def paths(edges: EdgeList, source: int, weighted: bool) -> tuple[Distances, Pred
                 heapq.heappush(heap, (length + weight, dst))
 
     tight = [(u, v) for (u, v), w in arcs.items() if u in distance and distance[u] + w == distance[v]]
+    tails: dict[int, list[int]] = {}
+    for u, v in tight:
+        tails.setdefault(v, []).append(u)
     predecessor: Predecessors = {source: None}
     for vertex in distance:
-        nearer = [u for u, v in tight if v == vertex and distance[u] < distance[v]]
+        nearer = [u for u in tails.get(vertex, []) if distance[u] < distance[vertex]]
         if vertex != source and nearer:
             predecessor[vertex] = min(nearer)
     step = set(predecessor)  # the source and the vertices of the first kind
