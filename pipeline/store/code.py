@@ -47,8 +47,8 @@ class Code:
         """SHA-256 of the sources and of the entry."""
         hashed = hashlib.sha256(self.entry.encode())
         for path in sorted(sources_of(self.modules, root)):
-            content = _content(path, path.stat().st_mtime_ns)
-            hashed.update(f"{path.relative_to(root).as_posix()}\0{hashlib.sha256(content).hexdigest()}\n".encode())
+            digest = _digest(path, path.stat().st_mtime_ns)
+            hashed.update(f"{path.relative_to(root).as_posix()}\0{digest}\n".encode())
         return hashed.hexdigest()
 
 
@@ -60,15 +60,20 @@ def sources_of(modules: Iterable[str], root: Path = ROOT) -> set[Path]:
         if path in found:
             continue
         found.add(path)
-        content = _content(path, path.stat().st_mtime_ns)
-        if path.suffix == ".py":
-            names = [name for name in imports_of(content.decode()) if not _BOUNDARIES.fullmatch(name)]
-            waiting += [file for name in names for file in _files(name, root)]
-            waiting += _beside(path.parent)
-        elif path.suffix in _CUDA:
-            headers = [root / "kernels" / name for name in _INCLUDE.findall(content.decode())]
-            waiting += [file for file in (*headers, path.with_name("constants.py")) if file.is_file()]
+        waiting += _used_by(path, path.stat().st_mtime_ns, root)
     return found
+
+
+@cache
+def _used_by(path: Path, _changed: int, root: Path) -> tuple[Path, ...]:
+    """The files that a source names, and those that it may read."""
+    if path.suffix == ".py":
+        names = [name for name in imports_of(path.read_text(encoding="utf-8")) if not _BOUNDARIES.fullmatch(name)]
+        return (*(file for name in names for file in _files(name, root)), *_beside(path.parent))
+    if path.suffix in _CUDA:
+        headers = [root / "kernels" / name for name in _INCLUDE.findall(path.read_text(encoding="utf-8"))]
+        return tuple(file for file in (*headers, path.with_name("constants.py")) if file.is_file())
+    return ()
 
 
 @cache
@@ -88,8 +93,8 @@ def _beside(folder: Path) -> list[Path]:
 
 
 @cache
-def _content(path: Path, _changed: int) -> bytes:
-    return path.read_bytes()
+def _digest(path: Path, _changed: int) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @cache
