@@ -89,8 +89,6 @@ class _Python(_Writer):
         self.depth = 1
         for place, name in enumerate(captured):
             self.write(f"{'a' if name in function.arrays else 's'}_{name} = captured[{place}]")
-        for name, of in function.variables.items():
-            self.write(f"{self.name(name)} = {self.types[of]}(0)")
         if any(site.kind == "steps" for site in function.sites):
             self.write("steps = 0")
         self.depth = 0

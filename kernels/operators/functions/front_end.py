@@ -144,7 +144,7 @@ class _Lowering(Values):
         if not step or (len(given) == 3 and given[2].op != "const"):
             raise self.refused(node, "the step of a range is an integer constant other than 0")
         start, stop = (Node("const", "i", (0,)), given[0]) if len(given) == 1 else given[:2]
-        upcoming, end = self.kept(start), self.kept(stop)
+        upcoming, end = self.fresh(start), self.kept(stop)
         target = node.target.id
         if target in self.parameters:
             raise self.refused(node, f"{target} is a parameter and cannot be assigned")

@@ -56,6 +56,11 @@ class Values:
         return found
 
     def kept(self, value: Node) -> Node:
+        """The same value, computed once: a new variable, unless it is one that does not change."""
+        unchanging = value.op in ("const", "scalar") or (value.op == "variable" and value.args[0] in self.parameters)
+        return value if unchanging else self.fresh(value)
+
+    def fresh(self, value: Node) -> Node:
         """A new variable with this value."""
         self.number += 1
         name = f"{KEPT}{self.number}"
@@ -164,7 +169,7 @@ class Values:
         return Node("negative", value.type, (value,))
 
     def _boolop(self, node: ast.BoolOp) -> Node:
-        result, outer = self.kept(self.boolean(self.value(node.values[0]))), self.into
+        result, outer = self.fresh(self.boolean(self.value(node.values[0]))), self.into
         for each in node.values[1:]:
             inner: list[Node] = []
             self.emit("if", result, *((inner, []) if isinstance(node.op, ast.And) else ([], inner)))

@@ -16,14 +16,22 @@
 __device__ __forceinline__ TOTAL visit_chunk(const Sweep& sweep, int64_t row, int64_t begin, int64_t end, OWN own) {
     const int64_t first = sweep.offsets[row];
     TOTAL part = sweep.start;
-#pragma unroll 4
-    for (int64_t place = begin + (threadIdx.x & 31); place < end; place += 32) {
+    int64_t place = begin + (threadIdx.x & 31);
+    for (; place + 32 * (BATCH - 1) < end; place += 32 * BATCH) {
+        ROW neighbours[BATCH];
+        WEIGHT weights[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) {
+            neighbours[k] = __ldcs(sweep.indices + first + place + 32 * k);
+            weights[k] = WEIGHTED && HAS_WEIGHTS ? __ldcs(sweep.weights + first + place + 32 * k) : (WEIGHT)1;
+        }
+        part = visit_batch(sweep, row, first, place, 32, neighbours, weights, own, part);
+    }
+    for (; place < end; place += 32) {
         Failure failure = no_failure(sweep.record, sweep.launch, row);
         const TOTAL value = visit(sweep, row, first, place, own, failure);
         settle(failure, 1, first + place);
-        if (HOW) {
-            part = combine(part, value);
-        }
+        part = HOW ? combine(part, value) : part;
     }
     __syncwarp();
     return HOW ? combine_lanes(part) : part;
@@ -185,8 +193,20 @@ __device__ __forceinline__ void visit_lanes(
         const OWN own = begin_row(sweep, row);
         TOTAL total = start_of(sweep, row);
         const int64_t slots = segments[segment] + lane, first = sweep.offsets[row];
-#pragma unroll 4
-        for (int k = 0; k < degree; ++k) {
+        int k = 0;
+#if HOW != 5 /* FIRST_OF */
+        for (; k + BATCH <= degree; k += BATCH) {
+            ROW neighbours[BATCH];
+            WEIGHT weights[BATCH];
+#pragma unroll
+            for (int more = 0; more < BATCH; ++more) {
+                neighbours[more] = __ldcs(lane_indices + slots + 32 * (k + more));
+                weights[more] = WEIGHTED && HAS_WEIGHTS ? __ldcs(lane_weights + slots + 32 * (k + more)) : (WEIGHT)1;
+            }
+            total = visit_batch(sweep, row, first, k, 1, neighbours, weights, own, total);
+        }
+#endif
+        for (; k < degree; ++k) {
             const ROW neighbour = lane_indices[slots + 32 * k];
             const WEIGHT weight = WEIGHTED && HAS_WEIGHTS ? lane_weights[slots + 32 * k] : (WEIGHT)1;
             Failure failure = no_failure(sweep.record, sweep.launch, row);
@@ -205,7 +225,7 @@ __device__ __forceinline__ void visit_lanes(
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) sweep_arcs(
+extern "C" __global__ void __launch_bounds__(THREADS, 4) sweep_arcs(
     SWEEP_PARAMETERS, const int64_t* segments, const ROW* lane_indices, const WEIGHT* lane_weights, int64_t first_lane,
     int64_t num_rows CAPTURED_PARAMETERS) {
     SWEEP_VALUES

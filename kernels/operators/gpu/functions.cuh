@@ -39,11 +39,11 @@ __device__ __forceinline__ bool too_many(int64_t steps, int64_t most, int64_t si
     return false;
 }
 
-/* Its arguments are values, so that a caller needs no stack for them. */
-__device__ __noinline__ void report(
-    int64_t* record, int64_t launch, int64_t row, int64_t stage, int64_t arc, int64_t site, int64_t first, int64_t second) {
-    uint32_t* lock = (uint32_t*)record;
-    volatile int64_t* kept = record;
+/* Inlined, because a call would cost registers where nothing fails. */
+__device__ __forceinline__ void report(const Failure& failure, int64_t stage, int64_t arc) {
+    uint32_t* lock = (uint32_t*)failure.record;
+    volatile int64_t* kept = failure.record;
+    const int64_t launch = failure.launch, row = failure.row;
     while (atomicCAS(lock, 0u, 1u) != 0u) {
         __nanosleep(100);
     }
@@ -57,19 +57,29 @@ __device__ __noinline__ void report(
         kept[ROW_FAILED] = row;
         kept[STAGE] = stage;
         kept[ARC_FAILED] = arc;
-        kept[SITE] = site;
-        kept[FIRST] = first;
-        kept[SECOND] = second;
+        kept[SITE] = failure.site;
+        kept[FIRST] = failure.first;
+        kept[SECOND] = failure.second;
         kept[LAUNCH] = launch;
     }
     __threadfence();
     atomicExch(lock, 0u);
 }
 
+/* failures[place] of a batch that stays in registers. */
+__device__ __forceinline__ Failure chosen(const Failure* failures, int place) {
+    Failure found = failures[0];
+#pragma unroll
+    for (int k = 1; k < BATCH; ++k) {
+        found = k == place ? failures[k] : found;
+    }
+    return found;
+}
+
 /* Report what a call left in `failure`, if anything. */
 __device__ __forceinline__ void settle(const Failure& failure, int64_t stage, int64_t arc) {
     if (failure.site > 0) {
-        report((int64_t*)failure.record, failure.launch, failure.row, stage, arc, failure.site, failure.first, failure.second);
+        report(failure, stage, arc);
     }
 }
 

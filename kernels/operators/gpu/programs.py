@@ -51,7 +51,10 @@ class Program:
 
     def run(self, kernel: tuple[Any, int], threads: int, *arguments: Any) -> None:
         """Launch a kernel with at most `threads` threads, and at most the blocks that are resident."""
-        kernel[0]((max(1, min(kernel[1], -(-threads // THREADS))),), (THREADS,), arguments)
+        blocks = max(1, min(kernel[1], -(-threads // THREADS)))
+        while blocks > 6 and (blocks % 2 == 0 or blocks % 3 == 0):
+            blocks -= 1  # otherwise every third row, say, would be the work of every third block
+        kernel[0]((blocks,), (THREADS,), arguments)
 
 
 def passed(captured: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -66,7 +69,9 @@ class Failures:
     """The first failure of a device's launches, which the next operator that reads something back raises."""
 
     def __init__(self) -> None:
-        self.record, self.number = cupy.zeros(8, cupy.int64), 0
+        # The record of functions.cuh; one word that an operator counts or returns, which is zero before; one that `reduce` uses.
+        self.words, self.number = cupy.zeros(10, cupy.int64), 0
+        self.record, self.result = self.words[:8], self.words[8:9]
         self.launched: dict[int, tuple[Function | None, ...]] = {}
 
     def next(self, functions: tuple[Function | None, ...]) -> tuple[Any, Any]:
@@ -77,16 +82,23 @@ class Failures:
             self.check()
         return self.record, np.int64(self.number)
 
-    def check(self, words: Any = None) -> None:
-        """Raise the failure that is recorded; `words` is the record if it has been read."""
-        _, number, row, stage, arc, site, *values = (self.record.get() if words is None else words).tolist()
+    def check(self) -> Any:
+        """Wait for the GPU, raise the failure that is recorded, and return the word of the result, int64 [1]."""
+        words = self.words.get()
+        _, number, row, stage, arc, site, *values = words.tolist()
         functions = self.launched.get(number)
         self.launched = {}
         if number:
-            self.record.fill(0)
+            self.words.fill(0)
             function = None if functions is None else functions[stage]
             assert function is not None
             raise failure(function, row, arc, site, (values[0], values[1]))
+        return words[8:9]
+
+    def zeroed(self) -> Any:
+        """The word of the result, set to zero."""
+        self.result.data.memset_async(0, 8)
+        return self.result
 
 
 _FAILURES: dict[int, Failures] = {}

@@ -17,21 +17,41 @@ __device__ __forceinline__ int64_t row_of(const ROW* rows, const uint32_t* activ
 }
 
 /* Call the function for a row; without a row nothing happens. */
-#define CALL(row, record, launch, result)                                                                    \
-    if (row >= 0) {                                                                                          \
-        Failure failure = no_failure(record, launch, row);                                                   \
-        result = vertex::call(row, NEEDS_DEGREE ? offsets[row + 1] - offsets[row] : 0, functions.vertex_, failure); \
-        settle(failure, 0, -1);                                                                              \
+#define CALL(row, result)                                                                                            \
+    if (row >= 0) {                                                                                                  \
+        Failure failure = no_failure(record, launch, row);                                                           \
+        result = vertex::call(row, NEEDS_DEGREE ? offsets[row + 1] - offsets[row] : 0, functions.vertex_, failure);  \
+        settle(failure, 0, -1);                                                                                      \
+    }
+
+/* Call it for BATCH items, `step` apart, and report afterwards, so that what the calls read is on its way at the same time. */
+#define CALL_BATCH(first, end, step, results)                                                                        \
+    Failure failures[BATCH];                                                                                         \
+    int64_t batch[BATCH];                                                                                            \
+    int failed_at = -1;                                                                                              \
+    _Pragma("unroll") for (int k = 0; k < BATCH; ++k) {                                                              \
+        const int64_t at = first + k * (step);                                                                       \
+        batch[k] = at < end ? row_of(rows, active, at) : -1;                                                         \
+    }                                                                                                                \
+    _Pragma("unroll") for (int k = 0; k < BATCH; ++k) {                                                              \
+        failures[k] = no_failure(record, launch, batch[k]);                                                          \
+        if (batch[k] >= 0) {                                                                                         \
+            const int64_t degree = NEEDS_DEGREE ? offsets[batch[k] + 1] - offsets[batch[k]] : 0;                     \
+            results[k] = vertex::call(batch[k], degree, functions.vertex_, failures[k]);                             \
+        }                                                                                                            \
+        failed_at = failed_at < 0 && failures[k].site > 0 ? k : failed_at;                                           \
+    }                                                                                                                \
+    if (failed_at >= 0) {                                                                                            \
+        report(chosen(failures, failed_at), 0, -1);                                                                  \
     }
 
 #if defined(COMPUTES)
 extern "C" __global__ void __launch_bounds__(THREADS) compute(
     FRONTIER, const int64_t* offsets, int64_t* record, int64_t launch CAPTURED_PARAMETERS) {
     CAPTURED_VALUES
-    for (int64_t item = global_thread(); item < items; item += num_threads()) {
-        const int64_t row = row_of(rows, active, item);
-        TOTAL ignored;
-        CALL(row, record, launch, ignored)
+    for (int64_t item = global_thread(); item < items; item += BATCH * num_threads()) {
+        TOTAL ignored[BATCH];
+        CALL_BATCH(item, items, num_threads(), ignored)
     }
 }
 
@@ -42,14 +62,17 @@ extern "C" __global__ void __launch_bounds__(THREADS) filter_words(
     CAPTURED_VALUES
     __shared__ uint32_t of_warps[THREADS / 32];
     uint32_t holding = 0;
-    for (int64_t item = global_thread(); item - (threadIdx.x & 31) < items; item += num_threads()) {
-        const int64_t row = item < items ? row_of(rows, active, item) : -1;
-        TOTAL holds = 0;
-        CALL(row, record, launch, holds)
-        const uint32_t word = __ballot_sync(FULL_WARP, holds != 0);
-        if ((threadIdx.x & 31) == 0) {
-            bits[item >> 5] = word;
-            holding += __popc(word);
+    for (int64_t item = global_thread(); item - (threadIdx.x & 31) < items; item += BATCH * num_threads()) {
+        TOTAL holds[BATCH] = {};
+        CALL_BATCH(item, items, num_threads(), holds)
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) {
+            const int64_t at = item + k * num_threads();
+            const uint32_t word = __ballot_sync(FULL_WARP, holds[k] != 0);
+            if ((threadIdx.x & 31) == 0 && at < items) {
+                bits[at >> 5] = word;
+                holding += __popc(word);
+            }
         }
     }
     if ((threadIdx.x & 31) == 0) {
@@ -73,7 +96,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) filter_list(
     for (int64_t item = global_thread(); item < items; item += num_threads()) {
         const int64_t row = row_of(rows, active, item);
         TOTAL holds = 0;
-        CALL(row, record, launch, holds)
+        CALL(row, holds)
         if (holds) {
             enter(found, row);
         }
@@ -82,24 +105,23 @@ extern "C" __global__ void __launch_bounds__(THREADS) filter_list(
 
 #else
 /* Combine the values of chunks of CHUNK items, then the chunks' results in the same way until one is left, which the block that
-   ends last does. `parts` has an entry for each chunk, for each chunk of chunks, and so on; the result is the last one.
-   `ended` is zero, and is zero again afterwards. */
+   ends last does. `parts` has an entry for each chunk, for each chunk of chunks, and so on. The result is written to words[0];
+   words[1] is zero, and is zero again afterwards. */
 extern "C" __global__ void __launch_bounds__(THREADS) reduce(
     FRONTIER, const int64_t* offsets, int64_t* record, int64_t launch, TOTAL start, TOTAL* parts,
-    uint32_t* ended CAPTURED_PARAMETERS) {
+    int64_t* words CAPTURED_PARAMETERS) {
     CAPTURED_VALUES
     __shared__ bool last;
     const int lane = threadIdx.x & 31;
     for (int64_t chunk = global_thread() >> 5; chunk * CHUNK < items; chunk += num_threads() >> 5) {
         TOTAL total = start;
         const int64_t end = (chunk + 1) * CHUNK < items ? (chunk + 1) * CHUNK : items;
-#pragma unroll 4
-        for (int64_t item = chunk * CHUNK + lane; item < end; item += 32) {
-            const int64_t row = row_of(rows, active, item);
-            TOTAL value = start;
-            CALL(row, record, launch, value)
-            if (row >= 0) {
-                total = combine(total, value);
+        for (int64_t item = chunk * CHUNK + lane; item < end; item += 32 * BATCH) {
+            TOTAL values[BATCH];
+            CALL_BATCH(item, end, 32, values)
+#pragma unroll
+            for (int k = 0; k < BATCH; ++k) {
+                total = batch[k] >= 0 ? combine(total, values[k]) : total;
             }
         }
         __syncwarp();
@@ -111,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) reduce(
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) {
-        last = atomicAdd(ended, 1u) == gridDim.x - 1;
+        last = atomicAdd((uint32_t*)&words[1], 1u) == gridDim.x - 1;
     }
     __syncthreads();
     if (!last) {
@@ -137,7 +159,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) reduce(
         left = chunks;
     }
     if (threadIdx.x == 0) {
-        *ended = 0;
+        words[1] = 0;
+        *(TOTAL*)words = __ldcg(from);
     }
 }
 #endif

@@ -48,9 +48,9 @@ def run_filter(frontier: Frontier, plan: Plan, captured: tuple[Any, ...], how: s
         more = [search.bits, search.size, search.queue, search.capacity, *passed([captured])]
         _launch(graph, plan, "filter_list", SPARSE, items, more)
         return search.found()
-    bits, size = cupy.empty(words_of(graph), cupy.uint32), cupy.zeros(1, cupy.uint64)
+    bits, size = cupy.empty(words_of(graph), cupy.uint32), failures().zeroed()
     _launch(graph, plan, "filter_words", frontier.form, items, [bits, size, *passed([captured])])
-    return of_bits(frontier, bits, read(size))
+    return of_bits(frontier, bits, read())
 
 
 def run_reduce(frontier: Frontier, plan: Plan, captured: tuple[Any, ...], how: str) -> Any:
@@ -68,12 +68,9 @@ def run_reduce(frontier: Frontier, plan: Plan, captured: tuple[Any, ...], how: s
     if not levels[0]:
         failures().check()
         return start
-    parts = cupy.empty(sum(levels), start.dtype)
-    ended = frontier.graph.derived.get((run_reduce, cupy.cuda.Device().id), lambda: cupy.zeros(1, cupy.uint32))
-    _launch(frontier.graph, plan, "reduce", form, items, [start, parts, ended, *passed([captured])])
-    found = parts[-1:].get()[0]
-    failures().check()
-    return found
+    parts, words = cupy.empty(sum(levels), start.dtype), failures().words[8:]
+    _launch(frontier.graph, plan, "reduce", form, items, [start, parts, words, *passed([captured])])
+    return failures().check().view(start.dtype)[0]
 
 
 class Search:
@@ -81,12 +78,12 @@ class Search:
 
     def __init__(self, graph: Graph, frontier: Frontier) -> None:
         self.frontier, most = frontier, frontier.rules.most_rows(graph)
-        self.bits, self.size = cupy.zeros(words_of(graph), cupy.uint32), cupy.zeros(1, cupy.uint64)
+        self.bits, self.size = cupy.zeros(words_of(graph), cupy.uint32), failures().zeroed()
         self.queue, self.capacity = cupy.empty(max(1, most), graph.rows_by_id.dtype), np.int64(most)
 
     def found(self) -> Frontier:
         """The frontier; waits for the GPU."""
-        size, graph, rules = read(self.size), self.frontier.graph, self.frontier.rules
+        size, graph, rules = read(), self.frontier.graph, self.frontier.rules
         if size <= int(self.capacity):
             return made(graph, rules, self.queue[:size], size)
         return Frontier(graph, rules, size, flags=self.bits)
@@ -99,11 +96,9 @@ def of_bits(frontier: Frontier, bits: Array, size: int) -> Frontier:
     return made(graph, rules, dense.rows(), size) if size <= rules.most_rows(graph) and size < graph.num_vertices else dense
 
 
-def read(size: Array) -> int:
-    """A number that the GPU counted; raises the first failure so far."""
-    found = int(size[0])
-    failures().check()
-    return found
+def read() -> int:
+    """The number that the GPU counted; raises the first failure so far."""
+    return int(failures().check()[0])
 
 
 def _launch(graph: Graph, plan: Plan, name: str, form: int, items: tuple[Array, Array, Any], more: list[Any]) -> None:

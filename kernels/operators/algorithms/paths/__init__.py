@@ -1,0 +1,1 @@
+"""Levels, distances, shortest paths, and how many of them pass a row."""

@@ -1,0 +1,27 @@
+"""Shortest paths: the arcs of the rows whose distance changed are relaxed (Moore, 1959)."""
+
+import numpy as np
+
+from kernels.graph import Array, Graph
+from kernels.operators import Frontier, advance, atomic_min, compute
+
+
+def bellman_ford_partial(graph: Graph, source: int) -> Array:
+    """Least sums of weights from row `source` to every row, float64 [V]; infinite if it is not reached."""
+    distance: Array = np.empty(graph.num_vertices, np.float64, like=graph.ids)
+    far = float("inf")
+
+    def start(row: int) -> None:
+        distance[row] = 0.0 if row == source else far
+
+    def own_distance(row: int) -> float:
+        return distance[row]
+
+    def relax(neighbour: int, weight: float, own: float) -> bool:
+        return atomic_min(distance, neighbour, own + weight)
+
+    compute(Frontier.everything(graph), start)
+    frontier = Frontier.of_rows(graph, [source])
+    while frontier.size:
+        frontier = advance(frontier, relax, before=own_distance)
+    return distance

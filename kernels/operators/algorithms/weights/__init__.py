@@ -1,0 +1,1 @@
+"""Scores, spanning forests and flows."""

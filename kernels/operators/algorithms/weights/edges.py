@@ -1,0 +1,47 @@
+"""Edges of a graph as undirected ones, and the arcs of a flow network."""
+
+import numpy as np
+
+from kernels.graph import Array, Csr, Graph
+
+
+def edges_of(graph: Graph) -> tuple[Array, Array, Array]:
+    """Edges ascending by (weight, smaller row, larger row), each once: of every arc its edge's number, and the edges' rows."""
+    tails, heads = _tails(graph), graph.out.indices.astype(np.int64)
+    weights = np.zeros(len(heads), np.float64, like=heads) if graph.out.weights is None else graph.out.weights.astype(np.float64)
+    low, high = np.minimum(tails, heads).astype(np.float64), np.maximum(tails, heads).astype(np.float64)
+    keys = np.stack([high, low, weights])
+    order = np.lexsort(keys)
+    sorted_keys = keys[:, order]
+    differs = np.zeros(len(heads), np.bool_, like=heads)
+    differs[1:] = (sorted_keys[:, 1:] != sorted_keys[:, :-1]).any(axis=0)
+    ranks = np.empty(len(heads), np.int64, like=heads)
+    ranks[order] = np.cumsum(differs)
+    first = order[np.flatnonzero(differs)] if len(heads) else order
+    first = np.concatenate([order[:1], first])
+    return ranks, low[first].astype(np.int64), high[first].astype(np.int64)
+
+
+def network_of(graph: Graph) -> tuple[Graph, Array, Array]:
+    """A flow network: the graph with every arc's reverse, the capacities of its arcs, int64 [2 A], and each arc's reverse arc.
+
+    An arc's capacity is its weight, an integer, or 1; that of a reverse is 0.
+    """
+    tails, heads = _tails(graph), graph.out.indices.astype(np.int64)
+    count, size = len(heads), graph.num_vertices
+    given = np.zeros(count, np.int64, like=heads) + 1 if graph.out.weights is None else graph.out.weights.astype(np.int64)
+    capacities = np.concatenate([given, np.zeros(count, np.int64, like=heads)])
+    near, far = np.concatenate([tails, heads]), np.concatenate([heads, tails])
+    order = np.argsort(near * size + far, kind="stable")
+    places = np.empty(2 * count, np.int64, like=heads)
+    places[order] = np.arange(2 * count, like=heads)
+    reverse = np.concatenate([places[count:], places[:count]])[order]
+    offsets = np.zeros(size + 1, np.int64, like=heads)
+    np.cumsum(np.bincount(near, minlength=size), out=offsets[1:])
+    arcs = Csr(offsets, far[order].astype(graph.out.indices.dtype), None)
+    return Graph(graph.ids, graph.rows_by_id, arcs, arcs), capacities[order], reverse
+
+
+def _tails(graph: Graph) -> Array:
+    arcs = np.arange(graph.num_arcs, dtype=np.int64, like=graph.ids)
+    return np.searchsorted(graph.out.offsets, arcs, side="right").astype(np.int64) - 1

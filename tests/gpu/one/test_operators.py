@@ -1,0 +1,69 @@
+"""Operators and the algorithms made of them on the GPU give the CPU's answers, to the byte."""
+# ruff: noqa: E402  (the imports below need CuPy)
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy")
+
+from kernels.gpu.loader import to_device
+from kernels.operators import Frontier, advance
+from tests.operators import cases
+from tests.operators.test_algorithms import GRAPHS, answers
+
+
+@pytest.fixture(scope="module", params=cases.GRAPHS)
+def graph(request):
+    return cases.GRAPHS[request.param]()
+
+
+def test_vertices(graph):
+    cases.require_same(cases.on_vertices(to_device(graph)), cases.on_vertices(graph))
+
+
+def test_arcs(graph):
+    cases.require_same(cases.everything_on_arcs(to_device(graph)), cases.everything_on_arcs(graph))
+
+
+def test_segments(graph):
+    expected = cases.in_segments(graph, 1)
+    for segments in (1, 2, 7):
+        cases.require_same(cases.in_segments(to_device(graph), segments), expected)
+        cases.require_same(cases.in_segments(graph, segments), expected)
+
+
+def test_hubs_are_shared_by_all_blocks():
+    """A row of more than 65,536 arcs; sums of floats in the same order."""
+    size = 70_000
+    graph = cases.graph_of_arcs([(0, i) for i in range(size)] + [(i, 0) for i in range(0, size, 1000)], size)
+    values = np.random.default_rng(1).random(size)
+
+    def sums(graph, frontier):
+        found, numbers = cases.like(graph, np.zeros(size)), cases.like(graph, values)
+
+        def own(row):
+            return 2.0 + row
+
+        def give(neighbour, own):
+            return numbers[neighbour] * own
+
+        def keep(row, total, own):
+            found[row] = total - own
+            return own == 2
+
+        rows = advance(frontier, give, before=own, after=keep, collect="sum").rows()
+        return [cases.host(found), cases.host(rows)]
+
+    for make in (Frontier.everything, lambda graph: cases.thirds(graph, cases.ALL_SPARSE)):
+        there = to_device(graph)
+        cases.require_same(sums(there, make(there)), sums(graph, make(graph)))
+
+
+@pytest.mark.parametrize("graph", GRAPHS[:3], ids=["sparse", "dense", "symmetric"])
+def test_algorithms(graph):
+    expected, found = answers(graph), answers(to_device(graph))
+    for name, answer in expected.items():
+        parts = [each if isinstance(each, tuple) else (each,) for each in (found[name], answer)]
+        cases.require_same(*[[np.asarray(cases.host(part)) for part in each] for each in parts])

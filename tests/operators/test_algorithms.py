@@ -1,0 +1,195 @@
+"""The nineteen algorithms of Table 5: their answers against NetworkX and our kernels, their length, and their operators."""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+
+import networkx
+import numpy as np
+import pytest
+
+from kernels.bfs import bfs
+from kernels.graph import Graph
+from kernels.operators import advance, compute, filter, reduce
+from kernels.sssp import sssp
+from tests.operators import cases
+
+# Table 5 of the document: which of advance, compute, reduce and the generation of frontiers an algorithm uses.
+TABLE_5 = {
+    "paths.top_down": "++-+",
+    "paths.bottom_up": "++--",
+    "paths.direction_optimising": "++++",
+    "paths.bellman_ford": "++--",
+    "paths.dijkstra": "++++",
+    "paths.delta_stepping": "++++",
+    "components.shiloach_vishkin": "++--",
+    "components.by_search": "++++",
+    "components.random_neighbour": "++--",
+    "components.label_propagation": "++-+",
+    "components.colouring": "++--",
+    "components.floyd_warshall": "++--",
+    "components.closure_by_search": "++-+",
+    "components.forward_backward": "++++",
+    "weights.pagerank": "++++",
+    "paths.brandes": "++++",
+    "weights.boruvka": "++-+",
+    "weights.push_relabel": "++-+",
+    "weights.flow_by_search": "++++",
+}
+MORE = {"paths.bellman_ford_partial": "++-+", "components.communities": "++-+"}  # second forms of two rows
+
+
+def algorithm(name):
+    module = import_module(f"kernels.operators.algorithms.{name}")
+    return getattr(module, name.rpartition(".")[2])
+
+
+def random_graph(seed: int, size: int, count: int, symmetric: bool = False) -> Graph:
+    """Distinct arcs without self-loops, with int32 weights 1..7 that an edge has in both directions."""
+    random = np.random.default_rng(seed)
+    pairs = {(int(a), int(b)) for a, b in random.integers(0, size, (count, 2)) if a != b}
+    pairs |= {(b, a) for a, b in pairs} if symmetric else set()
+    graph = cases.graph_of_arcs(sorted(pairs), size, np.int32)
+    for csr in (graph.out, graph.into):
+        tails = np.repeat(np.arange(size), np.diff(csr.offsets))
+        csr.weights[:] = (np.minimum(tails, csr.indices) * 31 + np.maximum(tails, csr.indices) * 17) % 7 + 1
+    return Graph(graph.ids, graph.rows_by_id, graph.out, graph.out) if symmetric else graph
+
+
+def networkx_of(graph: Graph, kind=networkx.DiGraph):
+    made = kind()
+    made.add_nodes_from(range(graph.num_vertices))
+    tails = np.repeat(np.arange(graph.num_vertices), np.diff(graph.out.offsets))
+    for tail, head, weight in zip(tails.tolist(), graph.out.indices.tolist(), graph.out.weights.tolist(), strict=True):
+        made.add_edge(tail, head, weight=weight, capacity=weight)
+    return made
+
+
+GRAPHS = [random_graph(1, 60, 90), random_graph(2, 80, 400), random_graph(3, 50, 60, True), random_graph(4, 1, 0)]
+graphs = pytest.mark.parametrize("graph", GRAPHS, ids=["sparse", "dense", "symmetric", "one_row"])
+
+
+def answers(graph: Graph) -> dict[str, object]:
+    """Every algorithm's answer."""
+    last = graph.num_vertices - 1
+    arguments = {
+        "components": (), "weights.pagerank": (), "weights.boruvka": (), "paths.delta_stepping": (0, 3.0),
+        "paths.brandes": (range(0, last + 1, 3),), "weights.push_relabel": (0, last), "weights.flow_by_search": (0, last),
+    }  # fmt: skip
+    chosen = {name: arguments.get(name, arguments.get(name.partition(".")[0], (0,))) for name in (*TABLE_5, *MORE)}
+    if last < 1:
+        chosen = {name: given for name, given in chosen.items() if "flow" not in name and "push" not in name}
+    return {name: algorithm(name)(graph, *given) for name, given in chosen.items()}
+
+
+def components_of(groups, size):
+    labels = np.empty(size, np.int64)
+    for group in groups:
+        labels[list(group)] = min(group)
+    return labels
+
+
+@graphs
+def test_they_give_the_oracles_answers(graph):
+    found, size, directed = answers(graph), graph.num_vertices, networkx_of(graph)
+    hops = bfs(graph, 0).distance
+    for name in ("top_down", "bottom_up", "direction_optimising"):
+        np.testing.assert_array_equal(found[f"paths.{name}"], hops)
+    distance = sssp(graph, 0).distance.astype(np.float64)
+    distance[distance < 0] = np.inf
+    for name in ("bellman_ford", "bellman_ford_partial", "dijkstra", "delta_stepping"):
+        np.testing.assert_array_equal(found[f"paths.{name}"], distance)
+    weak = components_of(networkx.weakly_connected_components(directed), size)
+    for name in ("shiloach_vishkin", "by_search", "random_neighbour", "label_propagation", "colouring"):
+        np.testing.assert_array_equal(found[f"components.{name}"], weak)
+    strong = components_of(networkx.strongly_connected_components(directed), size)
+    np.testing.assert_array_equal(found["components.forward_backward"], strong)
+    closure = networkx.to_numpy_array(networkx.transitive_closure(directed, reflexive=False), range(size)) > 0
+    for name in ("floyd_warshall", "closure_by_search"):
+        bits = np.unpackbits(found[f"components.{name}"].view(np.uint8).reshape(size, -1), axis=1, bitorder="little")
+        np.testing.assert_array_equal(bits[:, :size].astype(bool), closure)
+    scores = networkx.pagerank(directed, weight=None, tol=1e-13, max_iter=1000)
+    np.testing.assert_allclose(found["weights.pagerank"], [scores[row] for row in range(size)], atol=1e-10)
+    between = networkx.betweenness_centrality_subset(directed, range(0, size, 3), range(size))
+    np.testing.assert_allclose(found["paths.brandes"], [between[row] for row in range(size)], rtol=1e-12)
+
+
+@graphs
+def test_the_forest_is_the_lightest(graph):
+    chosen, ends = algorithm("weights.boruvka")(graph)
+    forest = networkx.Graph(zip(*ends[:, chosen].tolist(), strict=True))
+    undirected = networkx_of(graph, networkx.Graph)
+    expected = networkx.minimum_spanning_tree(undirected)
+    assert networkx.is_forest(forest) if len(forest) else not expected.number_of_edges()
+    assert forest.number_of_edges() == expected.number_of_edges()
+    assert sum(undirected.edges[edge]["weight"] for edge in forest.edges) == expected.size("weight")
+
+
+@pytest.mark.parametrize("graph", GRAPHS[:3], ids=["sparse", "dense", "symmetric"])
+def test_the_flow_is_the_largest(graph):
+    from kernels.operators.algorithms.weights.edges import network_of
+
+    network, capacity, reverse = network_of(graph)
+    assert (capacity[reverse][capacity > 0] >= 0).all()
+    for source, target in ((0, graph.num_vertices - 1), (5, 7), (12, 3)):
+        value = networkx.maximum_flow_value(networkx_of(graph), source, target)
+        for name in ("weights.push_relabel", "weights.flow_by_search"):
+            found, left = algorithm(name)(graph, source, target)
+            assert found == value, name
+            assert (left >= 0).all()
+            np.testing.assert_array_equal(left + left[reverse], capacity + capacity[reverse])
+            tails = np.repeat(np.arange(graph.num_vertices), np.diff(network.out.offsets))
+            balance = np.bincount(tails, capacity - left, graph.num_vertices)
+            assert (balance[source], balance[target], np.count_nonzero(balance)) == (value, -value, 2 * (value > 0))
+
+
+def test_communities_are_stable_and_found():
+    cliques = [(10 * k + i, 10 * k + j) for k in range(4) for i in range(10) for j in range(10) if i != j]
+    bridges = [(0, 10), (10, 0), (10, 20), (20, 10), (20, 30), (30, 20)]
+    graph = cases.graph_of_arcs(cliques + bridges, 40)
+    labels = algorithm("components.communities")(graph)
+    assert all(len(set(labels[10 * k : 10 * k + 10])) == 1 for k in range(4))
+    assert len(set(labels)) == 4
+    for row in range(40):
+        votes = np.bincount(labels[graph.out.indices[graph.out.offsets[row] : graph.out.offsets[row + 1]]], minlength=40)
+        assert votes[labels[row]] == votes.max()
+
+
+def generates(edge, after, collect):
+    """Whether an advance makes a frontier, as its functions' annotations say."""
+    results = [function.__annotations__["return"] for function in (None if collect else edge, after) if function]
+    return bool in results
+
+
+@pytest.mark.parametrize("name", [*TABLE_5, *MORE])
+def test_they_use_the_operators_of_the_table(name, monkeypatch):
+    module, used = import_module(f"kernels.operators.algorithms.{name}"), set()
+
+    def traced(operator):
+        def call(frontier, function, *arguments, **named):
+            used.add(operator.__name__)
+            if operator is filter or (operator is advance and generates(function, named.get("after"), named.get("collect"))):
+                used.add("generate")
+            return operator(frontier, function, *arguments, **named)
+
+        return call
+
+    for operator in (advance, compute, reduce, filter):
+        if hasattr(module, operator.__name__):
+            monkeypatch.setattr(module, operator.__name__, traced(operator))
+    answers_of(name)
+    marks = "".join("+" if operator in used else "-" for operator in ("advance", "compute", "reduce", "generate"))
+    assert marks == (TABLE_5 | MORE)[name]
+
+
+def answers_of(name):
+    given = {"delta_stepping": (0, 3.0), "brandes": ([0, 1],), "push_relabel": (0, 79), "flow_by_search": (0, 79)}
+    without = name.startswith("components") or name in ("weights.pagerank", "weights.boruvka")
+    algorithm(name)(GRAPHS[1], *given.get(name.rpartition(".")[2], () if without else (0,)))
+
+
+@pytest.mark.parametrize("name", [*TABLE_5, *MORE])
+def test_they_are_short(name):
+    lines = inspect.getsource(algorithm(name)).splitlines()
+    assert len([line for line in lines if line.strip() and '"""' not in line]) < 50
