@@ -1,6 +1,6 @@
 """`advance`: user functions for the arcs of a frontier's rows."""
 
-from typing import Any, Literal
+from typing import Any
 
 from kernels.arrays import is_cupy
 from kernels.operators.cpu.orders import REDUCTIONS
@@ -13,7 +13,7 @@ def advance(
     frontier: Frontier,
     edge: UserFunction,
     *,
-    direction: Literal["out", "in"] = "out",
+    direction: str = "out",
     before: UserFunction | None = None,
     after: UserFunction | None = None,
     collect: str | None = None,

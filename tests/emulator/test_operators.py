@@ -18,7 +18,7 @@ from tests.operators import cases
 
 
 def test_every_operator():
-    """On one graph; tests/gpu/one/test_operators.py has more."""
+    """On one graph; tests/gpu/test_operators.py has more."""
     graph = cases.with_limits(np.float32)
     there = to_device(graph)
     cases.require_same(cases.on_vertices(there), cases.on_vertices(graph))
