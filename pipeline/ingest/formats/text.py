@@ -13,6 +13,7 @@ from pipeline.config.graph import Limits
 from pipeline.errors import BadInput
 
 BOM = b"\xef\xbb\xbf"
+CARRIAGE_RETURN = "a carriage return within the line"
 _BLANKS = bytes.maketrans(b"\t\v\f", b"   ")
 FEW_LINES = 1000  # few enough to check one by one in Python
 _NEWLINE = ord("\n")
@@ -65,7 +66,10 @@ class Text:
                 return None
         if self._in_header + end - self._at > self._limits.header:
             raise BadInput(self.file, self._too_long(), self.line + 1)
-        return self._data[self._at : end].strip()
+        line = self._data[self._at : end].removesuffix(b"\r")
+        if b"\r" in line:
+            raise BadInput(self.file, CARRIAGE_RETURN, self.line + 1)
+        return line.strip()
 
     def readline(self) -> bytes | None:
         """Return the next line, stripped; None at the end."""
@@ -149,7 +153,7 @@ def parse(
         return content
     lines, numbers = _narrow(lines, numbers, read)
     for number, line in zip(numbers, lines.split(b"\n"), strict=False):
-        reason = "a carriage return within the line" if b"\r" in line else explain(line)
+        reason = CARRIAGE_RETURN if b"\r" in line else explain(line)
         if reason:
             raise BadInput(file, reason, block.line + int(number))
     raise BadInput(file, "cannot be read", block.line + int(numbers[0]))
