@@ -146,6 +146,7 @@ CASES = {
     # Arrow skips this mark at the start of each of its blocks.
     "mark of the byte order behind a comment": ("snap", b"# x\n\xef\xbb\xbf3 4\n5 6\n", 2, "3' is not an integer"),
     "mark of the byte order behind a header": ("gra", b"graph\n1\n\xef\xbb\xbf0: #\n", 3, 'expected "VERTEX: CHILDREN #"'),
+    "carriage return in a later comment": ("snap", b"1 2\n# x\r3 4\n5 6\n", 2, "a carriage return within the line"),
     "carriage return that hides an edge": ("snap", b"# x\r1 2\n3 4\n", 1, "a carriage return within the line"),
 }
 

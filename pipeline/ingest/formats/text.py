@@ -150,6 +150,8 @@ def parse(
         return content
     lines, numbers = tidy(data)
     if b"\r" not in lines and (content := read(lines)) is not None:
+        if b"\r" in data:  # in a comment, where a row may be behind it
+            raise BadInput(file, CARRIAGE_RETURN, block.line + data[: data.index(b"\r")].count(b"\n"))
         return content
     lines, numbers = _narrow(lines, numbers, read)
     for number, line in zip(numbers, lines.split(b"\n"), strict=False):
