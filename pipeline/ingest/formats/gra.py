@@ -13,7 +13,7 @@ from pyarrow import csv
 from pipeline.config.graph import GraphConfig
 from pipeline.ingest.formats.format import EdgeList, Head, TextFormat
 from pipeline.ingest.formats.rows import Declared, check_count, small_integer, too_many
-from pipeline.ingest.formats.text import BOM, Text, line_of, parse, problem, shown, tidied
+from pipeline.ingest.formats.text import Text, line_of, parse, problem, shown, tidied
 
 _LINE = re.compile(rb"[0-9]++ ?:(?: ?[0-9]++)*+ ?#")  # possessive, so that a line costs time in proportion to its length
 _ID = re.compile(rb"[0-9]++")
@@ -47,8 +47,6 @@ def _read(data: bytes, vertices: int) -> tuple[pa.Table, int] | None:
     """Return the arcs and the number of lines; None if a line is malformed."""
     if not data:
         return pa.table({"src": pa.array([], pa.int64()), "dst": pa.array([], pa.int64())}), 0
-    if data.startswith(BOM):  # Arrow would skip the mark at the start of each block
-        return None
     lines = data.count(b"\n")
     if b"-" in data or b"x" in data or b"X" in data or not lines == data.count(b"#\n") == data.count(b"#") == data.count(b":"):
         return None

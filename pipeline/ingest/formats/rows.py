@@ -14,7 +14,7 @@ from pyarrow import csv
 from kernels.cpu.parallel import cores
 from pipeline.config.model import LARGEST, MIB
 from pipeline.errors import BadInput
-from pipeline.ingest.formats.text import BOM, Block, Text, Tidied, count_of, line_of, parse, shown, tidied, without
+from pipeline.ingest.formats.text import Block, Text, Tidied, count_of, line_of, parse, shown, tidied, without
 from pipeline.runtime.threads import map_in_order
 
 LONGEST_LINE = MIB  # of fields; what Arrow reads at a time
@@ -63,7 +63,7 @@ class Rows:
         """Parse whole lines; None if one of them is malformed or out of range."""
         if not data:
             return pa.table({field.name: pa.array([], field.type) for field in self.named})
-        if _has_long_line(data) or data.startswith(BOM):  # Arrow would skip the mark at the start of each block
+        if _has_long_line(data):
             return None
         try:
             table = self._columns(data, [field.type for field in self.named])

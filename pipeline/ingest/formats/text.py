@@ -145,15 +145,20 @@ def parse(
         explain: Returns what is wrong with one line; None if nothing is.
     """
     data = block.data.replace(b"\r\n", b"\n") if b"\r" in block.data else block.data
-    # Arrow ends a line at a lone carriage return, which would make our line numbers wrong.
-    if b"\r" not in data and (content := read(data)) is not None:
+
+    def read_as_it_is(lines: bytes) -> T | None:
+        # Arrow ends a line at a lone carriage return, which would make our line numbers wrong, and skips a byte order mark at the
+        # start of each block.
+        return None if b"\r" in lines or lines.startswith(BOM) else read(lines)
+
+    if (content := read_as_it_is(data)) is not None:
         return content
     lines, numbers = tidy(data)
-    if b"\r" not in lines and (content := read(lines)) is not None:
+    if (content := read_as_it_is(lines)) is not None:
         if b"\r" in data:  # in a comment, where a row may be behind it
             raise BadInput(file, CARRIAGE_RETURN, block.line + data[: data.index(b"\r")].count(b"\n"))
         return content
-    lines, numbers = _narrow(lines, numbers, read)
+    lines, numbers = _narrow(lines, numbers, read_as_it_is)
     for number, line in zip(numbers, lines.split(b"\n"), strict=False):
         reason = CARRIAGE_RETURN if b"\r" in line else explain(line)
         if reason:
@@ -167,7 +172,7 @@ def _narrow(lines: bytes, numbers: npt.NDArray[np.int64], read: Callable[[bytes]
         half = len(numbers) // 2
         cut = int(np.flatnonzero(np.frombuffer(lines, np.uint8) == _NEWLINE)[half - 1]) + 1
         first = lines[:cut]
-        if b"\r" in first or read(first) is None:
+        if read(first) is None:
             lines, numbers = first, numbers[:half]
         else:
             lines, numbers = lines[cut:], numbers[half:]
