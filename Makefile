@@ -19,7 +19,7 @@ test: export PYTHONDONTWRITEBYTECODE =
 # Keep Prefect's database here and not in the home folder.
 export PREFECT_HOME ?= $(CURDIR)/.prefect
 
-.PHONY: help demo test nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bounds quick kernel lock advisories clean
+.PHONY: help demo test docs-configuration nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bounds quick kernel lock advisories clean
 
 help:
 	@echo "make demo             run the flows on New York's roads and two social networks, and print where the results are"
@@ -36,6 +36,7 @@ help:
 	@echo "                      then whole runs with the scripts that a user would write instead; RUNS=--help"
 	@echo "make bounds           time the steps whose cost has a known bound"
 	@echo "make bench-reachability    compare the reachability index with the thesis's tables; GRAPHS=DIR of the GRAIL authors' .gra.gz files"
+	@echo "make docs-configuration    write docs/configuration.md and the JSON schemas from the code"
 	@echo "make lock             resolve requirements/*.txt again"
 	@echo "make advisories       fetch the known vulnerabilities of the locked packages, which the tests compare with their versions"
 	@echo "make clean            remove what the other targets made"
@@ -46,6 +47,9 @@ demo: $(VENV)/run
 test: lint
 	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 	EMULATED_GPU=1 $(BIN)/python -m pytest tests/emulator
+
+docs-configuration: $(VENV)/run
+	$(BIN)/python -m pipeline.config.reference
 
 nightly: $(VENV)/dev
 	NIGHTLY=1 $(BIN)/python -m pytest -m "nightly or hypothesis or sampled"

@@ -14,29 +14,29 @@ _ADDRESS = re.compile(r"(?P<scheme>tls|tcp)://(?P<host>\[[0-9a-fA-F:]+\]|[^\s:/@
 
 
 class ClusterConfig(Model):
-    """Which workers run the tasks of stages and proofs; `pipeline.cluster.dask.client` configures Dask."""
+    """Which workers run the tasks of stages and proofs."""
 
     # `none`: threads of this process. `local`: processes of this machine, on loopback, started for the run. Otherwise the address
     # of a running Dask scheduler, `tls://HOST:PORT`; `tcp://` is allowed on loopback only.
-    scheduler: str = "none"
+    scheduler: str = Field(default="none", examples=["local"])
     # Number of local processes; 0 starts one per core, or one per GPU if the run uses GPUs, and at most one per rank of `shards`.
-    workers: Annotated[Natural, Field(le=MOST)] = 0
+    workers: Annotated[Natural, Field(le=MOST)] = Field(default=0, examples=[4])
     threads: Annotated[Positive, Field(le=MOST)] = 1  # number of tasks that a local process runs at a time; with a GPU, one
     # Number of ranks that hold a graph together, each a range of its rows; 0: every worker holds the whole graph. If there are
     # more ranks than workers, several run on one worker. Without a scheduler, ranks are threads of this process.
-    shards: Annotated[Natural, Field(le=MOST)] = 0
+    shards: Annotated[Natural, Field(le=MOST)] = Field(default=0, examples=[8])
     # Memory limit of a local process, such as `4 GiB`; it is stopped above it. `auto`: its share of the machine's memory.
-    memory: str = Field(default="auto", pattern=r"^(auto|\d+(\.\d+)? ?([kMGT]i?)?B)$")
+    memory: str = Field(default="auto", examples=["4 GiB"], pattern=r"^(auto|\d+(\.\d+)? ?([kMGT]i?)?B)$")
     # Number of workers that one task, or one stage over ranks, may lose before the stage fails. For tasks, a scheduler at an
     # address applies its own limit.
     lost_workers: Natural = 3
     # Seconds without a message after which a worker, all workers or the scheduler count as lost, and within which other runs have
     # to return a worker that a stage over ranks waits for; at least 12, because of TCP's keep-alive probes.
     deadline: float = Field(default=60.0, ge=12, allow_inf_nan=False)
-    # tls_ca, tls_cert, tls_key: PEM files for a `tls://` address: the certificate authority, and this side's certificate and key.
-    tls_ca: Path | None = None
-    tls_cert: Path | None = None
-    tls_key: Path | None = None
+    # PEM file of the certificate authority, for a `tls://` address, which needs the next two as well.
+    tls_ca: Path | None = Field(default=None, examples=["/etc/graphmill/ca.pem"])
+    tls_cert: Path | None = Field(default=None, examples=["/etc/graphmill/host.pem"])  # PEM file of this side's certificate
+    tls_key: Path | None = Field(default=None, examples=["/etc/graphmill/host.key"])  # PEM file of its private key
 
     @property
     def elsewhere(self) -> bool:

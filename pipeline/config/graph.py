@@ -33,9 +33,9 @@ class Limits(Model):
 class Columns(Model):
     """Names of the columns of CSV, TSV and Parquet files. A file without a `weight` column is unweighted."""
 
-    src: str = "src"
-    dst: str = "dst"
-    weight: str = "weight"
+    src: str = Field(default="src", examples=["who"])  # the column of the vertex that an edge leaves
+    dst: str = Field(default="dst", examples=["whom"])  # the column of the vertex that it enters
+    weight: str = Field(default="weight", examples=["minutes"])  # the column of its weight
 
     @model_validator(mode="after")
     def _differ(self) -> "Columns":
@@ -50,13 +50,15 @@ class Columns(Model):
 class GraphConfig(Model):
     """Where a graph comes from."""
 
-    source: str  # a local path, or any URL that fsspec opens
-    name: str = ""  # the graph's name in tables and reports; by default the source's file name up to its first dot
+    source: str = Field(examples=["people.csv"])  # a local path, or any URL that fsspec opens
+    # The graph's name in tables and reports; by default the source's file name up to its first dot.
+    name: str = Field(default="", examples=["people"])
     format: Format = "auto"  # `auto` decides by content and name
     # SHA-256 of the source file's bytes as stored (compressed).
-    sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
-    directed: bool | None = None  # None: as the format states; directed where it does not
-    coordinates: str | None = None  # DIMACS `.co` file, published as table `coordinates`
+    sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$", examples=["9e7ada38" * 8])
+    # Whether a line of the source is one arc, or an edge in both directions; by default as the format states, otherwise `true`.
+    directed: bool | None = Field(default=None, examples=[False])
+    coordinates: str | None = Field(default=None, examples=["people.co"])  # DIMACS `.co` file, published as table `coordinates`
     columns: Columns = Columns()
     limits: Limits = Limits()
 

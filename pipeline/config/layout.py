@@ -14,7 +14,7 @@ class LayoutConfig(Model):
     # `degree`: descending out-degree. `windowed`: the same within windows of `window` vertices in source order, which keeps a
     # road network's locality (rows of at least 32 arcs still come first). `source`: ascending external id.
     order: Literal["degree", "windowed", "source"] = "degree"
-    window: Positive = 4096
+    window: Positive = 4096  # number of vertices of a window
     self_loops: Literal["drop", "keep"] = "drop"  # `drop` (a vertex whose only arcs are self-loops stays) or `keep`
     parallel_arcs: Literal["lightest", "keep"] = "lightest"  # `lightest` keeps the lightest of parallel arcs; `keep` keeps all
     symmetrise: bool = False  # add the reverse of every arc. An undirected graph always has both.

@@ -9,18 +9,18 @@ from pipeline.config.model import Choice, LocalFolder, Model, Positive
 
 
 class ReachabilityConfig(Model):
-    """Parameters of the labels of stage `reachability`; `kernels.reachability` defines them."""
+    """Parameters of the labels of stage `reachability`, which docs/reachability.md describes."""
 
     dimensions: Positive = 3  # number of interval labels per component
     # Seed of the labels of every dimension but 0, which does not depend on it.
-    seed: Annotated[int, Field(strict=True, ge=0, lt=2**64)] = 0
-    method: Literal["tree", "dfs"] = "tree"  # `tree`, or `dfs`, the thesis's method
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**64)] = Field(default=0, examples=[42])
+    method: Literal["tree", "dfs"] = "tree"  # how the labels are made: `tree`, or `dfs`, the thesis's method
 
 
 class PairsConfig(Model):
     """Pairs of vertices: does a path lead from the first to the second? The answers are table `reached`."""
 
-    pairs: str  # a Parquet file of this machine with columns `src` and `dst`
+    pairs: str = Field(examples=["pairs.parquet"])  # a Parquet file of this machine with columns `src` and `dst`
     # What a vertex that is not in the graph gives: an `error`, or a `null` in the answer.
     unknown: Literal["error", "null"] = "error"
 

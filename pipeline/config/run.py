@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema, field_validator
 
 from kernels.registry import ALGORITHMS
 from pipeline.config.cluster import ClusterConfig
@@ -21,26 +21,26 @@ def _known(stage: str) -> str:
     return stage
 
 
-StageName = Annotated[str, AfterValidator(_known)]
+StageName = Annotated[str, AfterValidator(_known), WithJsonSchema({"type": "string", "enum": list(STAGES)})]
 
 
 class RunConfig(Model):
     """One run: a graph, its layout, the stages, and where the tables go."""
 
     graph: GraphConfig
-    output: LocalFolder  # tables appear in `output/latest/TABLE`
+    output: LocalFolder = Field(examples=["out/people"])  # the folder of the tables, which appear in `output/latest/TABLE`
     layout: LayoutConfig = LayoutConfig()
-    # Each once, given in any order; they run in the registry's order.
-    stages: tuple[StageName, ...] = Field(default=STAGES, min_length=1)
+    # What to compute, each once, given in any order; they run in the order of the default.
+    stages: tuple[StageName, ...] = Field(default=STAGES, min_length=1, examples=[["bfs", "wcc", "reachability"]])
     # External ids for the stages that have sources. Empty: the vertex of highest out-degree, the smallest id among equals.
-    sources: tuple[Natural, ...] = ()
+    sources: tuple[Natural, ...] = Field(default=(), examples=[[1, 151_234]])
     reachability: ReachabilityConfig = ReachabilityConfig()  # for stage `reachability`
     queries: QueriesConfig | None = None  # pairs to answer with that stage's index
     oracle: bool = False  # also compare every answer with a second solver, for the stages that have one
-    # where layout, stages and proofs run: `cpu`, `gpu`, or `auto`, the GPU if there is one. The tables do not depend on it.
+    # Where layout, stages and proofs run: `cpu`, `gpu`, or `auto`, the GPU if there is one. The tables do not depend on it.
     backend: Choice = "auto"
     # Number of runs kept in the output folder; 0 keeps all. Each is kept for an hour after the next one was published.
-    keep: Natural = 0
+    keep: Natural = Field(default=0, examples=[7])
     cluster: ClusterConfig = ClusterConfig()  # which workers run the tasks of stages and proofs. The tables do not depend on it.
 
     @field_validator("stages", "sources")

@@ -1,0 +1,168 @@
+"""What every key of a configuration means, from the models and the comments at their fields: a page and JSON schemas.
+
+`python -m pipeline.config.reference` writes docs/configuration.md, conf/graphmill.schema.json (a run) and
+conf/graph.schema.json (a graph's own file); `described` also gives `graphmill init` its comments.
+"""
+
+import ast
+import inspect
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic.fields import FieldInfo
+
+from pipeline.config.graph import GraphConfig
+from pipeline.config.model import LARGEST, Model
+from pipeline.config.run import RunConfig
+
+ROOT = Path(__file__).parents[2]
+RUN_SCHEMA, GRAPH_SCHEMA = Path("conf/graphmill.schema.json"), Path("conf/graph.schema.json")
+HEAD = """\
+# Configuration
+
+Every key of a run's TOML file and of a graph's. `make docs-configuration` writes this page and the schemas from the code; a test
+compares them.
+
+A run's file has the keys of "A run" at its top, then its tables. `graph` is either a table `[graph]` or the path of a file with
+the keys of that table. Paths are relative to the file that contains them. An unknown key, a wrong type and a value out of range
+are errors that name the key. `graphmill init GRAPH` writes such a file for a graph.
+
+**Editors.** `conf/graphmill.schema.json` describes a run's file and `conf/graph.schema.json` a graph's. A first line such as
+`#:schema ../graphmill.schema.json`, a path relative to the file, makes taplo and VS Code's extension *Even Better TOML* complete
+keys, show their meaning and mark errors.
+"""
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key: its name within its table, its type in words, default and example as TOML, and meaning."""
+
+    name: str
+    type: str
+    default: str
+    example: str
+    meaning: str
+
+
+@cache
+def described(model: type[Model]) -> dict[str, str]:
+    """The comments at a model's fields, by field: the lines above it or, if there are none, the one behind it."""
+    found = {name: text for base in model.__bases__ if issubclass(base, Model) for name, text in described(base).items()}
+    source = inspect.getsource(model)
+    lines, (tree,) = source.splitlines(), ast.parse(source).body
+    for node in ast.walk(tree):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            first = node.lineno - 1
+            while lines[first - 1].lstrip().startswith("# "):
+                first -= 1
+            behind = lines[(node.end_lineno or 0) - 1].encode()[node.end_col_offset :].decode()
+            comments = lines[first : node.lineno - 1] or [behind]
+            text = " ".join(comment.strip().removeprefix("#").strip() for comment in comments)
+            found[node.target.id] = text[:1].upper() + text[1:] + "." * (not text.endswith("."))
+    return found
+
+
+def tables(model: type[Model] = RunConfig, name: str = "") -> Iterator[tuple[str, type[Model]]]:
+    """The tables of a configuration with their dotted names, depth first; a run's own keys have the name ""."""
+    yield name, model
+    for key, field in model.model_fields.items():
+        if inner := _model_of(field):
+            yield from tables(inner, f"{name}.{key}" if name else key)
+
+
+def keys(model: type[Model]) -> Iterator[Key]:
+    """The keys of a table that are not tables themselves."""
+    properties, meanings = model.model_json_schema()["properties"], described(model)
+    for name, field in model.model_fields.items():
+        if not _model_of(field):
+            default = "required" if field.is_required() else _default(field)
+            yield Key(name, _type(properties[name]), default, _toml(example(model, name)), meanings[name])
+
+
+def example(model: type[Model], name: str) -> Any:
+    """A value for a key: the field's first example or, without one, what its type and default suggest."""
+    field = model.model_fields[name]
+    if field.examples:
+        return field.examples[0]
+    if isinstance(field.default, bool):
+        return not field.default
+    choices = model.model_json_schema()["properties"][name].get("enum", [])
+    if others := [choice for choice in choices if choice != field.default]:
+        return others[-1]
+    assert field.default, f"{model.__name__}.{name} needs Field(examples=[...])"
+    return field.default
+
+
+def schema(model: type[Model]) -> dict[str, Any]:
+    """The JSON schema of a file with this model's keys, each with its meaning."""
+    found = model.model_json_schema()
+    for table in {inner for _, inner in tables(model)}:
+        part = found if table is model else found["$defs"][table.__name__]
+        for name, meaning in described(table).items():
+            part["properties"][name]["description"] = meaning
+            part["properties"][name].pop("title", None)
+    if model is RunConfig:
+        graph = found["properties"]["graph"]
+        found["properties"]["graph"] = {"anyOf": [{"$ref": graph.pop("$ref")}, {"type": "string"}], **graph}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | found
+
+
+def page() -> str:
+    """The text of docs/configuration.md."""
+    parts = [HEAD]
+    for name, model in tables():
+        parts += [f"## {f'`[{name}]`' if name else 'A run'}\n", f"{(model.__doc__ or '').splitlines()[0]}\n"]
+        rows = [f"| `{key.name}` | {key.type} | {key.default} | `{key.example}` | {key.meaning} |" for key in keys(model)]
+        parts += ["| key | type | default | example | meaning |\n|---|---|---|---|---|", *rows, ""]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def files() -> dict[Path, str]:
+    """The generated files of the project, by their path in it."""
+    schemas = {RUN_SCHEMA: schema(RunConfig), GRAPH_SCHEMA: schema(GraphConfig)}
+    return {Path("docs/configuration.md"): page()} | {
+        path: json.dumps(content, indent=1, ensure_ascii=False) + "\n" for path, content in schemas.items()
+    }
+
+
+def _model_of(field: FieldInfo) -> type[Model] | None:
+    """The table that a field is, if it is one."""
+    types = [field.annotation, *get_args(field.annotation)]
+    return next((kind for kind in types if isinstance(kind, type) and issubclass(kind, Model)), None)
+
+
+def _default(field: FieldInfo) -> str:
+    return "none" if field.default is None else f"`{_toml(field.default)}`"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool | list | tuple | str):
+        return json.dumps(value, ensure_ascii=False)
+    return f"{value:_}" if isinstance(value, int) and value > 9999 else str(value)
+
+
+def _type(part: dict[str, Any]) -> str:
+    """A type of a JSON schema in words."""
+    if "anyOf" in part:
+        return " or ".join(_type(one) for one in part["anyOf"] if one.get("type") != "null")
+    if "enum" in part:
+        return "one of " + ", ".join(f"`{choice}`" for choice in part["enum"])
+    if part["type"] == "array":
+        return f"list: {_type(part['items'])}"
+    words = {"string": "text", "boolean": "`true` or `false`", "number": "number", "integer": "integer"}[part["type"]]
+    bounds = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most"}
+    if part.get("exclusiveMinimum", 1) < part.get("minimum", 0):  # implied
+        del bounds["exclusiveMinimum"]
+    limits = [f"{said} {_toml(part[key])}" for key, said in bounds.items() if part.get(key, LARGEST) < LARGEST]
+    return ", ".join([re.sub("^text$", "path", words) if part.get("format") == "path" else words, *limits])
+
+
+if __name__ == "__main__":
+    for path, text in files().items():
+        (ROOT / path).write_text(text, encoding="utf-8")
+        print(f"wrote {path}")

@@ -1,0 +1,59 @@
+"""docs/configuration.md and the JSON schemas: equal to what the code gives, complete, and true."""
+
+import json
+import tomllib
+
+import jsonschema
+import pytest
+
+from pipeline.config.loading import load_run
+from pipeline.config.reference import GRAPH_SCHEMA, ROOT, RUN_SCHEMA, files, keys, tables
+from pipeline.config.run import RunConfig
+
+
+@pytest.mark.parametrize(("path", "text"), files().items(), ids=str)
+def test_a_generated_file_is_that_of_the_code(path, text):
+    assert (ROOT / path).read_text(encoding="utf-8") == text, "run make docs-configuration"
+
+
+def test_every_key_has_a_meaning_and_every_example_is_valid(tmp_path):
+    lines = []
+    for name, model in tables():
+        lines += [f"[{name}]"] if name else []
+        lines += [f"{key.name} = {key.example}" for key in keys(model)]
+        assert all(len(key.meaning) > 10 for key in keys(model))
+    (tmp_path / "run.toml").write_text("\n".join(lines))
+    config = load_run(tmp_path / "run.toml")
+    for name, model in tables():
+        found = config
+        for part in name.split(".") if name else ():
+            found = getattr(found, part)
+        for key in keys(model):
+            assert getattr(found, key.name) is not None
+    assert not refusals(RUN_SCHEMA, tomllib.loads("\n".join(lines)))
+
+
+def refusals(schema, content):
+    checker = jsonschema.Draft202012Validator(json.loads((ROOT / schema).read_text()))
+    return [error.message for error in checker.iter_errors(content)]
+
+
+@pytest.mark.parametrize(("folder", "schema"), [("runs", RUN_SCHEMA), ("graphs", GRAPH_SCHEMA)])
+def test_the_projects_files_follow_the_schema_that_they_name(folder, schema):
+    for path in (ROOT / "conf" / folder).glob("*.toml"):
+        first = path.read_text().partition("\n")[0]
+        assert (path.parent / first.removeprefix("#:schema ")).resolve() == ROOT / schema
+        assert not refusals(schema, tomllib.loads(path.read_text()))
+
+
+@pytest.mark.parametrize(
+    "content",
+    ['stagse = ["bfs"]', 'stages = ["dfs"]', "keep = -1", 'keep = "7"', "sources = [1.5]", '[layout]\norder = "random"'],
+)
+def test_the_schema_refuses_what_a_run_refuses(content):
+    good = {"graph": "graph.toml", "output": "out"}
+    assert not refusals(RUN_SCHEMA, good)
+    wrong = tomllib.loads(content)
+    assert refusals(RUN_SCHEMA, good | wrong)
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        RunConfig(**{"graph": {"source": "g"}, "output": "out"} | wrong)
