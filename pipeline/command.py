@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from kernels.registry import ALGORITHMS
+from pipeline.arguments import Integer
+from pipeline.inspection import commands as inspection
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cyclopts import Token
-
     from pipeline.config.run import RunConfig
     from pipeline.store.manifest import Folder
 
@@ -39,18 +37,6 @@ Read the tables with `pandas.read_parquet("DIR/latest/bfs")`, or in DuckDB with 
 """
 
 app = App(name="graphmill", help=HELP, help_format="markdown", version=lambda: version("graphmill"))
-
-
-def _integer(_: type[int], tokens: "Sequence[Token]") -> int:
-    """Refuse a fraction, which Cyclopts would round."""
-    value = tokens[0].value
-    try:
-        return int(value)
-    except ValueError:
-        raise ValueError(f'"{value}" is not an integer') from None
-
-
-Integer = Annotated[int, Parameter(converter=_integer)]
 
 
 @app.command
@@ -166,6 +152,10 @@ def reach(
     show(answered(QueryFacts.of(answers)), out)
     if witness:
         show(witnessed(PathFacts.of(manifest.read(witness))), witness)
+
+
+for inspecting in (inspection.path, inspection.runs, inspection.prune, inspection.diff):
+    app.command(inspecting)
 
 
 def _config(target: str, graph: dict[str, Any], top: dict[str, Any], tables: dict[str, dict[str, Any]]) -> "RunConfig":

@@ -37,6 +37,10 @@ class BadSource(GraphmillError):
     """A source vertex that the graph does not have."""
 
 
+class NoPath(GraphmillError):
+    """A vertex that a source does not reach."""
+
+
 class TooLarge(GraphmillError):
     """A step that would take more memory than is free."""
 

@@ -128,7 +128,7 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
         manifest.flush_all(fresh)
         with undisturbed():
             _appear(fresh, output)
-            _retire(runs, keep, unfinished)
+            retire(runs, keep, unfinished)
     log.info("run: published as %s", runs / run_id)
     return Folder(runs / run_id, content)
 
@@ -164,13 +164,13 @@ def _require_proofs(results: Results) -> None:
 def _next_stamp(runs: Path) -> str:
     """The time in UTC, but later than every run's: ids ascend in order of publication even if the clock is set back."""
     now = dt.datetime.now(dt.UTC).replace(tzinfo=None, microsecond=0)
-    latest = max((stamp for stamp, _ in _runs(runs)), default=dt.datetime.min)
+    latest = max((stamp for stamp, _ in runs_in(runs)), default=dt.datetime.min)
     if latest.year == dt.MAXYEAR:
         raise BadConfig(f"{runs}: has a run of the year {dt.MAXYEAR}, after which none can be named; remove it")
     return max(now, latest + dt.timedelta(seconds=1)).strftime(STAMP)
 
 
-def _runs(runs: Path) -> list[tuple[dt.datetime, Path]]:
+def runs_in(runs: Path) -> list[tuple[dt.datetime, Path]]:
     """The runs in a folder, ascending, each with the time in its name; nothing else that is there."""
     found = []
     for path in runs.iterdir():
@@ -280,14 +280,19 @@ def _appear(fresh: Path, output: Path) -> None:
         log.warning("%s: published, but it may be the run before if the machine stops now: %s", output / "latest", error.strerror)
 
 
-def _retire(runs: Path, keep: int, removed: Path) -> None:
-    """Move all but the newest `keep` runs to a folder that will be removed, so that no reader finds a part of one."""
-    found = _runs(runs)
+def retire(runs: Path, keep: int, removed: Path) -> list[str]:
+    """Move all but the newest `keep` runs, and those that a link such as `latest` names, away at once; return their ids."""
+    found, moved = runs_in(runs), list[str]()
+    linked = {link.readlink().name for link in runs.parent.iterdir() if link.is_symlink()}
     now = dt.datetime.now(dt.UTC).replace(tzinfo=None)
     for (_, old), (replaced, _) in [*pairwise(found)][: max(len(found) - keep, 0)] if keep else []:
         if replaced + READABLE > now:
             break
+        if old.name in linked:
+            continue
         try:
             old.rename(removed / old.name)
+            moved.append(old.name)
         except OSError as error:  # the new run is published; the next one tries again
             log.warning("%s: cannot be removed: %s", old, error.strerror)
+    return moved

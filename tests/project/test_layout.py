@@ -35,14 +35,14 @@ SHARED = {
 CONTRACTS = ("", ".sharded", ".certificate", ".certificate.sharded")
 # A package of pipeline/ imports from those above it only; a package of one line may import from its line.
 LAYERS = (
-    {"redaction", "signals"},
+    {"arguments", "redaction", "signals"},
     {"errors"},
     {"config", "ending"},
     {"runtime", "store"},
     {"tables", "ingest", "cluster"},
     {"steps"},
     {"report"},
-    {"run"},
+    {"run", "inspection"},
     {"command"},
     {"cli"},
 )

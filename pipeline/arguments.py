@@ -1,0 +1,29 @@
+"""Types of arguments that several commands share."""
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cyclopts import Token
+
+
+def _integer(_: type[int], tokens: "Sequence[Token]") -> int:
+    """Refuse a fraction, which Cyclopts would round."""
+    value = tokens[0].value
+    try:
+        return int(value)
+    except ValueError:
+        raise ValueError(f'"{value}" is not an integer') from None
+
+
+Integer = Annotated[int, Parameter(converter=_integer)]
+Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document instead of text.")]
+
+
+def print_json(document: Any) -> None:
+    """Print what a command found, for programs."""
+    print(json.dumps(document, indent=1))

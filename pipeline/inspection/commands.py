@@ -1,0 +1,182 @@
+"""The commands that inspect published runs. Each prints text, or one JSON document with `--json`."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipeline.arguments import Integer, Json, print_json
+
+if TYPE_CHECKING:
+    from pipeline.inspection.difference import RunDifference, TableDifference
+
+
+def path(out: Path, src: Integer, dst: Integer, /, *, table: str | None = None, as_json: Json = False) -> None:
+    """Print the shortest path from one vertex to another, from the tables of a published run.
+
+    ```
+    graphmill path out/roads 1 3353
+    ```
+
+    Each line has a vertex, its distance from `src`, and its coordinates if the run has them. If `dst` is not reached, the command
+    ends with an error.
+
+    Args:
+        out: An output folder, whose latest run is used, or a run: `DIR/latest`, `DIR/runs/ID`.
+        src: External id of the first vertex, which must be a source of the run.
+        dst: External id of the last vertex.
+        table: sssp (default, if the run has it): the least sum of weights; or bfs: the fewest arcs.
+    """
+    from dataclasses import asdict
+
+    from pipeline.inspection.path import shortest_path
+    from pipeline.inspection.runs import find_run
+    from pipeline.report.wording import counted, number
+
+    found = shortest_path(find_run(out), src, dst, table)
+    if as_json:
+        print_json(asdict(found))
+        return
+    length, arcs = found.vertices[-1]["distance"], counted(len(found.vertices) - 1, "arc")
+    print(f"{src} to {dst}: {number(length)} ({found.table}: {found.unit}), {arcs}; run {found.run}")
+    heads = ["vertex", "distance", *(name for name in ("x", "y") if name in found.vertices[0])]
+    _print_rows(heads, ([_plain(row[head]) for head in heads] for row in found.vertices))
+
+
+def runs(out: Path, /, *, as_json: Json = False) -> None:
+    """List the published runs of an output folder, oldest first.
+
+    Args:
+        out: The output folder.
+    """
+    from dataclasses import asdict
+
+    from pipeline.inspection.runs import bytes_of, list_runs
+    from pipeline.report.wording import counted, utc
+
+    found, total = list_runs(out), bytes_of(out / "runs")
+    if as_json:
+        print_json({"runs": [asdict(run) for run in found], "bytes": total})
+        return
+    _print_rows(
+        ["run", "published", "graph", "size", "stages", ""],
+        (
+            [run.id, run.problem or utc(run.created), run.name, _size(run.bytes), ",".join(run.stages), " ".join(run.links)]
+            for run in found
+        ),
+        right=(3,),
+    )
+    print(f"{counted(len(found), 'run')}, {_size(total)} on the disk; files that runs share count once")
+
+
+def prune(out: Path, /, *, keep: Integer) -> None:
+    """Remove all published runs of an output folder but the newest ones, as `keep` in a run's configuration does.
+
+    A run that `latest` or another link of the folder names stays, and so does one that was the latest within the last hour,
+    because readers may still use it. Nothing but runs is removed, and nothing while a run works in the folder.
+
+    Args:
+        out: The output folder.
+        keep: How many runs stay, at least 1.
+    """
+    from pipeline.errors import BadConfig
+    from pipeline.inspection.runs import list_runs, prune
+    from pipeline.report.wording import counted
+
+    if keep < 1:
+        raise BadConfig(f"--keep: must be at least 1 (got {keep})")
+    removed, freed = prune(out, keep)
+    for run in removed:
+        print(f"removed {run}")
+    left = len(list_runs(out))
+    more = f", {left - keep} more than asked: a link names them, or readers may still use them" if left > keep else ""
+    print(f"{counted(len(removed), 'run')} removed, {_size(freed)} freed; {counted(left, 'run')} left{more}")
+
+
+def diff(a: Path, b: Path | None = None, /, *, examples: Integer = 3, as_json: Json = False) -> None:
+    """Compare the tables of two published runs: rows that were added, removed or changed.
+
+    ```
+    graphmill diff out/roads                                     # the latest run with the one before it
+    graphmill diff out/roads/20260705T031502Z-1a2b3c4d out/roads # an earlier one with the latest
+    graphmill diff out/roads out/roads-without-ferries
+    ```
+
+    Rows are compared by the columns that sort their table, the rows of `reached` by their number. The exit code is 0 whether or
+    not something differs.
+
+    Args:
+        a: The old run: an output folder, whose latest run is used, `DIR/latest`, `DIR/runs/ID`, or `DIR/ID` for short.
+        b: The new run, or only an id of a run beside `a`. Default: `a` is the new run, and the old one is the run before it.
+        examples: How many rows of each kind are shown for a table.
+    """
+    from dataclasses import asdict
+
+    from pipeline.inspection.difference import difference
+    from pipeline.inspection.runs import find_run, run_before
+
+    new = find_run(a)
+    old, new = (run_before(new), new) if b is None else (new, find_run(b, new))
+    found = difference(old, new, max(examples, 0))
+    if as_json:
+        print_json(asdict(found))
+    else:
+        _print_difference(found)
+
+
+def _print_difference(found: "RunDifference") -> None:
+    print(f"{found.old} -> {found.new}")
+    for sign, names in (("+", found.added), ("-", found.removed)):
+        for name in names:
+            print(f"  {sign} {name}: this table is only in the {'new' if sign == '+' else 'old'} run")
+    for name, table in found.tables.items():
+        print(f"  {name}: {_sentence(table)}")
+        for sign, kind in (("+", "added"), ("-", "removed"), ("~", "changed")):
+            for row in table.examples[kind]:
+                print(f"      {sign} " + ", ".join(f"{column} {_change(value)}" for column, value in row.items()))
+
+
+def _sentence(table: "TableDifference") -> str:
+    from pipeline.report.wording import counted, number
+
+    old, new = table.rows
+    rows = f"{new:,} rows" if old == new else f"{old:,} -> {new:,} rows"
+    if table.equal:
+        return f"{rows}, unchanged"
+    kinds = [f"{getattr(table, kind):,} {kind}" for kind in ("added", "removed", "changed")]
+    columns = [
+        f"{name} {counted(count, 'time')}" + (f" by up to {number(table.largest[name])}" if name in table.largest else "")
+        for name, count in table.columns.items()
+    ]
+    columns += [
+        f"{word} column {name}" for word, names in (("new", table.new_columns), ("lost", table.lost_columns)) for name in names
+    ]
+    return f"{rows}: {', '.join(kinds)}" + (f" ({', '.join(columns)})" if columns else "")
+
+
+def _change(value: Any) -> str:
+    return " -> ".join(map(_plain, value)) if isinstance(value, list) else _plain(value)
+
+
+def _plain(value: Any) -> str:
+    return "null" if value is None else str(value)
+
+
+def _size(size: int) -> str:
+    """A number of bytes with a decimal unit."""
+    value, units = float(size), iter(("bytes", "kB", "MB", "GB", "TB", "PB"))
+    unit = next(units)
+    while value >= 1000 and unit != "PB":
+        value, unit = value / 1000, next(units)
+    return f"{value:,.0f} {unit}" if unit == "bytes" else f"{value:,.1f} {unit}"
+
+
+def _print_rows(heads: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> None:
+    """Print aligned columns below their heads; those of numbers, `right`, are aligned on the right."""
+    lines = [heads, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
+    for line in lines:
+        cells = [
+            cell.rjust(width) if n in right else cell.ljust(width)
+            for n, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        print("  ".join(["", *cells]).rstrip())

@@ -1,0 +1,142 @@
+"""A shortest path from the tables of a published run: the predecessors of its end, back to its source."""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kernels.algorithm import Form
+from kernels.registry import ALGORITHMS
+from pipeline.errors import BadConfig, BadSource, Damaged, NoPath
+from pipeline.report.wording import number
+from pipeline.store.facts import RunFacts
+from pipeline.store.manifest import Folder
+from pipeline.tables import files as tables
+
+PATH_TABLES = tuple(algorithm.table_name for algorithm in ALGORITHMS if algorithm.form is Form.PATHS)
+_HELD = 32  # row groups in memory, of up to a million rows
+_SHOWN = 10  # sources in a message
+
+
+@dataclass(frozen=True)
+class ShortestPath:
+    """A path of a run's table: its vertices from the source to the end, each with its distance from the source."""
+
+    run: str
+    table: str
+    unit: str  # of the distances
+    vertices: list[dict[str, Any]]  # `vertex`, `distance`, and `x`, `y` if the run has coordinates
+
+
+def shortest_path(run: Folder, source: int, end: int, table: str | None = None) -> ShortestPath:
+    """The unique shortest path between two vertices, read from as many row groups as it has vertices in.
+
+    Args:
+        run: A published run.
+        source, end: External ids; the run must have had `source` as a source.
+        table: One of `PATH_TABLES`; None takes the run's last one: weighted distances if there are some.
+
+    Raises:
+        BadConfig: The run does not have this table, or no table of paths.
+        BadSource: The run has no answer from `source`, or the graph does not have `end`.
+        NoPath: `source` does not reach `end`.
+        Damaged: A file cannot be read, or the predecessors do not lead back to the source.
+    """
+    facts = RunFacts.of(run)
+    name = _table_of(run, facts, table)
+    rows = _Rows(run.path / name, ("vertex", "distance", "predecessor"), source)
+    if not rows.groups:
+        known = ", ".join(map(str, rows.sources[:_SHOWN])) + (", ..." if len(rows.sources) > _SHOWN else "")
+        raise BadSource(f"{source} is not a source of this run; its sources are {known or 'none'}; run with --source {source}")
+    found = rows.find(end)
+    if found is None:
+        raise BadSource(f"vertex {end} is not in the graph ({number(facts.graph.vertices)} vertices)")
+    if found["distance"] is None:
+        raise NoPath(f"no path leads from {source} to {end}")
+    way = [found]
+    while (before := way[-1]["predecessor"]) is not None:
+        found = rows.find(before)
+        if found is None or found["distance"] is None or found["distance"] > way[-1]["distance"]:
+            raise Damaged(f"{run.path / name}: the predecessor {before} of {way[-1]['vertex']} is not nearer to {source}")
+        way.append(found)
+        if len(way) > facts.graph.vertices:
+            raise Damaged(f"{run.path / name}: the predecessors of {end} do not end")
+    if way[-1]["vertex"] != source:
+        raise Damaged(f"{run.path / name}: the predecessors of {end} lead to {way[-1]['vertex']}, not to {source}")
+    (unit,) = (column["unit"] for column in facts.tables[name].columns if column["name"] == "distance")
+    vertices = [{"vertex": row["vertex"], "distance": row["distance"]} for row in reversed(way)]
+    if "coordinates" in facts.tables:
+        places = _Rows(run.path / "coordinates", ("vertex", "x", "y"))
+        vertices = [{"x": None, "y": None, **(places.find(row["vertex"]) or {}), **row} for row in vertices]
+    return ShortestPath(facts.run, name, unit, vertices)
+
+
+def _table_of(run: Folder, facts: RunFacts, asked: str | None) -> str:
+    present = [table for table in PATH_TABLES if table in facts.tables]
+    if not present:
+        raise BadConfig(f"{run.path}: has no table of shortest paths ({', '.join(PATH_TABLES)}); run one of these stages")
+    if asked is not None and asked not in present:
+        raise BadConfig(f"--table {asked}: this run's tables of shortest paths are {', '.join(present)}")
+    return asked or present[-1]
+
+
+class _Group(NamedTuple):
+    """A row group: the smallest and the largest of its vertices, its file and its number there."""
+
+    first: int
+    last: int
+    file: Path
+    number: int
+
+
+class _Rows:
+    """Rows of a table that is sorted by `vertex` (those of one source), found by vertex; some row groups are in memory."""
+
+    def __init__(self, folder: Path, columns: tuple[str, ...], source: int | None = None) -> None:
+        self._columns = columns
+        try:
+            self._footers = {file: pq.read_metadata(file) for file in tables.files(folder)}
+        except (OSError, pa.ArrowException) as error:
+            raise Damaged(f"{folder}: {error}") from None
+        self._all = [
+            (_range(group, "source") if source is not None else (0, 0), _Group(*_range(group, "vertex"), file, number))
+            for file, footer in self._footers.items()
+            for number, group in enumerate(map(footer.row_group, range(footer.num_row_groups)))
+        ]
+        # A row group has rows of one source.
+        self.groups = [group for of, group in self._all if of[0] == (source or 0)]
+        self._read = lru_cache(_HELD)(self._read_group)
+
+    @cached_property
+    def sources(self) -> list[int]:
+        """All sources of the table, ascending."""
+        return sorted({first for (first, _), _ in self._all})
+
+    def find(self, vertex: int) -> dict[str, Any] | None:
+        """The row of a vertex; None if there is none."""
+        place = bisect_right(self.groups, vertex, key=lambda group: group.first) - 1
+        if place < 0 or vertex > self.groups[place].last:
+            return None
+        table = self._read(place)
+        row = int(np.searchsorted(table["vertex"].to_numpy(), vertex))
+        found: dict[str, Any] = table.slice(row, 1).to_pylist()[0]
+        return found if found["vertex"] == vertex else None
+
+    def _read_group(self, place: int) -> pa.Table:
+        group = self.groups[place]
+        try:
+            with pq.ParquetFile(group.file, metadata=self._footers[group.file], page_checksum_verification=True) as file:
+                return file.read_row_group(group.number, [*self._columns]).combine_chunks()
+        except (OSError, pa.ArrowException) as error:
+            raise Damaged(f"{group.file}: {error}") from None
+
+
+def _range(group: Any, name: str) -> tuple[int, int]:
+    """The smallest and the largest value of a column in a row group, from its statistics."""
+    (column,) = (found for found in map(group.column, range(group.num_columns)) if found.path_in_schema == name)
+    return column.statistics.min, column.statistics.max

@@ -1,0 +1,116 @@
+"""The published runs of an output folder: find one, list all, remove old ones."""
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.errors import BadConfig, Damaged
+from pipeline.steps.publish import retire, runs_in
+from pipeline.store import manifest
+from pipeline.store.facts import RunFacts
+from pipeline.store.manifest import Folder
+from pipeline.store.scratch import scratch
+from pipeline.store.workspace import RUN_ID, workspace
+
+
+def find_run(path: Path, beside: Folder | None = None) -> Folder:
+    """Open a published run by its manifest.
+
+    Args:
+        path: An output folder, whose latest run is taken; `OUT/latest`; `OUT/runs/ID`, or `OUT/ID` for short.
+        beside: A run of the output folder to which a path that is only an id belongs.
+
+    Raises:
+        BadConfig: There is no such run.
+        Damaged: Its manifest cannot be read.
+    """
+    place = path / "latest" if (path / "latest").is_symlink() else path
+    if RUN_ID.fullmatch(path.name) and not path.exists():
+        only_id = beside is not None and path.parent == Path()
+        place = (beside.path.parent if beside and only_id else path.parent / "runs") / path.name
+    place = Path(os.path.realpath(place))  # `latest` may move on meanwhile
+    if not place.is_dir():
+        raise BadConfig(f"{path}: no such run; name an output folder, its `latest`, or a folder in its `runs`")
+    run = manifest.read(place)
+    if run.manifest.step != "run":
+        raise BadConfig(f"{path}: is not a published run, but the folder of step {run.manifest.step}")
+    return run
+
+
+def run_before(run: Folder) -> Folder:
+    """The run that was published before this one in the same output folder. Raises BadConfig if it is the first."""
+    earlier = [path for _, path in runs_in(run.path.parent) if path.name < run.path.name]
+    if not earlier:
+        raise BadConfig(f"{run.path}: has no run before it to compare with; name another run")
+    return manifest.read(earlier[-1])
+
+
+@dataclass(frozen=True)
+class ListedRun:
+    """A run of an output folder; if its manifest is damaged, `problem` says why and the rest is empty."""
+
+    id: str
+    created: str = ""  # UTC, ISO 8601
+    name: str = ""  # of the graph
+    stages: tuple[str, ...] = ()  # those whose answers it has
+    bytes: int = 0  # of its files
+    links: tuple[str, ...] = ()  # names of the output folder's links to it, such as `latest`
+    problem: str | None = None
+
+
+def list_runs(output: Path) -> list[ListedRun]:
+    """The runs of an output folder, oldest first; only their manifests are read. Raises BadConfig if it is not one."""
+    links: dict[str, list[str]] = {}
+    for link in sorted(path for path in _runs_folder(output).parent.iterdir() if path.is_symlink()):
+        links.setdefault(link.readlink().name, []).append(link.name)
+    return [_listed(path, tuple(links.get(path.name, ()))) for _, path in runs_in(output / "runs")]
+
+
+def _listed(path: Path, links: tuple[str, ...]) -> ListedRun:
+    try:
+        run = manifest.read(path)
+        facts = RunFacts.of(run)
+    except Damaged as damage:
+        return ListedRun(path.name, links=links, problem=str(damage))
+    size = sum(entry.bytes for entry in run.manifest.files.values())
+    return ListedRun(path.name, run.manifest.created, facts.graph.name, tuple(facts.proofs), size, links)
+
+
+def prune(output: Path, keep: int) -> tuple[list[str], int]:
+    """Remove all runs but the newest `keep`, as a run with that `keep` would.
+
+    No link of the output folder loses its run, and a run stays for `pipeline.steps.publish.READABLE` after the next one was
+    published, for readers that still use it.
+
+    Returns:
+        The ids of the removed runs, and the bytes that this freed: files may have other links, in `steps` or other runs.
+
+    Raises:
+        Busy: A run works in the folder.
+        BadConfig: It is not an output folder.
+    """
+    runs = _runs_folder(output)
+    with workspace(output):
+        before = bytes_of(output)
+        with scratch(runs) as removed:
+            names = retire(runs, keep, removed)
+        return names, before - bytes_of(output)
+
+
+def bytes_of(folder: Path) -> int:
+    """Bytes of all files below a folder, in which a run may be working; a file with several links counts once."""
+    sizes = {}
+    for above, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                status = os.lstat(Path(above, name))
+                sizes[status.st_ino] = status.st_size
+    return sum(sizes.values())
+
+
+def _runs_folder(output: Path) -> Path:
+    runs = output / "runs"
+    if runs.is_symlink() or not runs.is_dir():
+        raise BadConfig(f"{output}: is not the output folder of a run: it has no folder `runs`")
+    return runs
