@@ -70,5 +70,6 @@ def exact_sum(column: pa.ChunkedArray) -> int | float:
     parts = [chunk.to_numpy() for chunk in column.chunks]
     if not pa.types.is_integer(column.type):
         return float(sum(of_parts(lambda part: float(part.sum()), parts)))
-    halves = of_parts(lambda part: (int((part >> 32).sum()), int((part & 0xFFFFFFFF).sum())), parts)  # parts have < 2^31 rows
+    low, bits = np.int64(0xFFFFFFFF), np.int64(32)  # narrower columns are widened; parts have < 2^31 rows
+    halves = of_parts(lambda part: (int((part >> bits).sum()), int((part & low).sum())), parts)
     return sum((high << 32) + low for high, low in halves)

@@ -26,6 +26,8 @@ def test_sums_do_not_overflow():
     column = pa.chunked_array(weights, pa.int64())
     assert exact_sum(column) == sum(sum(part) for part in weights)
     assert exact_sum(pa.chunked_array([[0.5], [0.25, 4.0]])) == 4.75
+    for narrow in (pa.int8(), pa.int16(), pa.int32()):
+        assert exact_sum(pa.chunked_array([[127, 0], [127, -1]], narrow)) == 253
 
 
 def test_nulls_have_no_level():
