@@ -53,8 +53,17 @@ def run(
             help=f"External id of a source of {WITH_SOURCES}; repeat it for more. Default: the vertex of highest out-degree.",
         ),
     ] = None,
+    sources: Path | None = None,
+    src: str | None = None,
+    dst: str | None = None,
+    weight: str | None = None,
+    no_weight: Annotated[bool, Parameter(negative="")] = False,
+    no_header: Annotated[bool, Parameter(negative="")] = False,
+    delimiter: str | None = None,
     directed: Annotated[bool | None, Parameter(negative="--undirected")] = None,
     format: str | None = None,
+    name: str | None = None,
+    keep: Integer | None = None,
     coordinates: str | None = None,
     sha256: str | None = None,
     order: str | None = None,
@@ -69,6 +78,7 @@ def run(
     graphmill run conf/runs/new-york.toml
     graphmill run roads.gr.gz --source 1 --source 17 --out out/roads
     graphmill run follows.txt --stages wcc,scc --directed --out out/follows
+    graphmill run streets.csv --src from --dst to --weight seconds --sources crossings.txt --out out/streets
     ```
 
     Options replace the values of a configuration.
@@ -76,9 +86,19 @@ def run(
     Args:
         graph: A run's `.toml`, or a graph file: a local path, or a URL that fsspec opens.
         out: Folder of the tables; `latest` in it is the newest run. Required for a graph file.
+        sources: Text file with an external id of a source on each line, instead of `--source`.
+        src: Column of CSV, TSV and Parquet where an edge begins; its number from 1 if there is no header line. Default: src.
+        dst: Column where it ends. Default: dst.
+        weight: Column of the weights. Default: weight, if there is such a column. SNAP's third column is read only with
+            `--weight 3`.
+        no_weight: Read no weights, in any format: every arc weighs 1.
+        no_header: CSV or TSV without a header line.
+        delimiter: Character between the fields of a CSV file; `tab` is a tab. Default: a comma, or in TSV a tab.
         directed: Whether a line of the file is one arc, or an edge in both directions. Default: as the format states; otherwise
             directed.
         format: dimacs, arcs, snap, matrix-market, gra, pace, csv, tsv or parquet. Default: by content and name.
+        name: Name of the graph in manifest and report. Default: the file's name up to its first dot.
+        keep: Number of runs that stay in the output folder; 0 keeps all. Default: 7. Each stays for an hour after the next one.
         coordinates: DIMACS `.co` file of the vertices' coordinates, for the report's maps.
         sha256: Expected SHA-256 of the graph file.
         order: Row order of the stored graph: degree (default), windowed (for roads) or source.
@@ -88,12 +108,25 @@ def run(
         shards: Number of ranks that hold the graph together, each a part of it; 0 (default): each worker holds all of it. The
             tables are the same.
     """
+    from pipeline.errors import BadConfig
+
+    if weight is not None and no_weight:
+        raise BadConfig("--weight and --no-weight exclude each other")
+    if source and sources:
+        raise BadConfig("--source and --sources exclude each other")
+    columns = _given({"src": src, "dst": dst, "weight": False if no_weight else weight})
     config = _config(
         graph,
-        {"source": graph, "directed": directed, "format": format, "coordinates": coordinates, "sha256": sha256},
-        {"output": out, "stages": _listed(stages), "sources": source, "oracle": oracle, "backend": backend},
+        {
+            "source": graph, "name": name, "directed": directed, "format": format, "coordinates": coordinates, "sha256": sha256,
+            "columns": columns or None, "header": False if no_header else None, "delimiter": delimiter,
+        },
+        {
+            "output": out, "stages": _listed(stages), "sources": str(sources) if sources else source, "oracle": oracle,
+            "backend": backend, "keep": keep,
+        },
         {"layout": {"order": order}, "cluster": {"scheduler": cluster, "shards": shards}},
-    )
+    )  # fmt: skip
     from pipeline.run import run as run_all
 
     summarise(run_all(config), config.output)

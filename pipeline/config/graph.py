@@ -3,14 +3,24 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from pipeline.config.model import MIB, Finite, Model, Positive
+from pipeline.config.model import MIB, ColumnName, Finite, Model, Positive, Switch
 from pipeline.redaction import redacted
 
 Format = Literal["auto", "dimacs", "arcs", "snap", "matrix-market", "gra", "pace", "csv", "tsv", "parquet"]
 LONGEST_BLOCK = 16 * MIB  # decompressed bytes in memory at a time
 RATIO_FROM = 16 * MIB  # bytes of content from which Limits.ratio applies: less is harmless, and may compress very well
+
+
+def _single(value: str) -> str:
+    value = "\t" if value in ("tab", "\\t") else value
+    if not re.fullmatch(r"[\t -~]", value) or re.fullmatch(r'["\w]', value):
+        raise ValueError("must be one ASCII character, but no letter, digit or quote; `tab` is a tab")
+    return value
+
+
+Delimiter = Annotated[str, AfterValidator(_single)]
 _PASSWORD = re.compile(r"://[^/?#]*:[^/?#]+@")  # in any link of a chained URL, too
 
 
@@ -31,16 +41,27 @@ class Limits(Model):
 
 
 class Columns(Model):
-    """Names of the columns of CSV, TSV and Parquet files. A file without a `weight` column is unweighted."""
+    """Columns of CSV, TSV, Parquet and SNAP files: names or, in files without a header line such as SNAP's, numbers from 1."""
 
-    src: str = Field(default="src", examples=["who"])  # the column of the vertex that an edge leaves
-    dst: str = Field(default="dst", examples=["whom"])  # the column of the vertex that it enters
-    weight: str = Field(default="weight", examples=["minutes"])  # the column of its weight
+    # The column of the vertex that an edge leaves; by default `src`, or the first without a header line.
+    src: ColumnName | None = Field(default=None, examples=["who"])
+    # The column of the vertex that it enters; by default `dst`, or the second without a header line.
+    dst: ColumnName | None = Field(default=None, examples=["whom"])
+    # The column of its weight; by default `weight`, if the header line has it. `false` reads none, in any format: every arc
+    # weighs 1.
+    weight: ColumnName | Literal[False] | None = Field(default=None, examples=["minutes"])
+
+    @field_validator("weight", mode="before")
+    @classmethod
+    def _named_or_false(cls, value: object) -> object:
+        if value is not None and value is not False and type(value) not in (str, int):
+            raise ValueError("is not a column's name; false reads no weights")
+        return value
 
     @model_validator(mode="after")
     def _differ(self) -> "Columns":
         """Refuse one column for two purposes, such as a weight that is an id."""
-        names = [self.src, self.dst, self.weight]
+        names = [self.src or "src", self.dst or "dst", "weight" if self.weight is None else self.weight]
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"src, dst and weight are different columns; {name!r} is given twice")
@@ -56,8 +77,11 @@ class GraphConfig(Model):
     format: Format = "auto"  # `auto` decides by content and name
     # SHA-256 of the source file's bytes as stored (compressed).
     sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$", examples=["9e7ada38" * 8])
+    header: Switch = True  # whether the first line of a CSV or TSV file has the names of the columns
+    # The character between fields of a CSV file, `tab` for a tab; by default a comma, in TSV a tab.
+    delimiter: Delimiter | None = Field(default=None, examples=[";"])
     # Whether a line of the source is one arc, or an edge in both directions; by default as the format states, otherwise `true`.
-    directed: bool | None = Field(default=None, examples=[False])
+    directed: Switch | None = Field(default=None, examples=[False])
     coordinates: str | None = Field(default=None, examples=["people.co"])  # DIMACS `.co` file, published as table `coordinates`
     columns: Columns = Columns()
     limits: Limits = Limits()

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from pipeline.config.cluster import MOST
-from pipeline.config.model import Model, Positive
+from pipeline.config.model import Model, Positive, Switch
 
 
 class LayoutConfig(Model):
@@ -17,8 +17,8 @@ class LayoutConfig(Model):
     window: Positive = 4096  # number of vertices of a window
     self_loops: Literal["drop", "keep"] = "drop"  # `drop` (a vertex whose only arcs are self-loops stays) or `keep`
     parallel_arcs: Literal["lightest", "keep"] = "lightest"  # `lightest` keeps the lightest of parallel arcs; `keep` keeps all
-    symmetrise: bool = False  # add the reverse of every arc. An undirected graph always has both.
+    symmetrise: Switch = False  # add the reverse of every arc. An undirected graph always has both.
     # Number of contiguous row ranges of about equal arc count. Where several ranks hold the graph, `[cluster] shards` decides.
     shards: Annotated[Positive, Field(le=MOST)] = 1
     # Also store VectCSR's vector extension, for readers of the stored graph: no algorithm here uses it.
-    vector_extension: bool = False
+    vector_extension: Switch = False

@@ -6,13 +6,15 @@ Paths in a file are relative to that file; `graph` in a run's file is either a t
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import ValidationError
 
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.model import Model
 from pipeline.config.run import RunConfig
+from pipeline.config.sources import read_sources
+from pipeline.config.suggestions import did_you_mean
 from pipeline.config.toml import NotToml, read_toml
 from pipeline.errors import BadConfig
 from pipeline.redaction import redacted
@@ -35,8 +37,16 @@ def load_run(path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, 
             content[name] = _anchored(content[name], path.parent)
     for name, table in (tables or {}).items():
         if isinstance(content.get(name, {}), dict):
-            content[name] = {**content.get(name, {}), **table}
+            content[name] = _merged(content.get(name, {}), table)
+    if isinstance(content.get("sources"), str):
+        content["sources"] = os.path.normpath(path.parent / content["sources"])
     return run_config(str(path), **(content | changes))
+
+
+def _merged(table: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace single keys, also those of a table in a table."""
+    inner = {key: _merged(table[key], value) for key, value in changes.items() if isinstance(value, dict) and key in table}
+    return {**table, **changes, **inner}
 
 
 def load_cluster(path: Path) -> ClusterConfig:
@@ -48,7 +58,9 @@ def load_cluster(path: Path) -> ClusterConfig:
 
 
 def run_config(origin: str, **content: Any) -> RunConfig:
-    """Build a run's configuration; an error message begins with `origin`. Raises BadConfig."""
+    """Build a run's configuration; `sources` may be the path of a file. Error messages begin with `origin`. Raises BadConfig."""
+    if isinstance(content.get("sources"), str):
+        content["sources"] = read_sources(Path(content["sources"]))
     return checked(RunConfig, origin, **content)
 
 
@@ -57,17 +69,36 @@ def checked(model: type[M], origin: str, **content: Any) -> M:
     try:
         return model(**content)
     except ValidationError as error:
-        lines = [f"{'.'.join(map(str, problem['loc']))}: {_sentence(problem)}" for problem in error.errors()]
+        lines = [f"{'.'.join(map(str, problem['loc']))}: {_sentence(problem, model)}" for problem in error.errors()]
         raise BadConfig(f"{origin}: " + "; ".join(lines)) from None
 
 
-def _sentence(problem: Any) -> str:
+def _sentence(problem: Any, model: type[Model]) -> str:
     if problem["type"] == "extra_forbidden":
-        return "unknown key"
+        return "unknown key" + _meant(problem["loc"], model)
     if problem["type"] == "missing":
         return "is missing"
+    if problem["type"] in ("bool_type", "bool_parsing"):
+        return f"must be true or false (got {_shown(problem['input'])})"
     message: str = problem["msg"].removeprefix("Value error, ")
     return message if "password" in message else f"{message} (got {_shown(problem['input'])})"
+
+
+def _meant(place: tuple[Any, ...], model: type[Model]) -> str:
+    """Suggest a key of the same table or, if none is similar, the key of this name in any table."""
+    known = [key.rpartition(".") for key in _keys(model)]
+    *tables, key = map(str, place)
+    here = [name for table, _, name in known if table == ".".join(tables)]
+    return did_you_mean(key, here) or did_you_mean(key, ["".join(parts) for parts in known if parts[2] == key], 0)
+
+
+def _keys(model: type[Model], table: str = "") -> list[str]:
+    """All keys of a table and of the tables in it, such as `graph.columns.src`."""
+    keys = []
+    for name, field in model.model_fields.items():
+        inner = [kind for kind in (field.annotation, *get_args(field.annotation)) if isinstance(kind, type)]
+        keys += [table + name, *(key for kind in inner if issubclass(kind, Model) for key in _keys(kind, f"{table}{name}."))]
+    return keys
 
 
 def _shown(value: Any) -> str:

@@ -4,13 +4,14 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 MIB = 2**20
 LARGEST = 2**63 - 1
 Natural = Annotated[int, Field(strict=True, ge=0, le=LARGEST)]  # strict: 2.0, "2" and true are not integers
 Positive = Annotated[int, Field(strict=True, gt=0, le=LARGEST)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
+Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Switch = Annotated[bool, Field(strict=True)]  # `"no"` and 0 are not false
 Choice = Literal["auto", "cpu", "gpu"]
 _URL = re.compile("[a-zA-Z][a-zA-Z0-9+.-]+:/")
 
@@ -24,6 +25,13 @@ def _local(value: Path) -> Path:
     return value.absolute()
 
 
+# A column of a file: its name or, in a file without a header line, its number from 1.
+ColumnName = Annotated[
+    str,
+    Field(min_length=1),
+    BeforeValidator(lambda value: str(value) if type(value) is int else value),
+    WithJsonSchema({"anyOf": [{"type": "string", "minLength": 1}, {"type": "integer", "minimum": 1}]}),
+]
 LocalFolder = Annotated[Path, AfterValidator(_local)]
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.model import Choice, LocalFolder, Model, Positive
+from pipeline.config.model import Choice, LocalFolder, Model, Positive, Switch
 
 
 class ReachabilityConfig(Model):
@@ -28,7 +28,7 @@ class PairsConfig(Model):
 class QueriesConfig(PairsConfig):
     """Pairs that a run answers."""
 
-    witness: bool = False  # also write table `paths`: for each pair with a path the one of fewest arcs
+    witness: Switch = False  # also write table `paths`: for each pair with a path the one of fewest arcs
 
 
 class QueryOptions(PairsConfig):
@@ -36,6 +36,6 @@ class QueryOptions(PairsConfig):
 
     output: LocalFolder
     witness: LocalFolder | None = None
-    oracle: bool = False
+    oracle: Switch = False
     backend: Choice = "auto"
     cluster: ClusterConfig = ClusterConfig()

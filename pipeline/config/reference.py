@@ -107,8 +107,10 @@ def schema(model: type[Model]) -> dict[str, Any]:
             part["properties"][name]["description"] = meaning
             part["properties"][name].pop("title", None)
     if model is RunConfig:
-        graph = found["properties"]["graph"]
-        found["properties"]["graph"] = {"anyOf": [{"$ref": graph.pop("$ref")}, {"type": "string"}], **graph}
+        for name, moved in (("graph", ("$ref",)), ("sources", ("type", "items"))):  # which may be the path of a file
+            value = found["properties"][name]
+            inline = {key: value.pop(key) for key in moved}
+            found["properties"][name] = {"anyOf": [inline, {"type": "string"}], **value}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | found
 
 
@@ -154,6 +156,8 @@ def _type(part: dict[str, Any]) -> str:
         return "one of " + ", ".join(f"`{choice}`" for choice in part["enum"])
     if part["type"] == "array":
         return f"list: {_type(part['items'])}"
+    if "const" in part:
+        return f"`{_toml(part['const'])}`"
     words = {"string": "text", "boolean": "`true` or `false`", "number": "number", "integer": "integer"}[part["type"]]
     bounds = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most"}
     if part.get("exclusiveMinimum", 1) < part.get("minimum", 0):  # implied

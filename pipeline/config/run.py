@@ -9,15 +9,16 @@ from kernels.registry import ALGORITHMS
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
-from pipeline.config.model import Choice, LocalFolder, Model, Natural
+from pipeline.config.model import Choice, LocalFolder, Model, Natural, Switch
 from pipeline.config.reachability import QueriesConfig, ReachabilityConfig
+from pipeline.config.suggestions import did_you_mean
 
 STAGES = tuple(algorithm.name for algorithm in ALGORITHMS)
 
 
 def _known(stage: str) -> str:
     if stage not in STAGES:
-        raise ValueError(f"is not a stage; the stages are {', '.join(STAGES)}")
+        raise ValueError(f"is not a stage; the stages are {', '.join(STAGES)}{did_you_mean(stage, STAGES)}")
     return stage
 
 
@@ -32,15 +33,16 @@ class RunConfig(Model):
     layout: LayoutConfig = LayoutConfig()
     # What to compute, each once, given in any order; they run in the order of the default.
     stages: tuple[StageName, ...] = Field(default=STAGES, min_length=1, examples=[["bfs", "wcc", "reachability"]])
-    # External ids for the stages that have sources. Empty: the vertex of highest out-degree, the smallest id among equals.
+    # External ids for the stages that have sources, or the path of a text file with one on each line. Empty: the vertex of
+    # highest out-degree, the smallest id among equals.
     sources: tuple[Natural, ...] = Field(default=(), examples=[[1, 151_234]])
     reachability: ReachabilityConfig = ReachabilityConfig()  # for stage `reachability`
     queries: QueriesConfig | None = None  # pairs to answer with that stage's index
-    oracle: bool = False  # also compare every answer with a second solver, for the stages that have one
+    oracle: Switch = False  # also compare every answer with a second solver, for the stages that have one
     # Where layout, stages and proofs run: `cpu`, `gpu`, or `auto`, the GPU if there is one. The tables do not depend on it.
     backend: Choice = "auto"
     # Number of runs kept in the output folder; 0 keeps all. Each is kept for an hour after the next one was published.
-    keep: Natural = Field(default=0, examples=[7])
+    keep: Natural = Field(default=7, examples=[30])
     cluster: ClusterConfig = ClusterConfig()  # which workers run the tasks of stages and proofs. The tables do not depend on it.
 
     @field_validator("stages", "sources")

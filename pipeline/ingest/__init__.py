@@ -117,13 +117,14 @@ class _Reading:
         with stored(self.source) as content:
             on_disk = self.source.local if is_plain(content) else None
             text = Text(self.source.url, chunks(content, graph.limits), graph.limits)
-            name = detect(text.head, self.source.url, graph.columns) if graph.format == "auto" else graph.format
+            name = detect(text.head, self.source.url, graph) if graph.format == "auto" else graph.format
             entry, refers_to = FORMATS[name], None
+            _require_options(self.source.url, name, graph, entry.options)
             if isinstance(entry, FileFormat):
                 with _saved(on_disk, text.chunks, folder) as path:
                     edges = entry.read(path, self.source.url, graph)
-                    if on_disk and edges.columns and not self.copy:
-                        refers_to = ReferenceFacts(path=str(on_disk), columns=dict(edges.columns))
+                    if on_disk and edges.rereadable and edges.columns and not self.copy:
+                        refers_to = ReferenceFacts(path=str(on_disk), columns=dict(edges.columns.names))
                     found = self._store(edges, content, None if refers_to else folder)
                 if on_disk:
                     content.finish_as_file()
@@ -136,6 +137,9 @@ class _Reading:
             facts = EdgeFacts(
                 format=name,
                 directed=edges.directed if graph.directed is None else graph.directed,
+                directed_by="configuration" if graph.directed is not None else "file" if edges.states_direction else "format",
+                columns=dict(edges.columns.names) if edges.columns else None,
+                ignored_columns=[*edges.columns.ignored] if edges.columns else [],
                 weight=None if edges.weight is None else str(edges.weight),
                 edges=found.edges,
                 largest=found.largest,
@@ -154,6 +158,19 @@ class _Reading:
         found = store(tables, edges_schema(edges.weight), folder, self.arrays)
         self.arrays = self.arrays if found.held else None
         return found
+
+
+def _require_options(file: str, name: str, graph: GraphConfig, options: frozenset[str]) -> None:
+    """Raise BadInput if the configuration names columns, a header or a delimiter for a format without them."""
+    columns = graph.columns
+    given = {
+        "columns": bool(columns.src or columns.dst or columns.weight),
+        "header": not graph.header,
+        "delimiter": graph.delimiter is not None,
+    }
+    for option, is_given in given.items():
+        if is_given and option not in options:
+            raise BadInput(file, f"graph.{option} is given, but does not apply to format {name}")
 
 
 def _check_declared(edges: EdgeList, content: Stored, limits: Limits) -> None:

@@ -57,12 +57,17 @@ class ReferenceFacts(Facts):
 class EdgeFacts(Facts):
     """An edge list, see `pipeline.ingest.ingest`; `weight` is an Arrow type.
 
+    `directed_by` is "configuration", "file" or "format": what says so. `columns` are the names in the file of `src`, `dst` and
+    perhaps `weight`, numbers from 1 if it has no header line; null for a format without columns.
     `declared_vertices` ids from `first_id` on exist also without an edge. `largest` has the largest value of each column of
     integers, 0 without edges.
     """
 
     format: str
     directed: bool
+    directed_by: str
+    columns: dict[str, str] | None
+    ignored_columns: list[str]
     weight: str | None
     edges: int
     largest: dict[str, int]

@@ -28,10 +28,35 @@ def refused(tmp_path, content, suffix="", **options):
 
 def refused_as_stated(tmp_path, form, text, line, reason):
     """Ingest a text that must be refused at this line and for this reason, and return the error."""
-    error = refused(tmp_path, text, format=form)
+    options = {"format": "snap", "columns": {"weight": 3}} if form == "weighted snap" else {"format": form}
+    error = refused(tmp_path, text, **options)
     assert line == error.line
     assert reason in error.reason
     return error
+
+
+# text, options, what the reason says
+COLUMNS = {
+    "weight in CSV": (b"src,dst,kilometres\n1,2,3\n", {"weight": "kilometers"}, "did you mean 'kilometres'?"),
+    "default weight in CSV": (
+        b"src,dst\n1,2\n",
+        {"weight": "weight"},
+        "no column 'weight' among 'src', 'dst'; name the column in",
+    ),
+    "src in TSV": (
+        b"from\tto\n1\t2\n",
+        {"src": "form", "dst": "to"},
+        "no column 'form' among 'from', 'to'; did you mean 'from'?",
+    ),
+    "number in CSV": (b"from,to\n1,2\n", {"src": 1, "dst": 2}, "no column '1' among 'from', 'to'"),
+    "columns in DIMACS": (b"p sp 2 1\na 1 2 3\n", {"weight": "x"}, "graph.columns is given, but does not apply to format dimacs"),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_column_that_does_not_exist_is_an_error_that_lists_the_existing_ones(name, tmp_path):
+    text, columns, reason = COLUMNS[name]
+    assert reason in refused(tmp_path, text, columns=columns).reason
 
 
 def gr(*lines):
@@ -87,26 +112,27 @@ CASES = {
     "csv negative": ("auto", b"src,dst\n1,2\n3,-4\n", 3, "dst '-4' is not in"),
     # weights
     "negative weight": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 2 3 -1"), 3, f"weight '-1' is not in 0..{LARGEST}"),
-    "negative decimal": ("auto", b"1 2 0.5\n2 3 -0.5\n", 2, "weight '-0.5' is not in 0 or more, and finite"),
-    "only a negative decimal": ("auto", b"1 2 -0.5\n", 1, "weight '-0.5' is not in"),
+    "negative decimal": ("weighted snap", b"1 2 0.5\n2 3 -0.5\n", 2, "weight '-0.5' is not in 0 or more, and finite"),
+    "only a negative decimal": ("weighted snap", b"1 2 -0.5\n", 1, "weight '-0.5' is not in"),
     "NaN": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 2 3 nan"), 3, "weight 'nan' is not in"),
-    "NaN among decimals": ("auto", b"1 2 0.5\n2 3 NaN\n", 2, "weight 'NaN' is not in"),
-    "infinity": ("auto", b"1 2 0.5\n2 3 inf\n", 2, "weight 'inf' is not in"),
-    "minus infinity": ("auto", b"1 2 -inf\n", 1, "weight '-inf' is not in"),
-    "weight over int64": ("auto", b"1 2 1\n1 2 " + TOO_LARGE + b"\n", 2, f"weight '{2**63}' is not in 0..{LARGEST}"),
-    "weight over float64": ("auto", b"1 2 0.5\n1 2 1e400\n", 2, "weight '1e400' is not in"),
-    "weight of 400 digits": ("auto", b"1 2 0.5\n1 2 1" + b"0" * 400 + b"\n", 2, f"is not in 0..{LARGEST}"),
+    "NaN among decimals": ("weighted snap", b"1 2 0.5\n2 3 NaN\n", 2, "weight 'NaN' is not in"),
+    "infinity": ("weighted snap", b"1 2 0.5\n2 3 inf\n", 2, "weight 'inf' is not in"),
+    "minus infinity": ("weighted snap", b"1 2 -inf\n", 1, "weight '-inf' is not in"),
+    "weight over int64": ("weighted snap", b"1 2 1\n1 2 " + TOO_LARGE + b"\n", 2, f"weight '{2**63}' is not in 0..{LARGEST}"),
+    "weight over float64": ("weighted snap", b"1 2 0.5\n1 2 1e400\n", 2, "weight '1e400' is not in"),
+    "weight of 400 digits": ("weighted snap", b"1 2 0.5\n1 2 1" + b"0" * 400 + b"\n", 2, f"is not in 0..{LARGEST}"),
     "mtx real infinity": ("auto", MTX + b"real general\n3 3 1\n1 2 inf\n", 3, "weight 'inf' is not in"),
     "mtx integer with decimals": ("auto", MTX + b"integer general\n3 3 1\n1 2 0.5\n", 3, "weight '0.5' is not an integer"),
     "mtx negative": ("auto", MTX + b"real general\n3 3 1\n1 2 -1e-9\n", 3, "weight '-1e-9' is not in"),
     "csv weight missing": ("auto", b"src,dst,weight\n1,2,3\n1,2,\n", 3, "weight '' is not a number"),
+    "no third column": ("weighted snap", b"# x\n1 2\n", 2, "no column '3' among '1', '2': they have no names, but numbers"),
     # malformed values and rows
     "word for an id": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 1 x 3"), 3, "dst 'x' is not an integer"),
     "decimal id": ("auto", b"1 2\n1.5 2\n", 2, "src '1.5' is not an integer"),
     "hexadecimal id": ("auto", b"1 2\n0x10 2\n", 2, "src '0x10' is not an integer"),
     "hexadecimal in csv": ("auto", b"x,src,dst\n0x1,1,2\n5,0X10,2\n", 3, "src '0X10' is not an integer"),
     "underscore": ("auto", b"1 2\n1_0 2\n", 2, "src '1_0' is not an integer"),
-    "word for a weight": ("auto", b"1 2 3\n1 2 x\n", 2, "weight 'x' is not a number"),
+    "word for a weight": ("weighted snap", b"1 2 3\n1 2 x\n", 2, "weight 'x' is not a number"),
     "too few fields": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 1 2"), 3, "2 fields, expected 3"),
     "too many fields": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 1 2 3 4"), 3, "4 fields, expected 3"),
     "weights end": ("auto", b"1 2 3\n1 2\n", 2, "2 fields, expected 3"),
@@ -163,14 +189,15 @@ def test_the_line_number_counts_all_blocks_and_both_line_ends(name, tmp_path, mo
     monkeypatch.setattr("pipeline.ingest.decompress.CHUNK", 16)
     form, text, line, reason = CASES[name]
     text = text.replace(b"\n", b"\n\nc x\n", 1).replace(b"\n", b"\r\n")
-    error = refused(tmp_path, text, format=form)
+    options = {"format": "snap", "columns": {"weight": 3}} if form == "weighted snap" else {"format": form}
+    error = refused(tmp_path, text, **options)
     assert line + 2 == error.line
     assert reason in error.reason
 
 
 def test_the_line_number_of_a_late_error(tmp_path):
     lines = 1_500_000  # several blocks
-    error = refused(tmp_path, b"1 2 3\n" * lines + b"# x\n\n1 2 -3\n" + b"1 2 3\n" * 10)
+    error = refused(tmp_path, b"1 2 3\n" * lines + b"# x\n\n1 2 -3\n" + b"1 2 3\n" * 10, columns={"weight": 3})
     assert lines + 3 == error.line
     assert "weight '-3'" in error.reason
 

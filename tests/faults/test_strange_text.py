@@ -15,8 +15,8 @@ STRANGE = {
     "gra child of 5000 digits": ("gra", GRA + TOO_LONG + b" #\n1: #\n2: #\n", 3, "is not in 0..2"),
     "gra child of 5000 zeros": ("gra", GRA + b"0" * 5000 + b"3 #\n1: #\n2: #\n", 3, "is not in 0..2"),
     "id of 5000 zeros": ("auto", gr(b"p sp 3 1", b"a 1 " + b"0" * 5000 + b"4 3"), 2, "is not in 1..3"),
-    "digits and a letter": ("auto", b"1 2 3\n1 2 " + b"1" * 500_000 + b"x\n", 2, "is not a number"),
-    "digits, a point and a letter": ("auto", b"1 2 3\n1 2 1." + b"1" * 500_000 + b"x\n", 2, "is not a number"),
+    "digits and a letter": ("weighted snap", b"1 2 3\n1 2 " + b"1" * 500_000 + b"x\n", 2, "is not a number"),
+    "digits, a point and a letter": ("weighted snap", b"1 2 3\n1 2 1." + b"1" * 500_000 + b"x\n", 2, "is not a number"),
     "header of 5000 digits": ("auto", b"p sp 3 " + TOO_LONG + b"\n", 1, 'expected the header "p sp NUMBER NUMBER"'),
     "header of no UTF-8": ("csv", b"src,\xff\xfe\n1,2\n", 1, "no column 'dst'"),
 }
@@ -39,13 +39,13 @@ def test_a_quote_does_not_span_lines_nor_blocks(chunk, tmp_path, monkeypatch):
 @pytest.mark.parametrize("lines", ["1 2 {0}\n1 2 0.5\n", "1 2 0.5\n1 2 {0}\n", "1 2 7\n1 2 {0}\n1 2 0.5\n", "1 2 7\n1 2 {0}\n"])
 def test_an_integer_weight_beyond_int64_is_refused_before_and_after_a_decimal(weight, lines, tmp_path):
     text = lines.format(weight)
-    error = refused(tmp_path, text.encode())
+    error = refused(tmp_path, text.encode(), columns={"weight": 3})
     assert error.line == 1 + text[: text.index(str(weight))].count("\n")
     assert f"is not in 0..{LARGEST}" in error.reason
 
 
 def test_a_decimal_weight_beyond_int64_is_read(tmp_path):
-    found = ingested(tmp_path, b"1 2 1e19\n1 2 18446744073709551615.0\n1 2 9223372036854775807\n")
+    found = ingested(tmp_path, b"1 2 1e19\n1 2 18446744073709551615.0\n1 2 9223372036854775807\n", columns={"weight": 3})
     assert pq.read_table(found.path / "part-00000.parquet")["weight"].to_pylist() == [1e19, 2.0**64, 2.0**63]
 
 

@@ -152,10 +152,13 @@ WEIGHTED = {
 }
 
 
+THIRD = {"weight": 3}  # SNAP's third column is a weight on request
+
+
 @pytest.mark.parametrize("name", WEIGHTED)
 def test_weights_keep_their_type(name, tmp_path):
     text, kind, weights = WEIGHTED[name]
-    folder = ingest_text(tmp_path, name, text)
+    folder = ingest_text(tmp_path, name, text, columns=THIRD if name == "weights.txt" else {})
     table = read(folder)
     assert folder.facts["weight"] == kind
     assert table.schema.field("weight").type == pa.type_for_alias(kind)
@@ -166,13 +169,47 @@ def test_weights_keep_their_type(name, tmp_path):
 
 def test_decimals_in_a_late_block_make_all_weights_float64(tmp_path):
     lines = 1_200_000  # more than one block
-    folder = ingest_text(tmp_path, "late.txt", b"10 20 30\n" * lines + b"1 2 0.5\n")
+    folder = ingest_text(tmp_path, "late.txt", b"10 20 30\n" * lines + b"1 2 0.5\n", columns=THIRD)
     weights = read(folder)["weight"].to_numpy()
     assert folder.facts["weight"] == "double"
     assert weights.dtype == np.float64
     assert len(weights) == lines + 1
     assert weights[-1] == 0.5
     assert (weights[:-1] == 30).all()
+
+
+@pytest.mark.parametrize("name", ["integers.gr", "real.mtx", "weights.txt", "weights.csv"])
+def test_weights_are_not_read_if_the_configuration_says_so(name, tmp_path):
+    folder = ingest_text(tmp_path, name, WEIGHTED[name][0], columns={"weight": False})
+    assert folder.facts["weight"] is None
+    assert read(folder).to_pydict() == {"src": [1, 2], "dst": [2, 3]}
+
+
+def test_the_third_column_of_snap_is_not_a_weight_by_default(tmp_path):
+    folder = ingest_text(tmp_path, "times.txt", b"1 2 1082040961\n2 3 x\n")
+    assert read(folder).to_pydict() == {"src": [1, 2], "dst": [2, 3]}
+    assert (folder.facts["columns"], folder.facts["ignored_columns"]) == ({"src": "1", "dst": "2"}, ["3"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options"),
+    [
+        ("a.csv", b"7,1,2,0.5\n8,2,3,1\n", {"header": False}),
+        ("a.csv", b"\n7;1;2;0.5\n8;2;3;1\n", {"header": False, "delimiter": ";"}),
+        ("a", b"7\t1\t2\t0.5\n8\t2\t3\t1", {"header": False}),
+        ("a.txt", b"7 1 2 0.5\n8 2 3 1\n", {"header": False, "delimiter": " ", "format": "csv"}),
+    ],
+)
+def test_columns_of_a_file_without_a_header_have_numbers(name, text, options, tmp_path):
+    folder = ingest_text(tmp_path, name, text, columns={"src": 2, "dst": 3, "weight": 4}, **options)
+    assert read(folder).to_pydict() == {"src": [1, 2], "dst": [2, 3], "weight": [0.5, 1.0]}
+    assert folder.facts["ignored_columns"] == ["1"]
+
+
+def test_a_delimiter_may_be_configured(tmp_path):
+    folder = ingest_text(tmp_path, "a.txt", b"von|nach|src\n1|2|3\n", columns={"src": "von", "dst": "nach"}, delimiter="|")
+    assert read(folder).to_pydict() == {"src": [1], "dst": [2]}
+    assert (folder.facts["columns"], folder.facts["ignored_columns"]) == ({"src": "von", "dst": "nach"}, ["src"])
 
 
 UNTIDY = {

@@ -46,7 +46,9 @@ def graph_of(edges, work, held=None, shards=0):
 @pytest.mark.parametrize("weight", TYPES)
 def test_referred_held_and_copied_edges_make_the_same_graph(weight, tmp_path):
     write(tmp_path / "source", weight, names=("from", "to", "km"))
-    source = GraphConfig(source=str(tmp_path / "source"), columns=Columns(src="from", dst="to", weight="km"))
+    source = GraphConfig(
+        source=str(tmp_path / "source"), columns=Columns(src="from", dst="to", weight=None if weight == "none" else "km")
+    )
     held = HeldEdges()
     referred = ingest(source, tmp_path / "referred", held)
     copied = ingest(source, tmp_path / "copied", copy=True)

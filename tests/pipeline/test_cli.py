@@ -77,6 +77,38 @@ def test_an_undirected_run_has_a_default_source(triangle, tmp_path):
     assert sorted(path.name for path in (tmp_path / "out" / "latest").iterdir()) == ["manifest.json", "report.html", "sssp"]
 
 
+def test_options_say_what_the_columns_are(tmp_path):
+    (tmp_path / "roads").write_text("1;2;5;0.5\n2;3;1;1.5\n")
+    (tmp_path / "ids").write_text("1\n2\n")
+    columns = [
+        "--src",
+        "1",
+        "--dst",
+        "2",
+        "--weight",
+        "4",
+        "--no-header",
+        "--delimiter",
+        ";",
+        "--name",
+        "streets",
+        "--keep",
+        "1",
+        "--sources",
+        "ids",
+    ]
+    done = graphmill("run", "roads", *columns, "--stages", "sssp", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    table = pd.read_parquet(tmp_path / "out" / "latest" / "sssp")
+    assert table.dropna().values.tolist()[:1] == [[1, 2, 0.5, 1]]
+    assert table.distance.dropna().tolist() == [0, 0.5, 2, 0, 1.5]
+    assert set(table.source) == {1, 2}
+    assert json.loads((tmp_path / "out" / "latest" / "manifest.json").read_text())["facts"]["graph"]["name"] == "streets"
+    hops = [*columns[:4], *columns[6:], "--no-weight"]
+    assert graphmill("run", "roads", *hops, "--stages", "sssp", "--out", "hops", cwd=tmp_path).returncode == 0
+    assert pd.read_parquet(tmp_path / "hops" / "latest" / "sssp").distance.dropna().tolist() == [0, 1, 2, 0, 1]
+
+
 def test_options_override_the_configured_run(triangle, tmp_path):
     config = tmp_path / "run.toml"
     config.write_text('output = "out"\nstages = ["wcc"]\n[graph]\nsource = "triangle.csv"\nname = "three"\n')
@@ -123,6 +155,14 @@ def test_a_second_run_only_publishes(triangle, tmp_path):
         (["bad.toml"], ["bad.toml", "colour", "unknown key"]),
         (["broken.toml"], ["broken.toml"]),
         (["--no-such-option"], ["no-such-option"]),
+        (["triangle.csv", "--out", "out", "--sorce", "1"], ["Did you mean --source?"]),
+        (
+            ["triangle.csv", "--out", "out", "--weight", "wieght"],
+            ["no column 'wieght' among 'src', 'dst', 'weight'", "did you mean"],
+        ),
+        (["triangle.csv", "--out", "out", "--weight", "x", "--no-weight"], ["--weight and --no-weight exclude each other"]),
+        (["triangle.csv", "--out", "out", "--sources", "absent"], ["absent: the file of the sources cannot be read"]),
+        (["triangle.csv", "--out", "out", "--sources", "absent", "--source", "1"], ["exclude each other"]),
     ],
 )
 def test_an_error_that_the_user_can_fix_is_one_clear_message(arguments, words, triangle, tmp_path):

@@ -37,6 +37,16 @@ def test_paths_are_relative_to_their_file_and_urls_are_kept(tmp_path):
         ({"output": "o"}, "graph: is missing"),
         ({"output": "o", "graph": {}}, "graph.source: is missing"),
         ({"output": "o", "graph": {"source": "g", "colour": 1}}, "graph.colour: unknown key"),
+        ({"output": "o", "graph": {"source": "g", "collumns": {}}}, "graph.collumns: unknown key; did you mean 'columns'?"),
+        ({"output": "o", "graph": {"source": "g"}, "order": "degree"}, "order: unknown key; did you mean 'layout.order'?"),
+        ({"output": "o", "graph": {"source": "g", "directed": "no"}}, "graph.directed: must be true or false (got no)"),
+        ({"output": "o", "graph": {"source": "g"}, "oracle": 1}, "oracle: must be true or false (got 1)"),
+        ({"output": "o", "graph": {"source": "g"}, "layout": {"symmetrise": "yes"}}, "layout.symmetrise: must be true or false"),
+        ({"output": "o", "graph": {"source": "g"}, "queries": {"pairs": "p", "witness": "no"}}, "queries.witness: must be true"),
+        ({"output": "o", "graph": {"source": "g", "limits": {"ratio": "5"}}}, "graph.limits.ratio"),
+        ({"output": "o", "graph": {"source": "g", "columns": {"weight": True}}}, "graph.columns.weight: is not a column's name"),
+        ({"output": "o", "graph": {"source": "g", "delimiter": ",,"}}, "graph.delimiter: must be one ASCII character"),
+        ({"output": "o", "graph": {"source": "g"}, "stages": ["pagernk"]}, "did you mean 'pagerank'?"),
         ({"output": "o", "graph": {"source": "g"}, "stages": []}, "stages"),
         ({"output": "o", "graph": {"source": "g"}, "stages": ["bfs", "dfs"]}, "dfs"),
         ({"output": "o", "graph": {"source": "g"}, "stages": ["wcc", "wcc"]}, "wcc is given twice"),
@@ -180,6 +190,27 @@ def test_dots_and_brackets_in_quotes_and_comments_are_allowed(tmp_path):
 def test_a_path_with_a_null_character_is_refused(tmp_path):
     (tmp_path / "run.toml").write_text('graph = "a\\u0000b"\noutput = "out"\n')
     with pytest.raises(BadConfig, match="embedded null"):
+        load_run(tmp_path / "run.toml")
+
+
+def test_sources_may_be_in_a_file(tmp_path):
+    (tmp_path / "run.toml").write_text(
+        'sources = "ids"\noutput = "out"\ngraph = {source = "g.csv", columns = {src = "a", dst = "b"}}\n'
+    )
+    (tmp_path / "ids").write_text("# crossings\n5\n\n 3 # the station\n")
+    config = load_run(tmp_path / "run.toml", {"graph": {"columns": {"src": "x"}}})
+    assert config.sources == (5, 3)
+    assert (config.graph.columns.src, config.graph.columns.dst) == ("x", "b")
+    for text, words in (
+        ("5\nx1\n", "line 2: 'x1' is not an integer in"),
+        ("#\n", "has no source"),
+        ("5\n5\n", "5 is given twice"),
+    ):
+        (tmp_path / "ids").write_text(text)
+        with pytest.raises(BadConfig, match=words):
+            load_run(tmp_path / "run.toml")
+    (tmp_path / "ids").unlink()
+    with pytest.raises(BadConfig, match="ids: the file of the sources cannot be read: No such file"):
         load_run(tmp_path / "run.toml")
 
 

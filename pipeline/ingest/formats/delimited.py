@@ -1,31 +1,42 @@
-"""CSV and TSV with a header line. Columns are found by name; other columns are ignored."""
+"""CSV and TSV. Columns are found by the names in the header line or, without one, by number; other columns are ignored."""
 
 from functools import partial
 
 import pyarrow as pa
 
-from pipeline.config.graph import Columns, GraphConfig, Limits
-from pipeline.errors import BadInput
+from pipeline.config.graph import GraphConfig
+from pipeline.ingest.formats.columns import check_count, choose
 from pipeline.ingest.formats.format import EdgeList, Head, TextFormat
 from pipeline.ingest.formats.rows import Field, Rows, split_quoted, tables
 from pipeline.ingest.formats.text import Text
 
 
 def read(text: Text, graph: GraphConfig, weight: pa.DataType, delimiter: str) -> EdgeList:
-    """Read a table whose fields are separated by `delimiter`."""
-    header = text.header()
-    check_columns(text.file, header.count(delimiter.encode()) + 1, graph.limits, text.line)
-    names = header_names(header, delimiter)
-    check_names(text.file, names, graph.columns, text.line)
-    columns = graph.columns
-    fields = {
-        columns.src: Field("src", pa.int64()),
-        columns.dst: Field("dst", pa.int64()),
-        columns.weight: Field("weight", weight, decimals=True),
-    }
-    rows = Rows(tuple(fields.get(name, Field(f"column {number}")) for number, name in enumerate(names)), delimiter=delimiter)
-    weighted = columns.weight in names
-    return EdgeList(tables(text, rows, graph.limits.edges), weight if weighted else None)
+    """Read a table whose fields are separated by `delimiter`, unless the configuration names another character."""
+    delimiter = graph.delimiter or delimiter
+    first = text.header() if graph.header else _peeked(text)
+    check_count(text.file, first.count(delimiter.encode()) + 1, graph.limits, text.line)
+    found = header_names(first, delimiter)
+    if not graph.header:
+        found = [str(number) for number, _ in enumerate(found, 1)]
+    chosen = choose(text.file, found, graph.columns, text.line or 1, numbered=not graph.header)
+    roles = {name: role for role, name in chosen.names.items()}
+    rows = Rows(tuple(_field(roles.get(name), weight, number) for number, name in enumerate(found)), delimiter=delimiter)
+    edges = tables(text, rows, graph.limits.edges)
+    return EdgeList(edges, weight if chosen.weighted else None, columns=chosen)
+
+
+def _field(role: str | None, weight: pa.DataType, number: int) -> Field:
+    if role is None:
+        return Field(f"column {number}")
+    return Field("weight", weight, decimals=True) if role == "weight" else Field(role, pa.int64())
+
+
+def _peeked(text: Text) -> bytes:
+    """The first line that is not blank, which is not consumed."""
+    while (line := text.peek_line()) == b"":
+        text.readline()
+    return line or b""
 
 
 def header_names(line: bytes, delimiter: str) -> list[str]:
@@ -33,25 +44,11 @@ def header_names(line: bytes, delimiter: str) -> list[str]:
     return [name.strip().decode("utf-8", "replace") for name in split_quoted(line, delimiter)]
 
 
-def check_columns(file: str, count: int, limits: Limits, line: int | None = None) -> None:
-    """Raise BadInput if a file has more columns than the limit."""
-    if count > limits.columns:
-        raise BadInput(file, f"has {count} columns, the limit is {limits.columns} (graph.limits.columns)", line)
-
-
-def check_names(file: str, names: list[str], columns: Columns, line: int | None = None) -> None:
-    """Raise BadInput if a required column is missing or a name occurs twice."""
-    for name in (columns.src, columns.dst, columns.weight):
-        if names.count(name) > 1:
-            raise BadInput(file, f"{names.count(name)} columns are named {name!r}", line)
-        if name not in names and name != columns.weight:
-            found = ", ".join(map(repr, names))[:200]
-            raise BadInput(file, f"no column {name!r} among {found}; set graph.columns", line)
-
-
 def _matches(head: Head, delimiter: str) -> bool:
-    return bool(head.lines) and {head.columns.src, head.columns.dst} <= set(header_names(head.lines[0], delimiter))
+    wanted = {head.columns.src or "src", head.columns.dst or "dst"}
+    return bool(head.lines) and wanted <= set(header_names(head.lines[0], delimiter))
 
 
-CSV = TextFormat("csv", partial(read, delimiter=","), ("csv",), partial(_matches, delimiter=","))
-TSV = TextFormat("tsv", partial(read, delimiter="\t"), ("tsv",), partial(_matches, delimiter="\t"))
+_OPTIONS = frozenset({"columns", "header", "delimiter"})
+CSV = TextFormat("csv", partial(read, delimiter=","), ("csv",), partial(_matches, delimiter=","), _OPTIONS)
+TSV = TextFormat("tsv", partial(read, delimiter="\t"), ("tsv",), partial(_matches, delimiter="\t"), _OPTIONS)

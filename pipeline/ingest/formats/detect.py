@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import get_args
 
-from pipeline.config.graph import Columns, Format
+from pipeline.config.graph import Format, GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.format import FileFormat, Head, TextFormat
@@ -17,7 +17,7 @@ _COMMENT = re.compile(rb"c(\s|$)")
 _COMPRESSED = re.compile(r"\.(gz|xz|zst)$")
 
 
-def detect(head: bytes, file: str, columns: Columns) -> str:
+def detect(head: bytes, file: str, graph: GraphConfig) -> str:
     """Return the name of the format of a file that starts with `head`. Raises BadInput if no format matches."""
     for entry in FORMATS.values():
         if isinstance(entry, FileFormat) and head.startswith(entry.magic):
@@ -30,7 +30,10 @@ def detect(head: bytes, file: str, columns: Columns) -> str:
         raise BadInput(file, 'arcs without a header "p sp VERTICES ARCS"; format = "arcs" reads them', number)
     if _COORDINATES.match(first):
         raise BadInput(file, "holds coordinates; name such a file in graph.coordinates", number)
-    if found := _by_content(Head(lines, first, columns)) or _by_name(file):
+    if graph.delimiter:
+        return "csv"
+    headerless = None if graph.header else _by_name(file) or _by_option(first, graph)
+    if found := headerless or _by_content(Head(lines, first, graph.columns)) or _by_name(file) or _by_option(first, graph):
         return found
     raise BadInput(file, f"{shown(first)} is not the beginning of a known format; {_known()}", number)
 
@@ -50,6 +53,12 @@ def _by_content(head: Head) -> str | None:
 def _by_name(file: str) -> str | None:
     suffix = _COMPRESSED.sub("", file.lower()).rpartition(".")[2]
     return next((entry.name for entry in FORMATS.values() if suffix in entry.suffixes), None)
+
+
+def _by_option(first: bytes, graph: GraphConfig) -> str | None:
+    """A file whose columns are configured has columns, though maybe others."""
+    configured = not graph.header or graph.columns.src or graph.columns.dst or graph.columns.weight
+    return next((name for name, mark in (("tsv", b"\t"), ("csv", b",")) if configured and mark in first), None)
 
 
 def _known() -> str:

@@ -6,6 +6,7 @@ http://www.diag.uniroma1.it/challenge9/format.shtml
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,16 +29,14 @@ def read(text: Text, graph: GraphConfig, weight: pa.DataType) -> EdgeList:
             text.file, 'an arc before the header "p sp VERTICES ARCS"; format = "arcs" reads files without one', text.line
         )
     vertices, arcs = problem(text, line, b"p sp", 2)
-    rows = _arcs(weight, 1, vertices)
-    return EdgeList(
-        tables(text, rows, graph.limits.edges, Declared(arcs, text.line)), weight, first_id=1, declared_vertices=vertices,
-        rows=arcs, largest={"src": vertices, "dst": vertices},
-    )  # fmt: skip
+    declared = Declared(arcs, text.line)
+    edges = _arcs(text, graph, weight, (1, vertices), declared)
+    return replace(edges, first_id=1, declared_vertices=vertices, rows=arcs, largest={"src": vertices, "dst": vertices})
 
 
 def read_arcs(text: Text, graph: GraphConfig, weight: pa.DataType) -> EdgeList:
     """Read arc lines without a header; the ids may start anywhere."""
-    return EdgeList(tables(text, _arcs(weight, 0, LARGEST), graph.limits.edges), weight)
+    return _arcs(text, graph, weight, (0, LARGEST))
 
 
 FORMAT = TextFormat("dimacs", read, ("gr",), first_line(rb"p\s+sp\b"))
@@ -52,9 +51,13 @@ def coordinates(text: Text, limit: int) -> tuple[int, Iterator[pa.Table]]:
     return vertices, map(_to_degrees, tables(text, rows, limit, Declared(vertices, text.line)))
 
 
-def _arcs(weight: pa.DataType, low: int, high: int) -> Rows:
-    ids = Field("src", pa.int64(), low, high), Field("dst", pa.int64(), low, high)
-    return Rows((*ids, Field("weight", weight, decimals=True)), tag=b"a", header=b"p", comment=b"c")
+def _arcs(
+    text: Text, graph: GraphConfig, weight: pa.DataType, ids: tuple[int, int], declared: Declared | None = None
+) -> EdgeList:
+    kind = None if graph.columns.weight is False else weight
+    fields = Field("src", pa.int64(), *ids), Field("dst", pa.int64(), *ids), Field("weight", kind, decimals=True)
+    rows = Rows(fields, tag=b"a", header=b"p", comment=b"c")
+    return EdgeList(tables(text, rows, graph.limits.edges, declared), kind)
 
 
 def _to_degrees(table: pa.Table) -> pa.Table:

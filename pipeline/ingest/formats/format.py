@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from pipeline.config.graph import Columns, GraphConfig
 from pipeline.config.graph import Format as Name
+from pipeline.ingest.formats.columns import Chosen
 from pipeline.ingest.formats.text import Text
 
 
@@ -20,14 +21,15 @@ class EdgeList:
     tables: Iterator[pa.Table]
     weight: pa.DataType | None
     directed: bool = True  # what the file or the format states
+    states_direction: bool = False  # whether the file itself states it
     # first_id, declared_vertices: where the file declares its vertices, these are `first_id..first_id + declared_vertices - 1`.
     first_id: int | None = None
     declared_vertices: int | None = None
     rows: int | None = None  # edges, if the file states it; the tables have as many, or iterating them raises BadInput
     # The largest values of columns of integers, as far as the file states them; they may be wrong.
     largest: Mapping[str, int] = field(default_factory=dict)
-    # The names in the file of the edge list's columns, if the file can be read again in the place of a copy.
-    columns: Mapping[str, str] | None = None
+    columns: Chosen | None = None  # those of a file that has columns
+    rereadable: bool = False  # whether the file can be read again in the place of a copy
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class TextFormat:
     suffixes: tuple[str, ...] = ()  # without the dot. They decide only if no format's `matches` does.
     # Whether a file that begins like this has the format; None if that cannot be detected.
     matches: Callable[[Head], bool] | None = None
+    options: frozenset[str] = frozenset()  # of "columns", "header" and "delimiter" of a graph's configuration, those that apply
 
 
 @dataclass(frozen=True)
@@ -66,3 +69,4 @@ class FileFormat:
     read: Callable[[Path, str, GraphConfig], EdgeList]
     suffixes: tuple[str, ...]  # without the dot
     magic: bytes  # how each file begins
+    options: frozenset[str] = frozenset({"columns"})

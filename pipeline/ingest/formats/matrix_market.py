@@ -23,10 +23,10 @@ def read(text: Text, graph: GraphConfig, _weight: pa.DataType) -> EdgeList:
     if height != width:
         raise BadInput(text.file, f"a matrix of {height} rows and {width} columns is not a graph; it must be square", text.line)
     ids = Field("src", pa.int64(), 1, height), Field("dst", pa.int64(), 1, height)
-    weight = _VALUES[values]
-    rows = Rows((*ids, Field("weight", weight)) if weight else ids, comment=b"%")
-    declared = Declared(entries, text.line)
-    return EdgeList(tables(text, rows, graph.limits.edges, declared), weight, symmetry == b"general", 1, height)
+    weight = None if graph.columns.weight is False else _VALUES[values]
+    rows = Rows((*ids, Field("weight", weight)) if _VALUES[values] else ids, comment=b"%")
+    edges = tables(text, rows, graph.limits.edges, Declared(entries, text.line))
+    return EdgeList(edges, weight, symmetry == b"general", True, first_id=1, declared_vertices=height)
 
 
 def _banner(text: Text) -> tuple[bytes, bytes]:

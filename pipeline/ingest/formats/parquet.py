@@ -18,7 +18,7 @@ from kernels.cpu.parallel import cores
 from pipeline.config.graph import RATIO_FROM, GraphConfig
 from pipeline.config.model import LARGEST
 from pipeline.errors import BadInput
-from pipeline.ingest.formats.delimited import check_columns, check_names
+from pipeline.ingest.formats.columns import check_count, choose
 from pipeline.ingest.formats.format import EdgeList, FileFormat
 from pipeline.ingest.formats.pages import Contradiction, Footer, check_rows, open_file
 from pipeline.runtime.threads import map_in_order
@@ -34,26 +34,24 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
     """Read a Parquet file at `path`; error messages name it `file`."""
     with reading(file):
         parquet = open_file(path, file, graph.limits)
-        check_columns(file, parquet.metadata.num_columns, graph.limits)
+        check_count(file, parquet.metadata.num_columns, graph.limits)
         schema = parquet.schema_arrow
-        check_names(file, schema.names, graph.columns)
-        names = [graph.columns.src, graph.columns.dst]
-        weight = None
-        if graph.columns.weight in schema.names:
-            names.append(graph.columns.weight)
-            weight = _weight_type(file, schema.field(names[2]))
+        columns = choose(file, schema.names, graph.columns)
+        names = [*columns.names.values()]
+        weight = _weight_type(file, schema.field(names[2])) if columns.weighted else None
         for name in names[:2]:
             if not pa.types.is_integer(schema.field(name).type):
                 raise BadInput(file, f"column {name!r} is {schema.field(name).type}, not an integer type")
         _check_size(file, path.stat().st_size, parquet.metadata, schema, names, graph)
         footer = Footer(path, parquet.schema, names, graph.limits)
-    chosen = dict(zip(("src", "dst", "weight"), zip(names, (pa.int64(), pa.int64(), weight), strict=False), strict=False))
+    types = {"src": pa.int64(), "dst": pa.int64(), "weight": weight}
+    chosen = {role: (name, types[role]) for role, name in columns.names.items()}
     metadata = parquet.metadata
     small = all(metadata.row_group(number).num_rows <= LARGEST_GROUP for number in range(metadata.num_row_groups))
     return EdgeList(
         _tables(path, parquet, file, chosen, footer), weight, rows=metadata.num_rows,
         largest={name: footer.largest[of] for name, (of, _) in chosen.items() if of in footer.largest},
-        columns={name: of for name, (of, _) in chosen.items()} if small else None,
+        columns=columns, rereadable=small,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import re
 import struct
 import sys
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import duckdb
@@ -42,13 +42,16 @@ class Graph:
     vertices: int | None = None
 
 
-def read(path: Path, form: str, seed: bytes) -> Graph:
-    """Read a file, or else the Parquet file `seed`, which it was made from, if DuckDB cannot open it. Raises Refused."""
+def read(path: Path, form: str, seed: bytes, third: bool = False) -> Graph:
+    """Read a file, or else the Parquet file `seed`, which it was made from, if DuckDB cannot open it. Raises Refused.
+
+    `third`: the third column of SNAP has weights.
+    """
     content = _decompressed(path.read_bytes())
     if form == "parquet":
         return _parquet(path, content, seed)
     text = content.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
-    return _READERS[form]([line.removesuffix("\r") for line in text.split("\n")])
+    return (partial(_snap, third) if form == "snap" else _READERS[form])([line.removesuffix("\r") for line in text.split("\n")])
 
 
 def _decompressed(content: bytes) -> bytes:
@@ -153,7 +156,7 @@ def _plain_rows(rows: list[list[str]], width: int, low: int, high: int) -> list[
     return [(_integer(row[0], low, high), _integer(row[1], low, high), *row[2:]) for row in rows]
 
 
-def _snap(lines: list[str]) -> Graph:
+def _snap(third: bool, lines: list[str]) -> Graph:
     directed, declared = None, None
     for line in lines:
         comment = line.strip(f"{BLANKS}\r")
@@ -164,13 +167,15 @@ def _snap(lines: list[str]) -> Graph:
         if found := re.fullmatch(r"#+\s*nodes:\s*[0-9]+\s+edges:\s*([0-9]{1,18})\s*", comment, re.IGNORECASE | re.ASCII):
             declared = int(found[1])
     rows = _split(lines, "#", 0)[1]
-    weighted = bool(rows) and len(rows[0]) > 2
-    found = _plain_rows(rows, 3 if weighted else 2, 0, MOST)
+    width = 3 if not rows or len(rows[0]) > 2 else 2
+    if third and width == 2:
+        raise Refused("no third column")
+    found = _plain_rows(rows, width, 0, MOST)
     if declared is not None:
         _counted(found, declared)
-    if weighted:
+    if third:
         return _weighted([(*row[:2], _number(row[2])) for row in found], directed=directed is not False)
-    return Graph(found, directed=directed is not False)
+    return Graph([row[:2] for row in found], directed=directed is not False)
 
 
 def _matrix(lines: list[str]) -> Graph:
@@ -243,7 +248,7 @@ def _delimited(delimiter: str):
 
 
 _READERS = {
-    "dimacs": _dimacs, "arcs": _arcs, "snap": _snap, "matrix-market": _matrix, "gra": _gra, "pace": _pace,
+    "dimacs": _dimacs, "arcs": _arcs, "matrix-market": _matrix, "gra": _gra, "pace": _pace,
     "csv": _delimited(","), "tsv": _delimited("\t"),
 }  # fmt: skip
 
