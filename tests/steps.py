@@ -64,7 +64,8 @@ def path_steps(
         if coordinates:
             pq.write_table(pa.table({"vertex": ids[::-1], "x": ids * 0.5, "y": ids * 0.0}), folder / "coordinates.parquet")
         return EdgeFacts(
-            format="parquet", directed=False, weight=WEIGHT, edges=vertices - 1, largest={}, first_id=None,
+            format="parquet", directed=False, directed_by="configuration", columns={"src": "src", "dst": "dst", "weight": "weight"},
+            ignored_columns=[], weight=WEIGHT, edges=vertices - 1, largest={}, first_id=None,
             declared_vertices=None, source=SourceFacts(path="memory", bytes=0, sha256=""), text_bytes=None,
         ).stored()  # fmt: skip
 
