@@ -1,6 +1,7 @@
 """Artifacts of a run in Prefect: a summary, a link to the report, the first rows of each table."""
 
 import re
+from typing import Any
 
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
@@ -24,10 +25,15 @@ def show(published: Folder) -> None:
     )
     for table, described in facts.tables.items():
         create_table_artifact(
-            tables.head(published.path / table, ROWS).to_pylist(),
+            [_shown(row) for row in tables.head(published.path / table, ROWS).to_pylist()],
             key=key(name, table),
             description=f"The first {min(ROWS, described.rows)} of {described.rows:,} rows of {published.path / table}",
         )
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    """A row without its geometry, which JSON cannot hold, and which the columns before it state."""
+    return {column: value for column, value in row.items() if not isinstance(value, bytes)}
 
 
 def key(name: str, what: str) -> str:
@@ -58,6 +64,10 @@ def _proof(table: str, proofs: dict[str, ProofFacts]) -> str:
         return "by the proved index, searches checked"
     if table == "paths":
         return "each arc checked"
+    if table == "vertices":
+        return "copied from the proved graph and its proved components"
+    if table == "forest":
+        return "each row checked against table mst"
     proof = next((proof for stage, proof in proofs.items() if tables.table_of(stage) == table), None)
     if proof is None:
         return ""

@@ -14,6 +14,8 @@ from pipeline.report import draw
 from pipeline.runtime.backend import choose
 from pipeline.runtime.threads import concurrently
 from pipeline.signals import beside
+from pipeline.steps.derived.forest import root
+from pipeline.steps.derived.vertices import tabulate_vertices
 from pipeline.steps.layout import lay_out
 from pipeline.steps.paths import find_paths
 from pipeline.steps.publish import Results, publish
@@ -67,13 +69,19 @@ def run(config: RunConfig, call: Call = directly) -> Folder:
         graph = call("graph", lay_out, edges, config.layout, runtime)
         require_sources(graph, config.sources)
 
-        def answer_and_prove(stage: StageName) -> tuple[Folder, Folder]:
+        def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, Folder | None]:
             answer = call(stage, run_stage, graph, stage, config.sources, runtime, config.reachability)
-            return answer, call(f"proof-{stage}", prove, graph, answer, config.oracle, runtime)
+            proof = call(f"proof-{stage}", prove, graph, answer, config.oracle, runtime)
+            if stage == "wcc":
+                return answer, proof, call("vertices", tabulate_vertices, edges, graph, answer, runtime)
+            return answer, proof, call("forest", root, graph, answer, runtime) if stage == "mst" else None
 
-        proved = concurrently(answer_and_prove, config.stages, runtime.stages_at_once(graph))
-        answers, proofs = [answer for answer, _ in proved], [proof for _, proof in proved]
-        results = Results(config.graph.title, edges, graph, answers, proofs)
+        # Table `vertices` needs components, also where their own table is not asked for.
+        stages = config.stages if "wcc" in config.stages else (*config.stages, "wcc")
+        made = concurrently(answer_and_prove, stages, runtime.stages_at_once(graph))
+        answers = [answer for stage, (answer, _, _) in zip(stages, made, strict=True) if stage in config.stages]
+        proofs, derived = [proof for _, proof, _ in made], [table for _, _, table in made if table]
+        results = Results(config.graph.title, edges, graph, answers, proofs, derived=derived)
         if config.queries:
             reached = call("reached", answer_queries, config.queries, answers, config.oracle, runtime)
             paths = call("paths", find_paths, graph, reached, work / "paths", runtime) if config.queries.witness else None

@@ -39,8 +39,11 @@ class Steps:
     proofs: list[Folder]
     report: Folder
 
+    def results(self) -> Results:
+        return Results("path", self.edges, self.graph, self.answers, self.proofs, self.report)
+
     def publish(self, output: Path, keep: int = 0) -> Folder:
-        return publish(output, Results("path", self.edges, self.graph, self.answers, self.proofs, self.report), keep)
+        return publish(output, self.results(), keep)
 
 
 def path_steps(

@@ -31,6 +31,7 @@ from pipeline.store.edges import EdgeArrays, HeldEdges
 from pipeline.store.facts import CoordinateFacts, EdgeFacts, ReferenceFacts, SourceFacts
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
+from pipeline.tables.points import COORDINATES
 
 log = logging.getLogger(__name__)
 LOG_EVERY = 5.0  # seconds
@@ -189,8 +190,8 @@ def _write_coordinates(graph: GraphConfig, source: Source, digest: str | None, f
     with stored(source) as content:
         text = Text(source.url, chunks(content, graph.limits), graph.limits)
         vertices, batches = dimacs.coordinates(text, graph.limits.edges)
-        write(folder / tables.COORDINATES, COORDINATES_SCHEMA, _watched(batches, content, graph.limits))
-        check_each_once(source.url, folder / tables.COORDINATES, vertices)
+        write(folder / COORDINATES, COORDINATES_SCHEMA, _watched(batches, content, graph.limits))
+        check_each_once(source.url, folder / COORDINATES, vertices)
         content.check(digest, None)
         return CoordinateFacts(vertices=vertices, unit="degrees", source=_source_facts(content))
 

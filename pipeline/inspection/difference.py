@@ -88,7 +88,8 @@ def compare_tables(
     contents = [[run.manifest.files[file].sha256 for file in of.files] for run, of in zip(runs, facts, strict=True)]
     if contents[0] == contents[1]:
         return found
-    shared = [column for column in described[0] if column in described[1]]
+    # Columns `x` and `y` state what a geometry does.
+    shared = [name for name, column in described[0].items() if name in described[1] and column["type"] != "binary"]
     keys = [column.name for column in tables.TABLES.get(name, ()) if column.key] or [ROW]
     ids = {column for column in shared if described[1][column]["unit"].startswith("external id")}
     merged = _Merged(found, keys, [column for column in shared if column not in keys], ids, examples)

@@ -14,6 +14,7 @@ from pipeline.steps.publish import Results
 from pipeline.store.facts import EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
+from pipeline.tables.points import COORDINATES
 
 HEAD_ROWS = 6
 
@@ -79,10 +80,10 @@ def _heads(edges: Folder, answers: Mapping[str, Folder]) -> Iterator[dict[str, A
     for stage, answer in answers.items():
         rows = reading.head(tables.files(answer.path)[0], HEAD_ROWS)
         table, facts = tables.table_of(stage), facts_of_answer(answer)
-        columns = tables.describe(table, facts.weight, facts.num_dimensions)
+        columns = tables.describe(table, tables.schema(table, facts.weight, facts.num_dimensions), facts.num_dimensions)
         yield {"name": table, "total": facts.rows, "columns": columns, "rows": rows}
     if placed := EdgeFacts.of(edges).coordinates:
         units = {"vertex": "external id", "x": placed.unit, "y": placed.unit}
         columns = [{"name": name, "unit": unit} for name, unit in units.items()]
-        rows = reading.head(edges.path / tables.COORDINATES, HEAD_ROWS)
+        rows = reading.head(edges.path / COORDINATES, HEAD_ROWS)
         yield {"name": "coordinates", "total": placed.vertices, "columns": columns, "rows": rows}

@@ -15,6 +15,7 @@ from pipeline.store.facts import GraphFacts, facts_of_answer
 from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
+from pipeline.tables.points import sorted_coordinates
 
 BATCH = 4_000_000  # rows of the edge list in memory at a time
 
@@ -56,12 +57,8 @@ def vertices(graph: Folder) -> Vertices:
 
 def coordinates(edges: Folder) -> Coordinates | None:
     """Coordinates, or None if the graph has none."""
-    if tables.COORDINATES not in edges.manifest.files:
-        return None
-    table = pq.read_table(edges.path / tables.COORDINATES)
-    ids = table["vertex"].to_numpy()
-    order = np.argsort(ids, kind="stable")
-    return Coordinates(ids[order], *(table[axis].to_numpy().astype(np.float64)[order] for axis in ("x", "y")))
+    table = sorted_coordinates(edges)
+    return None if table is None else Coordinates(*(table[name].to_numpy() for name in ("vertex", "x", "y")))
 
 
 def edge_batches(edges: Folder) -> Iterator[tuple[Array, Array]]:

@@ -26,9 +26,7 @@ from pipeline.runtime.backend import Backend, gpu
 from pipeline.signals import undisturbed
 from pipeline.store import manifest
 from pipeline.store.code import Code
-from pipeline.store.digests import digest_of_file
 from pipeline.store.facts import (
-    EdgeFacts,
     IndexFacts,
     NamedGraphFacts,
     PathFacts,
@@ -43,6 +41,7 @@ from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.store.scratch import scratch
 from pipeline.store.workspace import RUN_ID, require_ours
 from pipeline.tables import files as tables
+from pipeline.tables.points import sorted_coordinates, with_geometry
 
 log = logging.getLogger(__name__)
 LIBRARIES = ("graphmill", "numpy", "scipy", "numba", "pyarrow")
@@ -61,6 +60,7 @@ class Results:
     answers: Sequence[Folder]
     proofs: Sequence[Folder]
     report: Folder | None = None
+    derived: Sequence[Folder] = ()  # tables of vertices, which follow from the graph and from proved answers
     reached: Folder | None = None  # answers to queries, from the index of one of `answers`
     paths: Folder | None = None  # the paths of these answers
 
@@ -72,7 +72,7 @@ class Results:
     @property
     def tabled(self) -> list[Folder]:
         """The steps whose files are tables."""
-        return [*self.answers, *filter(None, (self.reached, self.paths))]
+        return [*self.answers, *self.derived, *filter(None, (self.reached, self.paths))]
 
 
 def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "cpu", fallback: str | None = None) -> Folder:
@@ -112,7 +112,7 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
         facts = RunFacts(
             run=run_id,
             graph=NamedGraphFacts(name=results.name, **results.graph.facts),
-            tables=_tables(fresh, EdgeFacts.of(results.edges).weight, dimensions),
+            tables=_tables(fresh, dimensions),
             proofs={proof.stage: proof for proof in map(ProofFacts.of, results.proofs)},
             steps={step.manifest.step: _summary(step) for step in _steps(results)},
             reached=QueryFacts.of(results.reached) if results.reached else None,
@@ -154,6 +154,12 @@ def _require_proofs(results: Results) -> None:
     for answer in results.answers:
         if (results.graph.digest, answer.digest) not in proved:
             raise ProofFailed(f"{answer.path}: no proof of this answer holds; nothing is published")
+    for table in results.derived:
+        made_from = table.manifest.inputs
+        if (results.graph.digest, made_from["answer"]) not in proved or made_from["graph"] != results.graph.digest:
+            raise ProofFailed(
+                f"{table.path}: was made from another graph, or from an answer without a proof; nothing is published"
+            )
     if results.reached and results.reached.manifest.inputs["index"] not in {index.digest for index in results.indexes}:
         raise ProofFailed(f"{results.reached.path}: was answered by another index than this run's; nothing is published")
     made_from = {"graph": results.graph.digest, "reached": results.reached.digest if results.reached else ""}
@@ -197,22 +203,14 @@ def _collect(fresh: Path, results: Results) -> dict[str, FileEntry]:
     for index in indexes:
         _link(index.path / manifest.FILE, fresh / index.manifest.step / manifest.FILE)
         manifest.read(fresh / index.manifest.step)
-    if tables.COORDINATES in results.edges.manifest.files:
-        _sort_coordinates(results.edges, fresh / "coordinates")
+    if (coordinates := sorted_coordinates(results.edges)) is not None:
+        (fresh / "coordinates").mkdir()
+        rows = with_geometry(coordinates).cast(tables.schema("coordinates", None))
+        tables.write(fresh / "coordinates", "coordinates", None, rows.to_batches())
     files = manifest.entries(fresh)
     for target, (step, file) in origins.items():
         _require_same(step, file, files[target].sha256)
     return files
-
-
-def _sort_coordinates(edges: Folder, folder: Path) -> None:
-    """Write the edge list's coordinates, which are in the order of the source, as a sorted table."""
-    source = edges.path / tables.COORDINATES
-    _require_file(source)
-    _require_same(edges, tables.COORDINATES, digest_of_file(source))
-    table = pq.ParquetFile(source, page_checksum_verification=True).read().sort_by("vertex")
-    folder.mkdir()
-    tables.write(folder, "coordinates", None, table.cast(tables.schema("coordinates", None)).to_batches())
 
 
 def _require_file(path: Path) -> None:
@@ -234,11 +232,11 @@ def _link(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def _tables(fresh: Path, weight: str | None, dimensions: int) -> dict[str, TableFacts]:
+def _tables(fresh: Path, dimensions: int) -> dict[str, TableFacts]:
     return {
         folder.name: TableFacts(
             rows=sum(pq.read_metadata(file).num_rows for file in tables.files(folder)),
-            columns=tables.describe(folder.name, weight, dimensions),
+            columns=tables.describe(folder.name, pq.read_schema(tables.files(folder)[0]), dimensions),
             files=[file.relative_to(fresh).as_posix() for file in tables.files(folder)],
         )
         for folder in sorted(fresh.iterdir())

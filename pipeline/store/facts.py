@@ -229,6 +229,20 @@ class PathFacts(ComputedFacts):
     longest: int
 
 
+class DerivedFacts(Facts):
+    """A table of vertices, see `pipeline.steps.derived`: its rows."""
+
+    rows: int
+
+
+class RootedFacts(DerivedFacts):
+    """Table `forest`: its trees, the depth of the deepest vertex, and the rules that were checked."""
+
+    trees: int
+    deepest: int
+    proof: CheckFacts
+
+
 class TableFacts(Facts):
     """A published table: its rows, its columns as `pipeline.tables.files.describe`, and its files in the run."""
 

@@ -19,16 +19,35 @@ from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline.store import edges
 from pipeline.store.attempts import new_attempt
 from pipeline.store.manifest import Folder
+from pipeline.tables.points import GEOMETRY, METADATA
 
 FILES = edges.FILES
 ROWS_PER_GROUP = 1_000_000
 ROWS_PER_FILE = 4_000_000  # a multiple of ROWS_PER_GROUP: what a worker writes again if it dies
-COORDINATES = "coordinates.parquet"  # of an edge list, in the order of the source; the published table is sorted
-
-
 LIST = "list<int64>"  # a column's type, which Arrow has no alias for
+_ROOT = "the vertex is the root of its tree"
+_UNPLACED = "the vertex has no coordinates"
+_POINT = (
+    Column("x", "float64", "degrees, east", _UNPLACED),
+    Column("y", "float64", "degrees, north", _UNPLACED),
+    Column(GEOMETRY, "binary", "the point (x, y), as WKB", _UNPLACED),
+)
 TABLES: dict[str, tuple[Column, ...]] = {
     **{algorithm.table_name: algorithm.columns for algorithm in ALGORITHMS},
+    "forest": (
+        Column("vertex", "int64", "external id", key=True),
+        Column("parent", "int64", "external id", _ROOT),
+        Column("weight", "weight", "the source's own", _ROOT),
+        Column("depth", "int64", "edges from the root"),
+        Column("labels", "int64", "external id, the smallest in the tree, which is its root"),
+    ),
+    "vertices": (
+        Column("vertex", "int64", "external id", key=True),
+        Column("out_degree", "int64", "arcs of the stored graph"),
+        Column("in_degree", "int64", "arcs of the stored graph"),
+        Column("component", "int64", "external id, the smallest in the weak component"),
+        *_POINT,
+    ),
     "reached": (
         Column("src", "int64", "external id"),
         Column("dst", "int64", "external id"),
@@ -44,8 +63,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     ),
     "coordinates": (
         Column("vertex", "int64", "external id", key=True),
-        Column("x", "float64", "degrees, east"),
-        Column("y", "float64", "degrees, north"),
+        *(replace(column, nulls="never") for column in _POINT),
     ),
 }
 
@@ -70,20 +88,24 @@ def schema(table: str, weight: str | None, dimensions: int = 0) -> pa.Schema:
         "distance": pa.int64() if pa.types.is_integer(weight_type) else pa.float64(),
         LIST: pa.list_(pa.field("element", pa.int64(), nullable=False)),
     }
-    return pa.schema(
-        [
-            pa.field(column.name, followed.get(column.type) or pa.type_for_alias(column.type), nullable=column.nulls != "never")
-            for column in columns(table, dimensions)
-        ]
+    return of_fields(
+        pa.field(column.name, followed.get(column.type) or pa.type_for_alias(column.type), nullable=column.nulls != "never")
+        for column in columns(table, dimensions)
     )
 
 
-def describe(table: str, weight: str | None, dimensions: int = 0) -> list[dict[str, str]]:
-    """The columns of a table for a manifest: name, Arrow type, unit, and what a null means."""
-    types = schema(table, weight, dimensions)
+def of_fields(fields: Iterable[pa.Field]) -> pa.Schema:
+    """The schema of a table with these columns; with a geometry it has the metadata of GeoParquet."""
+    found = pa.schema(fields)
+    return found.with_metadata(METADATA) if GEOMETRY in found.names else found
+
+
+def describe(table: str, types: pa.Schema, dimensions: int = 0) -> list[dict[str, str]]:
+    """The columns of a table with schema `types` for a manifest: name, Arrow type, unit, and what a null means."""
+    known = {column.name: column for column in columns(table, dimensions)}
     return [
-        {"name": column.name, "type": str(types.field(column.name).type), "unit": column.unit, "nulls": column.nulls}
-        for column in columns(table, dimensions)
+        {"name": field.name, "type": str(field.type), "unit": known[field.name].unit, "nulls": known[field.name].nulls}
+        for field in types
     ]
 
 
@@ -93,8 +115,12 @@ def write(folder: Path, table: str, weight: str | None, batches: Iterable[pa.Rec
 
 
 def write_file(path: Path, table: str, weight: str | None, batches: Iterable[pa.RecordBatch], dimensions: int = 0) -> int:
-    """Write sorted batches as one Parquet file with page checksums; return the number of rows."""
-    arrow = schema(table, weight, dimensions)
+    """As `write_rows`, with the schema and the order of a table."""
+    return write_rows(path, schema(table, weight, dimensions), [column.name for column in TABLES[table] if column.key], batches)
+
+
+def write_rows(path: Path, arrow: pa.Schema, keys: Sequence[str], batches: Iterable[pa.RecordBatch]) -> int:
+    """Write batches, sorted by the columns `keys`, as one Parquet file with page checksums; return the number of rows."""
     words = [field.name for field in arrow if pa.types.is_string(field.type)]
     rows = 0
     with pq.ParquetWriter(
@@ -103,7 +129,7 @@ def write_file(path: Path, table: str, weight: str | None, batches: Iterable[pa.
         compression="zstd",
         use_dictionary=words,
         column_encoding=dict(_encoding(field) for field in arrow if field.name not in words),
-        sorting_columns=[pq.SortingColumn(position) for position, column in enumerate(TABLES[table]) if column.key] or None,
+        sorting_columns=[pq.SortingColumn(arrow.get_field_index(name)) for name in keys] or None,
         write_page_index=True,
         write_page_checksum=True,
     ) as file:
@@ -248,7 +274,7 @@ def _encoding(field: pa.Field) -> tuple[str, str]:
     """The Parquet column of a field, and its encoding."""
     if pa.types.is_list(field.type):
         return f"{field.name}.list.element", "DELTA_BINARY_PACKED"
-    if pa.types.is_boolean(field.type):
+    if pa.types.is_boolean(field.type) or pa.types.is_binary(field.type):
         return field.name, "PLAIN"
     packed = pa.types.is_integer(field.type) and field.type.bit_width >= 32
     return field.name, "DELTA_BINARY_PACKED" if packed else "BYTE_STREAM_SPLIT"

@@ -74,7 +74,8 @@ def test_an_undirected_run_has_a_default_source(triangle, tmp_path):
     table = pd.read_parquet(tmp_path / "out" / "latest" / "sssp")
     assert set(table.source) == {1}
     assert table.distance.tolist()[:3] == [0, 5, 4]
-    assert sorted(path.name for path in (tmp_path / "out" / "latest").iterdir()) == ["manifest.json", "report.html", "sssp"]
+    names = {path.name for path in (tmp_path / "out" / "latest").iterdir()}
+    assert names == {"manifest.json", "report.html", "sssp", "vertices"}
 
 
 def test_options_say_what_the_columns_are(tmp_path):
@@ -116,7 +117,7 @@ def test_options_override_the_configured_run(triangle, tmp_path):
     assert done.returncode == 0, done.stderr
     manifest = json.loads((tmp_path / "out" / "latest" / "manifest.json").read_text())
     assert manifest["facts"]["graph"]["name"] == "three"
-    assert sorted(manifest["facts"]["tables"]) == ["scc", "wcc"]
+    assert sorted(manifest["facts"]["tables"]) == ["scc", "vertices", "wcc"]
 
 
 def test_a_second_run_only_publishes(triangle, tmp_path):
@@ -124,7 +125,8 @@ def test_a_second_run_only_publishes(triangle, tmp_path):
     second = graphmill("run", triangle, "--out", tmp_path / "out")
     assert first.returncode == second.returncode == 0
     assert first.stderr.count("skipped") == 0
-    assert second.stderr.count("skipped") == 2 + len(STAGES) + 1 + len(STAGES) + 1  # edges, graph, answers, index, proofs, report
+    steps = 2 + len(STAGES) + 1 + len(STAGES) + 2 + 1  # edges, graph, answers, index, proofs, forest and vertices, report
+    assert second.stderr.count("skipped") == steps
     assert len(list((tmp_path / "out" / "runs").iterdir())) == 2
 
 

@@ -45,7 +45,9 @@ def test_types_follow_the_weight(weight, of_weight, of_distance):
     assert str(tables.schema("mst", weight).field("weight").type) == of_weight
     assert str(tables.schema("sssp", weight).field("distance").type) == of_distance
     assert str(tables.schema("bfs", weight).field("distance").type) == "int64"
-    assert {column["name"]: column["type"] for column in tables.describe("mst", weight)}["weight"] == of_weight
+    assert {column["name"]: column["type"] for column in tables.describe("mst", tables.schema("mst", weight))}[
+        "weight"
+    ] == of_weight
 
 
 @pytest.fixture

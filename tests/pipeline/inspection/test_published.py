@@ -157,7 +157,7 @@ def stored(folder: Path, table: str, frame: pa.Table) -> tuple[Folder, TableFact
         tables.write_file(place / tables.file_name(number), table, "int64", part.cast(tables.schema(table, "int64")).to_batches())
     names = [path.relative_to(folder).as_posix() for path in tables.files(place)]
     run = Folder(folder, dataclasses.replace(unsealed("run", {}), files=manifest.entries(folder)))
-    return run, TableFacts(rows=len(frame), columns=tables.describe(table, "int64"), files=names)
+    return run, TableFacts(rows=len(frame), columns=tables.describe(table, tables.schema(table, "int64")), files=names)
 
 
 def compared(folder: Path, table: str, old: pa.Table, new: pa.Table) -> difference.TableDifference:

@@ -39,7 +39,7 @@ def test_every_table_reads_back_through_latest(output):
 
 def test_coordinates_are_a_sorted_table(output):
     path_steps(output / "steps", vertices=3).publish(output)
-    assert tables.read(output / "latest" / "coordinates").to_pylist() == [
+    assert tables.read(output / "latest" / "coordinates", ["vertex", "x", "y"]).to_pylist() == [
         {"vertex": 1, "x": 1.5, "y": 0.0}, {"vertex": 2, "x": 1.0, "y": 0.0}, {"vertex": 3, "x": 0.5, "y": 0.0},
     ]  # fmt: skip
 

@@ -1,0 +1,1 @@
+"""Tables that follow from the stored graph and from proved answers, one row for each vertex."""

@@ -1,0 +1,123 @@
+"""Table `forest`: the parent and the depth of each vertex in the minimum spanning forest."""
+
+import logging
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kernels.cpu.parallel import cores, elementwise
+from kernels.forest.rooted import BYTES_PER_VERTEX, RULES, RootedForest, root_forest, wrong_vertex
+from kernels.graph import NO_ROW, Array, index_dtype
+from pipeline.errors import ProofFailed
+from pipeline.runtime.memory import free_memory
+from pipeline.runtime.threads import map_in_order
+from pipeline.steps.runtime import Runtime
+from pipeline.store.facts import CheckFacts, GraphFacts, RootedFacts
+from pipeline.store.graph import open_vertices
+from pipeline.store.manifest import Folder, make
+from pipeline.tables import files as tables
+from pipeline.tables.forms import NO_ID, as_arrays, as_batch
+
+STEP = "forest"  # and the table
+log = logging.getLogger(__name__)
+
+
+def root(graph: Folder, answer: Folder, runtime: Runtime) -> Folder | None:
+    """Write table `forest`, and check it, read back, against table `mst`.
+
+    Args:
+        graph: The stored graph.
+        answer: The proved answer of stage `mst`.
+        runtime: The folder is `work / "forest"`. It is computed in this process, on its CPU.
+
+    Returns:
+        The table, or None if it may take more memory than is free here. Facts: `RootedFacts`.
+
+    Raises:
+        ProofFailed: The table is not that of the forest. Nothing is written.
+    """
+    vertices = GraphFacts.of(graph).vertices
+    needed = BYTES_PER_VERTEX * vertices
+    if needed > (free := free_memory()):
+        log.warning("%s: left out, because it takes up to %d bytes of memory, and %d are free", STEP, needed, free)
+        return None
+
+    def write(folder: Path) -> dict[str, Any]:
+        started = time.perf_counter()
+        edges = _Edges(graph, answer)
+        forest = root_forest(edges.src, edges.dst, vertices)
+        weight = GraphFacts.of(graph).weight
+        _write_files(folder, edges, forest, weight)
+        trees, deepest, computed = vertices - len(edges.src), int(forest.depth.max(initial=0)), time.perf_counter() - started
+        del forest
+        if (wrong := edges.wrong_row(folder)) is not None:
+            raise ProofFailed(f"forest: the row of vertex {wrong} is not that of the edges in table mst")
+        checked = CheckFacts(rules=list(RULES), seconds=round(time.perf_counter() - started - computed, 6))
+        return RootedFacts(rows=vertices, trees=trees, deepest=deepest, proof=checked).stored()
+
+    return make(runtime.work / STEP, STEP, {"graph": graph.digest, "answer": answer.digest}, {}, write)
+
+
+class _Edges:
+    """The edges of table `mst` between positions of the graph's vertices."""
+
+    def __init__(self, graph: Folder, answer: Folder) -> None:
+        ids, rows_by_id, _, _ = open_vertices(graph)
+        self.ids = elementwise(ids.__getitem__, rows_by_id, dtype=ids.dtype)
+        table = tables.read(answer.path)
+        src, dst, self.weights, labels = as_arrays(table)
+        self.src, self.dst, self.labels = map(self.positions, (src, dst, labels))
+
+    def positions(self, ids: Array) -> Array:
+        """Positions of external ids of the graph; NO_ROW for NO_ID."""
+        width = index_dtype(len(self.ids))
+        if len(self.ids) and self.ids[-1] - self.ids[0] == len(self.ids) - 1:
+            return elementwise(lambda ids: np.where(ids == NO_ID, NO_ROW, ids - self.ids[0]), ids, dtype=width)
+        return elementwise(lambda ids: np.where(ids == NO_ID, NO_ROW, np.searchsorted(self.ids, ids)), ids, dtype=width)
+
+    def wrong_row(self, folder: Path) -> int | None:
+        """External id of the first vertex whose row, read back, is wrong; None if all are right."""
+        vertex, parent, weight, depth, labels = as_arrays(tables.read(folder))
+        if not np.array_equal(vertex, self.ids):
+            return int(self.ids[0]) if len(vertex) != len(self.ids) else int(self.ids[(vertex != self.ids).argmax()])
+        above = self.positions(parent)
+        edge = self._edges_to(above)
+        heavy = elementwise(
+            lambda weight, edge: weight != np.where(edge == NO_ROW, NO_ID, self.weights[edge] if len(self.weights) else NO_ID),
+            weight, edge, dtype=np.bool_,
+        )  # fmt: skip
+        wrong = int(heavy.argmax()) if heavy.any() else -1
+        if wrong < 0:
+            wrong = wrong_vertex(RootedForest(above, edge, depth, self.positions(labels)), self.src, self.dst, self.labels)
+        return None if wrong < 0 else int(vertex[wrong])
+
+    def _edges_to(self, above: Array) -> Array:
+        """The number of the edge between each vertex and the one above it; NO_ROW where there is no such edge."""
+        found = np.full_like(above, NO_ROW)
+        for lower, upper in ((self.src, self.dst), (self.dst, self.src)):
+            numbers = np.flatnonzero(above[lower] == upper)
+            found[lower[numbers]] = numbers
+        return found
+
+
+def _write_files(folder: Path, edges: _Edges, forest: RootedForest, weight: str | None) -> None:
+    schema, rows = tables.schema(STEP, weight), len(edges.ids)
+
+    def batches(number: int) -> Iterator[pa.RecordBatch]:
+        last = min((number + 1) * tables.ROWS_PER_FILE, rows)
+        for first in range(number * tables.ROWS_PER_FILE, last, tables.ROWS_PER_GROUP):
+            part = slice(first, min(first + tables.ROWS_PER_GROUP, last))
+            parent, edge = forest.parent[part], forest.edge[part]
+            above = np.where(parent == NO_ROW, NO_ID, edges.ids[parent])
+            weights = np.where(edge == NO_ROW, NO_ID, edges.weights[edge]) if len(edges.weights) else np.full(len(edge), NO_ID)
+            yield as_batch([edges.ids[part], above, weights, forest.depth[part], edges.ids[forest.root[part]]], schema)
+
+    def write_file(number: int) -> None:
+        tables.write_file(folder / tables.file_name(number), STEP, weight, batches(number))
+
+    for _ in map_in_order(write_file, range(tables.files_of(rows)), cores()):
+        pass

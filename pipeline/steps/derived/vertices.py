@@ -1,0 +1,86 @@
+"""Table `vertices`: degrees, component and coordinates of each vertex, in bounded memory."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kernels.cpu.parallel import cores
+from kernels.graph import Array
+from pipeline.runtime.threads import map_in_order
+from pipeline.steps.runtime import Runtime
+from pipeline.store.facts import DerivedFacts, GraphFacts
+from pipeline.store.graph import open_vertices
+from pipeline.store.manifest import Folder, make
+from pipeline.tables import files as tables
+from pipeline.tables.points import points, sorted_coordinates
+
+STEP = "vertices"  # and the table
+
+
+def tabulate_vertices(edges: Folder, graph: Folder, components: Folder, runtime: Runtime) -> Folder:
+    """Write table `vertices`: the stored graph's vertices with their degrees, components and, if there are any, coordinates.
+
+    Args:
+        edges, graph: The edge list, which has the coordinates, and the stored graph.
+        components: The answer of stage `wcc`, whose rows are those of this table.
+        runtime: The folder is `work / "vertices"`.
+
+    Returns:
+        The table. Facts: `DerivedFacts`.
+
+    Raises:
+        Damaged: A file differs from its manifest.
+    """
+
+    def write(folder: Path) -> dict[str, Any]:
+        rows = _Rows(edges, graph, components)
+
+        def write_file(number: int) -> None:
+            groups = range(tables.ROWS_PER_FILE // tables.ROWS_PER_GROUP)
+            first = number * len(groups)
+            batches = (rows.batch(number, group) for group in groups if first + group < tables.groups_of(rows.number))
+            tables.write_rows(folder / tables.file_name(number), rows.schema, ["vertex"], batches)
+
+        for _ in map_in_order(write_file, range(tables.files_of(rows.number)), cores()):
+            pass
+        return DerivedFacts(rows=rows.number).stored()
+
+    inputs = {"edges": edges.digest, "graph": graph.digest, "answer": components.digest}
+    return make(runtime.work / STEP, STEP, inputs, {}, write)
+
+
+class _Rows:
+    """The rows of the table, a row group at a time."""
+
+    def __init__(self, edges: Folder, graph: Folder, components: Folder) -> None:
+        self.number = GraphFacts.of(graph).vertices
+        self._ids, self._rows_by_id, *self._degrees = open_vertices(graph)
+        self._components = tables.files(components.path)
+        self._coordinates = sorted_coordinates(edges)
+        placed = set() if self._coordinates is None else {"x", "y", "geometry"}
+        due = {"vertex", "out_degree", "in_degree", "component"} | placed
+        self.schema = tables.of_fields(field for field in tables.schema(STEP, None) if field.name in due)
+
+    def batch(self, file: int, group: int) -> pa.RecordBatch:
+        """Row group `group` of a file."""
+        first = file * tables.ROWS_PER_FILE + group * tables.ROWS_PER_GROUP
+        rows = self._rows_by_id[first : first + tables.ROWS_PER_GROUP]
+        vertex = self._ids[rows]
+        with pq.ParquetFile(self._components[file], page_checksum_verification=True) as table:
+            component = table.read_row_group(group, ["labels"])["labels"].combine_chunks()
+        columns = [pa.array(vertex), *(pa.array(degrees[rows]) for degrees in self._degrees), component]
+        if self._coordinates is not None:
+            columns += self._places(self._coordinates, vertex)
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    @staticmethod
+    def _places(coordinates: pa.Table, vertex: Array) -> list[pa.Array]:
+        """Columns `x`, `y` and `geometry` of vertices, null where there are none."""
+        placed = coordinates["vertex"].to_numpy()
+        at = np.minimum(np.searchsorted(placed, vertex), max(len(placed) - 1, 0))
+        known = placed[at] == vertex if len(placed) else np.zeros(len(vertex), np.bool_)
+        x, y = (np.where(known, coordinates[name].to_numpy()[at] if len(placed) else 0.0, 0.0) for name in ("x", "y"))
+        return [pa.array(x, mask=~known), pa.array(y, mask=~known), points(x, y, known)]

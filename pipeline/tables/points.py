@@ -1,0 +1,56 @@
+"""Coordinates of vertices: sorted, and as GeoParquet 1.1 (https://geoparquet.org/releases/v1.1.0/), points encoded as WKB."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kernels.graph import Array
+from pipeline.errors import Damaged
+from pipeline.store.digests import digest_of_file
+from pipeline.store.manifest import Folder
+
+COORDINATES = "coordinates.parquet"  # of an edge list, in the order of the source; the published table is sorted
+GEOMETRY = "geometry"
+# Without `crs`: degrees of longitude and latitude (OGC:CRS84).
+METADATA = {
+    b"geo": json.dumps(
+        {
+            "version": "1.1.0",
+            "primary_column": GEOMETRY,
+            "columns": {GEOMETRY: {"encoding": "WKB", "geometry_types": ["Point"]}},
+        }
+    ).encode()
+}
+_POINT = np.dtype([("order", "u1"), ("type", "<u4"), ("x", "<f8"), ("y", "<f8")])  # little-endian, a point
+
+
+def sorted_coordinates(edges: Folder) -> pa.Table | None:
+    """Columns `vertex`, `x` and `y` of an edge list's coordinates, ascending by vertex; None if it has none.
+
+    Raises Damaged if the file differs from the manifest.
+    """
+    if COORDINATES not in edges.manifest.files:
+        return None
+    path = edges.path / COORDINATES
+    if path.is_symlink() or not path.is_file():
+        raise Damaged(f"{path}: {'is not a file' if path.is_symlink() or path.exists() else 'missing'}")
+    if digest_of_file(path) != edges.manifest.files[COORDINATES].sha256:
+        raise Damaged(f"{path}: its SHA-256 differs from its manifest's")
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        return file.read().sort_by("vertex")
+
+
+def with_geometry(coordinates: pa.Table) -> pa.Table:
+    """Coordinates with a column of points."""
+    return coordinates.append_column(GEOMETRY, points(coordinates["x"].to_numpy(), coordinates["y"].to_numpy()))
+
+
+def points(x: Array, y: Array, known: Array | None = None) -> pa.Array:
+    """Points [n] as WKB; null where `known`, bool [n], is false."""
+    encoded = np.empty(len(x), _POINT)
+    encoded["order"], encoded["type"], encoded["x"], encoded["y"] = 1, 1, x, y
+    ends = np.arange(len(x) + 1, dtype=np.int32) * _POINT.itemsize
+    valid = None if known is None or known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
+    return pa.Array.from_buffers(pa.binary(), len(x), [valid, pa.py_buffer(ends), pa.py_buffer(encoded)])
