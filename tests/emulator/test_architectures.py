@@ -26,7 +26,7 @@ from pipeline.runtime.backend import choose, use_gpu
 from tests.emulator import test_kernels as on_one
 from tests.emulator.machine import architectures
 from tests.emulator.machine.architectures import ARCHITECTURES, using
-from tests.gpu.sanitized import run_over_shards, run_reachability
+from tests.gpu.sanitized import run_layout_proofs, run_over_shards, run_reachability
 from tests.pipeline.test_backend import config
 
 SLICES = {f"9.0-{blocks}": replace(ARCHITECTURES["9.0"], cluster=blocks) for blocks in (8, 1)}  # by MIG, with smaller clusters
@@ -100,3 +100,4 @@ def test_every_kernel(gpu, graph):
     on_one.test_the_layout(graph, on_device)
     assert run_reachability(on_device) == 4 * len(METHODS)
     assert run_over_shards(on_device) == 6
+    run_layout_proofs()

@@ -101,6 +101,25 @@ def run_reachability(graph: Any) -> int:
     return len(answers)
 
 
+def run_layout_proofs() -> int:
+    """Lay out and prove random edge lists by every rule; return how many."""
+    import cupy
+
+    from kernels.distributed.communicator import SingleRank
+    from kernels.layout.certificate import certify_layout
+    from kernels.layout.rules import Edges
+    from tests.certificates.layouts import layout_of, random_layout
+
+    random = np.random.default_rng(11)
+    for number in range(12):
+        made = random_layout(random, 40)
+        edges = Edges(*(None if column is None else cupy.asarray(column) for column in vars(made.edges).values()))
+        layout = layout_of(edges, made.rules, (None, 3, 2**62)[number % 3])
+        certificate = certify_layout(edges, layout.rules, layout.claim, layout.graph, SingleRank())
+        assert certificate.holds, f"layout: {certificate.reason}"
+    return 12
+
+
 def run_over_shards(graph: Any) -> int:
     """Let three ranks answer and prove it, threads on one GPU; compare with one worker; return how many answers there are."""
     import cupy
@@ -171,6 +190,7 @@ def run_kernels() -> None:
             lay_out(graph, *arcs_of(graph), range(graph.num_vertices), both, WINDOW)
         count += run_reachability(graph)
     count += run_reachability(to_device(layers(150)))
+    count += run_layout_proofs()
     count += sum(map(run_over_shards, map(to_device, graphs(12, 400))))  # smaller: memcheck takes long over each of CuPy's arrays
     print(f"{count} answers")
 
