@@ -5,6 +5,7 @@ from typing import Any
 
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
+from pipeline.report.wording import read_as
 from pipeline.store.facts import ProofFacts, RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
@@ -48,6 +49,9 @@ def summary(published: Folder) -> str:
     lines = [
         f"# {graph.name}: {graph.vertices:,} vertices, {graph.arcs:,} arcs",
         f"Published in `{published.path}`. Its layout and the answers are proved.",
+        "| read as | |\n|---|---|",
+        *(f"| {what} | {sentence} |" for what, sentence in read_as(facts.input).items()),
+        "",
         "| table | rows | proof |\n|---|---:|---|",
         *(f"| {table} | {described.rows:,} | {_proof(table, proofs)} |" for table, described in facts.tables.items()),
         "\n| step | seconds | |\n|---|---:|---|",

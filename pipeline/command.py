@@ -215,12 +215,14 @@ def _listed(names: str | None) -> list[str] | None:
 
 def summarise(published: "Folder", output: Path) -> None:
     """Print the tables of a published run and their paths."""
-    from pipeline.report.wording import answered, witnessed
+    from pipeline.report.wording import answered, read_as, witnessed
     from pipeline.store.facts import RunFacts
 
     facts = RunFacts.of(published)
     graph = facts.graph
     print(f"\n{graph.name}: {graph.vertices:,} vertices, {graph.arcs:,} arcs; every answer proved")
+    for what, sentence in read_as(facts.input).items():
+        print(f"  {what.lower():<20} {sentence}")
     for table, described in facts.tables.items():
         print(f"  {table:<20} {described.rows:>13,} rows   {output / 'latest' / table}")
     if facts.reached:

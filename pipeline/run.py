@@ -1,5 +1,6 @@
 """One run, from the source of a graph to its published tables: the command and the flows execute this function."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -11,6 +12,7 @@ from pipeline.cluster.later import cluster_of
 from pipeline.config.run import RunConfig, StageName
 from pipeline.ingest import ingest
 from pipeline.report import draw
+from pipeline.report.wording import read_as
 from pipeline.runtime.backend import choose
 from pipeline.runtime.threads import concurrently
 from pipeline.signals import beside
@@ -20,6 +22,7 @@ from pipeline.steps.layout import lay_out
 from pipeline.steps.paths import find_paths
 from pipeline.steps.publish import Results, publish
 from pipeline.steps.reach import answer_queries
+from pipeline.steps.reading import input_of
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources
 from pipeline.steps.stages import run_stage
@@ -28,6 +31,7 @@ from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder
 from pipeline.store.workspace import workspace
 
+log = logging.getLogger(__name__)
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -66,8 +70,10 @@ def run(config: RunConfig, call: Call = directly) -> Folder:
             beside(partial(import_module, "pipeline.report.page"))  # and all that draws
 
         edges = call("edges", ingest, config.graph, work, held, config.cluster.elsewhere, begins)
-        graph = call("graph", lay_out, edges, config.layout, runtime)
+        graph = call("graph", lay_out, edges, config.layout, runtime, config.sources)
         require_sources(graph, config.sources)
+        read = read_as(input_of(edges, graph)).items()
+        log.info("%s was read as: %s", config.graph.title, "; ".join(f"{what.lower()}: {sentence}" for what, sentence in read))
 
         def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, Folder | None]:
             answer = call(stage, run_stage, graph, stage, config.sources, runtime, config.reachability)

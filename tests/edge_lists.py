@@ -32,6 +32,7 @@ def table_folder(work: Path, table: pa.Table, **facts: Any) -> Folder:
     stated: Mapping[str, Any] = {
         "format": "parquet", "directed": True, "weight": weight, "edges": len(table), "first_id": None,
         "largest": {name: pc.max(table[name]).as_py() or 0 for name in integers}, "declared_vertices": None,
+        "directed_by": "format", "columns": None, "ignored_columns": [],
         "source": {"path": "memory", "bytes": 0, "sha256": ""}, "text_bytes": None, **facts,
     }  # fmt: skip
 

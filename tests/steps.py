@@ -67,7 +67,7 @@ def path_steps(
         if coordinates:
             pq.write_table(pa.table({"vertex": ids[::-1], "x": ids * 0.5, "y": ids * 0.0}), folder / "coordinates.parquet")
         return EdgeFacts(
-            format="parquet", directed=False, directed_by="configuration", columns={"src": "src", "dst": "dst", "weight": "weight"},
+            format="parquet", directed=False, directed_by="configuration", columns=None,
             ignored_columns=[], weight=WEIGHT, edges=vertices - 1, largest={}, first_id=None,
             declared_vertices=None, source=SourceFacts(path="memory", bytes=0, sha256=""), text_bytes=None,
         ).stored()  # fmt: skip
@@ -86,8 +86,9 @@ def path_facts(vertices: int) -> GraphFacts:
     arcs = 2 * (vertices - 1)
     shard = ShardFacts(rows=[0, vertices], out=Sizes(arcs=arcs))
     return GraphFacts(
-        vertices=vertices, arcs=arcs, directed=False, symmetric=True, weight=WEIGHT, stored_weight=WEIGHT, self_loops_dropped=0,
-        arcs_added=vertices - 1, parallel_arcs_dropped=0, shards=[shard], out=DirectionFacts(groups=[0, 0, vertices]),
+        vertices=vertices, arcs=arcs, directed=False, symmetric=True, weight=WEIGHT, stored_weight=WEIGHT, self_loops=0,
+        self_loops_dropped=0, arcs_added=vertices - 1, parallel_arcs=0, parallel_arcs_dropped=0,
+        shards=[shard], out=DirectionFacts(groups=[0, 0, vertices]),
         backend="cpu", proof=CheckFacts(rules=["the rules of a layout"], seconds=0.0),
     )  # fmt: skip
 

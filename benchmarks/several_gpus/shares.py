@@ -86,7 +86,8 @@ def write_share(shares: Shares, folder: Path, rank: int, size: int) -> int:
 def folder_of(shares: Shares, folder: Path, edges: int) -> Folder:
     """The edge list of all shares; its files are not hashed, because only the benchmark reads them."""
     facts = EdgeFacts(
-        format="drawn", directed=False, directed_by="format", columns=None, ignored_columns=[], weight="int64", edges=edges, first_id=0, declared_vertices=shares.declared,
+        format="drawn", directed=False, directed_by="format", columns=None, ignored_columns=[],
+        weight="int64", edges=edges, first_id=0, declared_vertices=shares.declared,
         largest=dict.fromkeys(("src", "dst", "weight"), 2**31 - 1),
         source=SourceFacts(path=shares.name, bytes=0, sha256=""), text_bytes=None,
     )  # fmt: skip

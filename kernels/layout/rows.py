@@ -43,3 +43,11 @@ def _take(
             if weights is not None:
                 new_weights[new] = weights[arc]
             arc += 1
+
+
+def parallel_arcs(rows: Csr) -> int:
+    """Number of arcs whose head is that of the arc before them in their row: of those of one pair all but one."""
+    same = rows.indices[1:] == rows.indices[:-1]
+    begins = rows.offsets[1:-1]
+    same[begins[(begins > 0) & (begins < len(rows.indices))] - 1] = False
+    return int(same.sum())

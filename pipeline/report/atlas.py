@@ -12,8 +12,9 @@ from matplotlib.ticker import MaxNLocator
 from kernels.cpu.parallel import over_items
 from kernels.graph import Array
 from pipeline.report import maps
-from pipeline.report.reading import Coordinates, edge_batches
+from pipeline.report.reading import Coordinates
 from pipeline.report.wording import counted, number
+from pipeline.store.edges import id_blocks
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 
@@ -68,7 +69,7 @@ class Atlas:
     def __init__(self, edges: Folder, coordinates: Coordinates) -> None:
         self._edges = edges
         self._projection = maps.project(coordinates)
-        self._network = maps.plane(self._projection, edge_batches(edges), FAINT_WIDTH, maps.one_level(maps.FAINT))
+        self._network = maps.plane(self._projection, id_blocks(edges), FAINT_WIDTH, maps.one_level(maps.FAINT))
         self.scale = _scale(self._projection)
 
     @property
@@ -101,7 +102,7 @@ class Atlas:
         values[entry[known]] = distance.cast(pa.float64(), safe=False).to_numpy()[known]
         farthest = pc.max(distance).as_py()
         highest = float(farthest)
-        drawn = maps.plane(self._projection, edge_batches(self._edges), WIDTH, maps.by_value(values, highest))
+        drawn = maps.plane(self._projection, id_blocks(self._edges), WIDTH, maps.by_value(values, highest))
         sentence = (
             f"Shortest-path distance from vertex {source}, up to {number(farthest)} (sum of weights); an edge has the mean of "
             "its two vertices. Where lines meet, the nearest is on top; grey edges are not reached."

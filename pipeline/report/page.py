@@ -11,6 +11,7 @@ from pipeline.report import charts, reading, wording
 from pipeline.report.findings import Findings
 from pipeline.report.wording import number, utc
 from pipeline.steps.publish import Results
+from pipeline.steps.reading import input_of
 from pipeline.store.facts import EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
@@ -36,6 +37,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[str, dict[str,
     html = environment.get_template("report.html").render(
         name=results.name,
         edges=EdgeFacts.of(edges),
+        read_as=wording.read_as(input_of(edges, graph, answers)),
         graph=GraphFacts.of(graph),
         ingest=edges.manifest,
         layout=graph.manifest,

@@ -17,8 +17,6 @@ from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 from pipeline.tables.points import sorted_coordinates
 
-BATCH = 4_000_000  # rows of the edge list in memory at a time
-
 
 @dataclass(frozen=True)
 class Vertices:
@@ -59,13 +57,6 @@ def coordinates(edges: Folder) -> Coordinates | None:
     """Coordinates, or None if the graph has none."""
     table = sorted_coordinates(edges)
     return None if table is None else Coordinates(*(table[name].to_numpy() for name in ("vertex", "x", "y")))
-
-
-def edge_batches(edges: Folder) -> Iterator[tuple[Array, Array]]:
-    """`src` and `dst` of the edge list, at most `BATCH` rows at a time."""
-    for path in tables.files(edges.path):
-        for batch in pq.ParquetFile(path).iter_batches(BATCH, columns=["src", "dst"]):
-            yield batch["src"].to_numpy(), batch["dst"].to_numpy()
 
 
 def distances(answer: Folder, num_vertices: int) -> Iterator[pa.ChunkedArray]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.store.facts import PathFacts, QueryFacts
+from pipeline.store.facts import InputFacts, PathFacts, QueryFacts
 
 
 def number(value: Any) -> str:
@@ -32,6 +32,33 @@ def witnessed(paths: PathFacts) -> str:
     """Describe witness paths."""
     sizes = f"{counted(paths.vertices, 'vertex', 'vertices')}, the longest of {counted(paths.longest, 'arc')}"
     return f"{counted(paths.paths, 'witness path')} with {sizes}; each arc checked"
+
+
+def read_as(found: InputFacts) -> dict[str, str]:
+    """Say how a source was read: what is said to the sentence."""
+    columns, kind = found.columns or {}, "directed" if found.directed else "undirected"
+    names = ", ".join(f"{role} {name!r}" for role, name in columns.items())
+    ignored = f"; not read: {', '.join(map(repr, found.ignored_columns))}"[:200] if found.ignored_columns else ""
+    each = "an arc" if found.directed else "two arcs, one in each direction"
+    by = {"configuration": "the configuration says so", "file": "the file says so", "format": "by default for this format"}
+    weight = f"{found.weight}, column {columns['weight']!r}" if "weight" in columns else found.weight
+    said = {
+        "Format": f"{found.format}{f'; columns {names}{ignored}' if columns else ''}",
+        "Direction": f"{kind}, an edge is {each} ({by[found.directed_by]})",
+        "Weights": weight or "none; every arc weighs 1",
+        "Self-loops": _handled(found.self_loops, found.self_loops_kept, "dropped"),
+        "Parallel arcs": _handled(found.parallel_arcs, found.parallel_arcs_kept, "dropped; the lightest of each pair stays"),
+    }
+    if found.sources is not None:
+        listed = ", ".join(map(str, found.sources[:12])) + (
+            f" and {len(found.sources) - 12:,} more" if found.sources[12:] else ""
+        )
+        said["Sources"] = f"{listed or 'none'} ({f'by default: {found.default_source}' if found.default_source else 'as given'})"
+    return said
+
+
+def _handled(count: int, kept: bool, dropped: str) -> str:
+    return f"{count:,}, {'kept' if kept else dropped}" if count else "none"
 
 
 def utc(iso: str) -> str:

@@ -4,6 +4,7 @@ The step is the same on every rank of a group: a rank reads its part of the edge
 of one reads everything, and writes all shards. A stored graph without a proof does not exist.
 """
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,7 @@ from kernels.distributed.communicator import Communicator
 from kernels.graph import OFFSET, Csr, Graph
 from kernels.layout import lay_out as layout_kernel
 from kernels.layout.laid_out import LaidOut
+from kernels.layout.rows import parallel_arcs
 from kernels.layout.rules import Edges, Rules
 from pipeline.cluster.protocol import Place
 from pipeline.cluster.threads import LocalThreads
@@ -25,6 +27,7 @@ from pipeline.config.layout import LayoutConfig
 from pipeline.runtime.backend import Backend
 from pipeline.steps.layout_proof import prove_layout
 from pipeline.steps.runtime import Runtime
+from pipeline.steps.sources import require_sources_in
 from pipeline.store.arrays import Background, save_array
 from pipeline.store.attempts import attempts_beside, shared_attempt
 from pipeline.store.edges import Columns, read_edges, unchanged
@@ -34,16 +37,18 @@ from pipeline.store.graph_writing import Direction, Rows, save_direction, write_
 from pipeline.store.manifest import Folder, Written, make, unsealed
 
 
-def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime) -> Folder:
+def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequence[int] = ()) -> Folder:
     """Clean an edge list and store it as a graph in `work / "graph"`: the same bytes on either backend and over any ranks.
 
     Args:
+        sources: External ids that the graph must have, which is checked first.
         layout: `shards` is the cluster's where that holds a graph in shards: each rank makes its own, and none holds more.
 
     Returns:
         Read by `pipeline.store.graph.open_graph`. Facts:
 
         * `vertices`, `arcs`, `directed`, `symmetric`, `weight` (the edge list's Arrow type, or null), `stored_weight` (NumPy's)
+        * `self_loops`, `parallel_arcs`: how many were found
         * `self_loops_dropped`, `arcs_added`, `parallel_arcs_dropped`: edges - dropped + added - dropped = arcs
         * `out`, and `in` unless symmetric: `groups` (rows from 1024 arcs, from 32, below; under `degree` and `windowed` the
           out-rows are in this order); with the vector extension `padding` (share of its entries)
@@ -52,6 +57,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime) -> Folder:
         * `backend`, and `proof`: the rules that were proved, and seconds
 
     Raises:
+        BadSource: No edge has one of the sources. Nothing is written.
         Damaged: The edge list cannot be read.
         BadInput: The source to which the edge list refers is not the file that was ingested.
         ProofFailed: The stored graph is not that of the edge list. Nothing is written.
@@ -65,6 +71,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime) -> Folder:
     opened: list[Graph] = []
 
     def write(folder: Path) -> Written:
+        require_sources_in(edges, sources, held)
         with nullcontext() if held else unchanged(edges):
             work = partial(store_part, edges, layout, held)
             ((stored, *_),) = cluster.map(work, [attempts_beside(folder)], backend, cluster.shards)
@@ -85,6 +92,7 @@ class StoredShard:
 
     rows: list[int]
     directions: dict[str, Direction]
+    parallel_arcs: int = 0  # that are kept
 
     @property
     def facts(self) -> ShardFacts:
@@ -122,13 +130,15 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, place:
     with Background() as background:
         save = save_array if kept is None else background.save
         for number in part.parts:
-            rows, directions = part.rows(number), {}
+            rows, directions, parallel = part.rows(number), {}, 0
             for name in part.directions:
                 arcs = Rows(part.take(number, name), rows.start, part.num_vertices)
                 directions[name] = save_direction(folder, number, name, arcs, layout.vector_extension, save)
                 if kept is not None:
                     kept[name] = arcs.csr
-            stored.append(StoredShard([rows.start, rows.stop], directions))
+                if name == "out" and layout.parallel_arcs == "keep":
+                    parallel = parallel_arcs(arcs.csr)
+            stored.append(StoredShard([rows.start, rows.stop], directions, parallel))
         write_vertices(folder, part, ranks)
         dropped, self_loops = source.take(slice(0)).with_parts(part.dropped), part.self_loops
         del part, arcs
@@ -184,8 +194,10 @@ def _facts_of(edges: Folder, layout: LayoutConfig, stored: list[StoredShard], se
         symmetric="in" not in names,
         weight=EdgeFacts.of(edges).weight,
         stored_weight=stored[0].directions["out"].weight,
+        self_loops=self_loops,
         self_loops_dropped=dropped,
         arcs_added=added,
+        parallel_arcs=sum(shard.parallel_arcs for shard in stored) if rules.keep_parallel else found - dropped + added - arcs,
         parallel_arcs_dropped=found - dropped + added - arcs,
         shards=[shard.facts for shard in stored],
         backend=backend,

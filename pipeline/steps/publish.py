@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.runtime.backend import Backend, gpu
 from pipeline.signals import undisturbed
+from pipeline.steps.reading import input_of
 from pipeline.store import manifest
 from pipeline.store.code import Code
 from pipeline.store.facts import (
@@ -111,6 +112,7 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
         asked: dict[str, Any] = {"paths": PathFacts.of(results.paths)} if results.paths else {}
         facts = RunFacts(
             run=run_id,
+            input=input_of(results.edges, results.graph, results.answers),
             graph=NamedGraphFacts(name=results.name, **results.graph.facts),
             tables=_tables(fresh, dimensions),
             proofs={proof.stage: proof for proof in map(ProofFacts.of, results.proofs)},

@@ -138,6 +138,22 @@ def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int
     return arrays.columns()
 
 
+def id_blocks(edges: Folder) -> Iterator[tuple[Array, Array]]:
+    """`src` and `dst` of an edge list, row group by row group in its order, read on all cores."""
+    refers_to = EdgeFacts.of(edges).refers_to
+    names = [refers_to.columns[name] for name in ("src", "dst")] if refers_to else ["src", "dst"]
+    paths = [Path(refers_to.path)] if refers_to else sorted(edges.path.glob(FILES))
+    groups = [(path, number) for path in paths for number in range(pq.read_metadata(path).num_row_groups)]
+
+    def read(group: tuple[Path, int]) -> tuple[Array, Array]:
+        with pq.ParquetFile(group[0], pre_buffer=False) as file:
+            table = file.read_row_group(group[1], names, use_threads=False)
+        src, dst = (table[name].cast(pa.int64()).to_numpy() for name in names)
+        return src, dst
+
+    yield from map_in_order(read, groups, cores())
+
+
 @contextmanager
 def unchanged(edges: Folder) -> Iterator[None]:
     """Raise BadInput unless the file that an edge list refers to, if any, is the ingested one before and after the block."""

@@ -122,8 +122,11 @@ class GraphFacts(Facts):
     symmetric: bool
     weight: str | None
     stored_weight: str | None
+    # self_loops, parallel_arcs: how many were found; of the arcs of one pair all but one are parallel. They are dropped or kept.
+    self_loops: int
     self_loops_dropped: int
     arcs_added: int
+    parallel_arcs: int
     parallel_arcs_dropped: int
     shards: list[ShardFacts]
     out: DirectionFacts
@@ -269,10 +272,32 @@ class NamedGraphFacts(GraphFacts):
     name: str
 
 
+class InputFacts(Facts):
+    """How a run read its source, see `pipeline.steps.reading.input_of`; fields of the same name are those of `EdgeFacts`."""
+
+    source: SourceFacts
+    coordinates: SourceFacts | None
+    format: str
+    columns: dict[str, str] | None
+    ignored_columns: list[str]
+    directed: bool
+    directed_by: str
+    weight: str | None
+    edges: int
+    # How many were found, and whether they are in the stored graph.
+    self_loops: int
+    self_loops_kept: bool
+    parallel_arcs: int
+    parallel_arcs_kept: bool
+    sources: list[int] | None  # of the stages that have sources; null if none of them ran
+    default_source: str | None  # why the only source was chosen; null if the sources were given
+
+
 class RunFacts(Facts):
     """A published run, see `pipeline.steps.publish.publish`; proofs by stage, and tables and steps by name."""
 
     run: str
+    input: InputFacts
     graph: NamedGraphFacts
     tables: dict[str, TableFacts]
     proofs: dict[str, ProofFacts]

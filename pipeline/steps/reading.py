@@ -1,0 +1,28 @@
+"""How a run read its source: what a user checks before anything else."""
+
+from collections.abc import Sequence
+
+from pipeline.steps.sources import out_degree
+from pipeline.store.facts import EdgeFacts, GraphFacts, InputFacts, facts_of_answer
+from pipeline.store.manifest import Folder
+
+
+def input_of(edges: Folder, graph: Folder, answers: Sequence[Folder] = ()) -> InputFacts:
+    """Collect how a source was read, from the steps of a run; sources and their origin from the answers that have some."""
+    read, stored = EdgeFacts.of(edges), GraphFacts.of(graph)
+    sources = next((found for answer in answers if (found := facts_of_answer(answer).sources) is not None), None)
+    by_default = any(answer.manifest.parameters.get("sources") == [] for answer in answers)
+    reason = None
+    if sources and by_default:
+        reason = f"highest out-degree, {out_degree(graph, sources[0]):,}, and of several such vertices the smallest id"
+    shared = ("source", "format", "columns", "ignored_columns", "directed", "directed_by", "weight", "edges")
+    return InputFacts(
+        **{name: getattr(read, name) for name in shared},
+        coordinates=read.coordinates.source if read.coordinates else None,
+        self_loops=stored.self_loops,
+        self_loops_kept=stored.self_loops_dropped < stored.self_loops,
+        parallel_arcs=stored.parallel_arcs,
+        parallel_arcs_kept=stored.parallel_arcs_dropped < stored.parallel_arcs,
+        sources=sources,
+        default_source=reason,
+    )
