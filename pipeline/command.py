@@ -127,9 +127,12 @@ def run(
         },
         {"layout": {"order": order}, "cluster": {"scheduler": cluster, "shards": shards}},
     )  # fmt: skip
+    from pipeline.progress.shown import showing
     from pipeline.run import run as run_all
 
-    summarise(run_all(config), config.output)
+    with showing(live=True):
+        published = run_all(config)
+    summarise(published, config.output)
 
 
 @app.command
@@ -166,6 +169,7 @@ def reach(
             table `[cluster]`.
     """
     from pipeline.config.loading import load_cluster
+    from pipeline.progress.shown import showing
     from pipeline.report.wording import answered, witnessed
     from pipeline.steps.reach import reach_into
     from pipeline.store import manifest
@@ -175,7 +179,8 @@ def reach(
 
     where = load_cluster(Path(cluster)) if cluster.endswith(".toml") else {"scheduler": cluster}
     asked = {"unknown": unknown, "oracle": oracle, "backend": backend, "cluster": where, "witness": witness}
-    answers = reach_into(index, pairs, out, **asked)
+    with showing(live=True) as shown:
+        answers = shown.follow("reached", reach_into)(index, pairs, out, **asked)
 
     def show(sentence: str, folder: Path) -> None:
         files = tables.files(folder)

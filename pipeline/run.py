@@ -2,15 +2,19 @@
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
+from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
 
 from kernels.gpu.devices import obstacle
 from pipeline.cluster.later import cluster_of
 from pipeline.config.run import RunConfig, StageName
+from pipeline.errors import Damaged
 from pipeline.ingest import ingest
+from pipeline.progress.shown import Shown, showing
 from pipeline.report import draw
 from pipeline.report.wording import read_as
 from pipeline.runtime.backend import choose
@@ -27,6 +31,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
+from pipeline.store import manifest
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder
 from pipeline.store.workspace import workspace
@@ -48,6 +53,21 @@ def directly(_: str, step: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs)
     return step(*args, **kwargs)
 
 
+def _followed(call: Call, shown: Shown, work: Path) -> Call:
+    """Call steps in the same way, and show how far they are; a step that counts nothing may take as long as the last time."""
+
+    @cache
+    def last_time(name: str) -> float | None:
+        with suppress(Damaged):
+            return manifest.read(work / name).manifest.seconds
+        return None
+
+    def followed(name: str, step: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return call(name, shown.follow(name, step, partial(last_time, name)), *args, **kwargs)
+
+    return followed
+
+
 def run(config: RunConfig, call: Call = directly) -> Folder:
     """Ingest, lay out, run the stages, prove, report and publish.
 
@@ -61,7 +81,8 @@ def run(config: RunConfig, call: Call = directly) -> Folder:
         GraphmillError: As its steps state.
     """
     backend = choose(config.backend)
-    with workspace(config.output) as work, cluster_of(config.cluster, backend) as cluster:
+    with workspace(config.output) as work, cluster_of(config.cluster, backend) as cluster, showing() as shown:
+        call = _followed(call, shown, work)
         runtime = Runtime(work, backend, cluster, HeldEdges(backend))
         held = None if cluster.shards else runtime.held_edges  # ranks read their parts
 

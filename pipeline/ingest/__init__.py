@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline import progress
 from pipeline.config.graph import GraphConfig, Limits
 from pipeline.config.model import MIB
 from pipeline.errors import BadInput
@@ -34,7 +35,6 @@ from pipeline.tables import files as tables
 from pipeline.tables.points import COORDINATES
 
 log = logging.getLogger(__name__)
-LOG_EVERY = 5.0  # seconds
 AHEAD = 1  # chunks
 FEW_VERTICES = 2**16  # that any header may declare
 BYTES_PER_VERTEX = 8  # a lower bound on what a stored graph takes for an isolated vertex
@@ -155,7 +155,7 @@ class _Reading:
         self.arrays = None  # those of a first attempt are free before others are reserved
         if self.held and edges.rows is not None:
             self.arrays = self.held.reserve(edges.rows, edges.weight, edges.largest)
-        tables = _watched(edges.tables, content, self.graph.limits)
+        tables = _watched(edges.tables, content, self.graph.limits, edges.rows)
         found = store(tables, edges_schema(edges.weight), folder, self.arrays)
         self.arrays = self.arrays if found.held else None
         return found
@@ -212,17 +212,16 @@ def _saved(path: Path | None, stream: Iterator[bytes], folder: Path) -> Iterator
         yield Path(file.name)
 
 
-def _watched(tables: Iterator[pa.Table], content: Stored, limits: Limits) -> Iterator[pa.Table]:
-    """Log the progress every LOG_EVERY seconds. Raises BadInput if the file takes more CPU time than its size allows."""
-    file = content.source.url
-    started = logged = time.monotonic()
-    used = time.process_time()
-    rows = 0
+def _watched(tables: Iterator[pa.Table], content: Stored, limits: Limits, edges: int | None = None) -> Iterator[pa.Table]:
+    """State the progress, in rows if there will be `edges`. Raises BadInput for more CPU time than the file's size allows."""
+    used, rows = time.process_time(), 0
     for table in tables:
         yield table
         rows += len(table)
         if time.process_time() - used > limits.seconds * max(1, content.size / MIB):
-            raise BadInput(file, f"takes more than {limits.seconds:g} s of CPU time per MiB, the limit (graph.limits.seconds)")
-        if (now := time.monotonic()) - logged >= LOG_EVERY:
-            logged = now
-            log.info("%s: %d rows, %.0f per second", file, rows, rows / (now - started))
+            reason = f"takes more than {limits.seconds:g} s of CPU time per MiB, the limit (graph.limits.seconds)"
+            raise BadInput(content.source.url, reason)
+        if edges is None:
+            progress.reached(content.bytes, content.total, "bytes")
+        else:
+            progress.reached(rows, edges, "edges")

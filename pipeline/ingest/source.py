@@ -129,6 +129,11 @@ class Stored:
         """Bytes of the file; of a remote file, those read so far."""
         return max(self.bytes, self._size)
 
+    @property
+    def total(self) -> int | None:
+        """Bytes of the file; None for a remote one."""
+        return self._size if self.source.local else None
+
     def peek(self, size: int) -> bytes:
         """Return the next `size` bytes, fewer at the end, without consuming them."""
         while len(self._ahead) < size and (more := self._pull(READ)):

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.arguments import Integer, Json, print_json
+from pipeline.units import size
 
 if TYPE_CHECKING:
     from pipeline.inspection.difference import RunDifference, TableDifference
@@ -60,12 +61,12 @@ def runs(out: Path, /, *, as_json: Json = False) -> None:
     _print_rows(
         ["run", "published", "graph", "size", "stages", ""],
         (
-            [run.id, run.problem or utc(run.created), run.name, _size(run.bytes), ",".join(run.stages), " ".join(run.links)]
+            [run.id, run.problem or utc(run.created), run.name, size(run.bytes), ",".join(run.stages), " ".join(run.links)]
             for run in found
         ),
         right=(3,),
     )
-    print(f"{counted(len(found), 'run')}, {_size(total)} on the disk; files that runs share count once")
+    print(f"{counted(len(found), 'run')}, {size(total)} on the disk; files that runs share count once")
 
 
 def prune(out: Path, /, *, keep: Integer) -> None:
@@ -89,7 +90,7 @@ def prune(out: Path, /, *, keep: Integer) -> None:
         print(f"removed {run}")
     left = len(list_runs(out))
     more = f", {left - keep} more than asked: a link names them, or readers may still use them" if left > keep else ""
-    print(f"{counted(len(removed), 'run')} removed, {_size(freed)} freed; {counted(left, 'run')} left{more}")
+    print(f"{counted(len(removed), 'run')} removed, {size(freed)} freed; {counted(left, 'run')} left{more}")
 
 
 def diff(a: Path, b: Path | None = None, /, *, examples: Integer = 3, as_json: Json = False) -> None:
@@ -159,15 +160,6 @@ def _change(value: Any) -> str:
 
 def _plain(value: Any) -> str:
     return "null" if value is None else str(value)
-
-
-def _size(size: int) -> str:
-    """A number of bytes with a decimal unit."""
-    value, units = float(size), iter(("bytes", "kB", "MB", "GB", "TB", "PB"))
-    unit = next(units)
-    while value >= 1000 and unit != "PB":
-        value, unit = value / 1000, next(units)
-    return f"{value:,.0f} {unit}" if unit == "bytes" else f"{value:,.1f} {unit}"
 
 
 def _print_rows(heads: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from kernels.algorithm import Algorithm
 from kernels.cpu.parallel import cores
+from pipeline import progress
 from pipeline.cluster.held_graph import HeldGraph
 from pipeline.cluster.protocol import Place
 from pipeline.errors import BadInput
@@ -75,7 +76,8 @@ def write_table(folder: Path, request: Request, runtime: Runtime, ranks: int) ->
     tasks = [range(answers)] if ranks else tables.by_file(answers, GraphFacts.of(request.graph).vertices)
     rows, seconds, supersteps = 0, 0.0, 0
     run = partial(_write, request, rows_of_sources(request.graph, request.sources), attempts_beside(folder))
-    for parts in runtime.cluster.map(run, tasks, runtime.backend, ranks, code=request.code):
+    written = runtime.cluster.map(run, tasks, runtime.backend, ranks, code=request.code)
+    for parts in progress.counted(written, list(map(len, tasks)), "sources"):
         for number, path in (file for part in parts for file in part.files.items()):
             path.rename(folder / tables.file_name(number))
         rows += sum(part.rows for part in parts)
@@ -110,6 +112,7 @@ def _write(request: Request, rows: Sequence[int], attempts: Path, place: Place, 
         with tables.Files(attempts, (algorithm.table_name, weight, dimensions), encoders) as files:
             for taken, batches in map_in_order(tabulate, answers, min(held.threads, len(answers) or 1)):
                 supersteps += taken
+                progress.advance()
                 for number, batch in batches:
                     files.write(number, batch)
             if not answers:

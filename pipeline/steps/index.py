@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from kernels.gpu.loader import to_host
+from pipeline import progress
 from pipeline.cluster.protocol import Place
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.reachability import ReachabilityConfig
@@ -57,7 +58,7 @@ def build_index(graph: Folder, asked: ReachabilityConfig, runtime: Runtime) -> F
         cuts = [asked.dimensions * number // count for number in range(count + 1)]
         tasks = [range(*cut) for cut in pairwise(cuts)]
         built = cluster.map(partial(_build, graph, asked, attempts_beside(folder)), tasks, backend, ranks, True, _CODE)
-        parts = [of_ranks[0] for of_ranks in built]
+        parts = [of_ranks[0] for of_ranks in progress.counted(built, list(map(len, tasks)), "dimensions")]
         _put_together([part.path for part in parts], folder)
         facts = parts[0].facts.stored() | over_ranks(ranks, parts[0].supersteps)
         facts["compared_paths"] = [compared for part in parts for compared in part.facts.compared_paths]

@@ -21,6 +21,7 @@ from kernels.layout import lay_out as layout_kernel
 from kernels.layout.laid_out import LaidOut
 from kernels.layout.rows import parallel_arcs
 from kernels.layout.rules import Edges, Rules
+from pipeline import progress
 from pipeline.cluster.protocol import Place
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
@@ -119,8 +120,11 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, place:
     A collective. `held` are all edges, if a single rank has them in memory.
     """
     ranks = place.communicator
+    progress.phase("reading the edges")
     source = as_edges(held or read_edges(edges, place.backend, ranks.rank, ranks.size), place.backend)
+    progress.phase("ordering the rows")
     part = lay_out_part(source, edges, layout, ranks)
+    progress.phase("storing")
     folder = shared_attempt(attempts, ranks)
     if ranks.rank == 0:
         folder.mkdir()
@@ -148,6 +152,7 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, place:
         facts = _facts_of(edges, layout, of_all, self_loops, place.backend)
         found = Folder(folder, unsealed("graph", facts.stored()))
         graph = open_graph(found, place.backend, kept) if ranks.size == 1 else None
+        progress.phase("proving")
         proof = prove_layout(found, graph, source, dropped, rules_of(edges, layout), place)
         digests = {path.relative_to(folder).as_posix(): digest for path, digest in background.finish().items()}
     complete = Folder(folder, unsealed("graph", facts.model_copy(update={"proof": proof}).stored()))

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from kernels.gpu.loader import to_host
 from kernels.graph import Graph
 from kernels.reachability.paths import first_wrong_path, memory_of_paths, shortest_paths
+from pipeline import progress
 from pipeline.cluster.protocol import Place
 from pipeline.errors import BadConfig, Damaged, ProofFailed, TooLarge
 from pipeline.runtime.backend import Clock, bring
@@ -58,7 +59,7 @@ def find_paths(graph: Folder, reached: Folder, out: Path, runtime: Runtime) -> F
         firsts = accumulate((pq.read_metadata(file).num_rows for file in files), initial=0)
         task = partial(_write_file, graph, attempts_beside(folder))
         written = runtime.cluster.map(task, [*zip(files, firsts, strict=False)], backend, one_at_a_time=True)
-        for number, ((file, found_there),) in enumerate(written):
+        for number, ((file, found_there),) in enumerate(progress.counted(written, [1] * len(files), "files")):
             file.rename(folder / tables.file_name(number))
             found.add(found_there)
         if manifest.read(graph.path).digest != graph.digest:

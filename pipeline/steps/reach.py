@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pipeline import progress
 from pipeline.cluster.protocol import Place
 from pipeline.cluster.start import started
 from pipeline.config.loading import checked
@@ -67,7 +68,9 @@ def reach(
         asked = _Asked(index, path, pairs, unknown, oracle)
         tasks = blocks(path, pairs, tables.ROWS_PER_FILE)
         written = cluster.map(partial(_write_file, asked, attempts_beside(folder)), tasks, backend, one_at_a_time=True)
-        for number, ((file, found_there),) in enumerate(written):
+        for number, ((file, found_there),) in enumerate(
+            progress.counted(written, [task.end - task.first for task in tasks], "pairs")
+        ):
             file.rename(folder / tables.file_name(number))
             found.add(found_there)
         return found.facts(oracle, backend).stored()

@@ -12,6 +12,7 @@ from typing import Any
 
 from kernels.answers import Certificate
 from kernels.registry import BY_NAME
+from pipeline import progress
 from pipeline.cluster.held_graph import HeldGraph
 from pipeline.cluster.protocol import Place
 from pipeline.errors import ProofFailed
@@ -82,7 +83,8 @@ def _require(
     answers = table.facts.num_answers
     tasks = [range(answers)] if ranks else tables.by_file(answers, GraphFacts.of(graph).vertices)
     rules: tuple[str, ...] = ()
-    for found in runtime.cluster.map(partial(prove, graph, table), tasks, runtime.backend, ranks, code=code):
+    checked = runtime.cluster.map(partial(prove, graph, table), tasks, runtime.backend, ranks, code=code)
+    for found in progress.counted(checked, list(map(len, tasks)), "sources"):
         rules = found[0] or rules
     return CheckFacts(rules=list(rules), seconds=round(time.perf_counter() - started, 6))
 
@@ -113,6 +115,7 @@ def _check_all(
     rules: tuple[str, ...] = ()
     for verdict in map_in_order(check_one, answers, min(held.threads, len(answers) or 1)):
         rules = verdict.rules
+        progress.advance()
         if not verdict.holds:
             raise ProofFailed(f"{table.algorithm.name}: {verdict.reason}")
     return rules

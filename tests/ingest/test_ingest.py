@@ -1,8 +1,6 @@
 """Every format on real and small files: edges, weights and facts."""
 
 import gzip
-import logging
-import re
 from pathlib import Path
 from typing import get_args
 
@@ -15,6 +13,7 @@ from pipeline.config.graph import Columns, Format, GraphConfig
 from pipeline.ingest import ingest
 from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.text import count_of
+from pipeline.progress import CURRENT, Progress
 from pipeline.store.manifest import check
 from pipeline.tables import files as tables
 from tests.edge_lists import rows_of_edges
@@ -280,15 +279,16 @@ def test_each_configurable_format_has_a_reader():
     assert {*FORMATS, "auto"} == set(get_args(Format))
 
 
-def test_progress_is_logged(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr("pipeline.ingest.LOG_EVERY", 0.0)
+def test_progress_is_stated_in_edges_or_bytes(tmp_path):
     pq.write_table(pa.table({"src": [5], "dst": [6]}), tmp_path / "edges.parquet")
-    for source, rows in ((DATA / "rome99.gr.gz", 8870), (tmp_path / "edges.parquet", 1)):
-        caplog.clear()
-        with caplog.at_level(logging.INFO, "pipeline.ingest"):
-            ingest(GraphConfig(source=str(source)), tmp_path / source.name.partition(".")[0])
-        (message,) = [record.getMessage() for record in caplog.records if record.name == "pipeline.ingest"]
-        assert re.fullmatch(rf"{re.escape(str(source))}: {rows} rows, [1-9]\d* per second", message)
+    (tmp_path / "edges.csv").write_text("src,dst\n5,6\n")
+    for source, edges in ((DATA / "rome99.gr.gz", 8870), (tmp_path / "edges.parquet", 1), (tmp_path / "edges.csv", None)):
+        stated = Progress("edges")
+        token = CURRENT.set(stated)
+        ingest(GraphConfig(source=str(source)), tmp_path / source.name.replace(".", "-"))
+        CURRENT.reset(token)
+        size = edges or source.stat().st_size
+        assert (stated.done, stated.total, stated.unit) == (size, size, "edges" if edges else "bytes")
 
 
 @pytest.mark.parametrize("pattern", [b"\n", b"\na ", b"abc"])

@@ -1,0 +1,55 @@
+"""How far a step is: steps state it here, and `pipeline.progress.shown` shows it where a run follows its steps.
+
+Elsewhere, such as on a worker of a cluster, it is not kept.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+
+@dataclass(eq=False)
+class Progress:
+    """How far a step is."""
+
+    name: str  # of the step
+    phase: str = ""  # what the step does now
+    done: float = 0
+    total: float | None = None
+    unit: str = ""  # of `done` and `total`: `bytes`, or a noun in the plural; empty while nothing is counted
+
+
+CURRENT: ContextVar[Progress | None] = ContextVar("progress", default=None)  # of the step that this thread runs
+
+
+def phase(name: str) -> None:
+    """State what the step does from now on."""
+    if progress := CURRENT.get():
+        progress.phase = name
+
+
+def reached(done: float, total: float | None, unit: str) -> None:
+    """State how much is done, and of how much, if that is known."""
+    if progress := CURRENT.get():
+        progress.done, progress.total, progress.unit = done, total, unit
+
+
+def advance() -> None:
+    """State that one more unit is done of what `counted` counts."""
+    if (progress := CURRENT.get()) and progress.total:
+        progress.done += 1
+
+
+def counted(results: Iterable[Item], sizes: list[int], unit: str) -> Iterator[Item]:
+    """Yield the results of tasks, and state what is done when each arrives; `sizes` has the units of each task."""
+    done, total = 0, sum(sizes)
+    if total > 1:
+        reached(0, total, unit)
+    for result, size in zip(results, sizes, strict=True):
+        yield result
+        done += size
+        if total > 1:
+            reached(done, total, unit)

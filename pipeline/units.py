@@ -1,0 +1,17 @@
+"""Sizes and durations as text."""
+
+
+def size(count: float) -> str:
+    """A number of bytes with a decimal unit: `12.3 MB`."""
+    units = iter(("bytes", "kB", "MB", "GB", "TB", "PB"))
+    unit = next(units)
+    while count >= 1000 and unit != "PB":
+        count, unit = count / 1000, next(units)
+    return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
+
+
+def duration(seconds: float) -> str:
+    """`4.2 s`, `75 s`, `12 min`, `3.5 h`."""
+    if seconds < 120:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
