@@ -127,6 +127,9 @@ def run(
         },
         {"layout": {"order": order}, "cluster": {"scheduler": cluster, "shards": shards}},
     )  # fmt: skip
+    from pipeline.runtime.early import prepare_gpu
+
+    prepare_gpu(config)
     from pipeline.progress.shown import showing
     from pipeline.run import run as run_all
 

@@ -18,6 +18,7 @@ from pipeline.progress.shown import Shown, showing
 from pipeline.report import draw
 from pipeline.report.wording import read_as
 from pipeline.runtime.backend import choose
+from pipeline.runtime.early import hide_pandas
 from pipeline.runtime.threads import concurrently
 from pipeline.signals import beside
 from pipeline.steps.derived.forest import root
@@ -80,6 +81,7 @@ def run(config: RunConfig, call: Call = directly) -> Folder:
     Raises:
         GraphmillError: As its steps state.
     """
+    hide_pandas()
     backend = choose(config.backend)
     with workspace(config.output) as work, cluster_of(config.cluster, backend) as cluster, showing() as shown:
         call = _followed(call, shown, work)

@@ -33,6 +33,11 @@ def current() -> int:
         return 0
 
 
+def create_context() -> None:
+    """Create the context of the current GPU, which any use of CuPy would, without CuPy; other threads run meanwhile."""
+    _ask("cuDevicePrimaryCtxRetain", current())
+
+
 def name_of(device: int) -> str:
     """What its maker calls a GPU."""
     name: bytes = _ask("cuDeviceGetName", 128, device)

@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from matplotlib.colors import to_hex
-from matplotlib.ticker import MaxNLocator
 
 from kernels.cpu.parallel import over_items
 from kernels.graph import Array
 from pipeline.report import maps
+from pipeline.report.charts import ticks
 from pipeline.report.reading import Coordinates
 from pipeline.report.wording import counted, number
 from pipeline.store.edges import id_blocks
@@ -140,8 +140,8 @@ def _colour_bar(highest: float) -> ColourBar:
         theme: [to_hex(maps.distance_colours(theme)[round(stop)]) for stop in np.linspace(0, maps.FAINT - 1, COLOUR_BAR_STOPS)]
         for theme in THEMES
     }
-    ticks = [tick for tick in MaxNLocator(4).tick_values(0, highest) if 0 <= tick <= highest] if highest else [0.0]
-    return ColourBar(colours, [(round(100 * tick / (highest or 1), 2), number(tick)) for tick in ticks], "sum of weights")
+    marked = [tick for tick in ticks(0, highest, 4) if tick <= highest] if highest else [0.0]
+    return ColourBar(colours, [(round(100 * tick / (highest or 1), 2), number(tick)) for tick in marked], "sum of weights")
 
 
 def _data_uri(png: bytes) -> str:

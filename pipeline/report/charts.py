@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from kernels.graph import Array
 
 WIDTH, HEIGHT = 400, 240
 LEFT, RIGHT, TOP, BOTTOM = 46, 388, 26, 200
 Tick = tuple[float, str]
+_STEPS = (1, 2, 2.5, 5, 10, 20)
+_PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,8 @@ def log_log(caption: Caption, points: Sequence[tuple[str, Array, Array]]) -> Cha
 
     return Chart(
         caption,
-        [(_at(LEFT, RIGHT, power / x_decades), _short(10**power)) for power in range(x_decades + 1)],
-        [(_at(BOTTOM, TOP, power / y_decades), _short(10**power)) for power in range(y_decades + 1)],
+        [(_at(LEFT, RIGHT, power / x_decades), short(10**power)) for power in range(x_decades + 1)],
+        [(_at(BOTTOM, TOP, power / y_decades), short(10**power)) for power in range(y_decades + 1)],
         [Series(name, "dots", path(xs, ys)) for name, xs, ys in points],
     )  # fmt: skip
 
@@ -69,17 +70,16 @@ def log_log(caption: Caption, points: Sequence[tuple[str, Array, Array]]) -> Cha
 def histogram(caption: Caption, edges: Array, counts: Array, integer: bool) -> Chart:
     """Draw filled steps on linear axes: `counts` [n] between `edges` [n + 1]. If `integer`, the ticks are integers."""
     low, high = float(edges[0]), float(edges[-1])
-    y_ticks = MaxNLocator(4, integer=True).tick_values(0, max(int(counts.max()), 1))
-    top = float(y_ticks[-1])
+    y_ticks = ticks(0, max(int(counts.max()), 1), 4, integer=True)
+    top = y_ticks[-1]
     across = _between(LEFT, RIGHT, (np.asarray(edges, np.float64) - low) / (high - low))
     up = _between(BOTTOM, TOP, counts / top)
     steps = "".join(f"V{y:g}H{x:g}" for x, y in zip(across[1:], up, strict=True))
-    with np.errstate(over="ignore"):  # near the largest float
-        x_ticks = [tick for tick in MaxNLocator(5, integer=integer).tick_values(low, high) if low <= tick <= high]
+    x_ticks = [tick for tick in ticks(low, high, 5, integer) if low <= tick <= high]
     return Chart(
         caption,
-        [(_at(LEFT, RIGHT, (tick - low) / (high - low)), _short(tick)) for tick in x_ticks],
-        [(_at(BOTTOM, TOP, tick / top), _short(tick)) for tick in y_ticks if tick >= 0],
+        [(_at(LEFT, RIGHT, (tick - low) / (high - low)), short(tick)) for tick in x_ticks],
+        [(_at(BOTTOM, TOP, tick / top), short(tick)) for tick in y_ticks],
         [Series("", "area", f"M{across[0]:g} {BOTTOM}{steps}V{BOTTOM}Z")],
     )  # fmt: skip
 
@@ -96,6 +96,26 @@ def _at(start: float, end: float, share: float) -> float:
     return round(start + (end - start) * share, 1)
 
 
-def _short(value: float) -> str:
+def ticks(low: float, high: float, most: int, integer: bool = False) -> list[float]:
+    """Ticks at the multiples of a round number from `low` or below to `high`, which is larger, or above: up to `most` intervals.
+
+    The number is the least that is enough: a power of ten, or 2, 2.5 or 5 times one; if `integer`, an integer. (matplotlib, which
+    also has such ticks, takes a fifth of a second to import.)
+    """
+    power = 10.0 ** math.floor(math.log10(max(high / most - low / most, 1e-300)))
+    steps = (factor * power for factor in _STEPS)
+    for step in (step for step in steps if not integer or step.is_integer()):
+        first, last = math.floor(low / step), math.ceil(high / step)
+        if last - first <= most:
+            break
+    return [number * step for number in range(first, last + 1)]
+
+
+def short(value: float) -> str:
     """Format 1200000 as 1.2M."""
-    return str(EngFormatter(sep="")(value)).replace("\N{MINUS SIGN}", "-")
+    if not 1e-12 <= value < 999.9995e18:
+        return f"{value:g}"
+    power = 3 * math.floor(math.log10(value) / 3)
+    if float(f"{value / 10.0**power:g}") >= 1000:  # 999999.9
+        power += 3
+    return f"{value / 10.0**power:g}{_PREFIXES[power]}"

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +13,6 @@ from kernels.cpu.parallel import over_items
 from kernels.registry import BY_NAME
 from pipeline.report import reading
 from pipeline.report.aggregates import exact_sum, of_parts
-from pipeline.report.atlas import Atlas, Map
 from pipeline.report.charts import Chart
 from pipeline.report.distributions import component_chart, component_sizes, degree_chart, distance_chart, level_chart
 from pipeline.report.reaching import Reaching, reaching
@@ -20,6 +20,9 @@ from pipeline.report.wording import counted, number
 from pipeline.store.facts import facts_of_answer
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
+
+if TYPE_CHECKING:
+    from pipeline.report.atlas import Map
 
 HIGHEST = 10  # vertices whose share of the sum is stated
 DRAWN_SOURCES = 3  # a source has a chart for each stage
@@ -140,6 +143,8 @@ class Findings:
         if coordinates is None or not len(coordinates.ids):
             self.not_drawn.append("No map: the graph has no coordinates.")
             return
+        from pipeline.report.atlas import Atlas  # with matplotlib's colours, which take long to import
+
         atlas = Atlas(edges, coordinates)
         if distances:
             self.maps.append(atlas.distances(self._vertices.ids, *distances))

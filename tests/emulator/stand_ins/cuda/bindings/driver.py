@@ -33,6 +33,10 @@ def cuInit(flags):
     return (CUresult.CUDA_SUCCESS,)
 
 
+def cuDevicePrimaryCtxRetain(device):
+    return CUresult.CUDA_SUCCESS, device
+
+
 def cuDriverGetVersion():
     return CUresult.CUDA_SUCCESS, 13000
 

@@ -1,0 +1,45 @@
+"""What takes long and waits for nothing: begun by a command before it imports the rest, or left out."""
+
+import sys
+from functools import partial
+from importlib.abc import MetaPathFinder
+
+from kernels.gpu.devices import create_context, obstacle
+from pipeline.config.run import RunConfig
+from pipeline.signals import beside
+
+
+def prepare_gpu(config: RunConfig) -> None:
+    """Begin to initialise CUDA, with a context if this process computes and no earlier run has left steps that may be valid.
+
+    Both together take a third of a second, in which other threads run. Errors are left to `pipeline.runtime.backend.choose`.
+    """
+    if config.backend != "cpu":
+        computes = config.cluster.scheduler == "none" and not (config.output / "steps" / "edges").exists()
+        beside(partial(_begin, computes))
+
+
+def _begin(computes: bool) -> None:
+    if not obstacle() and computes:
+        create_context()
+
+
+class _NoPandas(MetaPathFinder):
+    """Finds no pandas, and leaves all else to others."""
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        """Refuse one name."""
+        if fullname == "pandas":
+            raise ModuleNotFoundError("graphmill does not use pandas", name=fullname)
+
+
+def hide_pandas() -> None:
+    """Let Arrow look for pandas now, without success: with the first value it would import it, for up to half a second."""
+    import pyarrow
+
+    finder = _NoPandas()
+    sys.meta_path.insert(0, finder)
+    try:
+        pyarrow.scalar(0)
+    finally:
+        sys.meta_path.remove(finder)
