@@ -4,7 +4,6 @@ The rank's answer covers its own rows only, from the kernel to the table: no ran
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
@@ -14,15 +13,14 @@ import pyarrow as pa
 from kernels.algorithm import Algorithm
 from kernels.answers import Certificate
 from kernels.distributed import Communicator, ShardAnswer
-from kernels.gpu.loader import to_host
-from kernels.graph import OFFSET, Array
+from kernels.graph import OFFSET
 from pipeline.store.graph import rows_by_id_in_blocks
 from pipeline.store.manifest import Folder
 from pipeline.store.shards import DealtRows, DealtShard
 from pipeline.tables import files as tables
 from pipeline.tables.answer_table import AnswerTable
 from pipeline.tables.forms import Form, as_batch, form_of
-from pipeline.tables.over_ranks import OwnVertices, Spread, edge_places, own_edges, own_rows
+from pipeline.tables.over_ranks import OwnVertices, Spread, edge_places, own_edges, own_rows, with_arrays
 
 
 class ShardOfGraph:
@@ -50,7 +48,7 @@ class ShardOfGraph:
 
     def batches(self, form: Form, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """See `HeldGraph.batches`. The ranks exchange one row group after the other."""
-        here = _with_arrays(answer, to_host)
+        here = self._placed(answer)
         spread, total = self._ascending, self._shard.num_vertices
         if not form.of_vertices:
             places, total = edge_places(self._vertices, here.src)
@@ -67,12 +65,4 @@ class ShardOfGraph:
 
     def _placed(self, answer: Any) -> Any:
         """An answer with its arrays where the shard's are."""
-        return _with_arrays(answer, lambda array: np.asarray(array, like=self._shard.ghosts))
-
-
-def _with_arrays(answer: Any, convert: Callable[[Array], Array]) -> Any:
-    """An answer, a dataclass or an array, with its arrays converted."""
-    if hasattr(answer, "dtype"):
-        return convert(answer)
-    found = {field.name: getattr(answer, field.name) for field in fields(answer)}
-    return replace(answer, **{name: convert(array) for name, array in found.items() if hasattr(array, "dtype")})
+        return with_arrays(answer, lambda array: np.asarray(array, like=self._shard.ghosts))

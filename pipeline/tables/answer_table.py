@@ -12,10 +12,13 @@ from kernels.algorithm import Algorithm
 from kernels.distributed.communicator import Communicator
 from kernels.registry import BY_NAME
 from pipeline.errors import ProofFailed
+from pipeline.runtime.threads import map_in_order
 from pipeline.store.facts import StageFacts, facts_of_answer
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 from pipeline.tables.forms import form_of
+
+_AHEAD = 4  # row groups that are read at a time
 
 
 @dataclass(frozen=True)
@@ -48,17 +51,19 @@ class AnswerTable:
         Every rank yields equally many, at least one; empty ones if need be. Raises ProofFailed if a row group is missing.
         """
         count = tables.groups_of(self.rows)
-        for first in range(0, max(count, 1), communicator.size):
+
+        def read(first: int) -> tuple[range, pa.Table]:
             group = first + communicator.rank
             if group >= count:
-                yield range(0), self.schema.empty_table()
-                continue
+                return range(0), self.schema.empty_table()
             file, within = tables.place_of(number, self.rows, group)
             due = range(group * tables.ROWS_PER_GROUP, min((group + 1) * tables.ROWS_PER_GROUP, self.rows))
             opened = pq.ParquetFile(self.paths[file], page_checksum_verification=True)
             if within >= opened.num_row_groups or opened.metadata.row_group(within).num_rows != len(due):
                 raise ProofFailed(f"{self.paths[file]}: row group {within} does not have the {len(due)} rows that are due")
-            yield due, opened.read_row_group(within)
+            return due, opened.read_row_group(within)
+
+        return map_in_order(read, range(0, max(count, 1), communicator.size), _AHEAD)
 
 
 def open_table(answer: Folder, num_vertices: int, index: Folder | None) -> AnswerTable:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from kernels.answers import Condensation, IndexPart, ReachabilityIndex, RowLabels
 from kernels.distributed import Communicator, Owners, Shard, ShardAnswer
 from kernels.distributed.dealing import Dealing
+from kernels.gpu.loader import to_host
 from kernels.graph import OFFSET, Array, Csr, Graph
 from kernels.reachability.sharded import labels_of_rows
 from pipeline.errors import ProofFailed
@@ -21,7 +22,7 @@ from pipeline.store.index import BITS, LEVELS, NUMBERS, StoredIndex, open_index
 from pipeline.store.manifest import Folder
 from pipeline.store.shards import of_blocks
 from pipeline.tables.forms import LABELS
-from pipeline.tables.over_ranks import OwnVertices
+from pipeline.tables.over_ranks import OwnVertices, with_arrays
 
 _OTHER_VERTICES = "reachability: the vertices of the index are not the graph's"
 
@@ -58,10 +59,11 @@ def proposed_part(index: Folder, shard: Shard, vertices: OwnVertices, columns: S
     stored, rows_by_id = open_index(index), vertices.rows_by_id
     size, rank, length = vertices.communicator.size, vertices.communicator.rank, shard.num_vertices
     share = slice(length * rank // size, length * (rank + 1) // size)
-    same = np.array_equal(of_blocks(stored.ids, rows_by_id.dealing.blocks(rank)), vertices.ids)
+    same = np.array_equal(of_blocks(stored.ids, rows_by_id.dealing.blocks(rank)), to_host(vertices.ids))
     if not (same and np.array_equal(stored.rows_by_id[share], rows_by_id.stored[share])):
         raise ProofFailed(_OTHER_VERTICES)
-    return IndexPart(*_own_part(stored, rows_by_id.dealing, rank), LABELS.answer(vertices, columns, None))
+    rows = with_arrays(LABELS.answer(vertices, columns, None), to_host)  # as all of an index's parts over ranks
+    return IndexPart(*_own_part(stored, rows_by_id.dealing, rank), rows)
 
 
 def _own_part(stored: StoredIndex, dealing: Dealing, rank: int) -> tuple[ReachabilityIndex, range]:

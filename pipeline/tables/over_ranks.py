@@ -1,17 +1,20 @@
 """The table of an answer that is divided among ranks: every rank writes some of the files and reads some of the row groups.
 
 A table is in the order of external ids, an answer in the order of rows, so the ranks exchange the rows of each row group. A rank
-holds the answer for its own rows and one row group of the table, never a column of V entries.
+holds the answer for its own rows and a few row groups of the table, never a column of V entries. Arrays are where those of the
+shard are: on a GPU they are sorted, gathered and exchanged there.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from kernels.distributed import Communicator, Owners, Shard
-from kernels.gpu.loader import to_host
+from kernels.distributed.columns import exchange_columns
 from kernels.graph import ID, NO_ROW, OFFSET, Array
 from pipeline.errors import ProofFailed
 from pipeline.store.shards import DealtRows
@@ -20,7 +23,7 @@ from pipeline.tables.forms import NO_ID, WRONG_VERTICES, as_arrays, require_know
 
 
 class OwnVertices:
-    """The own rows of a rank, in host memory; see `pipeline.tables.forms.Vertices`.
+    """The own rows of a rank; see `pipeline.tables.forms.Vertices`.
 
     Attributes:
         ids: int64 [n].
@@ -29,7 +32,7 @@ class OwnVertices:
     """
 
     def __init__(self, shard: Shard, communicator: Communicator, rows_by_id: DealtRows) -> None:
-        self.ids, self.positions = to_host(shard.ids), to_host(shard.positions)
+        self.ids, self.positions = shard.ids, shard.positions
         self.weight, self.first_row = weight_type(shard.out), shard.rows.start
         self.owners = Owners(shard.bounds, communicator)
         self.rows_by_id = rows_by_id
@@ -42,24 +45,22 @@ class OwnVertices:
 
     def ids_of(self, rows: Array) -> Array:
         """See `Vertices.ids_of`."""
-        ids = np.full(len(rows), NO_ID, ID)
-        own = (rows >= self.first_row) & (rows < self.first_row + len(self.ids))
-        others = ~own & (rows != NO_ROW)
-        ids[own] = self.ids[rows[own] - self.first_row]
-        (ids[others],) = self.owners.request(rows[others].astype(OFFSET), self.ids)
+        ids, known = np.full_like(rows, NO_ID, ID), rows != NO_ROW
+        (ids[known],) = self.owners.request(rows[known].astype(OFFSET), self.ids)
         return ids
 
     def rows_of(self, ids: Array) -> Array:
         """See `Vertices.rows_of`. Every rank stores the ids of an even range of positions."""
         first, own_ids, own_rows = self._directory()
         wanted, place = np.unique(ids, return_inverse=True)
-        parts = np.split(wanted, np.searchsorted(wanted, first[1:]))
+        cuts = np.searchsorted(wanted, first[1:]).tolist()
+        parts = [wanted[begin:end] for begin, end in pairwise([0, *cuts, len(wanted)])]
         answers = []
         for asked in self.communicator.exchange(parts):
             places: Array = np.searchsorted(own_ids, asked)
             inside: Array = places < len(own_ids)
             inside[inside] = own_ids[places[inside]] == asked[inside]
-            rows = np.full(len(asked), NO_ROW, self.positions.dtype)
+            rows = np.full_like(asked, NO_ROW, self.positions.dtype)
             rows[inside] = own_rows[places[inside]]
             answers.append(rows)
         rows = np.concatenate(self.communicator.exchange(answers))
@@ -72,7 +73,8 @@ class OwnVertices:
         rows, labels = np.concatenate(ends), np.concatenate([labels] * len(ends))
         order = np.argsort(rows, kind="stable")
         here, given = self.owners.send(rows[order].astype(OFFSET), labels[order])
-        own = np.arange(self.first_row, self.first_row + len(self.ids), dtype=self.positions.dtype)
+        first = self.first_row
+        own = np.arange(first, first + len(self.ids), dtype=self.positions.dtype, like=self.positions)
         own[here] = given
         require_one_label(own, here, given)
         return own
@@ -82,13 +84,13 @@ class OwnVertices:
         if self._known is None:
             size, rank = self.communicator.size, self.communicator.rank
             cuts = [len(self.rows_by_id) * number // size for number in range(size + 1)]
-            rows = self.rows_by_id[cuts[rank] : cuts[rank + 1]]
+            rows = np.asarray(self.rows_by_id[cuts[rank] : cuts[rank + 1]], like=self.positions)
             ids = self.ids_of(rows)
             first = [int(of[0]) if len(of) else None for of in self.communicator.gather(ids[:1])]
             for number in reversed(range(size)):  # an empty range ends where the next one begins
                 following = first[number + 1] if number + 1 < size else np.iinfo(ID).max
                 first[number] = following if first[number] is None else first[number]
-            self._known = np.array(first, ID), ids, rows
+            self._known = np.asarray(np.array(first, ID), like=ids), ids, rows
         return self._known
 
 
@@ -103,13 +105,17 @@ def edge_places(vertices: OwnVertices, src: Array) -> tuple[Array, int]:
     size, num_vertices = communicator.size, len(vertices.rows_by_id)
     places = Owners(np.array([num_vertices * rank // size for rank in range(size + 1)], OFFSET), communicator)
     ranks = vertices.positions[src - vertices.first_row].astype(OFFSET)
-    numbers, first, count = np.unique(ranks, return_index=True, return_counts=True)
-    here, of_row = places.send(numbers, count)
-    edges = np.zeros(len(places.own), OFFSET)
+    begins = np.ones_like(ranks, np.bool_)
+    begins[1:] = ranks[1:] != ranks[:-1]
+    first, of_edge, numbers = np.flatnonzero(begins), np.cumsum(begins) - 1, np.arange(len(src), like=ranks)
+    count = np.diff(np.concatenate([first, np.asarray(np.array([len(src)]), like=first)]))
+    here, of_row = places.send(ranks[first], count)
+    edges = np.zeros(len(places.own), OFFSET, like=ranks)
     edges[here] = of_row
-    totals = np.concatenate(communicator.gather(edges.sum(keepdims=True)))
-    (start,) = places.request(numbers, np.cumsum(edges) - edges + totals[: communicator.rank].sum())
-    return np.repeat(start - first, count) + np.arange(len(src)), int(totals.sum())
+    totals = np.concatenate(communicator.gather(np.array([int(edges.sum())], OFFSET)))
+    before = int(totals[: communicator.rank].sum())
+    (start,) = places.request(ranks[first], np.cumsum(edges) - edges + before)
+    return (start - first)[of_edge] + numbers, int(totals.sum())
 
 
 class Spread:
@@ -145,14 +151,15 @@ class Spread:
 
     def _exchange(self, groups: Sequence[range], columns: Sequence[Array]) -> list[Array]:
         """Send every rank the rows of its row group that this rank has; return the columns of this rank's row group."""
-        cuts = [slice(*np.searchsorted(self._places, [group.start, group.stop])) for group in groups]
+        bounds = np.array([(group.start, group.stop) for group in groups], self._places.dtype).ravel()
+        ends = iter(np.searchsorted(self._places, np.asarray(bounds, like=self._places)).tolist())
+        cuts = [slice(*cut) for cut in zip(ends, ends, strict=True)]
         parts = [self._places[cut] - group.start for cut, group in zip(cuts, groups, strict=True)]
-        here = np.concatenate(self._communicator.exchange(parts))
-        taken = []
-        for column in columns:
-            values = np.concatenate(self._communicator.exchange([column[self._order[cut]] for cut in cuts]))
-            taken.append(np.zeros(len(groups[self._communicator.rank]), values.dtype))
-            taken[-1][here] = values
+        sent = ([column[self._order[cut]] for cut in cuts] for column in columns)
+        here, *received = exchange_columns(self._communicator, parts, *sent)
+        taken = [np.zeros(len(groups[self._communicator.rank]), values.dtype, like=values) for values in received]
+        for column, values in zip(taken, received, strict=True):
+            column[here] = values
         return taken
 
 
@@ -162,32 +169,39 @@ def _group(file: int, within: int, total: int) -> range:
     return range(min(begin + within, end), min(begin + within + tables.ROWS_PER_GROUP, end))
 
 
-def to_owners(bounds: Array, communicator: Communicator, rows: Array, columns: Sequence[Array]) -> tuple[Array, list[Array]]:
+def _to_owners(vertices: OwnVertices, rows: Array, columns: Sequence[Array]) -> tuple[Array, list[Array]]:
     """Send each row's entry of the columns to the row's owner; entries from one sender keep their order. A collective.
 
     Returns:
         here (integer): The received entries' rows, as places among the own rows, in rank order of the senders.
         columns (list of arrays): Their values.
     """
-    owner: Array = np.searchsorted(bounds, rows, side="right") - 1
+    owners = vertices.owners
+    owner = np.searchsorted(np.asarray(owners.bounds.astype(rows.dtype), like=rows), rows, side="right") - 1
     order = np.argsort(owner, kind="stable")
-    ends = np.searchsorted(owner[order], np.arange(communicator.size + 1))
-    cuts = [order[begin:end] for begin, end in pairwise(ends.tolist())]
-    first, *received = (np.concatenate(communicator.exchange([column[cut] for cut in cuts])) for column in (rows, *columns))
-    return first - bounds[communicator.rank], received
+    ends = np.searchsorted(owner[order], np.arange(owners.communicator.size + 1, like=owner)).tolist()
+    cuts = [order[begin:end] for begin, end in pairwise(ends)]
+    sent = ([column[cut] for cut in cuts] for column in (rows, *columns))
+    first, *received = exchange_columns(owners.communicator, *sent)
+    return first - owners.start, received
+
+
+def _placed(vertices: OwnVertices, table: pa.Table) -> list[Array]:
+    """The columns of a table where the vertices' arrays are."""
+    return [np.asarray(column, like=vertices.ids) for column in as_arrays(table)]
 
 
 def own_rows(vertices: OwnVertices, groups: Iterator[tuple[range, pa.Table]]) -> list[Array]:
     """Columns of a table of vertices, of the own rows in their order. Raises ProofFailed if it has other vertices."""
     columns: list[Array] = []
     for places, table in groups:
-        rows = vertices.rows_by_id[places.start : places.stop]
-        here, received = to_owners(vertices.owners.bounds, vertices.communicator, rows, as_arrays(table))
-        columns = columns or [np.zeros(len(vertices.ids), column.dtype) for column in received]
+        rows = np.asarray(vertices.rows_by_id[places.start : places.stop], like=vertices.positions)
+        here, received = _to_owners(vertices, rows, _placed(vertices, table))
+        columns = columns or [np.zeros(len(vertices.ids), column.dtype, like=column) for column in received]
         for column, values in zip(columns, received, strict=True):
             column[here] = values
         position = table.schema.get_field_index("vertex")
-    if not np.array_equal(columns[position], vertices.ids):
+    if not (columns[position] == vertices.ids).all():
         raise ProofFailed(WRONG_VERTICES)
     return columns
 
@@ -197,16 +211,15 @@ def own_edges(vertices: OwnVertices, groups: Iterator[tuple[range, pa.Table]]) -
     received: list[list[Array]] = []
     last = (-1, -1)
     for _, table in groups:
-        columns = as_arrays(table)
+        columns = _placed(vertices, table)
         last = _require_ascending(vertices.communicator, columns[0], columns[1], last)
-        rows = vertices.rows_of(columns[0])
-        received.append(to_owners(vertices.owners.bounds, vertices.communicator, rows, columns)[1])
+        received.append(_to_owners(vertices, vertices.rows_of(columns[0]), columns)[1])
     return [np.concatenate(parts) for parts in zip(*received, strict=True)]
 
 
 def _require_ascending(ranks: Communicator, src: Array, dst: Array, last: tuple[int, int]) -> tuple[int, int]:
     """Raise ProofFailed unless the edges of all ranks' row groups ascend from edge `last` on; return their last edge."""
-    ends = np.stack([src[[0, -1]], dst[[0, -1]]], axis=1).ravel() if len(src) else src[:0]
+    ends = np.array([int(column[end]) for end in (0, -1) for column in (src, dst)] if len(src) else [], ID)
     for of_rank in ranks.gather(ends):
         if len(of_rank):
             first_src, first_dst, last_src, last_dst = of_rank.tolist()
@@ -216,3 +229,11 @@ def _require_ascending(ranks: Communicator, src: Array, dst: Array, last: tuple[
     if not ((src[1:] > src[:-1]) | ((src[1:] == src[:-1]) & (dst[1:] > dst[:-1]))).all():
         raise ProofFailed("mst: the edges do not ascend")
     return last
+
+
+def with_arrays(answer: Any, convert: Callable[[Array], Array]) -> Any:
+    """An answer, a dataclass or an array, with its arrays converted."""
+    if hasattr(answer, "dtype"):
+        return convert(answer)
+    found = {field.name: getattr(answer, field.name) for field in fields(answer)}
+    return replace(answer, **{name: convert(array) for name, array in found.items() if hasattr(array, "dtype")})
