@@ -6,7 +6,8 @@ from typing import Any
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
 from pipeline.report.wording import read_as
-from pipeline.store.facts import ProofFacts, RunFacts
+from pipeline.store.facts import ProofFacts
+from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 

@@ -224,7 +224,7 @@ def _listed(names: str | None) -> list[str] | None:
 def summarise(published: "Folder", output: Path) -> None:
     """Print the tables of a published run and their paths."""
     from pipeline.report.wording import answered, read_as, witnessed
-    from pipeline.store.facts import RunFacts
+    from pipeline.store.facts.run import RunFacts
 
     facts = RunFacts.of(published)
     graph = facts.graph

@@ -23,7 +23,8 @@ from benchmarks.runs.cases import CASES, Case
 from benchmarks.runs.deployment import deployed
 from benchmarks.runs.measure import Usage, run
 from kernels.gpu.devices import device_count
-from pipeline.store.facts import RunFacts, StageFacts
+from pipeline.store.facts import StageFacts
+from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import read
 
 SCRIPTS = Path(__file__).parent / "scripts"

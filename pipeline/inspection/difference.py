@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from kernels.graph import Array
 from pipeline.errors import Damaged
-from pipeline.store.facts import RunFacts, TableFacts
+from pipeline.store.facts.run import RunFacts, TableFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 

@@ -14,7 +14,7 @@ from kernels.algorithm import Form
 from kernels.registry import ALGORITHMS
 from pipeline.errors import BadConfig, BadSource, Damaged, NoPath
 from pipeline.report.wording import number
-from pipeline.store.facts import RunFacts
+from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from pipeline.errors import BadConfig, Damaged
 from pipeline.steps.publish import retire, runs_in
 from pipeline.store import manifest
-from pipeline.store.facts import RunFacts
+from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.scratch import scratch
 from pipeline.store.workspace import RUN_ID, workspace

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.store.facts import InputFacts, PathFacts, QueryFacts
+from pipeline.store.facts import PathFacts, QueryFacts
+from pipeline.store.facts.run import InputFacts
 
 
 def number(value: Any) -> str:

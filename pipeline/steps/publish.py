@@ -27,16 +27,8 @@ from pipeline.signals import undisturbed
 from pipeline.steps.reading import input_of
 from pipeline.store import manifest
 from pipeline.store.code import Code
-from pipeline.store.facts import (
-    IndexFacts,
-    NamedGraphFacts,
-    PathFacts,
-    ProofFacts,
-    QueryFacts,
-    RunFacts,
-    StepFacts,
-    TableFacts,
-)
+from pipeline.store.facts import IndexFacts, PathFacts, ProofFacts, QueryFacts
+from pipeline.store.facts.run import NamedGraphFacts, RunFacts, StepFacts, TableFacts
 from pipeline.store.index_folder import index_of
 from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.store.scratch import scratch

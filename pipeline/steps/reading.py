@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from pipeline.steps.sources import out_degree
-from pipeline.store.facts import EdgeFacts, GraphFacts, InputFacts, facts_of_answer
+from pipeline.store.facts import EdgeFacts, GraphFacts, facts_of_answer
+from pipeline.store.facts.run import InputFacts
 from pipeline.store.manifest import Folder
 
 

@@ -31,10 +31,13 @@ def require_sources_in(edges: Folder, sources: Sequence[int], held: Columns | No
         held: The columns of the edge list, if they are in memory.
     """
     facts = EdgeFacts.of(edges)
-    declared = range(facts.first_id or 0, (facts.first_id or 0) + (facts.declared_vertices or 0))
-    missing = {source for source in sources if source not in declared}
-    possible = range(max(facts.largest.get(name, 0) for name in ("src", "dst")) + 1)
-    if missing and facts.first_id is None and all(source in possible for source in missing):
+    if facts.first_id is not None:
+        possible = range(facts.first_id, facts.first_id + (facts.declared_vertices or 0))
+    else:
+        possible = range(max(facts.largest.get(name, 0) for name in ("src", "dst")) + 1)
+    missing = {source for source in sources if source not in possible}
+    if facts.first_id is None and not missing and sources:
+        missing = set(sources)
         for found in _found_in(_blocks(held) if held else id_blocks(edges), np.array(sorted(missing))):
             missing -= found
             if not missing:

@@ -16,7 +16,7 @@ from pipeline.run import run
 from pipeline.steps.derived import forest as forest_step
 from pipeline.steps.publish import publish
 from pipeline.steps.runtime import Runtime
-from pipeline.store.facts import RunFacts
+from pipeline.store.facts.run import RunFacts
 from pipeline.tables import files as tables
 from tests import oracles
 from tests.graphs import NAMED_GRAPHS, EdgeList

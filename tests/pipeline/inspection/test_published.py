@@ -18,7 +18,7 @@ from pipeline.inspection.path import shortest_path
 from pipeline.inspection.runs import find_run, list_runs
 from pipeline.steps import publish
 from pipeline.store import manifest
-from pipeline.store.facts import TableFacts
+from pipeline.store.facts.run import TableFacts
 from pipeline.store.manifest import Folder, unsealed
 from pipeline.store.workspace import workspace
 from pipeline.tables import files as tables

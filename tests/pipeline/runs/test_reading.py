@@ -20,7 +20,8 @@ from pipeline.run import run
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
 from pipeline.store.edges import HeldEdges, id_blocks
-from pipeline.store.facts import GraphFacts, RunFacts
+from pipeline.store.facts import GraphFacts
+from pipeline.store.facts.run import RunFacts
 
 CSV = "from,to,km,name\n1,2,5,a\n1,2,3,b\n2,3,1,c\n3,1,4,d\n9,9,1,e\n1,9,2,f\n"
 COLUMNS = {"src": "from", "dst": "to", "weight": "km"}

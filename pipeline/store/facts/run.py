@@ -1,0 +1,68 @@
+"""The facts of a published run."""
+
+from typing import Any
+
+from pipeline.store.facts import Facts, GraphFacts, PathFacts, ProofFacts, QueryFacts, SourceFacts
+
+
+class TableFacts(Facts):
+    """A published table: its rows, its columns as `pipeline.tables.files.describe`, and its files in the run."""
+
+    rows: int
+    columns: list[dict[str, Any]]
+    files: list[str]
+
+
+class StepFacts(Facts):
+    """What a run shows of a step: its wall time, whether it was reused, its key, and where it was computed."""
+
+    seconds: float
+    reused: bool
+    key: str
+    created: str
+    backend: str | None = None  # absent
+    shards: int | None = None  # absent
+    supersteps: int | None = None  # absent
+
+
+class NamedGraphFacts(GraphFacts):
+    """The graph of a run."""
+
+    name: str
+
+
+class InputFacts(Facts):
+    """How a run read its source, see `pipeline.steps.reading.input_of`; fields of the same name are those of `EdgeFacts`."""
+
+    source: SourceFacts
+    coordinates: SourceFacts | None
+    format: str
+    columns: dict[str, str] | None
+    ignored_columns: list[str]
+    directed: bool
+    directed_by: str
+    weight: str | None
+    edges: int
+    # How many were found, and whether they are in the stored graph.
+    self_loops: int
+    self_loops_kept: bool
+    parallel_arcs: int
+    parallel_arcs_kept: bool
+    sources: list[int] | None  # of the stages that have sources; null if none of them ran
+    default_source: str | None  # why the only source was chosen; null if the sources were given
+
+
+class RunFacts(Facts):
+    """A published run, see `pipeline.steps.publish.publish`; proofs by stage, and tables and steps by name."""
+
+    run: str
+    input: InputFacts
+    graph: NamedGraphFacts
+    tables: dict[str, TableFacts]
+    proofs: dict[str, ProofFacts]
+    steps: dict[str, StepFacts]
+    reached: QueryFacts | None
+    paths: PathFacts | None = None  # absent
+    backend: str
+    versions: dict[str, Any]
+    machine: dict[str, Any]
