@@ -2,16 +2,15 @@
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
 from kernels.registry import ALGORITHMS
-from pipeline.arguments import Integer
 from pipeline.inspection import commands as inspection
+from pipeline.options import NO_OPTIONS, RunOptions
 
 if TYPE_CHECKING:
-    from pipeline.config.run import RunConfig
     from pipeline.store.manifest import Folder
 
 STAGES = "\n".join(
@@ -20,8 +19,6 @@ STAGES = "\n".join(
     + (", ..." if any(column.each for column in algorithm.columns) else "")
     for algorithm in ALGORITHMS
 )
-NAMES = ", ".join(algorithm.name for algorithm in ALGORITHMS)
-WITH_SOURCES = ", ".join(algorithm.name for algorithm in ALGORITHMS if algorithm.has_sources)
 HELP = f"""
 Turn a road or social graph into proven Parquet tables.
 
@@ -40,38 +37,7 @@ app = App(name="graphmill", help=HELP, help_format="markdown", version=lambda: v
 
 
 @app.command
-def run(
-    graph: str,
-    /,
-    *,
-    out: Path | None = None,
-    stages: Annotated[str | None, Parameter(help=f"Comma-separated names: {NAMES}. Default: all.")] = None,
-    source: Annotated[
-        list[Integer] | None,
-        Parameter(
-            negative="",
-            help=f"External id of a source of {WITH_SOURCES}; repeat it for more. Default: the vertex of highest out-degree.",
-        ),
-    ] = None,
-    sources: Path | None = None,
-    src: str | None = None,
-    dst: str | None = None,
-    weight: str | None = None,
-    no_weight: Annotated[bool, Parameter(negative="")] = False,
-    no_header: Annotated[bool, Parameter(negative="")] = False,
-    delimiter: str | None = None,
-    directed: Annotated[bool | None, Parameter(negative="--undirected")] = None,
-    format: str | None = None,
-    name: str | None = None,
-    keep: Integer | None = None,
-    coordinates: str | None = None,
-    sha256: str | None = None,
-    order: str | None = None,
-    oracle: Annotated[bool | None, Parameter(negative="")] = None,
-    backend: str | None = None,
-    cluster: str | None = None,
-    shards: Integer | None = None,
-) -> None:
+def run(graph: str, /, *, options: RunOptions = NO_OPTIONS) -> None:
     """Run a configuration, or any graph file directly.
 
     ```
@@ -85,48 +51,8 @@ def run(
 
     Args:
         graph: A run's `.toml`, or a graph file: a local path, or a URL that fsspec opens.
-        out: Folder of the tables; `latest` in it is the newest run. Required for a graph file.
-        sources: Text file with an external id of a source on each line, instead of `--source`.
-        src: Column of CSV, TSV and Parquet where an edge begins; its number from 1 if there is no header line. Default: src.
-        dst: Column where it ends. Default: dst.
-        weight: Column of the weights. Default: weight, if there is such a column. SNAP's third column is read only with
-            `--weight 3`.
-        no_weight: Read no weights, in any format: every arc weighs 1.
-        no_header: CSV or TSV without a header line.
-        delimiter: Character between the fields of a CSV file; `tab` is a tab. Default: a comma, or in TSV a tab.
-        directed: Whether a line of the file is one arc, or an edge in both directions. Default: as the format states; otherwise
-            directed.
-        format: dimacs, arcs, snap, matrix-market, gra, pace, csv, tsv or parquet. Default: by content and name.
-        name: Name of the graph in manifest and report. Default: the file's name up to its first dot.
-        keep: Number of runs that stay in the output folder; 0 keeps all. Default: 7. Each stays for an hour after the next one.
-        coordinates: DIMACS `.co` file of the vertices' coordinates, for the report's maps.
-        sha256: Expected SHA-256 of the graph file.
-        order: Row order of the stored graph: degree (default), windowed (for roads) or source.
-        oracle: Also compare every answer with a second solver.
-        backend: cpu, gpu, or auto (default): the GPU if there is one. The tables are the same.
-        cluster: none (default); local: Dask workers on this machine; or the address of a Dask scheduler.
-        shards: Number of ranks that hold the graph together, each a part of it; 0 (default): each worker holds all of it. The
-            tables are the same.
     """
-    from pipeline.errors import BadConfig
-
-    if weight is not None and no_weight:
-        raise BadConfig("--weight and --no-weight exclude each other")
-    if source and sources:
-        raise BadConfig("--source and --sources exclude each other")
-    columns = _given({"src": src, "dst": dst, "weight": False if no_weight else weight})
-    config = _config(
-        graph,
-        {
-            "source": graph, "name": name, "directed": directed, "format": format, "coordinates": coordinates, "sha256": sha256,
-            "columns": columns or None, "header": False if no_header else None, "delimiter": delimiter,
-        },
-        {
-            "output": out, "stages": _listed(stages), "sources": str(sources) if sources else source, "oracle": oracle,
-            "backend": backend, "keep": keep,
-        },
-        {"layout": {"order": order}, "cluster": {"scheduler": cluster, "shards": shards}},
-    )  # fmt: skip
+    config = options.config(graph)
     from pipeline.runtime.early import prepare_gpu
 
     prepare_gpu(config)
@@ -197,28 +123,6 @@ def reach(
 
 for inspecting in (inspection.path, inspection.runs, inspection.prune, inspection.diff):
     app.command(inspecting)
-
-
-def _config(target: str, graph: dict[str, Any], top: dict[str, Any], tables: dict[str, dict[str, Any]]) -> "RunConfig":
-    from pipeline.config.loading import load_run, run_config
-    from pipeline.errors import BadConfig
-
-    graph, top = _given(graph), _given(top)
-    tables = {name: _given(table) for name, table in tables.items()}
-    if target.endswith(".toml"):
-        del graph["source"]
-        return load_run(Path(target), {"graph": graph, **tables}, **top)
-    if "output" not in top:
-        raise BadConfig("--out DIR is missing: the folder for the tables of a graph file")
-    return run_config("options", graph=graph, **tables, **top)
-
-
-def _given(options: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in options.items() if value is not None}
-
-
-def _listed(names: str | None) -> list[str] | None:
-    return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
 
 
 def summarise(published: "Folder", output: Path) -> None:

@@ -39,6 +39,7 @@ LAYERS = (
     {"progress"},
     {"errors"},
     {"config", "ending"},
+    {"options"},
     {"runtime", "store"},
     {"tables", "ingest", "cluster"},
     {"steps"},

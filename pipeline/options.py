@@ -1,0 +1,114 @@
+"""Options of the commands that take a run: the same for `run`, `check` and `estimate`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from kernels.registry import ALGORITHMS
+from pipeline.arguments import Integer
+
+if TYPE_CHECKING:
+    from pipeline.config.run import RunConfig
+
+NAMES = ", ".join(algorithm.name for algorithm in ALGORITHMS)
+WITH_SOURCES = ", ".join(algorithm.name for algorithm in ALGORITHMS if algorithm.has_sources)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class RunOptions:
+    """Options of a run; they replace the values of a configuration.
+
+    Attributes:
+        out: Folder of the tables; `latest` in it is the newest run. Required for a graph file.
+        sources: Text file with an external id of a source on each line, instead of `--source`.
+        src: Column of CSV, TSV and Parquet where an edge begins; its number from 1 if there is no header line. Default: src.
+        dst: Column where it ends. Default: dst.
+        weight: Column of the weights. Default: weight, if there is such a column. SNAP's third column is read only with
+            `--weight 3`.
+        no_weight: Read no weights, in any format: every arc weighs 1.
+        no_header: CSV or TSV without a header line.
+        delimiter: Character between the fields of a CSV file; `tab` is a tab. Default: a comma, or in TSV a tab.
+        directed: Whether a line of the file is one arc, or an edge in both directions. Default: as the format states; otherwise
+            directed.
+        format: dimacs, arcs, snap, matrix-market, gra, pace, csv, tsv or parquet. Default: by content and name.
+        name: Name of the graph in manifest and report. Default: the file's name up to its first dot.
+        keep: Number of runs that stay in the output folder; 0 keeps all. Default: 7. Each stays for an hour after the next one.
+        coordinates: DIMACS `.co` file of the vertices' coordinates, for the report's maps.
+        sha256: Expected SHA-256 of the graph file.
+        order: Row order of the stored graph: degree (default), windowed (for roads) or source.
+        oracle: Also compare every answer with a second solver.
+        backend: cpu, gpu, or auto (default): the GPU if there is one. The tables are the same.
+        cluster: none (default); local: Dask workers on this machine; or the address of a Dask scheduler.
+        shards: Number of ranks that hold the graph together, each a part of it; 0 (default): each worker holds all of it. The
+            tables are the same.
+    """
+
+    out: Path | None = None
+    stages: Annotated[str | None, Parameter(help=f"Comma-separated names: {NAMES}. Default: all.")] = None
+    source: Annotated[
+        list[Integer] | None,
+        Parameter(
+            negative="",
+            help=f"External id of a source of {WITH_SOURCES}; repeat it for more. Default: the vertex of highest out-degree.",
+        ),
+    ] = None
+    sources: Path | None = None
+    src: str | None = None
+    dst: str | None = None
+    weight: str | None = None
+    no_weight: Annotated[bool, Parameter(negative="")] = False
+    no_header: Annotated[bool, Parameter(negative="")] = False
+    delimiter: str | None = None
+    directed: Annotated[bool | None, Parameter(negative="--undirected")] = None
+    format: str | None = None
+    name: str | None = None
+    keep: Integer | None = None
+    coordinates: str | None = None
+    sha256: str | None = None
+    order: str | None = None
+    oracle: Annotated[bool | None, Parameter(negative="")] = None
+    backend: str | None = None
+    cluster: str | None = None
+    shards: Integer | None = None
+
+    def config(self, target: str, output: Path | None = None) -> "RunConfig":
+        """The configuration of a run's `.toml`, or of a graph file, whose `--out` may be left out where there is an `output`.
+
+        Raises BadConfig.
+        """
+        from pipeline.config.loading import load_run, run_config
+        from pipeline.errors import BadConfig
+
+        for one, other in (("weight", "no_weight"), ("source", "sources")):
+            if getattr(self, one) and getattr(self, other):
+                raise BadConfig(f"--{one} and --{other.replace('_', '-')} exclude each other")
+        columns = _given({"src": self.src, "dst": self.dst, "weight": False if self.no_weight else self.weight})
+        graph = _given({
+            "name": self.name, "directed": self.directed, "format": self.format, "coordinates": self.coordinates,
+            "sha256": self.sha256, "columns": columns or None, "header": False if self.no_header else None,
+            "delimiter": self.delimiter,
+        })  # fmt: skip
+        stages = None if self.stages is None else [name.strip() for name in self.stages.split(",") if name.strip()]
+        top = _given({
+            "output": self.out, "stages": stages, "sources": str(self.sources) if self.sources else self.source,
+            "oracle": self.oracle, "backend": self.backend, "keep": self.keep,
+        })  # fmt: skip
+        tables = {
+            "layout": _given({"order": self.order}), "cluster": _given({"scheduler": self.cluster, "shards": self.shards}),
+        }  # fmt: skip
+        if target.endswith(".toml"):
+            return load_run(Path(target), {"graph": graph, **tables}, **top)
+        top.setdefault("output", output)
+        if top["output"] is None:
+            raise BadConfig("--out DIR is missing: the folder for the tables of a graph file")
+        return run_config("options", graph={"source": target} | graph, **tables, **top)
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if value is not None}
+
+
+NO_OPTIONS = RunOptions()
