@@ -75,11 +75,11 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
         require_sources_in(edges, sources, held)
         with nullcontext() if held else unchanged(edges):
             work = partial(store_part, edges, layout, held)
-            ((stored, *_),) = cluster.map(work, [attempts_beside(folder)], backend, cluster.shards)
+            ((stored, *others),) = cluster.map(work, [attempts_beside(folder)], backend, cluster.shards)
         for path in list(stored.folder.path.iterdir()):
             path.rename(folder / path.name)
         opened.extend([stored.graph] if stored.graph else [])
-        return Written(stored.folder.facts, stored.digests)
+        return Written(stored.folder.facts, {name: digest for of in (stored, *others) for name, digest in of.digests.items()})
 
     graph = make(runtime.work / "graph", "graph", {"edges": edges.digest}, layout.model_dump(), write)
     if opened and isinstance(cluster, LocalThreads):
@@ -107,7 +107,7 @@ _SHARDS = TypeAdapter(list[StoredShard])
 
 @dataclass
 class StoredPart:
-    """What a rank stored: the folder of all ranks without the hashes of its files, and those that files must have."""
+    """What a rank stored: the folder of all ranks without the hashes of its files, and those that its own files must have."""
 
     folder: Folder
     digests: dict[str, str]
@@ -132,7 +132,7 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, place:
     kept: dict[str, Csr] | None = {} if place.backend == "gpu" and ranks.size == len(part.parts) == 1 else None
     stored = []
     with Background() as background:
-        save = save_array if kept is None else background.save
+        save = background.save if place.backend == "gpu" else save_array
         for number in part.parts:
             rows, directions, parallel = part.rows(number), {}, 0
             for name in part.directions:
@@ -142,6 +142,8 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, place:
                     kept[name] = arcs.csr
                 if name == "out" and layout.parallel_arcs == "keep":
                     parallel = parallel_arcs(arcs.csr)
+            if kept is None:
+                background.finish()  # as others read them, and the next shard needs the memory
             stored.append(StoredShard([rows.start, rows.stop], directions, parallel))
         write_vertices(folder, part, ranks)
         dropped, self_loops = source.take(slice(0)).with_parts(part.dropped), part.self_loops

@@ -55,6 +55,16 @@ def test_the_files_are_those_of_ranks_on_the_cpu(stage, ranks, beside, graph, tm
     assert found == expected  # but for the bounds that were found
 
 
+@pytest.mark.parametrize(("ranks", "shards"), [(2, 1), (0, 3)])
+def test_the_stored_shards_are_those_of_the_cpu(ranks, shards, tmp_path):
+    edges = ingest(GraphConfig(source=str(DATA / "wiki-Vote.txt.gz"), directed=True), tmp_path)
+    stored = [
+        lay_out(edges, LayoutConfig(shards=shards), Runtime(tmp_path / backend, backend, LocalThreads(ranks)))
+        for backend in ("cpu", "gpu")
+    ]
+    assert stored[0].manifest.files == stored[1].manifest.files
+
+
 def test_a_wrong_table_is_not_proved(graph, tmp_path):
     true = run_stage(graph, "wcc", [], Runtime(tmp_path, "gpu", LocalThreads(2)))
     table = tables.read(true.path)
