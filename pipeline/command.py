@@ -121,7 +121,7 @@ def reach(
         show(witnessed(PathFacts.of(manifest.read(witness))), witness)
 
 
-for inspecting in (inspection.path, inspection.runs, inspection.prune, inspection.diff):
+for inspecting in (inspection.path, inspection.runs, inspection.prune, inspection.diff, inspection.check):
     app.command(inspecting)
 
 

@@ -1,10 +1,11 @@
-"""The commands that inspect published runs. Each prints text, or one JSON document with `--json`."""
+"""The commands that inspect published runs, and a run before it begins. Each prints text, or one JSON document with `--json`."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.arguments import Integer, Json, print_json
+from pipeline.options import NO_OPTIONS, RunOptions
 from pipeline.units import size
 
 if TYPE_CHECKING:
@@ -122,6 +123,37 @@ def diff(a: Path, b: Path | None = None, /, *, examples: Integer = 3, as_json: J
         print_json(asdict(found))
     else:
         _print_difference(found)
+
+
+def check(graph: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = False) -> None:
+    """Read a graph as a run would, with all checks, say how it was read, and keep nothing.
+
+    ```
+    graphmill check streets.csv --src from --dst to
+    graphmill check conf/runs/new-york.toml
+    ```
+
+    The options are those of `graphmill run`; the output folder is neither read nor written. Until it ends, the command keeps its
+    files in a private folder of the machine's temporary folder (TMPDIR).
+
+    Args:
+        graph: A run's `.toml`, or a graph file: a local path, or a URL that fsspec opens.
+    """
+    import tempfile
+
+    from pipeline.inspection.check import check
+    from pipeline.progress.shown import showing
+    from pipeline.report.wording import read_as
+
+    config = options.config(graph, Path(tempfile.gettempdir()))
+    with showing(live=True):
+        found = check(config)
+    if as_json:
+        print_json({"vertices": found.vertices, "arcs": found.arcs, "input": found.input.stored()})
+        return
+    print(f"\n{found.title}: {found.vertices:,} vertices, {found.arcs:,} arcs; the graph is valid")
+    for what, sentence in read_as(found.input).items():
+        print(f"  {what.lower():<20} {sentence}")
 
 
 def _print_difference(found: "RunDifference") -> None:

@@ -13,9 +13,7 @@ def input_of(edges: Folder, graph: Folder, answers: Sequence[Folder] = ()) -> In
     read, stored = EdgeFacts.of(edges), GraphFacts.of(graph)
     sources = next((found for answer in answers if (found := facts_of_answer(answer).sources) is not None), None)
     by_default = any(answer.manifest.parameters.get("sources") == [] for answer in answers)
-    reason = None
-    if sources and by_default:
-        reason = f"highest out-degree, {out_degree(graph, sources[0]):,}, and of several such vertices the smallest id"
+    reason = reason_of_default(graph, sources[0]) if sources and by_default else None
     shared = ("source", "format", "columns", "ignored_columns", "directed", "directed_by", "weight", "edges")
     return InputFacts(
         **{name: getattr(read, name) for name in shared},
@@ -27,3 +25,8 @@ def input_of(edges: Folder, graph: Folder, answers: Sequence[Folder] = ()) -> In
         sources=sources,
         default_source=reason,
     )
+
+
+def reason_of_default(graph: Folder, source: int) -> str:
+    """Say why a vertex is the source where none was asked for."""
+    return f"highest out-degree, {out_degree(graph, source):,}, and of several such vertices the smallest id"

@@ -1,0 +1,51 @@
+"""Read a graph with all checks, as a run does, and keep nothing of it."""
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.config.run import RunConfig
+from pipeline.ingest import ingest
+from pipeline.progress.shown import showing
+from pipeline.runtime.backend import choose
+from pipeline.steps.layout import lay_out
+from pipeline.steps.reading import input_of, reason_of_default
+from pipeline.steps.runtime import Runtime
+from pipeline.steps.sources import default_source, require_sources
+from pipeline.store.edges import HeldEdges
+from pipeline.store.facts import GraphFacts
+from pipeline.store.facts.run import InputFacts
+from pipeline.store.scratch import remove_dead, scratch
+
+
+@dataclass(frozen=True)
+class Checked:
+    """How a run would read its source, and the graph that it would compute on."""
+
+    title: str
+    vertices: int
+    arcs: int
+    input: InputFacts
+
+
+def check(config: RunConfig) -> Checked:
+    """Read, lay out and prove the graph of a run, in a private folder of the machine's temporary folder, which is then removed.
+
+    The output folder is neither read nor written.
+
+    Raises:
+        GraphmillError: As the steps `edges` and `graph` of a run.
+    """
+    backend, around = choose(config.backend), Path(tempfile.gettempdir())
+    remove_dead(around)
+    with scratch(around) as work, showing() as shown:
+        runtime = Runtime(work, backend, held_edges=HeldEdges(backend))
+        edges = shown.follow("edges", ingest)(config.graph, work, runtime.held_edges)
+        graph = shown.follow("graph", lay_out)(edges, config.layout, runtime, config.sources)
+        require_sources(graph, config.sources)
+        default = None if config.sources else default_source(graph)
+        reason = None if default is None else reason_of_default(graph, default)
+        sources = sorted(config.sources) if default is None else [default]
+        found = input_of(edges, graph).model_copy(update={"sources": sources, "default_source": reason})
+        facts = GraphFacts.of(graph)
+        return Checked(config.graph.title, facts.vertices, facts.arcs, found)
