@@ -11,7 +11,7 @@ import numpy as np
 from kernels.answers import Scores
 from kernels.arrays import frozen
 from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import over_rows
+from kernels.cpu.parallel import Range, over_items, over_rows, ranges
 from kernels.graph import Array, Csr, Graph
 from kernels.pagerank.constants import SETTLED
 from kernels.pagerank.parameters import Parameters
@@ -37,15 +37,16 @@ def iterate(
         total: Sums values over all rows of the graph.
     """
     damping, tolerance, most_iterations = parameters
-    dangling, degrees = degrees == 0, np.maximum(degrees, 1)
-    current, following = np.full(len(degrees), 1 / max(num_vertices, 1)), np.empty(len(degrees))
+    dangling = np.flatnonzero(degrees == 0)
+    degrees = np.where(degrees == 0, np.inf, degrees)  # the share of a dangling row is 0
+    current = np.full(len(degrees), 1 / max(num_vertices, 1))
+    shares, following, changes = (np.empty(len(degrees)) for _ in range(3))
     offsets, indices = frozen(into.offsets), frozen(into.indices)
     change, iteration, settled = np.inf if num_vertices else 0.0, 0, False
     while (change >= tolerance or not settled) and iteration < most_iterations and num_vertices:
-        shares = extended(np.where(dangling, 0, current / degrees))
         base = (1 - damping + damping * total(current[dangling])) / num_vertices
-        over_rows(into, partial(_pull, offsets, indices, shares, base, damping, following))
-        changes = np.abs(following - current)
+        over_items(ranges(len(degrees)), partial(_share, current, degrees, shares))
+        over_rows(into, partial(_pull, offsets, indices, extended(shares), base, damping, (current, following, changes)))
         change = total(changes)
         settled = change < tolerance and not total(changes * SETTLED > following)
         current, following = following, current
@@ -53,13 +54,20 @@ def iterate(
     return Scores(current, iteration, change)
 
 
+def _share(current: Array, degrees: Array, shares: Array, part: Range) -> None:
+    np.divide(current[slice(*part)], degrees[slice(*part)], out=shares[slice(*part)])
+
+
 @njit(cache=True, nogil=True)
 def _pull(
-    offsets: Array, indices: Array, shares: Array, base: float, damping: float, scores: Array, begin: int, end: int
-) -> None:
-    """Set `scores[begin:end]` from the shares of the in-arcs, added in the arcs' order."""
+    offsets: Array, indices: Array, shares: Array, base: float, damping: float, scores: tuple[Array, Array, Array], begin: int,
+    end: int,
+) -> None:  # fmt: skip
+    """Set scores and changes of rows `begin:end` from the shares of their in-arcs, added in the arcs' order."""
+    current, following, changes = scores
     for row in range(begin, end):
         sum_of_row = 0.0
         for arc in range(offsets[row], offsets[row + 1]):
             sum_of_row += shares[indices[arc]]
-        scores[row] = base + damping * sum_of_row
+        following[row] = base + damping * sum_of_row
+        changes[row] = abs(following[row] - current[row])
