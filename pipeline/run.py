@@ -19,6 +19,7 @@ from pipeline.report import draw
 from pipeline.report.wording import read_as
 from pipeline.runtime.backend import choose
 from pipeline.runtime.early import hide_pandas
+from pipeline.runtime.memory import return_unused
 from pipeline.runtime.threads import concurrently
 from pipeline.signals import beside
 from pipeline.steps.derived.forest import root
@@ -99,8 +100,11 @@ def run(config: RunConfig, call: Call = directly) -> Folder:
         log.info("%s was read as: %s", config.graph.title, "; ".join(f"{what.lower()}: {sentence}" for what, sentence in read))
 
         def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, Folder | None]:
+            return_unused()
             answer = call(stage, run_stage, graph, stage, config.sources, runtime, config.reachability)
+            return_unused()
             proof = call(f"proof-{stage}", prove, graph, answer, config.oracle, runtime)
+            return_unused()
             if stage == "wcc":
                 return answer, proof, call("vertices", tabulate_vertices, edges, graph, answer, runtime)
             return answer, proof, call("forest", root, graph, answer, runtime) if stage == "mst" else None

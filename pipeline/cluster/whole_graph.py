@@ -8,14 +8,18 @@ import pyarrow as pa
 
 from kernels.algorithm import Algorithm
 from kernels.answers import Certificate
+from kernels.arrays import is_cupy_array
+from kernels.cpu.parallel import cores
 from kernels.distributed import ShardAnswer, SingleRank
 from kernels.graph import Graph
 from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.runtime.backend import Backend
+from pipeline.runtime.threads import map_in_order
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 from pipeline.tables.answer_table import AnswerTable
 from pipeline.tables.forms import Form, form_of
+from pipeline.tables.row_lookup import Ids
 
 
 class WholeGraph:
@@ -45,15 +49,22 @@ class WholeGraph:
 
     def batches(self, form: Form, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """See `HeldGraph.batches`."""
-        return in_files(form.batch(self.graph, answer, schema), number)
+        return in_files(form, self.graph, answer, schema, number)
 
     def read(self, table: AnswerTable, number: int) -> Any:
         """See `HeldGraph.read`."""
-        return form_of(table.algorithm).read(self.graph, table.read(number), table.source(number))
+        return form_of(table.algorithm).read(self.graph, table.columns(number), table.source(number))
 
 
-def in_files(batch: pa.RecordBatch, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The rows of answer `number` of a table, divided into its files: each batch with the number of its file."""
-    first, _ = tables.place_of(number, len(batch), 0)
-    for file in range(tables.files_of(len(batch))):
-        yield first + file, batch[file * tables.ROWS_PER_FILE : (file + 1) * tables.ROWS_PER_FILE]
+def in_files(form: Form, graph: Ids, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows of answer `number` of a table, divided into its files: each row group with the number of its file."""
+    total = graph.num_vertices if form.of_vertices else len(answer.src)
+    first, _ = tables.place_of(number, total, 0)
+    begins = range(0, max(total, 1), tables.ROWS_PER_GROUP)
+    threads = 1 if is_cupy_array(graph.ids) else min(cores(), len(begins))
+
+    def batch(begin: int) -> tuple[int, pa.RecordBatch]:
+        part = slice(begin, begin + tables.ROWS_PER_GROUP)
+        return first + begin // tables.ROWS_PER_FILE, form.batch(graph, answer, schema, part)
+
+    return map_in_order(batch, begins, threads)

@@ -17,7 +17,7 @@ from pipeline.store.index import StoredIndex, arrays_of, open_index
 from pipeline.store.manifest import Folder
 from pipeline.tables.answer_table import AnswerTable
 from pipeline.tables.forms import Form
-from pipeline.tables.index_parts import labels_of, read_labels
+from pipeline.tables.index_parts import read_labels
 
 
 class WholeIndex(WholeGraph):
@@ -29,12 +29,12 @@ class WholeIndex(WholeGraph):
 
     def batches(self, form: Form, answer: StoredIndex, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """See `HeldGraph.batches`."""
-        return in_files(form.batch(answer, labels_of(answer.index), schema), number)
+        return in_files(form, answer, answer.index, schema, number)
 
     def read(self, table: AnswerTable, number: int) -> Any:
         """See `HeldGraph.read`."""
         assert table.index
-        return read_labels(self.graph, table.read(number), open_index(table.index, self._backend))
+        return read_labels(self.graph, table, open_index(table.index, self._backend))
 
     def index_memory(self, asked: ReachabilityConfig, dimensions: range) -> tuple[str, int, Backend]:
         """See `HeldGraph.index_memory`."""

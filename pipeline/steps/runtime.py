@@ -13,7 +13,8 @@ from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables.files import files_of
 
-BYTES_PER_VERTEX, BYTES_PER_ARC = 256, 24  # of memory that a stage or its proof takes at most on the CPU
+# Bytes of memory, per vertex and per arc, that a stage or its proof takes at most beside the graph.
+BYTES: dict[Backend, tuple[int, int]] = {"cpu": (128, 12), "gpu": (256, 0)}
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class Runtime:
         if not isinstance(self.cluster, LocalThreads) or self.cluster.shards:
             return 1
         facts = GraphFacts.of(graph)
-        needed = max(1, BYTES_PER_VERTEX * facts.vertices + (BYTES_PER_ARC * facts.arcs if self.backend == "cpu" else 0))
+        of_vertex, of_arc = BYTES[self.backend]
+        needed = max(1, of_vertex * facts.vertices + of_arc * facts.arcs)
         fit = min(free_memory(), free_memory(self.backend)) // needed
         return max(1, min(cores() if self.backend == "cpu" else -(-cores() // files_of(facts.vertices)), fit))
 

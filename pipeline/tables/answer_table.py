@@ -1,22 +1,29 @@
 """The table of a stored answer, read for its proof: the shape of its files is checked first, then its answers are read."""
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kernels.algorithm import Algorithm
+from kernels.cpu.parallel import cores
 from kernels.distributed.communicator import Communicator
+from kernels.graph import Array
 from kernels.registry import BY_NAME
 from pipeline.errors import ProofFailed
 from pipeline.runtime.threads import map_in_order
+from pipeline.store.arrays import dtype_of
 from pipeline.store.facts import StageFacts, facts_of_answer
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
-from pipeline.tables.forms import form_of
+from pipeline.tables.forms import as_arrays, form_of
+
+Result = TypeVar("Result")
 
 _AHEAD = 4  # row groups that are read at a time
 
@@ -41,9 +48,24 @@ class AnswerTable:
         """External id of the source of answer `number`; None where the algorithm has no sources."""
         return None if self.facts.sources is None else self.facts.sources[number]
 
-    def read(self, number: int) -> pa.Table:
-        """All rows of answer `number`, their page checksums verified."""
-        return tables.read_answer(self.paths, number, self.rows) if self.rows else self.schema.empty_table()
+    def groups(self, number: int, work: Callable[[range, pa.Table], Result]) -> Iterator[Result]:
+        """`work(places, rows)` for the row groups of answer `number`, in order, by threads that hold one row group each.
+
+        Page checksums are verified. Raises ProofFailed if a row group is missing.
+        """
+        groups = range(tables.groups_of(self.rows))
+        return map_in_order(lambda group: work(*self._group(number, group)), groups, min(cores(), len(groups) or 1))
+
+    def columns(self, number: int) -> dict[str, Array]:
+        """All columns of answer `number`, as `as_arrays`. Raises as that and `groups`."""
+        arrays = {field.name: np.empty(self.rows, dtype_of(field.type)) for field in self.schema}
+
+        def copy(places: range, rows: pa.Table) -> None:
+            for array, values in zip(arrays.values(), as_arrays(rows), strict=True):
+                array[places.start : places.stop] = values
+
+        deque(self.groups(number, copy), maxlen=0)
+        return arrays
 
     def row_groups(self, number: int, communicator: Communicator) -> Iterator[tuple[range, pa.Table]]:
         """The row groups of answer `number` that this rank reads, each with its rows' places in the answer.
@@ -56,14 +78,18 @@ class AnswerTable:
             group = first + communicator.rank
             if group >= count:
                 return range(0), self.schema.empty_table()
-            file, within = tables.place_of(number, self.rows, group)
-            due = range(group * tables.ROWS_PER_GROUP, min((group + 1) * tables.ROWS_PER_GROUP, self.rows))
-            opened = pq.ParquetFile(self.paths[file], page_checksum_verification=True)
+            return self._group(number, group)
+
+        return map_in_order(read, range(0, max(count, 1), communicator.size), _AHEAD)
+
+    def _group(self, number: int, group: int) -> tuple[range, pa.Table]:
+        """A row group of answer `number`, and its rows' places in the answer."""
+        file, within = tables.place_of(number, self.rows, group)
+        due = range(group * tables.ROWS_PER_GROUP, min((group + 1) * tables.ROWS_PER_GROUP, self.rows))
+        with pq.ParquetFile(self.paths[file], page_checksum_verification=True) as opened:
             if within >= opened.num_row_groups or opened.metadata.row_group(within).num_rows != len(due):
                 raise ProofFailed(f"{self.paths[file]}: row group {within} does not have the {len(due)} rows that are due")
             return due, opened.read_row_group(within)
-
-        return map_in_order(read, range(0, max(count, 1), communicator.size), _AHEAD)
 
 
 def open_table(answer: Folder, num_vertices: int, index: Folder | None) -> AnswerTable:

@@ -5,21 +5,20 @@ Rows and ids are translated on the backend of the graph's arrays; a table is in 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from kernels import algorithm
-from kernels.answers import Components, Forest, Paths, RowLabels
+from kernels.answers import Components, Forest, Paths, ReachabilityIndex, RowLabels
 from kernels.arrays import is_cupy_array
-from kernels.cpu.parallel import WORTH_A_THREAD, assign, elementwise, over_items
+from kernels.cpu.parallel import assign, elementwise
 from kernels.graph import ID, NO_ROW, Array, Csr, Graph
 from pipeline.errors import ProofFailed
-from pipeline.runtime.backend import bring, fetch
+from pipeline.runtime.backend import Backend, bring, fetch
 from pipeline.store.arrays import dtype_of
 from pipeline.tables.row_lookup import Ids, rows_of
 
@@ -67,25 +66,46 @@ class Form:
     # Whether a row of the table is a vertex; columns are then in the order of the graph's rows, otherwise in the table's order.
     of_vertices: bool = True
 
-    def batch(self, graph: Ids, answer: Any, schema: pa.Schema) -> pa.RecordBatch:
-        """The rows of the table of a whole answer, sorted."""
-        columns = self.columns(AllVertices(graph), answer)
-        if self.of_vertices:
-            columns = [elementwise(column.__getitem__, graph.rows_by_id, dtype=column.dtype) for column in columns]
-        return as_batch(columns, schema)
+    def batch(self, graph: Ids, answer: Any, schema: pa.Schema, part: slice) -> pa.RecordBatch:
+        """Some of the rows of the table of a whole answer, which is sorted."""
+        if not self.of_vertices:
+            some = {name: getattr(answer, name)[part] for name in ("src", "dst", "weights")}
+            return as_batch(self.columns(AllVertices(graph), replace(answer, **some)), schema)
+        rows = graph.rows_by_id[part]
+        return as_batch(self.columns(AllVertices(graph, rows=rows), _of_rows(answer, rows)), schema)
 
-    def read(self, graph: Graph, table: pa.Table, source: int | None = None) -> Any:
-        """The whole answer that the rows of a table hold, as `answer`."""
-        columns = [bring(column, "gpu" if is_cupy_array(graph.ids) else "cpu") for column in as_arrays(table)]
-        if self.of_vertices:
-            vertex = table.schema.get_field_index("vertex")
-            if len(table) != graph.num_vertices or not _all_equal(columns[vertex], graph.ids, graph.rows_by_id):
-                raise ProofFailed(WRONG_VERTICES)
-            columns = [
-                graph.ids if number == vertex else elementwise(column.__getitem__, graph.positions, dtype=column.dtype)
-                for number, column in enumerate(columns)
-            ]
-        return self.answer(AllVertices(graph, weight_type(graph.out)), columns, source)
+    def read(self, graph: Graph, columns: dict[str, Array], source: int | None = None) -> Any:
+        """The whole answer that a table holds, as `answer`. `columns`, by name and as `as_arrays`, is emptied."""
+        backend: Backend = "gpu" if is_cupy_array(graph.ids) else "cpu"
+        read = []
+        for name in [*columns]:  # one column at a time, so that two arrays of each are never held together
+            column = bring(columns.pop(name), backend)
+            if self.of_vertices and name == "vertex":
+                if len(column) != graph.num_vertices or not _all_equal(column, graph.ids, graph.rows_by_id):
+                    raise ProofFailed(WRONG_VERTICES)
+                column = graph.ids
+            elif self.of_vertices:
+                if len(column) != graph.num_vertices:
+                    raise ProofFailed(WRONG_VERTICES)
+                column = elementwise(column.__getitem__, graph.positions, dtype=column.dtype)
+            read.append(column)
+        return self.answer(AllVertices(graph, weight_type(graph.out)), read, source)
+
+
+def with_arrays(answer: Any, convert: Callable[[Array], Array]) -> Any:
+    """An answer, a dataclass or an array, with its arrays converted."""
+    if hasattr(answer, "dtype"):
+        return convert(answer)
+    found = {field.name: getattr(answer, field.name) for field in fields(answer)}
+    return replace(answer, **{name: convert(array) for name, array in found.items() if hasattr(array, "dtype")})
+
+
+def _of_rows(answer: Any, rows: Array) -> Any:
+    """An answer's entries for some rows; a whole index gives their labels."""
+    if isinstance(answer, ReachabilityIndex):
+        node, labels = answer.condensation.node[rows], answer.labels
+        return RowLabels(answer.condensation.names[node], labels.level[node], labels.low[:, node], labels.post[:, node])
+    return with_arrays(answer, lambda array: array[..., rows] if array.ndim else array)
 
 
 def as_batch(columns: Sequence[Array], schema: pa.Schema) -> pa.RecordBatch:
@@ -99,22 +119,14 @@ def as_batch(columns: Sequence[Array], schema: pa.Schema) -> pa.RecordBatch:
 
 def as_arrays(table: pa.Table) -> list[Array]:
     """Columns of a table, -1 for a null. Raises ProofFailed where a nullable column has a negative value."""
-    arrays = [np.empty(len(table), dtype_of(field.type)) for field in table.schema]
+    return [_as_array(field, column) for field, column in zip(table.schema, table.columns, strict=True)]
 
-    def copy(chunk: tuple[pa.Field, pa.Array, Array]) -> None:
-        field, values, target = chunk
-        if field.nullable:
-            filled = values.fill_null(pa.scalar(NO_ID, field.type)).to_numpy()
-            if int(np.count_nonzero(filled < 0)) != values.null_count:
-                raise ProofFailed(f"column {field.name} has a negative value")
-        target[:] = filled if field.nullable else values.to_numpy()
 
-    chunks = []
-    for field, column, array in zip(table.schema, table.columns, arrays, strict=True):
-        ends = [*accumulate(map(len, column.chunks), initial=0)]
-        chunks += [(field, values, array[begin:end]) for values, (begin, end) in zip(column.chunks, pairwise(ends), strict=True)]
-    over_items(chunks, copy, parallel=len(table) > WORTH_A_THREAD)
-    return arrays
+def _as_array(field: pa.Field, column: pa.ChunkedArray) -> Array:
+    array: Array = (column.fill_null(pa.scalar(NO_ID, field.type)) if field.nullable else column).to_numpy()
+    if field.nullable and int(np.count_nonzero(array < 0)) != column.null_count:
+        raise ProofFailed(f"column {field.name} has a negative value")
+    return array.astype(dtype_of(field.type), copy=False)
 
 
 def require_known(ids: Array, rows: Array) -> None:
@@ -125,17 +137,18 @@ def require_known(ids: Array, rows: Array) -> None:
 
 
 class AllVertices:
-    """All vertices of a graph that one rank holds; see `Vertices`."""
+    """All vertices of a graph that one rank holds, or those of some `rows`; see `Vertices`."""
 
     first_row = 0
 
-    def __init__(self, graph: Ids, weight: np.dtype[Any] = ID) -> None:
+    def __init__(self, graph: Ids, weight: np.dtype[Any] = ID, rows: Array | None = None) -> None:
         self._graph = graph
-        self.ids, self.weight = graph.ids, weight
+        self.ids, self.weight = graph.ids if rows is None else graph.ids[rows], weight
 
     def ids_of(self, rows: Array) -> Array:
         """See `Vertices.ids_of`."""
-        return elementwise(lambda rows: np.where(rows == NO_ROW, NO_ID, self.ids[rows]), rows, dtype=ID)
+        ids: Array = np.where(rows == NO_ROW, NO_ID, self._graph.ids[rows])
+        return ids
 
     def rows_of(self, ids: Array) -> Array:
         """See `Vertices.rows_of`."""
@@ -180,8 +193,8 @@ def _paths(vertices: Vertices, columns: Sequence[Array], source: int | None) -> 
 
 
 def _forest_columns(vertices: Vertices, forest: Forest) -> list[Array]:
-    labels = elementwise(lambda src: forest.labels[src - vertices.first_row], forest.src, dtype=forest.labels.dtype)
-    return [vertices.ids_of(forest.src), vertices.ids_of(forest.dst), forest.weights, vertices.ids_of(labels)]
+    labels = vertices.ids_of(forest.labels[forest.src - vertices.first_row])
+    return [vertices.ids_of(forest.src), vertices.ids_of(forest.dst), forest.weights, labels]
 
 
 def _forest(vertices: Vertices, columns: Sequence[Array], _: int | None) -> Forest:

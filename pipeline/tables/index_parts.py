@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kernels.answers import Condensation, IndexPart, ReachabilityIndex, RowLabels
+from kernels.answers import Condensation, IndexPart, ReachabilityIndex
 from kernels.distributed import Communicator, Owners, Shard, ShardAnswer
 from kernels.distributed.dealing import Dealing
 from kernels.gpu.loader import to_host
@@ -21,26 +21,22 @@ from pipeline.errors import ProofFailed
 from pipeline.store.index import BITS, LEVELS, NUMBERS, StoredIndex, open_index
 from pipeline.store.manifest import Folder
 from pipeline.store.shards import of_blocks
-from pipeline.tables.forms import LABELS
-from pipeline.tables.over_ranks import OwnVertices, with_arrays
+from pipeline.tables.answer_table import AnswerTable
+from pipeline.tables.forms import LABELS, with_arrays
+from pipeline.tables.over_ranks import OwnVertices
 
 _OTHER_VERTICES = "reachability: the vertices of the index are not the graph's"
 
 
-def labels_of(index: ReachabilityIndex) -> RowLabels:
-    """The labels of all rows, from a whole index."""
-    node, labels = index.condensation.node, index.labels
-    return RowLabels(index.condensation.names[node], labels.level[node], labels.low[:, node], labels.post[:, node])
-
-
-def read_labels(graph: Graph, table: pa.Table, stored: StoredIndex) -> ReachabilityIndex:
+def read_labels(graph: Graph, table: AnswerTable, stored: StoredIndex) -> ReachabilityIndex:
     """The index whose labels a table shows. Raises ProofFailed where the table differs from the index."""
     if not (np.array_equal(stored.ids, graph.ids) and np.array_equal(stored.rows_by_id, graph.rows_by_id)):
         raise ProofFailed(_OTHER_VERTICES)
-    shown = pa.Table.from_batches([LABELS.batch(graph, labels_of(stored.index), table.schema)])
-    for column in table.schema.names:
-        if not shown[column].equals(table[column]):
-            raise ProofFailed(f"reachability: column {column} is not what the index has")
+    for places, rows in table.groups(0, lambda places, rows: (places, rows)):
+        shown = LABELS.batch(graph, stored.index, table.schema, slice(places.start, places.stop))
+        for column in table.schema.names:
+            if not pa.chunked_array([shown[column]]).equals(rows[column]):
+                raise ProofFailed(f"reachability: column {column} is not what the index has")
     return stored.index
 
 

@@ -5,10 +5,8 @@ holds the answer for its own rows and a few row groups of the table, never a col
 shard are: on a GPU they are sorted, gathered and exchanged there.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, replace
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -229,11 +227,3 @@ def _require_ascending(ranks: Communicator, src: Array, dst: Array, last: tuple[
     if not ((src[1:] > src[:-1]) | ((src[1:] == src[:-1]) & (dst[1:] > dst[:-1]))).all():
         raise ProofFailed("mst: the edges do not ascend")
     return last
-
-
-def with_arrays(answer: Any, convert: Callable[[Array], Array]) -> Any:
-    """An answer, a dataclass or an array, with its arrays converted."""
-    if hasattr(answer, "dtype"):
-        return convert(answer)
-    found = {field.name: getattr(answer, field.name) for field in fields(answer)}
-    return replace(answer, **{name: convert(array) for name, array in found.items() if hasattr(array, "dtype")})

@@ -21,6 +21,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store.manifest import Folder, make, unsealed
+from pipeline.tables import answer_table
 from pipeline.tables import files as tables
 from tests import oracles
 from tests.counts import examples
@@ -146,7 +147,7 @@ def test_many_sources_give_one_sorted_table(tmp_path):
     assert answer(graph, "bfs", sources, tmp_path) == expected(edges, "bfs", sources)
 
 
-@pytest.mark.parametrize("stage", [stage for stage in STAGES if stage != "reachability"])
+@pytest.mark.parametrize("stage", STAGES)
 def test_a_table_of_many_rows_has_several_files(stage, tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "ROWS_PER_GROUP", 4)
     monkeypatch.setattr(tables, "ROWS_PER_FILE", 12)
@@ -155,6 +156,22 @@ def test_a_table_of_many_rows_has_several_files(stage, tmp_path, monkeypatch):
     assert answer(graph, stage, sources, tmp_path) == expected(edges, stage, sources)
     rows = [pq.read_metadata(path).num_rows for path in tables.files(tmp_path / stage)]
     assert rows == {"mst": [12, 12, 6]}.get(stage, [12, 12, 7] * max(1, len(sources)))
+
+
+@pytest.mark.parametrize("stage", ["bfs", "reachability"])
+def test_a_table_is_read_row_group_by_row_group(stage, tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "ROWS_PER_GROUP", 2_000)
+    monkeypatch.setattr(tables, "ROWS_PER_FILE", 8_000)
+    graph = stored(EdgeList("path", tuple((i, i + 1) for i in range(40_000)), directed=False), tmp_path)
+    table = run_stage(graph, stage, (), Runtime(tmp_path))
+    monkeypatch.setattr(answer_table, "cores", lambda: 2)
+    before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
+    pa.set_memory_pool(pool)
+    try:
+        prove(graph, table, False, Runtime(tmp_path))
+    finally:
+        pa.set_memory_pool(before)
+    assert 0 < pool.max_memory() < tables.read(table.path).nbytes / 2
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -186,6 +203,14 @@ def test_a_changed_table_is_not_proved(stage, tmp_path):
             with pytest.raises(ProofFailed):
                 prove(graph, forged, False, Runtime(tmp_path))
     assert not (tmp_path / f"proof-{stage}").exists()
+
+
+@pytest.mark.parametrize(("free", "stages"), [(2**40, 16), (2**29, 3), (2**20, 1)])
+def test_stages_run_at_once_as_far_as_memory_allows(free, stages, tmp_path, monkeypatch):
+    monkeypatch.setattr("pipeline.steps.runtime.cores", lambda: 16)
+    monkeypatch.setattr("pipeline.steps.runtime.free_memory", lambda backend="cpu": free)
+    graph = Folder(tmp_path, unsealed("graph", path_facts(1_000_000).stored()))
+    assert Runtime(tmp_path).stages_at_once(graph) == stages
 
 
 @pytest.mark.parametrize(
