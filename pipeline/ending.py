@@ -24,7 +24,7 @@ def run_command(name: str, work: Callable[[], None]) -> NoReturn:
         signals.apart(work)
         status = 0
     except signals.Interrupted as end:
-        status, line = 128 + end.number, f"ended by {signal.Signals(end.number).name}"
+        status, line = 128 + end.number, "; ".join(filter(None, [f"ended by {signal.Signals(end.number).name}", end.outlook]))
     except SystemExit as end:
         if isinstance(end.code, str):
             line = end.code

@@ -21,7 +21,7 @@ from pipeline.runtime.backend import choose
 from pipeline.runtime.early import hide_pandas
 from pipeline.runtime.memory import return_unused
 from pipeline.runtime.threads import concurrently
-from pipeline.signals import beside
+from pipeline.signals import beside, foreseen
 from pipeline.steps.derived.forest import root
 from pipeline.steps.derived.vertices import tabulate_vertices
 from pipeline.steps.layout import lay_out
@@ -82,6 +82,27 @@ def run(config: RunConfig, call: Call = directly) -> Folder:
     Raises:
         GraphmillError: As its steps state.
     """
+    finished: list[str] = []
+
+    def noted(name: str, step: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        result = call(name, step, *args, **kwargs)
+        finished.append(name)
+        return result
+
+    with foreseen(partial(outlook, finished)):
+        return _run(config, noted)
+
+
+def outlook(finished: list[str]) -> str:
+    """What a run does after one that a signal ended when these steps were finished."""
+    if "publish" in finished:
+        return "the run is published"
+    if not finished:
+        return "no step is finished, so the next run starts with the source"
+    return f"the next run keeps {', '.join(finished)} and does the rest"
+
+
+def _run(config: RunConfig, call: Call) -> Folder:
     hide_pandas()
     backend = choose(config.backend)
     with workspace(config.output) as work, cluster_of(config.cluster, backend) as cluster, showing() as shown:

@@ -22,11 +22,12 @@ _events: SimpleQueue[int | Future[Any]] = SimpleQueue()  # signals, and work tha
 
 
 class Interrupted(KeyboardInterrupt):
-    """Work was abandoned because of signal `number`."""
+    """Work was abandoned because of signal `number`; `outlook` says what the next run will do, if that is known."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, outlook: str = "") -> None:
         super().__init__(number)
         self.number = number
+        self.outlook = outlook
 
 
 class _Work:
@@ -36,6 +37,7 @@ class _Work:
         self.lock = threading.RLock()
         self.abandoned = False
         self.cleanings: list[Callable[[], object]] = []
+        self.outlook: Callable[[], str] = str
 
 
 _current: ContextVar[_Work] = ContextVar("work", default=_Work())  # noqa: B039  the default is never abandoned
@@ -69,7 +71,7 @@ def apart(work: Callable[[], T]) -> T:
         while (event := _events.get()) is not outcome:
             if isinstance(event, int):
                 logging.disable()
-                raise Interrupted(event)
+                raise Interrupted(event, begun.outlook())
     except BaseException:
         _abandon(begun)
         raise
@@ -121,6 +123,17 @@ def undisturbed() -> Iterator[None]:
         if work.abandoned:
             raise KeyboardInterrupt
         yield
+
+
+@contextmanager
+def foreseen(outlook: Callable[[], str]) -> Iterator[None]:
+    """Let `outlook` say what the next run will do, if a signal ends this work in the block."""
+    work = _current.get()
+    before, work.outlook = work.outlook, outlook
+    try:
+        yield
+    finally:
+        work.outlook = before
 
 
 @contextmanager

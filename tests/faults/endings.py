@@ -87,7 +87,7 @@ class Killed:
             self.fault("traceback", number, sent, text)
         elif status not in (0, -sent if sent == signal.SIGKILL else 128 + sent):
             self.fault(f"status {status}", number, sent, text)
-        elif status == 128 + sent and (not lines or not lines[-1].endswith(f": ended by {sent.name}")):
+        elif status == 128 + sent and (not lines or f": ended by {sent.name}" not in lines[-1]):
             self.fault("no last line", number, sent, text)
         found = self.leftovers()
         if status == 0:

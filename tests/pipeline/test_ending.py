@@ -11,7 +11,9 @@ from functools import partial
 import pytest
 
 from pipeline import ending
+from pipeline.config.loading import run_config
 from pipeline.errors import BadInput
+from pipeline.run import outlook, run
 from pipeline.runtime.threads import concurrently
 
 
@@ -96,3 +98,30 @@ def test_a_bug_shows_its_traceback_before_the_line(monkeypatch):
         "AssertionError: a bug at https://***@host/?***",
         "graphmill: failed: AssertionError: a bug at https://***@host/?***",
     ]
+
+
+def interrupted(output):
+    """A run in which Ctrl-C arrives while the report is drawn."""
+
+    def call(name, step, *args, **kwargs):
+        if name == "report":
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(10**6)
+        return step(*args, **kwargs)
+
+    graph = {"source": str(output.parent / "graph.csv")}
+    run(run_config("test", graph=graph, output=output, stages=["bfs"], backend="cpu"), call)
+
+
+def test_ctrl_c_says_what_the_next_run_will_do(monkeypatch, tmp_path):
+    (tmp_path / "graph.csv").write_text("src,dst\n1,2\n")
+    status, lines = ended(partial(interrupted, tmp_path / "out"), monkeypatch)
+    said = "graphmill: ended by SIGINT; the next run keeps edges, graph, "
+    assert status == 130 and lines[-1].startswith(said) and lines[-1].endswith(" and does the rest")
+    kept = {*lines[-1].removeprefix("graphmill: ended by SIGINT; the next run keeps ").removesuffix(" and does the rest").split(", ")}
+    again = run(run_config("test", graph={"source": str(tmp_path / "graph.csv")}, output=tmp_path / "out", stages=["bfs"]))
+    assert {name for name, step in again.facts["steps"].items() if step["reused"]} == kept >= {"bfs", "proof-bfs"}
+
+
+def test_a_run_that_was_published_when_the_signal_came_says_so():
+    assert outlook(["edges", "publish"]) == "the run is published"
