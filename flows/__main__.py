@@ -1,24 +1,57 @@
 """Run flows in this process: `python -m flows road-network conf/runs/new-york.toml [social-network RUN ...]`.
 
-If no Prefect server is configured, the flow starts an embedded one (`flows/embedded.py`), which ends with this process.
+If no Prefect server is configured, the flow starts an embedded one (`flows/embedded.py`), which ends with this process. On a
+configured server `python -m flows deploy` sets up deployments, and `python -m flows start` runs one.
 """
 
 import sys
 from functools import partial
+from pathlib import Path
 
 from pipeline.ending import run_command
 from pipeline.signals import cleaned
 
 NAMES = ("road-network", "social-network", "reachability")  # without an import of Prefect, which takes seconds
-USAGE = f"usage: python -m flows FLOW RUN.toml [FLOW RUN.toml ...]\n  FLOW is {', '.join(NAMES[:-1])} or {NAMES[-1]}"
+USAGE = f"""usage: python -m flows FLOW RUN.toml [FLOW RUN.toml ...]
+       python -m flows deploy [DEPLOYMENTS.yaml] [--notify ADDRESS.txt]
+       python -m flows start FLOW/DEPLOYMENT [NAME=VALUE ...]
+  FLOW is {", ".join(NAMES[:-1])} or {NAMES[-1]}"""
 
 
 def main(arguments: list[str]) -> None:
-    """Run pairs of a flow's name and a run's file, one after the other; end the process, with code 1 at the first that fails."""
+    """Do what USAGE says, and end the process; of several runs, with code 1 at the first that fails."""
     names, runs = arguments[::2], arguments[1::2]
-    if not runs or len(names) != len(runs) or not set(names) <= set(NAMES):
-        sys.exit(USAGE)
-    run_command("flows", partial(_work, names, runs))
+    if arguments[:1] == ["deploy"] and (found := _files(arguments[1:])):
+        run_command("flows", partial(_deploy, *found))
+    elif arguments[:1] == ["start"] and len(arguments) > 1 and "/" in arguments[1]:
+        run_command("flows", partial(_start, arguments[1], arguments[2:]))
+    elif runs and len(names) == len(runs) and set(names) <= set(NAMES):
+        run_command("flows", partial(_work, names, runs))
+    sys.exit(USAGE)
+
+
+def _files(arguments: list[str]) -> tuple[Path, Path | None] | None:
+    """The files of `deploy`: the deployments, and the address of notifications."""
+    notify = None
+    if "--notify" in arguments[:-1]:
+        place = arguments.index("--notify")
+        notify = Path(arguments[place + 1])
+        arguments = arguments[:place] + arguments[place + 2 :]
+    if len(arguments) > 1 or any(argument.startswith("-") for argument in arguments):
+        return None
+    return Path(arguments[0] if arguments else "prefect.yaml"), notify
+
+
+def _deploy(file: Path, notify: Path | None) -> None:
+    from flows.deployments import deploy
+
+    deploy(file, notify)
+
+
+def _start(name: str, arguments: list[str]) -> None:
+    from flows.deployments import parameters_of, start
+
+    start(name, parameters_of(arguments))
 
 
 def _work(names: list[str], runs: list[str]) -> None:

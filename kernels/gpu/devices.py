@@ -64,7 +64,7 @@ def _unsupported(device: int) -> str | None:
 def _no_cuda() -> str | None:
     """Why CuPy can use no GPU at all; None if it can. CuPy itself takes half a second to import, which asking does not need."""
     if find_spec("cupy") is None:
-        return "CuPy is not installed (pip install 'graphmill[gpu]')"
+        return "CuPy is not installed (in the clone: make .venv/gpu)"
     try:
         has = _ask("cuDriverGetVersion")
         if has // 1000 < _CUDA // 1000:

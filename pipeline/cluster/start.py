@@ -36,7 +36,7 @@ def require_startable(config: ClusterConfig, backend: Backend) -> None:
     if config.scheduler != "local" or backend == "cpu":
         return
     if find_spec("dask_cuda") is None:
-        raise BadConfig("cluster: local workers on GPUs need Dask-CUDA (pip install 'graphmill[gpu]')")
+        raise BadConfig("cluster: local workers on GPUs need Dask-CUDA (in the clone: make .venv/gpu)")
     gpus = device_count()
     if config.workers > gpus:
         raise BadConfig(f"cluster: {config.workers} local workers, but {gpus} GPUs; each worker needs one")

@@ -162,7 +162,7 @@ def test_what_strangers_can_use_is_found():
 
 def test_local_workers_on_gpus_need_dask_cuda_and_a_gpu_each(monkeypatch):
     monkeypatch.setattr(start_module, "find_spec", lambda name: None)
-    with pytest.raises(BadConfig, match=r"need Dask-CUDA \(pip install 'graphmill\[gpu\]'\)"), started(LOCAL, "gpu"):
+    with pytest.raises(BadConfig, match=r"need Dask-CUDA \(in the clone: make .venv/gpu\)"), started(LOCAL, "gpu"):
         pass
     monkeypatch.setattr(start_module, "find_spec", lambda name: name)
     monkeypatch.setattr(start_module, "device_count", lambda: 1)

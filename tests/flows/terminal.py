@@ -25,12 +25,13 @@ def make_clone(clone: Path) -> Path:
 
 @dataclass
 class Terminal:
-    """One shell in the clone, as a person has it, with the page's port replaced by a free one; `within` is what starts it."""
+    """One shell in the clone, as a person has it, with the page's port and other texts replaced; `within` is what starts it."""
 
     clone: Path
     environment: dict[str, str]
     port: int = 4200
     within: tuple[str, ...] = ()
+    replaced: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self):
         self.shell = subprocess.Popen(
@@ -42,17 +43,20 @@ class Terminal:
         """Run a section; return what it printed. The shell ends at the first command that fails."""
         blocks = below(PAGE, heading, language)
         assert blocks, f"no commands below {heading!r}"
+        return "".join(map(self.type, blocks))
+
+    def type(self, block: str) -> str:
+        """Run lines; return what they printed."""
+        for old, new in (("4200", str(self.port)), *self.replaced):
+            block = block.replace(old, new)
+        self.shell.stdin.write(f"{block}\necho {DONE}\n")
+        self.shell.stdin.flush()
         lines = []
-        for block in blocks:
-            self.shell.stdin.write(block.replace("4200", str(self.port)) + f"echo {DONE}\n")
-            self.shell.stdin.flush()
-            for line in self.shell.stdout:
-                if line.startswith(DONE):
-                    break
-                lines.append(line)
-            else:
-                pytest.fail(f"{block}\n{''.join(lines)}")
-        return "".join(lines)
+        for line in self.shell.stdout:
+            if line.startswith(DONE):
+                return "".join(lines)
+            lines.append(line)
+        return pytest.fail(f"{block}\n{''.join(lines)}")
 
     def log(self, name: str) -> str:
         path = self.clone / ".prefect" / name

@@ -1,5 +1,6 @@
 """Every command of docs/operations.md, in its order, in one shell, in a clone: server, worker, deployments, runs, the end."""
 
+import json
 import socket
 
 import httpx
@@ -12,7 +13,8 @@ from pipeline.steps.publish import open_run
 from pipeline.tables import files as tables
 from tests.flows.networks import CROSSINGS, road_run, social_run, votes_run
 from tests.flows.processes import ROOT, alive, clean_environment, end, eventually
-from tests.flows.terminal import Terminal, make_clone
+from tests.flows.receivers import webhook
+from tests.flows.terminal import PAGE, Terminal, make_clone
 from tests.strangers import exposed, listening
 
 
@@ -34,45 +36,101 @@ def terminal(tmp_path_factory):
     home = clone / ".prefect"
     environment = clean_environment(home) | {"COLUMNS": "200"}
     del environment["PYTHONPATH"]  # the deployments must find the clone themselves
-    yield Terminal(clone, environment, port)
-    end(environment)
+    with webhook() as (address, received):
+        shell = Terminal(clone, environment, port, replaced=(("https://chat.example.org/hooks/graphmill", address),))
+        shell.received = received
+        yield shell
+        end(environment)
 
 
-def test_the_commands_of_the_page_run_in_order(terminal):
+@pytest.fixture(scope="module")
+def api(terminal):
+    """Ask the server as its own clients do: a method, a path, and perhaps content."""
+
+    def ask(method, path, **content):
+        auth = tuple(terminal.log("auth").strip().split(":"))
+        return httpx.request(method, f"http://127.0.0.1:{terminal.port}/api/{path}", auth=auth, **content)
+
+    return ask
+
+
+def latest(terminal, name):
+    return open_run(terminal.clone / "conf" / "runs" / f"out-{name}" / "latest")
+
+
+def test_the_server_is_protected_and_flows_are_deployed(terminal, api):
     terminal.run("The environment of every terminal")
     assert (terminal.clone / ".prefect" / "auth").stat().st_mode & 0o777 == 0o600
-
     terminal.run("Server")
-    url = f"http://127.0.0.1:{terminal.port}/api"
-    user, password = terminal.log("auth").strip().split(":")
-    assert httpx.get(f"{url}/admin/version").status_code == 401
-    allowed = httpx.post(f"{url}/flows/filter", json={}, auth=(user, password))
+    assert httpx.get(f"http://127.0.0.1:{terminal.port}/api/admin/version").status_code == 401
+    allowed = api("POST", "flows/filter", json={})
     assert allowed.status_code == 403 and "CSRF" in allowed.text
-
     assert "graphmill" in terminal.run("Work pool, deployments, worker")
     assert eventually(lambda: "started" in terminal.log("worker.log"))
+    terminal.run("Notifications")
 
+
+def test_runs_started_now_are_published_and_shown(terminal):
     terminal.run("Run now")
-    road = open_run(terminal.clone / "conf" / "runs" / "out-new-york" / "latest")
-    assert tables.read(road.path / "wcc").num_rows == CROSSINGS
-    social = open_run(terminal.clone / "conf" / "runs" / "out-facebook" / "latest")
-    assert set(tables.read(social.path / "bfs")["source"].to_pylist()) == {0, 107}
-    votes = open_run(terminal.clone / "conf" / "runs" / "out-wiki-vote" / "latest")
-    assert tables.read(votes.path / "reached")["reachable"].to_pylist() == [True, True, False, False]
+    assert tables.read(latest(terminal, "new-york").path / "wcc").num_rows == CROSSINGS
+    assert set(tables.read(latest(terminal, "facebook").path / "bfs")["source"].to_pylist()) == {0, 107}
+    assert tables.read(latest(terminal, "wiki-vote").path / "reached")["reachable"].to_pylist() == [True, True, False, False]
     assert not exposed(listening(alive(terminal.environment)))
-
     seen = terminal.run("Inspect runs")
     assert "road-network/nightly" in seen and "social-network/nightly" in seen and "reachability/nightly" in seen
     assert "new-york-summary" in seen
     assert "reachability: started" in seen and "run: published as" in seen
     assert "SCHEDULED" in seen
-
-    terminal.run("Stop")
     assert not tracebacks(terminal.log("worker.log") + terminal.log("server.log"))
+
+
+def test_a_failing_night_and_the_next_good_one_are_reported(terminal):
+    source = terminal.clone / "conf" / "runs" / "roads.gr"
+    good = source.read_text()
+    source.write_text(good.replace("\na 1 2 ", "\na 1 2 -", 1))
+    last = terminal.type("python -m flows start road-network/nightly || echo code $?").splitlines()[-2:]
+    source.write_text(good)
+    assert last[1] == "code 1" and last[0].startswith("flows: road-network/nightly: Failed: ")
+    assert "roads.gr: line 2: weight '-" in last[0]
+    assert eventually(lambda: len(terminal.received) == 1)
+    assert terminal.received[0]["subject"] == "graphmill: road-network/nightly: Failed"
+    assert "roads.gr: line 2: weight '-" in terminal.received[0]["body"] and "/runs/flow-run/" in terminal.received[0]["text"]
+    for _ in range(2):  # only the first is news
+        assert terminal.type("python -m flows start road-network/nightly").splitlines()[-1] == "road-network/nightly: published"
+    assert eventually(lambda: len(terminal.received) == 2)
+    assert terminal.received[1]["subject"] == "graphmill: road-network/nightly: runs again"
+
+
+def test_a_cancelled_run_ends_and_is_not_reported(terminal):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        run = road_run(terminal.clone / "conf" / "runs", "silent", f"http://127.0.0.1:{silent.getsockname()[1]}/roads.gr")
+        terminal.type(f"prefect deployment run road-network/nightly -p run={run}")
+        silent.accept()
+        (running,) = flow_runs(terminal, "Running")
+        terminal.type(f"prefect flow-run cancel {running}")
+        assert eventually(lambda: running in flow_runs(terminal, "Cancelled"), 60)
+    assert len(terminal.received) == 2
+
+
+def test_after_stop_upgrade_and_restart_a_scheduled_run_is_executed(terminal, api):
+    terminal.run("Stop")
     terminal.run("Upgrade")
+    assert "[Server](#server) and [Work pool, deployments, worker](#work-pool-deployments-worker)" in PAGE.read_text()
+    terminal.run("Server")
+    assert api("GET", "work_pools/graphmill").json()["is_paused"]
+    terminal.run("Work pool, deployments, worker")
+    assert not api("GET", "work_pools/graphmill").json()["is_paused"]
+    before = latest(terminal, "new-york").path.resolve()
+    terminal.type("prefect deployment run road-network/nightly")  # a scheduled run, as those of the night
+    assert eventually(lambda: latest(terminal, "new-york").path.resolve() != before, 100)
+    terminal.run("Stop")
     terminal.shell.stdin.close()
     assert terminal.shell.wait(timeout=30) == 0
     assert eventually(lambda: not alive(terminal.environment))
+
+
+def flow_runs(terminal, state):
+    return [run["id"] for run in json.loads(terminal.type(f"prefect flow-run ls --state {state} -o json"))]
 
 
 def test_every_flow_is_deployed_on_a_schedule():

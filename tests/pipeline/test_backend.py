@@ -39,7 +39,7 @@ def test_an_unknown_backend_is_refused(backend, tmp_path):
 @without_gpu
 def test_auto_says_why_it_computes_on_the_cpu(tmp_path, caplog):
     caplog.set_level("INFO")
-    reason = "CuPy is not installed (pip install 'graphmill[gpu]')"
+    reason = "CuPy is not installed (in the clone: make .venv/gpu)"
     assert run(config(tmp_path)).facts["machine"]["gpu_not_used"] == reason
     assert f"backend: cpu, because {reason}" in caplog.text
 

@@ -39,7 +39,7 @@ def library() -> Any:
     from cupy.cuda import nccl
 
     if not nccl.available:
-        raise RuntimeError("NCCL is not installed (pip install 'graphmill[gpu]')")
+        raise RuntimeError("NCCL is not installed (in the clone: make .venv/gpu)")
     return nccl
 
 
