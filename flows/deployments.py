@@ -31,7 +31,7 @@ from pipeline.signals import foreseen
 CLONE = Path(__file__).parents[1]
 BLOCK = "graphmill"  # the name of the block with the address of notifications
 LONGEST = timedelta(days=3650)  # between a failure and the recovery from it
-# States of a flow's run that somebody has to know: also a run that has not started 15 s after its time (Prefect's default).
+# States of a run that are reported: also a run that has not started 15 s after its time (Prefect's default).
 BAD = {f"prefect.flow-run.{state}" for state in ("Failed", "Crashed", "TimedOut", "Late")}
 WHICH = "{{ flow.name }}/{{ deployment.name }}"
 BODY = "{{ flow_run.state.message or flow_run.state.name }}\nRun {{ flow_run.name }}: {{ flow_run | ui_url }}"

@@ -1,4 +1,4 @@
-"""Servers on loopback that receive notifications: a webhook, and mail by SMTP."""
+"""Servers on loopback that receive notifications: a webhook, and e-mail by SMTP."""
 
 import json
 import socketserver

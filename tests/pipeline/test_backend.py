@@ -46,7 +46,7 @@ def test_auto_says_why_it_computes_on_the_cpu(tmp_path, caplog):
 
 @without_gpu
 def test_a_missing_gpu_is_reported_before_any_work(tmp_path):
-    with pytest.raises(BadConfig, match=r"backend: a GPU is requested, but CuPy is not installed .*graphmill\[gpu\]"):
+    with pytest.raises(BadConfig, match=r"backend: a GPU is requested, but CuPy is not installed .*make .venv/gpu"):
         run(config(tmp_path, backend="gpu"))
     assert not (tmp_path / "out").exists()
 

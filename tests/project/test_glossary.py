@@ -20,7 +20,7 @@ RETIRED = {
     r"\bhearsay\b": "ghosts' values, received labels",
     r"\brooms?\b": "memory, buffer, space",
     r"\bseat(?:s|ed|ing)?\b": "placement",
-    r"\bmails?\b": "message, mailbox",
+    r"(?<!e-)\bmails?\b": "message, mailbox",
     r"\bone_worker": "single_rank",
     r"\b(?:told|hears?|heard)\b": "sent, receive, received",
     r"\b(?:is|are|was) no (?:table|file|folder|number|integer|row|vertex|array|toml|parquet|whole)\b": "is not a ...",
