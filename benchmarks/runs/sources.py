@@ -63,24 +63,27 @@ def write_parquet(tables: Iterator[pa.Table], path: Path) -> None:
 
 
 def write_dimacs(source: Path, path: Path) -> None:
-    """Write the edges of a Parquet file as a zstd-compressed DIMACS graph of both directions."""
-    with pq.ParquetFile(source) as file:
+    """Write the edges of a Parquet file as a DIMACS graph of both directions, compressed by zstd in many frames as by pzstd."""
+    with pq.ParquetFile(source) as file, path.open("wb") as out:
         groups = (file.metadata.row_group(group) for group in range(file.num_row_groups))
         largest = max(group.column(column).statistics.max for group in groups for column in (0, 1))
-        with pa.CompressedOutputStream(str(path), "zstd") as out:
-            out.write(f"p sp {largest + 1} {2 * file.metadata.num_rows}\n".encode())
-            for lines in map_in_order(_lines, file.iter_batches(1 << 20), cores()):
-                out.write(lines)
+        out.write(_compressed(f"p sp {largest + 1} {2 * file.metadata.num_rows}\n".encode()))
+        for lines in map_in_order(_lines, file.iter_batches(1 << 17), cores()):
+            out.write(lines)
 
 
 def _lines(batch: pa.RecordBatch) -> pa.Buffer:
-    """The lines of both directions of some edges."""
+    """The lines of both directions of some edges, compressed."""
     src, dst, weights = (batch[name].to_numpy() for name in COLUMNS)
     ends = np.stack([np.stack([src + 1, dst + 1], axis=1), np.stack([dst + 1, src + 1], axis=1)], axis=1).reshape(-1, 2)
     columns = {"a": pa.array(["a"] * len(ends)), "src": ends[:, 0], "dst": ends[:, 1], "weight": np.repeat(weights, 2)}
     out = pa.BufferOutputStream()
     pa.csv.write_csv(pa.table(columns), out, pa.csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none"))
-    return out.getvalue()
+    return _compressed(out.getvalue())
+
+
+def _compressed(content: bytes | pa.Buffer) -> pa.Buffer:
+    return pa.Codec("zstd").compress(content)
 
 
 def _table(*columns: Any) -> pa.Table:

@@ -127,8 +127,6 @@ class _Reading:
                     if on_disk and edges.rereadable and edges.columns and not self.copy:
                         refers_to = ReferenceFacts(path=str(on_disk), columns=dict(edges.columns.names))
                     found = self._store(edges, content, None if refers_to else folder)
-                if on_disk:
-                    content.finish_as_file()
             else:
                 with closing(ahead(text.chunks, AHEAD)) as text.chunks:  # decompressed while others are parsed
                     edges = entry.read(text, graph, weight)

@@ -1,18 +1,22 @@
 """Decompress a source in chunks of bounded size. The compression is detected from the content, not from the file's name.
 
-The limits on size, ratio, frames and time are checked for every chunk, so a decompression bomb costs one chunk of memory.
+The limits on size, ratio, frames and time are checked for every chunk, so a decompression bomb costs a few chunks of memory.
+Short frames of zstd, as pzstd writes them, are decompressed on all cores.
 """
 
 import lzma
 import sys
 import zlib
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
+from kernels.cpu.parallel import cores
 from pipeline.config.graph import RATIO_FROM, Limits
 from pipeline.config.model import MIB
 from pipeline.errors import BadInput
 from pipeline.ingest.source import Stored
+from pipeline.runtime.threads import map_in_order
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -22,8 +26,12 @@ else:
 CHUNK = 8 * MIB
 XZ_MEMORY = 256 * MIB  # an xz header may request 4 GiB; `xz -9` requests 65 MiB
 READ = 2**16  # bytes given to a decompressor, which copies what follows the end of a frame
+SHORT = 16 * MIB  # stored bytes of a short frame at most
+_HELD = 4  # chunks of a short frame that a thread decompresses before the others are taken
+_NO_END = "the file ends before its end mark"
 FRAME = 2**10  # stored bytes that an allowed frame has on average, beyond Limits.frames
 _CORRUPT = (EOFError, zlib.error, lzma.LZMAError, zstd.ZstdError)
+_ZSTD = b"\x28\xb5\x2f\xfd"  # the beginning of a frame
 
 
 class _Gzip:
@@ -51,7 +59,7 @@ class _Gzip:
 _NEW: dict[bytes, Callable[[], Any]] = {  # how a frame begins, and its decompressor
     b"\x1f\x8b": _Gzip,
     b"\xfd7zXZ\x00": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY),
-    b"\x28\xb5\x2f\xfd": zstd.ZstdDecompressor,
+    _ZSTD: zstd.ZstdDecompressor,
 }
 
 
@@ -80,7 +88,7 @@ def chunks(stored: Stored, limits: Limits) -> Iterator[bytes]:
                 expanded = f"{stored.bytes} bytes decompress to over {total}, more than {limits.ratio:g} times"
                 raise BadInput(file, f"{expanded}, the limit (graph.limits.ratio)")
             parts.append(part)
-            if total - yielded >= CHUNK:
+            if total - yielded >= CHUNK // 2:
                 yield b"".join(parts)
                 parts, yielded = [], total
     except _CORRUPT as error:
@@ -91,20 +99,87 @@ def chunks(stored: Stored, limits: Limits) -> Iterator[bytes]:
 
 def _frames(stored: Stored, new: Callable[[], Any], limits: Limits) -> Iterator[bytes]:
     """Decompress concatenated frames, which may be padded with zeros."""
-    data = stored.read(READ)
-    count = 0
+    short, count = _ShortFrames(stored, limits), 0
+    if new is zstd.ZstdDecompressor:
+        for parts, frame in map_in_order(_begun, short, cores()):
+            yield from parts
+            yield from _following(frame)
+        count = short.count
+    data = _next(stored, short.rest) if count else short.rest or stored.read(READ)
     while data:
         frame = new()
         count += 1
-        if count > limits.frames and count * FRAME > stored.bytes:
-            many = f"{limits.frames} compressed frames, of under {FRAME} bytes on average"
-            raise BadInput(stored.source.url, f"has more than {many}, the limit (graph.limits.frames)")
+        _require_few(stored, count, limits)
         while not frame.eof:
             if not data and frame.needs_input and not (data := stored.read(READ)):
-                raise EOFError("the file ends before its end mark")
+                raise EOFError(_NO_END)
             if chunk := frame.decompress(data, CHUNK):
                 yield chunk
             data = b""
-        data = frame.unused_data.lstrip(b"\0")
-        while not data and (more := stored.read(READ)):
-            data = more.lstrip(b"\0")
+        data = _next(stored, frame.unused_data)
+
+
+def _next(stored: Stored, data: bytes) -> bytes:
+    """What follows the zeros behind a frame, of which `data` was read; empty at the end of the file."""
+    data = data.lstrip(b"\0")
+    while not data and (more := stored.read(READ)):
+        data = more.lstrip(b"\0")
+    return data
+
+
+class _ShortFrames:
+    """The short zstd frames at the beginning of a file; `rest` is what was read behind them, `count` their number."""
+
+    def __init__(self, stored: Stored, limits: Limits) -> None:
+        self.rest, self.count = b"", 0
+        self._stored, self._limits = stored, limits
+
+    def __iter__(self) -> Iterator[bytes]:
+        begin, end = 0, -1
+        while end:
+            while len(self.rest) - begin < SHORT and (more := self._stored.read(SHORT)):
+                self.rest, begin = self.rest[begin:] + more, 0
+            if end := _end_of_frame(self.rest, begin):
+                self.count += 1
+                _require_few(self._stored, self.count, self._limits)
+                yield self.rest[begin:end]
+                begin = end
+        self.rest = self.rest[begin:]
+
+
+def _end_of_frame(data: bytes, begin: int) -> int:
+    """Where the zstd frame at `begin` ends (RFC 8878, section 3.1.1); 0 if there is none, or if it ends behind `data`."""
+    if not data.startswith(_ZSTD, begin) or len(data) < begin + 5:
+        return 0
+    descriptor = data[begin + 4]
+    single, has_checksum = descriptor >> 5 & 1, descriptor >> 2 & 1
+    at = begin + 6 - single + (0, 1, 2, 4)[descriptor & 3] + (single, 2, 4, 8)[descriptor >> 6]
+    while at + 3 <= len(data):
+        block = int.from_bytes(data[at : at + 3], "little")
+        repeats_a_byte, is_last = block >> 1 & 3 == 1, block & 1
+        at += 3 + (1 if repeats_a_byte else block >> 3)
+        if is_last:
+            at += 4 * has_checksum
+            return at if at <= len(data) else 0
+    return 0
+
+
+def _begun(data: bytes) -> tuple[list[bytes], Any]:
+    """The first chunks of a complete frame, and its decompressor, which has the others."""
+    frame = zstd.ZstdDecompressor()
+    return [frame.decompress(data, CHUNK), *islice(_following(frame), _HELD - 1)], frame
+
+
+def _following(frame: Any) -> Iterator[bytes]:
+    """The chunks that a decompressor has, up to the end of its frame."""
+    while not frame.eof:
+        if frame.needs_input:
+            raise EOFError(_NO_END)
+        yield frame.decompress(b"", CHUNK)
+
+
+def _require_few(stored: Stored, count: int, limits: Limits) -> None:
+    """Raise BadInput for a file of many frames that are tiny on average."""
+    if count > limits.frames and count * FRAME > stored.bytes:
+        many = f"{limits.frames} compressed frames, of under {FRAME} bytes on average"
+        raise BadInput(stored.source.url, f"has more than {many}, the limit (graph.limits.frames)")

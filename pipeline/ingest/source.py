@@ -107,21 +107,20 @@ def identify(source: Source, sha256: str | None) -> str:
 
 
 class Stored:
-    """The stored bytes of a source, still compressed: read once, counted and hashed while read."""
+    """The stored bytes of a source, still compressed: read once and counted; those of a remote file are hashed while read."""
 
     def __init__(self, source: Source, file: Any) -> None:
         self.source = source
         self.bytes = 0
         self._size = source.local.stat().st_size if source.local else 0
         self._file = file
-        self._digest = Digest()
-        self._sha256 = None if source.local else hashlib.sha256()  # that of a local file was compared before
-        self._read_as_file, self._found = False, ""
+        self._digest, self._sha256 = Digest(), hashlib.sha256()  # unless the file is local
+        self._found = ""
         self._ahead = b""
 
     @property
     def digest(self) -> str:
-        """Digest (`pipeline.store.digests`) of the bytes read so far."""
+        """Digest (`pipeline.store.digests`) of the bytes; of a local file, once it was checked."""
         return self._found or self._digest.hexdigest()
 
     @property
@@ -152,30 +151,26 @@ class Stored:
         while self.read():
             pass
 
-    def finish_as_file(self) -> None:
-        """Another reader has read the local file: do not read the rest."""
-        self.bytes, self._read_as_file = self._size, True
-
     def check(self, digest: str | None, sha256: str | None) -> None:
-        """Read the rest; raise BadInput unless the content has this digest and, if it is remote, this SHA-256.
+        """Raise BadInput unless the content has this digest and, if it is remote, this SHA-256; the rest of it is read.
 
-        A local file that another reader has read has the digest that it had before, if it was not written meanwhile.
+        A local file, whose SHA-256 was compared before, has the digest that it had before if it was not written meanwhile.
         """
-        if not self._read_as_file:
-            self.drain()
-        elif self.source.local:
+        if self.source.local:
+            self.bytes = self._size
             self._found = digest if digest and self.source.unwritten else digest_of_file(self.source.local)
+        else:
+            self.drain()
+            check_sha256(self.source, self._sha256.hexdigest(), sha256)
         if digest is not None and self.digest != digest:
             raise BadInput(self.source.url, "changed while it was read")
-        if self._sha256:
-            check_sha256(self.source, self._sha256.hexdigest(), sha256)
 
     def _pull(self, size: int) -> bytes:
         with _reading(self.source):
             data: bytes = self._file.read(size)
         self.bytes += len(data)
-        self._digest.update(data)
-        if self._sha256:
+        if not self.source.local:
+            self._digest.update(data)
             self._sha256.update(data)
         return data
 

@@ -3,14 +3,17 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from kernels.cpu.parallel import cores
 from pipeline.config.graph import Limits
 from pipeline.errors import BadInput
+from pipeline.runtime.threads import map_in_order
 
 BOM = b"\xef\xbb\xbf"
 CARRIAGE_RETURN = "a carriage return within the line"
@@ -27,8 +30,13 @@ Tidied = tuple[bytes, npt.NDArray[np.int64]]  # the lines that are kept, and the
 class Block:
     """Whole lines of a file, each with its newline; the first has number `line`, from 1."""
 
-    data: bytes
+    parts: tuple[bytes | memoryview, ...]
     line: int
+
+    @cached_property
+    def data(self) -> bytes:
+        """The lines, joined by the thread that parses them."""
+        return b"".join(self.parts)
 
 
 class Text:
@@ -89,20 +97,30 @@ class Text:
         return b""
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the remaining lines in blocks of about the size of a chunk."""
-        while True:
-            end = self._data.rfind(b"\n", self._at) + 1
-            first = self._data.find(b"\n", self._at) if end else len(self._data)
-            if first - self._at > self._limits.line:
-                limit = f"{self._limits.line} bytes, the limit for a line (graph.limits.line)"
-                raise BadInput(self.file, f"is longer than {limit}", self.line + 1)
-            if end:
-                block = Block(self._data[self._at : end], self.line + 1)
-                self._data, self._at = self._data[end:], 0
-                self.line += count_of(block.data, b"\n")
-                yield block
-            if not self._more():
-                return
+        """Yield the remaining lines in blocks of about the size of a chunk, whose lines are counted on all cores."""
+        read, self._data = self._data[self._at :], b""
+        chunks, rest = chain([read], self.chunks), b""
+        self._at, self.bytes = 0, self.bytes - len(read)
+        for chunk, lines in map_in_order(lambda chunk: (chunk, count_of(chunk, b"\n")), chunks, cores()):
+            self.bytes += len(chunk)
+            self._require_short(len(rest) + (chunk.index(b"\n") if lines else len(chunk)))
+            if not lines:
+                rest += chunk
+                continue
+            end = chunk.rindex(b"\n") + 1
+            block = Block((rest, memoryview(chunk)[:end]), self.line + 1)
+            rest = chunk[end:]
+            self.line += lines
+            yield block
+        if rest:  # the last line lacks its newline
+            self.line += 1
+            yield Block((rest, b"\n"), self.line)
+
+    def _require_short(self, length: int) -> None:
+        """Raise BadInput if the next line is longer than a line may be."""
+        if length > self._limits.line:
+            limit = f"{self._limits.line} bytes, the limit for a line (graph.limits.line)"
+            raise BadInput(self.file, f"is longer than {limit}", self.line + 1)
 
     def _more(self) -> bool:
         chunk = next(self.chunks, b"")
