@@ -1,9 +1,12 @@
-"""Artifacts of a run in Prefect: a summary, a link to the report, the first rows of each table."""
+"""Artifacts of a run in Prefect: a summary, the report with its pictures, the first rows of each table.
+
+They are sent to the server, so that its pages show them whichever host the worker runs on.
+"""
 
 import re
 from typing import Any
 
-from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
 from pipeline.report.wording import read_as
 from pipeline.store.facts import ProofFacts
@@ -19,12 +22,8 @@ def show(published: Folder) -> None:
     facts = RunFacts.of(published)
     name = facts.graph.name
     create_markdown_artifact(summary(published), key=key(name, "summary"))
-    create_link_artifact(
-        (published.path / "report.html").resolve().as_uri(),
-        link_text=f"Report of {name}",
-        key=key(name, "report"),
-        description="On the machine that ran the flow.",
-    )
+    report = (published.path / "report.md").read_text(encoding="utf-8")
+    create_markdown_artifact(report, key=key(name, "report"), description=f"The report of {published.path.name}")
     for table, described in facts.tables.items():
         create_table_artifact(
             [_shown(row) for row in tables.head(published.path / table, ROWS).to_pylist()],

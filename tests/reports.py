@@ -11,7 +11,7 @@ from pipeline.config.run import STAGES
 from pipeline.ingest import ingest
 from pipeline.report import draw
 from pipeline.steps.layout import lay_out
-from pipeline.steps.publish import Results
+from pipeline.steps.publish import Results, publish
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
@@ -31,6 +31,11 @@ class Steps:
 
     def draw(self, name: str = "a graph") -> Folder:
         return draw(Results(name, self.edges, self.graph, self.answers, self.proofs), Runtime(self.work))
+
+    def publish(self, output: Path, name: str = "a graph") -> Folder:
+        """The run with its report."""
+        output.joinpath("runs").mkdir(parents=True, exist_ok=True)
+        return publish(output, Results(name, self.edges, self.graph, self.answers, self.proofs, self.draw(name)))
 
     def page(self, name: str = "a graph") -> "Page":
         return Page((self.draw(name).path / "report.html").read_text(encoding="utf-8"))
@@ -84,6 +89,7 @@ class Page(HTMLParser):
         self.tables: list[list[list[str]]] = []
         self.words: list[str] = []
         self._open: list[str] = []
+        self._headed: dict[str, int] = {}
         self.feed(html)
 
     @property
@@ -92,6 +98,10 @@ class Page(HTMLParser):
 
     def attributes(self, tag: str) -> list[dict[str, str]]:
         return [attributes for name, attributes in self.tags if name == tag]
+
+    def table_under(self, heading: str) -> list[list[str]]:
+        """Rows of the first table under a heading."""
+        return self.tables[self._headed[heading]]
 
     def head_of(self, table: str) -> list[list[str]]:
         """Rows of `First rows of the tables`, without the header."""
@@ -117,8 +127,10 @@ class Page(HTMLParser):
             pass
 
     def handle_data(self, data: str) -> None:
-        if "style" in self._open:
+        if {"style", "script"} & set(self._open):
             return
         self.words.append(data)
+        if {"h1", "h2", "h3"} & set(self._open):
+            self._headed[data] = len(self.tables)
         if {"th", "td"} & set(self._open):
             self.tables[-1][-1][-1] += data

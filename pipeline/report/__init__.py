@@ -1,7 +1,7 @@
-"""The report: one self-contained HTML page per run, without scripts.
+"""The report: a self-contained HTML page per run, which loads nothing, and a shorter one in Markdown for Prefect.
 
-`findings` reads the tables, `charts` and `maps` compute the drawings, and `page` fills the template `report.html`, whose style is
-`report.css`.
+`findings` reads the tables, `results`, `charts` and `maps` compute what is shown, and `page` fills the templates; the page's own
+script is `templates/maps.js`.
 """
 
 from dataclasses import asdict
@@ -22,7 +22,8 @@ def draw(results: Results, runtime: Runtime) -> Folder:
         runtime: If the backend is a GPU, the page names it.
 
     Returns:
-        `runtime.work / "report"` with `report.html`. Facts: `bytes` of the page, `maps` and `charts` on it.
+        `runtime.work / "report"` with `report.html` and `report.md`, whose marks publication replaces. Facts: `bytes` of the
+        page, `maps` and `charts` on it, and `figures`, by which runs are compared.
     """
     from pipeline.report.machine import machine
 
@@ -34,8 +35,9 @@ def draw(results: Results, runtime: Runtime) -> Folder:
     def write(folder: Path) -> dict[str, Any]:
         from pipeline.report.page import render
 
-        html, facts = render(results, where)
-        (folder / "report.html").write_text(html, encoding="utf-8")
-        return {"bytes": len(html.encode()), **facts}
+        files, facts = render(results, where)
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        return {"bytes": len(files["report.html"].encode()), **facts}
 
     return make(runtime.work / "report", "report", inputs, {"name": results.name, "machine": where}, write)

@@ -1,14 +1,16 @@
 """The maps of a graph with coordinates, as the page shows them: pictures, legend, scale, and what was left out."""
 
 import base64
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from matplotlib.colors import to_hex
 
-from kernels.cpu.parallel import over_items
 from kernels.graph import Array
 from pipeline.report import maps
 from pipeline.report.charts import ticks
@@ -19,8 +21,10 @@ from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 
 THEMES = ("light", "dark")
-FAINT_WIDTH, WIDTH = 1, 2  # fine pixels
 COLOUR_BAR_STOPS = 16
+IN_FULL = 4  # maps whose longer side has `maps.LONG_SIDE` pixels; more are smaller, so that the page does not grow with them
+MOST_NAMED = 12_000  # vertices that the maps name under the pointer
+SMALL = 420  # pixels of the longer side of a picture for Prefect
 
 
 @dataclass(frozen=True)
@@ -51,26 +55,62 @@ class ColourBar:
 
 @dataclass(frozen=True)
 class Map:
-    """One map: a PNG for each theme as a data URI, and its title, sentence, scale, marker and colour bar."""
+    """One map: a PNG for each theme as a data URI, and its title, sentence, scale, marker and colour bar.
+
+    `values` has a value for each vertex that the atlas names, None where it is not reached.
+    """
 
     title: str
     sentence: str
     images: dict[str, str]
+    small: str  # on a light ground, for pages that are not ours
     width: int
     height: int
     scale: Scale | None
     marker: Marker | None = None
     bar: ColourBar | None = None
+    values: Sequence[Any] = ()
 
 
 class Atlas:
-    """Draws the maps of one graph; the faint network is drawn once for all of them."""
+    """Draws up to `count` maps of one graph; the network is drawn once for all of them.
 
-    def __init__(self, edges: Folder, coordinates: Coordinates) -> None:
+    Attributes:
+        named: Vertices that a reader can point at, evenly spread over the map, for the page's script: `id`, their pixels `x` and
+            `y`, and the coordinates of the first pixel and of a step of one.
+    """
+
+    def __init__(self, edges: Folder, coordinates: Coordinates, ids: Array, count: int) -> None:
         self._edges = edges
-        self._projection = maps.project(coordinates)
-        self._network = maps.plane(self._projection, id_blocks(edges), FAINT_WIDTH, maps.one_level(maps.FAINT))
-        self.scale = _scale(self._projection)
+        side = max(maps.LEAST_SIDE, min(maps.LONG_SIDE, round(maps.LONG_SIDE * math.sqrt(IN_FULL / max(count, 1)))))
+        self._projection = maps.project(coordinates, side)
+        self._network = maps.plane(self._projection, id_blocks(edges))
+        self._faint = self._network.levels(np.full(len(self._projection.ids), maps.FAINT, np.uint8))
+        self._entry, self._known = self._projection.find(ids)
+        self._scale = _scale(self._projection)
+        self._named = self._spread()
+        where = self._projection
+        self.named = {
+            "id": [str(vertex) for vertex in where.ids[self._named].tolist()],
+            "x": where.x[self._named].round(1).tolist(),
+            "y": where.y[self._named].round(1).tolist(),
+            "corner": where.corner,
+            "step": where.step,
+            "width": where.width,
+            "km": (where.km_per_pixel or 0) * where.width,
+        }
+
+    def _spread(self) -> Array:
+        """Entries of at most `MOST_NAMED` vertices: all, or one of each square of the map that has a line."""
+        if len(self._projection.ids) <= MOST_NAMED:
+            return np.arange(len(self._projection.ids))
+        entries = self._network.entries
+        cell = math.ceil(math.sqrt(entries.size / MOST_NAMED))
+        while math.prod(math.ceil(side / cell) for side in entries.shape) > MOST_NAMED:
+            cell += 1
+        rows = np.minimum.reduceat(entries, np.arange(0, entries.shape[0], cell), axis=0)
+        squares = np.unique(np.minimum.reduceat(rows, np.arange(0, entries.shape[1], cell), axis=1))
+        return squares[squares < self._network.nothing]
 
     @property
     def note(self) -> str:
@@ -91,30 +131,35 @@ class Atlas:
         """The minimum spanning forest over the faint network."""
         table = tables.read(answer.path, columns=["src", "dst"])
         batches = ((batch["src"].to_numpy(), batch["dst"].to_numpy()) for batch in table.to_batches())
-        chosen = maps.plane(self._projection, batches, WIDTH, maps.one_level(0))
+        chosen = maps.plane(self._projection, batches)
         sentence = f"The minimum spanning forest, {counted(table.num_rows, 'edge')}, over the rest of the network in grey."
-        return self._map("The minimum spanning forest", sentence, chosen, maps.forest_colours)
+        levels = chosen.levels(np.zeros(len(self._projection.ids), np.uint8))
+        return self._map("The minimum spanning forest", sentence, levels, maps.forest_colours)
 
-    def distances(self, ids: Array, source: int, distance: pa.ChunkedArray) -> Map:
-        """Distance [V] of `ids` [V] from `source` in colour; unreached parts stay faint."""
-        entry, known = self._projection.find(ids)
+    def distances(self, source: int, distance: pa.ChunkedArray, unit: str) -> Map:
+        """Distance [V] of all vertices from `source` in colour; unreached parts stay faint."""
         values = np.full(len(self._projection.ids), np.nan)
-        values[entry[known]] = distance.cast(pa.float64(), safe=False).to_numpy()[known]
+        values[self._entry[self._known]] = distance.cast(pa.float64(), safe=False).to_numpy()[self._known]
         farthest = pc.max(distance).as_py()
         highest = float(farthest)
-        drawn = maps.plane(self._projection, id_blocks(self._edges), WIDTH, maps.by_value(values, highest))
         sentence = (
-            f"Shortest-path distance from vertex {source}, up to {number(farthest)} (sum of weights); an edge has the mean of "
-            "its two vertices. Where lines meet, the nearest is on top; grey edges are not reached."
+            f"Shortest-path distance from vertex {source}, up to {number(farthest)} ({unit}); each half of an edge has "
+            "the colour of its end, and grey edges are not reached."
         )
-        drawn_map = self._map(f"Distance from vertex {source}", sentence, drawn, maps.distance_colours)
-        return replace(drawn_map, marker=self._marker(source), bar=_colour_bar(highest))
+        levels = self._network.levels(maps.by_value(values, highest))
+        integer = pa.types.is_integer(distance.type)
+        shown = [None if math.isnan(value) else int(value) if integer else value for value in values[self._named].tolist()]
+        return self._map(
+            f"Distance from vertex {source}", sentence, levels, maps.distance_colours,
+            marker=self._marker(source), bar=_colour_bar(highest, unit), values=shown,
+        )  # fmt: skip
 
-    def _map(self, title: str, sentence: str, drawn: maps.Plane, colours: maps.Colours) -> Map:
-        picture = maps.picture(np.minimum(drawn.levels, self._network.levels))
-        encoded = over_items(THEMES, lambda theme: _data_uri(maps.png(picture, colours(theme))), parallel=True)
-        images = dict(zip(THEMES, encoded, strict=True))
-        return Map(title, sentence, images, self._projection.width, self._projection.height, self.scale)
+    def _map(self, title: str, sentence: str, levels: Array, colours: maps.Colours, **parts: Any) -> Map:
+        fine = np.minimum(maps.bold(levels), self._faint)
+        picture, where = maps.picture(fine), self._projection
+        images = {theme: _data_uri(png) for theme, png in maps.pngs(picture, {theme: colours(theme) for theme in THEMES}).items()}
+        small = _data_uri(maps.reduced(picture, colours("light"), SMALL))
+        return Map(title, sentence, images, small, where.width, where.height, self._scale, **parts)
 
     def _marker(self, vertex: int) -> Marker | None:
         entry, known = self._projection.find(np.array([vertex]))
@@ -135,13 +180,13 @@ def _scale(projection: maps.Projection) -> Scale | None:
     return Scale(round(100 * length / projection.km_per_pixel / projection.width, 2), text)
 
 
-def _colour_bar(highest: float) -> ColourBar:
+def _colour_bar(highest: float, unit: str) -> ColourBar:
     colours = {
         theme: [to_hex(maps.distance_colours(theme)[round(stop)]) for stop in np.linspace(0, maps.FAINT - 1, COLOUR_BAR_STOPS)]
         for theme in THEMES
     }
     marked = [tick for tick in ticks(0, highest, 4) if tick <= highest] if highest else [0.0]
-    return ColourBar(colours, [(round(100 * tick / (highest or 1), 2), number(tick)) for tick in marked], "sum of weights")
+    return ColourBar(colours, [(round(100 * tick / (highest or 1), 2), number(tick)) for tick in marked], unit)
 
 
 def _data_uri(png: bytes) -> str:

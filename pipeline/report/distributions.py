@@ -56,26 +56,27 @@ def level_bins(sizes: Array) -> tuple[Array, Array, int]:
     return np.arange(len(counts) + 1) * width - 0.5, counts, width
 
 
-def distance_chart(source: int, distance: pa.ChunkedArray) -> Chart:
+def distance_chart(source: int, distance: pa.ChunkedArray, unit: str = "sum of weights") -> Chart:
     """Number of vertices by shortest distance from a source."""
     reached = values_of(distance)
     edges, counts, width = found = bins(reached, DISTANCE_BARS)
     farthest = max(part.max() for part in reached if len(part))
     sentence = (
         f"{int(counts.sum()):,} of {len(distance):,} vertices reached; "
-        f"median {number(lower_median(reached, found))}, farthest {number(farthest)} (sum of weights)."
+        f"median {number(lower_median(reached, found))}, farthest {number(farthest)} ({unit})."
     )
     integer = reached[0].dtype.kind == "i"
     per = "vertices" if integer and width == 1 else f"vertices per {number(width)}"
-    return histogram(Caption(f"Distances from {source}", "distance (sum of weights)", per, sentence), edges, counts, integer)
+    return histogram(Caption(f"Distances from {source}", f"distance ({unit})", per, sentence), edges, counts, integer)
 
 
-def component_sizes(answer: Folder, vertices: Vertices) -> Array:
-    """Number of vertices of each component of a table of components; a component's label is the id of one of its vertices."""
+def component_sizes(answer: Folder, vertices: Vertices) -> tuple[Array, Array]:
+    """Labels, ascending, and numbers of vertices of the components of a table; a label is the id of one of the vertices."""
     labels = tables.read(answer.path, columns=["labels"])["labels"]
     found = of_parts(lambda chunk: vertices.positions(chunk.to_numpy()), labels.chunks)
     sizes = np.bincount(np.concatenate(found)) if found else np.empty(0, np.int64)
-    return sizes[sizes > 0]
+    present = np.flatnonzero(sizes)
+    return vertices.ids[present], sizes[present]
 
 
 def component_chart(title: str, sizes: Array) -> Chart | None:

@@ -1,10 +1,14 @@
 """Maps: a network on a plane of pixels, each edge a straight line between the coordinates of its two vertices.
 
-A picture holds palette indices only; light and dark pages give it different colours.
+A network is drawn once: each fine pixel has a vertex. The colours of a map follow from values of these vertices, so that a map
+costs as much as its pixels, whatever the size of the graph. A picture holds palette indices only; light and dark pages give it
+different colours.
 """
 
 import io
 import math
+import struct
+import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -25,6 +29,8 @@ MARGIN = 14
 FINE = 2  # fine pixels per pixel, each way: lines cover them, and the number covered in a pixel is its opacity
 NOTHING = 255
 FAINT = 62  # the level of the network's faint lines; levels 0 to 61 are colours, the lowest on top
+PNG_EFFORT = 6
+GROUND = "#fffefb"
 KM_PER_DEGREE = 6371.0088 * math.pi / 180
 # Ranges of the colour map plasma (perceptually uniform) whose ends contrast with a light and with a dark page.
 STRETCH = {"light": (0.02, 0.86), "dark": (0.32, 1.0)}
@@ -32,7 +38,6 @@ FAINT_COLOUR = {"light": ("#8d887d", 0.75), "dark": ("#77808c", 0.75)}
 FOREST_COLOUR = {"light": "#0b6e69", "dark": "#5fd0c0"}
 Colour = tuple[float, float, float, float]
 Colours = Callable[[str], list[Colour]]
-Levels = Callable[[Array, Array], Array]
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,9 @@ class Projection:
     km_per_pixel: float | None  # None if all coordinates are equal, or cannot be degrees of longitude and latitude
     # Latitude in degrees at which both directions have the same scale; None if the coordinates are those of a plane.
     middle: float | None
+    # The coordinates of pixel (0, 0), and of one pixel to the right and down.
+    corner: tuple[float, float] = (0.0, 0.0)
+    step: tuple[float, float] = (0.0, 0.0)
 
     def find(self, vertices: Array) -> tuple[Array, Array]:
         """Entry [n] of each vertex, and whether it has coordinates; if not, the entry is arbitrary."""
@@ -58,8 +66,11 @@ class Projection:
         return entry, self.ids[entry] == vertices
 
 
-def project(coordinates: Coordinates) -> Projection:
-    """Scale longitude by the cosine of the middle latitude, then both to the picture. There is at least one vertex."""
+def project(coordinates: Coordinates, side: int = LONG_SIDE) -> Projection:
+    """Scale longitude by the cosine of the middle latitude, then both to the picture, whose longer side has `side` pixels.
+
+    There is at least one vertex.
+    """
     x, y = coordinates.x, coordinates.y
     geographic = bool((np.abs(x) <= 180).all() and (np.abs(y) <= 90).all())
     middle = float(y.min() + y.max()) / 2
@@ -67,16 +78,20 @@ def project(coordinates: Coordinates) -> Projection:
     unit = 1.0 if geographic else max(float(np.abs(x).max()), float(np.abs(y).max()))
     east, north = x / unit * (math.cos(math.radians(middle)) if geographic else 1.0), y / unit
     across, down = float(np.ptp(east)), float(np.ptp(north))
-    scale = (LONG_SIDE - 2 * MARGIN) / (max(across, down) or 1.0)
+    scale = (side - 2 * MARGIN) / (max(across, down) or 1.0)
     width, height = (max(LEAST_SIDE, math.ceil(extent * scale) + 2 * MARGIN) for extent in (across, down))
+    left, top = (width - across * scale) / 2, (height - down * scale) / 2
+    step = unit / scale / (math.cos(math.radians(middle)) if geographic else 1.0), -unit / scale
     return Projection(
         coordinates.ids,
-        (east - east.min()) * scale + (width - across * scale) / 2,
-        (north.max() - north) * scale + (height - down * scale) / 2,
+        (east - east.min()) * scale + left,
+        (north.max() - north) * scale + top,
         width,
         height,
         KM_PER_DEGREE / scale if geographic and max(across, down) else None,
         middle if geographic else None,
+        (float(x.min()) - left * step[0], float(y.max()) - top * step[1]),
+        step,
     )  # fmt: skip
 
 
@@ -84,55 +99,59 @@ def project(coordinates: Coordinates) -> Projection:
 class Plane:
     """Lines on a plane of fine pixels."""
 
-    # uint8 [FINE height, FINE width]: the lowest level of the lines that cover each fine pixel; NOTHING if there is none.
-    levels: Array
+    # int [FINE height, FINE width]: the entry in the projection of the vertex whose half of a line covers each fine pixel, the
+    # lowest one; `nothing` if there is none.
+    entries: Array
     # edges, left_out: edges drawn, and edges left out because a vertex has no coordinates.
     edges: int
     left_out: int
 
+    @property
+    def nothing(self) -> int:
+        """What a fine pixel without a line has."""
+        return int(np.iinfo(self.entries.dtype).max)
 
-def plane(projection: Projection, batches: Iterable[tuple[Array, Array]], width: int, levels: Levels) -> Plane:
-    """Draw edges as lines, batch by batch on all cores; each batch has arrays `src` and `dst` [n].
+    def levels(self, of_entries: Array) -> Array:
+        """The levels of the fine pixels by those of the vertices, uint8 [P]; NOTHING where no line is."""
+        clipped = np.minimum(self.entries, len(of_entries))
+        return np.append(of_entries, np.uint8(NOTHING))[clipped]
 
-    Args:
-        width: Of a line in fine pixels, to the right and down.
-        levels: `levels(tails, heads)` gives the level of each edge, uint8 [n], from the entries of its two vertices in
-            `projection`.
-    """
+
+def plane(projection: Projection, batches: Iterable[tuple[Array, Array]]) -> Plane:
+    """Draw edges as lines one fine pixel wide, batch by batch on all cores; each batch has arrays `src` and `dst` [n]."""
     x, y = (np.rint(axis * FINE).astype(np.int64) for axis in (projection.x, projection.y))
     shape = FINE * projection.height, FINE * projection.width
+    dtype = np.int32 if len(x) < np.iinfo(np.int32).max else np.int64
 
     def draw(batch: tuple[Array, Array]) -> Plane:
         (tails, tail_known), (heads, head_known) = map(projection.find, batch)
         known = tail_known & head_known
-        tails, heads = tails[known], heads[known]
-        fine = np.full(shape, NOTHING, np.uint8)
-        draw_lines(fine, x, y, tails, heads, levels(tails, heads), width)
-        return Plane(fine, len(tails), len(known) - len(tails))
+        fine = np.full(shape, np.iinfo(dtype).max, dtype)
+        draw_lines(fine, x, y, tails[known], heads[known])
+        edges = int(known.sum())
+        return Plane(fine, edges, len(known) - edges)
 
-    drawn = Plane(np.full(shape, NOTHING, np.uint8), 0, 0)
+    drawn = Plane(np.full(shape, np.iinfo(dtype).max, dtype), 0, 0)
     for part in map_in_order(draw, batches, cores()):
-        np.minimum(drawn.levels, part.levels, out=drawn.levels)
-        drawn = Plane(drawn.levels, drawn.edges + part.edges, drawn.left_out + part.left_out)
+        np.minimum(drawn.entries, part.entries, out=drawn.entries)
+        drawn = Plane(drawn.entries, drawn.edges + part.edges, drawn.left_out + part.left_out)
     return drawn
 
 
-def one_level(level: int) -> Levels:
-    """All edges have this level."""
-    return lambda tails, _: np.full(len(tails), level, np.uint8)
+def by_value(values: Array, highest: float) -> Array:
+    """Levels from 0 for value 0 to FAINT - 1 for `highest`, uint8 [P]; FAINT where `values`, float64 [P], is NaN."""
+    shares = values / (highest or 1.0) * (FAINT - 1)
+    return np.where(np.isnan(shares), FAINT, np.rint(np.nan_to_num(shares))).astype(np.uint8)
 
 
-def by_value(values: Array, highest: float) -> Levels:
-    """Levels from 0 for value 0 to FAINT - 1 for `highest`, by the mean of an edge's vertices; NOTHING if one has no value.
-
-    `values` is float64 [P], NaN for a vertex without a value.
-    """
-
-    def levels(tails: Array, heads: Array) -> Array:
-        shares = (values[tails] + values[heads]) / 2 / (highest or 1.0) * (FAINT - 1)
-        return np.where(np.isnan(shares), NOTHING, np.rint(np.nan_to_num(shares))).astype(np.uint8)
-
-    return levels
+def bold(levels: Array) -> Array:
+    """Widen lines by a fine pixel to the right and down, the lowest level on top; faint lines stay as they are."""
+    lines = np.where(levels < FAINT, levels, NOTHING)
+    wide = lines.copy()
+    np.minimum(wide[1:], lines[:-1], out=wide[1:])
+    lines = wide.copy()
+    np.minimum(wide[:, 1:], lines[:, :-1], out=wide[:, 1:])
+    return np.minimum(wide, levels)
 
 
 def picture(fine: Array) -> Array:
@@ -146,18 +165,48 @@ def picture(fine: Array) -> Array:
     return np.where(covered, 1 + FINE**2 * lowest + covered - 1, 0).astype(np.uint8)
 
 
-def png(indices: Array, colours: list[Colour]) -> bytes:
-    """PNG of a picture; `colours` has one colour per level, and the share of covered fine pixels scales a pixel's opacity."""
+def pngs(indices: Array, colours: dict[str, list[Colour]]) -> dict[str, bytes]:
+    """PNGs of a picture, one for each name of `colours`; the pixels are compressed once.
+
+    `colours` have one colour per level, and the share of covered fine pixels scales a pixel's opacity.
+    """
+    height, width = indices.shape
+    lines = zlib.compress(np.pad(indices, ((0, 0), (1, 0))).tobytes(), PNG_EFFORT)  # each line begins with its filter, 0
+    found = {}
+    for name, levels in colours.items():
+        palette = _palette(levels)
+        chunks = (
+            (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)),
+            (b"PLTE", palette[:, :3].tobytes()),
+            (b"tRNS", palette[:, 3].tobytes()),
+            (b"IDAT", lines),
+            (b"IEND", b""),
+        )
+        parts = (struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks)
+        found[name] = b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+    return found
+
+
+def reduced(indices: Array, colours: list[Colour], side: int) -> bytes:
+    """A PNG of at most `side` pixels each way, on a ground of its own."""
+    shades = np.array(_palette(colours))
+    ground = np.array([int(GROUND[at : at + 2], 16) for at in (1, 3, 5)])
+    opacity = shades[:, 3:] / 255
+    shades = np.rint(shades[:, :3] * opacity + ground * (1 - opacity)).astype(np.uint8)
+    image = Image.fromarray(shades[indices])
+    image.thumbnail((side, side))
+    buffer = io.BytesIO()
+    image.quantize(64).save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
+
+
+def _palette(colours: list[Colour]) -> Array:
+    """Red, green, blue and opacity of the indices of a picture, uint8 [256, 4]."""
     shades = np.zeros((256, 4))
     for level, colour in enumerate(colours):
         for covered in range(FINE**2):
             shades[1 + FINE**2 * level + covered] = [*colour[:3], colour[3] * (covered + 1) / FINE**2]
-    palette = np.rint(shades * 255).astype(np.uint8)
-    image = Image.fromarray(indices)
-    image.putpalette(palette[:, :3].tobytes())
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG", transparency=palette[:, 3].tobytes())
-    return buffer.getvalue()
+    return np.rint(shades * 255).astype(np.uint8)
 
 
 def distance_colours(theme: str) -> list[Colour]:

@@ -1,61 +1,80 @@
 """The HTML page, from the manifests and tables of a run."""
 
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import jinja2
+import pyarrow.parquet as pq
 
 from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline.report import charts, reading, wording
 from pipeline.report.findings import Findings
-from pipeline.report.wording import number, utc
+from pipeline.report.results import MOST, Figures, Result, first_pairs
+from pipeline.report.wording import located, markdown, number, utc
 from pipeline.steps.publish import Results
 from pipeline.steps.reading import input_of
-from pipeline.store.facts import EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
+from pipeline.store.facts import DerivedFacts, EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 from pipeline.tables.points import COORDINATES
 
 HEAD_ROWS = 6
+TEMPLATES = Path(__file__).with_name("templates")
 
 
-def render(results: Results, machine: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
-    """Return the HTML of the page, and the numbers of `maps` and `charts` on it; `machine` is shown unchanged."""
+def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the files of the report by their names, and facts; `machine` is shown unchanged.
+
+    What depends on the run that publishes the report are marks, which `pipeline.steps.report_marks` replaces.
+    """
     edges, graph, answers, proofs = results.edges, results.graph, results.answers, results.proofs
-    steps = (edges, graph, *answers, *proofs)
     by_stage = {answer.manifest.step: answer for answer in answers}
     ordered = {algorithm.name: by_stage[algorithm.name] for algorithm in ALGORITHMS if algorithm.name in by_stage}
     proved = {proof.stage: proof for proof in map(ProofFacts.of, proofs)}
-    vertices = reading.vertices(graph)
-    findings = Findings(edges, vertices, ordered)
-    loader = jinja2.FileSystemLoader(Path(__file__).parent)
+    findings = Findings(edges, reading.vertices(graph), ordered)
+    found, facts = [*findings.results.values(), *_queries(results)], GraphFacts.of(graph)
+    directed = "directed, every arc with its reverse" if facts.symmetric else "directed"
+    script = (TEMPLATES / "maps.js").read_text(encoding="utf-8")
+    content = {
+        "name": results.name,
+        "edges": EdgeFacts.of(edges),
+        "graph": facts,
+        "direction": directed if facts.directed else "undirected",
+        "read_as": wording.read_as(input_of(edges, graph, answers)),
+        "ingest": edges.manifest,
+        "layout": graph.manifest,
+        "machine": machine,
+        "stages": [_stage(stage, answer, proved.get(stage), findings) for stage, answer in ordered.items()],
+        "results": found,
+        "maps": findings.maps,
+        "atlas": findings.atlas,
+        "charts": findings.charts,
+        "chart_frame": charts,
+        "not_drawn": findings.not_drawn,
+        "heads": list(_heads(results, ordered)),
+        "reaching": findings.reaching,
+        "sources": next((asked for answer in ordered.values() if (asked := facts_of_answer(answer).sources) is not None), []),
+        "script": script,
+        "script_hash": f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
+    }
+    environment = _environment()
+    files = {name: environment.get_template(name).render(content) for name in ("report.html", "report.md")}
+    figures: Figures = {"vertices": facts.vertices, "arcs": facts.arcs}
+    for result in found:
+        figures |= result.figures
+    return files, {"maps": len(findings.maps), "charts": len(findings.charts), "figures": figures}
+
+
+def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"number": number, "utc": utc}
-    html = environment.get_template("report.html").render(
-        name=results.name,
-        edges=EdgeFacts.of(edges),
-        read_as=wording.read_as(input_of(edges, graph, answers)),
-        graph=GraphFacts.of(graph),
-        ingest=edges.manifest,
-        layout=graph.manifest,
-        machine=machine,
-        created=max(folder.manifest.created for folder in steps),
-        stages=[_stage(stage, answer, proved.get(stage), findings) for stage, answer in ordered.items()],
-        seconds=sum(folder.manifest.seconds for folder in steps),
-        maps=findings.maps,
-        map_note=findings.map_note,
-        charts=findings.charts,
-        chart_frame=charts,
-        not_drawn=findings.not_drawn,
-        heads=list(_heads(edges, ordered)),
-        reaching=findings.reaching,
-        queries=[*_queries(results)],
-        sources=next((sources for answer in ordered.values() if (sources := facts_of_answer(answer).sources) is not None), []),
-    )
-    return html, {"maps": len(findings.maps), "charts": len(findings.charts)}
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=jinja2.select_autoescape(["html"]),
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters |= {"number": number, "utc": utc, "located": located, "md": markdown}
+    return environment
 
 
 def _stage(stage: str, answer: Folder, proof: ProofFacts | None, findings: Findings) -> dict[str, Any]:
@@ -66,26 +85,43 @@ def _stage(stage: str, answer: Folder, proof: ProofFacts | None, findings: Findi
         "answer": facts,
         "seconds": answer.manifest.seconds,
         "proof": proof,
-        "sentence": findings.sentences[stage],
+        "sentence": findings.results[stage].sentence,
         "mteps": f"{arcs / facts.seconds / 1e6:,.1f}" if arcs and facts.seconds else "",
     }
 
 
-def _queries(results: Results) -> Iterator[str]:
-    if results.reached:
-        yield wording.answered(QueryFacts.of(results.reached))
+def _queries(results: Results) -> Iterator[Result]:
+    """The pairs that the run was asked about."""
+    if not results.reached:
+        return
+    facts = QueryFacts.of(results.reached)
+    sentence = wording.answered(facts)
     if results.paths:
-        yield wording.witnessed(PathFacts.of(results.paths))
+        sentence += f"; {wording.witnessed(PathFacts.of(results.paths))}"
+    first = tables.head(results.reached.path, MOST).to_pylist()
+    figures = {"queries: pairs": facts.rows, "queries: reachable": facts.reachable}
+    yield Result("Queries", sentence, [first_pairs(first)] if first else [], {**figures})
 
 
-def _heads(edges: Folder, answers: Mapping[str, Folder]) -> Iterator[dict[str, Any]]:
+def _heads(results: Results, answers: Mapping[str, Folder]) -> Iterator[dict[str, Any]]:
+    edges = results.edges
     for stage, answer in answers.items():
-        rows = reading.head(tables.files(answer.path)[0], HEAD_ROWS)
-        table, facts = tables.table_of(stage), facts_of_answer(answer)
-        columns = tables.describe(table, tables.schema(table, facts.weight, facts.num_dimensions), facts.num_dimensions)
-        yield {"name": table, "total": facts.rows, "columns": columns, "rows": rows}
+        facts = facts_of_answer(answer)
+        yield _head(answer, tables.table_of(stage), facts.rows, facts.num_dimensions)
+    for table in results.derived:
+        yield _head(table, table.manifest.step, DerivedFacts.of(table).rows)
+    if results.reached:
+        yield _head(results.reached, "reached", QueryFacts.of(results.reached).rows)
+    if results.paths:
+        yield _head(results.paths, "paths", PathFacts.of(results.paths).paths)
     if placed := EdgeFacts.of(edges).coordinates:
         units = {"vertex": "external id", "x": placed.unit, "y": placed.unit}
         columns = [{"name": name, "unit": unit} for name, unit in units.items()]
         rows = reading.head(edges.path / COORDINATES, HEAD_ROWS)
         yield {"name": "coordinates", "total": placed.vertices, "columns": columns, "rows": rows}
+
+
+def _head(folder: Folder, table: str, total: int, dimensions: int = 0) -> dict[str, Any]:
+    first = tables.files(folder.path)[0]
+    columns = tables.describe(table, pq.read_schema(first), dimensions)
+    return {"name": table, "total": total, "columns": columns, "rows": reading.head(first, HEAD_ROWS)}

@@ -29,6 +29,7 @@ class Reaching:
     checked: str  # how many searches of the sample were checked
     asked: list[tuple[str, str]]  # questions about this graph, and their answers
     chart: Chart | None  # components on each level, if there is more than one level
+    sizes: dict[str, int]  # of the index
 
 
 def reaching(answer: Folder, vertices: Vertices) -> Reaching:
@@ -36,7 +37,7 @@ def reaching(answer: Folder, vertices: Vertices) -> Reaching:
     index, facts = open_index(index_of(answer)), LabelFacts.of(answer)
     size = f"{counted(facts.components, 'component')} on {counted(facts.levels, 'level')}, {facts.arcs:,} arcs between them"
     if not len(vertices.ids):
-        return Reaching(size, [], "", [], None)
+        return Reaching(size, [], "", [], None, {})
     random = np.random.default_rng(0)
     src, dst = random.integers(0, len(vertices.ids), (2, PAIRS))
     proved = reach_proved(index, src, dst, 0)
@@ -50,7 +51,8 @@ def reaching(answer: Folder, vertices: Vertices) -> Reaching:
         f"Of the {counted(proved.searched, 'search', 'searches')}, {proved.witnessed:,} found a path, and each path was checked; "
         f"{proved.sampled:,} of the others were repeated by another search."
     )
-    return Reaching(sentence, decided, checked, _ask(index, vertices, random), _level_chart(index.index.labels.level))
+    sizes = {"components": facts.components, "levels": facts.levels}
+    return Reaching(sentence, decided, checked, _ask(index, vertices, random), _level_chart(index.index.labels.level), sizes)
 
 
 def _ask(index: StoredIndex, vertices: Vertices, random: np.random.Generator) -> list[tuple[str, str]]:

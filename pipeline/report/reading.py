@@ -44,6 +44,12 @@ class Coordinates:
     x: Array
     y: Array
 
+    def texts(self, vertex: int) -> list[str]:
+        """The coordinates of a vertex, empty where it has none."""
+        at = int(np.searchsorted(self.ids, vertex))
+        known = at < len(self.ids) and self.ids[at] == vertex
+        return [f"{axis[at]:.6g}" if known else "" for axis in (self.x, self.y)]
+
 
 def vertices(graph: Folder) -> Vertices:
     """Ids and degrees of the stored graph."""

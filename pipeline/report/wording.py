@@ -1,10 +1,12 @@
 """Numbers and times as text."""
 
 import datetime as dt
+import re
 from typing import Any
 
 import numpy as np
 
+from pipeline.steps.report_marks import FOLDER
 from pipeline.store.facts import PathFacts, QueryFacts
 from pipeline.store.facts.run import InputFacts
 
@@ -65,3 +67,13 @@ def _handled(count: int, kept: bool, dropped: str) -> str:
 def utc(iso: str) -> str:
     """`2026-11-20 23:06:07 UTC`."""
     return dt.datetime.fromisoformat(iso).astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def located(query: str) -> str:
+    """A query with the mark of the folder of the tables, which publication replaces."""
+    return str(query).replace("{folder}", FOLDER)
+
+
+def markdown(text: str) -> str:
+    """The text, with a backslash before each character that has a meaning in Markdown."""
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|~])", r"\\\1", text)

@@ -25,8 +25,10 @@ from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.runtime.backend import Backend, gpu
 from pipeline.signals import undisturbed
 from pipeline.steps.reading import input_of
+from pipeline.steps.report_marks import Marks, run_before
 from pipeline.store import manifest
 from pipeline.store.code import Code
+from pipeline.store.digests import digest_of_file
 from pipeline.store.facts import IndexFacts, PathFacts, ProofFacts, QueryFacts
 from pipeline.store.facts.run import NamedGraphFacts, RunFacts, StepFacts, TableFacts
 from pipeline.store.index_folder import index_of
@@ -99,7 +101,10 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
         run_id = f"{_next_stamp(runs)}-{key[:8]}"
         fresh = unfinished / run_id
         fresh.mkdir(0o700)
-        files = _collect(fresh, results)
+        steps = {step.manifest.step: _summary(step) for step in _steps(results)}
+        figures = results.report.facts.get("figures", {}) if results.report else {}
+        marks = Marks(run_id, str(output.absolute() / "latest"), steps, figures, run_before(output / "latest"))
+        files = _collect(fresh, results, marks)
         dimensions = max((IndexFacts.of(index).dimensions for index in results.indexes), default=0)
         asked: dict[str, Any] = {"paths": PathFacts.of(results.paths)} if results.paths else {}
         facts = RunFacts(
@@ -108,9 +113,10 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
             graph=NamedGraphFacts(name=results.name, **results.graph.facts),
             tables=_tables(fresh, dimensions),
             proofs={proof.stage: proof for proof in map(ProofFacts.of, results.proofs)},
-            steps={step.manifest.step: _summary(step) for step in _steps(results)},
+            steps=steps,
             reached=QueryFacts.of(results.reached) if results.reached else None,
             backend=backend,
+            figures=figures,
             **_surroundings(backend, fallback),
             **asked,
         ).stored()
@@ -180,7 +186,7 @@ def runs_in(runs: Path) -> list[tuple[dt.datetime, Path]]:
     return sorted(found)
 
 
-def _collect(fresh: Path, results: Results) -> dict[str, FileEntry]:
+def _collect(fresh: Path, results: Results, marks: Marks) -> dict[str, FileEntry]:
     """Put the files of a run into `fresh`, and hash them. Raises Damaged if one differs from its step's manifest."""
     indexes, report = results.indexes, results.report
     origins = {
@@ -190,7 +196,9 @@ def _collect(fresh: Path, results: Results) -> dict[str, FileEntry]:
     }
     origins |= {f"{index.manifest.step}/{file}": (index, file) for index in indexes for file in index.manifest.files}
     if report:
-        origins["report.html"] = (report, "report.html")
+        for name in report.manifest.files:
+            _require_same(report, name, digest_of_file(_require_file(report.path / name)))
+            (fresh / name).write_text(marks.fill_in(name, (report.path / name).read_text("utf-8")), "utf-8")
     for target, (step, file) in origins.items():
         (fresh / target).parent.mkdir(exist_ok=True)
         _link(step.path / file, fresh / target)
@@ -207,9 +215,10 @@ def _collect(fresh: Path, results: Results) -> dict[str, FileEntry]:
     return files
 
 
-def _require_file(path: Path) -> None:
+def _require_file(path: Path) -> Path:
     if path.is_symlink() or not path.is_file():
         raise Damaged(f"{path}: {'is not a file' if os.path.lexists(path) else 'missing'}")
+    return path
 
 
 def _require_same(step: Folder, file: str, sha256: str) -> None:

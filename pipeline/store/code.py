@@ -25,7 +25,7 @@ _BOUNDARIES = re.compile(r"kernels\.registry|pipeline\.cluster(\..*)?")
 _FUNCTION = re.compile(r"""["'](\w+(?:\.\w+)+):\w+["']""")
 _IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|.+)|import[ \t]+(.+))", re.MULTILINE)
 _CUDA = (".cu", ".cuh")
-_BESIDE = (*_CUDA, ".css", ".html")  # which a module may read, of the files in its folder
+_BESIDE = (*_CUDA, ".css", ".html", ".js", ".md")  # which a module may read, of the files in its folder and in `templates`
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"(.+)"', re.MULTILINE)
 
 
@@ -89,7 +89,9 @@ def _files(module: str, root: Path) -> list[Path]:
 
 @cache
 def _beside(folder: Path) -> list[Path]:
-    return [file for file in folder.iterdir() if file.suffix in _BESIDE]
+    return [
+        file for place in (folder, folder / "templates") if place.is_dir() for file in place.iterdir() if file.suffix in _BESIDE
+    ]
 
 
 @cache

@@ -1,57 +1,61 @@
-"""The page as Chromium shows it, from the disk, with nothing else to ask."""
+"""The page as Chromium shows it, from the disk, with nothing else to ask: at any width, with a pointer and with keys."""
 
+import io
 import json
-import shutil
 import subprocess
+from base64 import b64decode
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from tests.browser.chromium import BROWSER, NO_NETWORK, QUIET, Tab, tab
 from tests.reports import Page, grid, run
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium, chromium-browser or google-chrome on the PATH")
-QUIET = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--disable-default-apps", "--disable-extensions", "--hide-scrollbars",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
-)  # fmt: skip
-
-
-def browse(work: Path, page: Path, *options: str) -> str:
-    command = [str(BROWSER), *QUIET, f"--user-data-dir={work / 'profile'}", *options, page.as_uri()]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+TRANSFORM = "document.querySelector('.sheet').style.transform"
+READOUT = "document.querySelector('.readout').textContent"
+# Elements that stick out of the window, of the element around them, or of a box that hides what does not fit.
+CUT_OFF = """[...document.querySelectorAll("main *")].filter(one => {
+  const box = one.getBoundingClientRect(), around = one.parentElement.getBoundingClientRect();
+  if (!box.width || one.closest("svg, .plate, .ticks")) return false;
+  return box.right > innerWidth + 1 || box.right > around.right + 1 || one.scrollWidth > one.clientWidth + 1 && one.clientWidth;
+}).map(one => one.outerHTML.slice(0, 80))"""
 
 
 def requests(work: Path, page: Path) -> set[str]:
     """Every address that the page asked for, but for files and data. The browser's own requests have no origin."""
     log = work / "net.json"
-    browse(work, page, f"--log-net-log={log}", "--dump-dom")
+    options = (f"--user-data-dir={work / 'profile'}", f"--log-net-log={log}", "--dump-dom")
+    subprocess.run([str(BROWSER), *QUIET, NO_NETWORK, *options, page.as_uri()], check=True, capture_output=True, timeout=120)
     events = json.loads(log.read_text())["events"]
     started = [event["params"] for event in events if "initiator" in event.get("params", {})]
     asked = {params["url"] for params in started if params["initiator"] != "not an origin"}
     return {url for url in asked if url.startswith(("http:", "https:", "ws:", "wss:", "ftp:"))}
 
 
-def screenshot(work: Path, page: Path, width: int, *options: str) -> np.ndarray:
-    browse(work, page, f"--screenshot={work / 'page.png'}", f"--window-size={width},1600", *options)
-    return np.asarray(Image.open(work / "page.png").convert("RGB")).astype(int)
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory) -> Iterator[Tab]:
+    with tab(tmp_path_factory.mktemp("profile"), NO_NETWORK) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory) -> Path:
-    steps = run(tmp_path_factory.mktemp("report"), *grid(20), sources=(1,))
-    return steps.draw("twenty by twenty").path / "report.html"
+    work = tmp_path_factory.mktemp("report")
+    return run(work, *grid(20), sources=(1, 210)).publish(work / "out", "twenty by twenty").path / "report.html"
 
 
-def test_headings_charts_and_maps_are_there(report, tmp_path):
-    page = Page(browse(tmp_path, report, "--dump-dom"))
-    for heading in ("Maps", "Answers", "Distributions", "Proofs", "Source, machine and steps", "First rows of the tables"):
-        assert heading in page.words
-    assert len(page.attributes("svg")) == 3
-    assert len(page.attributes("img")) == 2
+def test_headings_charts_and_maps_are_there(report, browser):
+    browser.open(report.as_uri(), 1200)
+    page = Page(browser.value("document.documentElement.outerHTML"))
+    headings = ("Changes since the last run", "Results", "Maps", "Distributions", "Stages and their times", "Proofs")
+    places = [page.words.index(heading) for heading in headings]
+    assert places == sorted(places)
+    assert len(page.attributes("svg")) == 5
+    assert len(page.attributes("img")) == 3
     assert "400 vertices, 1,520 arcs" in page.text
 
 
@@ -64,20 +68,74 @@ def test_no_network_request_is_tried(report, tmp_path):
     assert "http://spy.invalid/spy.png" in requests(tmp_path, meddled)  # and the log would show it
 
 
-@pytest.mark.parametrize("width", [500, 1200])
-def test_light_and_dark_pages_are_drawn(report, tmp_path, width):
-    light = screenshot(tmp_path, report, width, "--blink-settings=preferredColorScheme=1")
-    dark = screenshot(tmp_path, report, width, "--blink-settings=preferredColorScheme=0")
-    assert np.median(light) > 230 and np.median(dark) < 40
-    for shot in (light, dark):
-        colourful = (shot.max(axis=2) - shot.min(axis=2) > 60).mean()
-        assert 0.005 < colourful < 0.5  # the maps
-        assert len(np.unique(shot.reshape(-1, 3), axis=0)) > 200
+def test_only_the_pages_own_script_runs(report, browser, tmp_path):
+    meddled = tmp_path / "meddled.html"
+    meddled.write_text(report.read_text().replace("<main>", "<main><script>document.title = 'taken'</script>"))
+    browser.open(meddled.as_uri(), 1200)
+    assert browser.value("document.title") == "twenty by twenty · graphmill report"
+    assert browser.value("document.querySelectorAll('.tools').length") == 3
 
 
-def test_nothing_is_wider_than_a_phone(report, tmp_path):
-    probe = tmp_path / "probe.html"
-    frame = f'<iframe src="{report.as_uri()}" style="width: 360px; height: 9000px; border: 0"></iframe>'
-    script = "onload = () => { const d = frames[0].document.documentElement; document.title = d.scrollWidth }"
-    probe.write_text(f"<!doctype html><title></title>{frame}<script>{script}</script>")
-    assert "<title>360</title>" in browse(tmp_path, probe, "--dump-dom", "--allow-file-access-from-files")
+@pytest.mark.parametrize("width", [420, 1400])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_page_is_drawn_and_nothing_is_cut_off(report, browser, width, theme):
+    browser.open(report.as_uri(), width, theme=theme)
+    browser.value("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    assert browser.value("document.documentElement.scrollWidth") == width
+    assert browser.value(CUT_OFF) == []
+    taken = b64decode(browser.call("Page.captureScreenshot", captureBeyondViewport=True)["data"])
+    shot = np.asarray(Image.open(io.BytesIO(taken)).convert("RGB")).astype(int)
+    assert np.median(shot) > 230 if theme == "light" else np.median(shot) < 40
+    colourful = (shot.max(axis=2) - shot.min(axis=2) > 60).mean()
+    assert 0.002 < colourful < 0.5  # the maps and charts
+    assert len(np.unique(shot.reshape(-1, 3), axis=0)) > 200
+
+
+def test_the_pointer_names_vertices_and_zooms(report, browser):
+    browser.open(report.as_uri(), 1200)
+    browser.value("document.querySelector('.plate').scrollIntoView()")
+    box = browser.value(
+        "(({x, y, width, height}) => ({x, y, width, height}))(document.querySelector('.plate').getBoundingClientRect())"
+    )
+    # Vertex 1 is in the south-west, a hundredth of the picture's pixels from the corner.
+    browser.point(box["x"] + 8, box["y"] + box["height"] - 8)
+    assert browser.value(READOUT) == "vertex 1: distance 0 (40.0000° N, 0.0000° E)"
+    browser.point(box["x"] + box["width"] - 8, box["y"] + 8)
+    named = browser.value(READOUT)
+    assert named.startswith("vertex 400: distance ") and named.endswith("(40.1900° N, 0.1900° E)")
+    assert browser.value("document.querySelector('.pick').hidden") is False
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    browser.point(*middle, "mouseWheel", deltaX=0, deltaY=-300, modifiers=2)  # with Ctrl
+    browser.until(f"{TRANSFORM}.endsWith('scale(2.71828)') || {TRANSFORM}.includes('scale(2.7')")
+    before = browser.value(TRANSFORM)
+    browser.point(*middle, "mousePressed", button="left", buttons=1, clickCount=1)
+    browser.point(middle[0] + 50, middle[1] + 20, button="left", buttons=1)
+    browser.point(middle[0] + 50, middle[1] + 20, "mouseReleased", button="left", clickCount=1)
+    assert browser.value(TRANSFORM) != before  # dragged
+    browser.value("document.querySelector('.tools button:last-child').click()")
+    assert browser.value(TRANSFORM) == "translate(0px, 0px) scale(1)"
+    browser.point(0, 0)
+    assert browser.value(READOUT).startswith("Point at the map")
+
+
+def test_keys_zoom_move_and_name_vertices(report, browser):
+    browser.open(report.as_uri(), 1200)
+    browser.value("document.querySelectorAll('.plate')[1].focus()")
+    for key in ("+", "+", "+", "ArrowLeft", "ArrowDown"):
+        browser.key(key)
+    moved = browser.value("document.querySelectorAll('.sheet')[1].style.transform")
+    assert "scale(3.375)" in moved
+    assert browser.value("document.querySelectorAll('.readout')[1].textContent").startswith("vertex ")
+    assert browser.value(TRANSFORM) in ("", "translate(0px, 0px) scale(1)")  # the other map stays
+    browser.key("0")
+    assert browser.value("document.querySelectorAll('.sheet')[1].style.transform") == "translate(0px, 0px) scale(1)"
+
+
+def test_a_query_is_copied(report, browser):
+    browser.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+    browser.open(report.as_uri(), 1200)
+    browser.value("document.querySelector('details').open = true; document.querySelector('.query button').click()")
+    browser.until("document.querySelector('.query button').textContent === 'Copied'")
+    shown = browser.value("document.querySelector('.query pre').textContent")
+    assert shown.startswith("SELECT vertex, distance") and str(report.parents[2] / "latest" / "bfs") in shown
+    assert browser.value("getSelection().toString()").strip() == shown.strip()

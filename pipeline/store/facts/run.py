@@ -63,6 +63,7 @@ class RunFacts(Facts):
     steps: dict[str, StepFacts]
     reached: QueryFacts | None
     paths: PathFacts | None = None  # absent
+    figures: dict[str, int | float]  # what the report compares with the last run's
     backend: str
     versions: dict[str, Any]
     machine: dict[str, Any]

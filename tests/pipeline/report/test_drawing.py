@@ -1,23 +1,30 @@
 """Maps and charts as they are drawn: projections, lines, histograms and dots."""
 
+import io
 import re
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from PIL import Image
 
-from pipeline.report import charts, maps
+from pipeline.report import charts, maps, reading
 from pipeline.report.aggregates import bins
+from pipeline.report.atlas import Atlas
 from pipeline.report.distributions import distance_chart
 from pipeline.report.reading import Coordinates
+from tests.reports import grid, run
 
 
 def test_vertices_without_coordinates_are_left_out_and_counted():
     coordinates = Coordinates(np.array([2, 5]), np.array([0.0, 1.0]), np.array([0.0, 0.0]))
     projection = maps.project(coordinates)
-    drawn = maps.plane(projection, [(np.array([1, 2, 5, 2]), np.array([2, 5, 2, 99]))], 1, maps.one_level(4))
+    drawn = maps.plane(projection, [(np.array([1, 2, 5, 2]), np.array([2, 5, 2, 99]))])
     assert (drawn.edges, drawn.left_out) == (2, 2)
-    assert set(drawn.levels[drawn.levels.shape[0] // 2].tolist()) == {maps.NOTHING, 4}
+    levels = drawn.levels(np.array([4, 7], np.uint8))
+    line = levels[levels.shape[0] // 2]
+    assert set(line.tolist()) == {maps.NOTHING, 4, 7}
+    assert abs(int((line == 4).sum()) - int((line == 7).sum())) <= 1  # each half has its own end
 
 
 def test_extreme_coordinates_do_not_break_the_map():
@@ -44,11 +51,40 @@ def test_lines_include_both_endpoints_and_the_lowest_level_is_on_top():
     projection = maps.Projection(np.arange(1, 5), *places, 6, 5, None, None)
     values = np.array([7.0, 7.0, 3.0, 3.0])
     batches = [(np.array([1]), np.array([2])), (np.array([4]), np.array([3]))]
-    drawn = maps.plane(projection, batches, 2, maps.by_value(values, maps.FAINT - 1))
-    picture = maps.picture(drawn.levels)
+    levels = maps.bold(maps.plane(projection, batches).levels(maps.by_value(values, maps.FAINT - 1)))
+    picture = maps.picture(levels)
     level = (picture.astype(int) - 1) // 4
-    assert level.tolist() == [[7, 7, 3, 7, 7, 7], *[[-1, -1, 3, -1, -1, -1]] * 4]
-    assert (picture[0] == [32, 32, 16, 32, 32, 32]).all()  # whole pixels: 1 + 4 level + 3
+    assert level[1:].tolist() == [[-1, -1, 3, -1, -1, -1]] * 4
+    assert level[0, [0, 5]].tolist() == [7, 7]
+    assert (picture[1:, 2] == 16).all()  # whole pixels: 1 + 4 level + 3
+
+
+def test_faint_lines_stay_thin_and_below():
+    faint, nothing = maps.FAINT, maps.NOTHING
+    assert maps.bold(np.array([[faint, 3, nothing, faint]], np.uint8)).tolist() == [[faint, 3, 3, faint]]
+
+
+def test_a_picture_is_compressed_once_for_all_themes():
+    indices = np.arange(12, dtype=np.uint8).reshape(3, 4) * 3
+    light, dark = maps.pngs(indices, {theme: maps.distance_colours(theme) for theme in ("light", "dark")}).values()
+    assert light[-60:] == dark[-60:] and light != dark
+    read = Image.open(io.BytesIO(light))
+    assert np.array_equal(np.asarray(read), indices)
+    small = Image.open(io.BytesIO(maps.reduced(np.zeros((900, 600), np.uint8), maps.distance_colours("light"), 420)))
+    assert small.size == (280, 420)
+
+
+def test_named_vertices_are_spread_over_the_map(tmp_path, monkeypatch):
+    monkeypatch.setattr("pipeline.report.atlas.MOST_NAMED", 50)
+    steps = run(tmp_path, *grid(12), stages=("sssp",), sources=(1,))
+    ids, coordinates = np.arange(1, 145), reading.coordinates(steps.edges)
+    atlas = Atlas(steps.edges, coordinates, ids, 1)
+    assert 20 <= len(atlas.named["id"]) <= 50
+    for name, x, y in zip(atlas.named["id"], atlas.named["x"], atlas.named["y"], strict=True):
+        for axis, pixel, places in ((0, x, coordinates.x), (1, y, coordinates.y)):
+            assert atlas.named["corner"][axis] + atlas.named["step"][axis] * pixel == pytest.approx(
+                places[int(name) - 1], abs=1e-5
+            )
 
 
 @pytest.mark.parametrize("ids", [[3, 4, 5], [3, 5, 9]])

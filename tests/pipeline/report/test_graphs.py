@@ -41,10 +41,10 @@ def test_a_graph_without_edges_has_a_report(vertices, tmp_path):
 def test_a_report_of_some_stages(tmp_path):
     steps = run(tmp_path, *grid(4), stages=("wcc", "bfs"))
     page = steps.page()
-    assert [row[0][:3] for row in page.tables[0][1:]] == ["bfs", "wcc"]  # in the order of the stages
-    assert "No map: neither sssp nor mst ran." in page.text
+    assert [row[0][:3] for row in page.table_under("Stages and their times")[1:]] == ["bfs", "wcc"]  # in the order of the stages
     assert "Oracle: did not run." in page.text
-    assert not page.attributes("img")
+    assert len(page.attributes("img")) == 1  # hops, because no weights were asked for
+    assert "No map: no stage that has one ran." in run(tmp_path / "wcc", *grid(4), stages=("wcc",)).page().text
 
 
 def test_a_stage_without_a_proof_is_not_called_proved(tmp_path):
@@ -58,6 +58,7 @@ def test_of_many_sources_the_first_are_drawn_and_the_rest_counted(tmp_path):
     steps = run(tmp_path, *grid(5), stages=("bfs", "sssp"), sources=range(1, 26))
     page = steps.page()
     assert len(page.attributes("svg")) == 1 + 3 + 3
+    assert len(page.attributes("img")) == 25
     assert "bfs: the first 3 of 25 sources are drawn; the table has all." in page.text
     assert "Sources: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 13 more." in page.text
     assert "25 sources; 625 distances" in page.text

@@ -1,15 +1,20 @@
 """The report of a grid agrees with its tables and manifests, and loads nothing from elsewhere."""
 
 import re
+from base64 import b64encode
+from hashlib import sha256
 from itertools import pairwise
 
+import duckdb
 import numpy as np
+import pandas
 import pytest
+from markdown_it import MarkdownIt
 
 from pipeline.config.run import STAGES
 from pipeline.tables import files as tables
 from tests.pipeline.report.pictures import ROOT, image
-from tests.reports import Page, Steps
+from tests.reports import Page, Steps, run
 
 LOADS = {"src", "href", "srcset", "action", "data", "poster", "xlink:href"}
 
@@ -42,7 +47,7 @@ def test_counts_and_proofs_equal_the_manifests(steps, page):
 
 
 def test_a_stages_row_has_times_and_throughput(steps, page):
-    rows = page.tables[0][1:]
+    rows = page.table_under("Stages and their times")[1:]
     assert [row[0].startswith(stage) for row, stage in zip(rows, STAGES, strict=True)] == [True] * len(STAGES)
     for answer, proof, row in zip(steps.answers, steps.proofs, rows, strict=True):
         assert row[2] == f"{answer.facts['rows']:,}"
@@ -81,10 +86,11 @@ def test_charts_state_their_numbers(steps, page):
 
 
 def test_the_maps_show_the_network(page):
-    assert [attributes["alt"][:30] for attributes in page.attributes("img")] == [
-        "Map. Shortest-path distance fr", "Map. The minimum spanning fore",
+    assert [attributes["alt"][:38] for attributes in page.attributes("img")] == [
+        "Map. Shortest-path distance from verte", "Map. Shortest-path distance from verte",
+        "Map. The minimum spanning forest, 143 ",
     ]  # fmt: skip
-    distance, forest = image(page)
+    distance, _, forest = image(page)
     assert 0.02 < (distance[..., 3] > 0).mean() < 0.5
     # Vertex 1 lies in the south-west: dark blue near it, yellow in the opposite corner.
     height, width, _ = distance.shape
@@ -110,14 +116,17 @@ def test_the_map_states_its_scale_unit_and_source(page):
 
 def test_the_page_loads_nothing_from_elsewhere(steps, page):
     assert all(value.startswith("data:") for value in loaded(page))
-    assert not {"script", "link", "iframe", "object", "embed", "form"} & {
+    assert not {"link", "iframe", "object", "embed", "form"} & {
         name for name, attributes in page.tags if attributes.get("rel") != "icon"
     }
-    style = (ROOT / "pipeline/report/report.css").read_text()
+    style = (ROOT / "pipeline/report/templates/report.css").read_text()
     assert "url(" not in style and "@import" not in style
+    scripts = re.findall(r"<script>(.*?)</script>", page.html, re.DOTALL)
+    assert len(scripts) == 1
+    hashed = f"sha256-{b64encode(sha256(scripts[0].encode()).digest()).decode()}"
     policy = next(attributes for attributes in page.attributes("meta") if "http-equiv" in attributes)
-    assert policy["content"] == "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
-    assert list(steps.draw("grid").manifest.files) == ["report.html"]
+    assert policy["content"] == f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{hashed}'"
+    assert list(steps.draw("grid").manifest.files) == ["report.html", "report.md"]
 
 
 def test_the_page_is_accessible_to_screen_readers(page):
@@ -128,12 +137,12 @@ def test_the_page_is_accessible_to_screen_readers(page):
     levels = [int(name[1]) for name, _ in page.tags if re.fullmatch("h[1-6]", name)]
     assert levels[0] == 1 and max(b - a for a, b in pairwise(levels)) == 1
     names = [attributes["aria-labelledby"] for attributes in page.attributes("section")]
-    assert names == [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert names == [attributes["id"] for name, attributes in page.tags if name == "h2"]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_colours_have_enough_contrast(theme):
-    style = (ROOT / "pipeline/report/report.css").read_text()
+    style = (ROOT / "pipeline/report/templates/report.css").read_text()
     light, dark = style.split("prefers-color-scheme: dark", 1)
     colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", light if theme == "light" else dark))
 
@@ -163,6 +172,55 @@ def test_equal_inputs_give_equal_bytes(steps, tmp_path):
 
 def test_names_are_escaped(steps):
     page = steps.page("<script>alert('&')</script> & \"sons\"")
-    assert "<script" not in page.html
+    assert page.html.count("<script>") == 1
     assert page.words.count("<script>alert('&')</script> & \"sons\"") == 1  # the heading
     assert "<script>alert('&')</script> & \"sons\" · graphmill report" in page.words
+
+
+def test_the_queries_give_the_rows_that_are_shown(steps, page, tmp_path):
+    published = steps.publish(tmp_path / "out", "grid")
+    shown = Page((published.path / "report.html").read_text())
+    texts = [words for words in shown.words if words.startswith("SELECT ")]
+    captions = [name for name, _ in shown.tags if name == "caption"]
+    assert len(texts) == len(captions) == 2 + 2 + 1 + 2 + 1  # two sources twice, forest, two kinds of components, scores
+    tops = [table for table in shown.tables if table and table[0] and table[0][0] in ("vertex", "labels", "src")][: len(texts)]
+    for text, top in zip(texts, tops, strict=True):
+        rows = duckdb.sql(text.replace(str(tmp_path / "out" / "latest"), str(published.path))).fetchall()
+        assert [row[0] for row in top[1:]] == [str(row[0]) for row in rows], text
+    frames = [words for words in shown.words if "pandas.read_parquet" in words]
+    assert len(frames) == len(texts)
+    for frame in frames:
+        *lines, last = frame.splitlines()
+        names = {"pandas": pandas}
+        exec("\n".join(lines), names)
+        assert eval(last, names) is not None
+
+
+def test_the_report_says_what_has_changed_since_the_last_run(tmp_path):
+    output = tmp_path / "out"
+    first = run(tmp_path / "one", "src,dst,weight\n1,2,5\n2,3,4\n", stages=("mst", "wcc")).publish(output)
+    assert "There is no run before this one." in Page((first.path / "report.html").read_text()).text
+    second = run(tmp_path / "two", "src,dst,weight\n1,2,5\n2,3,5\n7,8,1\n", stages=("mst", "wcc")).publish(output)
+    page = Page((second.path / "report.html").read_text())
+    rows = {row[0]: row[1:] for row in page.table_under("Changes since the last run")[1:]}
+    assert rows["mst: total weight"] == ["9", "11", "+2 (+22.22%)"]
+    assert rows["wcc: components"] == ["1", "2", "+1 (+100.00%)"]
+    assert "wcc: vertices of the largest" not in rows
+    assert f"figures are those of run {first.path.name}." in page.text
+    assert second.facts["figures"]["mst: total weight"] == 11
+    third = run(tmp_path / "two", "src,dst,weight\n1,2,5\n2,3,5\n7,8,1\n", stages=("mst", "wcc")).publish(output)
+    page = Page((third.path / "report.html").read_text())
+    assert f"Run {third.path.name}, published " in page.text
+    assert "It made 0 of its 7 steps and found the others still valid; their times are marked." in page.text
+    assert page.text.count("made 20") == 4  # edges, graph and two stages
+    assert "None: 6 of 6 figures" in page.text
+
+
+def test_the_markdown_has_results_and_pictures(steps, tmp_path):
+    text = (steps.publish(tmp_path / "out", "a [grid](x)").path / "report.md").read_text()
+    assert text.startswith("# a \\[grid\\]\\(x\\): 144 vertices, 528 arcs")
+    assert text.count("](data:image/png;base64,") == 3
+    assert "<!--" not in text and str(tmp_path / "out" / "latest") in text
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    assert sum(token.type == "table_open" for token in tokens) == 8 + 1
+    assert sum(token.type == "fence" for token in tokens) == 8

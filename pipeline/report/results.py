@@ -1,0 +1,130 @@
+"""The results that a report begins with: the first rows of each answer, the queries that give them, and figures to compare."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kernels.graph import Array
+from pipeline.report.aggregates import of_parts
+from pipeline.report.reading import Coordinates
+from pipeline.report.wording import number
+
+MOST = 10  # rows
+OF_SEVERAL = 5  # rows, if a stage has several lists
+FOLDER = "{folder}"  # in a query: the folder of the tables, see `wording.located`
+Figures = dict[str, int | float]
+
+
+@dataclass(frozen=True)
+class Top:
+    """The first rows of an answer in a stated order, as text, and the same query in SQL and for pandas."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+    sql: str
+    pandas: str
+
+
+@dataclass
+class Result:
+    """What is known of one table: a sentence, lists of rows, and figures by what they say, to be compared with the last run's."""
+
+    title: str
+    sentence: str = ""
+    tops: list[Top] = field(default_factory=list)
+    figures: Figures = field(default_factory=dict)
+
+
+def highest(batches: Sequence[pa.RecordBatch], name: str, most: int) -> pa.Table:
+    """The `most` rows of the highest values of a column, then of the smallest vertex; nulls are left out."""
+    order = [(name, "descending"), ("vertex", "ascending")]
+    best = of_parts(lambda batch: batch.take(pc.select_k_unstable(batch, min(most, len(batch)), order)), batches)
+    return pa.Table.from_batches(best).sort_by(order).drop_null().slice(0, most)
+
+
+def farthest(
+    stage: tuple[str, str], source: int, distance: pa.ChunkedArray, ids: Array, several: bool, coordinates: Coordinates | None
+) -> Top:
+    """The vertices farthest from a source; `stage` is its table and the unit of its distances, `distance` and `ids` are [V]."""
+    (table, unit), most = stage, OF_SEVERAL if several else MOST
+    ends = np.cumsum([0, *map(len, distance.chunks)])
+    batches = [
+        pa.record_batch({"vertex": ids[begin : begin + len(chunk)], "distance": chunk})
+        for begin, chunk in zip(ends, distance.chunks, strict=False)
+    ]
+    first = highest(batches, "distance", most)
+    rows = [[str(vertex), number(value)] for vertex, value in zip(*(column.to_pylist() for column in first.columns), strict=True)]
+    columns = ["vertex", f"distance ({unit})"]
+    select, join = "vertex, distance", ""
+    frame = f'paths = pandas.read_parquet("{FOLDER}/{table}", dtype_backend="pyarrow")\n'
+    frame += f'paths[paths.source == {source}].sort_values(["distance", "vertex"], ascending=[False, True]).head({most})'
+    if coordinates:
+        columns += ["x", "y"]
+        rows = [[*row, *coordinates.texts(int(row[0]))] for row in rows]
+        select, join = "vertex, distance, x, y", f"LEFT JOIN '{FOLDER}/coordinates/*.parquet' USING (vertex) "
+    wanted = f"{join}WHERE source = {source} AND distance IS NOT NULL"
+    sql = _sql(select, table, f"{wanted} ORDER BY distance DESC, vertex LIMIT {most}")
+    return Top(f"Farthest from {source}", columns, rows, sql, frame)
+
+
+def largest(table: str, labels: Array, sizes: Array, total: int) -> Top:
+    """The largest components, by their labels [n] and sizes [n] of `total` vertices; labels ascend."""
+    kth = np.partition(sizes, -MOST)[-MOST] if len(sizes) > MOST else 0
+    chosen = np.concatenate([np.flatnonzero(sizes > kth), np.flatnonzero(sizes == kth)[:MOST]])
+    chosen = chosen[np.lexsort((labels[chosen], -sizes[chosen]))][:MOST]
+    pairs = zip(labels[chosen].tolist(), sizes[chosen].tolist(), strict=True)
+    return Top(
+        "Largest components",
+        ["labels", "vertices", "share"],
+        [[str(label), number(size), f"{size / total:.2%}"] for label, size in pairs],
+        _sql("labels, count(*) AS vertices", table, f"GROUP BY labels ORDER BY vertices DESC, labels LIMIT {MOST}"),
+        f'pandas.read_parquet("{FOLDER}/{table}").groupby("labels").size().nlargest({MOST})',
+    )
+
+
+def best(table: str, name: str, first: pa.Table) -> Top:
+    """The vertices of the highest values of column `name`, as `highest` gives them."""
+    rows = [[str(row["vertex"]), number(row[name])] for row in first.to_pylist()]
+    return Top(
+        f"Highest {name}",
+        ["vertex", name],
+        rows,
+        _sql(f"vertex, {name}", table, f"ORDER BY {name} DESC, vertex LIMIT {MOST}"),
+        f'pandas.read_parquet("{FOLDER}/{table}", columns=["vertex", "{name}"]).nlargest({MOST}, "{name}")',
+    )
+
+
+def heaviest(table: str, forest: pa.Table) -> Top:
+    """The heaviest edges of a forest, whose rows are sorted by `src`, `dst`."""
+    order = [("weight", "descending"), ("src", "ascending"), ("dst", "ascending")]
+    parts = forest.to_batches()
+    chosen = of_parts(lambda batch: batch.take(pc.select_k_unstable(batch, min(MOST, len(batch)), order)), parts)
+    first = pa.Table.from_batches(chosen, forest.schema).sort_by(order).slice(0, MOST)
+    return Top(
+        "Heaviest edges",
+        ["src", "dst", "weight"],
+        [[str(row["src"]), str(row["dst"]), number(row["weight"])] for row in first.to_pylist()],
+        _sql("src, dst, weight", table, f"ORDER BY weight DESC, src, dst LIMIT {MOST}"),
+        f'pandas.read_parquet("{FOLDER}/{table}").weight.sum()  # the total weight',
+    )
+
+
+def first_pairs(rows: Sequence[dict[str, Any]]) -> Top:
+    """The first pairs that a run was asked about, rows of table `reached`."""
+    words = {True: "yes", False: "no", None: "unknown vertex"}
+    return Top(
+        "First pairs",
+        ["src", "dst", "reachable", "decided"],
+        [[str(row["src"]), str(row["dst"]), words[row["reachable"]], row["decided"] or ""] for row in rows],
+        _sql("*", "reached", f"LIMIT {MOST}"),
+        f'pandas.read_parquet("{FOLDER}/reached").groupby(["reachable", "decided"]).size()  # all, counted',
+    )
+
+
+def _sql(select: str, table: str, rest: str) -> str:
+    return "\n".join((f"SELECT {select}", f"FROM '{FOLDER}/{table}/*.parquet'", f"{rest};"))
