@@ -19,7 +19,7 @@ test: export PYTHONDONTWRITEBYTECODE =
 # Keep Prefect's database here and not in the home folder.
 export PREFECT_HOME ?= $(CURDIR)/.prefect
 
-.PHONY: help demo test docs-configuration nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bounds quick kernel lock advisories clean
+.PHONY: help demo test docs-configuration nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bounds quick kernel lock advisories screenshots clean
 
 help:
 	@echo "make demo             run the flows on New York's roads and two social networks, and print where the results are"
@@ -39,6 +39,7 @@ help:
 	@echo "make docs-configuration    write docs/configuration.md and the JSON schemas from the code"
 	@echo "make lock             resolve requirements/*.txt again"
 	@echo "make advisories       fetch the known vulnerabilities of the locked packages, which the tests compare with their versions"
+	@echo "make screenshots      pictures of the report of make demo, for docs/images"
 	@echo "make clean            remove what the other targets made"
 
 demo: $(VENV)/run
@@ -127,6 +128,10 @@ LOCK := --quiet --universal --python-version 3.11 --generate-hashes --no-header 
 DATABASE ?= https://github.com/pypa/advisory-database
 advisories: $(VENV)/dev
 	$(BIN)/python -m tests.project.advisories $(DATABASE)
+
+# Pictures of the report and the map for docs/images, by the headless Chromium of the tests.
+screenshots: demo $(VENV)/dev
+	$(BIN)/python -m tests.browser.screenshots out/new-york/latest/report.html docs/images
 
 clean:
 	rm -rf $(VENV) .prefect out build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

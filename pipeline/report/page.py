@@ -16,7 +16,7 @@ from pipeline.report.results import MOST, Figures, Result, first_pairs
 from pipeline.report.wording import located, markdown, number, utc
 from pipeline.steps.publish import Results
 from pipeline.steps.reading import input_of
-from pipeline.store.facts import DerivedFacts, EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
+from pipeline.store.facts import EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 from pipeline.tables.points import COORDINATES
@@ -28,7 +28,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the files of the report by their names, and facts; `machine` is shown unchanged.
 
-    What depends on the run that publishes the report are marks, which `pipeline.steps.report_marks` replaces.
+    What depends on the run that publishes the report are marks, which `pipeline.steps.published.report_marks` replaces.
     """
     edges, graph, answers, proofs = results.edges, results.graph, results.answers, results.proofs
     by_stage = {answer.manifest.step: answer for answer in answers}
@@ -109,7 +109,7 @@ def _heads(results: Results, answers: Mapping[str, Folder]) -> Iterator[dict[str
         facts = facts_of_answer(answer)
         yield _head(answer, tables.table_of(stage), facts.rows, facts.num_dimensions)
     for table in results.derived:
-        yield _head(table, table.manifest.step, DerivedFacts.of(table).rows)
+        yield _head(table, table.manifest.step, table.facts["rows"])
     if results.reached:
         yield _head(results.reached, "reached", QueryFacts.of(results.reached).rows)
     if results.paths:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.steps.report_marks import FOLDER
+from pipeline.steps.published.report_marks import FOLDER
 from pipeline.store.facts import PathFacts, QueryFacts
 from pipeline.store.facts.run import InputFacts
 

@@ -24,8 +24,8 @@ import pyarrow.parquet as pq
 from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.runtime.backend import Backend, gpu
 from pipeline.signals import undisturbed
+from pipeline.steps.published.report_marks import Marks, run_before
 from pipeline.steps.reading import input_of
-from pipeline.steps.report_marks import Marks, run_before
 from pipeline.store import manifest
 from pipeline.store.code import Code
 from pipeline.store.digests import digest_of_file

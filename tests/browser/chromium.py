@@ -1,4 +1,4 @@
-"""A headless Chromium that is told what to do over its DevTools protocol: real keys, a real pointer, any width."""
+"""A headless Chromium that tests operate over its DevTools protocol: real keys, a real pointer, any width."""
 
 import json
 import shutil

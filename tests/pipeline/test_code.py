@@ -49,7 +49,7 @@ def versions(root: Path) -> dict[str, str]:
         ("pipeline/cluster/threads.py", set()),
         ("pipeline/ingest/formats/rows.py", {"edges"}),
         ("pipeline/report/charts.py", {"report"}),
-        ("pipeline/report/report.css", {"report"}),
+        ("pipeline/report/templates/report.css", {"report"}),
         ("pipeline/store/index.py", {"index", "report"}),
         ("pipeline/store/manifest.py", set(STEPS)),
         ("kernels/gpu/device.cuh", set(STEPS)),

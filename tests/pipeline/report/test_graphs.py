@@ -59,7 +59,7 @@ def test_of_many_sources_the_first_are_drawn_and_the_rest_counted(tmp_path):
     page = steps.page()
     assert len(page.attributes("svg")) == 1 + 3 + 3
     assert len(page.attributes("img")) == 25
-    assert "bfs: the first 3 of 25 sources are drawn; the table has all." in page.text
+    assert "bfs: the first 3 of 25 sources have charts; the table has all." in page.text
     assert "Sources: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 13 more." in page.text
     assert "25 sources; 625 distances" in page.text
 

@@ -1,0 +1,1 @@
+"""Parts of publication (`pipeline.steps.publish`)."""
