@@ -13,7 +13,7 @@ from flows.artifacts import show
 from flows.crashes import flow_reported
 from flows.tasks import as_task
 from pipeline.config.loading import load_run
-from pipeline.config.model import Choice, Natural
+from pipeline.config.model import Choice, Vertex
 from pipeline.errors import BadConfig
 from pipeline.run import run as run_steps
 from pipeline.signals import apart
@@ -27,13 +27,13 @@ def run_name() -> str:
 
 @flow(name="road-network", flow_run_name=run_name, persist_result=False)
 def road_network(
-    run: str = "conf/runs/new-york.toml", sources: list[Natural] | None = None, backend: Choice | None = None
+    run: str = "conf/runs/new-york.toml", sources: list[Vertex] | None = None, backend: Choice | None = None
 ) -> Folder:
     """Analyse a road network: distances, spanning forest, components.
 
     Args:
         run: The run's file.
-        sources: External ids of the crossings to measure from; they replace the file's.
+        sources: The crossings to measure from: external ids, or places LON,LAT; they replace the file's.
         backend: Where the run computes; it replaces the file's: `cpu`, `gpu`, or `auto`, the GPU if there is one.
     """
     return analyse(run, sources=sources, backend=backend)
@@ -41,13 +41,13 @@ def road_network(
 
 @flow(name="social-network", flow_run_name=run_name, persist_result=False)
 def social_network(
-    run: str = "conf/runs/facebook.toml", sources: list[Natural] | None = None, backend: Choice | None = None
+    run: str = "conf/runs/facebook.toml", sources: list[Vertex] | None = None, backend: Choice | None = None
 ) -> Folder:
     """Analyse a social network: components, hops between people, backbone, PageRank.
 
     Args:
         run: The run's file.
-        sources: External ids of the people to count hops from; they replace the file's.
+        sources: The people to count hops from, by their ids; they replace the file's.
         backend: Where the run computes; it replaces the file's: `cpu`, `gpu`, or `auto`, the GPU if there is one.
     """
     return analyse(run, sources=sources, backend=backend)

@@ -23,7 +23,7 @@ class RunOptions:
 
     Attributes:
         out: Folder of the tables; `latest` in it is the newest run. Required for a graph file.
-        sources: Text file with an external id of a source on each line, instead of `--source`.
+        sources: Text file with a source on each line, instead of `--source`.
         src: Column of CSV, TSV and Parquet where an edge begins; its number from 1 if there is no header line. Default: src.
         dst: Column where it ends. Default: dst.
         weight: Column of the weights. Default: weight, if there is such a column. SNAP's third column is read only with
@@ -49,10 +49,12 @@ class RunOptions:
     out: Path | None = None
     stages: Annotated[str | None, Parameter(help=f"Comma-separated names: {NAMES}. Default: all.")] = None
     source: Annotated[
-        list[Integer] | None,
+        list[str] | None,
         Parameter(
             negative="",
-            help=f"External id of a source of {WITH_SOURCES}; repeat it for more. Default: the vertex of highest out-degree.",
+            allow_leading_hyphen=True,
+            help=f"Source of {WITH_SOURCES}: its external id, or LON,LAT in degrees for the vertex nearest to a place; repeat it "
+            "for more. Default: the vertex of highest out-degree.",
         ),
     ] = None
     sources: Path | None = None

@@ -14,6 +14,7 @@ from pipeline.cluster.later import cluster_of
 from pipeline.config.run import RunConfig, StageName
 from pipeline.errors import Damaged
 from pipeline.ingest import ingest
+from pipeline.ingest.asked import nearest, numbers_of
 from pipeline.progress.shown import Shown, showing
 from pipeline.report import draw
 from pipeline.report.wording import read_as
@@ -115,14 +116,16 @@ def _run(config: RunConfig, call: Call) -> Folder:
             beside(partial(import_module, "pipeline.report.page"))  # and all that draws
 
         edges = call("edges", ingest, config.graph, work, held, config.cluster.elsewhere, begins)
-        graph = call("graph", lay_out, edges, config.layout, runtime, config.sources)
-        require_sources(graph, config.sources)
+        asked = numbers_of(edges, config.sources)
+        graph = call("graph", lay_out, edges, config.layout, runtime, [one for one in asked if isinstance(one, int)])
+        sources = nearest(edges, graph, asked)
+        require_sources(graph, sources)
         read = read_as(input_of(edges, graph)).items()
         log.info("%s was read as: %s", config.graph.title, "; ".join(f"{what.lower()}: {sentence}" for what, sentence in read))
 
         def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, Folder | None]:
             return_unused()
-            answer = call(stage, run_stage, graph, stage, config.sources, runtime, config.reachability)
+            answer = call(stage, run_stage, graph, stage, sources, runtime, config.reachability)
             return_unused()
             proof = call(f"proof-{stage}", prove, graph, answer, config.oracle, runtime)
             return_unused()

@@ -83,6 +83,8 @@ class GraphConfig(Model):
     # Whether a line of the source is one arc, or an edge in both directions; by default as the format states, otherwise `true`.
     directed: Switch | None = Field(default=None, examples=[False])
     coordinates: str | None = Field(default=None, examples=["people.co"])  # DIMACS `.co` file, published as table `coordinates`
+    # Whether the ids of CSV, TSV and Parquet files are integers or strings: `auto` decides by the first row, or Parquet's types.
+    ids: Literal["auto", "integer", "string"] = "auto"
     columns: Columns = Columns()
     limits: Limits = Limits()
 

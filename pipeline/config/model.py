@@ -4,7 +4,16 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    WrapValidator,
+)
 
 MIB = 2**20
 LARGEST = 2**63 - 1
@@ -25,6 +34,16 @@ def _local(value: Path) -> Path:
     return value.absolute()
 
 
+def _text_or_integer(value: object, integer: ValidatorFunctionWrapHandler) -> object:
+    return value if isinstance(value, str) and value.strip() else integer(value)
+
+
+# A vertex as users name it, which `pipeline.ingest.asked` finds: an integer, or any text.
+Vertex = Annotated[
+    Natural,
+    WrapValidator(_text_or_integer),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0, "maximum": LARGEST}, {"type": "string", "minLength": 1}]}),
+]
 # A column of a file: its name or, in a file without a header line, its number from 1.
 ColumnName = Annotated[
     str,

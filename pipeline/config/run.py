@@ -9,7 +9,7 @@ from kernels.registry import ALGORITHMS
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
-from pipeline.config.model import Choice, LocalFolder, Model, Natural, Switch
+from pipeline.config.model import Choice, LocalFolder, Model, Natural, Switch, Vertex
 from pipeline.config.reachability import QueriesConfig, ReachabilityConfig
 from pipeline.config.suggestions import did_you_mean
 
@@ -33,9 +33,9 @@ class RunConfig(Model):
     layout: LayoutConfig = LayoutConfig()
     # What to compute, each once, given in any order; they run in the order of the default.
     stages: tuple[StageName, ...] = Field(default=STAGES, min_length=1, examples=[["bfs", "wcc", "reachability"]])
-    # External ids for the stages that have sources, or the path of a text file with one on each line. Empty: the vertex of
-    # highest out-degree, the smallest id among equals.
-    sources: tuple[Natural, ...] = Field(default=(), examples=[[1, 151_234]])
+    # Vertices for the stages that have sources: external ids, `"LON,LAT"` in degrees for the vertex nearest to a place; or the
+    # path of a text file with one on each line. Empty: the vertex of highest out-degree, the smallest id among equals.
+    sources: tuple[Vertex, ...] = Field(default=(), examples=[[1, 151_234]])
     reachability: ReachabilityConfig = ReachabilityConfig()  # for stage `reachability`
     queries: QueriesConfig | None = None  # pairs to answer with that stage's index
     oracle: Switch = False  # also compare every answer with a second solver, for the stages that have one

@@ -1,15 +1,17 @@
-"""The file that a run's `sources` may name: an external id on each line; blank lines and what follows a `#` are skipped."""
+"""The file that a run's `sources` may name: a vertex on each line. Blank lines and comments are skipped."""
 
+import re
 from pathlib import Path
 
 from pipeline.config.model import LARGEST
 from pipeline.errors import BadConfig
 
 _LARGEST_FILE = 2**28  # bytes
+_COMMENT = re.compile(rb"(^|(?<=\s))#.*")
 
 
-def read_sources(path: Path) -> list[int]:
-    """Read the ids. Raises BadConfig with the line of one that is not an integer from 0, or where there is none."""
+def read_sources(path: Path) -> list[str]:
+    """Read the vertices, as text. Raises BadConfig with the line of a wrong one, or where there is none."""
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST_FILE + 1)
@@ -19,10 +21,14 @@ def read_sources(path: Path) -> list[int]:
         raise BadConfig(f"{path}: has more than {_LARGEST_FILE} bytes, the limit for a file of sources")
     found = []
     for number, line in enumerate(content.split(b"\n"), 1):
-        if word := line.partition(b"#")[0].strip():
-            if not (word.isdigit() and len(word) <= len(str(LARGEST)) and int(word) <= LARGEST):
-                raise BadConfig(f"{path}: line {number}: {word[:40].decode('latin-1')!a} is not an integer in 0..{LARGEST}")
-            found.append(int(word))
+        if word := _COMMENT.sub(b"", line).strip():
+            try:
+                text = word.decode()
+            except UnicodeDecodeError:
+                raise BadConfig(f"{path}: line {number}: {word[:40].decode('latin-1')!a} is not UTF-8") from None
+            if word.isdigit() and int(word[:20]) > LARGEST:
+                raise BadConfig(f"{path}: line {number}: {text[:40]!a} is not in 0..{LARGEST}")
+            found.append(text)
     if not found:
         raise BadConfig(f"{path}: has no source")
     return found

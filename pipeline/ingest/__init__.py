@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from pipeline.ingest.formats.detect import detect
 from pipeline.ingest.formats.format import EdgeList, FileFormat
 from pipeline.ingest.formats.rows import Decimals
 from pipeline.ingest.formats.text import Text
+from pipeline.ingest.numbering import collect, numbered
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
 from pipeline.ingest.writer import COORDINATES_SCHEMA, Found, check_each_once, edges_schema, store, write
 from pipeline.runtime.threads import ahead
@@ -114,49 +115,83 @@ class _Reading:
             return self._read(folder, pa.float64())
 
     def _read(self, folder: Path, weight: pa.DataType) -> EdgeFacts:
-        graph = self.graph
+        """Read and store the edges; where ids are strings in two readings (`pipeline.ingest.numbering`)."""
+        with self._opened(folder, weight) as read:
+            if not read.edges.named:
+                found = self._store(read, None if read.refers_to else folder)
+            else:
+                names = collect(self._watched(read))
+        if not read.edges.named:
+            _check_declared(read.edges, read.content, self.graph.limits)
+            return self._facts(read, found)
+        names.save(folder)
+        with self._opened(folder, weight) as read:
+            most = dict.fromkeys(("src", "dst"), max(len(names) - 1, 0))
+            edges = numbered(self.source.url, names, read.edges.tables)
+            read.edges = replace(read.edges, tables=edges, largest=most, first_id=0, declared_vertices=len(names))
+            found = self._store(read, folder)
+        return self._facts(read, found).model_copy(update={"name_bytes": len(names.content)})
+
+    @contextmanager
+    def _opened(self, folder: Path, weight: pa.DataType) -> Iterator["_Opened"]:
+        """Begin to read the source. All edges are read in the block, after which the content must be what was identified."""
+        graph, url = self.graph, self.source.url
         with stored(self.source) as content:
             on_disk = self.source.local if is_plain(content) else None
-            text = Text(self.source.url, chunks(content, graph.limits), graph.limits)
-            name = detect(text.head, self.source.url, graph) if graph.format == "auto" else graph.format
-            entry, refers_to = FORMATS[name], None
-            _require_options(self.source.url, name, graph, entry.options)
+            text = Text(url, chunks(content, graph.limits), graph.limits)
+            name = detect(text.head, url, graph) if graph.format == "auto" else graph.format
+            entry = FORMATS[name]
+            _require_options(url, name, graph, entry.options)
             if isinstance(entry, FileFormat):
                 with _saved(on_disk, text.chunks, folder) as path:
-                    edges = entry.read(path, self.source.url, graph)
+                    edges, refers_to = entry.read(path, url, graph), None
                     if on_disk and edges.rereadable and edges.columns and not self.copy:
                         refers_to = ReferenceFacts(path=str(on_disk), columns=dict(edges.columns.names))
-                    found = self._store(edges, content, None if refers_to else folder)
+                    yield _Opened(name, content, edges, None, refers_to)
             else:
                 with closing(ahead(text.chunks, AHEAD)) as text.chunks:  # decompressed while others are parsed
-                    edges = entry.read(text, graph, weight)
-                    found = self._store(edges, content, folder)
+                    yield _Opened(name, content, entry.read(text, graph, weight), text)
             content.check(self.digest, graph.sha256)
-            _check_declared(edges, content, graph.limits)
-            facts = EdgeFacts(
-                format=name,
-                directed=edges.directed if graph.directed is None else graph.directed,
-                directed_by="configuration" if graph.directed is not None else "file" if edges.states_direction else "format",
-                columns=dict(edges.columns.names) if edges.columns else None,
-                ignored_columns=[*edges.columns.ignored] if edges.columns else [],
-                weight=None if edges.weight is None else str(edges.weight),
-                edges=found.edges,
-                largest=found.largest,
-                first_id=edges.first_id,
-                declared_vertices=edges.declared_vertices,
-                source=_source_facts(content),
-                text_bytes=None if isinstance(entry, FileFormat) else text.bytes,
-            )
-            return facts.model_copy(update={"refers_to": refers_to}) if refers_to else facts
 
-    def _store(self, edges: EdgeList, content: Stored, folder: Path | None) -> Found:
-        self.arrays = None  # those of a first attempt are free before others are reserved
+    def _facts(self, read: "_Opened", found: Found) -> EdgeFacts:
+        graph, edges = self.graph, read.edges
+        facts = EdgeFacts(
+            format=read.format,
+            directed=edges.directed if graph.directed is None else graph.directed,
+            directed_by="configuration" if graph.directed is not None else "file" if edges.states_direction else "format",
+            columns=dict(edges.columns.names) if edges.columns else None,
+            ignored_columns=[*edges.columns.ignored] if edges.columns else [],
+            weight=None if edges.weight is None else str(edges.weight),
+            edges=found.edges,
+            largest=found.largest,
+            first_id=edges.first_id,
+            declared_vertices=edges.declared_vertices,
+            source=_source_facts(read.content),
+            text_bytes=read.text.bytes if read.text else None,
+        )
+        return facts.model_copy(update={"refers_to": read.refers_to}) if read.refers_to else facts
+
+    def _store(self, read: "_Opened", folder: Path | None) -> Found:
+        self.arrays, edges = None, read.edges  # arrays of a first attempt are free before others are reserved
         if self.held and edges.rows is not None:
             self.arrays = self.held.reserve(edges.rows, edges.weight, edges.largest)
-        tables = _watched(edges.tables, content, self.graph.limits, edges.rows)
-        found = store(tables, edges_schema(edges.weight), folder, self.arrays)
+        found = store(self._watched(read), edges_schema(edges.weight), folder, self.arrays)
         self.arrays = self.arrays if found.held else None
         return found
+
+    def _watched(self, read: "_Opened") -> Iterator[pa.Table]:
+        return _watched(read.edges.tables, read.content, self.graph.limits, read.edges.rows)
+
+
+@dataclass
+class _Opened:
+    """A source whose edges are being read."""
+
+    format: str
+    content: Stored
+    edges: EdgeList
+    text: Text | None  # of a format of lines
+    refers_to: ReferenceFacts | None = None
 
 
 def _require_options(file: str, name: str, graph: GraphConfig, options: frozenset[str]) -> None:
@@ -166,6 +201,7 @@ def _require_options(file: str, name: str, graph: GraphConfig, options: frozense
         "columns": bool(columns.src or columns.dst or columns.weight),
         "header": not graph.header,
         "delimiter": graph.delimiter is not None,
+        "ids": graph.ids != "auto",
     }
     for option, is_given in given.items():
         if is_given and option not in options:

@@ -41,7 +41,7 @@ def write(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> int:
         },
         write_page_checksum=True,
     ) as writer:
-        for group in _groups(tables):
+        for group in in_groups(tables):
             writer.write_table(pa.table([_positive_zeros(group[name]) for name in schema.names], schema), ROWS_PER_GROUP)
             rows += len(group)
     return rows
@@ -75,7 +75,7 @@ def store(tables: Iterator[pa.Table], schema: pa.Schema, folder: Path | None, ar
 
     groups = tables
     if folder:
-        groups = _groups(tables)
+        groups = in_groups(tables)
         groups = chain([next(groups, schema.empty_table())], groups)  # a file without rows if there are none
     edges, largest, held = 0, largest_of(schema.empty_table()), arrays is not None
     for part in map_in_order(store_part, _numbered(groups), cores()):
@@ -102,7 +102,8 @@ def check_each_once(file: str, path: Path, vertices: int) -> None:
         raise BadInput(file, f"vertex {int(np.argmin(seen)) + 1} has no coordinates, another vertex has them twice")
 
 
-def _groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def in_groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows in tables of `ROWS_PER_GROUP`; the last one may have fewer."""
     waiting: list[pa.Table] = []
     for table in tables:
         waiting.append(table)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pipeline.config.run import RunConfig
 from pipeline.ingest import ingest
+from pipeline.ingest.asked import nearest, numbers_of
 from pipeline.progress.shown import showing
 from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out
@@ -41,11 +42,13 @@ def check(config: RunConfig) -> Checked:
     with scratch(around) as work, showing() as shown:
         runtime = Runtime(work, backend, held_edges=HeldEdges(backend))
         edges = shown.follow("edges", ingest)(config.graph, work, runtime.held_edges)
-        graph = shown.follow("graph", lay_out)(edges, config.layout, runtime, config.sources)
-        require_sources(graph, config.sources)
-        default = None if config.sources else default_source(graph)
+        asked = numbers_of(edges, config.sources)
+        graph = shown.follow("graph", lay_out)(edges, config.layout, runtime, [one for one in asked if isinstance(one, int)])
+        given = nearest(edges, graph, asked)
+        require_sources(graph, given)
+        default = None if given else default_source(graph)
         reason = None if default is None else reason_of_default(graph, default)
-        sources = sorted(config.sources) if default is None else [default]
+        sources = sorted(given) if default is None else [default]
         found = input_of(edges, graph).model_copy(update={"sources": sources, "default_source": reason})
         facts = GraphFacts.of(graph)
         return Checked(config.graph.title, facts.vertices, facts.arcs, found)

@@ -43,6 +43,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     ),
     "vertices": (
         Column("vertex", "int64", "external id", key=True),
+        Column("id", "string", "the vertex in the source, whose ids are strings"),
         Column("out_degree", "int64", "arcs of the stored graph"),
         Column("in_degree", "int64", "arcs of the stored graph"),
         Column("component", "int64", "external id, the smallest in the weak component"),
@@ -121,7 +122,7 @@ def write_file(path: Path, table: str, weight: str | None, batches: Iterable[pa.
 
 def write_rows(path: Path, arrow: pa.Schema, keys: Sequence[str], batches: Iterable[pa.RecordBatch]) -> int:
     """Write batches, sorted by the columns `keys`, as one Parquet file with page checksums; return the number of rows."""
-    words = [field.name for field in arrow if pa.types.is_string(field.type)]
+    words = [field.name for field in arrow if pa.types.is_string(field.type) and field.name != "id"]  # ids differ
     rows = 0
     with pq.ParquetWriter(
         path,
@@ -276,5 +277,7 @@ def _encoding(field: pa.Field) -> tuple[str, str]:
         return f"{field.name}.list.element", "DELTA_BINARY_PACKED"
     if pa.types.is_boolean(field.type) or pa.types.is_binary(field.type):
         return field.name, "PLAIN"
+    if pa.types.is_string(field.type):
+        return field.name, "DELTA_BYTE_ARRAY"
     packed = pa.types.is_integer(field.type) and field.type.bit_width >= 32
     return field.name, "DELTA_BINARY_PACKED" if packed else "BYTE_STREAM_SPLIT"

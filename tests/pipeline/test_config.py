@@ -52,7 +52,7 @@ def test_paths_are_relative_to_their_file_and_urls_are_kept(tmp_path):
         ({"output": "o", "graph": {"source": "g"}, "stages": ["wcc", "wcc"]}, "wcc is given twice"),
         ({"output": "o", "graph": {"source": "g"}, "sources": [-3]}, "-3"),
         ({"output": "o", "graph": {"source": "g"}, "sources": [2**63]}, "sources.0"),
-        ({"output": "o", "graph": {"source": "g"}, "sources": ["x"]}, "sources.0"),
+        ({"output": "o", "graph": {"source": "g"}, "sources": [" "]}, "sources.0"),
         ({"output": "o", "graph": {"source": "g"}, "sources": [1, 1.7]}, "sources.1"),
         ({"output": "o", "graph": {"source": "g"}, "sources": [1.0]}, "sources.0: Input should be a valid integer (got 1.0)"),
         ({"output": "o", "graph": {"source": "g"}, "keep": -1}, "keep"),
@@ -199,14 +199,15 @@ def test_sources_may_be_in_a_file(tmp_path):
     )
     (tmp_path / "ids").write_text("# crossings\n5\n\n 3 # the station\n")
     config = load_run(tmp_path / "run.toml", {"graph": {"columns": {"src": "x"}}})
-    assert config.sources == (5, 3)
+    assert config.sources == ("5", "3")
     assert (config.graph.columns.src, config.graph.columns.dst) == ("x", "b")
     for text, words in (
-        ("5\nx1\n", "line 2: 'x1' is not an integer in"),
+        ("5\n9223372036854775808\n", "line 2: '9223372036854775808' is not in"),
+        (b"5\n\xff\n".decode("latin-1"), "line 2: '.*' is not UTF-8"),
         ("#\n", "has no source"),
         ("5\n5\n", "5 is given twice"),
     ):
-        (tmp_path / "ids").write_text(text)
+        (tmp_path / "ids").write_text(text, encoding="latin-1")
         with pytest.raises(BadConfig, match=words):
             load_run(tmp_path / "run.toml")
     (tmp_path / "ids").unlink()

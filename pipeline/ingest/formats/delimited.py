@@ -1,13 +1,15 @@
 """CSV and TSV. Columns are found by the names in the header line or, without one, by number; other columns are ignored."""
 
+from collections.abc import Mapping
 from functools import partial
+from itertools import islice
 
 import pyarrow as pa
 
 from pipeline.config.graph import GraphConfig
 from pipeline.ingest.formats.columns import check_count, choose
 from pipeline.ingest.formats.format import EdgeList, Head, TextFormat
-from pipeline.ingest.formats.rows import Field, Rows, split_quoted, tables
+from pipeline.ingest.formats.rows import INTEGER, Field, Rows, split_quoted, tables
 from pipeline.ingest.formats.text import Text
 
 
@@ -21,15 +23,25 @@ def read(text: Text, graph: GraphConfig, weight: pa.DataType, delimiter: str) ->
         found = [str(number) for number, _ in enumerate(found, 1)]
     chosen = choose(text.file, found, graph.columns, text.line or 1, numbered=not graph.header)
     roles = {name: role for role, name in chosen.names.items()}
-    rows = Rows(tuple(_field(roles.get(name), weight, number) for number, name in enumerate(found)), delimiter=delimiter)
-    edges = tables(text, rows, graph.limits.edges)
-    return EdgeList(edges, weight if chosen.weighted else None, columns=chosen)
+    places = {role: place for place, name in enumerate(found) if (role := roles.get(name))}
+    named = graph.ids == "string" or (graph.ids == "auto" and _has_names(text, places, delimiter))
+    types = {"src": pa.large_string() if named else pa.int64(), "weight": weight}
+    types["dst"] = types["src"]
+    fields = (_field(roles.get(name), types, number) for number, name in enumerate(found))
+    edges = tables(text, Rows(tuple(fields), delimiter=delimiter), graph.limits.edges)
+    return EdgeList(edges, weight if chosen.weighted else None, columns=chosen, named=named)
 
 
-def _field(role: str | None, weight: pa.DataType, number: int) -> Field:
-    if role is None:
-        return Field(f"column {number}")
-    return Field("weight", weight, decimals=True) if role == "weight" else Field(role, pa.int64())
+def _field(role: str | None, types: Mapping[str, pa.DataType], number: int) -> Field:
+    return Field(role, types[role], decimals=role == "weight") if role else Field(f"column {number}")
+
+
+def _has_names(text: Text, places: Mapping[str, int], delimiter: str) -> bool:
+    """Whether an id in the first row of data is not an integer."""
+    lines = (line.strip(b"\r") for line in islice(text.head.split(b"\n"), text.line, None))
+    fields = split_quoted(next(filter(None, lines), b""), delimiter)
+    ids = (fields[places[end]].strip() for end in ("src", "dst") if places[end] < len(fields))
+    return any(not INTEGER.fullmatch(value) for value in ids if value)
 
 
 def _peeked(text: Text) -> bytes:
@@ -49,6 +61,6 @@ def _matches(head: Head, delimiter: str) -> bool:
     return bool(head.lines) and wanted <= set(header_names(head.lines[0], delimiter))
 
 
-_OPTIONS = frozenset({"columns", "header", "delimiter"})
+_OPTIONS = frozenset({"columns", "header", "delimiter", "ids"})
 CSV = TextFormat("csv", partial(read, delimiter=","), ("csv",), partial(_matches, delimiter=","), _OPTIONS)
 TSV = TextFormat("tsv", partial(read, delimiter="\t"), ("tsv",), partial(_matches, delimiter="\t"), _OPTIONS)

@@ -17,7 +17,7 @@ from pipeline.ingest.formats.text import Text
 class EdgeList:
     """An edge list that is read while its tables are iterated."""
 
-    # `src`, `dst` int64, and `weight` unless `weight` is None; in the source's order. Raises BadInput.
+    # `src`, `dst` int64, or large_string if `named`, and `weight` unless it is None; in the source's order. Raises BadInput.
     tables: Iterator[pa.Table]
     weight: pa.DataType | None
     directed: bool = True  # what the file or the format states
@@ -29,6 +29,7 @@ class EdgeList:
     # The largest values of columns of integers, as far as the file states them; they may be wrong.
     largest: Mapping[str, int] = field(default_factory=dict)
     columns: Chosen | None = None  # those of a file that has columns
+    named: bool = False  # whether `src` and `dst` are strings
     rereadable: bool = False  # whether the file can be read again in the place of a copy
 
 
@@ -57,7 +58,9 @@ class TextFormat:
     suffixes: tuple[str, ...] = ()  # without the dot. They decide only if no format's `matches` does.
     # Whether a file that begins like this has the format; None if that cannot be detected.
     matches: Callable[[Head], bool] | None = None
-    options: frozenset[str] = frozenset()  # of "columns", "header" and "delimiter" of a graph's configuration, those that apply
+    options: frozenset[str] = (
+        frozenset()
+    )  # of "columns", "header", "delimiter" and "ids" of a graph's configuration, those that apply
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,16 @@ _TAIL = struct.Struct("<I4s")  # length of the footer, magic
 _FOOTER_SHARE = 100  # a footer may take this fraction of a large file
 _DATA, _DATA_V2 = 0, 3  # types of pages with rows
 _CONTENT = {_DATA: 5, _DATA_V2: 8}  # the field with the counts of such a page: values in 1, rows in 3 of the second
-_WIDTHS = {1: ("INT32", 4), 2: ("INT64", 8), 4: ("FLOAT", 4), 5: ("DOUBLE", 8)}  # physical types and their bytes
-_CONVERTED = {f"{sign}INT_{8 << power}": number + power for sign, number in (("U", 11), ("", 15)) for power in range(4)}
+_WIDTHS = {1: ("INT32", 4), 2: ("INT64", 8), 4: ("FLOAT", 4), 5: ("DOUBLE", 8), 6: ("BYTE_ARRAY", 0)}
+# Physical types and their bytes; 0: any number.
+_CONVERTED = {"UTF8": 0} | {
+    f"{sign}INT_{8 << power}": number + power for sign, number in (("U", 11), ("", 15)) for power in range(4)
+}
 _OF_VALUES, _MAXIMUM = 12, 5  # the field with the statistics of a column of a row group, and the largest value in it
 _STATISTICS = (1, 2, _MAXIMUM, 6)  # fields with a minimum or a maximum
 _LAST_ENCODING = 9
 _BYTES_PER_ROW, _BYTES_PER_PAGE = 16, 2**16  # at most; a plain value and its levels take less than 10
+_TEXT_PER_ROW = 2**12  # bytes of a string on average, at most
 _HEADER = 2**12  # bytes; more than the header of a page of numbers needs
 _ROWS_PER_PAGE = 64  # that an allowed page has on average, beyond Limits.frames
 _EMPTY_PAGES = 2  # of a chunk: a dictionary, and a page without rows
@@ -133,6 +137,7 @@ class _Chunk:
     start: int
     end: int
     data: int
+    row_bytes: int  # the most that a value takes in a page
 
 
 def _chunk(chunk: dict[int, Any], leaf: pq.ColumnSchema) -> _Chunk:
@@ -143,10 +148,10 @@ def _chunk(chunk: dict[int, Any], leaf: pq.ColumnSchema) -> _Chunk:
     if 1 in chunk or (path, kind) != (leaf.path, leaf.physical_type):
         raise Contradiction(f"column {leaf.path!r} is {kind} {path!r} in a row group, or is in another file")
     statistics = meta.get(_OF_VALUES, {})
-    if any(len(statistics[field]) != width for field in _STATISTICS if field in statistics):
+    if width and any(len(statistics[field]) != width for field in _STATISTICS if field in statistics):
         raise Contradiction(f"column {leaf.path!r} has a minimum or maximum that is not {kind}")
     start = min(meta[9], meta.get(11, 0) or meta[9])
-    return _Chunk(meta[5], meta[4], start, start + meta[7], meta[9])
+    return _Chunk(meta[5], meta[4], start, start + meta[7], meta[9], _BYTES_PER_ROW if width else _TEXT_PER_ROW)
 
 
 def _count_pages(file: int, where: str, chunk: _Chunk, rows: int) -> int:
@@ -162,7 +167,7 @@ def _count_pages(file: int, where: str, chunk: _Chunk, rows: int) -> int:
     values = pages = 0
     begins = False  # whether the first rows are at the offset that the footer states
     while at < chunk.end:
-        found, end = _read_page(file, at, where, rows, chunk.codec)
+        found, end = _read_page(file, at, where, rows, chunk)
         begins |= at == chunk.data and not values
         values += found
         at = end
@@ -174,7 +179,7 @@ def _count_pages(file: int, where: str, chunk: _Chunk, rows: int) -> int:
     return pages
 
 
-def _read_page(file: int, start: int, where: str, rows: int, codec: int) -> tuple[int, int]:
+def _read_page(file: int, start: int, where: str, rows: int, chunk: _Chunk) -> tuple[int, int]:
     """A page's number of rows, 0 unless it has data, and where it ends. Raises Contradiction."""
     try:
         header, length = read_struct(os.pread(file, _HEADER, start))
@@ -185,9 +190,9 @@ def _read_page(file: int, start: int, where: str, rows: int, codec: int) -> tupl
             raise ValueError
         if kind == _DATA and not all(0 <= content[field] <= _LAST_ENCODING for field in (2, 3, 4)):
             raise ValueError
-        if expanded != stored and (codec == 0 or (kind == _DATA_V2 and not content.get(7, True))):
+        if expanded != stored and (chunk.codec == 0 or (kind == _DATA_V2 and not content.get(7, True))):
             raise ValueError  # the footer calls compressed bytes values
-        if min(expanded, stored, values) < 0 or expanded > _BYTES_PER_ROW * rows + _BYTES_PER_PAGE:
+        if min(expanded, stored, values) < 0 or expanded > chunk.row_bytes * rows + _BYTES_PER_PAGE:
             raise ValueError
         return values, start + length + stored
     except MALFORMED:

@@ -4,7 +4,7 @@ A few bytes can declare any number of rows, so the declared number is checked ag
 read.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
@@ -25,6 +25,7 @@ from pipeline.runtime.threads import map_in_order
 from pipeline.store.edges import LARGEST_GROUP
 
 BATCH = 2**18  # rows
+NAME = pa.large_string()  # the type of ids that are strings
 Column = pa.Array | pa.ChunkedArray
 Chosen = dict[str, tuple[str, pa.DataType]]  # a column of the edge list to its name in the file and its type
 _SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.int64()}
@@ -39,20 +40,34 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
         columns = choose(file, schema.names, graph.columns)
         names = [*columns.names.values()]
         weight = _weight_type(file, schema.field(names[2])) if columns.weighted else None
-        for name in names[:2]:
-            if not pa.types.is_integer(schema.field(name).type):
-                raise BadInput(file, f"column {name!r} is {schema.field(name).type}, not an integer type")
+        ids = _id_type(file, [schema.field(name) for name in names[:2]], graph.ids)
         _check_size(file, path.stat().st_size, parquet.metadata, schema, names, graph)
         footer = Footer(path, parquet.schema, names, graph.limits)
-    types = {"src": pa.int64(), "dst": pa.int64(), "weight": weight}
+    types = {"src": ids, "dst": ids, "weight": weight}
     chosen = {role: (name, types[role]) for role, name in columns.names.items()}
     metadata = parquet.metadata
     small = all(metadata.row_group(number).num_rows <= LARGEST_GROUP for number in range(metadata.num_row_groups))
     return EdgeList(
         _tables(path, parquet, file, chosen, footer), weight, rows=metadata.num_rows,
         largest={name: footer.largest[of] for name, (of, _) in chosen.items() if of in footer.largest},
-        columns=columns, rereadable=small,
+        columns=columns, named=ids == NAME, rereadable=small and ids != NAME,
     )  # fmt: skip
+
+
+def _id_type(file: str, ends: Sequence[pa.Field], asked: str) -> pa.DataType:
+    texts = [_is_text(field.type) for field in ends]
+    for field, text in zip(ends, texts, strict=True):
+        if not (pa.types.is_integer(field.type) or (text and asked != "integer")):
+            raise BadInput(file, f"column {field.name!r} is {field.type}, not an integer type{'' if text else ' or string'}")
+    if asked != "string" and len(set(texts)) > 1:
+        kinds = " and ".join(f"{field.name!r} is {field.type}" for field in ends)
+        raise BadInput(file, f'column {kinds}; ids = "string" below [graph] reads both as strings')
+    return NAME if asked == "string" or texts[0] else pa.int64()
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _weight_type(file: str, field: pa.Field) -> pa.DataType:
@@ -66,12 +81,17 @@ def _check_size(file: str, size: int, metadata: pq.FileMetaData, schema: pa.Sche
     limits = graph.limits
     if metadata.num_rows > limits.edges:
         raise BadInput(file, f"holds {metadata.num_rows} rows, the limit is {limits.edges} edges (graph.limits.edges)")
-    expanded = metadata.num_rows * sum(schema.field(name).type.bit_width // 8 for name in names)
+    expanded = metadata.num_rows * sum(_width(schema.field(name).type) for name in names)
     if expanded > limits.bytes:
         raise BadInput(file, f"its rows take {expanded} bytes, the limit is {limits.bytes} (graph.limits.bytes)")
     if expanded > RATIO_FROM and expanded > limits.ratio * size:
         times = f"more than {limits.ratio:g} times the file's {size}"
         raise BadInput(file, f"its rows take {expanded} bytes, {times}, the limit (graph.limits.ratio)")
+
+
+def _width(kind: pa.DataType) -> int:
+    """Bytes of a value; of a string, of its number."""
+    return pa.int64().bit_width // 8 if _is_text(kind) else int(kind.bit_width) // 8
 
 
 def _tables(path: Path, parquet: pq.ParquetFile, file: str, chosen: Chosen, footer: Footer) -> Iterator[pa.Table]:
@@ -107,6 +127,11 @@ def _column(
     """Check a column and cast it to `kind`; `first` is the number of its first row in the file, from 0."""
     if column.null_count:
         raise BadInput(file, f"row {first + int(np.argmin(column.is_valid()))}: {name} is null")
+    if kind == NAME:
+        names = column.cast(kind)
+        if len(names) and pc.min(pc.binary_length(names)).as_py() == 0:
+            raise BadInput(file, f"row {first + pc.index(names, pa.scalar('', kind)).as_py()}: {name} is empty")
+        return names
     if pa.types.is_integer(kind):
         extremes = pc.min_max(column).as_py()
         if not len(column) or (extremes["min"] >= 0 and extremes["max"] <= LARGEST):
@@ -135,4 +160,4 @@ def reading(file: str) -> Iterator[None]:
         raise BadInput(file, f"is not a complete Parquet file: {error}") from error
 
 
-FORMAT = FileFormat("parquet", read, ("parquet",), b"PAR1")
+FORMAT = FileFormat("parquet", read, ("parquet",), b"PAR1", frozenset({"columns", "ids"}))

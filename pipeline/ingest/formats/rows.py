@@ -19,7 +19,7 @@ from pipeline.runtime.threads import map_in_order
 
 LONGEST_LINE = MIB  # of fields; what Arrow reads at a time
 # Possessive, so that a value costs time in proportion to its length.
-_INTEGER = re.compile(rb"-?[0-9]++")
+INTEGER = re.compile(rb"-?[0-9]++")
 _DECIMAL = re.compile(rb"[-+]?([0-9]++\.?[0-9]*+|\.[0-9]++)(e[-+]?[0-9]++)?|[-+]?(nan|inf|infinity)", re.IGNORECASE)
 
 
@@ -32,7 +32,7 @@ class Field:
     """One field of a line.
 
     Attributes:
-        type: int64 or float64; None skips the field..
+        type: int64, float64 or large_string, which may not be empty; None skips the field.
         low, high: Bounds of the value, both allowed.
         decimals: Whether a decimal in an integer field raises Decimals; otherwise it is an error.
     """
@@ -42,6 +42,11 @@ class Field:
     low: float = 0
     high: float = LARGEST
     decimals: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the values are strings."""
+        return bool(self.type == pa.large_string())
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,9 @@ class Rows:
 
     def _has_hexadecimals(self, data: bytes) -> bool:
         """Whether a column that is read contains an x: Arrow would accept 0x10 as an integer."""
-        columns = self._columns(data, [pa.binary()] * len(self.named)).columns
+        types = [pa.binary()] * len(self.named)
+        read = self._columns(data, types).columns
+        columns = [column for column, field in zip(read, self.named, strict=True) if not field.is_text]
         return any(pc.any(pc.match_substring(column, "x", ignore_case=True)).as_py() for column in columns)
 
     def _has_long_integers(self, data: bytes) -> bool:
@@ -205,6 +212,8 @@ def _beyond_int64(column: pa.ChunkedArray, field: Field) -> bool:
 def _in_range(column: pa.ChunkedArray, field: Field) -> bool:
     if not len(column):
         return True
+    if field.is_text:
+        return bool(pc.min(pc.binary_length(column)).as_py() > 0)
     if pa.types.is_floating(column.type):
         values = column.to_numpy()
         return bool(np.isfinite(values).all()) and bool((values >= field.low).all())
@@ -213,7 +222,9 @@ def _in_range(column: pa.ChunkedArray, field: Field) -> bool:
 
 
 def _explain(value: bytes, field: Field) -> str | None:
-    integer = _INTEGER.fullmatch(value)
+    if field.is_text:
+        return None if value and _is_utf8(value) else f"{field.name} {shown(value)} is not a name: empty, or not UTF-8"
+    integer = INTEGER.fullmatch(value)
     decimals = field.decimals or pa.types.is_floating(field.type)
     if not integer and not (decimals and _DECIMAL.fullmatch(value)):
         return f"{field.name} {shown(value)} is not {'a number' if decimals else 'an integer'}"
@@ -225,6 +236,14 @@ def _explain(value: bytes, field: Field) -> str | None:
     elif fits := field.low <= float(value) < math.inf:
         raise Decimals
     return None if fits else f"{field.name} {shown(value)} is not in {_range(field, integer is not None)}"
+
+
+def _is_utf8(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _range(field: Field, integer: bool) -> str:

@@ -14,6 +14,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.store.facts import DerivedFacts, GraphFacts
 from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder, make
+from pipeline.store.names import open_names
 from pipeline.tables import files as tables
 from pipeline.tables.points import points, sorted_coordinates
 
@@ -21,10 +22,10 @@ STEP = "vertices"  # and the table
 
 
 def tabulate_vertices(edges: Folder, graph: Folder, components: Folder, runtime: Runtime) -> Folder:
-    """Write table `vertices`: the stored graph's vertices with their degrees, components and, if there are any, coordinates.
+    """Write table `vertices`: the stored graph's vertices with their ids, degrees, components and coordinates.
 
     Args:
-        edges, graph: The edge list, which has the coordinates, and the stored graph.
+        edges, graph: The edge list, which has ids and coordinates, and the stored graph.
         components: The answer of stage `wcc`, whose rows are those of this table.
         runtime: The folder is `work / "vertices"`.
 
@@ -60,9 +61,10 @@ class _Rows:
         self._ids, self._rows_by_id, *self._degrees = open_vertices(graph)
         self._components = tables.files(components.path)
         self._coordinates = sorted_coordinates(edges)
-        placed = set() if self._coordinates is None else {"x", "y", "geometry"}
-        due = {"vertex", "out_degree", "in_degree", "component"} | placed
-        self.schema = tables.of_fields(field for field in tables.schema(STEP, None) if field.name in due)
+        names = open_names(edges)
+        self._names = names.array() if names else None
+        absent = (set() if names else {"id"}) | ({"x", "y", "geometry"} if self._coordinates is None else set())
+        self.schema = tables.of_fields(field for field in tables.schema(STEP, None) if field.name not in absent)
 
     def batch(self, file: int, group: int) -> pa.RecordBatch:
         """Row group `group` of a file."""
@@ -71,7 +73,8 @@ class _Rows:
         vertex = self._ids[rows]
         with pq.ParquetFile(self._components[file], page_checksum_verification=True) as table:
             component = table.read_row_group(group, ["labels"])["labels"].combine_chunks()
-        columns = [pa.array(vertex), *(pa.array(degrees[rows]) for degrees in self._degrees), component]
+        named = [] if self._names is None else [self._names[first : first + len(vertex)].cast(pa.string())]
+        columns = [pa.array(vertex), *named, *(pa.array(degrees[rows]) for degrees in self._degrees), component]
         if self._coordinates is not None:
             columns += self._places(self._coordinates, vertex)
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)

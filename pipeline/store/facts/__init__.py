@@ -75,6 +75,7 @@ class EdgeFacts(Facts):
     declared_vertices: int | None
     source: SourceFacts
     text_bytes: int | None
+    name_bytes: int | None = None  # absent where ids are integers; otherwise the length of all names (`pipeline.store.names`)
     refers_to: ReferenceFacts | None = None  # absent
     coordinates: CoordinateFacts | None = None  # absent
 

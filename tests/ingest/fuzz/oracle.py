@@ -221,6 +221,18 @@ def _natural(word: str, vertices: int) -> int:
     return _integer(word if not word.startswith("-") else "x", 0, vertices - 1)
 
 
+def _numbered(rows: list[list[str]]) -> tuple[list[list[str]], int]:
+    """Rows with ids that are strings: the ids become numbers in the order of their bytes; and how many there are."""
+    ids = {end.encode("latin-1") for row in rows for end in row[:2]}
+    try:
+        if b"" in ids or not all(isinstance(one.decode(), str) for one in ids):
+            raise Refused("an empty id")
+    except UnicodeDecodeError:
+        raise Refused("an id that is not UTF-8") from None
+    number = {one.decode("latin-1"): str(place) for place, one in enumerate(sorted(ids))}
+    return [[number[row[0]], number[row[1]], *row[2:]] for row in rows], len(number)
+
+
 def _delimited(delimiter: str):
     def read(lines: list[str]) -> Graph:
         start = next((place for place, line in enumerate(lines) if line.strip(f"{BLANKS}\r")), None)
@@ -237,9 +249,15 @@ def _delimited(delimiter: str):
             fields = _fields(line)
             if len(fields) != len(names):
                 raise Refused("too few or too many fields")
-            rows.append([fields[place].strip(" \t") for place in places])
+            rows.append([fields[place] for place in places])
+        vertices = None
+        if rows and any(re.fullmatch("-?[0-9]+", end.strip(WHITE)) is None for end in rows[0][:2] if end.strip(WHITE)):
+            rows, vertices = _numbered(rows)
+        rows = [[value.strip(" \t") for value in row] for row in rows]
         found = _plain_rows(rows, len(places), 0, MOST)
-        return _weighted([(*row[:2], _number(row[2])) for row in found]) if len(places) == 3 else Graph(found)
+        if len(places) == 3:
+            return _weighted([(*row[:2], _number(row[2])) for row in found], vertices=vertices)
+        return Graph(found, vertices=vertices)
 
     def _fields(line: str) -> list[str]:
         return next(csv.reader([line], delimiter=delimiter), [""])

@@ -1,0 +1,90 @@
+"""Vertices as users name them: an external id, the id of a source whose ids are strings, or the place `LON,LAT` near a vertex."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from kernels.graph import Array
+from pipeline.config.model import LARGEST
+from pipeline.config.suggestions import did_you_mean
+from pipeline.errors import BadSource
+from pipeline.store.graph import open_vertices
+from pipeline.store.manifest import Folder
+from pipeline.store.names import UNKNOWN, open_names
+from pipeline.tables.points import sorted_coordinates
+
+Place = tuple[float, float]  # degrees of longitude and latitude
+_NUMBER = r"[-+]?\d{1,3}(?:\.\d{0,15})?"
+_PLACE = re.compile(rf"({_NUMBER})\s*,\s*({_NUMBER})")
+_FEW = 1000  # names that are compared with a wrong one
+
+
+def numbers_of(edges: Folder, asked: Sequence[int | str]) -> list[int | Place]:
+    """The external ids of what is asked for; a place stays one, unless it is an id of a source whose ids are strings.
+
+    Raises BadSource for a name that the source does not have, and for a text that is neither an integer nor a place.
+    """
+    names = open_names(edges)
+    if names is None:
+        return [one if isinstance(one, int) else _integer(one) for one in asked]
+    found = names.find(pa.array([str(one) for one in asked], pa.large_string())).tolist() if asked else []
+    numbers: list[int | Place] = []
+    for one, number in zip(asked, found, strict=True):
+        place = _place(str(one)) if number == UNKNOWN else None
+        if number == UNKNOWN and place is None:
+            like = did_you_mean(str(one), names.array()[:_FEW].to_pylist())
+            raise BadSource(f"source {str(one)[:80]!r} is not in the graph: it is none of its {len(names)} ids{like}")
+        numbers.append(number if place is None else place)
+    return numbers
+
+
+def nearest(edges: Folder, graph: Folder, asked: Sequence[int | Place]) -> list[int]:
+    """The same, with the nearest vertex in the place of each place: on the sphere, and of equally near ones the smallest id.
+
+    Raises BadSource if no vertex of the graph has coordinates, or if two ask for the same vertex.
+    """
+    places = [one for one in asked if not isinstance(one, int)]
+    found = iter(_nearest(edges, graph, places) if places else ())
+    ids = [one if isinstance(one, int) else next(found) for one in asked]
+    for place, vertex in enumerate(ids):
+        if vertex in ids[:place]:
+            raise BadSource(f"source {asked[place]} is vertex {vertex}, which is given twice")
+    return ids
+
+
+def _integer(text: str) -> int | Place:
+    if text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST)) and int(text) <= LARGEST:
+        return int(text)
+    if place := _place(text):
+        return place
+    raise BadSource(f"source {text[:80]!r} is neither an id, which are integers in this graph, nor a place LON,LAT in degrees")
+
+
+def _place(text: str) -> Place | None:
+    if not (match := _PLACE.fullmatch(text.strip())):
+        return None
+    longitude, latitude = float(match[1]), float(match[2])
+    return (longitude, latitude) if abs(longitude) <= 180 and abs(latitude) <= 90 else None
+
+
+def _nearest(edges: Folder, graph: Folder, places: Sequence[Place]) -> list[int]:
+    coordinates = sorted_coordinates(edges)
+    ids, rows_by_id, _, _ = open_vertices(graph)
+    if coordinates is not None and len(coordinates) and len(ids):
+        placed = coordinates["vertex"].to_numpy()
+        vertices = ids[rows_by_id]
+        known = vertices[np.minimum(np.searchsorted(vertices, placed), len(vertices) - 1)] == placed
+        of_graph = placed[known]
+        if len(of_graph):
+            points = _on_sphere(*(coordinates[name].to_numpy()[known] for name in ("x", "y")))
+            # The chord ascends with the distance on the sphere. `argmax` takes the first of equal ones.
+            return [int(of_graph[int((points @ _on_sphere(*map(np.array, place))).argmax())]) for place in places]
+    raise BadSource(f"source {places[0][0]},{places[0][1]} is a place, but no vertex of the graph has coordinates")
+
+
+def _on_sphere(longitude: Array, latitude: Array) -> Array:
+    """Unit vectors [n, 3] of places in degrees."""
+    east, north = np.radians(longitude), np.radians(latitude)
+    return np.stack([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)], axis=-1)

@@ -1,0 +1,172 @@
+"""Names of vertices: the ids of a source whose ids are strings, numbered from 0 in the order of their UTF-8 bytes.
+
+The names are one array of bytes and one of offsets, so 100 million names of 20 bytes take 2.8 GB.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kernels.cpu.compiled import njit
+from kernels.graph import ID, OFFSET, Array
+from pipeline.errors import Damaged
+from pipeline.runtime.memory import require_memory
+from pipeline.store.arrays import load_array, save_array
+from pipeline.store.facts import EdgeFacts
+from pipeline.store.manifest import Folder
+
+OFFSETS, BYTES = "name-offsets.npy", "name-bytes.npy"  # files of an edge list
+UNKNOWN = -1
+
+
+@dataclass(frozen=True)
+class Names:
+    """V different names, ascending."""
+
+    offsets: Array  # int64 [V + 1]
+    content: Array  # uint8
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def array(self) -> pa.Array:
+        """The names as Arrow's array, without a copy."""
+        buffers = [None, pa.py_buffer(self.offsets), pa.py_buffer(self.content)]
+        return pa.Array.from_buffers(pa.large_string(), len(self), buffers)
+
+    def find(self, values: pa.Array | pa.ChunkedArray) -> Array:
+        """The numbers of strings, int64 [n]; UNKNOWN for one that is not a name, or null."""
+        encoded = pa.chunked_array(values).combine_chunks() if isinstance(values, pa.Array) else values.combine_chunks()
+        encoded = encoded.cast(pa.large_string()).dictionary_encode()
+        asked, order = _sorted(encoded.dictionary)
+        found = np.empty(len(asked) + 1, ID)
+        _find(self.offsets, self.content, asked.offsets, asked.content, found)
+        numbers = np.empty_like(found)
+        numbers[order], numbers[-1] = found[:-1], UNKNOWN  # the last one is for nulls
+        places: Array = numbers[encoded.indices.fill_null(len(asked)).to_numpy()]
+        return places
+
+    def save(self, folder: Path) -> None:
+        """Write the files."""
+        save_array(folder / OFFSETS, self.offsets)
+        save_array(folder / BYTES, self.content)
+
+
+def open_names(edges: Folder) -> Names | None:
+    """Open the names of an edge list by memory map; None if its ids are integers. Raises Damaged."""
+    facts = EdgeFacts.of(edges)
+    if facts.name_bytes is None or facts.declared_vertices is None:
+        return None
+    offsets = load_array(edges.path / OFFSETS, OFFSET, facts.declared_vertices + 1)
+    if len(offsets) and (offsets[0], offsets[-1]) != (0, facts.name_bytes):
+        raise Damaged(f"{edges.path / OFFSETS}: offsets {offsets[0]}..{offsets[-1]}, the manifest says 0..{facts.name_bytes}")
+    return Names(offsets, load_array(edges.path / BYTES, np.dtype(np.uint8), facts.name_bytes))
+
+
+def names_of(values: pa.Array) -> Names:
+    """The different strings of an array."""
+    return _sorted(pc.unique(values.cast(pa.large_string())))[0]
+
+
+def merge(runs: Iterable[Names]) -> Names:
+    """The different names of all runs. Runs of similar size are merged, so each name is copied a logarithmic number of times."""
+    waiting: list[Names] = []
+    for run in runs:
+        waiting.append(run)
+        while len(waiting) > 1 and len(waiting[-1]) * 2 > len(waiting[-2]):
+            waiting.append(_merged(waiting.pop(), waiting.pop()))
+    while len(waiting) > 1:
+        waiting.append(_merged(waiting.pop(), waiting.pop()))
+    return waiting[0] if waiting else Names(np.zeros(1, OFFSET), np.empty(0, np.uint8))
+
+
+def _merged(left: Names, right: Names) -> Names:
+    most, needed = len(left) + len(right), len(left.content) + len(right.content)
+    require_memory(f"numbering {most:,} names", 2 * (needed + OFFSET.itemsize * most), "cpu")
+    offsets, content = np.zeros(most + 1, OFFSET), np.empty(needed, np.uint8)
+    count = _merge(left.offsets, left.content, right.offsets, right.content, offsets, content)
+    return Names(offsets[: count + 1].copy(), content[: offsets[count]].copy())
+
+
+def _sorted(values: pa.Array) -> tuple[Names, Array]:
+    """Different strings without nulls in the order of their bytes, and the places that they had."""
+    order = pc.sort_indices(values)
+    ascending = values.take(order)
+    _, ends, content = ascending.buffers()
+    count, first = len(ascending), ascending.offset
+    if not count:
+        return Names(np.zeros(1, OFFSET), np.empty(0, np.uint8)), order.to_numpy()
+    offsets = np.frombuffer(ends, OFFSET, count + 1, first * OFFSET.itemsize)
+    text = np.frombuffer(content, np.uint8)[offsets[0] : offsets[-1]] if content else np.empty(0, np.uint8)
+    return Names(offsets - offsets[0], text), order.to_numpy()
+
+
+@njit(cache=True, nogil=True)
+def _compare(left: Array, begin: int, end: int, right: Array, first: int, last: int) -> int:
+    """Below, equal to or above 0, as the bytes `left[begin:end]` are to `right[first:last]`."""
+    length = min(end - begin, last - first)
+    for place in range(length):
+        one, other = left[begin + place], right[first + place]
+        if one != other:
+            return -1 if one < other else 1
+    return (end - begin) - (last - first)
+
+
+@njit(cache=True, nogil=True)
+def _find(offsets: Array, content: Array, asked: Array, text: Array, found: Array) -> None:
+    """Look up strings by a search that gallops from the one before: fast where they ascend."""
+    count, last = len(offsets) - 1, 0
+    for number in range(len(asked) - 1):
+        begin, end = asked[number], asked[number + 1]
+        found[number] = -1
+        if count == 0:
+            continue
+        if _compare(content, offsets[last], offsets[last + 1], text, begin, end) > 0:
+            last = 0
+        step = 1
+        while last + step < count and _compare(content, offsets[last + step], offsets[last + step + 1], text, begin, end) <= 0:
+            last += step
+            step *= 2
+        low, high = last, min(last + step, count)  # the name is at `low` or above, and below `high`
+        while high - low > 1:
+            middle = (low + high) // 2
+            if _compare(content, offsets[middle], offsets[middle + 1], text, begin, end) <= 0:
+                low = middle
+            else:
+                high = middle
+        last = low
+        if _compare(content, offsets[low], offsets[low + 1], text, begin, end) == 0:
+            found[number] = low
+
+
+@njit(cache=True, nogil=True)
+def _merge(left: Array, content: Array, right: Array, text: Array, offsets: Array, merged: Array) -> int:
+    """Merge two ascending lists of strings; return the number of different ones."""
+    one, other, count, end = 0, 0, 0, 0
+    lefts, rights = len(left) - 1, len(right) - 1
+    while one < lefts or other < rights:
+        if one == lefts:
+            order = 1
+        elif other == rights:
+            order = -1
+        else:
+            order = _compare(content, left[one], left[one + 1], text, right[other], right[other + 1])
+        if order <= 0:
+            for place in range(left[one], left[one + 1]):
+                merged[end] = content[place]
+                end += 1
+            one += 1
+            if order == 0:
+                other += 1
+        else:
+            for place in range(right[other], right[other + 1]):
+                merged[end] = text[place]
+                end += 1
+            other += 1
+        count += 1
+        offsets[count] = end
+    return count

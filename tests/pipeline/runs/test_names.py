@@ -1,0 +1,142 @@
+"""Graphs whose ids are strings: numbered in the order of their bytes, looked up by name, and refused where an id is wrong."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.config.graph import GraphConfig
+from pipeline.config.loading import run_config
+from pipeline.errors import BadInput, BadSource, ProofFailed
+from pipeline.ingest import ingest, numbering
+from pipeline.run import run
+from pipeline.store.names import merge, names_of, open_names
+from pipeline.tables import files as tables
+from tests.counts import examples
+from tests.edge_lists import rows_of_edges
+
+PEOPLE = 'who,whom,kg\nana,bob,3\nbob,"Zoë, dr",2.5\nana,ana,1\n12,ana,9\n'
+ASKED = {"src": "who", "dst": "whom", "weight": "kg"}
+ORDERED = ["12", "Zoë, dr", "ana", "bob"]
+
+
+def people(folder, text=PEOPLE, **options):
+    (folder / "people.csv").write_text(text, encoding="utf-8")
+    return {"source": str(folder / "people.csv"), "columns": ASKED, **options}
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("people")
+    asked = {"output": folder / "out", "stages": ["sssp", "wcc"], "sources": ["ana", 12]}
+    return run(run_config("test", graph=people(folder), **asked)).path
+
+
+def test_vertices_have_the_ids_of_the_source(published):
+    rows = tables.read(published / "vertices").to_pylist()
+    assert [(row["vertex"], row["id"]) for row in rows] == [*enumerate(ORDERED)]
+    assert [(row["out_degree"], row["in_degree"]) for row in rows] == [(1, 0), (0, 1), (1, 1), (1, 1)]
+
+
+def test_sources_are_names(published):
+    table = tables.read(published / "sssp").to_pylist()
+    assert {(row["source"], row["vertex"]): row["distance"] for row in table} == {
+        (0, 0): 0, (0, 1): 14.5, (0, 2): 9, (0, 3): 12, (2, 0): None, (2, 1): 5.5, (2, 2): 0, (2, 3): 3,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [("anna", "source 'anna' is not in the graph: .* did you mean 'ana'?"), ("1,2", "source 1.0,2.0 is a place, but no vertex")],
+)
+def test_a_name_that_is_not_in_the_graph_is_refused(tmp_path, source, words):
+    with pytest.raises(BadSource, match=words):
+        run(run_config("test", graph=people(tmp_path), output=tmp_path / "out", stages=["wcc"], sources=[source]))
+
+
+def test_parquet_may_have_strings(tmp_path):
+    ends = {"src": ["b", "ä", "b"], "dst": ["a", "b", "c"]}
+    numbers = [(1, 0), (3, 1), (1, 2)]
+    for number, kind in enumerate((pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string()))):
+        path = tmp_path / f"{number}.parquet"
+        pq.write_table(pa.table({name: pa.array(values).cast(kind) for name, values in ends.items()}), path)
+        edges = ingest(GraphConfig(source=str(path)), tmp_path / str(number))
+        assert [*zip(*rows_of_edges(edges).to_pydict().values(), strict=True)] == numbers
+        assert open_names(edges).array().to_pylist() == ["a", "b", "c", "ä"]
+        assert edges.facts["declared_vertices"] == 4
+
+
+def test_integers_may_be_read_as_strings(tmp_path):
+    pq.write_table(pa.table({"src": [10, 9], "dst": ["9", "x"]}), path := tmp_path / "g.parquet")
+    with pytest.raises(BadInput, match="'src' is int64 and 'dst' is string; ids = \"string\""):
+        ingest(GraphConfig(source=str(path)), tmp_path / "work")
+    edges = ingest(GraphConfig(source=str(path), ids="string"), tmp_path / "work")
+    assert open_names(edges).array().to_pylist() == ["10", "9", "x"]
+    assert rows_of_edges(edges).to_pydict() == {"src": [0, 1], "dst": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "words"),
+    [
+        ("src,dst\n1,2\nx,3\n", {}, "line 3: src 'x' is not an integer"),
+        ("src,dst\nx,2\n", {"ids": "integer"}, "line 2: src 'x' is not an integer"),
+        ("src,dst\nx,2\n,3\n", {}, "line 3: src '' is not a name"),
+        ("src,dst\n1,2\n", {"ids": "string", "format": "snap"}, "graph.ids is given, but does not apply to format snap"),
+    ],
+)
+def test_wrong_ids_are_refused(tmp_path, text, options, words):
+    (tmp_path / "g.csv").write_text(text)
+    with pytest.raises(BadInput, match=words):
+        ingest(GraphConfig(source=str(tmp_path / "g.csv"), **options), tmp_path / "work")
+    assert not (tmp_path / "work" / "edges").exists()
+
+
+def test_an_id_that_is_not_utf_8_is_refused(tmp_path):
+    (tmp_path / "g.csv").write_bytes(b"src,dst\na,b\n\xff,b\n")
+    with pytest.raises(BadInput, match=r"line 3: src '.*' is not a name"):
+        ingest(GraphConfig(source=str(tmp_path / "g.csv")), tmp_path / "work")
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(st.lists(st.lists(st.text(min_size=1, max_size=5), min_size=1), max_size=6), st.lists(st.text(max_size=3)))
+def test_names_are_the_different_strings_in_the_order_of_their_bytes(batches, asked):
+    names = merge(names_of(pa.array(batch)) for batch in batches)
+    expected = sorted({name for batch in batches for name in batch}, key=str.encode)
+    assert names.array().to_pylist() == expected
+    number = {name: place for place, name in enumerate(expected)}
+    queries = [*expected[::-1], *asked, None]
+    assert names.find(pa.array(queries, pa.string())).tolist() == [number.get(name, -1) for name in queries]
+
+
+def test_a_wrong_number_is_not_written(tmp_path, monkeypatch):
+    class Wrong(numbering.Names):
+        def find(self, values):
+            found = super().find(values)
+            found[0] = (found[0] + 1) % len(self)
+            return found
+
+    graph = GraphConfig(**people(tmp_path))
+    collect = numbering.collect
+    monkeypatch.setattr("pipeline.ingest.collect", lambda read: Wrong(**vars(collect(read))))
+    with pytest.raises(ProofFailed, match="a vertex has another number than its id"):
+        ingest(graph, tmp_path / "work")
+
+
+def test_names_that_do_not_ascend_are_refused(tmp_path):
+    names = merge([names_of(pa.array(["b", "c"]))])
+    swapped = numbering.Names(names.offsets, np.ascontiguousarray(names.content[::-1]))
+    with pytest.raises(ProofFailed, match="do not ascend"):
+        numbering.numbered("g.csv", swapped, iter(()))
+
+
+@pytest.mark.parametrize(
+    ("place", "vertex"), [("-73.9,41", 2), ("-73.51, 40.2", 2), ("180,-90", 3), ("-73.25,40.75", 1), ("+2.0,3.", 1)]
+)
+def test_the_vertex_nearest_to_a_place_is_a_source(tmp_path, place, vertex):
+    (tmp_path / "g.gr").write_text("p sp 3 2\na 1 2 5\na 2 3 7\n")
+    (tmp_path / "g.co").write_text("p aux sp co 3\nv 3 -74000000 40000000\nv 1 -73000000 41000000\nv 2 -73500000 40500000\n")
+    graph = {"source": str(tmp_path / "g.gr"), "coordinates": str(tmp_path / "g.co")}
+    made = run(run_config("test", graph=graph, output=tmp_path / "out", stages=["bfs"], sources=[place]))
+    assert tables.read(made.path / "bfs")["source"][0].as_py() == vertex
