@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from kernels.registry import ALGORITHMS
+from pipeline.beginning.commands import init
 from pipeline.inspection import commands as inspection
 from pipeline.options import NO_OPTIONS, RunOptions
 
@@ -121,8 +122,8 @@ def reach(
         show(witnessed(PathFacts.of(manifest.read(witness))), witness)
 
 
-for inspecting in (inspection.path, inspection.runs, inspection.prune, inspection.diff, inspection.check):
-    app.command(inspecting)
+for command in (inspection.path, inspection.runs, inspection.prune, inspection.diff, inspection.check, init):
+    app.command(command)
 
 
 def summarise(published: "Folder", output: Path) -> None:

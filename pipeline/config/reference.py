@@ -81,7 +81,7 @@ def keys(model: type[Model]) -> Iterator[Key]:
     for name, field in model.model_fields.items():
         if not _model_of(field):
             default = "required" if field.is_required() else _default(field)
-            yield Key(name, _type(properties[name]), default, _toml(example(model, name)), meanings[name])
+            yield Key(name, _type(properties[name]), default, toml(example(model, name)), meanings[name])
 
 
 def example(model: type[Model], name: str) -> Any:
@@ -139,10 +139,11 @@ def _model_of(field: FieldInfo) -> type[Model] | None:
 
 
 def _default(field: FieldInfo) -> str:
-    return "none" if field.default is None else f"`{_toml(field.default)}`"
+    return "none" if field.default is None else f"`{toml(field.default)}`"
 
 
-def _toml(value: Any) -> str:
+def toml(value: Any) -> str:
+    """A value as TOML: text, a number, a truth value or a list."""
     if isinstance(value, bool | list | tuple | str):
         return json.dumps(value, ensure_ascii=False)
     return f"{value:_}" if isinstance(value, int) and value > 9999 else str(value)
@@ -157,12 +158,12 @@ def _type(part: dict[str, Any]) -> str:
     if part["type"] == "array":
         return f"list: {_type(part['items'])}"
     if "const" in part:
-        return f"`{_toml(part['const'])}`"
+        return f"`{toml(part['const'])}`"
     words = {"string": "text", "boolean": "`true` or `false`", "number": "number", "integer": "integer"}[part["type"]]
     bounds = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most"}
     if part.get("exclusiveMinimum", 1) < part.get("minimum", 0):  # implied
         del bounds["exclusiveMinimum"]
-    limits = [f"{said} {_toml(part[key])}" for key, said in bounds.items() if part.get(key, LARGEST) < LARGEST]
+    limits = [f"{said} {toml(part[key])}" for key, said in bounds.items() if part.get(key, LARGEST) < LARGEST]
     return ", ".join([re.sub("^text$", "path", words) if part.get("format") == "path" else words, *limits])
 
 

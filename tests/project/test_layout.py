@@ -44,7 +44,7 @@ LAYERS = (
     {"tables", "ingest", "cluster"},
     {"steps"},
     {"report"},
-    {"run", "inspection"},
+    {"run", "inspection", "beginning"},
     {"command"},
     {"cli"},
 )

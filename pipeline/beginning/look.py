@@ -1,0 +1,86 @@
+"""Look at the beginning of a graph file: its format, its columns, its direction and its first edge."""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from pipeline.beginning import columns
+from pipeline.beginning.columns import Sample
+from pipeline.config.graph import GraphConfig
+from pipeline.errors import BadInput
+from pipeline.ingest.decompress import chunks, is_plain
+from pipeline.ingest.formats import FORMATS
+from pipeline.ingest.formats.detect import detect
+from pipeline.ingest.formats.format import EdgeList, FileFormat
+from pipeline.ingest.formats.rows import Decimals
+from pipeline.ingest.formats.text import Text
+from pipeline.ingest.source import locate, stored
+
+TABLES = ("csv", "tsv", "parquet")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the beginning of a file says; `graph` is the configuration with what was found filled in."""
+
+    graph: GraphConfig
+    format: str
+    sample: Sample | None  # of a file with columns
+    first: dict[str, object]  # the first edge: `src`, `dst` and, if there are weights, `weight`
+    directed: bool
+    stated: bool  # whether the configuration or the file states the direction
+    bytes: int | None  # of a file on this machine
+    compressed: bool
+
+
+def look(graph: GraphConfig) -> Seen:
+    """Read the first edges of a graph's source. What `graph` states is believed. Raises BadInput if it is not a graph."""
+    source = locate(graph.source)
+    with stored(source) as content:
+        compressed = not is_plain(content)
+        text = Text(source.url, chunks(content, graph.limits), graph.limits)
+        name, sample = _format(text, graph), None
+        if name in TABLES:
+            if name == "parquet" and (compressed or source.local is None):
+                raise BadInput(source.url, "is Parquet, which init reads only on this machine and uncompressed")
+            local = source.local if name == "parquet" else None
+            sample = columns.of_parquet(local) if local else columns.of_text(text.head, name == "tsv")
+            found = {"columns": columns.chosen(source.url, sample, graph), "format": name}
+            asked = {"header": sample.header and graph.header, "delimiter": graph.delimiter or sample.delimiter}
+            graph = graph.model_copy(update=found | (asked if name != "parquet" else {}))
+    edges, first = _first(graph, name, pa.int64())
+    stated = graph.directed is not None or edges.states_direction
+    directed = edges.directed if graph.directed is None else graph.directed
+    size = source.local.stat().st_size if source.local else None
+    return Seen(graph, name, sample, first, directed, stated, size, compressed)
+
+
+def _format(text: Text, graph: GraphConfig) -> str:
+    """The format, also that of a table whose columns have other names than the default's."""
+    if graph.format != "auto":
+        return graph.format
+    try:
+        return detect(text.head, text.file, graph)
+    except BadInput:
+        line = text.head.strip().partition(b"\n")[0]
+        if b"\0" not in text.head and any(character.encode() in line for character in columns.DELIMITERS):
+            return "csv"
+        raise
+
+
+def _first(graph: GraphConfig, name: str, weight: pa.DataType) -> tuple[EdgeList, dict[str, object]]:
+    """The edge list, and its first row."""
+    source, entry = locate(graph.source), FORMATS[name]
+    with stored(source) as content:
+        if isinstance(entry, FileFormat):
+            assert source.local
+            return _row(entry.read(source.local, source.url, graph))
+        text = Text(source.url, chunks(content, graph.limits), graph.limits)
+        try:
+            return _row(entry.read(text, graph, weight))
+        except Decimals:
+            return _first(graph, name, pa.float64())
+
+
+def _row(edges: EdgeList) -> tuple[EdgeList, dict[str, object]]:
+    return edges, next((table.slice(0, 1).to_pylist()[0] for table in edges.tables if len(table)), {})

@@ -1,0 +1,78 @@
+"""Write the files of a new run: its configuration with a comment at each key, and its deployment."""
+
+import os
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pipeline.beginning.look import TABLES, Seen
+from pipeline.config.model import Model
+from pipeline.config.reference import ROOT, RUN_SCHEMA, keys, tables, toml
+from pipeline.config.run import RunConfig
+from pipeline.errors import BadConfig
+
+SHOWN = ("", "graph", "graph.columns", "expect", "layout", "cluster")  # the tables that most runs use
+WIDTH = 110
+DEPLOYMENT = """\
+  - name: {name}
+    entrypoint: flows/analytics.py:{flow}
+    description: {description}
+    parameters: {{run: {run}}}
+    schedules:
+      - {{cron: "{cron}", timezone: {timezone}, slug: nightly}}
+    concurrency_limit: *one_at_a_time
+    work_pool: *work_pool
+"""
+
+
+def configuration(config: RunConfig, seen: Seen, folder: Path) -> str:
+    """The text of a run's TOML file in `folder`: what is set as a key, everything else as a comment with an example."""
+    schema = ROOT / RUN_SCHEMA
+    lines = [f"#:schema {os.path.relpath(schema, folder)}", ""] if schema.is_file() else []
+    lines += [f"# {config.graph.title}: made by `graphmill init`. A key behind a # is not set; its value is an example."]
+    for name, model in tables():
+        if name in SHOWN and (name != "graph.columns" or seen.format in TABLES):
+            part: Any = config
+            for step in name.split(".") if name else ():
+                part = getattr(part, step)
+            is_set = any(key.name in part.model_fields_set for key in keys(model)) if part else False
+            lines += ["", f"{'' if is_set else '# '}[{name}]"] if name else []
+            lines += _keys(model, part, folder)
+    others = ", ".join(f"[{name}]" for name, _ in tables() if name and name not in SHOWN)
+    return "\n".join([*lines, "", f"# More tables: {others}. docs/configuration.md describes every key.", ""])
+
+
+def _keys(model: type[Model], part: Model | None, folder: Path) -> Iterator[str]:
+    for key in keys(model):
+        value = getattr(part, key.name) if part and key.name in part.model_fields_set else None
+        yield ""
+        yield from textwrap.wrap(key.meaning, WIDTH, initial_indent="# ", subsequent_indent="# ")
+        if value is None:
+            yield f"# {key.name} = {key.example}"
+        else:
+            yield f"{key.name} = {toml(_beside(value, folder) if key.name in ('source', 'coordinates', 'output') else value)}"
+
+
+def _beside(path: str | Path, folder: Path) -> str:
+    """A path relative to the folder of the file that contains it; a URL as it is."""
+    return str(path) if "://" in str(path) else os.path.relpath(Path(path).absolute(), folder)
+
+
+def deployment(run: Path, seen: Seen, cron: str, timezone: str) -> str:
+    """The text of a file of deployments with one for a run's file, in the form of the project's prefect.yaml.
+
+    Raises BadConfig where there is no clone, whose code a deployment runs.
+    """
+    try:
+        common, _, _ = (ROOT / "prefect.yaml").read_text(encoding="utf-8").partition("deployments:\n")
+    except OSError:
+        raise BadConfig("a deployment runs the code of a clone, and graphmill is not installed from one") from None
+    title = f"# {run.stem}, made by `graphmill init`; `python -m flows deploy` in the clone deploys it."
+    common = re.sub(r"\A(#.*\n)+", f"{title}\n", common)
+    flow = "road_network" if seen.graph.coordinates or seen.format in ("dimacs", "arcs") else "social_network"
+    entry = DEPLOYMENT.format(
+        name=run.stem, flow=flow, description=f"{run.stem}, every night.", run=toml(str(run)), cron=cron, timezone=timezone
+    )
+    return f"{common}deployments:\n{entry}"

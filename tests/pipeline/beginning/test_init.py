@@ -1,0 +1,132 @@
+"""`graphmill init`: what it finds in a file, and files that a run, an editor and a deployment can use."""
+
+import gzip
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from pipeline.beginning.look import look
+from pipeline.command import app
+from pipeline.config.graph import GraphConfig
+from pipeline.config.loading import load_run
+from pipeline.config.reference import ROOT, RUN_SCHEMA, tables
+from pipeline.errors import BadConfig, BadInput
+
+TABLES = {  # content, and source, target, weight, header and delimiter that are found
+    "from,to,length\n1,2,5\n": ("from", "to", "length", True, None),
+    "since;who;whom;minutes\n2020;1;2;3.5\n": ("who", "whom", "minutes", True, ";"),
+    "from\tto\tname\n1\t2\tx\n": ("from", "to", False, True, "\t"),
+    "1,2,7\n3,4,8\n": ("1", "2", False, False, None),
+    "1|2\n3|4\n": ("1", "2", False, False, "|"),
+    "whom,who\n1,2\n": ("who", "whom", False, True, None),
+    "first,second,score\n1,2,0.5\n": ("first", "second", False, True, None),  # whether a score is a weight, only the user knows
+    "\ufeffFrom ID,To,Distance\n1,2,0.5\n": ("From ID", "To", "Distance", True, None),
+}
+
+
+@pytest.mark.parametrize("content", TABLES)
+def test_columns_header_and_delimiter_are_found(content, tmp_path):
+    (tmp_path / "table.csv").write_text(content, encoding="utf-8")
+    seen = look(GraphConfig(source=str(tmp_path / "table.csv")))
+    graph, columns = seen.graph, seen.graph.columns
+    assert (columns.src, columns.dst, columns.weight, graph.header, graph.delimiter) == TABLES[content]
+    assert seen.first["src"] in (1, 2) and seen.format == "csv"
+
+
+def test_what_is_stated_is_believed(tmp_path):
+    (tmp_path / "table.txt").write_text("who,whom,a,b\n1,2,3,4\n")
+    columns = {"src": "a", "weight": "whom"}
+    seen = look(GraphConfig(source=str(tmp_path / "table.txt"), columns=columns, directed=False))
+    assert (seen.graph.columns.src, seen.graph.columns.dst, seen.graph.columns.weight) == ("a", "b", "whom")
+    assert seen.stated and not seen.directed and seen.first == {"src": 3, "dst": 4, "weight": 2}
+
+
+def test_other_formats_are_found_as_runs_find_them(tmp_path):
+    (tmp_path / "a.gr.gz").write_bytes(gzip.compress(b"p sp 2 1\na 1 2 7\n"))
+    seen = look(GraphConfig(source=str(tmp_path / "a.gr.gz")))
+    assert (seen.format, seen.compressed, seen.sample, seen.first) == ("dimacs", True, None, {"src": 1, "dst": 2, "weight": 7})
+    pq.write_table(pa.table({"note": ["x"], "to": [2], "from": [1], "km": [1.5]}), tmp_path / "b.parquet")
+    seen = look(GraphConfig(source=str(tmp_path / "b.parquet")))
+    assert seen.first == {"src": 1, "dst": 2, "weight": 1.5}
+
+
+@pytest.mark.parametrize("content", [b"", b"\0\1\2", b"hello world\n", b"name,amount\nx,1.5\n"])
+def test_what_is_not_a_graph_is_refused(content, tmp_path):
+    (tmp_path / "file").write_bytes(content)
+    with pytest.raises(BadInput, match="file: "):
+        look(GraphConfig(source=str(tmp_path / "file")))
+
+
+def init(*arguments):
+    app(["init", *map(str, arguments)], result_action="return_value")
+
+
+@pytest.fixture
+def people(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    Path("data/people of 2024.csv").write_text("since;who;whom;minutes\n2020;1;2;3.5\n")
+    init(
+        "data/people of 2024.csv", "--to", "my", "--at", "3:05", "--timezone", "Europe/Berlin", "--stages", "bfs,wcc", "--keep", 9
+    )
+    return tmp_path / "my" / "people-of-2024.toml", capsys.readouterr().out
+
+
+def test_the_configuration_is_valid_complete_and_commented(people):
+    path, said = people
+    config = load_run(path)
+    assert config.output == path.parent / "out" / "people-of-2024"
+    assert Path(config.graph.source) == path.parents[1] / "data" / "people of 2024.csv"
+    assert (config.stages, config.keep, config.graph.title) == (("bfs", "wcc"), 9, "people of 2024")
+    assert (config.graph.columns.weight, config.graph.delimiter) == ("minutes", ";")
+    text = path.read_text()
+    schema = json.loads((ROOT / RUN_SCHEMA).read_text())
+    jsonschema.validate(tomllib.loads(text), schema)
+    named = (path.parent / re.match("#:schema (.*)", text)[1]).resolve()
+    assert named == ROOT / RUN_SCHEMA
+    assert all(f"[{name}]" in text for name, _ in tables() if name)
+    assert "edges        from who to whom" in said and "first edge   src 1, dst 2, weight 3.5" in said
+    assert f"graphmill check {path}" in said
+
+
+def test_every_example_in_it_can_be_uncommented(people):
+    path, _ = people
+    path.write_text(re.sub(r"^# (?=\w+ = |\[[\w.]+\]$)", "", path.read_text(), flags=re.MULTILINE))
+    assert load_run(path).keep == 9
+
+
+def test_the_deployment_has_the_form_of_the_projects(people):
+    path, _ = people
+    own = yaml.safe_load(path.with_suffix(".deployment.yaml").read_text())
+    projects = yaml.safe_load((ROOT / "prefect.yaml").read_text())
+    assert {key: own[key] for key in ("build", "pull")} == {key: projects[key] for key in ("build", "pull")}
+    (entry,) = own["deployments"]
+    assert entry["parameters"] == {"run": str(path)} and entry["name"] == "people-of-2024"
+    assert entry["schedules"] == [{"cron": "5 3 * * *", "timezone": "Europe/Berlin", "slug": "nightly"}]
+    assert {key: entry[key] for key in ("work_pool", "concurrency_limit")} == {
+        key: projects["deployments"][0][key] for key in ("work_pool", "concurrency_limit")
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["data/people of 2024.csv", "--to", "my"], "people-of-2024.toml: exists"),
+        (["my/people-of-2024.toml"], "is a configuration"),
+        (["data/people of 2024.csv", "--at", "24:00"], "--at 24:00: is not a time of day"),
+        (["data/people of 2024.csv", "--timezone", "Mars"], "--timezone Mars: is not a time zone"),
+        (["data/nothing.csv"], "nothing.csv: no such file"),
+    ],
+)
+def test_a_wrong_request_writes_nothing(people, arguments, words):
+    before = sorted(Path().rglob("*"))
+    with pytest.raises((BadConfig, BadInput), match=re.escape(words)):
+        init(*arguments)
+    assert sorted(Path().rglob("*")) == before
