@@ -34,7 +34,7 @@ help:
 	@echo "make bench            compare our kernels with cuGraph on a GPU, else with SciPy, igraph and NetworKit; BENCH=--help;"
 	@echo "                      on a GPU also the sweep over families of graphs; FAMILIES=--help;"
 	@echo "                      then whole runs with the scripts that a user would write instead; RUNS=--help"
-	@echo "make bounds           time the steps whose cost has a known bound"
+	@echo "make bounds           time the steps whose cost has a known bound, and what graphmill estimate says"
 	@echo "make bench-reachability    compare the reachability index with the thesis's tables; GRAPHS=DIR of the GRAIL authors' .gra.gz files"
 	@echo "make docs-configuration    write docs/configuration.md and the JSON schemas from the code"
 	@echo "make lock             resolve requirements/*.txt again"
@@ -106,6 +106,7 @@ bench-on-cpu: $(VENV)/dev
 
 bounds: $(VENV)/dev
 	$(BIN)/python -m benchmarks.cpu.bounds
+	$(BIN)/python -m benchmarks.runs.rates
 
 GRAPHS ?= data
 bench-reachability:

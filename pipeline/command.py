@@ -122,7 +122,7 @@ def reach(
         show(witnessed(PathFacts.of(manifest.read(witness))), witness)
 
 
-for command in (inspection.path, inspection.runs, inspection.prune, inspection.diff, inspection.check, init):
+for command in (init, inspection.check, inspection.estimate, inspection.path, inspection.runs, inspection.prune, inspection.diff):
     app.command(command)
 
 

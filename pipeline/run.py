@@ -15,6 +15,7 @@ from pipeline.config.run import RunConfig, StageName
 from pipeline.errors import Damaged
 from pipeline.ingest import ingest
 from pipeline.ingest.asked import nearest, numbers_of
+from pipeline.inspection.estimate import require_fit
 from pipeline.progress.shown import Shown, showing
 from pipeline.report import draw
 from pipeline.report.wording import read_as
@@ -112,6 +113,7 @@ def _run(config: RunConfig, call: Call) -> Folder:
         held = None if cluster.shards else runtime.held_edges  # ranks read their parts
 
         def begins() -> None:
+            require_fit(config, backend)
             cluster.prepare(backend)
             beside(partial(import_module, "pipeline.report.page"))  # and all that draws
 

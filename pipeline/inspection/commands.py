@@ -156,6 +156,45 @@ def check(graph: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = Fa
         print(f"  {what.lower():<20} {sentence}")
 
 
+def estimate(run: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = False) -> None:
+    """Estimate the time, memory, disk and GPU memory of a run, and compare them with what is free.
+
+    ```
+    graphmill estimate conf/runs/new-york.toml
+    graphmill estimate roads.gr.gz --stages sssp --out /data/roads
+    ```
+
+    The options are those of `graphmill run`; only the beginning of the source is read. The exit code is 1 if it does not fit.
+
+    Args:
+        run: A run's `.toml`, or a graph file: a local path, or a URL that fsspec opens.
+    """
+    from dataclasses import asdict
+
+    from pipeline.errors import TooLarge
+    from pipeline.inspection.estimate import estimate
+    from pipeline.units import duration
+
+    config = options.config(run, Path())
+    found = estimate(config)
+    sizes, title = found.sizes, config.graph.title
+    if as_json:
+        print_json({**asdict(found), "total": found.total})
+    else:
+        about = "" if sizes.exact else "about "
+        vertices = f"about {sizes.vertices:,} vertices"
+        print(f"{title}: {about}{sizes.edges:,} edges ({sizes.origin}), {vertices}; {found.backend}, {found.cores} cores")
+        steps = [[step, duration(seconds)] for step, seconds in {**found.seconds, "whole run": found.total}.items()]
+        _print_rows(["step", "takes about"], steps, right=(1,))
+        origin = "those of the run before" if found.as_before else "from measured rates (docs/performance.md)"
+        print(f"  seconds are {origin}\n")
+        needs = [[need.what, size(need.needed), size(need.free)] for need in found.needs]
+        _print_rows(["", "takes about", "free"], needs, right=(1, 2))
+    if short := [need for need in found.needs if not need.fits]:
+        words = ", ".join(f"{size(need.needed)} of {need.what} where {size(need.free)} are free" for need in short)
+        raise TooLarge(f"{title}: would take about {words}")
+
+
 def _print_difference(found: "RunDifference") -> None:
     print(f"{found.old} -> {found.new}")
     for sign, names in (("+", found.added), ("-", found.removed)):

@@ -26,6 +26,7 @@ from pipeline.cluster.protocol import Place
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.runtime.backend import Backend
+from pipeline.runtime.needs import Shape, require_space
 from pipeline.steps.layout_proof import prove_layout
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources_in
@@ -73,6 +74,8 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
 
     def write(folder: Path) -> Written:
         require_sources_in(edges, sources, held)
+        if not cluster.shards:  # ranks hold a part each
+            require_space(_shape_of(edges, layout), backend, folder, held=held is not None)
         with nullcontext() if held else unchanged(edges):
             work = partial(store_part, edges, layout, held)
             ((stored, *others),) = cluster.map(work, [attempts_beside(folder)], backend, cluster.shards)
@@ -85,6 +88,12 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
     if opened and isinstance(cluster, LocalThreads):
         cluster.open_graphs.keep(graph, backend, opened[0])
     return graph
+
+
+def _shape_of(edges: Folder, layout: LayoutConfig) -> Shape:
+    """What is certain of a graph before it is laid out."""
+    facts, weight = EdgeFacts.of(edges), 0 if EdgeFacts.of(edges).weight is None else 4
+    return Shape(facts.edges, facts.declared_vertices or 0, weight, rules_of(edges, layout).both)
 
 
 @dataclass

@@ -26,7 +26,10 @@ def read(text: Text, graph: GraphConfig, _weight: pa.DataType) -> EdgeList:
     weight = None if graph.columns.weight is False else _VALUES[values]
     rows = Rows((*ids, Field("weight", weight)) if _VALUES[values] else ids, comment=b"%")
     edges = tables(text, rows, graph.limits.edges, Declared(entries, text.line))
-    return EdgeList(edges, weight, symmetry == b"general", True, first_id=1, declared_vertices=height)
+    return EdgeList(
+        edges, weight, symmetry == b"general", True, first_id=1, declared_vertices=height,
+        rows=entries, largest={"src": height, "dst": height},
+    )  # fmt: skip
 
 
 def _banner(text: Text) -> tuple[bytes, bytes]:

@@ -17,7 +17,10 @@ def read(text: Text, graph: GraphConfig, _weight: pa.DataType) -> EdgeList:
     ids = Field("src", pa.int64(), 1, vertices), Field("dst", pa.int64(), 1, vertices)
     rows = Rows(ids, header=b"p", comment=b"c")
     declared = Declared(edges, text.line)
-    return EdgeList(tables(text, rows, graph.limits.edges, declared), None, False, first_id=1, declared_vertices=vertices)
+    return EdgeList(
+        tables(text, rows, graph.limits.edges, declared), None, False, first_id=1, declared_vertices=vertices,
+        rows=edges, largest={"src": vertices, "dst": vertices},
+    )  # fmt: skip
 
 
 FORMAT = TextFormat("pace", read, matches=first_line(rb"p\s+tw\b"))

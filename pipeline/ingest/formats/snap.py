@@ -40,7 +40,10 @@ def read(text: Text, graph: GraphConfig, weight: pa.DataType) -> EdgeList:
     }
     rows = Rows(tuple(fields.get(name, Field(f"column {name}")) for name in names), comment=b"#")
     edges = tables(text, rows, graph.limits.edges, declared)
-    return EdgeList(edges, weight if chosen.weighted else None, directed is not False, directed is not None, columns=chosen)
+    return EdgeList(
+        edges, weight if chosen.weighted else None, directed is not False, directed is not None,
+        rows=declared.arcs if declared else None, columns=chosen,
+    )  # fmt: skip
 
 
 _FIRST = first_line(rb"#|-?\d+[ \t]+-?\d+([ \t]+[-+.\w]+)?")

@@ -1,0 +1,127 @@
+"""What a run will take: seconds, memory, disk and GPU memory, beside what there is.
+
+Sizes come from the source (`sizes`), rates from measured runs (`rates`) or, for seconds, from the run before in the same folder.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from kernels.cpu.parallel import cores
+from kernels.registry import BY_NAME
+from pipeline.config.run import RunConfig
+from pipeline.errors import BadInput, Damaged
+from pipeline.ingest.source import locate
+from pipeline.inspection import rates
+from pipeline.inspection.sizes import Sizes, sizes_of
+from pipeline.runtime.backend import Backend, choose
+from pipeline.runtime.memory import free_memory
+from pipeline.runtime.needs import Shape, free_disk, require_space
+from pipeline.store import manifest
+from pipeline.store.facts import GraphFacts
+
+_SMALL = 100  # bytes of memory and of disk that a stored byte of a source takes at most, but for the most compressed ones
+_UNCERTAIN = 0.5  # of estimated sizes this share counts as certain
+
+
+@dataclass(frozen=True)
+class Need:
+    """What is needed of something, and what is free; both in bytes."""
+
+    what: str
+    needed: int
+    free: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is enough."""
+        return self.needed <= self.free
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run will take."""
+
+    sizes: Sizes
+    arcs: int
+    backend: str
+    cores: int
+    seconds: dict[str, float]  # by step; a stage with its proof
+    as_before: bool  # whether the seconds are those of the run before, for a graph of this size
+    needs: list[Need]
+
+    @property
+    def total(self) -> float:
+        """Seconds of the whole run."""
+        return rates.START + sum(self.seconds.values())
+
+
+def estimate(config: RunConfig) -> Estimate:
+    """Estimate a run that makes every step.
+
+    Raises:
+        BadInput: As `sizes_of`.
+        BadConfig: As `pipeline.runtime.backend.choose`.
+    """
+    sizes, backend = sizes_of(config.graph), choose(config.backend)
+    shape = shape_of(config, sizes)
+    million = (1, shape.vertices / 1e6, shape.arcs / 1e6)
+    seconds = {step: _seconds(step, config, backend, million) for step in ("edges", "graph", *config.stages, "report")}
+    if sizes.copied:
+        seconds["edges"] = _seconds("copied", config, backend, million)
+    before = _before(config, backend, shape.arcs, tuple(seconds))
+    answers = {stage: max(1, len(config.sources)) if BY_NAME[stage].has_sources else 1 for stage in config.stages}
+    disk = shape.disk() + (sizes.edges * rates.EDGE if sizes.copied else 0)
+    disk += sum(rates.ROW.get(stage, rates.TYPICAL_ROW) * shape.vertices * count for stage, count in answers.items())
+    amounts = (1, shape.vertices, shape.arcs)
+    needs = [
+        Need("memory", int(_total(rates.MEMORY[backend], amounts)), free_memory()),
+        Need("disk", int(disk), free_disk(config.output)),
+    ]
+    if backend == "gpu":
+        needs.append(Need("GPU memory", int(_total(rates.GPU_MEMORY, amounts)), free_memory("gpu")))
+    return Estimate(sizes, shape.arcs, backend, cores(), before or seconds, bool(before), needs)
+
+
+def require_fit(config: RunConfig, backend: Backend) -> None:
+    """Refuse a run whose graph certainly does not fit, before its source is read. Raises TooLarge.
+
+    A remote source, and a graph that ranks hold together, are left to the layout.
+    """
+    with suppress(BadInput):  # which reading the source reports
+        source = locate(config.graph.source)
+        if source.local is None or config.cluster.shards:
+            return
+        if _SMALL * source.local.stat().st_size > min(free_memory(), free_memory(backend), free_disk(config.output)):
+            sizes = sizes_of(config.graph)
+            require_space(shape_of(config, sizes), backend, config.output, share=1 if sizes.exact else _UNCERTAIN)
+
+
+def shape_of(config: RunConfig, sizes: Sizes) -> Shape:
+    """What is stored of a graph of such sizes."""
+    return Shape(sizes.edges, sizes.vertices, sizes.weight, not sizes.directed or config.layout.symmetrise)
+
+
+def _seconds(step: str, config: RunConfig, backend: Backend, million: tuple[float, float, float]) -> float:
+    one = _total(rates.RATES[backend].get(step, rates.TYPICAL[backend]), million)
+    if backend == "cpu":
+        one *= (rates.CPU_CORES / cores()) ** 0.5
+    count = len(config.sources) if step in BY_NAME and BY_NAME[step].has_sources else 1
+    return one * max(1, count if backend == "gpu" else count / cores())
+
+
+def _total(rate: rates.Rate, amounts: tuple[float, float, float]) -> float:
+    return sum(each * amount for each, amount in zip(rate, amounts, strict=True))
+
+
+def _before(config: RunConfig, backend: Backend, arcs: int, steps: tuple[str, ...]) -> dict[str, float]:
+    """Seconds of the steps in the output folder, in proportion to the arcs; empty unless all are there, from this backend."""
+    work = config.output / "steps"
+    with suppress(Damaged):
+        graph = GraphFacts.of(manifest.read(work / "graph"))
+        if graph.backend == backend and graph.arcs:
+            parts = {step: [step, *([f"proof-{step}"] if step in BY_NAME else [])] for step in steps}
+            share = arcs / graph.arcs
+            return {
+                step: share * sum(manifest.read(work / part).manifest.seconds for part in names) for step, names in parts.items()
+            }
+    return {}

@@ -1,0 +1,95 @@
+"""How large a graph is, before it is read: as its file states, or from the beginning of its text."""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.config.graph import GraphConfig
+from pipeline.errors import BadInput
+from pipeline.ingest.decompress import chunks, is_plain
+from pipeline.ingest.formats import FORMATS
+from pipeline.ingest.formats.detect import detect
+from pipeline.ingest.formats.format import EdgeList, FileFormat
+from pipeline.ingest.formats.rows import Decimals
+from pipeline.ingest.formats.text import Text
+from pipeline.ingest.source import Source, locate, stored
+
+_COMPRESSED_EDGE = 10  # bytes of an edge in a compressed or remote Parquet file, whose footer is not read
+_STATED, _COUNTED, _ESTIMATED = "as the file states", "counted", "estimated from the beginning of the file"
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of a graph."""
+
+    edges: int
+    vertices: int
+    weight: int  # bytes of a stored weight; 0 without weights
+    directed: bool
+    copied: bool  # whether a run stores the edge list, too
+    origin: str  # of `edges`, for people
+
+    @property
+    def exact(self) -> bool:
+        """Whether the file has exactly so many edges, or is refused."""
+        return self.origin != _ESTIMATED
+
+
+def sizes_of(graph: GraphConfig) -> Sizes:
+    """The sizes of a graph; of a text that does not state its edges, the first block is read.
+
+    Raises:
+        BadInput: The source does not exist, or does not begin like a graph, or its size is unknown because it is remote.
+    """
+    source = locate(graph.source)
+    try:
+        return _sizes(graph, source, pa.int64())
+    except Decimals:
+        return _sizes(graph, source, pa.float64())
+
+
+def _sizes(graph: GraphConfig, source: Source, weight: pa.DataType) -> Sizes:
+    with stored(source) as content:
+        on_disk = source.local if is_plain(content) else None
+        first = next(chunks(content, graph.limits), b"")
+        whole = content.total is not None and content.bytes >= content.total
+        text = Text(source.url, iter([first if whole else first[: first.rfind(b"\n") + 1] or first]), graph.limits)
+        entry = FORMATS[detect(text.head, source.url, graph) if graph.format == "auto" else graph.format]
+        if isinstance(entry, FileFormat) and on_disk:
+            read = entry.read(on_disk, source.url, graph)
+        elif isinstance(entry, FileFormat):
+            read = EdgeList(iter(()), pa.int64())
+        else:
+            read = entry.read(text, graph, weight)
+        if read.rows is not None and (read.declared_vertices or read.largest or isinstance(entry, FileFormat)):
+            most = max(map(int, read.largest.values()), default=read.rows) + 1
+            return _sized(graph, read, read.rows, read.declared_vertices or min(most, 2 * read.rows), _STATED)
+        if content.total is None:
+            raise BadInput(source.url, "is remote and does not state how many edges it has")
+        if isinstance(entry, FileFormat):
+            edges = content.total // _COMPRESSED_EDGE
+            return _sized(graph, read, edges, edges, _ESTIMATED)
+        ids, rows = _sample(read)
+        edges = read.rows or (rows if whole else int(rows * content.total / content.bytes))
+        most = pc.max(ids).as_py() + 1 if len(ids) and pa.types.is_integer(ids.type) else 2 * edges
+        vertices = read.declared_vertices or (len(ids) if whole else min(most, int(len(ids) / max(rows, 1) * edges)))
+        return _sized(graph, read, edges, vertices, _STATED if read.rows is not None else _COUNTED if whole else _ESTIMATED)
+
+
+def _sample(read: EdgeList) -> tuple[pa.Array, int]:
+    """The ids in the first block of a text, each once, and its edges."""
+    tables: list[pa.Table] = []
+    try:
+        tables.extend(read.tables)
+    except BadInput:  # fewer edges than the header declares, because there are more blocks
+        if not tables:
+            raise
+    found = pa.concat_tables(tables)
+    return pc.unique(pa.chunked_array([*found["src"].chunks, *found["dst"].chunks], found["src"].type)), len(found)
+
+
+def _sized(graph: GraphConfig, read: EdgeList, edges: int, vertices: int, origin: str) -> Sizes:
+    width = 0 if read.weight is None else 8 if pa.types.is_floating(read.weight) and read.weight.bit_width == 64 else 4
+    directed = read.directed if graph.directed is None else graph.directed
+    return Sizes(edges, vertices, width, directed, not read.rereadable, origin)

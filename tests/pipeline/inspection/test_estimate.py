@@ -1,0 +1,173 @@
+"""`graphmill estimate` and what a run refuses early: sizes of sources, figures of a real run, and too little memory or disk."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from benchmarks.generators import rmat_edges
+from pipeline.command import app
+from pipeline.config.graph import GraphConfig
+from pipeline.config.loading import run_config
+from pipeline.errors import BadInput, TooLarge
+from pipeline.ingest import decompress
+from pipeline.inspection.estimate import estimate, require_fit
+from pipeline.inspection.runs import bytes_of
+from pipeline.inspection.sizes import sizes_of
+from pipeline.run import run
+from pipeline.runtime import needs
+
+ROOT = Path(__file__).parents[3]
+
+
+def rmat(edges: int) -> pa.Table:
+    random = np.random.default_rng(1)
+    src, dst = rmat_edges(17, edges, random.random)
+    return pa.table({"src": src, "dst": dst, "weight": random.integers(1, 256, edges)})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.gr", "p sp 9 2\na 1 2 5\na 2 3 1\n", (2, 9, 4, "as the file states")),
+        ("a.mtx", "%%MatrixMarket matrix coordinate real general\n5 5 1\n1 2 0.5\n", (1, 5, 8, "as the file states")),
+        ("a.txt", "# Nodes: 3 Edges: 2\n1 2\n2 3\n", (2, 3, 0, "as the file states")),
+        ("a.txt", "1 2\n2 3\n3 900\n", (3, 4, 0, "counted")),
+        ("a.csv", "src,dst,weight\n1,2,0.5\n2,3,1\n", (2, 3, 8, "counted")),
+        ("a.gra", "graph\n4\n0: 1 2 #\n1: #\n2: 3 #\n3: #\n", (3, 4, 0, "counted")),
+    ],
+)
+def test_sizes_are_stated_or_counted(name, content, expected, tmp_path):
+    for path, data in ((tmp_path / name, content.encode()), (tmp_path / f"{name}.gz", gzip.compress(content.encode()))):
+        path.write_bytes(data)
+        found = sizes_of(GraphConfig(source=str(path)))
+        assert (found.edges, found.vertices, found.weight, found.origin) == expected
+        assert found.exact and found.copied
+
+
+def test_sizes_of_a_parquet_file_are_in_its_footer(tmp_path):
+    pq.write_table(pa.table({"src": [1, 5], "dst": [2, 3], "weight": pa.array([1.5, 2], pa.float64())}), tmp_path / "a.parquet")
+    found = sizes_of(GraphConfig(source=str(tmp_path / "a.parquet")))
+    assert (found.edges, found.vertices, found.weight, found.copied) == (2, 4, 8, False)
+    (tmp_path / "a.parquet.gz").write_bytes(gzip.compress((tmp_path / "a.parquet").read_bytes()))
+    assert not sizes_of(GraphConfig(source=str(tmp_path / "a.parquet.gz"))).exact
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_sizes_of_a_longer_text_are_estimated_from_its_first_block(tmp_path, suffix, monkeypatch):
+    monkeypatch.setattr(decompress, "CHUNK", 2**18)
+    monkeypatch.setattr("pipeline.ingest.source.READ", 2**14)
+    table, path = rmat(100_000), tmp_path / f"a.csv{suffix}"
+    with pa.output_stream(path) as file:
+        pa.csv.write_csv(table, file)
+    found = sizes_of(GraphConfig(source=str(path)))
+    vertices = len(np.unique([table["src"].to_numpy(), table["dst"].to_numpy()]))
+    assert not found.exact
+    assert found.edges == pytest.approx(100_000, rel=0.1)
+    assert vertices / 3 < found.vertices < 3 * vertices
+
+
+def test_a_source_that_is_no_graph_is_refused(tmp_path):
+    (tmp_path / "letter.txt").write_text("Dear reader\n")
+    with pytest.raises(BadInput, match=r"letter.txt"):
+        sizes_of(GraphConfig(source=str(tmp_path / "letter.txt")))
+
+
+@pytest.mark.parametrize(("edges", "stages"), [(1_000_000, ["bfs", "sssp", "mst", "wcc", "scc", "pagerank", "reachability"])])
+def test_an_estimate_is_within_its_factor_of_a_real_run(edges, stages, tmp_path):
+    """Disk and memory within 2.5; `make bounds` compares the seconds."""
+    pa.csv.write_csv(rmat(edges), tmp_path / "graph.csv")
+    out = tmp_path / "out"
+    config = run_config("test", graph={"source": str(tmp_path / "graph.csv")}, output=out, stages=stages, backend="cpu")
+    found = estimate(config)
+    command = [sys.executable, "-m", "pipeline.cli", "run", config.graph.source, "--out", out, "--stages", ",".join(stages)]
+    child = subprocess.Popen(
+        [*map(str, command), "--backend", "cpu"], cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = status
+    assert status == 0
+    memory, disk = found.needs
+    assert edges / 1.1 < found.sizes.edges < edges * 1.1
+    assert 1 / 2.5 < memory.needed / (used.ru_maxrss * 1024) < 2.5
+    assert 1 / 2.5 < disk.needed / bytes_of(out) < 2.5
+    assert not found.as_before
+    again = estimate(config)
+    assert again.as_before and set(again.seconds) == {"edges", "graph", *stages, "report"}
+
+
+@pytest.fixture
+def graph(tmp_path):
+    pq.write_table(rmat(20_000), tmp_path / "graph.parquet")
+    return {"source": str(tmp_path / "graph.parquet")}
+
+
+def free(monkeypatch, memory: int = 2**40, disk: int = 2**40) -> None:
+    for module in ("pipeline.inspection.estimate", "pipeline.runtime.needs"):
+        monkeypatch.setattr(f"{module}.free_memory", lambda _="cpu": memory)
+        monkeypatch.setattr(f"{module}.free_disk", lambda _: disk)
+
+
+def test_a_run_that_cannot_fit_is_refused_before_its_source_is_read(graph, tmp_path, monkeypatch):
+    config = run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu")
+    free(monkeypatch, memory=500_000)
+    with pytest.raises(
+        TooLarge, match=r"20,000 edges takes at least \d+\.\d kB of memory, and 500\.0 kB are free on this machine"
+    ):
+        run(config)
+    free(monkeypatch, disk=100_000)
+    with pytest.raises(TooLarge, match=r"of disk, and 100\.0 kB are free at .*out"):
+        run(config)
+    assert [path.name for path in tmp_path.iterdir()] == ["graph.parquet"]
+    free(monkeypatch, memory=700_000)
+    require_fit(config, "cpu")
+    free(monkeypatch, disk=1_000)  # what does not exist is reported by reading it
+    require_fit(run_config("test", graph={"source": str(tmp_path / "absent.csv")}, output=tmp_path, stages=["wcc"]), "cpu")
+
+
+def test_the_layout_is_refused_if_the_edges_turn_out_to_be_too_many(graph, tmp_path, monkeypatch):
+    monkeypatch.setattr("pipeline.run.require_fit", lambda *_: None)
+    config = run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu")
+    free(monkeypatch, memory=100_000)
+    with pytest.raises(
+        TooLarge, match=r"a graph of 20,000 edges takes at least 160\.0 kB more of memory, and 100\.0 kB are free"
+    ):
+        run(config)
+    assert not (tmp_path / "out" / "steps" / "graph").exists()
+
+
+def test_the_command_prints_figures_and_fails_if_something_does_not_fit(graph, tmp_path, monkeypatch, capsys):
+    command = ["estimate", graph["source"], "--backend", "cpu", "--stages", "bfs,wcc", "--out", str(tmp_path / "out")]
+    app(command, result_action="return_value", exit_on_error=False)
+    printed = capsys.readouterr().out
+    for words in (
+        "graph: 20,000 edges (as the file states)",
+        "cpu, ",
+        "whole run",
+        "bfs",
+        "seconds are from measured rates",
+        "disk",
+    ):
+        assert words in printed
+    free(monkeypatch, memory=1_000_000)
+    with pytest.raises(TooLarge, match=r"graph: would take about \d+\.\d MB of memory where 1\.0 MB are free"):
+        app([*command, "--json"], result_action="return_value", exit_on_error=False)
+    found = json.loads(capsys.readouterr().out)
+    assert found["sizes"]["edges"] == 20_000 and found["total"] > sum(found["seconds"].values())
+    assert [need["what"] for need in found["needs"]] == ["memory", "disk"]
+
+
+def test_what_is_certain_is_less_than_what_is_stored(graph, tmp_path):
+    config = run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu")
+    published = run(config)
+    stored = bytes_of(tmp_path / "out" / "steps" / "graph")
+    shape = needs.Shape(20_000, published.facts["graph"]["vertices"], 4, False)
+    assert stored / 2 < shape.disk() < 2 * stored
