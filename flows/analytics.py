@@ -27,7 +27,10 @@ def run_name() -> str:
 
 @flow(name="road-network", flow_run_name=run_name, persist_result=False)
 def road_network(
-    run: str = "conf/runs/new-york.toml", sources: list[Vertex] | None = None, backend: Choice | None = None
+    run: str = "conf/runs/new-york.toml",
+    sources: list[Vertex] | None = None,
+    backend: Choice | None = None,
+    publish_as: str | None = None,
 ) -> Folder:
     """Analyse a road network: distances, spanning forest, components.
 
@@ -35,13 +38,17 @@ def road_network(
         run: The run's file.
         sources: The crossings to measure from: external ids, or places LON,LAT; they replace the file's.
         backend: Where the run computes; it replaces the file's: `cpu`, `gpu`, or `auto`, the GPU if there is one.
+        publish_as: Name of the link to the run; `latest` replaces that also if it is the result of other parameters.
     """
-    return analyse(run, sources=sources, backend=backend)
+    return analyse(run, sources=sources, backend=backend, publish_as=publish_as)
 
 
 @flow(name="social-network", flow_run_name=run_name, persist_result=False)
 def social_network(
-    run: str = "conf/runs/facebook.toml", sources: list[Vertex] | None = None, backend: Choice | None = None
+    run: str = "conf/runs/facebook.toml",
+    sources: list[Vertex] | None = None,
+    backend: Choice | None = None,
+    publish_as: str | None = None,
 ) -> Folder:
     """Analyse a social network: components, hops between people, backbone, PageRank.
 
@@ -49,13 +56,18 @@ def social_network(
         run: The run's file.
         sources: The people to count hops from, by their ids; they replace the file's.
         backend: Where the run computes; it replaces the file's: `cpu`, `gpu`, or `auto`, the GPU if there is one.
+        publish_as: Name of the link to the run; `latest` replaces that also if it is the result of other parameters.
     """
-    return analyse(run, sources=sources, backend=backend)
+    return analyse(run, sources=sources, backend=backend, publish_as=publish_as)
 
 
 @flow(name="reachability", flow_run_name=run_name, persist_result=False)
 def reachability(
-    run: str = "conf/runs/wiki-vote.toml", pairs: str | None = None, witness: bool | None = None, backend: Choice | None = None
+    run: str = "conf/runs/wiki-vote.toml",
+    pairs: str | None = None,
+    witness: bool | None = None,
+    backend: Choice | None = None,
+    publish_as: str | None = None,
 ) -> Folder:
     """Build and prove the reachability index of a directed graph, and answer the pairs of a file with it.
 
@@ -66,9 +78,11 @@ def reachability(
         pairs: A Parquet file with columns `src` and `dst`; it replaces the file's.
         witness: Whether to write table `paths`, too; it replaces the file's.
         backend: Where the run computes; it replaces the file's: `cpu`, `gpu`, or `auto`, the GPU if there is one.
+        publish_as: Name of the link to the run; `latest` replaces that also if it is the result of other parameters.
     """
     asked = {"pairs": pairs, "witness": witness}
-    return analyse(run, {name: value for name, value in asked.items() if value is not None}, needs_pairs=True, backend=backend)
+    given = {name: value for name, value in asked.items() if value is not None}
+    return analyse(run, given, needs_pairs=True, backend=backend, publish_as=publish_as)
 
 
 def analyse(run: str, queries: dict[str, Any] | None = None, *, needs_pairs: bool = False, **changes: Any) -> Folder:

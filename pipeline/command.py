@@ -133,13 +133,16 @@ def summarise(published: "Folder", output: Path) -> None:
 
     facts = RunFacts.of(published)
     graph = facts.graph
+    link = output / facts.published_as
     print(f"\n{graph.name}: {graph.vertices:,} vertices, {graph.arcs:,} arcs; every answer proved")
     for what, sentence in read_as(facts.input).items():
         print(f"  {what.lower():<20} {sentence}")
     for table, described in facts.tables.items():
-        print(f"  {table:<20} {described.rows:>13,} rows   {output / 'latest' / table}")
+        print(f"  {table:<20} {described.rows:>13,} rows   {link / table}")
     if facts.reached:
         print(f"  {answered(facts.reached)}")
     if facts.paths:
         print(f"  {witnessed(facts.paths)}")
-    print(f"  {'report':<20} {'':>18}   {output / 'latest' / 'report.html'}")
+    print(f"  {'report':<20} {'':>18}   {link / 'report.html'}")
+    if link.name != "latest":
+        print(f"  {'latest':<20} is not this run; --publish-as latest would make it so")

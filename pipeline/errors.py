@@ -53,6 +53,10 @@ class ProofFailed(GraphmillError):
     """A certificate or an oracle contradicts an answer. Nothing is published."""
 
 
+class Refused(GraphmillError):
+    """A result that the run's `[expect]` does not allow. Nothing is published."""
+
+
 class ClusterLost(GraphmillError):
     """The scheduler, or more workers than a task may lose, are gone. Nothing is written."""
 

@@ -35,7 +35,9 @@ class RunOptions:
             directed.
         format: dimacs, arcs, snap, matrix-market, gra, pace, csv, tsv or parquet. Default: by content and name.
         name: Name of the graph in manifest and report. Default: the file's name up to its first dot.
-        keep: Number of runs that stay in the output folder; 0 keeps all. Default: 7. Each stays for an hour after the next one.
+        publish_as: Name of the link to the run in the output folder. Default: latest, unless that is the result of another
+            configuration or of other sources, more stages or another graph; then the name of the run's file, or manual.
+        keep: Number of runs of one such name that stay; 0 keeps all. Default: 7. Each stays for an hour after the next one.
         coordinates: DIMACS `.co` file of the vertices' coordinates, for the report's maps.
         sha256: Expected SHA-256 of the graph file.
         order: Row order of the stored graph: degree (default), windowed (for roads) or source.
@@ -67,6 +69,7 @@ class RunOptions:
     directed: Annotated[bool | None, Parameter(negative="--undirected")] = None
     format: str | None = None
     name: str | None = None
+    publish_as: str | None = None
     keep: Integer | None = None
     coordinates: str | None = None
     sha256: str | None = None
@@ -97,6 +100,7 @@ class RunOptions:
         top = _given({
             "output": self.out, "stages": stages, "sources": str(self.sources) if self.sources else self.source,
             "oracle": self.oracle, "backend": self.backend, "keep": self.keep,
+            "publish_as": self.publish_as,
         })  # fmt: skip
         tables = {
             "layout": _given({"order": self.order}), "cluster": _given({"scheduler": self.cluster, "shards": self.shards}),

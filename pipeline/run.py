@@ -28,7 +28,9 @@ from pipeline.steps.derived.forest import root
 from pipeline.steps.derived.vertices import tabulate_vertices
 from pipeline.steps.layout import lay_out
 from pipeline.steps.paths import find_paths
-from pipeline.steps.publish import Results, publish
+from pipeline.steps.publish import Asked, Results, publish
+from pipeline.steps.published.expectations import require_columns, require_graph
+from pipeline.steps.published.target import LATEST, target_of
 from pipeline.steps.reach import answer_queries
 from pipeline.steps.reading import input_of
 from pipeline.steps.runtime import Runtime
@@ -109,6 +111,10 @@ def _run(config: RunConfig, call: Call) -> Folder:
     backend = choose(config.backend)
     with workspace(config.output) as work, cluster_of(config.cluster, backend) as cluster, showing() as shown:
         call = _followed(call, shown, work)
+        target = target_of(config)
+        if target.why_not_latest:
+            latest = config.output / LATEST
+            log.warning("%s stays as it is: %s. This run will be %s", latest, target.why_not_latest, target.link)
         runtime = Runtime(work, backend, cluster, HeldEdges(backend))
         held = None if cluster.shards else runtime.held_edges  # ranks read their parts
 
@@ -118,10 +124,12 @@ def _run(config: RunConfig, call: Call) -> Folder:
             beside(partial(import_module, "pipeline.report.page"))  # and all that draws
 
         edges = call("edges", ingest, config.graph, work, held, config.cluster.elsewhere, begins)
+        require_columns(edges, config.expect, target)
         asked = numbers_of(edges, config.sources)
         graph = call("graph", lay_out, edges, config.layout, runtime, [one for one in asked if isinstance(one, int)])
         sources = nearest(edges, graph, asked)
         require_sources(graph, sources)
+        require_graph(graph, config.expect, target)
         read = read_as(input_of(edges, graph)).items()
         log.info("%s was read as: %s", config.graph.title, "; ".join(f"{what.lower()}: {sentence}" for what, sentence in read))
 
@@ -148,4 +156,4 @@ def _run(config: RunConfig, call: Call) -> Folder:
         cluster.release()
         results = replace(results, report=call("report", draw, results, runtime))
         fallback = obstacle() if config.backend == "auto" and backend == "cpu" else None
-        return call("publish", publish, config.output, results, config.keep, backend, fallback)
+        return call("publish", publish, config.output, results, Asked(target, config.expect, config.keep), backend, fallback)

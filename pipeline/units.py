@@ -1,4 +1,6 @@
-"""Sizes and durations as text."""
+"""Sizes, durations and times as text."""
+
+import datetime as dt
 
 
 def size(count: float) -> str:
@@ -15,3 +17,8 @@ def duration(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def utc(iso: str) -> str:
+    """`2026-11-20 23:06:07 UTC`."""
+    return dt.datetime.fromisoformat(iso).astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from kernels.algorithm import Form
 from kernels.registry import BY_NAME
 from pipeline.config import run as config
-from pipeline.steps.publish import Results, publish
+from pipeline.steps.publish import Asked, Results, publish
 from pipeline.store.facts import (
     CheckFacts,
     DirectionFacts,
@@ -43,7 +43,7 @@ class Steps:
         return Results("path", self.edges, self.graph, self.answers, self.proofs, self.report)
 
     def publish(self, output: Path, keep: int = 0) -> Folder:
-        return publish(output, self.results(), keep)
+        return publish(output, self.results(), Asked(keep=keep))
 
 
 def path_steps(

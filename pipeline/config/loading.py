@@ -23,7 +23,10 @@ M = TypeVar("M", bound=Model)
 
 
 def load_run(path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, **changes: Any) -> RunConfig:
-    """Read a run's TOML file. `changes` replace top-level keys, `tables` single keys of its tables. Raises BadConfig."""
+    """Read a run's TOML file. `changes` replace top-level keys, `tables` single keys of its tables. Raises BadConfig.
+
+    The file has to be valid without changes, too, but for a missing `output`.
+    """
     content = read_toml(path)
     if isinstance(content.get("output"), str):
         content["output"] = Path(os.path.normpath(path.parent / content["output"]))
@@ -35,12 +38,14 @@ def load_run(path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, 
     for name in ("queries", "cluster"):
         if isinstance(content.get(name), dict):
             content[name] = _anchored(content[name], path.parent)
+    if isinstance(content.get("sources"), str):
+        content["sources"] = os.path.normpath(path.parent / content["sources"])
+    original = {"output": "out", **content}
     for name, table in (tables or {}).items():
         if isinstance(content.get(name, {}), dict):
             content[name] = _merged(content.get(name, {}), table)
-    if isinstance(content.get("sources"), str):
-        content["sources"] = os.path.normpath(path.parent / content["sources"])
-    return run_config(str(path), **(content | changes))
+    config = run_config(str(path), **(content | changes))
+    return config.from_file(path.stem, config if content | changes == original else run_config(str(path), **original))
 
 
 def _merged(table: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

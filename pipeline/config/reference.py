@@ -56,7 +56,7 @@ def described(model: type[Model]) -> dict[str, str]:
     source = inspect.getsource(model)
     lines, (tree,) = source.splitlines(), ast.parse(source).body
     for node in ast.walk(tree):
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id in model.model_fields:
             first = node.lineno - 1
             while lines[first - 1].lstrip().startswith("# "):
                 first -= 1

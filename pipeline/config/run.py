@@ -1,12 +1,16 @@
 """A run's configuration: its graph, its stages, where they run, and where the tables go."""
 
+import re
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema, field_validator
+from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, WithJsonSchema, field_validator
 
 from kernels.registry import ALGORITHMS
 from pipeline.config.cluster import ClusterConfig
+from pipeline.config.expect import ExpectConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.model import Choice, LocalFolder, Model, Natural, Switch, Vertex
@@ -25,6 +29,26 @@ def _known(stage: str) -> str:
 StageName = Annotated[str, AfterValidator(_known), WithJsonSchema({"type": "string", "enum": list(STAGES)})]
 
 
+LINK = re.compile(r"(?!(runs|steps)$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")  # a link to a run in the output folder
+# The keys that say what the tables are, each with those of its keys that do not.
+_CONTENT: dict[str, set[str]] = {
+    "graph": {"name", "sha256", "limits"},
+    "layout": {"order", "window", "shards", "vector_extension"},
+    "stages": set(),
+    "sources": set(),
+    "reachability": set(),
+    "queries": set(),
+}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a configuration comes from."""
+
+    file: str = ""  # the name of its file, without the suffix; empty for options
+    changed: tuple[str, ...] = ()  # keys of `RunConfig.content_of` to which options or parameters gave other values than the file
+
+
 class RunConfig(Model):
     """One run: a graph, its layout, the stages, and where the tables go."""
 
@@ -41,9 +65,43 @@ class RunConfig(Model):
     oracle: Switch = False  # also compare every answer with a second solver, for the stages that have one
     # Where layout, stages and proofs run: `cpu`, `gpu`, or `auto`, the GPU if there is one. The tables do not depend on it.
     backend: Choice = "auto"
-    # Number of runs kept in the output folder; 0 keeps all. Each is kept for an hour after the next one was published.
+    # Name of the link to the run in the output folder. By default `latest`, unless that is the result of another configuration:
+    # then the name of the run's file, or `manual` if options ask for something else than `latest` has.
+    publish_as: str | None = Field(default=None, examples=["weekly"])
+    expect: ExpectConfig = ExpectConfig()  # limits of a result that is published
+    # Number of runs of this link that are kept; 0 keeps all. Each is kept for an hour after the next one was published.
     keep: Natural = Field(default=7, examples=[30])
     cluster: ClusterConfig = ClusterConfig()  # which workers run the tasks of stages and proofs. The tables do not depend on it.
+
+    _origin: Origin = PrivateAttr(default=Origin())
+
+    @property
+    def origin(self) -> Origin:
+        """Where the configuration comes from."""
+        return self._origin
+
+    def from_file(self, file: str, original: "RunConfig") -> "RunConfig":
+        """The same configuration, known to be that of a file which says `original`, with changes."""
+        now, before = (self.content_of(config.model_dump(mode="json")) for config in (self, original))
+        copy = self.model_copy()
+        copy._origin = Origin(file, tuple(key for key in now if now[key] != before[key]))
+        return copy
+
+    @staticmethod
+    def content_of(values: Mapping[str, Any]) -> dict[str, Any]:
+        """What the tables depend on, of a configuration's values as JSON."""
+        kept = {key: (values.get(key), left_out) for key, left_out in _CONTENT.items()}
+        return {
+            key: {name: part for name, part in value.items() if name not in left_out} if isinstance(value, dict) else value
+            for key, (value, left_out) in kept.items()
+        }
+
+    @field_validator("publish_as")
+    @classmethod
+    def _is_a_name(cls, value: str | None) -> str | None:
+        if value is not None and not LINK.fullmatch(value):
+            raise ValueError("is not a name of letters, digits, dots, hyphens and underscores, or is runs or steps")
+        return value
 
     @field_validator("stages", "sources")
     @classmethod

@@ -53,7 +53,8 @@ def runs(out: Path, /, *, as_json: Json = False) -> None:
     from dataclasses import asdict
 
     from pipeline.inspection.runs import bytes_of, list_runs
-    from pipeline.report.wording import counted, utc
+    from pipeline.report.wording import counted
+    from pipeline.units import utc
 
     found, total = list_runs(out), bytes_of(out / "runs")
     if as_json:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pipeline.errors import BadConfig, Damaged
 from pipeline.steps.publish import retire, runs_in
+from pipeline.steps.published.target import published_as
 from pipeline.store import manifest
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
@@ -39,8 +40,9 @@ def find_run(path: Path, beside: Folder | None = None) -> Folder:
 
 
 def run_before(run: Folder) -> Folder:
-    """The run that was published before this one in the same output folder. Raises BadConfig if it is the first."""
-    earlier = [path for _, path in runs_in(run.path.parent) if path.name < run.path.name]
+    """The run of the same name before this one in its output folder. Raises BadConfig if it is the first."""
+    link = published_as(run.path)
+    earlier = [path for _, path in runs_in(run.path.parent) if path.name < run.path.name and published_as(path) == link]
     if not earlier:
         raise BadConfig(f"{run.path}: has no run before it to compare with; name another run")
     return manifest.read(earlier[-1])

@@ -13,13 +13,14 @@ from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline.report import charts, reading, wording
 from pipeline.report.findings import Findings
 from pipeline.report.results import MOST, Figures, Result, first_pairs
-from pipeline.report.wording import located, markdown, number, utc
+from pipeline.report.wording import located, markdown, number
 from pipeline.steps.publish import Results
 from pipeline.steps.reading import input_of
 from pipeline.store.facts import EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 from pipeline.tables.points import COORDINATES
+from pipeline.units import utc
 
 HEAD_ROWS = 6
 TEMPLATES = Path(__file__).with_name("templates")

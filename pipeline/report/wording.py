@@ -1,6 +1,5 @@
 """Numbers and times as text."""
 
-import datetime as dt
 import re
 from typing import Any
 
@@ -40,7 +39,7 @@ def witnessed(paths: PathFacts) -> str:
 def read_as(found: InputFacts) -> dict[str, str]:
     """Say how a source was read: what is said to the sentence."""
     columns, kind = found.columns or {}, "directed" if found.directed else "undirected"
-    names = ", ".join(f"{role} {name!r}" for role, name in columns.items())
+    names = ", ".join(f"{role} {name!r}" for role in ("src", "dst", "weight") if (name := columns.get(role)))
     ignored = f"; not read: {', '.join(map(repr, found.ignored_columns))}"[:200] if found.ignored_columns else ""
     each = "an arc" if found.directed else "two arcs, one in each direction"
     by = {"configuration": "the configuration says so", "file": "the file says so", "format": "by default for this format"}
@@ -62,11 +61,6 @@ def read_as(found: InputFacts) -> dict[str, str]:
 
 def _handled(count: int, kept: bool, dropped: str) -> str:
     return f"{count:,}, {'kept' if kept else dropped}" if count else "none"
-
-
-def utc(iso: str) -> str:
-    """`2026-11-20 23:06:07 UTC`."""
-    return dt.datetime.fromisoformat(iso).astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def located(query: str) -> str:

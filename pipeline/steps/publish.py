@@ -8,29 +8,29 @@ reader that opens them one by one through `latest` cannot mix two runs.
 import datetime as dt
 import logging
 import os
-import platform
 import shutil
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
+from pipeline.config.expect import ExpectConfig
 from pipeline.errors import BadConfig, Damaged, ProofFailed
-from pipeline.runtime.backend import Backend, gpu
+from pipeline.runtime.backend import Backend
 from pipeline.signals import undisturbed
+from pipeline.steps.published.expectations import require_tables
+from pipeline.steps.published.facts import summary, surroundings, tables_of
 from pipeline.steps.published.report_marks import Marks, run_before
+from pipeline.steps.published.target import Target, published_as
 from pipeline.steps.reading import input_of
 from pipeline.store import manifest
 from pipeline.store.code import Code
 from pipeline.store.digests import digest_of_file
 from pipeline.store.facts import IndexFacts, PathFacts, ProofFacts, QueryFacts
-from pipeline.store.facts.run import NamedGraphFacts, RunFacts, StepFacts, TableFacts
+from pipeline.store.facts.run import NamedGraphFacts, RunFacts
 from pipeline.store.index_folder import index_of
 from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.store.scratch import scratch
@@ -39,9 +39,18 @@ from pipeline.tables import files as tables
 from pipeline.tables.points import sorted_coordinates, with_geometry
 
 log = logging.getLogger(__name__)
-LIBRARIES = ("graphmill", "numpy", "scipy", "numba", "pyarrow")
 STAMP = "%Y%m%dT%H%M%SZ"
 READABLE = dt.timedelta(hours=1)  # in which a run stays after the next one was published, whatever `keep` says
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a run is published."""
+
+    target: Target = field(default_factory=Target)
+    expect: ExpectConfig = field(default_factory=ExpectConfig)
+    # How many runs of the same link stay, the newest ones; 0 keeps all. A run stays for `READABLE` after the next one.
+    keep: int = 0
 
 
 @dataclass(frozen=True)
@@ -70,13 +79,20 @@ class Results:
         return [*self.answers, *self.derived, *filter(None, (self.reached, self.paths))]
 
 
-def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "cpu", fallback: str | None = None) -> Folder:
+def publish(
+    output: Path,
+    results: Results,
+    asked: Asked | None = None,
+    backend: Backend = "cpu",
+    fallback: str | None = None,
+) -> Folder:
     """Publish the proved answers of one graph as a run.
 
     Args:
-        output: The output folder, held by `workspace`. The run becomes `output/runs/ID`, and `output/latest` a link to it.
+        output: The output folder, held by `workspace`. The run becomes `output/runs/ID`, and `output/latest`, or the link of
+            another name that `asked` has, a link to it.
         results: Coordinates of the edge list become a table, too.
-        keep: How many runs stay, the newest ones; 0 keeps all. A run stays for `READABLE` after the next one was published.
+        asked: None is what `Asked()` is.
         backend ({"cpu", "gpu"}): Where this run computed. The facts of each step state where the step was computed, maybe in an
             earlier run.
         fallback: Why a run whose backend is `auto` computed on the CPU.
@@ -88,48 +104,55 @@ def publish(output: Path, results: Results, keep: int = 0, backend: Backend = "c
         ProofFailed: An answer has no proof that holds, queries were answered from another index than the proved one, or paths are
             those of other answers or of another graph.
         Damaged: A file differs from the manifest of its step.
-        BadConfig: `latest` exists and is not a link to a run.
+        Refused: A table is empty that was not empty in the run before.
+        BadConfig: The link's name is taken by something that is not a link to a run.
         OSError: The disk is full or read-only. `latest` is still the run before.
     """
     started, code = time.perf_counter(), Code((__name__,)).version()
     _require_proofs(results)
-    require_ours(output / "latest")
+    asked = asked or Asked()
+    target = asked.target
+    require_ours(output / target.link)
     inputs = {step.manifest.step: step.digest for step in _steps(results)}
     key = manifest.digest_of([manifest.FORMAT, "run", results.name, inputs, code])
     runs = output / "runs"
     with scratch(runs) as unfinished:
-        run_id = f"{_next_stamp(runs)}-{key[:8]}"
+        run_id, created = f"{_next_stamp(runs)}-{key[:8]}", dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         fresh = unfinished / run_id
         fresh.mkdir(0o700)
-        steps = {step.manifest.step: _summary(step) for step in _steps(results)}
+        steps = {step.manifest.step: summary(step) for step in _steps(results)}
         figures = results.report.facts.get("figures", {}) if results.report else {}
-        marks = Marks(run_id, str(output.absolute() / "latest"), steps, figures, run_before(output / "latest"))
+        marks = Marks(run_id, str(output.absolute() / target.link), steps, figures, run_before(output / target.link))
         files = _collect(fresh, results, marks)
         dimensions = max((IndexFacts.of(index).dimensions for index in results.indexes), default=0)
-        asked: dict[str, Any] = {"paths": PathFacts.of(results.paths)} if results.paths else {}
+        tables_found = tables_of(fresh, dimensions)
+        require_tables(tables_found, asked.expect, target)
+        optional: dict[str, Any] = {"paths": PathFacts.of(results.paths)} if results.paths else {}
         facts = RunFacts(
             run=run_id,
+            published_as=target.link,
+            configuration=target.configuration,
             input=input_of(results.edges, results.graph, results.answers),
             graph=NamedGraphFacts(name=results.name, **results.graph.facts),
-            tables=_tables(fresh, dimensions),
+            tables=tables_found,
             proofs={proof.stage: proof for proof in map(ProofFacts.of, results.proofs)},
             steps=steps,
             reached=QueryFacts.of(results.reached) if results.reached else None,
             backend=backend,
             figures=figures,
-            **_surroundings(backend, fallback),
-            **asked,
+            **surroundings(backend, fallback),
+            **optional,
         ).stored()
         content = Manifest(
             "run", key, inputs, {"name": results.name}, facts, files, code,
-            dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), round(time.perf_counter() - started, 6),
+            created, round(time.perf_counter() - started, 6),
         )  # fmt: skip
         manifest.seal(fresh, asdict(content))
         manifest.flush_all(fresh)
         with undisturbed():
-            _appear(fresh, output)
-            retire(runs, keep, unfinished)
-    log.info("run: published as %s", runs / run_id)
+            _appear(fresh, output / target.link)
+            retire(runs, asked.keep, unfinished, target.link)
+    log.info("run: published as %s, %s names it", runs / run_id, target.link)
     return Folder(runs / run_id, content)
 
 
@@ -235,55 +258,25 @@ def _link(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def _tables(fresh: Path, dimensions: int) -> dict[str, TableFacts]:
-    return {
-        folder.name: TableFacts(
-            rows=sum(pq.read_metadata(file).num_rows for file in tables.files(folder)),
-            columns=tables.describe(folder.name, pq.read_schema(tables.files(folder)[0]), dimensions),
-            files=[file.relative_to(fresh).as_posix() for file in tables.files(folder)],
-        )
-        for folder in sorted(fresh.iterdir())
-        if folder.name in tables.TABLES
-    }
-
-
-def _summary(step: Folder) -> StepFacts:
-    found = step.manifest
-    # `shards` of a graph are the sizes of its shards, which the run's `graph` has
-    shown = ("backend",) if found.step == "graph" else ("backend", "shards", "supersteps")
-    computed = {fact: step.facts[fact] for fact in shown if fact in step.facts}
-    return StepFacts(seconds=found.seconds, reused=step.reused, key=found.key, created=found.created, **computed)
-
-
-def _surroundings(backend: Backend, fallback: str | None) -> dict[str, Any]:
-    """The machine, and the versions of the libraries that compute."""
-    versions = {"python": platform.python_version(), **{library: version(library) for library in LIBRARIES}}
-    machine = {"system": platform.system(), "architecture": platform.machine(), "cpus": os.cpu_count()}
-    if backend == "gpu":
-        found = gpu()
-        machine["gpu"] = found.pop("gpu")
-        versions |= found
-    if fallback:
-        machine["gpu_not_used"] = fallback
-    return {"versions": versions, "machine": machine}
-
-
-def _appear(fresh: Path, output: Path) -> None:
-    """Rename the complete run into place, then the link to it."""
-    runs, link = output / "runs", fresh.with_name("latest")
+def _appear(fresh: Path, name: Path) -> None:
+    """Rename the complete run into place, then the link `name` to it."""
+    runs, link = name.with_name("runs"), fresh.with_name("link")
     link.symlink_to(Path("runs", fresh.name))  # first, because it fails on a full disk
     fresh.rename(runs / fresh.name)
     manifest.flush(runs)
-    link.replace(output / "latest")
+    link.replace(name)
     try:
-        manifest.flush(output)
+        manifest.flush(name.parent)
     except OSError as error:  # readers see the run already
-        log.warning("%s: published, but it may be the run before if the machine stops now: %s", output / "latest", error.strerror)
+        log.warning("%s: published, but it may be the run before if the machine stops now: %s", name, error.strerror)
 
 
-def retire(runs: Path, keep: int, removed: Path) -> list[str]:
-    """Move all but the newest `keep` runs, and those that a link such as `latest` names, away at once; return their ids."""
-    found, moved = runs_in(runs), list[str]()
+def retire(runs: Path, keep: int, removed: Path, link: str | None = None) -> list[str]:
+    """Move all but the newest `keep` runs, and those that a link such as `latest` names, away at once; return their ids.
+
+    With `link` only runs that were published under this name are counted and moved.
+    """
+    found, moved = [run for run in runs_in(runs) if keep and link in (None, published_as(run[1]))], list[str]()
     linked = {link.readlink().name for link in runs.parent.iterdir() if link.is_symlink()}
     now = dt.datetime.now(dt.UTC).replace(tzinfo=None)
     for (_, old), (replaced, _) in [*pairwise(found)][: max(len(found) - keep, 0)] if keep else []:

@@ -63,7 +63,7 @@ class Killed:
         self.tmp.mkdir()
         for name, edges in GRAPHS.items():
             (self.folder / f"{name}.csv").write_text(edges)
-            settings = f'output = "{self.output}"\nstages = {list(STAGES)}\nbackend = "cpu"\n'
+            settings = f'output = "{self.output}"\npublish_as = "latest"\nstages = {list(STAGES)}\nbackend = "cpu"\n'
             (self.folder / f"{name}.toml").write_text(f'{settings}[graph]\nsource = "{name}.csv"\n')
         self.chance = random.Random(self.seed)
         self.expected: dict[str, Any] = {}

@@ -133,6 +133,8 @@ def test_sources_replace_those_of_the_file(road):
     assert set(tables.read(published.path / "bfs")["source"].to_pylist()) == {7}
     assert not published.facts["steps"]["bfs"]["reused"]
     assert published.facts["steps"]["graph"]["reused"]
+    assert published.facts["published_as"] == "manual" != (run.parent / "out-small-roads" / "latest").readlink().name
+    assert (run.parent / "out-small-roads" / "manual").readlink().name == published.path.name
 
 
 def test_a_social_network_becomes_proved_tables(tmp_path):

@@ -52,10 +52,20 @@ class InputFacts(Facts):
     default_source: str | None  # why the only source was chosen; null if the sources were given
 
 
+class ConfigurationFacts(Facts):
+    """What a run was asked for; see `pipeline.config.run.Origin`. `values` are those of all keys, URLs without secrets."""
+
+    file: str
+    changed: list[str]
+    values: dict[str, Any]
+
+
 class RunFacts(Facts):
     """A published run, see `pipeline.steps.publish.publish`; proofs by stage, and tables and steps by name."""
 
     run: str
+    published_as: str  # the output folder's link that named it first
+    configuration: ConfigurationFacts
     input: InputFacts
     graph: NamedGraphFacts
     tables: dict[str, TableFacts]

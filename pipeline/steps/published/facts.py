@@ -1,0 +1,51 @@
+"""Facts of a published run that its files and its surroundings give."""
+
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from pipeline.runtime.backend import Backend, gpu
+from pipeline.store.facts.run import StepFacts, TableFacts
+from pipeline.store.manifest import Folder
+from pipeline.tables import files as tables
+
+LIBRARIES = ("graphmill", "numpy", "scipy", "numba", "pyarrow")
+
+
+def tables_of(fresh: Path, dimensions: int) -> dict[str, TableFacts]:
+    """The tables in the folder of a run."""
+    return {
+        folder.name: TableFacts(
+            rows=sum(pq.read_metadata(file).num_rows for file in tables.files(folder)),
+            columns=tables.describe(folder.name, pq.read_schema(tables.files(folder)[0]), dimensions),
+            files=[file.relative_to(fresh).as_posix() for file in tables.files(folder)],
+        )
+        for folder in sorted(fresh.iterdir())
+        if folder.name in tables.TABLES
+    }
+
+
+def summary(step: Folder) -> StepFacts:
+    """What a run shows of a step."""
+    found = step.manifest
+    # `shards` of a graph are the sizes of its shards, which the run's `graph` has
+    shown = ("backend",) if found.step == "graph" else ("backend", "shards", "supersteps")
+    computed = {fact: step.facts[fact] for fact in shown if fact in step.facts}
+    return StepFacts(seconds=found.seconds, reused=step.reused, key=found.key, created=found.created, **computed)
+
+
+def surroundings(backend: Backend, fallback: str | None) -> dict[str, Any]:
+    """The machine, and the versions of the libraries that compute."""
+    versions = {"python": platform.python_version(), **{library: version(library) for library in LIBRARIES}}
+    machine = {"system": platform.system(), "architecture": platform.machine(), "cpus": os.cpu_count()}
+    if backend == "gpu":
+        found = gpu()
+        machine["gpu"] = found.pop("gpu")
+        versions |= found
+    if fallback:
+        machine["gpu_not_used"] = fallback
+    return {"versions": versions, "machine": machine}
