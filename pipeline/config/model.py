@@ -10,6 +10,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     ValidatorFunctionWrapHandler,
     WithJsonSchema,
     WrapValidator,
@@ -42,6 +43,7 @@ def _text_or_integer(value: object, integer: ValidatorFunctionWrapHandler) -> ob
 Vertex = Annotated[
     Natural,
     WrapValidator(_text_or_integer),
+    PlainSerializer(lambda value: value),
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0, "maximum": LARGEST}, {"type": "string", "minLength": 1}]}),
 ]
 # A column of a file: its name or, in a file without a header line, its number from 1.
