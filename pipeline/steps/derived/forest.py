@@ -68,9 +68,8 @@ class _Edges:
     def __init__(self, graph: Folder, answer: Folder) -> None:
         ids, rows_by_id, _, _ = open_vertices(graph)
         self.ids = elementwise(ids.__getitem__, rows_by_id, dtype=ids.dtype)
-        table = tables.read(answer.path)
-        src, dst, self.weights, labels = as_arrays(table)
-        self.src, self.dst, self.labels = map(self.positions, (src, dst, labels))
+        self.weights = _column(answer.path, "weight")
+        self.src, self.dst, self.labels = (self.positions(_column(answer.path, name)) for name in ("src", "dst", "labels"))
 
     def positions(self, ids: Array) -> Array:
         """Positions of external ids of the graph; NO_ROW for NO_ID."""
@@ -81,19 +80,21 @@ class _Edges:
 
     def wrong_row(self, folder: Path) -> int | None:
         """External id of the first vertex whose row, read back, is wrong; None if all are right."""
-        vertex, parent, weight, depth, labels = as_arrays(tables.read(folder))
+        vertex = _column(folder, "vertex")
         if not np.array_equal(vertex, self.ids):
             return int(self.ids[0]) if len(vertex) != len(self.ids) else int(self.ids[(vertex != self.ids).argmax()])
-        above = self.positions(parent)
+        del vertex
+        above = self.positions(_column(folder, "parent"))
         edge = self._edges_to(above)
         heavy = elementwise(
             lambda weight, edge: weight != np.where(edge == NO_ROW, NO_ID, self.weights[edge] if len(self.weights) else NO_ID),
-            weight, edge, dtype=np.bool_,
+            _column(folder, "weight"), edge, dtype=np.bool_,
         )  # fmt: skip
         wrong = int(heavy.argmax()) if heavy.any() else -1
         if wrong < 0:
-            wrong = wrong_vertex(RootedForest(above, edge, depth, self.positions(labels)), self.src, self.dst, self.labels)
-        return None if wrong < 0 else int(vertex[wrong])
+            forest = RootedForest(above, edge, _column(folder, "depth"), self.positions(_column(folder, "labels")))
+            wrong = wrong_vertex(forest, self.src, self.dst, self.labels)
+        return None if wrong < 0 else int(self.ids[wrong])
 
     def _edges_to(self, above: Array) -> Array:
         """The number of the edge between each vertex and the one above it; NO_ROW where there is no such edge."""
@@ -102,6 +103,12 @@ class _Edges:
             numbers = np.flatnonzero(above[lower] == upper)
             found[lower[numbers]] = numbers
         return found
+
+
+def _column(folder: Path, name: str) -> Array:
+    """A column of a table: one at a time takes less memory than all of them in Arrow's."""
+    (array,) = as_arrays(tables.read(folder, [name]))
+    return array
 
 
 def _write_files(folder: Path, edges: _Edges, forest: RootedForest, weight: str | None) -> None:
