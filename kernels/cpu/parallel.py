@@ -24,21 +24,26 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def ranges(length: int) -> list[Range]:
-    """Ranges of about equal length that cover `0..length-1`; one if threads are not worth it."""
-    if cores() == 1 or length < WORTH_A_THREAD:
+def worth_threads(work: int) -> bool:
+    """Whether threads save time for so many rows and arcs."""
+    return cores() > 1 and work >= WORTH_A_THREAD
+
+
+def ranges(length: int, work: int = 0) -> list[Range]:
+    """Ranges of about equal length that cover `0..length-1`; one if threads are not worth it for `work`, or for so many items."""
+    if not worth_threads(max(length, work)):
         return [(0, length)]
     cuts = np.linspace(0, length, cores() * _RANGES_PER_CORE + 1).astype(np.int64).tolist()
     return list(pairwise(cuts))
 
 
-def ranges_of_rows(csr: Csr) -> list[Range]:
-    """Ranges of rows with about equal numbers of arcs that cover `csr`; one if threads are not worth it."""
-    num_rows, arcs = len(csr.offsets) - 1, len(csr.indices)
-    if cores() == 1 or num_rows + arcs < WORTH_A_THREAD:
+def ranges_of_rows(offsets: Array) -> list[Range]:
+    """Ranges of rows with about equal numbers of arcs, of which row r has `offsets[r + 1] - offsets[r]`; as `ranges`."""
+    num_rows, arcs = len(offsets) - 1, int(offsets[-1])
+    if not worth_threads(num_rows + arcs):
         return [(0, num_rows)]
     shares = np.linspace(0, arcs, cores() * _RANGES_PER_CORE + 1)[1:-1]
-    cuts = [0, *np.searchsorted(csr.offsets, shares).tolist(), num_rows]
+    cuts = [0, *np.searchsorted(offsets, shares).tolist(), num_rows]
     return list(pairwise(cuts))
 
 
@@ -47,7 +52,7 @@ def over_rows(csr: Csr, work: Callable[[int, int], Result]) -> list[Result]:
 
     `work` has to release the GIL and write to its own rows only.
     """
-    return over_items(ranges_of_rows(csr), lambda rows: work(*rows))
+    return over_items(ranges_of_rows(csr.offsets), lambda rows: work(*rows))
 
 
 def first_over_rows(csr: Csr, work: Callable[[int, int], int]) -> int:

@@ -52,7 +52,7 @@ def span(graph: Graph) -> Forest:
 
 def _listed(side: Edges, which: tuple[Any, ...]) -> Edges:
     """The edges that `_list_edges` lists of one direction."""
-    parts = over_items(ranges(len(which[0])), lambda part: _list_edges(*side, *which, *part))
+    parts = over_items(ranges(len(which[0]), len(side[1])), lambda part: _list_edges(*side, *which, *part))
     ends = list(accumulate(len(part[0]) for part in parts))
     src, dst, weights = edges = tuple(np.empty(ends[-1], column.dtype) for column in parts[0])
 

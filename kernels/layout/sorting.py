@@ -56,7 +56,7 @@ def transpose(csr: Csr) -> Csr:
     """The arcs reversed: their rows ascend by index, and parallel arcs keep their order."""
     rows = unsigned(csr.offsets), unsigned(csr.indices)
     functions = partial(_count_rows, *rows), partial(_deal_rows, *rows)
-    arcs = _Arcs(len(csr.indices), ranges_of_rows(csr), *functions, csr.weights, csr.indices.dtype)
+    arcs = _Arcs(len(csr.indices), ranges_of_rows(csr.offsets), *functions, csr.weights, csr.indices.dtype)
     return _sorted(len(csr.offsets) - 1, arcs, True)
 
 

@@ -6,6 +6,9 @@ is scanned until it stays empty; if level 0 is empty, the nearest bucket above i
 shorter than a slot, so a row may be scanned again (as in Meyer, Sanders: Delta-Stepping, 2003). Addition is monotone, so every
 order finds the smallest sum, and distances are the same to the bit.
 
+Where frontiers are large, as in social networks, all cores scan them first (`kernels.sssp.cpu_parallel`), and the buckets begin
+with the rows that are left.
+
 A bucket is a linked list of entries (row, length), where entry 0 stands for none. An entry is stale if its length is no longer
 its row's distance. Entries of a scanned bucket are reused.
 """
@@ -19,6 +22,7 @@ from kernels.arrays import frozen, unsigned
 from kernels.cpu.compiled import njit
 from kernels.graph import UNREACHED, Array, Csr, Graph, distance_dtype
 from kernels.paths.predecessors_cpu import predecessors
+from kernels.sssp.cpu_parallel import shorten_in_parallel
 
 _BITS = 6
 _PLACES = 1 << _BITS
@@ -47,7 +51,8 @@ def search(graph: Graph, source: int) -> Paths:
     far = far_of(kind)
     lengths = np.full(graph.num_vertices, far)
     lengths[source] = 0
-    shorten(graph.out, slot_width(graph.out.weights), np.array([source], graph.rows_by_id.dtype), lengths)
+    width, rows = slot_width(graph.out.weights), np.array([source], graph.rows_by_id.dtype)
+    shorten(graph.out, width, shorten_in_parallel(graph.out, width, rows, lengths, far), lengths)
     unreached = lengths == far
     distance = lengths.view(kind)
     distance[unreached] = UNREACHED
