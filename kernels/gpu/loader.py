@@ -87,9 +87,32 @@ def load(source: str, cooperative: bool = True, generated: str = "", **macros: M
     import cupy
 
     require_supported()
+    _ask_compiler_once()
     code = f"// headers {_headers()}\n" + generated + (ROOT / source).read_text(encoding="utf-8")
     chosen = (*options(source, **macros), *(["--fmad=false"] if generated else []))
     return cupy.RawModule(code=code, options=chosen, backend="nvrtc", enable_cooperative_groups=cooperative)
+
+
+class _Compilers(dict[tuple[Any, ...], str]):
+    """Versions of compilers, by what CuPy takes for their key: without the options, on which they do not depend."""
+
+    def get(self, key: tuple[Any, ...], default: Any = None) -> Any:
+        """The version, or the default."""
+        return super().get((key[0], *key[2:]), default)
+
+    def __setitem__(self, key: tuple[Any, ...], version: str) -> None:
+        super().__setitem__((key[0], *key[2:]), version)
+
+
+@cache
+def _ask_compiler_once() -> None:
+    """Let CuPy compile one empty source to learn NVRTC's version, and not one for each set of options, 10 ms each."""
+    from cupy.cuda import compiler
+
+    known = _Compilers()
+    for key, version in getattr(compiler, "_empty_file_preprocess_cache", {}).items():
+        known[key] = version
+    compiler._empty_file_preprocess_cache = known
 
 
 @cache
