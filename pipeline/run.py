@@ -115,15 +115,14 @@ def _run(config: RunConfig, call: Call) -> Folder:
         if target.why_not_latest:
             latest = config.output / LATEST
             log.warning("%s stays as it is: %s. This run will be %s", latest, target.why_not_latest, target.link)
-        runtime = Runtime(work, backend, cluster, HeldEdges(backend))
-        held = None if cluster.shards else runtime.held_edges  # ranks read their parts
+        runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards))  # ranks read their parts
 
         def begins() -> None:
             require_fit(config, backend)
             cluster.prepare(backend)
             beside(partial(import_module, "pipeline.report.page"))  # and all that draws
 
-        edges = call("edges", ingest, config.graph, work, held, config.cluster.elsewhere, begins)
+        edges = call("edges", ingest, config.graph, work, runtime.held_edges, config.cluster.elsewhere, begins)
         require_columns(edges, config.expect, target)
         asked = numbers_of(edges, config.sources)
         graph = call("graph", lay_out, edges, config.layout, runtime, [one for one in asked if isinstance(one, int)])

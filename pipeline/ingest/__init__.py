@@ -89,6 +89,8 @@ def ingest(
     shown = {name: source.url for name, source in sources.items()}  # what else identifies a source is among the inputs
     asked = graph.model_dump(mode="json", exclude={"name"}) | shown | {"copy": copy}
     edges = make(work / "edges", "edges", inputs, asked, write_all)
+    if held:
+        held.sources[edges.digest] = sources["source"].unwritten
     if held and reading.arrays:
         held.keep(edges, reading.arrays)
     return edges

@@ -76,7 +76,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
         require_sources_in(edges, sources, held)
         if not cluster.shards:  # ranks hold a part each
             require_space(_shape_of(edges, layout), backend, folder, held=held is not None)
-        with nullcontext() if held else unchanged(edges):
+        with nullcontext() if held else unchanged(edges, runtime.held_edges.sources.get(edges.digest)):
             work = partial(store_part, edges, layout, held)
             ((stored, *others),) = cluster.map(work, [attempts_beside(folder)], backend, cluster.shards)
         for path in list(stored.folder.path.iterdir()):

@@ -62,25 +62,28 @@ class EdgeArrays:
 class HeldEdges:
     """An edge list in the memory of a run, from the step that reads it from the source to the step that lays it out."""
 
-    def __init__(self, backend: Backend = "cpu") -> None:
+    def __init__(self, backend: Backend = "cpu", keeps: bool = True) -> None:
+        """`keeps`: whether this process lays out the edges; otherwise only the state of the source is held."""
         self._backend: Backend = backend
-        self._kept: tuple[str, EdgeArrays] | None = None
+        self._keeps, self._kept = keeps, dict[str, EdgeArrays]()
+        self.sources: dict[str, Unwritten | None] = {}  # of the edge lists that this run has read, by digest
 
     def reserve(self, rows: int, weight: pa.DataType | None, largest: Mapping[str, int]) -> EdgeArrays | None:
         """Arrays for so many rows, unless they would take too much of the free memory; `largest` as `column_types`."""
         types = column_types(weight, largest, self._backend)
         needed = rows * sum(dtype.itemsize for dtype in types.values())
-        return EdgeArrays(rows, types, self._backend) if needed <= free_memory(self._backend) // _SHARE else None
+        fits = self._keeps and needed <= free_memory(self._backend) // _SHARE
+        return EdgeArrays(rows, types, self._backend) if fits else None
 
     def keep(self, edges: Folder, arrays: EdgeArrays) -> None:
         """Hold the columns of an edge list."""
         arrays.cast(_types_of(EdgeFacts.of(edges), self._backend))
-        self._kept = edges.digest, arrays
+        self._kept = {edges.digest: arrays}
 
     def take(self, edges: Folder) -> Columns | None:
         """The columns of an edge list, as `read_edges` gives them, if they are held; afterwards nothing is held."""
-        kept, self._kept = self._kept, None
-        return kept[1].columns() if kept and kept[0] == edges.digest else None
+        kept, self._kept = self._kept.get(edges.digest), {}
+        return kept.columns() if kept else None
 
 
 def largest_of(table: pa.Table) -> dict[str, int]:
@@ -155,14 +158,17 @@ def id_blocks(edges: Folder) -> Iterator[tuple[Array, Array]]:
 
 
 @contextmanager
-def unchanged(edges: Folder) -> Iterator[None]:
-    """Raise BadInput unless the file that an edge list refers to, if any, is the ingested one before and after the block."""
+def unchanged(edges: Folder, hashed: Unwritten | None = None) -> Iterator[None]:
+    """Raise BadInput unless the file that an edge list refers to, if any, is the ingested one before and after the block.
+
+    `hashed` says whether the file has not been written since this run hashed it.
+    """
     facts = EdgeFacts.of(edges)
     if facts.refers_to is None:
         yield
         return
     path = Path(facts.refers_to.path)
-    unwritten = Unwritten(path)
+    unwritten = hashed or Unwritten(path)
 
     def require_same() -> None:
         try:
@@ -172,7 +178,8 @@ def unchanged(edges: Folder) -> Iterator[None]:
         if not same:
             raise BadInput(path, "changed after its edges were checked; run again")
 
-    require_same()
+    if not hashed:
+        require_same()
     yield
     if not unwritten:
         require_same()

@@ -19,6 +19,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.store import edges as store
 from pipeline.store.digests import Unwritten
 from pipeline.store.edges import HeldEdges
+from pipeline.store.facts import EdgeFacts
 from tests.edge_lists import rows_of_edges
 from tests.ingest.thrift import field, footer_of, with_footer
 
@@ -153,6 +154,20 @@ def test_a_source_that_changes_during_the_layout_is_refused(age, tmp_path, monke
     monkeypatch.setattr(pipeline.steps.layout, "read_edges", read_late)
     with pytest.raises(BadInput, match="changed after its edges were checked"):
         graph_of(edges, tmp_path / "work")
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_a_run_hashes_a_source_again_only_if_it_was_written(written, tmp_path, monkeypatch):
+    write(tmp_path / "source")
+    clock = store.Unwritten._look.__globals__["time"].time_ns
+    monkeypatch.setattr("pipeline.store.digests.time.time_ns", lambda: clock() + 10**10)
+    held, again = HeldEdges(keeps=False), []
+    edges = ingest(GraphConfig(source=str(tmp_path / "source")), tmp_path / "work", held)
+    if written:
+        os.utime(tmp_path / "source")
+    monkeypatch.setattr(store, "digest_of_file", lambda path: again.append(path) or EdgeFacts.of(edges).source.sha256)
+    lay_out(edges, LayoutConfig(), Runtime(tmp_path / "work", cluster=LocalThreads(2), held_edges=held))
+    assert bool(again) == written
 
 
 def test_a_file_is_unwritten_if_it_is_old_and_keeps_its_times(tmp_path, monkeypatch):
