@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pipeline.inspection.difference import RunDifference, TableDifference
 
 
-def path(out: Path, src: Integer, dst: Integer, /, *, table: str | None = None, as_json: Json = False) -> None:
+def path(out: Path, src: str, dst: str, /, *, table: str | None = None, as_json: Json = False) -> None:
     """Print the shortest path from one vertex to another, from the tables of a published run.
 
     ```
@@ -24,8 +24,8 @@ def path(out: Path, src: Integer, dst: Integer, /, *, table: str | None = None, 
 
     Args:
         out: An output folder, whose latest run is used, or a run: `DIR/latest`, `DIR/runs/ID`.
-        src: External id of the first vertex, which must be a source of the run.
-        dst: External id of the last vertex.
+        src: Id of the first vertex, which must be a source of the run.
+        dst: Id of the last vertex.
         table: sssp (default, if the run has it): the least sum of weights; or bfs: the fewest arcs.
     """
     from dataclasses import asdict
@@ -40,7 +40,7 @@ def path(out: Path, src: Integer, dst: Integer, /, *, table: str | None = None, 
         return
     length, arcs = found.vertices[-1]["distance"], counted(len(found.vertices) - 1, "arc")
     print(f"{src} to {dst}: {number(length)} ({found.table}: {found.unit}), {arcs}; run {found.run}")
-    heads = ["vertex", "distance", *(name for name in ("x", "y") if name in found.vertices[0])]
+    heads = [name for name in ("vertex", "id", "distance", "x", "y") if name in found.vertices[0]]
     _print_rows(heads, ([_plain(row[head]) for head in heads] for row in found.vertices))
 
 

@@ -1,5 +1,6 @@
 """A shortest path from the tables of a published run: the predecessors of its end, back to its source."""
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.algorithm import Form
@@ -30,34 +32,38 @@ class ShortestPath:
     run: str
     table: str
     unit: str  # of the distances
-    vertices: list[dict[str, Any]]  # `vertex`, `distance`, and `x`, `y` if the run has coordinates
+    vertices: list[dict[str, Any]]  # `vertex`, `distance`, and what the run has of `id`, `x` and `y`
 
 
-def shortest_path(run: Folder, source: int, end: int, table: str | None = None) -> ShortestPath:
+def shortest_path(run: Folder, src: str, dst: str, table: str | None = None) -> ShortestPath:
     """The unique shortest path between two vertices, read from as many row groups as it has vertices in.
 
     Args:
         run: A published run.
-        source, end: External ids; the run must have had `source` as a source.
+        src, dst: External ids, or ids of the source file if these are strings; the run must have had `src` as a source.
         table: One of `PATH_TABLES`; None takes the run's last one: weighted distances if there are some.
 
     Raises:
         BadConfig: The run does not have this table, or no table of paths.
-        BadSource: The run has no answer from `source`, or the graph does not have `end`.
-        NoPath: `source` does not reach `end`.
+        BadSource: The run has no answer from `src`, or the graph does not have one of the two.
+        NoPath: `src` does not reach `dst`.
         Damaged: A file cannot be read, or the predecessors do not lead back to the source.
     """
     facts = RunFacts.of(run)
     name = _table_of(run, facts, table)
+    described = _Described(run, facts)
+    source, end = described.numbers([src, dst])
     rows = _Rows(run.path / name, ("vertex", "distance", "predecessor"), source)
     if not rows.groups:
-        known = ", ".join(map(str, rows.sources[:_SHOWN])) + (", ..." if len(rows.sources) > _SHOWN else "")
-        raise BadSource(f"{source} is not a source of this run; its sources are {known or 'none'}; run with --source {source}")
+        known = ", ".join(str(described.row(one).get("id", one)) for one in rows.sources[:_SHOWN]) + (
+            ", ..." if len(rows.sources) > _SHOWN else ""
+        )
+        raise BadSource(f"{src} is not a source of this run; its sources are {known or 'none'}; run with --source {src}")
     found = rows.find(end)
     if found is None:
-        raise BadSource(f"vertex {end} is not in the graph ({number(facts.graph.vertices)} vertices)")
+        raise BadSource(f"vertex {dst} is not in the graph ({number(facts.graph.vertices)} vertices)")
     if found["distance"] is None:
-        raise NoPath(f"no path leads from {source} to {end}")
+        raise NoPath(f"no path leads from {src} to {dst}")
     way = [found]
     while (before := way[-1]["predecessor"]) is not None:
         found = rows.find(before)
@@ -69,11 +75,43 @@ def shortest_path(run: Folder, source: int, end: int, table: str | None = None) 
     if way[-1]["vertex"] != source:
         raise Damaged(f"{run.path / name}: the predecessors of {end} lead to {way[-1]['vertex']}, not to {source}")
     (unit,) = (column["unit"] for column in facts.tables[name].columns if column["name"] == "distance")
-    vertices = [{"vertex": row["vertex"], "distance": row["distance"]} for row in reversed(way)]
-    if "coordinates" in facts.tables:
-        places = _Rows(run.path / "coordinates", ("vertex", "x", "y"))
-        vertices = [{"x": None, "y": None, **(places.find(row["vertex"]) or {}), **row} for row in vertices]
+    vertices = [{"vertex": row["vertex"], **described.row(row["vertex"]), "distance": row["distance"]} for row in reversed(way)]
     return ShortestPath(facts.run, name, unit, vertices)
+
+
+class _Described:
+    """What a run says of its vertices in table `vertices`, or in `coordinates`: ids that are strings, and coordinates."""
+
+    def __init__(self, run: Folder, facts: RunFacts) -> None:
+        name = "vertices" if "vertices" in facts.tables else "coordinates"
+        has = [column["name"] for column in facts.tables[name].columns] if name in facts.tables else []
+        self._columns = [column for column in ("id", "x", "y") if column in has]
+        self._folder = run.path / name
+        self._rows = _Rows(self._folder, ("vertex", *self._columns)) if self._columns else None
+
+    def row(self, vertex: int) -> dict[str, Any]:
+        """What is known of a vertex; null where nothing is."""
+        found = self._rows.find(vertex) if self._rows else None
+        return {column: found[column] if found else None for column in self._columns}
+
+    def numbers(self, asked: list[str]) -> list[int]:
+        """The external ids of what a user asked for. Raises BadSource."""
+        if "id" not in self._columns:
+            if wrong := next((one for one in asked if not re.fullmatch("[0-9]{1,19}", one)), None):
+                raise BadSource(f"{wrong[:80]!r} is not an id, which are integers in this graph")
+            return [int(one) for one in asked]
+        numbers: dict[str, int] = {}
+        try:
+            for file in tables.files(self._folder):
+                with pq.ParquetFile(file, page_checksum_verification=True) as opened:
+                    for batch in opened.iter_batches(columns=["vertex", "id"]):
+                        found = batch.filter(pc.is_in(batch["id"], pa.array(asked, batch["id"].type)))
+                        numbers |= dict(zip(found["id"].to_pylist(), found["vertex"].to_pylist(), strict=True))
+        except (OSError, pa.ArrowException) as error:
+            raise Damaged(f"{self._folder}: {error}") from None
+        if missing := next((one for one in asked if one not in numbers), None):
+            raise BadSource(f"vertex {missing[:80]!r} is not in the graph")
+        return [numbers[one] for one in asked]
 
 
 def _table_of(run: Folder, facts: RunFacts, asked: str | None) -> str:

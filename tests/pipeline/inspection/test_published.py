@@ -12,10 +12,12 @@ import pyarrow as pa
 import pytest
 
 from pipeline.command import app
-from pipeline.errors import BadConfig, BadSource, Busy, Damaged, NoPath
+from pipeline.config.loading import run_config
+from pipeline.errors import BadConfig, BadSource, Busy, Damaged, GraphmillError, NoPath
 from pipeline.inspection import difference
 from pipeline.inspection.path import shortest_path
 from pipeline.inspection.runs import find_run, list_runs
+from pipeline.run import run
 from pipeline.steps import publish
 from pipeline.store import manifest
 from pipeline.store.facts.run import TableFacts
@@ -51,32 +53,50 @@ def test_a_path_follows_the_predecessors_over_row_groups_and_files(output, monke
         [str(ids[0]), "0", str(ids[-1] / 2), "0.0"],
         [str(ids[1]), "3", str(ids[-2] / 2), "0.0"],
     ]
-    assert len(shortest_path(find_run(output), ids[0], ids[0]).vertices) == 1
+    assert len(shortest_path(find_run(output), str(ids[0]), str(ids[0])).vertices) == 1
 
 
 def test_a_path_that_does_not_exist_is_one_clear_error(output, tmp_path):
     ids = path_ids(5).tolist()
     run = path_steps(output / "steps", vertices=5).publish(output)
     with pytest.raises(BadSource, match=rf"{ids[1]} is not a source of this run; its sources are {ids[0]}; run with --source"):
-        shortest_path(run, ids[1], ids[2])
+        shortest_path(run, str(ids[1]), str(ids[2]))
     with pytest.raises(BadSource, match="vertex 99 is not in the graph"):
-        shortest_path(run, ids[0], 99)
+        shortest_path(run, str(ids[0]), "99")
+    with pytest.raises(BadSource, match=r"'1\.5' is not an id, which are integers"):
+        shortest_path(run, "1.5", "2")
     with pytest.raises(BadConfig, match=r"--table wcc: .* are bfs, sssp"):
-        shortest_path(run, ids[0], ids[1], "wcc")
+        shortest_path(run, str(ids[0]), str(ids[1]), "wcc")
     rows = tables.read(run.path / "sssp").to_pylist()
     rewrite(run, "sssp", [row | ({"distance": None, "predecessor": None} if row["vertex"] == ids[4] else {}) for row in rows])
     with pytest.raises(NoPath, match=f"no path leads from {ids[0]} to {ids[4]}"):
-        shortest_path(run, ids[0], ids[4])
+        shortest_path(run, str(ids[0]), str(ids[4]))
     rewrite(run, "sssp", [row | ({"predecessor": ids[2]} if row["vertex"] == ids[1] else {}) for row in rows])
     with pytest.raises(Damaged, match="is not nearer"):
-        shortest_path(run, ids[0], ids[4])
+        shortest_path(run, str(ids[0]), str(ids[4]))
     (other,) = [path_steps(tmp_path / "few", stages=["wcc"]).publish(tmp_path / "few-out")]
     with pytest.raises(BadConfig, match="no table of shortest paths"):
-        shortest_path(other, 1, 2)
+        shortest_path(other, "1", "2")
     with pytest.raises(BadConfig, match="no such run"):
         find_run(tmp_path / "absent")
     with pytest.raises(BadConfig, match="folder of step graph"):
         find_run(output / "steps" / "graph")
+
+
+def test_a_path_between_vertices_with_names(tmp_path, capsys):
+    (tmp_path / "people.csv").write_text("src,dst,weight\nana,bob,2\nbob,cem,1\ncem,ana,3\ndora,ana,9\n")
+    graph = {"source": str(tmp_path / "people.csv")}
+    run(run_config("test", graph=graph, output=tmp_path / "out", stages=["sssp"], sources=["ana", "cem"], backend="cpu"))
+    lines = [line.split() for line in command(capsys, "path", tmp_path / "out", "ana", "cem").splitlines()]
+    assert lines[0][:4] == ["ana", "to", "cem:", "3"]
+    assert lines[1:] == [["vertex", "id", "distance"], ["0", "ana", "0"], ["1", "bob", "2"], ["2", "cem", "3"]]
+    for asked, words in (
+        (("bob", "ana"), "bob is not a source of this run; its sources are ana, cem; run with --source bob"),
+        (("ana", "eve"), "vertex 'eve' is not in the graph"),
+        (("ana", "dora"), "no path leads from ana to dora"),
+    ):
+        with pytest.raises(GraphmillError, match=words):
+            shortest_path(find_run(tmp_path / "out"), *asked)
 
 
 def rewrite(run: Folder, table: str, rows: list[dict[str, object]]) -> None:
