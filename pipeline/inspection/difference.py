@@ -1,26 +1,22 @@
 """What differs between two published runs: for each table its keys that were added or removed, and its values that changed.
 
-Both tables are sorted by their keys, so they are merged block by block; memory does not grow with them.
+Both tables are sorted by their keys, so they are merged block by block. Memory does not grow with them, but for two numbers of
+each vertex if ids are strings (`pipeline.inspection.numbers`).
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from kernels.graph import Array
-from pipeline.errors import Damaged
+from pipeline.inspection.merging import ROW, Side, aligned
+from pipeline.inspection.numbers import Numbers, numbers_of
 from pipeline.store.facts.run import RunFacts, TableFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
-
-ROWS = 2**18  # rows of each table in memory, at least
-ROW = "row"  # the key of a table that no column sorts: the row's number
 
 
 @dataclass
@@ -63,22 +59,26 @@ def difference(old: Folder, new: Folder, examples: int = 3) -> RunDifference:
 
     Raises:
         Damaged: A table cannot be read.
+        BadConfig: The ids of only one of them are strings.
     """
-    before, after = RunFacts.of(old), RunFacts.of(new)
+    before, after, numbers = RunFacts.of(old), RunFacts.of(new), numbers_of(old, new)
     both = [table for table in before.tables if table in after.tables]
     return RunDifference(
         before.run,
         after.run,
         sorted(set(after.tables) - set(both)),
         sorted(set(before.tables) - set(both)),
-        {table: compare_tables(table, (old, new), (before.tables[table], after.tables[table]), examples) for table in both},
+        {
+            table: compare_tables(table, (old, new), (before.tables[table], after.tables[table]), examples, numbers)
+            for table in both
+        },
     )
 
 
 def compare_tables(
-    name: str, runs: tuple[Folder, Folder], facts: tuple[TableFacts, TableFacts], examples: int
+    name: str, runs: tuple[Folder, Folder], facts: tuple[TableFacts, TableFacts], examples: int, numbers: Numbers | None = None
 ) -> TableDifference:
-    """Compare a table that both runs have, by its facts in them."""
+    """Compare a table that both runs have, by its facts in them; with `numbers` by the ids of the source, which are strings."""
     described = [{column["name"]: column for column in of.columns} for of in facts]
     found = TableDifference(
         (facts[0].rows, facts[1].rows),
@@ -86,69 +86,21 @@ def compare_tables(
         lost_columns=[column for column in described[0] if column not in described[1]],
     )
     contents = [[run.manifest.files[file].sha256 for file in of.files] for run, of in zip(runs, facts, strict=True)]
-    if contents[0] == contents[1]:
+    if contents[0] == contents[1] and not numbers:
         return found
     # Columns `x` and `y` state what a geometry does.
     shared = [name for name, column in described[0].items() if name in described[1] and column["type"] != "binary"]
     keys = [column.name for column in tables.TABLES.get(name, ()) if column.key] or [ROW]
     ids = {column for column in shared if described[1][column]["unit"].startswith("external id")}
     merged = _Merged(found, keys, [column for column in shared if column not in keys], ids, examples)
-    sides = [_Side(run.path, of.files, shared, keys) for run, of in zip(runs, facts, strict=True)]
-    for blocks in _aligned(*sides):
+    common = [dict.fromkeys(ids, of_run) for of_run in numbers.of_runs] if numbers else [{}, {}]
+    sides = [Side(run.path, of.files, shared, keys, own) for run, of, own in zip(runs, facts, common, strict=True)]
+    for blocks in aligned(*sides):
         merged.add(*blocks)
+    if numbers:
+        for row in (row for rows in found.examples.values() for row in rows):
+            row |= {name: numbers.named(value) for name, value in row.items() if name in ids}
     return found
-
-
-class _Side:
-    """The rows of a table in its order, of which some are in memory, as `rows`."""
-
-    def __init__(self, run: Path, files: Sequence[str], columns: list[str], keys: list[str]) -> None:
-        self._keys = keys
-        self._batches = self._read([run / file for file in files], columns)
-        self.rows = pa.table({})
-
-    def fill(self) -> bool:
-        """Read on where no row is in memory; whether there is one."""
-        while not len(self.rows) and (batch := next(self._batches, None)):
-            self.rows = batch
-        return len(self.rows) > 0
-
-    def last(self) -> tuple[Any, ...]:
-        """The key of the last row in memory."""
-        return tuple(self.rows[key][-1].as_py() for key in self._keys)
-
-    def take(self, limit: tuple[Any, ...]) -> pa.Table:
-        """Take the rows in memory whose keys are not beyond `limit`."""
-        begin, end = 0, len(self.rows)
-        for key, value in zip(self._keys, limit, strict=True):  # the rows from `begin` to `end` equal it in all keys before
-            values = self.rows[key].to_numpy()[begin:end]
-            begin, end = begin + int(np.searchsorted(values, value)), begin + int(np.searchsorted(values, value, "right"))
-        taken, self.rows = self.rows[:end], self.rows[end:]
-        return taken
-
-    def _read(self, files: list[Path], columns: list[str]) -> Iterator[pa.Table]:
-        first = 0
-        for path in files:
-            try:
-                with pq.ParquetFile(path, page_checksum_verification=True) as file:
-                    for batch in file.iter_batches(ROWS, columns=columns):
-                        table = pa.Table.from_batches([batch])
-                        if self._keys == [ROW]:
-                            table = table.append_column(ROW, pa.array(np.arange(first, first + len(table))))
-                        first += len(table)
-                        yield table
-            except (OSError, pa.ArrowException) as error:
-                raise Damaged(f"{path}: {error}") from None
-
-
-def _aligned(old: _Side, new: _Side) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """Blocks of both tables: two blocks that come together have the rows of the same range of keys."""
-    while True:
-        left, right = old.fill(), new.fill()
-        if not left and not right:
-            return
-        limit = min(old.last(), new.last()) if left and right else (old if left else new).last()
-        yield old.take(limit) if left else old.rows, new.take(limit) if right else new.rows
 
 
 @dataclass

@@ -51,7 +51,7 @@ def shortest_path(run: Folder, src: str, dst: str, table: str | None = None) -> 
     """
     facts = RunFacts.of(run)
     name = _table_of(run, facts, table)
-    described = _Described(run, facts)
+    described = Described(run, facts)
     source, end = described.numbers([src, dst])
     rows = _Rows(run.path / name, ("vertex", "distance", "predecessor"), source)
     if not rows.groups:
@@ -79,7 +79,7 @@ def shortest_path(run: Folder, src: str, dst: str, table: str | None = None) -> 
     return ShortestPath(facts.run, name, unit, vertices)
 
 
-class _Described:
+class Described:
     """What a run says of its vertices in table `vertices`, or in `coordinates`: ids that are strings, and coordinates."""
 
     def __init__(self, run: Folder, facts: RunFacts) -> None:

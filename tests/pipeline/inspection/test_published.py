@@ -14,7 +14,7 @@ import pytest
 from pipeline.command import app
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig, BadSource, Busy, Damaged, GraphmillError, NoPath
-from pipeline.inspection import difference
+from pipeline.inspection import difference, merging
 from pipeline.inspection.path import shortest_path
 from pipeline.inspection.runs import find_run, list_runs
 from pipeline.run import run
@@ -169,6 +169,29 @@ def test_two_runs_are_compared(output, capsys):
         command(capsys, "diff", output / first)
 
 
+@pytest.mark.parametrize("rows", [1, 1000])
+def test_vertices_whose_ids_are_strings_are_compared_by_them(tmp_path, capsys, monkeypatch, rows):
+    """With the new vertex `abe`, all others have other numbers."""
+    monkeypatch.setattr(merging, "ROWS", rows)
+    asked = {"output": tmp_path / "out", "stages": ["sssp", "wcc"], "sources": ["ana"], "backend": "cpu"}
+    for lines in ("ana,bob,2\nbob,cem,1\ncem,dora,1\n", "ana,bob,2\nbob,cem,5\nabe,cem,1\nana,abe,1\n"):
+        (tmp_path / "people.csv").write_text(f"src,dst,weight\n{lines}")
+        run(run_config("test", graph={"source": str(tmp_path / "people.csv")}, **asked))
+    found = json.loads(command(capsys, "diff", tmp_path / "out", "--json"))["tables"]
+    assert found["sssp"]["examples"] == {
+        "added": [{"source": "ana", "vertex": "abe"}],
+        "removed": [{"source": "ana", "vertex": "dora"}],
+        "changed": [{"source": "ana", "vertex": "cem", "distance": [3, 2], "predecessor": ["bob", "abe"]}],
+    }
+    assert (found["wcc"]["added"], found["wcc"]["removed"], found["wcc"]["changed"]) == (1, 1, 3)
+    assert found["wcc"]["examples"]["changed"][0] == {"vertex": "ana", "labels": ["ana", "abe"]}
+    (tmp_path / "numbers.csv").write_text("src,dst\n1,2\n")
+    graph = {"source": str(tmp_path / "numbers.csv")}
+    run(run_config("test", graph=graph, output=tmp_path / "other", stages=["wcc"], backend="cpu"))
+    with pytest.raises(BadConfig, match="its ids are strings, those of the other run are integers"):
+        command(capsys, "diff", tmp_path / "other", tmp_path / "out")
+
+
 def stored(folder: Path, table: str, frame: pa.Table) -> tuple[Folder, TableFacts]:
     """A table of a run, in two files, with what is read of its manifest."""
     half, place = len(frame) // 2, folder / table
@@ -188,7 +211,7 @@ def compared(folder: Path, table: str, old: pa.Table, new: pa.Table) -> differen
 @pytest.mark.parametrize("rows", [1, 3, 64])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_difference_is_that_of_an_outer_join(tmp_path, monkeypatch, rows, seed):
-    monkeypatch.setattr(difference, "ROWS", rows)
+    monkeypatch.setattr(merging, "ROWS", rows)
     random = np.random.default_rng(seed)
 
     def forest(count: int) -> pd.DataFrame:
