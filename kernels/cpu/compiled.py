@@ -8,6 +8,8 @@ from functools import update_wrapper
 from threading import Lock
 from typing import Any
 
+from kernels.preparing import begin, end, preparing
+
 _LOCK = Lock()
 
 
@@ -28,7 +30,8 @@ class Compiled:
         """Numba's object, which compiles the function for the types of its arguments, or loads it from the cache."""
         with _LOCK:
             if self._dispatcher is None:
-                self._dispatcher = _numba().njit(**self._options)(self.py_func)
+                with preparing():
+                    self._dispatcher = _numba().njit(**self._options)(self.py_func)
         return self._dispatcher
 
     @property
@@ -45,8 +48,15 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 def _numba() -> Any:
     """Import Numba; where a compiled function calls another one, it finds Numba's object."""
     import numba
+    from numba.core import event
     from numba.extending import typeof_impl
 
     if Compiled not in typeof_impl.registry:
+        event.register("numba:compiler_lock", _listener(event))  # which is held to compile, and to load from the cache
         typeof_impl.register(Compiled)(lambda function, context: typeof_impl(function.dispatcher, context))
     return numba
+
+
+def _listener(event: Any) -> Any:
+    """Numba's events of its compiler, as times in which code is prepared."""
+    return type("Listener", (event.Listener,), {"on_start": lambda *_: begin(), "on_end": lambda *_: end()})()

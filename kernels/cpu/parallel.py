@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from itertools import pairwise
 from typing import TypeVar
 
@@ -69,7 +70,7 @@ def over_items(items: Iterable[Item], work: Callable[[Item], Result], *, paralle
     if not parallel or len(items) < 2 or cores() == 1:
         return [work(item) for item in items]
     with ThreadPoolExecutor(min(cores(), len(items))) as threads:
-        return list(threads.map(work, items))
+        return list(threads.map(lambda context, item: context.run(work, item), [copy_context() for _ in items], items))
 
 
 def elementwise(work: Callable[..., Array], *arrays: Array, dtype: DTypeLike) -> Array:

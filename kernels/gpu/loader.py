@@ -15,6 +15,7 @@ import numpy as np
 
 from kernels.gpu.devices import block_bytes, require_supported
 from kernels.graph import Array, Csr, Graph
+from kernels.preparing import preparing
 
 ROOT = Path(__file__).parent.parent
 OPTIONS = ("--std=c++17", f"-I{ROOT}")
@@ -126,7 +127,8 @@ def kernel_of(
     source: str, name: str, device: int, shared: int = 0, cooperative: bool = True, generated: str = "", **macros: Macro
 ) -> Any:
     """Kernel `name` of `kernels/SOURCE`, which may have `shared` bytes of dynamic shared memory; this is set per device."""
-    kernel = load(source, cooperative, generated, **macros).get_function(name)
+    with preparing():
+        kernel = load(source, cooperative, generated, **macros).get_function(name)
     kernel.max_dynamic_shared_size_bytes = max(kernel.max_dynamic_shared_size_bytes, shared)
     return kernel
 

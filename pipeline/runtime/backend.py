@@ -11,6 +11,7 @@ from typing import Any, Literal
 from kernels.arrays import is_cupy_array
 from kernels.gpu.devices import cuda_version, current, name_of, obstacle
 from kernels.graph import Array
+from kernels.preparing import measured
 from pipeline.config.model import Choice
 from pipeline.errors import BadConfig
 
@@ -77,7 +78,7 @@ def wait_for(backend: Backend) -> None:
 
 
 class Clock:
-    """Sums the seconds spent in the functions that it times, on any thread."""
+    """Sums the seconds spent in the functions that it times, on any thread, without those in which their code was compiled."""
 
     def __init__(self, backend: Backend) -> None:
         self.seconds = 0.0
@@ -88,9 +89,10 @@ class Clock:
 
         def run(*arguments: Any) -> Any:
             started = time.perf_counter()
-            answer = function(*arguments)
-            wait_for(self.backend)
-            self.seconds += time.perf_counter() - started
+            with measured() as prepared:
+                answer = function(*arguments)
+                wait_for(self.backend)
+            self.seconds += time.perf_counter() - started - prepared.seconds
             return answer
 
         return run

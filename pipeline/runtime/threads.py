@@ -32,7 +32,7 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], thre
                 break
             if len(waiting) == threads:
                 yield waiting.popleft().result()
-            waiting.append(pool.submit(function, item))
+            waiting.append(pool.submit(copy_context().run, function, item))
         while waiting:
             yield waiting.popleft().result()
     if failure:
