@@ -51,7 +51,7 @@ def run(graph: str, /, *, options: RunOptions = NO_OPTIONS) -> None:
     Options replace the values of a configuration.
 
     Args:
-        graph: A run's `.toml`, or a graph file: a local path, or a URL that fsspec opens.
+        graph: The `.toml` of a run or a graph, or a graph file: a local path, or a URL that fsspec opens.
     """
     config = options.config(graph)
     from pipeline.runtime.early import prepare_gpu

@@ -80,7 +80,7 @@ class RunOptions:
     shards: Integer | None = None
 
     def config(self, target: str, output: Path | None = None) -> "RunConfig":
-        """The configuration of a run's `.toml`, or of a graph file, whose `--out` may be left out where there is an `output`.
+        """The configuration of a `.toml` of a run or a graph, or of a graph file; `output` is its output if it states none.
 
         Raises BadConfig.
         """
@@ -106,7 +106,7 @@ class RunOptions:
             "layout": _given({"order": self.order}), "cluster": _given({"scheduler": self.cluster, "shards": self.shards}),
         }  # fmt: skip
         if target.endswith(".toml"):
-            return load_run(Path(target), {"graph": graph, **tables}, **top)
+            return load_run(Path(target), {"graph": graph, **tables}, output, **top)
         top.setdefault("output", output)
         if top["output"] is None:
             raise BadConfig("--out DIR is missing: the folder for the tables of a graph file")

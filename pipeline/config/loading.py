@@ -22,12 +22,18 @@ from pipeline.redaction import redacted
 M = TypeVar("M", bound=Model)
 
 
-def load_run(path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, **changes: Any) -> RunConfig:
-    """Read a run's TOML file. `changes` replace top-level keys, `tables` single keys of its tables. Raises BadConfig.
+def load_run(
+    path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, default_output: Path | None = None, **changes: Any
+) -> RunConfig:
+    """Read the TOML file of a run or a graph. `changes` replace top-level keys, `tables` keys of its tables. Raises BadConfig.
 
-    The file has to be valid without changes, too, but for a missing `output`.
+    The file has to be valid without changes, too, but for a missing `output`, which is then `default_output`.
     """
     content = read_toml(path)
+    if "source" in content and "graph" not in content:
+        content = {"graph": content}
+    if default_output:
+        content.setdefault("output", default_output)
     if isinstance(content.get("output"), str):
         content["output"] = Path(os.path.normpath(path.parent / content["output"]))
     graph = content.get("graph")

@@ -138,7 +138,7 @@ def check(graph: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = Fa
     files in a private folder of the machine's temporary folder (TMPDIR).
 
     Args:
-        graph: A run's `.toml`, or a graph file: a local path, or a URL that fsspec opens.
+        graph: The `.toml` of a run or a graph, or a graph file: a local path, or a URL that fsspec opens.
     """
     import tempfile
 
@@ -168,7 +168,7 @@ def estimate(run: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = F
     The options are those of `graphmill run`; only the beginning of the source is read. The exit code is 1 if it does not fit.
 
     Args:
-        run: A run's `.toml`, or a graph file: a local path, or a URL that fsspec opens.
+        run: The `.toml` of a run or a graph, or a graph file: a local path, or a URL that fsspec opens.
     """
     from dataclasses import asdict
 

@@ -19,7 +19,7 @@ from pipeline.runtime.needs import Shape, free_disk, require_space
 from pipeline.store import manifest
 from pipeline.store.facts import GraphFacts
 
-_SMALL = 100  # bytes of memory and of disk that a stored byte of a source takes at most, but for the most compressed ones
+_SMALL = 30  # bytes that a stored byte of a source certainly takes at most, but for the most compressed ones
 _UNCERTAIN = 0.5  # of estimated sizes this share counts as certain
 
 

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
-from pipeline.ingest.formats import FORMATS
+from pipeline.ingest.formats import FORMATS, parquet
 from pipeline.ingest.formats.detect import detect
 from pipeline.ingest.formats.format import EdgeList, FileFormat
 from pipeline.ingest.formats.rows import Decimals
@@ -52,24 +52,22 @@ def sizes_of(graph: GraphConfig) -> Sizes:
 def _sizes(graph: GraphConfig, source: Source, weight: pa.DataType) -> Sizes:
     with stored(source) as content:
         on_disk = source.local if is_plain(content) else None
+        if on_disk and content.peek(len(parquet.FORMAT.magic)) == parquet.FORMAT.magic and graph.format in ("auto", "parquet"):
+            read = parquet.FORMAT.read(on_disk, source.url, graph)
+            most = max(map(int, read.largest.values()), default=read.rows or 0) + 1
+            return _sized(graph, read, read.rows or 0, min(most, 2 * (read.rows or 0)), _STATED)
         first = next(chunks(content, graph.limits), b"")
         whole = content.total is not None and content.bytes >= content.total
         text = Text(source.url, iter([first if whole else first[: first.rfind(b"\n") + 1] or first]), graph.limits)
         entry = FORMATS[detect(text.head, source.url, graph) if graph.format == "auto" else graph.format]
-        if isinstance(entry, FileFormat) and on_disk:
-            read = entry.read(on_disk, source.url, graph)
-        elif isinstance(entry, FileFormat):
-            read = EdgeList(iter(()), pa.int64())
-        else:
-            read = entry.read(text, graph, weight)
-        if read.rows is not None and (read.declared_vertices or read.largest or isinstance(entry, FileFormat)):
-            most = max(map(int, read.largest.values()), default=read.rows) + 1
-            return _sized(graph, read, read.rows, read.declared_vertices or min(most, 2 * read.rows), _STATED)
+        if isinstance(entry, FileFormat):
+            edges = (content.total or 0) // _COMPRESSED_EDGE
+            return _sized(graph, EdgeList(iter(()), pa.int64()), edges, edges, _ESTIMATED)
+        read = entry.read(text, graph, weight)
+        if read.rows is not None and read.declared_vertices:
+            return _sized(graph, read, read.rows, read.declared_vertices, _STATED)
         if content.total is None:
             raise BadInput(source.url, "is remote and does not state how many edges it has")
-        if isinstance(entry, FileFormat):
-            edges = content.total // _COMPRESSED_EDGE
-            return _sized(graph, read, edges, edges, _ESTIMATED)
         ids, rows = _sample(read)
         edges = read.rows or (rows if whole else int(rows * content.total / content.bytes))
         most = pc.max(ids).as_py() + 1 if len(ids) and pa.types.is_integer(ids.type) else 2 * edges

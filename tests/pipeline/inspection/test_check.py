@@ -54,7 +54,12 @@ def test_a_configuration_is_checked_without_its_output(folder, capsys):
     (folder / "here" / "run.toml").write_text('output = "out"\nstages = ["wcc"]\n[graph]\nsource = "roads.csv"\n')
     check("run.toml", *NAMED)
     assert "the graph is valid" in capsys.readouterr().out
-    assert left(folder) == ["here/roads.csv", "here/run.toml"]
+    (folder / "here" / "graph.toml").write_text('source = "roads.csv"\nname = "three roads"\n')
+    check("graph.toml", *NAMED)
+    assert "three roads: 4 vertices" in capsys.readouterr().out
+    assert left(folder) == ["here/graph.toml", "here/roads.csv", "here/run.toml"]
+    app(["estimate", "graph.toml", *NAMED], result_action="return_value", exit_on_error=False)
+    assert "three roads: 6 edges (counted)" in capsys.readouterr().out
 
 
 def test_a_graph_that_a_run_would_refuse_is_refused(folder):
