@@ -33,6 +33,8 @@ class RunOptions:
         delimiter: Character between the fields of a CSV file; `tab` is a tab. Default: a comma, or in TSV a tab.
         directed: Whether a line of the file is one arc, or an edge in both directions. Default: as the format states; otherwise
             directed.
+        ids: auto (default), integer or string: what ids are in CSV, TSV and Parquet.
+        named: Also add names to the ids of every table, if the source's ids are strings.
         format: dimacs, arcs, snap, matrix-market, gra, pace, csv, tsv or parquet. Default: by content and name.
         name: Name of the graph in manifest and report. Default: the file's name up to its first dot.
         publish_as: Name of the link to the run in the output folder. Default: latest, unless that is the result of another
@@ -66,6 +68,8 @@ class RunOptions:
     no_weight: Annotated[bool, Parameter(negative="")] = False
     no_header: Annotated[bool, Parameter(negative="")] = False
     delimiter: str | None = None
+    ids: str | None = None
+    named: Annotated[bool | None, Parameter(negative="")] = None
     directed: Annotated[bool | None, Parameter(negative="--undirected")] = None
     format: str | None = None
     name: str | None = None
@@ -94,12 +98,12 @@ class RunOptions:
         graph = _given({
             "name": self.name, "directed": self.directed, "format": self.format, "coordinates": self.coordinates,
             "sha256": self.sha256, "columns": columns or None, "header": False if self.no_header else None,
-            "delimiter": self.delimiter,
+            "delimiter": self.delimiter, "ids": self.ids,
         })  # fmt: skip
         stages = None if self.stages is None else [name.strip() for name in self.stages.split(",") if name.strip()]
         top = _given({
             "output": self.out, "stages": stages, "sources": str(self.sources) if self.sources else self.source,
-            "oracle": self.oracle, "backend": self.backend, "keep": self.keep,
+            "oracle": self.oracle, "named": self.named, "backend": self.backend, "keep": self.keep,
             "publish_as": self.publish_as,
         })  # fmt: skip
         tables = {

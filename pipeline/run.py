@@ -25,11 +25,13 @@ from pipeline.runtime.memory import return_unused
 from pipeline.runtime.threads import concurrently
 from pipeline.signals import beside, foreseen
 from pipeline.steps.derived.forest import root
+from pipeline.steps.derived.naming import add_names
 from pipeline.steps.derived.vertices import tabulate_vertices
 from pipeline.steps.layout import lay_out
 from pipeline.steps.paths import find_paths
-from pipeline.steps.publish import Asked, Results, publish
+from pipeline.steps.publish import Asked, publish
 from pipeline.steps.published.expectations import require_columns, require_graph
+from pipeline.steps.published.results import Results
 from pipeline.steps.published.target import LATEST, target_of
 from pipeline.steps.reach import answer_queries
 from pipeline.steps.reading import input_of
@@ -153,6 +155,10 @@ def _run(config: RunConfig, call: Call) -> Folder:
             paths = call("paths", find_paths, graph, reached, work / "paths", runtime) if config.queries.witness else None
             results = replace(results, reached=reached, paths=paths)
         cluster.release()
+        if config.named:
+            step_of = {table.manifest.step: table for table in results.tabled}
+            named = {step: call(f"named-{step}", add_names, edges, table, runtime) for step, table in step_of.items()}
+            results = replace(results, named=named)
         results = replace(results, report=call("report", draw, results, runtime))
         fallback = obstacle() if config.backend == "auto" and backend == "cpu" else None
         return call("publish", publish, config.output, results, Asked(target, config.expect, config.keep), backend, fallback)

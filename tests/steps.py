@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 from kernels.algorithm import Form
 from kernels.registry import BY_NAME
 from pipeline.config import run as config
-from pipeline.steps.publish import Asked, Results, publish
+from pipeline.steps.publish import Asked, publish
+from pipeline.steps.published.results import Results
 from pipeline.store.facts import (
     CheckFacts,
     DirectionFacts,

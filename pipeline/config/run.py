@@ -62,6 +62,7 @@ class RunConfig(Model):
     sources: tuple[Vertex, ...] = Field(default=(), examples=[[1, 151_234]])
     reachability: ReachabilityConfig = ReachabilityConfig()  # for stage `reachability`
     queries: QueriesConfig | None = None  # pairs to answer with that stage's index
+    named: Switch = False  # also add to each column of external ids one of names, if the source's ids are strings
     oracle: Switch = False  # also compare every answer with a second solver, for the stages that have one
     # Where layout, stages and proofs run: `cpu`, `gpu`, or `auto`, the GPU if there is one. The tables do not depend on it.
     backend: Choice = "auto"

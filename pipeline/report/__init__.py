@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pipeline.steps.publish import Results
+from pipeline.steps.published.results import Results
 from pipeline.steps.runtime import Runtime
 from pipeline.store.manifest import Folder, digest_of, make
 

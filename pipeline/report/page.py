@@ -14,7 +14,7 @@ from pipeline.report import charts, reading, wording
 from pipeline.report.findings import Findings
 from pipeline.report.results import MOST, Figures, Result, first_pairs
 from pipeline.report.wording import located, markdown, number
-from pipeline.steps.publish import Results
+from pipeline.steps.published.results import Results
 from pipeline.steps.reading import input_of
 from pipeline.store.facts import EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.manifest import Folder

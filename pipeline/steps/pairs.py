@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,10 @@ from kernels.graph import ID
 from pipeline.config.graph import Limits
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.pages import Footer, check_rows, open_file
-from pipeline.ingest.formats.parquet import reading
+from pipeline.ingest.formats.parquet import is_text, reading
+from pipeline.store.names import UNKNOWN, Names, names_beside
 
+ENDS = ["src", "dst"]
 BATCH = 2**20  # pairs in memory at a time
 BUFFER = 2**20  # bytes read ahead of a column, instead of whole row groups
 
@@ -53,12 +56,25 @@ def blocks(path: Path, file: str, rows: int) -> list[Block]:
     return found
 
 
-def batches(path: Path, file: str, block: Block) -> Iterator[pa.RecordBatch]:
-    """Columns `src` and `dst` of a block, int64 and without nulls, batch by batch. Raises BadInput."""
-    first = block.first
+def batches(path: Path, file: str, block: Block, index: Path | None = None, strict: bool = True) -> Iterator[pa.RecordBatch]:
+    """Columns `src` and `dst` of a block, int64 and without nulls, batch by batch.
+
+    Args:
+        index: The folder of the index, by whose graph's names strings are read; None refuses them.
+        strict: Whether a string that names no vertex is an error; otherwise it becomes UNKNOWN.
+
+    Raises:
+        BadInput: A column has a null, or a value that no vertex can have.
+    """
+    first, names = block.first, cache(lambda: names_beside(index) if index else None)
+
+    def read(batch: pa.RecordBatch, name: str, first: int) -> pa.Array:
+        ids = _ids(file, batch, name, first)
+        return ids if pa.types.is_integer(ids.type) else _numbers(file, ids, (name, first), names(), strict)
+
     with reading(file), open_file(path, file, Limits(), buffer_size=BUFFER) as parquet:
         for batch in parquet.iter_batches(BATCH, row_groups=list(block.groups), columns=["src", "dst"]):
-            yield pa.RecordBatch.from_arrays([_ids(file, batch, name, first) for name in ("src", "dst")], ["src", "dst"])
+            yield pa.RecordBatch.from_arrays([read(batch, name, first) for name in ENDS], ENDS)
             first += len(batch)
         check_rows(first, block.end, block.nulls)
 
@@ -67,16 +83,31 @@ def _check_columns(file: str, schema: pa.Schema) -> None:
     for name in ("src", "dst"):
         if schema.names.count(name) != 1:
             raise BadInput(file, f"has {schema.names.count(name) or 'no'} columns {name!r}; its columns are {schema.names}")
-        if not pa.types.is_integer(schema.field(name).type):
-            raise BadInput(file, f"column {name!r} is {schema.field(name).type}, not an integer type")
+        kind = schema.field(name).type
+        if not (pa.types.is_integer(kind) or is_text(kind)):
+            raise BadInput(file, f"column {name!r} is {kind}, not an integer type or string")
 
 
 def _ids(file: str, batch: pa.RecordBatch, name: str, first: int) -> pa.Array:
     column = batch[name]
     if column.null_count:
         raise BadInput(file, f"row {first + int(np.argmin(column.is_valid()))}: {name} is null")
+    if is_text(column.type):
+        return column
     values = column.to_numpy()
     if values.dtype == np.uint64 and len(values) and values.max() >= 2**63:
         row = int(values.argmax())
         raise BadInput(file, f"row {first + row}: {name} {values[row]} is not in 0..{2**63 - 1}")
     return pa.array(values.astype(ID, copy=False))
+
+
+def _numbers(file: str, ids: pa.Array, place: tuple[str, int], names: Names | None, strict: bool) -> pa.Array:
+    """The numbers of names; `place` is the column, and the number of its first row. Raises BadInput."""
+    column, first = place
+    if names is None:
+        raise BadInput(file, f"column {column!r} is {ids.type}, but the ids of this graph are integers")
+    numbers = names.find(ids)
+    if strict and (wrong := numbers == UNKNOWN).any():
+        row = int(wrong.argmax())
+        raise BadInput(file, f"row {first + row}: {column} {ids[row].as_py()!r} is not in the graph ({len(names):,} vertices)")
+    return pa.array(numbers)

@@ -10,7 +10,6 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
@@ -18,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config.expect import ExpectConfig
-from pipeline.errors import BadConfig, Damaged, ProofFailed
+from pipeline.errors import BadConfig, Damaged
 from pipeline.runtime.backend import Backend
 from pipeline.signals import undisturbed
 from pipeline.steps.published.expectations import require_tables
 from pipeline.steps.published.facts import summary, surroundings, tables_of
 from pipeline.steps.published.report_marks import Marks, run_before
+from pipeline.steps.published.results import Results, require_proofs, steps_of
 from pipeline.steps.published.target import Target, published_as
 from pipeline.steps.reading import input_of
 from pipeline.store import manifest
@@ -31,7 +31,6 @@ from pipeline.store.code import Code
 from pipeline.store.digests import digest_of_file
 from pipeline.store.facts import IndexFacts, PathFacts, ProofFacts, QueryFacts
 from pipeline.store.facts.run import NamedGraphFacts, RunFacts
-from pipeline.store.index_folder import index_of
 from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.store.scratch import scratch
 from pipeline.store.workspace import RUN_ID, require_ours
@@ -51,32 +50,6 @@ class Asked:
     expect: ExpectConfig = field(default_factory=ExpectConfig)
     # How many runs of the same link stay, the newest ones; 0 keeps all. A run stays for `READABLE` after the next one.
     keep: int = 0
-
-
-@dataclass(frozen=True)
-class Results:
-    """What the steps of a run wrote."""
-
-    name: str  # name of the graph
-    edges: Folder
-    graph: Folder
-    # answers, proofs: every published answer needs a proof of exactly its content.
-    answers: Sequence[Folder]
-    proofs: Sequence[Folder]
-    report: Folder | None = None
-    derived: Sequence[Folder] = ()  # tables of vertices, which follow from the graph and from proved answers
-    reached: Folder | None = None  # answers to queries, from the index of one of `answers`
-    paths: Folder | None = None  # the paths of these answers
-
-    @property
-    def indexes(self) -> list[Folder]:
-        """The indexes of answers that have one."""
-        return [index_of(answer) for answer in self.answers if "index" in answer.manifest.inputs]
-
-    @property
-    def tabled(self) -> list[Folder]:
-        """The steps whose files are tables."""
-        return [*self.answers, *self.derived, *filter(None, (self.reached, self.paths))]
 
 
 def publish(
@@ -109,18 +82,18 @@ def publish(
         OSError: The disk is full or read-only. `latest` is still the run before.
     """
     started, code = time.perf_counter(), Code((__name__,)).version()
-    _require_proofs(results)
+    require_proofs(results)
     asked = asked or Asked()
     target = asked.target
     require_ours(output / target.link)
-    inputs = {step.manifest.step: step.digest for step in _steps(results)}
+    inputs = {step.manifest.step: step.digest for step in steps_of(results)}
     key = manifest.digest_of([manifest.FORMAT, "run", results.name, inputs, code])
     runs = output / "runs"
     with scratch(runs) as unfinished:
         run_id, created = f"{_next_stamp(runs)}-{key[:8]}", dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         fresh = unfinished / run_id
         fresh.mkdir(0o700)
-        steps = {step.manifest.step: summary(step) for step in _steps(results)}
+        steps = {step.manifest.step: summary(step) for step in steps_of(results)}
         figures = results.report.facts.get("figures", {}) if results.report else {}
         marks = Marks(run_id, str(output.absolute() / target.link), steps, figures, run_before(output / target.link))
         files = _collect(fresh, results, marks)
@@ -163,33 +136,6 @@ def open_run(path: Path) -> Folder:
     return folder
 
 
-def _steps(results: Results) -> list[Folder]:
-    """All steps whose content is published or was proved."""
-    steps = [results.edges, results.graph, *results.indexes, *results.tabled, *results.proofs, results.report]
-    return [step for step in steps if step]
-
-
-def _require_proofs(results: Results) -> None:
-    if not results.graph.facts.get("proof"):
-        raise ProofFailed(f"{results.graph.path}: no proof of its layout; nothing is published")
-    proofs = [proof.manifest.inputs for proof in results.proofs if ProofFacts.of(proof).holds]
-    proved = {(inputs["graph"], inputs["answer"]) for inputs in proofs}
-    for answer in results.answers:
-        if (results.graph.digest, answer.digest) not in proved:
-            raise ProofFailed(f"{answer.path}: no proof of this answer holds; nothing is published")
-    for table in results.derived:
-        made_from = table.manifest.inputs
-        if (results.graph.digest, made_from["answer"]) not in proved or made_from["graph"] != results.graph.digest:
-            raise ProofFailed(
-                f"{table.path}: was made from another graph, or from an answer without a proof; nothing is published"
-            )
-    if results.reached and results.reached.manifest.inputs["index"] not in {index.digest for index in results.indexes}:
-        raise ProofFailed(f"{results.reached.path}: was answered by another index than this run's; nothing is published")
-    made_from = {"graph": results.graph.digest, "reached": results.reached.digest if results.reached else ""}
-    if results.paths and results.paths.manifest.inputs != made_from:
-        raise ProofFailed(f"{results.paths.path}: has paths of other answers or of another graph; nothing is published")
-
-
 def _next_stamp(runs: Path) -> str:
     """The time in UTC, but later than every run's: ids ascend in order of publication even if the clock is set back."""
     now = dt.datetime.now(dt.UTC).replace(tzinfo=None, microsecond=0)
@@ -213,9 +159,10 @@ def _collect(fresh: Path, results: Results, marks: Marks) -> dict[str, FileEntry
     """Put the files of a run into `fresh`, and hash them. Raises Damaged if one differs from its step's manifest."""
     indexes, report = results.indexes, results.report
     origins = {
-        f"{tables.table_of(step.manifest.step)}/{name}": (step, file)
+        f"{tables.table_of(step.manifest.step)}/{name}": (shown, file)
         for step in results.tabled
-        for file, name in tables.published_names(step).items()
+        for shown in [results.named.get(step.manifest.step, step)]
+        for file, name in tables.published_names(shown).items()
     }
     origins |= {f"{index.manifest.step}/{file}": (index, file) for index in indexes for file in index.manifest.files}
     if report:

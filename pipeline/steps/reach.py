@@ -37,7 +37,7 @@ def reach(
 
     Args:
         index: From `find_index` or `build_index`.
-        pairs: Path of a Parquet file with integer columns `src` and `dst`, external ids; others are not read.
+        pairs: Path of a Parquet file with columns `src` and `dst`, external ids or names; others are not read.
         out: The folder to write, or to keep if it has these very answers.
         unknown ({"error", "null"}): A vertex that the graph does not have is an error, or null in `reachable` and `decided`.
         oracle: Also search for 1,000 pairs of every 2^20 without labels, and compare.
@@ -164,5 +164,6 @@ def _write_file(asked: _Asked, attempts: Path, place: Place, block: Block) -> tu
     searched = (stored if place.backend == "cpu" else open_index(asked.index)) if asked.oracle else None
     queries = Queries(stored, place.backend, asked.name, block.first, asked.unknown, searched)
     attempt = new_attempt(attempts)
-    tables.write_file(attempt, STEP, None, map(queries.answer, batches(asked.path, asked.name, block)))
+    pairs = batches(asked.path, asked.name, block, asked.index.path, asked.unknown == "error")
+    tables.write_file(attempt, STEP, None, map(queries.answer, pairs))
     return attempt, queries.found

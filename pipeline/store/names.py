@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from kernels.cpu.compiled import njit
 from kernels.graph import ID, OFFSET, Array
@@ -67,6 +68,24 @@ def open_names(edges: Folder) -> Names | None:
     return Names(offsets, load_array(edges.path / BYTES, np.dtype(np.uint8), facts.name_bytes))
 
 
+def names_beside(folder: Path) -> Names | None:
+    """The names of the graph from which a step of a run was made: of the edge list, or of table `vertices` if it is published.
+
+    None if its ids are integers. Raises Damaged.
+    """
+    above, table = folder.parent, folder.parent / "vertices"
+    if (above / "edges" / OFFSETS).is_file():
+        return Names(*(np.load(above / "edges" / name, mmap_mode="r") for name in (OFFSETS, BYTES)))
+    files = sorted(table.glob("part-*.parquet"))
+    try:
+        if not files or "id" not in pq.read_schema(files[0]).names:
+            return None
+        chunks = [pq.read_table(file, columns=["id"], page_checksum_verification=True)["id"] for file in files]
+    except (OSError, pa.ArrowException) as error:
+        raise Damaged(f"{table}: {error}") from None
+    return _as_names(pa.concat_arrays([part.cast(pa.large_string()) for chunk in chunks for part in chunk.chunks]))
+
+
 def names_of(values: pa.Array) -> Names:
     """The different strings of an array."""
     return _sorted(pc.unique(values.cast(pa.large_string())))[0]
@@ -95,14 +114,17 @@ def _merged(left: Names, right: Names) -> Names:
 def _sorted(values: pa.Array) -> tuple[Names, Array]:
     """Different strings without nulls in the order of their bytes, and the places that they had."""
     order = pc.sort_indices(values)
-    ascending = values.take(order)
+    return _as_names(values.take(order)), order.to_numpy()
+
+
+def _as_names(ascending: pa.Array) -> Names:
     _, ends, content = ascending.buffers()
     count, first = len(ascending), ascending.offset
     if not count:
-        return Names(np.zeros(1, OFFSET), np.empty(0, np.uint8)), order.to_numpy()
+        return Names(np.zeros(1, OFFSET), np.empty(0, np.uint8))
     offsets = np.frombuffer(ends, OFFSET, count + 1, first * OFFSET.itemsize)
     text = np.frombuffer(content, np.uint8)[offsets[0] : offsets[-1]] if content else np.empty(0, np.uint8)
-    return Names(offsets - offsets[0], text), order.to_numpy()
+    return Names(offsets - offsets[0], text)
 
 
 @njit(cache=True, nogil=True)

@@ -104,6 +104,7 @@ def of_fields(fields: Iterable[pa.Field]) -> pa.Schema:
 def describe(table: str, types: pa.Schema, dimensions: int = 0) -> list[dict[str, str]]:
     """The columns of a table with schema `types` for a manifest: name, Arrow type, unit, and what a null means."""
     known = {column.name: column for column in columns(table, dimensions)}
+    known |= {f"{name}_name": replace(column, unit=f"the id of `{name}` in the source") for name, column in known.items()}
     return [
         {"name": field.name, "type": str(field.type), "unit": known[field.name].unit, "nulls": known[field.name].nulls}
         for field in types
@@ -274,7 +275,8 @@ def head(folder: Path, rows: int) -> pa.Table:
 def _encoding(field: pa.Field) -> tuple[str, str]:
     """The Parquet column of a field, and its encoding."""
     if pa.types.is_list(field.type):
-        return f"{field.name}.list.element", "DELTA_BINARY_PACKED"
+        packed = pa.types.is_integer(field.type.value_type)
+        return f"{field.name}.list.element", "DELTA_BINARY_PACKED" if packed else "DELTA_BYTE_ARRAY"
     if pa.types.is_boolean(field.type) or pa.types.is_binary(field.type):
         return field.name, "PLAIN"
     if pa.types.is_string(field.type):

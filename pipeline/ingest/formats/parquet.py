@@ -55,7 +55,7 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
 
 
 def _id_type(file: str, ends: Sequence[pa.Field], asked: str) -> pa.DataType:
-    texts = [_is_text(field.type) for field in ends]
+    texts = [is_text(field.type) for field in ends]
     for field, text in zip(ends, texts, strict=True):
         if not (pa.types.is_integer(field.type) or (text and asked != "integer")):
             raise BadInput(file, f"column {field.name!r} is {field.type}, not an integer type{'' if text else ' or string'}")
@@ -65,7 +65,8 @@ def _id_type(file: str, ends: Sequence[pa.Field], asked: str) -> pa.DataType:
     return NAME if asked == "string" or texts[0] else pa.int64()
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Whether values are strings, perhaps in a dictionary."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
@@ -91,7 +92,7 @@ def _check_size(file: str, size: int, metadata: pq.FileMetaData, schema: pa.Sche
 
 def _width(kind: pa.DataType) -> int:
     """Bytes of a value; of a string, of its number."""
-    return pa.int64().bit_width // 8 if _is_text(kind) else int(kind.bit_width) // 8
+    return pa.int64().bit_width // 8 if is_text(kind) else int(kind.bit_width) // 8
 
 
 def _tables(path: Path, parquet: pq.ParquetFile, file: str, chosen: Chosen, footer: Footer) -> Iterator[pa.Table]:

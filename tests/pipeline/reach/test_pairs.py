@@ -48,7 +48,7 @@ def test_the_row_of_an_unknown_vertex_counts_from_the_first_of_the_file(votes, t
     [
         ({"src": [1, 2]}, "no columns 'dst'"),
         ({"a": [1], "b": [2]}, "no columns 'src'"),
-        ({"src": ["3"], "dst": [6]}, "column 'src' is string, not an integer type"),
+        ({"src": ["3"], "dst": [6]}, "column 'src' is string, but the ids"),
         ({"src": [3], "dst": [6.0]}, "column 'dst' is double, not an integer type"),
         ({"src": [3, None], "dst": [6, 6]}, "row 1: src is null"),
         ({"src": [3, 3, 3], "dst": [6, 6, None]}, "row 2: dst is null"),

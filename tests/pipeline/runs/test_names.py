@@ -9,9 +9,14 @@ from hypothesis import strategies as st
 
 from pipeline.config.graph import GraphConfig
 from pipeline.config.loading import run_config
-from pipeline.errors import BadInput, BadSource, ProofFailed
+from pipeline.errors import BadConfig, BadInput, BadSource, ProofFailed
 from pipeline.ingest import ingest, numbering
+from pipeline.inspection.commands import path
 from pipeline.run import run
+from pipeline.steps.derived import naming
+from pipeline.steps.reach import reach_into
+from pipeline.store.facts.run import RunFacts
+from pipeline.store.manifest import read as read_manifest
 from pipeline.store.names import merge, names_of, open_names
 from pipeline.tables import files as tables
 from tests.counts import examples
@@ -25,6 +30,82 @@ ORDERED = ["12", "Zoë, dr", "ana", "bob"]
 def people(folder, text=PEOPLE, **options):
     (folder / "people.csv").write_text(text, encoding="utf-8")
     return {"source": str(folder / "people.csv"), "columns": ASKED, **options}
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("named")
+    pq.write_table(pa.table({"src": ["12", "bob", "eve"], "dst": ["bob", "12", "bob"]}), folder / "pairs.parquet")
+    queries = {"pairs": str(folder / "pairs.parquet"), "unknown": "null", "witness": True}
+    stages = ["bfs", "mst", "reachability"]
+    asked = {"output": folder / "out", "stages": stages, "named": True, "queries": queries}
+    return run(run_config("test", graph=people(folder), **asked)).path
+
+
+@pytest.mark.parametrize("table", ["bfs", "mst", "forest", "vertices", "reachability_labels", "reached", "paths"])
+def test_named_tables_have_the_name_of_each_id(named, table):
+    facts = RunFacts.of(read_manifest(named))
+    described = {column["name"]: column for column in facts.tables[table].columns}
+    ids = [name for name, column in described.items() if column["unit"].startswith("external id")]
+    ids = [name for name in ids if (table, name) != ("vertices", "vertex")]
+    rows = tables.read(named / table)
+    assert ids
+    for column in ids:
+        assert described[f"{column}_name"]["unit"] == f"the id of `{column}` in the source"
+        for number, text in zip(rows[column].to_pylist(), rows[f"{column}_name"].to_pylist(), strict=True):
+            if isinstance(number, list):
+                assert text == [ORDERED[one] for one in number]
+            else:
+                assert text == (None if number in (None, -1) else ORDERED[number])
+    original = tables.read(named.parents[1] / "steps" / {"reachability_labels": "reachability"}.get(table, table))
+    assert rows.select(original.schema.names).equals(original)
+
+
+def test_pairs_are_names(named):
+    rows = tables.read(named / "reached").to_pylist()
+    assert [(row["src_name"], row["dst_name"], row["reachable"]) for row in rows] == [
+        ("12", "bob", True), ("bob", "12", False), (None, "bob", None),
+    ]  # fmt: skip
+
+
+def test_the_commands_reach_and_path_take_names(named, tmp_path, capsys):
+    pq.write_table(pa.table({"src": ["ana"], "dst": ["Zoë, dr"]}), tmp_path / "pairs.parquet")
+    reach_into(named, str(tmp_path / "pairs.parquet"), tmp_path / "reached", backend="cpu")
+    assert tables.read(tmp_path / "reached").to_pylist()[0]["reachable"]
+    pq.write_table(pa.table({"src": ["ana", "eve"], "dst": ["ana", "ana"]}), tmp_path / "pairs.parquet")
+    with pytest.raises(BadInput, match="row 1: src 'eve' is not in the graph"):
+        reach_into(named, str(tmp_path / "pairs.parquet"), tmp_path / "other", backend="cpu")
+    path(named, ORDERED[read_source(named)], "Zoë, dr")
+    assert "Zoë, dr" in capsys.readouterr().out
+    with pytest.raises(BadSource, match="vertex 'eve' is not in the graph"):
+        path(named, "eve", "ana")
+
+
+def read_source(published):
+    return tables.read(published / "bfs")["source"][0].as_py()
+
+
+def test_strings_are_refused_where_ids_are_integers(tmp_path):
+    (tmp_path / "g.csv").write_text("src,dst\n1,2\n")
+    pq.write_table(pa.table({"src": ["1"], "dst": ["2"]}), tmp_path / "pairs.parquet")
+    graph, asked = {"source": str(tmp_path / "g.csv")}, {"output": tmp_path / "out", "stages": ["reachability"]}
+    with pytest.raises(BadInput, match="column 'src' is string, but the ids of this graph are integers"):
+        run(run_config("test", graph=graph, queries={"pairs": str(tmp_path / "pairs.parquet")}, **asked))
+    with pytest.raises(BadConfig, match="named: adds names to the tables of a graph whose ids are strings"):
+        run(run_config("test", graph=graph, named=True, **asked))
+
+
+def test_a_table_with_wrong_names_is_not_kept(tmp_path, monkeypatch):
+    with_names = naming._with_names
+
+    def wrong(rows, ids, names):
+        found = with_names(rows, ids, names)
+        place = found.schema.get_field_index("labels_name")
+        return found.set_column(place, found.schema.field(place), pa.array(["bob"] * len(rows), pa.string()))
+
+    monkeypatch.setattr(naming, "_with_names", wrong)
+    with pytest.raises(ProofFailed, match="a row has another name than its labels"):
+        run(run_config("test", graph=people(tmp_path), output=tmp_path / "out", stages=["wcc"], named=True))
 
 
 @pytest.fixture(scope="module")

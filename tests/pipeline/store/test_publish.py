@@ -15,6 +15,7 @@ import pytest
 
 from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.steps import publish
+from pipeline.steps.published.results import Results
 from pipeline.tables import files as tables
 from tests.steps import STAGES, identity, path_facts, path_ids, path_steps, path_table
 
@@ -266,7 +267,7 @@ def test_files_are_copied_across_file_systems(output):
 
 def test_a_run_without_report_and_coordinates(output):
     steps = path_steps(output / "steps", coordinates=False, stages=("wcc",))
-    run = publish.publish(output, publish.Results("path", steps.edges, steps.graph, steps.answers, steps.proofs))
+    run = publish.publish(output, Results("path", steps.edges, steps.graph, steps.answers, steps.proofs))
     assert set(publish.open_run(run.path).manifest.files) == {"wcc/part-00000.parquet"}
 
 

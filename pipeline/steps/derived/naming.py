@@ -1,0 +1,97 @@
+"""Tables with names: a published table whose columns of external ids are each followed by the ids that the source has."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kernels.cpu.parallel import cores
+from pipeline.errors import BadConfig, ProofFailed
+from pipeline.runtime.threads import map_in_order
+from pipeline.steps.runtime import Runtime
+from pipeline.store.facts import DerivedFacts
+from pipeline.store.manifest import Folder, make
+from pipeline.store.names import Names, open_names
+from pipeline.tables import files as tables
+
+
+def add_names(edges: Folder, table: Folder, runtime: Runtime) -> Folder:
+    """Write a table again with a column `X_name` after each column `X` of external ids, and check it, read back.
+
+    Args:
+        edges: The edge list, whose ids are strings.
+        table: The step that wrote the table. Its files and row groups are kept.
+        runtime: The folder is `work / "named-STEP"`.
+
+    Returns:
+        The table. Facts: `DerivedFacts`.
+
+    Raises:
+        BadConfig: The source's ids are integers.
+        ProofFailed: A row that was read back has another name than its id. Nothing is written.
+    """
+    names = open_names(edges)
+    if names is None:
+        raise BadConfig("named: adds names to the tables of a graph whose ids are strings; the ids of this one are integers")
+    step, name = table.manifest.step, tables.table_of(table.manifest.step)
+    described = tables.columns(name)
+    ids = [column.name for column in described if column.unit.startswith("external id")]
+    ids = [column for column in ids if (name, column) != ("vertices", "vertex")]  # which has column `id` next to it
+    keys = [column.name for column in described if column.key]
+
+    def write(folder: Path) -> dict[str, Any]:
+        def write_file(path: Path) -> int:
+            with pq.ParquetFile(path, page_checksum_verification=True) as file:
+                schema = _with_names(file.schema_arrow.empty_table(), ids, names).schema
+                batches = (batch for rows in _groups(file) for batch in _with_names(rows, ids, names).to_batches())
+                rows = tables.write_rows(folder / path.name, tables.of_fields(schema), keys, batches)
+            _check(path, folder / path.name, ids, names)
+            return rows
+
+        return DerivedFacts(rows=sum(map_in_order(write_file, tables.files(table.path), cores()))).stored()
+
+    inputs = {"edges": edges.digest, "table": table.digest}
+    return make(runtime.work / f"named-{step}", f"named-{step}", inputs, {}, write)
+
+
+def _groups(file: pq.ParquetFile) -> Iterator[pa.Table]:
+    for group in range(file.num_row_groups):
+        yield file.read_row_group(group).combine_chunks()
+
+
+def _with_names(rows: pa.Table, ids: list[str], names: Names) -> pa.Table:
+    of_all = names.array()
+    for column in ids:
+        field, place = rows.schema.field(column), rows.schema.get_field_index(column)
+        values = rows[column].combine_chunks()
+        values = values.chunk(0) if isinstance(values, pa.ChunkedArray) else values
+        if pa.types.is_list(field.type):
+            found = of_all.take(values.flatten()).cast(pa.string())
+            element = pa.list_(pa.field("element", pa.string(), nullable=False))
+            added: pa.Array = pa.ListArray.from_arrays(values.offsets, found, element)
+        else:
+            known = pc.if_else(pc.less(values, 0), pa.scalar(None, values.type), values)  # a query may name no vertex
+            added = of_all.take(known).cast(pa.string())
+        nullable = field.nullable or "reachable" in rows.schema.names
+        rows = rows.add_column(place + 1, pa.field(f"{column}_name", added.type, nullable), added)
+    return rows
+
+
+def _check(original: Path, named: Path, ids: list[str], names: Names) -> None:
+    """Raise ProofFailed unless a file has the rows of another one, and with each id the name that has its number."""
+    with pq.ParquetFile(original) as due, pq.ParquetFile(named, page_checksum_verification=True) as file:
+        if due.num_row_groups != file.num_row_groups:
+            raise ProofFailed(f"{named}: has {file.num_row_groups} row groups, {due.num_row_groups} are due")
+        for rows, found in zip(_groups(due), _groups(file), strict=True):
+            if not found.select(rows.schema.names).equals(rows):
+                raise ProofFailed(f"{named}: a column of {original} has changed")
+            for column in ids:
+                numbers, text = (found[name].combine_chunks() for name in (column, f"{column}_name"))
+                if pa.types.is_list(numbers.type):
+                    numbers, text = numbers.flatten(), text.flatten()
+                if not np.array_equal(names.find(text), numbers.fill_null(-1).to_numpy()):
+                    raise ProofFailed(f"{named}: a row has another name than its {column}")

@@ -1,0 +1,75 @@
+"""What the steps of a run wrote, and whether all of it may be published."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pipeline.errors import ProofFailed
+from pipeline.store.facts import ProofFacts
+from pipeline.store.index_folder import index_of
+from pipeline.store.manifest import Folder
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the steps of a run wrote."""
+
+    name: str  # name of the graph
+    edges: Folder
+    graph: Folder
+    # answers, proofs: every published answer needs a proof of exactly its content.
+    answers: Sequence[Folder]
+    proofs: Sequence[Folder]
+    report: Folder | None = None
+    derived: Sequence[Folder] = ()  # tables of vertices, which follow from the graph and from proved answers
+    reached: Folder | None = None  # answers to queries, from the index of one of `answers`
+    paths: Folder | None = None  # the paths of these answers
+    named: Mapping[str, Folder] = field(default_factory=dict)  # by steps: tables with names, published in the place of theirs
+
+    @property
+    def indexes(self) -> list[Folder]:
+        """The indexes of answers that have one."""
+        return [index_of(answer) for answer in self.answers if "index" in answer.manifest.inputs]
+
+    @property
+    def tabled(self) -> list[Folder]:
+        """The steps whose files are tables."""
+        return [*self.answers, *self.derived, *filter(None, (self.reached, self.paths))]
+
+
+def steps_of(results: Results) -> list[Folder]:
+    """All steps whose content is published or was proved."""
+    steps = [
+        results.edges,
+        results.graph,
+        *results.indexes,
+        *results.tabled,
+        *results.named.values(),
+        *results.proofs,
+        results.report,
+    ]
+    return [step for step in steps if step]
+
+
+def require_proofs(results: Results) -> None:
+    """Raise ProofFailed unless the layout and each answer are proved, and all other tables were made from them."""
+    if not results.graph.facts.get("proof"):
+        raise ProofFailed(f"{results.graph.path}: no proof of its layout; nothing is published")
+    proofs = [proof.manifest.inputs for proof in results.proofs if ProofFacts.of(proof).holds]
+    proved = {(inputs["graph"], inputs["answer"]) for inputs in proofs}
+    for answer in results.answers:
+        if (results.graph.digest, answer.digest) not in proved:
+            raise ProofFailed(f"{answer.path}: no proof of this answer holds; nothing is published")
+    for table in results.derived:
+        made_from = table.manifest.inputs
+        if (results.graph.digest, made_from["answer"]) not in proved or made_from["graph"] != results.graph.digest:
+            raise ProofFailed(
+                f"{table.path}: was made from another graph, or from an answer without a proof; nothing is published"
+            )
+    for step in results.tabled:
+        if (named := results.named.get(step.manifest.step)) and named.manifest.inputs["table"] != step.digest:
+            raise ProofFailed(f"{named.path}: has the names of another table; nothing is published")
+    if results.reached and results.reached.manifest.inputs["index"] not in {index.digest for index in results.indexes}:
+        raise ProofFailed(f"{results.reached.path}: was answered by another index than this run's; nothing is published")
+    made_from = {"graph": results.graph.digest, "reached": results.reached.digest if results.reached else ""}
+    if results.paths and results.paths.manifest.inputs != made_from:
+        raise ProofFailed(f"{results.paths.path}: has paths of other answers or of another graph; nothing is published")
