@@ -35,7 +35,7 @@ def project(tmp_path_factory) -> Path:
         if name == ENTRY:
             insert(path, text, before=")\nBY_NAME")
         elif name == SECTION:
-            insert(path, text + "\n", before="## `reached`")
+            insert(path, text + "\n", before="## `forest`")
         else:
             assert not path.exists()
             path.parent.mkdir(parents=True, exist_ok=True)
