@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import FlowRunFilter
+from prefect.client.schemas.filters import FlowRunFilter, LogFilter
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.exceptions import ParameterTypeError
 from prefect.settings import get_current_settings
@@ -26,6 +26,7 @@ from kernels.gpu.devices import device_count
 from pipeline.config.loading import load_run
 from pipeline.config.run import STAGES
 from pipeline.errors import BadConfig, BadInput, BadSource, Busy, ProofFailed
+from pipeline.progress import shown
 from pipeline.run import run as run_steps
 from pipeline.runtime.backend import choose
 from pipeline.steps.publish import open_run
@@ -125,6 +126,20 @@ def test_a_second_run_only_publishes(road, caplog):
             == 1
         )
         assert f"{step}: still valid, skipped" in lines
+
+
+def test_prefect_shows_how_far_a_task_is(road, monkeypatch):
+    """The lines are logged by another thread than the task's, and name it all the same."""
+    monkeypatch.setattr(shown, "LOG_EVERY", 0.01)
+    state = road_network(str(road[0]), sources=[2, 3, 5], return_state=True)
+    of_run = LogFilter(flow_run_id={"any_": [state.state_details.flow_run_id]})
+
+    def lines():
+        with get_client(sync_client=True) as client:
+            logs = client.request("POST", "/logs/filter", json={"logs": of_run.model_dump(mode="json")}).json()
+        return {line["message"].split(":")[0] for line in logs if line["name"] == shown.__name__ and line["task_run_id"]}
+
+    assert eventually(lambda: {"sssp", "publish"} <= lines())
 
 
 def test_sources_replace_those_of_the_file(road):

@@ -24,6 +24,7 @@ from pipeline.store.facts.run import TableFacts
 from pipeline.store.manifest import Folder, unsealed
 from pipeline.store.workspace import workspace
 from pipeline.tables import files as tables
+from tests.memory import grown
 from tests.steps import path_ids, path_steps
 
 
@@ -243,3 +244,15 @@ def test_rows_without_keys_nulls_and_lists_are_compared(tmp_path):
     assert found.examples == {
         "added": [{"query": 6}], "removed": [{"query": 5}], "changed": [{"query": 1, "path": [[1, 2, 3], [1, 7, 3]]}],
     }  # fmt: skip
+
+
+def test_a_difference_takes_no_memory_for_rows(tmp_path):
+    vertices = np.arange(5_000_000)
+    tables_of = [pa.table({"vertex": vertices, "labels": vertices // 7 * 7 + (vertices % 1000 == n)}) for n in (0, 1)]
+    (old, old_facts), (new, new_facts) = (stored(tmp_path / str(n), "wcc", table) for n, table in enumerate(tables_of))
+    size = tables_of[0].nbytes
+    del tables_of, vertices
+    with grown() as growth:
+        found = difference.compare_tables("wcc", (old, new), (old_facts, new_facts), 3)
+        assert growth() < size  # of one of both
+    assert found.changed == 10_000
