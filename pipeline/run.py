@@ -134,19 +134,27 @@ def _run(config: RunConfig, call: Call) -> Folder:
         read = read_as(input_of(edges, graph)).items()
         log.info("%s was read as: %s", config.graph.title, "; ".join(f"{what.lower()}: {sentence}" for what, sentence in read))
 
+        def table_behind(stage: StageName, answer: Folder) -> list[Callable[[], Folder | None]]:
+            """The step that makes a table of vertices from this answer; `publish` requires that it was proved."""
+            if stage == "wcc":
+                return [partial(call, "vertices", tabulate_vertices, edges, graph, answer, runtime)]
+            return [partial(call, "forest", root, graph, answer, runtime)] if stage == "mst" else []
+
+        at_once = runtime.stages_at_once(graph)
+
         def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, Folder | None]:
             return_unused()
             answer = call(stage, run_stage, graph, stage, sources, runtime, config.reachability)
             return_unused()
-            proof = call(f"proof-{stage}", prove, graph, answer, config.oracle, runtime)
+            proved: Callable[[], Folder | None] = partial(call, f"proof-{stage}", prove, graph, answer, config.oracle, runtime)
+            proof, *tables = concurrently(lambda step: step(), [proved, *table_behind(stage, answer)], min(2, at_once))
             return_unused()
-            if stage == "wcc":
-                return answer, proof, call("vertices", tabulate_vertices, edges, graph, answer, runtime)
-            return answer, proof, call("forest", root, graph, answer, runtime) if stage == "mst" else None
+            assert proof
+            return answer, proof, tables[0] if tables else None
 
         # Table `vertices` needs components, also where their own table is not asked for.
         stages = config.stages if "wcc" in config.stages else (*config.stages, "wcc")
-        made = concurrently(answer_and_prove, stages, runtime.stages_at_once(graph))
+        made = concurrently(answer_and_prove, stages, at_once)
         answers = [answer for stage, (answer, _, _) in zip(stages, made, strict=True) if stage in config.stages]
         proofs, derived = [proof for _, proof, _ in made], [table for _, _, table in made if table]
         results = Results(config.graph.title, edges, graph, answers, proofs, derived=derived)

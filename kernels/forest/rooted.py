@@ -1,7 +1,7 @@
 """A spanning forest with roots: the parent and the depth of each vertex. The root of a tree is its smallest vertex.
 
-A breadth-first search over the edges, from each vertex in ascending order that no search before has reached. A tree has one path
-from its root to each vertex, so the answer is unique.
+Leaves are removed until only roots are left; each has its parent at the other end of its only edge. A tree has one path from its
+root to each vertex, so the answer is unique.
 """
 
 from dataclasses import dataclass
@@ -30,16 +30,19 @@ class RootedForest:
     root: Array  # index width [V]: the smallest vertex of the tree
 
 
-def root_forest(src: Array, dst: Array, num_vertices: int) -> RootedForest:
-    """Root the forest of the edges `src`, `dst` (index width [E]), which have no cycle, on the CPU."""
-    offsets = np.zeros(num_vertices + 1, np.int64)
-    for ends in (src, dst):
-        offsets[1:] += np.bincount(ends, minlength=num_vertices)
-    np.cumsum(offsets, out=offsets)
-    edges = np.empty(2 * len(src), src.dtype)
-    _list_edges(src, dst, offsets, edges)
-    parent, edge, depth, root = (np.full(num_vertices, NO_ROW, src.dtype) for _ in range(4))
-    _search(src, dst, offsets, edges, (parent, edge, depth, root))
+def root_forest(src: Array, dst: Array, labels: Array, num_vertices: int) -> RootedForest:
+    """Root the forest of the edges `src`, `dst`, whose trees are `labels` (index width [E]), on the CPU.
+
+    The edges must have no cycle; a vertex of one has no parent.
+    """
+    parent, edge, depth, order = (np.full(num_vertices, NO_ROW, src.dtype) for _ in range(4))
+    is_root = np.zeros(num_vertices, np.bool_)
+    is_root[labels] = True
+    _peel(src, dst, is_root, parent, edge, order)
+    _descend(parent, order, depth)
+    root = np.arange(num_vertices, dtype=src.dtype)
+    if len(src):
+        root = elementwise(lambda root, edge: np.where(edge == NO_ROW, root, labels[edge]), root, edge, dtype=src.dtype)
     return RootedForest(parent, edge, depth, root)
 
 
@@ -70,33 +73,37 @@ def wrong_vertex(forest: RootedForest, src: Array, dst: Array, labels: Array) ->
 
 
 @njit(cache=True, nogil=True)
-def _list_edges(src: Array, dst: Array, offsets: Array, edges: Array) -> None:
-    """List the edges of each vertex, from `offsets` on; `ends` counts."""
-    ends = offsets[:-1].copy()
-    for edge in range(len(src)):
-        for vertex in (src[edge], dst[edge]):
-            edges[ends[vertex]] = edge
-            ends[vertex] += 1
+def _peel(src: Array, dst: Array, is_root: Array, parent: Array, edge: Array, order: Array) -> None:
+    """Remove a leaf that is not a root as long as there is one: the other end of its only edge is its parent.
+
+    Of the edges that a vertex still has, their count and the exclusive or of their numbers are kept: of one edge, its number.
+    """
+    degree, link = np.zeros_like(parent), np.zeros_like(parent)
+    for number in range(len(src)):
+        for vertex in (src[number], dst[number]):
+            degree[vertex] += 1
+            link[vertex] ^= number
+    count = 0
+    for first in range(len(parent)):
+        vertex = first
+        while degree[vertex] == 1 and not is_root[vertex]:
+            number = link[vertex]
+            above = src[number] + dst[number] - vertex
+            parent[vertex], edge[vertex], order[count] = above, number, vertex
+            count += 1
+            degree[vertex] = 0
+            degree[above] -= 1
+            link[above] ^= number
+            vertex = above
 
 
 @njit(cache=True, nogil=True)
-def _search(src: Array, dst: Array, offsets: Array, edges: Array, found: tuple[Array, Array, Array, Array]) -> None:
-    """Fill the columns of a RootedForest, which have NO_ROW everywhere."""
-    parent, edge, depth, root = found
-    queue = np.empty_like(parent)
-    for first in range(len(parent)):
-        if depth[first] >= 0:
-            continue
-        depth[first], root[first], queue[0], begin, end = 0, first, first, 0, 1
-        while begin < end:
-            vertex = queue[begin]
-            begin += 1
-            for place in range(offsets[vertex], offsets[vertex + 1]):
-                number = edges[place]
-                if number == edge[vertex]:
-                    continue
-                other = src[number] + dst[number] - vertex
-                parent[other], edge[other] = vertex, number
-                depth[other], root[other] = depth[vertex] + 1, first
-                queue[end] = other
-                end += 1
+def _descend(parent: Array, order: Array, depth: Array) -> None:
+    """Fill the depths: `order` has each vertex before its parent, and NO_ROW behind them."""
+    for vertex in range(len(parent)):
+        if parent[vertex] < 0:
+            depth[vertex] = 0
+    for place in range(len(order) - 1, -1, -1):
+        vertex = order[place]
+        if vertex >= 0:
+            depth[vertex] = depth[parent[vertex]] + 1

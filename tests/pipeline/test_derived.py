@@ -8,6 +8,8 @@ import networkx
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from kernels.forest.rooted import RootedForest, root_forest, wrong_vertex
 from pipeline.config.loading import run_config
@@ -106,8 +108,10 @@ def test_a_wrong_row_of_a_rooted_forest_is_found():
     order = random.permutation(60).astype(np.int32)
     ends = np.sort([(order[i], order[random.integers(0, i)]) for i in range(1, 60) if i % 20], axis=1)
     src, dst = np.ascontiguousarray(ends.T)
-    right = root_forest(src, dst, 60)
-    labels = right.root[src]
+    _, tree = connected_components(coo_array((src, (src, dst)), (60, 60)), directed=False)
+    smallest = np.array([np.flatnonzero(tree == one)[0] for one in tree], np.int32)
+    labels = smallest[src]
+    right = root_forest(src, dst, labels, 60)
     assert wrong_vertex(right, src, dst, labels) == -1
     for field in dataclasses.fields(RootedForest):
         for vertex in range(60):

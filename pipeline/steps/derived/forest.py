@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kernels.cpu.parallel import cores, elementwise
+from kernels.cpu.parallel import assign, cores, elementwise
 from kernels.forest.rooted import BYTES_PER_VERTEX, RULES, RootedForest, root_forest, wrong_vertex
 from kernels.graph import NO_ROW, Array, index_dtype
 from pipeline.errors import ProofFailed
@@ -49,7 +49,7 @@ def root(graph: Folder, answer: Folder, runtime: Runtime) -> Folder | None:
     def write(folder: Path) -> dict[str, Any]:
         started = time.perf_counter()
         edges = _Edges(graph, answer)
-        forest = root_forest(edges.src, edges.dst, vertices)
+        forest = root_forest(edges.src, edges.dst, edges.labels, vertices)
         weight = GraphFacts.of(graph).weight
         _write_files(folder, edges, forest, weight)
         trees, deepest, computed = vertices - len(edges.src), int(forest.depth.max(initial=0)), time.perf_counter() - started
@@ -100,8 +100,9 @@ class _Edges:
         """The number of the edge between each vertex and the one above it; NO_ROW where there is no such edge."""
         found = np.full_like(above, NO_ROW)
         for lower, upper in ((self.src, self.dst), (self.dst, self.src)):
-            numbers = np.flatnonzero(above[lower] == upper)
-            found[lower[numbers]] = numbers
+            joined = elementwise(lambda lower, upper: above[lower] == upper, lower, upper, dtype=np.bool_)
+            numbers = np.flatnonzero(joined).astype(found.dtype)
+            assign(found, lower[numbers], numbers)
         return found
 
 
