@@ -223,10 +223,13 @@ def retire(runs: Path, keep: int, removed: Path, link: str | None = None) -> lis
 
     With `link` only runs that were published under this name are counted and moved.
     """
-    found, moved = [run for run in runs_in(runs) if keep and link in (None, published_as(run[1]))], list[str]()
-    linked = {link.readlink().name for link in runs.parent.iterdir() if link.is_symlink()}
+    found, moved = runs_in(runs), list[str]()
     now = dt.datetime.now(dt.UTC).replace(tzinfo=None)
-    for (_, old), (replaced, _) in [*pairwise(found)][: max(len(found) - keep, 0)] if keep else []:
+    if not keep or len(found) <= keep or found[1][0] + READABLE > now:
+        return moved  # without a look into the runs
+    found = [run for run in found if link in (None, published_as(run[1]))]
+    linked = {link.readlink().name for link in runs.parent.iterdir() if link.is_symlink()}
+    for (_, old), (replaced, _) in [*pairwise(found)][: max(len(found) - keep, 0)]:
         if replaced + READABLE > now:
             break
         if old.name in linked:
