@@ -31,6 +31,7 @@ from pipeline.steps.layout import lay_out
 from pipeline.steps.paths import find_paths
 from pipeline.steps.publish import Asked, publish
 from pipeline.steps.published.expectations import require_columns, require_graph
+from pipeline.steps.published.remote import upload
 from pipeline.steps.published.results import Results
 from pipeline.steps.published.target import LATEST, target_of
 from pipeline.steps.reach import answer_queries
@@ -169,4 +170,8 @@ def _run(config: RunConfig, call: Call) -> Folder:
             results = replace(results, named=named)
         results = replace(results, report=call("report", draw, results, runtime))
         fallback = obstacle() if config.backend == "auto" and backend == "cpu" else None
-        return call("publish", publish, config.output, results, Asked(target, config.expect, config.keep), backend, fallback)
+        asked_for = Asked(target, config.expect, config.keep, config.publish_to)
+        published = call("publish", publish, config.output, results, asked_for, backend, fallback)
+        if config.publish_to:
+            call("upload", upload, published, config.publish_to, config.keep)
+        return published

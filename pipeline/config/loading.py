@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import ValidationError
 
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.model import Model
+from pipeline.config.model import Model, url_of
 from pipeline.config.run import RunConfig
 from pipeline.config.sources import read_sources
 from pipeline.config.suggestions import did_you_mean
@@ -34,7 +34,7 @@ def load_run(
         content = {"graph": content}
     if default_output:
         content.setdefault("output", default_output)
-    if isinstance(content.get("output"), str):
+    if isinstance(content.get("output"), str) and not url_of(content["output"]):
         content["output"] = Path(os.path.normpath(path.parent / content["output"]))
     graph = content.get("graph")
     if isinstance(graph, str):

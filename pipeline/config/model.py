@@ -23,7 +23,13 @@ Positive = Annotated[int, Field(strict=True, gt=0, le=LARGEST)]
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Switch = Annotated[bool, Field(strict=True)]  # `"no"` and 0 are not false
 Choice = Literal["auto", "cpu", "gpu"]
-_URL = re.compile("[a-zA-Z][a-zA-Z0-9+.-]+:/")
+_URL = re.compile("([a-zA-Z][a-zA-Z0-9+.-]+):/+(.*)", re.DOTALL)
+
+
+def url_of(value: object) -> str | None:
+    """The URL that a text or a path states, which has a single slash in a path; None if it states a folder of this machine."""
+    found = _URL.fullmatch(str(value)) if isinstance(value, str | Path) else None
+    return f"{found[1]}://{'/' * (found[1] == 'file')}{found[2].rstrip('/')}" if found else None
 
 
 def _local(value: Path) -> Path:

@@ -1,21 +1,25 @@
 """A run's configuration: its graph, its stages, where they run, and where the tables go."""
 
+import os
 import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, WithJsonSchema, field_validator
+from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, WithJsonSchema, field_validator, model_validator
 
 from kernels.registry import ALGORITHMS
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.expect import ExpectConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
-from pipeline.config.model import Choice, LocalFolder, Model, Natural, Switch, Vertex
+from pipeline.config.model import Choice, LocalFolder, Model, Natural, Switch, Vertex, url_of
 from pipeline.config.reachability import QueriesConfig, ReachabilityConfig
 from pipeline.config.suggestions import did_you_mean
+from pipeline.redaction import redacted
 
 STAGES = tuple(algorithm.name for algorithm in ALGORITHMS)
 
@@ -49,6 +53,13 @@ class Origin:
     changed: tuple[str, ...] = ()  # keys of `RunConfig.content_of` to which options or parameters gave other values than the file
 
 
+def workplace(url: str) -> Path:
+    """The folder in which runs work whose output is at a URL: below `XDG_CACHE_HOME`, or `~/.cache`."""
+    name = re.sub("[^A-Za-z0-9]+", "-", redacted(url)).strip("-")[-40:]
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return home / "graphmill" / f"{name}-{sha256(url.encode()).hexdigest()[:8]}"
+
+
 class RunConfig(Model):
     """One run: a graph, its layout, the stages, and where the tables go."""
 
@@ -68,6 +79,9 @@ class RunConfig(Model):
     backend: Choice = "auto"
     # Name of the link to the run in the output folder. By default `latest`, unless that is the result of another configuration:
     # then the name of the run's file, or `manual` if options ask for something else than `latest` has.
+    # A folder in object storage, at any URL that fsspec can write, to which each published run is copied, too. If `output` is a
+    # URL, it is this one, and the run works in a folder below the user's cache.
+    publish_to: str | None = Field(default=None, examples=["s3://analytics/people"])
     publish_as: str | None = Field(default=None, examples=["weekly"])
     expect: ExpectConfig = ExpectConfig()  # limits of a result that is published
     # Number of runs of this link that are kept; 0 keeps all. Each is kept for an hour after the next one was published.
@@ -96,6 +110,23 @@ class RunConfig(Model):
             key: {name: part for name, part in value.items() if name not in left_out} if isinstance(value, dict) else value
             for key, (value, left_out) in kept.items()
         }
+
+    @model_validator(mode="before")
+    @classmethod
+    def _work_here(cls, values: Any) -> Any:
+        url = url_of(values.get("output")) if isinstance(values, dict) else None
+        return {**values, "output": workplace(url), "publish_to": values.get("publish_to") or url} if url else values
+
+    @field_validator("publish_to")
+    @classmethod
+    def _no_secret(cls, value: str | None) -> str | None:
+        if value is not None and not (url := url_of(value)):
+            raise ValueError("is not a URL such as s3://bucket/folder")
+        if value is not None and redacted(value) != value:
+            raise ValueError(
+                "holds user information, a query or a fragment, which may be secret; configure them in fsspec instead"
+            )
+        return url if value is not None else None
 
     @field_validator("publish_as")
     @classmethod

@@ -50,6 +50,7 @@ class Asked:
     expect: ExpectConfig = field(default_factory=ExpectConfig)
     # How many runs of the same link stay, the newest ones; 0 keeps all. A run stays for `READABLE` after the next one.
     keep: int = 0
+    url: str | None = None  # where the run will be copied to
 
 
 def publish(
@@ -95,7 +96,8 @@ def publish(
         fresh.mkdir(0o700)
         steps = {step.manifest.step: summary(step) for step in steps_of(results)}
         figures = results.report.facts.get("figures", {}) if results.report else {}
-        marks = Marks(run_id, str(output.absolute() / target.link), steps, figures, run_before(output / target.link))
+        folder = f"{asked.url}/runs/{run_id}" if asked.url else str(output.absolute() / target.link)
+        marks = Marks(run_id, folder, steps, figures, run_before(output / target.link))
         files = _collect(fresh, results, marks)
         dimensions = max((IndexFacts.of(index).dimensions for index in results.indexes), default=0)
         tables_found = tables_of(fresh, dimensions)

@@ -1,0 +1,163 @@
+"""Publication in object storage, at any URL that fsspec opens: the objects of a run, then a pointer to it.
+
+Object stores have no rename and no links. A run's objects are written below `runs/ID/`, its manifest last; `NAME.json`, one small
+object that the store replaces atomically, names the newest complete run. Until it is written readers see the run before.
+"""
+
+import datetime as dt
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from kernels.cpu.parallel import over_items
+from pipeline.errors import BadConfig
+from pipeline.redaction import redacted
+from pipeline.store import manifest
+from pipeline.store.manifest import Folder
+from pipeline.store.workspace import RUN_ID
+
+log = logging.getLogger(__name__)
+STAMP = "%Y%m%dT%H%M%SZ"
+READABLE = dt.timedelta(hours=1)  # as `pipeline.steps.publish.READABLE`
+_USERS = ("NoCredentialsError", "PartialCredentialsError", "ParamValidationError", "ProfileNotFound")  # botocore's
+
+
+@dataclass(frozen=True)
+class Store:
+    """A folder of an object store: the URL that the user gave, and its fsspec file system and path."""
+
+    url: str
+    fs: Any
+    root: str
+
+    def runs(self) -> dict[str, bool]:
+        """The ids of the runs, ascending, and whether each is complete."""
+        self.fs.invalidate_cache()
+        found = self.fs.find(f"{self.root}/runs") if self.fs.exists(f"{self.root}/runs") else []
+        names = [path.removeprefix(f"{self.root}/runs/").split("/", 1) for path in found]
+        ids = sorted({name[0] for name in names if RUN_ID.fullmatch(name[0])})
+        complete = {name[0] for name in names if name[1:] == [manifest.FILE]}
+        return {run: run in complete for run in ids}
+
+    def pointers(self) -> dict[str, str]:
+        """The runs that the pointers name, by the pointers' names."""
+        paths = (
+            [path for path in self.fs.ls(self.root, detail=False) if path.endswith(".json")] if self.fs.exists(self.root) else []
+        )
+        return {path.rpartition("/")[2].removesuffix(".json"): json.loads(self.fs.cat_file(path))["run"] for path in paths}
+
+    def remove(self, run: str) -> None:
+        """Remove a run, its manifest first: what is left after a failure is incomplete, and removed by the next upload."""
+        folder = f"{self.root}/runs/{run}"
+        if self.fs.exists(f"{folder}/{manifest.FILE}"):
+            self.fs.rm_file(f"{folder}/{manifest.FILE}")
+        self.fs.rm(folder, recursive=True)
+
+
+def upload(published: Folder, url: str, keep: int = 0) -> str:
+    """Copy a published run to object storage, and let the pointer of its link name it.
+
+    Args:
+        published: The run. A run that is there already is completed.
+        url: A folder at any URL that fsspec can write. One run at a time writes there: the workspace of the run sees to that.
+        keep: How many complete runs of the same link stay, the newest ones; 0 keeps all. A run stays for `READABLE` after the
+            next one was published.
+
+    Returns:
+        The URL of the run.
+
+    Raises:
+        BadConfig: The URL cannot be opened, or may not be written.
+        OSError: Anything else; the pointer still names the run before. A flow tries again.
+    """
+    run, link = published.path.name, published.facts["published_as"]
+    with _storing(url):
+        store = open_store(url)
+        bucket = store.root.split("/")[0]
+        if store.fs.async_impl and not store.fs.exists(bucket):  # making folders would make the bucket
+            raise FileNotFoundError(f"there is no bucket {bucket}")
+        pointers = store.pointers()
+        for other, complete in store.runs().items():
+            if not complete and other < run and f"runs/{other}" not in pointers.values():
+                store.remove(other)
+        names = [*published.manifest.files, manifest.FILE]
+        targets = {name: f"{store.root}/runs/{run}/{name}" for name in names}
+        for target in {target.rpartition("/")[0] for target in targets.values()}:
+            store.fs.makedirs(target, exist_ok=True)
+        over_items(names[:-1], lambda name: _put(store, published, name, targets[name]), parallel=len(names) > 2)
+        _put(store, published, manifest.FILE, targets[manifest.FILE])
+        if pointers.get(link, "") < f"runs/{run}":
+            pointer = {"run": f"runs/{run}", "manifest_sha256": manifest.digest_of(json.loads(_content(published)))}
+            store.fs.pipe_file(f"{store.root}/{link}.json", json.dumps(pointer).encode())
+        _retire(store, link, keep)
+    log.info("run: uploaded to %s/runs/%s", url, run)
+    return f"{url}/runs/{run}"
+
+
+def latest(url: str, link: str = "latest") -> str:
+    """The URL of the newest complete run below an output URL; it stays readable for an hour after the next one."""
+    with _storing(url):
+        store = open_store(url)
+        pointer = json.loads(store.fs.cat_file(f"{store.root}/{link}.json"))
+    return f"{url.rstrip('/')}/{pointer['run']}"
+
+
+def open_store(url: str) -> Store:
+    """Find the file system of a URL."""
+    import fsspec
+
+    fs, root = fsspec.core.url_to_fs(url)
+    return Store(url, fs, root.rstrip("/"))
+
+
+def _put(store: Store, published: Folder, name: str, target: str) -> None:
+    """Copy a file, unless it is there in its length: an object appears as a whole or not at all."""
+    source = published.path / name
+    size = source.stat().st_size
+    if not (store.fs.exists(target) and store.fs.size(target) == size):
+        store.fs.put_file(str(source), target)
+
+
+def _content(published: Folder) -> bytes:
+    return (published.path / manifest.FILE).read_bytes()
+
+
+def _retire(store: Store, link: str, keep: int) -> None:
+    """Remove all but the newest `keep` runs of a link."""
+    if not keep:
+        return
+    pointed = {run.removeprefix("runs/") for run in store.pointers().values()}
+    complete = [run for run, is_complete in store.runs().items() if is_complete]
+    mine = [run for run in complete if _link_of(store, run) == link]
+    now = dt.datetime.now(dt.UTC).replace(tzinfo=None)
+    for old, following in [*pairwise(mine)][: max(len(mine) - keep, 0)]:
+        replaced = dt.datetime.strptime(following.partition("-")[0], STAMP)
+        if replaced + READABLE <= now and old not in pointed:
+            store.remove(old)
+
+
+def _link_of(store: Store, run: str) -> str:
+    content = json.loads(store.fs.cat_file(f"{store.root}/runs/{run}/{manifest.FILE}"))
+    return str(content["facts"]["published_as"])
+
+
+@contextmanager
+def _storing(url: str) -> Iterator[None]:
+    """What a user can mend becomes BadConfig; everything else an OSError, so that a flow tries again. No message has a secret."""
+    shown = redacted(url)
+    try:
+        yield
+    except (BadConfig, KeyboardInterrupt):
+        raise
+    except (FileNotFoundError, PermissionError, ValueError, ImportError) as error:
+        raise BadConfig(f"{shown}: cannot be used: {redacted(str(error)) or type(error).__name__}") from None
+    except OSError as error:
+        raise OSError(f"{shown}: {redacted(str(error))}") from None
+    except Exception as error:
+        if type(error).__name__ in _USERS:
+            raise BadConfig(f"{shown}: cannot be used: {redacted(str(error))}") from None
+        raise OSError(f"{shown}: {type(error).__name__}: {redacted(str(error))}") from None

@@ -1,0 +1,173 @@
+"""Runs that read from and publish to object storage, on a server of S3's protocol."""
+
+import json
+import logging
+from pathlib import Path
+
+import duckdb
+import fsspec
+import pandas
+import polars
+import pytest
+from moto.server import ThreadedMotoServer
+
+from pipeline.config.loading import run_config
+from pipeline.errors import BadConfig
+from pipeline.run import run
+from pipeline.steps.published import remote
+from pipeline.steps.published.remote import latest, open_store, upload
+from pipeline.store import manifest
+
+SECRET = "s3cr3t-k3y"
+EDGES = b"src,dst,weight\n1,2,5\n2,3,1\n"
+
+
+@pytest.fixture(scope="module")
+def server():
+    with pytest.MonkeyPatch.context() as patch:
+        started = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+        started.start()
+        address = "http://{}:{}".format(*started.get_host_and_port())
+        given = {"ENDPOINT_URL": address, "ACCESS_KEY_ID": "me", "SECRET_ACCESS_KEY": SECRET, "DEFAULT_REGION": "us-east-1"}
+        for name, value in given.items():
+            patch.setenv(f"AWS_{name}", value)
+        patch.setenv("AWS_CONFIG_FILE", "/nowhere")
+        fsspec.filesystem("s3").clear_instance_cache()
+        yield address
+        started.stop()
+        fsspec.filesystem("s3").clear_instance_cache()
+
+
+@pytest.fixture
+def bucket(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    name = f"b{abs(hash(tmp_path))}"
+    fsspec.filesystem("s3").mkdir(name)
+    fsspec.filesystem("s3").pipe_file(f"{name}/in/roads.csv", EDGES)
+    return f"s3://{name}"
+
+
+def configured(bucket, stages=("bfs",), **more):
+    return run_config(
+        "test", graph={"source": f"{bucket}/in/roads.csv"}, stages=list(stages), output=f"{bucket}/out", backend="cpu", **more
+    )
+
+
+@pytest.fixture
+def two_runs(tmp_path):
+    """Two published runs of one output folder, which are not uploaded."""
+    found = []
+    for edges in (EDGES, EDGES + b"3,4,1\n"):
+        (tmp_path / "roads.csv").write_bytes(edges)
+        config = run_config("test", graph={"source": str(tmp_path / "roads.csv")}, stages=["wcc"], output=tmp_path / "out")
+        found.append(run(config))
+    return found
+
+
+def test_a_run_reads_from_s3_and_is_read_from_there(server, bucket):
+    published = run(configured(bucket))
+    url = latest(f"{bucket}/out")
+    assert url == f"{bucket}/out/runs/{published.path.name}"
+    expected = [(1, 0), (2, 1), (3, 2)]
+    frame = pandas.read_parquet(f"{url}/bfs")
+    assert list(zip(frame.vertex, frame.distance, strict=True)) == expected
+    duckdb.register_filesystem(fsspec.filesystem("s3"))
+    assert duckdb.sql(f"SELECT vertex, distance FROM '{url}/bfs/*.parquet' ORDER BY vertex").fetchall() == expected
+    options = {"aws_endpoint_url": server, "aws_allow_http": "true"}
+    assert polars.read_parquet(f"{url}/bfs/*.parquet", storage_options=options).select("vertex", "distance").rows() == expected
+    page = fsspec.filesystem("s3").cat_file(f"{url}/report.html").decode()
+    assert f"{url}/bfs/*.parquet" in page  # the queries to copy
+    content = json.loads(fsspec.filesystem("s3").cat_file(f"{url}/manifest.json"))
+    store = open_store(f"{bucket}/out")
+    for name, entry in content["files"].items():
+        assert store.fs.size(f"{store.root}/runs/{published.path.name}/{name}") == entry["bytes"]
+    assert content.pop("seal") == manifest.digest_of(content)
+
+
+def test_a_second_run_skips_its_steps_and_moves_the_pointer(bucket):
+    first = run(configured(bucket))
+    second = run(configured(bucket))
+    assert all(step["reused"] for step in second.facts["steps"].values())
+    assert latest(f"{bucket}/out").endswith(second.path.name) and second.path.name > first.path.name
+    assert list(open_store(f"{bucket}/out").runs()) == [first.path.name, second.path.name]
+
+
+@pytest.mark.parametrize("completed", range(0, 9, 2))
+def test_an_upload_that_fails_anywhere_leaves_the_run_before(two_runs, bucket, monkeypatch, completed):
+    first, second = two_runs
+    upload(first, bucket)
+    put, count = remote._put, [0]
+
+    def failing(*arguments):
+        count[0] += 1
+        if count[0] > completed:
+            raise OSError("the network is down")
+        put(*arguments)
+
+    total = len(second.manifest.files) + 1
+    monkeypatch.setattr(remote, "_put", failing)
+    if completed < total:
+        with pytest.raises(OSError, match="the network is down"):
+            upload(second, bucket)
+        assert latest(bucket) == f"{bucket}/runs/{first.path.name}"
+        assert pandas.read_parquet(f"{latest(bucket)}/wcc").vertex.tolist() == [1, 2, 3]
+    monkeypatch.setattr(remote, "_put", put)
+    upload(second, bucket)  # goes on where it ended
+    assert pandas.read_parquet(f"{latest(bucket)}/wcc").vertex.tolist() == [1, 2, 3, 4]
+
+
+def test_what_a_killed_upload_left_is_removed_by_the_next_one(two_runs, bucket):
+    first, _ = two_runs
+    store = open_store(bucket)
+    left = "20200101T000000Z-00000000"
+    store.fs.pipe_file(f"{store.root}/runs/{left}/wcc/part-00000.parquet", b"half")
+    upload(first, bucket)
+    assert list(store.runs()) == [first.path.name]
+
+
+def test_the_pointer_does_not_go_back(two_runs, bucket):
+    first, second = two_runs
+    upload(second, bucket)
+    upload(first, bucket)
+    assert latest(bucket).endswith(second.path.name)
+
+
+def test_old_runs_are_removed_but_not_while_they_may_be_read(two_runs, bucket, monkeypatch):
+    first, second = two_runs
+    upload(first, bucket)
+    upload(second, bucket, keep=1)
+    assert list(open_store(bucket).runs()) == [first.path.name, second.path.name]
+    monkeypatch.setattr(remote, "READABLE", remote.dt.timedelta(seconds=-3600))
+    upload(second, bucket, keep=1)
+    assert list(open_store(bucket).runs()) == [second.path.name]
+
+
+def test_nothing_that_is_written_or_logged_has_a_secret(bucket, tmp_path, caplog):
+    caplog.set_level(logging.DEBUG, "pipeline")
+    run(configured(bucket))
+    store = open_store(f"{bucket}/out")
+    written = [path.read_bytes() for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    uploaded = [store.fs.cat_file(path) for path in store.fs.find(store.root)]
+    assert written and uploaded and not [content for content in (*written, *uploaded) if SECRET.encode() in content]
+    assert SECRET not in caplog.text
+
+
+@pytest.mark.parametrize("url", [f"s3://me:{SECRET}@bucket/out", f"s3://bucket/out?sig={SECRET}", f"s3://bucket/out#{SECRET}"])
+@pytest.mark.parametrize("key", ["output", "publish_to"])
+def test_a_url_with_a_secret_is_refused_without_showing_it(key, url, tmp_path):
+    content = {"output": str(tmp_path), key: url}
+    with pytest.raises(BadConfig, match="may be secret; configure them in fsspec instead") as refused:
+        run_config("test", graph={"source": "g.csv"}, **content)
+    assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize("url", ["s3://no-such-bucket-at-all/out", "nosuchprotocol://x/y"])
+def test_a_store_that_cannot_be_used_is_named(two_runs, server, url):
+    with pytest.raises(BadConfig, match=f"{url}: cannot be used: "):
+        upload(two_runs[0], url)
+
+
+def test_a_path_may_be_a_url(tmp_path):
+    url = f"memory://{tmp_path.name}/out"
+    assert run_config("test", graph={"source": "g.csv"}, output=Path(url)).publish_to == url
+    assert run_config("test", graph={"source": "g.csv"}, output=url).output.parent.name == "graphmill"
