@@ -11,11 +11,13 @@ from kernels.operators.constants import ALL, CHUNK, SPARSE, THREADS
 from kernels.operators.cpu.orders import DTYPES, identity, ordered
 from kernels.operators.frontier import Frontier
 from kernels.operators.functions.tree import Function
-from kernels.operators.gpu.groups import Division, divided, groups_of
+from kernels.operators.gpu.groups import Division, divided, groups_of, lanes_of
 from kernels.operators.gpu.programs import C_TYPES, NUMBERS, Program, failures, passed
 from kernels.operators.gpu.vertices import Search, items_of
 from kernels.operators.plan import Plan
 from kernels.operators.segments import segmented
+
+_NO_LANES = np.uintp(0), np.uintp(0), np.uintp(0), np.int64(0)
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,15 @@ def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[A
     kept = [cupy.empty(graph.num_vertices if count > 1 else 0, of) for of in (made_of.own, made_of.total)]
     numbered = failures().next(plan.functions)
     for number, part in enumerate(parts if frontier.size else []):
-        whole = divided(graph, part, (csr is graph.out, number, count))
         turn = *kept, made_of.start, np.int64(number), np.int64(count)
-        _visit(frontier, (csr, part, whole), made_of, turn, _found(graph, search, numbered), passed(captured))
+        _visit(
+            frontier,
+            (csr, part, (csr is graph.out, number, count)),
+            made_of,
+            turn,
+            _found(graph, search, numbered),
+            passed(captured),
+        )
     if search is None:
         return Frontier(graph, frontier.rules, 0, listed=graph.rows_by_id[:0])
     return search.found()
@@ -79,24 +87,25 @@ def _found(graph: Graph, search: Search | None, numbered: tuple[Any, Any]) -> tu
 
 def _visit(
     frontier: Frontier,
-    arcs: tuple[Csr, Csr, Division],
+    arcs: tuple[Csr, Csr, Any],
     made_of: Advance,
     turn: tuple[Any, ...],
     found: tuple[Any, ...],
     captured: list[Any],
 ) -> None:
-    graph, (csr, part, whole) = frontier.graph, arcs
-    _, bits, _ = items_of(frontier)
+    graph, (csr, part, key) = frontier.graph, arcs
+    whole, (_, bits, _) = divided(graph, part, key), items_of(frontier)
     sparse = frontier.form == SPARSE
-    groups, threads = whole.groups, 1 << 62
     if sparse:
         assert frontier.listed is not None
-        groups, threads = groups_of(part, frontier.listed), 32 * frontier.size
+        groups, threads, lanes = groups_of(part, frontier.listed), 32 * frontier.size, _NO_LANES
+    else:
+        groups, threads, lanes = whole.groups, 1 << 62, lanes_of(graph, part, key)
     hubs = whole.hubs
     weights = part.weights if part.weights is not None else graph.rows_by_id
     hub_values = _hub_values(part, whole, made_of)
     sweep = (groups.listed, groups.bounds, bits, part.offsets, part.indices, weights, csr.offsets, *hub_values, *turn, *found)
-    kernels, lanes = made_of.kernels, whole.lanes
+    kernels = made_of.kernels
     shared = kernels.defined["HOW"] != NUMBERS["first"] and hubs > 0
 
     def run(name: str, threads: int, *more: Any) -> None:
@@ -104,9 +113,7 @@ def _visit(
 
     if shared and made_of.before:
         run("begin_hubs", hubs)
-    lane_weights = lanes.segment_weights if lanes.segment_weights is not None else graph.rows_by_id
-    run("sweep_arcs", max(threads, THREADS if not shared else 1 << 62), lanes.segments, lanes.segment_indices, lane_weights,
-        np.int64(lanes.first_lane), np.int64(graph.num_vertices))  # fmt: skip
+    run("sweep_arcs", max(threads, THREADS if not shared else 1 << 62), *lanes, np.int64(graph.num_vertices))
     if shared and (made_of.once or int(turn[4]) > 1):
         run("end_hubs", 32 * hubs)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernels.gpu.loader import launch
 from kernels.graph import Array, Csr, Graph
-from kernels.layout.vect_csr import VectCsr, extend
+from kernels.layout.vect_csr import extend
 from kernels.operators.constants import BLOCK_DEGREE, HUB_DEGREE, THREADS, WARP_DEGREE
 
 _GROUPS = 4
@@ -24,26 +24,36 @@ class Groups:
 
 @dataclass(frozen=True)
 class Division:
-    """The rows of a direction: groups without the short rows, which are the lanes of the vector extension; the number of hubs."""
+    """The rows of a direction: groups without the short rows, and the number of hubs."""
 
     groups: Groups
-    lanes: VectCsr
     hubs: int
 
 
 def divided(graph: Graph, csr: Csr, key: Any) -> Division:
     """The rows of a direction, or of a part of it that `key` names."""
-    return graph.derived.get((divided, key), lambda: _divided(csr, graph.num_vertices))
+    return graph.derived.get((divided, key), lambda: _divided(csr))
 
 
-def _divided(csr: Csr, num_vertices: int) -> Division:
+def lanes_of(graph: Graph, csr: Csr, key: Any) -> tuple[Any, ...]:
+    """The short rows in the vector extension, as kernels take them: segments, indices, weights, the first lane."""
+
+    def make() -> tuple[Any, ...]:
+        lanes = extend(csr, 0, graph.num_vertices)
+        weights = graph.rows_by_id if lanes.segment_weights is None else lanes.segment_weights
+        return lanes.segments, lanes.segment_indices, weights, np.int64(lanes.first_lane)
+
+    return graph.derived.get((lanes_of, key), make)
+
+
+def _divided(csr: Csr) -> Division:
     degrees = cupy.diff(csr.offsets)
     limits = ((HUB_DEGREE, None), (BLOCK_DEGREE, HUB_DEGREE), (WARP_DEGREE, BLOCK_DEGREE))
     parts = [cupy.flatnonzero((degrees >= low) & (degrees < high) if high else degrees >= low) for low, high in limits]
     sizes = [len(part) for part in parts] + [0]
     bounds = np.array([*np.cumsum([0, *sizes[:3]]).tolist(), *sizes], np.int64)
     listed = cupy.concatenate([*parts, cupy.zeros(1, parts[0].dtype)]).astype(csr.indices.dtype)
-    return Division(Groups(listed, cupy.asarray(bounds)), extend(csr, 0, num_vertices), sizes[0])
+    return Division(Groups(listed, cupy.asarray(bounds)), sizes[0])
 
 
 def groups_of(csr: Csr, rows: Array) -> Groups:
