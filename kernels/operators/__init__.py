@@ -1,6 +1,6 @@
 """Graph operators: an algorithm as user functions for rows and arcs, on CPU and GPU. docs/abstractions.md is the guide."""
 
-from kernels.operators.arcs import advance
+from kernels.operators.arcs import advance, repeat_advance
 from kernels.operators.frontier import Frontier, Rules
 from kernels.operators.functions.errors import UserFunctionError
 from kernels.operators.functions.updates import atomic_add, atomic_max, atomic_min, atomic_or
@@ -8,5 +8,5 @@ from kernels.operators.vertices import compute, filter, reduce
 
 __all__ = [
     "Frontier", "Rules", "UserFunctionError", "advance", "atomic_add", "atomic_max", "atomic_min", "atomic_or", "compute",
-    "filter", "reduce",
+    "filter", "reduce", "repeat_advance",
 ]  # fmt: skip

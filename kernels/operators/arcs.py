@@ -3,9 +3,11 @@
 from typing import Any
 
 from kernels.arrays import is_cupy
+from kernels.graph import Csr
 from kernels.operators.cpu.orders import REDUCTIONS
 from kernels.operators.frontier import Frontier
 from kernels.operators.functions.errors import UserFunctionError
+from kernels.operators.functions.tree import MOST_STEPS
 from kernels.operators.plan import VERTEX, Plan, UserFunction, lowered, planned, weight_type
 
 
@@ -35,7 +37,47 @@ def advance(
         Frontier: The rows that a function returned True for, each once.
         UserFunctionError: A function is not supported, or failed. The smallest row that fails is reported.
     """
-    graph = frontier.graph
+    csr, plan, captured = _planned(frontier, edge, direction, (before, after), collect)
+    found: Frontier = _backend(frontier.graph).run_advance(frontier, csr, plan, captured)
+    return found
+
+
+def repeat_advance(
+    frontier: Frontier,
+    edge: UserFunction,
+    *,
+    direction: str = "out",
+    before: UserFunction | None = None,
+    after: UserFunction | None = None,
+    collect: str | None = None,
+) -> int:
+    """Advance, then again from the rows found, until none is found; return the number of rounds.
+
+    The functions are those of `advance` and may also take `round`, which counts from 1. On a GPU all rounds are one launch, so a
+    search of thousands of small frontiers does not cost a call for each.
+
+    Raises:
+        UserFunctionError: A function is not supported, or failed, or rows are still found after V + 2^20 rounds.
+    """
+    csr, plan, captured = _planned(frontier, edge, direction, (before, after), collect, repeats=True)
+    most = frontier.graph.num_vertices + MOST_STEPS
+    rounds: int = _backend(frontier.graph).run_repeat(frontier, csr, plan, captured, most)
+    if rounds < 0:
+        code = edge.__code__
+        raise UserFunctionError(code.co_filename, code.co_firstlineno, f"rows are still found after {most} rounds")
+    return rounds
+
+
+def _planned(
+    frontier: Frontier,
+    edge: UserFunction,
+    direction: str,
+    around: tuple[UserFunction | None, UserFunction | None],
+    collect: str | None,
+    repeats: bool = False,
+) -> tuple[Csr, Plan, list[tuple[Any, ...]]]:
+    """The arcs of a direction, and the compiled functions with what they capture."""
+    graph, (before, after) = frontier.graph, around
     if direction not in ("out", "in"):
         raise ValueError(f"advance: direction {direction!r} is neither 'out' nor 'in'")
     if collect not in (None, "first", *REDUCTIONS):
@@ -43,23 +85,25 @@ def advance(
     csr = graph.out if direction == "out" else graph.into
 
     def make(values: list[dict[str, Any]]) -> Plan:
-        first = lowered(before, VERTEX, values[0])
+        no_round = () if repeats else ("round",)
+        first = lowered(before, {**VERTEX, "round": "i"}, values[0], no_round)
         own = (first.result if first else "") or "i"
-        no_own = () if first and first.result else ("own",)
-        offered = {"row": "i", "neighbour": "i", "weight": weight_type(csr), "arc": "i", "place": "i", "own": own}
-        arc = lowered(edge, offered, values[1], no_own)
+        without = no_round if first and first.result else ("own", *no_round)
+        offered = {"row": "i", "neighbour": "i", "weight": weight_type(csr), "arc": "i", "place": "i", "own": own, "round": "i"}
+        arc = lowered(edge, offered, values[1], without)
         assert arc is not None
+        line = arc.file, edge.__code__.co_firstlineno
         if (collect is not None and not arc.result) or (collect == "first" and arc.result != "b"):
-            raise UserFunctionError(
-                arc.file, edge.__code__.co_firstlineno, f"collect={collect!r} needs what the function returns"
-            )
+            raise UserFunctionError(*line, f"collect={collect!r} needs what the function returns")
         total = "i" if collect in (None, "first") or arc.result == "b" else arc.result
-        last = lowered(after, {**VERTEX, "total": total, "own": own}, values[2], no_own + (() if collect else ("total",)))
-        return Plan((first, arc, last), _backend(graph).program(first, arc, last, collect))
+        of_row = {**VERTEX, "total": total, "own": own, "round": "i"}
+        last = lowered(after, of_row, values[2], without + (() if collect else ("total",)))
+        if repeats and not (collect is None and arc.result == "b") and not (last and last.result == "b"):
+            raise UserFunctionError(*line, "repeat_advance needs a function that returns whether a row is found")
+        return Plan((first, arc, last), _backend(graph).program(first, arc, last, collect, repeats))
 
-    plan, captured = planned(graph, ("advance", collect), (before, edge, after), make)
-    found: Frontier = _backend(graph).run_advance(frontier, csr, plan, captured)
-    return found
+    plan, captured = planned(graph, ("advance", collect, repeats), (before, edge, after), make)
+    return csr, plan, captured
 
 
 def _backend(graph: Any) -> Any:

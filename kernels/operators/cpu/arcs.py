@@ -17,7 +17,7 @@ def advancing(before: Function | None, edge: Function, after: Function | None, c
     """Compiled loop over the arcs of items; `start` is the value of no arcs, which is None without `collect`.
 
     Its parameters: the frontier's form, list and flags; the arcs' offsets, indices and weights; the degrees' offsets; the
-    captured values of the three functions; the rows' own values and totals between segments; (segment, number of segments);
+    captured values of the three functions; the rows' own values and totals between segments; (segment, segments, round);
     what is found: flags, queue and its length; the range; the record of a failure.
     """
     call_before = compiled(before) if before else _nothing_before
@@ -30,14 +30,14 @@ def advancing(before: Function | None, edge: Function, after: Function | None, c
     def loop(items, arcs, degrees, captured, kept, turn, found, begin, end, fault):
         kind, rows, flags = items
         owns, totals = kept
-        segment, segments = turn
+        segment, segments, turn_round = turn
         for item in range(begin, end):
             row = np.int64(rows[item]) if kind == SPARSE else np.int64(item)
             if kind == DENSE and not flags[row]:
                 continue
             degree = np.int64(degrees[row + 1] - degrees[row])
             if segment == 0:
-                site, own = call_before(row, degree, captured[0], fault)
+                site, own = call_before(row, degree, turn_round, captured[0], fault)
                 if site:
                     note(fault, row, 0, -1, site)
                     return
@@ -46,13 +46,13 @@ def advancing(before: Function | None, edge: Function, after: Function | None, c
                     owns[row] = own
             else:
                 own, total = owns[row], totals[row]
-            site, total = over_arcs(row, arcs, own, total, captured[1], found, fault)
+            site, total = over_arcs(row, arcs, own, turn_round, total, captured[1], found, fault)
             if site:
                 return
             if segment < segments - 1:
                 totals[row] = total
                 continue
-            site, enters = call_after(row, degree, total, own, captured[2], fault)
+            site, enters = call_after(row, degree, total, own, turn_round, captured[2], fault)
             if site:
                 note(fault, row, 2, -1, site)
                 return
@@ -63,12 +63,12 @@ def advancing(before: Function | None, edge: Function, after: Function | None, c
 
 
 @njit(**NUMBA)
-def _nothing_before(row, degree, captured, fault):
+def _nothing_before(row, degree, turn_round, captured, fault):
     return 0, np.int64(0)
 
 
 @njit(**NUMBA)
-def _nothing_after(row, degree, total, own, captured, fault):
+def _nothing_after(row, degree, total, own, turn_round, captured, fault):
     return 0, False
 
 
@@ -87,10 +87,12 @@ def _over_arcs(call: Any, collect: str | None, start: Any, puts: bool) -> Any:
     """The loop over the arcs of a row: (number of the failed check or 0, total)."""
 
     @njit(**NUMBA)
-    def call_at(row, arc, arcs, own, captured, fault):
+    def call_at(row, arc, arcs, own, turn_round, captured, fault):
         offsets, indices, weights = arcs
         weight = weights[arc] if len(weights) else weights.dtype.type(1)
-        site, value = call(row, np.int64(indices[arc]), weight, arc, arc - np.int64(offsets[row]), own, captured, fault)
+        site, value = call(
+            row, np.int64(indices[arc]), weight, arc, arc - np.int64(offsets[row]), own, turn_round, captured, fault
+        )
         if site:
             note(fault, row, 1, arc, site)
         return site, value
@@ -102,9 +104,9 @@ def _over_arcs(call: Any, collect: str | None, start: Any, puts: bool) -> Any:
     to = np.int64 if start is None else type(start)
 
     @njit(**NUMBA)
-    def loop(row, arcs, own, total, captured, found, fault):
+    def loop(row, arcs, own, turn_round, total, captured, found, fault):
         for arc in range(np.int64(arcs[0][row]), np.int64(arcs[0][row + 1])):
-            site, value = call_at(row, arc, arcs, own, captured, fault)
+            site, value = call_at(row, arc, arcs, own, turn_round, captured, fault)
             if site:
                 return site, total
             if collects:
@@ -124,12 +126,12 @@ def _in_order(call_at: Any, combine: Any, start: Any) -> Any:
     to = type(start)
 
     @njit(**NUMBA)
-    def loop(row, arcs, own, total, captured, found, fault):
+    def loop(row, arcs, own, turn_round, total, captured, found, fault):
         begin, end = np.int64(arcs[0][row]), np.int64(arcs[0][row + 1])
         if end - begin < WARP_DEGREE:
             part = start
             for arc in range(begin, end):
-                site, value = call_at(row, arc, arcs, own, captured, fault)
+                site, value = call_at(row, arc, arcs, own, turn_round, captured, fault)
                 if site:
                     return site, total
                 part = combine(part, to(value))
@@ -139,7 +141,7 @@ def _in_order(call_at: Any, combine: Any, start: Any) -> Any:
             lanes[:] = start
             stop = end if end < chunk + CHUNK else chunk + CHUNK
             for arc in range(chunk, stop):
-                site, value = call_at(row, arc, arcs, own, captured, fault)
+                site, value = call_at(row, arc, arcs, own, turn_round, captured, fault)
                 if site:
                     return site, total
                 lane = (arc - chunk) & 31

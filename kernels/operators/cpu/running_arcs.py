@@ -31,7 +31,7 @@ class Program:
     divisible: bool
 
 
-def program(before: Function | None, edge: Function, after: Function | None, collect: str | None) -> Program:
+def program(before: Function | None, edge: Function, after: Function | None, collect: str | None, repeats: bool) -> Program:
     """Compile an advance."""
     of_type = "i" if collect == "first" or edge.result in ("", "b") else edge.result
     start = None if collect is None else identity(collect, of_type)
@@ -42,7 +42,7 @@ def program(before: Function | None, edge: Function, after: Function | None, col
     return Program(advancing(before, edge, after, collect, start), own, total, finds, divisible)
 
 
-def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]]) -> Frontier:
+def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]], turn_round: int = 1) -> Frontier:
     """Visit the arcs, on all cores if there are many."""
     graph, items, made_of = frontier.graph, items_of(frontier), plan.program
     cuts, _ = cuts_by_arcs(frontier, csr)
@@ -53,7 +53,7 @@ def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[A
     found = _empty(graph, made_of.finds, serial)
     for number, part in enumerate(parts):
         arcs = unsigned(part.offsets), unsigned(part.indices), _NO_WEIGHTS if part.weights is None else frozen(part.weights)
-        turn = number, len(parts)
+        turn = number, len(parts), turn_round
 
         def work(begin: int, end: int, fault: Array, arcs: Any = arcs, turn: Any = turn) -> None:
             made_of.loop(items, arcs, frozen(csr.offsets), tuple(captured), kept, turn, found, begin, end, fault)
@@ -71,6 +71,17 @@ def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[A
     listed = queue[: int(length[0])].copy()
     flags[listed] = False
     return made(graph, frontier.rules, listed, len(listed))
+
+
+def run_repeat(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]], most: int) -> int:
+    """Advance until nothing is found; the number of rounds, or -1 if there are more than `most`."""
+    rounds = 0
+    while frontier.size:
+        if rounds == most:
+            return -1
+        rounds += 1
+        frontier = run_advance(frontier, csr, plan, captured, rounds)
+    return rounds
 
 
 def _empty(graph: Graph, finds: bool, serial: bool) -> tuple[Array, Array, Array]:

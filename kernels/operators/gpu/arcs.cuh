@@ -66,8 +66,8 @@ __device__ __forceinline__ int64_t degree_of(const Sweep& sweep, int64_t row) {
 /* Rows of a warp each: all of them where the first arc is searched, because the search mostly ends early. */
 __device__ __forceinline__ void visit_by_warps(const Sweep& sweep, int group) {
     const int lane = threadIdx.x & 31;
-    for (int64_t item = global_thread() >> 5; item < sweep.bounds[GROUPS + group]; item += num_threads() >> 5) {
-        const int64_t row = sweep.listed[sweep.bounds[group] + item];
+    for (int64_t item = global_thread() >> 5; item < sweep.counts[group]; item += num_threads() >> 5) {
+        const int64_t row = sweep.listed[sweep.starts[group] + item];
         if (!takes_part(sweep, row)) {
             continue;
         }
@@ -92,8 +92,8 @@ __device__ __forceinline__ void visit_by_warps(const Sweep& sweep, int group) {
 __device__ __forceinline__ void visit_by_blocks(const Sweep& sweep) {
     __shared__ TOTAL parts[HUB_DEGREE / CHUNK];
     __shared__ OWN own_of_row;
-    for (int64_t item = blockIdx.x; item < sweep.bounds[GROUPS + BLOCK_ROWS]; item += gridDim.x) {
-        const int64_t row = sweep.listed[sweep.bounds[BLOCK_ROWS] + item];
+    for (int64_t item = blockIdx.x; item < sweep.counts[BLOCK_ROWS]; item += gridDim.x) {
+        const int64_t row = sweep.listed[sweep.starts[BLOCK_ROWS] + item];
         if (!takes_part(sweep, row)) {
             continue;
         }
@@ -125,8 +125,8 @@ __device__ __forceinline__ void visit_by_blocks(const Sweep& sweep) {
 __device__ __forceinline__ void visit_hubs(const Sweep& sweep) {
     const int64_t warps = num_threads() >> 5, warp = global_thread() >> 5;
     int64_t before_row = 0; /* chunks, so that the warps take the chunks of all hubs in turn */
-    for (int64_t item = 0; item < sweep.bounds[GROUPS + HUBS]; ++item) {
-        const int64_t row = sweep.listed[sweep.bounds[HUBS] + item];
+    for (int64_t item = 0; item < sweep.counts[HUBS]; ++item) {
+        const int64_t row = sweep.listed[sweep.starts[HUBS] + item];
         if (!takes_part(sweep, row)) {
             continue;
         }
@@ -146,11 +146,11 @@ __device__ __forceinline__ void visit_hubs(const Sweep& sweep) {
 /* Short rows of a list: a team of lanes for each. */
 __device__ __forceinline__ void visit_by_teams(const Sweep& sweep) {
     const int lane = threadIdx.x & 31, of_team = lane & (TEAM_LANES - 1);
-    const int64_t count = sweep.bounds[GROUPS + SHORT_ROWS], teams = num_threads() / TEAM_LANES;
+    const int64_t count = sweep.counts[SHORT_ROWS], teams = num_threads() / TEAM_LANES;
     for (int64_t begin = (global_thread() - lane) / TEAM_LANES; begin < count; begin += teams) {
         const int64_t item = begin + lane / TEAM_LANES;
         const bool valid = item < count;
-        const int64_t row = valid ? sweep.listed[sweep.bounds[SHORT_ROWS] + item] : 0;
+        const int64_t row = valid ? sweep.listed[sweep.starts[SHORT_ROWS] + item] : 0;
         OWN own = valid && of_team == 0 ? begin_row(sweep, row) : 0;
         own = __shfl_sync(FULL_WARP, own, 0, TEAM_LANES);
         const int64_t degree = valid ? degree_of(sweep, row) : 0;
@@ -225,10 +225,8 @@ __device__ __forceinline__ void visit_lanes(
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 4) sweep_arcs(
-    SWEEP_PARAMETERS, const int64_t* segments, const ROW* lane_indices, const WEIGHT* lane_weights, int64_t first_lane,
-    int64_t num_rows CAPTURED_PARAMETERS) {
-    SWEEP_VALUES
+/* Rows of 32 arcs or more. */
+__device__ __forceinline__ void visit_wide(const Sweep& sweep) {
 #if HOW == 5 /* FIRST_OF */
     visit_by_warps(sweep, HUBS);
     visit_by_warps(sweep, BLOCK_ROWS);
@@ -237,6 +235,48 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) sweep_arcs(
     visit_by_blocks(sweep);
 #endif
     visit_by_warps(sweep, WARP_ROWS);
+}
+
+#if HOW != 5 /* FIRST_OF */
+/* What hubs do once: before their arcs ... */
+__device__ __forceinline__ void begin_hub_rows(const Sweep& sweep) {
+    for (int64_t item = global_thread(); item < sweep.counts[HUBS]; item += num_threads()) {
+        const int64_t row = sweep.listed[sweep.starts[HUBS] + item];
+        if (takes_part(sweep, row)) {
+            sweep.hub_owns[item] = begin_row(sweep, row);
+        }
+    }
+}
+
+/* ... and behind them: a warp combines the chunks' results in their order. */
+__device__ __forceinline__ void end_hub_rows(const Sweep& sweep) {
+    const int lane = threadIdx.x & 31;
+    for (int64_t item = global_thread() >> 5; item < sweep.counts[HUBS]; item += num_threads() >> 5) {
+        const int64_t row = sweep.listed[sweep.starts[HUBS] + item];
+        if (!takes_part(sweep, row)) {
+            continue;
+        }
+        TOTAL total = start_of(sweep, row);
+        const int64_t chunks = (degree_of(sweep, row) + CHUNK - 1) / CHUNK, place = sweep.offsets[row] / (CHUNK / 2);
+        for (int64_t begin = 0; HOW && begin < chunks; begin += 32) {
+            const TOTAL of_lane = begin + lane < chunks ? sweep.hub_parts[place + begin + lane] : sweep.start;
+            for (int k = 0; k < 32 && begin + k < chunks; ++k) {
+                total = combine(total, __shfl_sync(FULL_WARP, of_lane, k));
+            }
+        }
+        if (lane == 0) {
+            end_row(sweep, row, total, HAS_BEFORE ? sweep.hub_owns[item] : 0);
+        }
+    }
+}
+#endif
+
+#ifndef REPEATS
+extern "C" __global__ void __launch_bounds__(THREADS, 4) sweep_arcs(
+    SWEEP_PARAMETERS, const int64_t* segments, const ROW* lane_indices, const WEIGHT* lane_weights, int64_t first_lane,
+    int64_t num_rows CAPTURED_PARAMETERS) {
+    SWEEP_VALUES
+    visit_wide(sweep);
 #if INPUT == SPARSE
     visit_by_teams(sweep);
 #else
@@ -245,37 +285,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) sweep_arcs(
 }
 
 #if HOW != 5 /* FIRST_OF */
-/* What hubs do once: before their arcs ... */
 extern "C" __global__ void __launch_bounds__(THREADS) begin_hubs(SWEEP_PARAMETERS CAPTURED_PARAMETERS) {
     SWEEP_VALUES
-    for (int64_t item = global_thread(); item < bounds[GROUPS + HUBS]; item += num_threads()) {
-        const int64_t row = listed[bounds[HUBS] + item];
-        if (takes_part(sweep, row)) {
-            hub_owns[item] = begin_row(sweep, row);
-        }
-    }
+    begin_hub_rows(sweep);
 }
 
-/* ... and behind them: a warp combines the chunks' results in their order. */
 extern "C" __global__ void __launch_bounds__(THREADS) end_hubs(SWEEP_PARAMETERS CAPTURED_PARAMETERS) {
     SWEEP_VALUES
-    const int lane = threadIdx.x & 31;
-    for (int64_t item = global_thread() >> 5; item < bounds[GROUPS + HUBS]; item += num_threads() >> 5) {
-        const int64_t row = listed[bounds[HUBS] + item];
-        if (!takes_part(sweep, row)) {
-            continue;
-        }
-        TOTAL total = start_of(sweep, row);
-        const int64_t chunks = (degree_of(sweep, row) + CHUNK - 1) / CHUNK, place = offsets[row] / (CHUNK / 2);
-        for (int64_t begin = 0; HOW && begin < chunks; begin += 32) {
-            const TOTAL of_lane = begin + lane < chunks ? hub_parts[place + begin + lane] : start;
-            for (int k = 0; k < 32 && begin + k < chunks; ++k) {
-                total = combine(total, __shfl_sync(FULL_WARP, of_lane, k));
-            }
-        }
-        if (lane == 0) {
-            end_row(sweep, row, total, HAS_BEFORE ? hub_owns[item] : 0);
-        }
-    }
+    end_hub_rows(sweep);
 }
+#endif
 #endif

@@ -11,9 +11,11 @@ from kernels.operators.constants import ALL, CHUNK, SPARSE, THREADS
 from kernels.operators.cpu.orders import DTYPES, identity, ordered
 from kernels.operators.frontier import Frontier
 from kernels.operators.functions.tree import Function
+from kernels.operators.gpu.bits import words_of
+from kernels.operators.gpu.constants import CONTROL_WORDS
 from kernels.operators.gpu.groups import Division, divided, groups_of, lanes_of
 from kernels.operators.gpu.programs import C_TYPES, NUMBERS, Program, failures, passed
-from kernels.operators.gpu.vertices import Search, items_of
+from kernels.operators.gpu.vertices import Search, items_of, read
 from kernels.operators.plan import Plan
 from kernels.operators.segments import segmented
 
@@ -38,7 +40,7 @@ class Advance:
     once: bool
 
 
-def program(before: Function | None, edge: Function, after: Function | None, collect: str | None) -> Advance:
+def program(before: Function | None, edge: Function, after: Function | None, collect: str | None, repeats: bool) -> Advance:
     """The kernels around these functions, compiled on first use."""
     edge_finds, after_finds = collect is None and edge.result == "b", after is not None and after.result == "b"
     counted = edge.result if collect is None or collect == "first" or edge.result != "b" else "i"
@@ -51,7 +53,9 @@ def program(before: Function | None, edge: Function, after: Function | None, col
         "AFTER_FINDS": int(after_finds),
     }  # fmt: skip
     divisible = collect != "first" and not ordered(collect or "", total) and not {"arc", "place"} & {*edge.parameters}
-    kernels = Program("arcs.cuh", {"before": before, "edge": edge, "after": after}, defined)
+    kernels = Program(
+        "repeat.cuh" if repeats else "arcs.cuh", {"before": before, "edge": edge, "after": after}, defined, cooperative=repeats
+    )
     once = after is not None
     return Advance(kernels, DTYPES[own], start.dtype, start, edge_finds or after_finds, divisible, before is not None, once)
 
@@ -103,7 +107,7 @@ def _visit(
         groups, threads, lanes = whole.groups, 1 << 62, lanes_of(graph, part, key)
     hubs = whole.hubs
     weights = part.weights if part.weights is not None else graph.rows_by_id
-    hub_values = _hub_values(part, whole, made_of)
+    hub_values = hub_values_of(part, whole, made_of)
     sweep = (groups.listed, groups.bounds, bits, part.offsets, part.indices, weights, csr.offsets, *hub_values, *turn, *found)
     kernels = made_of.kernels
     shared = kernels.defined["HOW"] != NUMBERS["first"] and hubs > 0
@@ -118,7 +122,22 @@ def _visit(
         run("end_hubs", 32 * hubs)
 
 
-def _hub_values(part: Csr, whole: Division, made_of: Advance) -> tuple[Array, Array]:
+def run_repeat(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]], most: int) -> int:
+    """Advance until nothing is found, in one launch; the number of rounds, or -1 if there are more than `most`."""
+    graph, made_of = frontier.graph, plan.program
+    whole, rows, size = divided(graph, csr, (csr is graph.out, 0, 1)), frontier.rows(), graph.num_vertices
+    lists, bits = cupy.empty(2 * size, rows.dtype), cupy.zeros(2 * words_of(graph), cupy.uint32)
+    weights = csr.weights if csr.weights is not None else graph.rows_by_id
+    given = rows, np.int64(frontier.size), np.int64(most), np.int64(size), lists, bits, whole.groups.bounds
+    arcs = csr.offsets, csr.indices, weights, *hub_values_of(csr, whole, made_of), made_of.start
+    result = failures().zeroed()
+    end = cupy.zeros(CONTROL_WORDS, cupy.int64), result, *failures().next(plan.functions), *passed(captured)
+    kernels = made_of.kernels
+    kernels.run(kernels.kernel("repeat_arcs", SPARSE, graph, csr.weights), 1 << 62, *given, *arcs, *end)
+    return read()
+
+
+def hub_values_of(part: Csr, whole: Division, made_of: Advance) -> tuple[Array, Array]:
     """Memory for what hubs keep: their own values, and the results of their chunks."""
     chunks = len(part.indices) // (CHUNK // 2) + 2 if whole.hubs else 0
     return cupy.empty(whole.hubs, made_of.own), cupy.empty(chunks, made_of.total)

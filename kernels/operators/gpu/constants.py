@@ -12,3 +12,6 @@ from kernels.operators.constants import (  # noqa: F401
     THREADS,
     WARP_DEGREE,
 )
+
+CONTROL_WORDS = 16  # int64 of Control in repeat.cuh
+REPEAT_BLOCKS = 4  # of a multiprocessor that a repeated advance has at least

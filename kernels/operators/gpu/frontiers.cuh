@@ -4,6 +4,29 @@
 
 __device__ __forceinline__ bool has_bit(const uint32_t* bits, int64_t row) { return (bits[row >> 5] >> (row & 31)) & 1; }
 
+#ifdef REPEATS
+/* Rows that enter the next round's frontier: their bits, and a list for each group of degrees, which `offsets` give: its rows are
+   in `listed` from starts[g] on, and counts[g] is their number. */
+struct Found {
+    uint32_t* bits;
+    ROW* listed;
+    const int64_t *starts, *offsets;
+    uint64_t* counts;
+};
+
+__device__ __forceinline__ void put(const Found& found, int64_t row) {
+    const int64_t degree = found.offsets[row + 1] - found.offsets[row];
+    if (degree < WARP_DEGREE) {
+        found.listed[found.starts[3] + append(found.counts + 3)] = (ROW)row;
+    } else if (degree < BLOCK_DEGREE) {
+        found.listed[found.starts[2] + append(found.counts + 2)] = (ROW)row;
+    } else if (degree < HUB_DEGREE) {
+        found.listed[found.starts[1] + append(found.counts + 1)] = (ROW)row;
+    } else {
+        found.listed[found.starts[0] + append(found.counts)] = (ROW)row;
+    }
+}
+#else
 /* Rows that enter a frontier: their bits, their number, and a list of the first `capacity` of them. */
 struct Found {
     uint32_t* bits;
@@ -12,14 +35,19 @@ struct Found {
     uint64_t* size;
 };
 
+__device__ __forceinline__ void put(const Found& found, int64_t row) {
+    const uint64_t place = append(found.size);
+    if ((int64_t)place < found.capacity) {
+        found.queue[place] = (ROW)row;
+    }
+}
+#endif
+
 /* Add a row, once however often it is found. */
 __device__ __forceinline__ void enter(const Found& found, int64_t row) {
     const uint32_t bit = 1u << (row & 31);
     uint32_t* word = &found.bits[row >> 5];
     if ((*word & bit) == 0 && (atomicOr(word, bit) & bit) == 0) {
-        const uint64_t place = append(found.size);
-        if ((int64_t)place < found.capacity) {
-            found.queue[place] = (ROW)row;
-        }
+        put(found, row);
     }
 }

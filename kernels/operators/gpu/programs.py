@@ -20,7 +20,9 @@ NUMBERS = {"sum": 1, "product": 2, "min": 3, "max": 4, "first": 5}  # HOW of ord
 class Program:
     """A source of this folder with user functions by role; kernels are compiled for each form of frontier on first use."""
 
-    def __init__(self, source: str, roles: dict[str, Function | None], defined: dict[str, Any]) -> None:
+    def __init__(
+        self, source: str, roles: dict[str, Function | None], defined: dict[str, Any], cooperative: bool = False
+    ) -> None:
         functions = {role: function for role, function in roles.items() if function is not None}
         lines = ['#include "operators/gpu/functions.cuh"', *(f"#define {name} {value}" for name, value in defined.items())]
         lines += [cuda_of(function, role) for role, function in functions.items()]
@@ -31,7 +33,7 @@ class Program:
         lines += [f"struct Functions {{\n{held}}};"]
         lines += [f"#define CAPTURED_PARAMETERS {''.join(f', {each}' for each in parameters)}"]
         lines += [f"#define CAPTURED_VALUES const Functions functions{{{', '.join(values)}}};", ""]
-        self.defined = defined
+        self.defined, self.cooperative = defined, cooperative
         self.source, self.text, self.functions = f"operators/gpu/{source}", "\n".join(lines), functions
         self._kernels: dict[Any, tuple[Any, int]] = {}
 
@@ -44,7 +46,7 @@ class Program:
             weight = "int64_t" if weights is None else C_NAMES[np.dtype(weights.dtype)]
             chosen = {"INPUT": form, "ROW": row, "WEIGHT": weight, "WEIGHTED": int(weights is not None)}
             text = "".join(f"#define {macro} {value}\n" for macro, value in chosen.items()) + self.text
-            kernel = kernel_of(self.source, name, device.id, cooperative=False, generated=text)
+            kernel = kernel_of(self.source, name, device.id, cooperative=self.cooperative, generated=text)
             resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, THREADS, 0)
             self._kernels[key] = kernel, max(1, resident) * device.attributes["MultiProcessorCount"]
         return self._kernels[key]

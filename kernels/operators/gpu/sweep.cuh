@@ -6,8 +6,8 @@
 enum { HUBS, BLOCK_ROWS, WARP_ROWS, SHORT_ROWS, GROUPS };
 
 struct Sweep {
-    const ROW* listed; /* rows of group g from bounds[g] on; there are bounds[GROUPS + g] */
-    const int64_t* bounds;
+    const ROW* listed; /* rows of group g from starts[g] on; there are counts[g] */
+    const int64_t *starts, *counts;
     const uint32_t* active;
     const int64_t* offsets;
     const ROW* indices;
@@ -19,6 +19,7 @@ struct Sweep {
     TOTAL* totals;
     TOTAL start;
     int64_t turn, turns; /* part of the arcs that is visited, and number of parts */
+    int64_t round;       /* of `repeat_advance`; otherwise 1 */
     Found found;
     int64_t* record;
     int64_t launch;
@@ -31,8 +32,8 @@ struct Sweep {
         int64_t turn, int64_t turns, uint32_t *bits, ROW *queue, int64_t capacity, uint64_t *size, int64_t *record, int64_t launch
 #define SWEEP_VALUES                                                                                                         \
     CAPTURED_VALUES                                                                                                          \
-    const Sweep sweep{listed, bounds, active, offsets, indices, weights, degrees, hub_owns, hub_parts, owns, totals, start,  \
-                      turn, turns, Found{bits, queue, capacity, size}, record, launch, functions};
+    const Sweep sweep{listed, bounds, bounds + GROUPS, active, offsets, indices, weights, degrees, hub_owns, hub_parts, owns, \
+                      totals, start, turn, turns, 1, Found{bits, queue, capacity, size}, record, launch, functions};
 
 __device__ __forceinline__ bool takes_part(const Sweep& sweep, int64_t row) {
     return INPUT != DENSE || has_bit(sweep.active, row);
@@ -45,7 +46,7 @@ __device__ __forceinline__ OWN begin_row(const Sweep& sweep, int64_t row) {
         return sweep.owns[row];
     }
     Failure failure = no_failure(sweep.record, sweep.launch, row);
-    const OWN own = before::call(row, sweep.degrees[row + 1] - sweep.degrees[row], sweep.functions.before_, failure);
+    const OWN own = before::call(row, sweep.degrees[row + 1] - sweep.degrees[row], sweep.round, sweep.functions.before_, failure);
     settle(failure, 0, -1);
     if (sweep.turns > 1) {
         sweep.owns[row] = own;
@@ -71,7 +72,7 @@ __device__ __forceinline__ void end_row(const Sweep& sweep, int64_t row, TOTAL t
 #if HAS_AFTER
     Failure failure = no_failure(sweep.record, sweep.launch, row);
     const int64_t degree = sweep.degrees[row + 1] - sweep.degrees[row];
-    const bool enters = after::call(row, degree, total, own, sweep.functions.after_, failure);
+    const bool enters = after::call(row, degree, total, own, sweep.round, sweep.functions.after_, failure);
     settle(failure, 2, -1);
     if (AFTER_FINDS && enters) {
         enter(sweep.found, row);
@@ -82,7 +83,7 @@ __device__ __forceinline__ void end_row(const Sweep& sweep, int64_t row, TOTAL t
 /* Call `edge` for an arc that has been read; its failure is reported by the caller. */
 __device__ __forceinline__ TOTAL call_edge(
     const Sweep& sweep, int64_t row, int64_t arc, int64_t place, ROW neighbour, WEIGHT weight, OWN own, Failure& failure) {
-    const auto value = edge::call(row, neighbour, weight, arc, place, own, sweep.functions.edge_, failure);
+    const auto value = edge::call(row, neighbour, weight, arc, place, own, sweep.round, sweep.functions.edge_, failure);
     if (EDGE_FINDS && value) {
         enter(sweep.found, neighbour);
     }

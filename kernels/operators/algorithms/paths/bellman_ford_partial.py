@@ -3,7 +3,7 @@
 import numpy as np
 
 from kernels.graph import Array, Graph
-from kernels.operators import Frontier, advance, atomic_min, compute
+from kernels.operators import Frontier, atomic_min, compute, repeat_advance
 
 
 def bellman_ford_partial(graph: Graph, source: int) -> Array:
@@ -21,7 +21,5 @@ def bellman_ford_partial(graph: Graph, source: int) -> Array:
         return atomic_min(distance, neighbour, own + weight)
 
     compute(Frontier.everything(graph), start)
-    frontier = Frontier.of_rows(graph, [source])
-    while frontier.size:
-        frontier = advance(frontier, relax, before=own_distance)
+    repeat_advance(Frontier.of_rows(graph, [source]), relax, before=own_distance)
     return distance
