@@ -85,19 +85,19 @@ def _planned(
     csr = graph.out if direction == "out" else graph.into
 
     def make(values: list[dict[str, Any]]) -> Plan:
-        no_round = () if repeats else ("round",)
-        first = lowered(before, {**VERTEX, "round": "i"}, values[0], no_round)
+        rows, no_round = graph.num_vertices, () if repeats else ("round",)
+        first = lowered(before, {**VERTEX, "round": "i"}, values[0], rows, no_round)
         own = (first.result if first else "") or "i"
         without = no_round if first and first.result else ("own", *no_round)
         offered = {"row": "i", "neighbour": "i", "weight": weight_type(csr), "arc": "i", "place": "i", "own": own, "round": "i"}
-        arc = lowered(edge, offered, values[1], without)
+        arc = lowered(edge, offered, values[1], rows, without)
         assert arc is not None
         line = arc.file, edge.__code__.co_firstlineno
         if (collect is not None and not arc.result) or (collect == "first" and arc.result != "b"):
             raise UserFunctionError(*line, f"collect={collect!r} needs what the function returns")
         total = "i" if collect in (None, "first") or arc.result == "b" else arc.result
         of_row = {**VERTEX, "total": total, "own": own, "round": "i"}
-        last = lowered(after, of_row, values[2], without + (() if collect else ("total",)))
+        last = lowered(after, of_row, values[2], rows, without + (() if collect else ("total",)))
         if repeats and not (collect is None and arc.result == "b") and not (last and last.result == "b"):
             raise UserFunctionError(*line, "repeat_advance needs a function that returns whether a row is found")
         return Plan((first, arc, last), _backend(graph).program(first, arc, last, collect, repeats))

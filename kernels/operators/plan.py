@@ -44,7 +44,8 @@ def planned(
     values = [{} if function is None else values_of(function) for function in given]
     on_gpu, out = is_cupy(graph), graph.out
     of_graph = on_gpu, out.indices.dtype, None if out.weights is None else out.weights.dtype
-    keys = [None if function is None else key_of(function, found) for function, found in zip(given, values, strict=True)]
+    rows = graph.num_vertices
+    keys = [None if function is None else key_of(function, found, rows) for function, found in zip(given, values, strict=True)]
     whole = key, of_graph, *keys
     plan = _PLANS.get(whole)
     if plan is None:
@@ -61,7 +62,7 @@ def planned(
 
 
 def lowered(
-    function: UserFunction | None, offered: dict[str, Type], values: dict[str, Any], without: tuple[str, ...] = ()
+    function: UserFunction | None, offered: dict[str, Type], values: dict[str, Any], rows: int, without: tuple[str, ...] = ()
 ) -> Function | None:
     """The tree of a function that takes some of what is `offered`, but nothing of `without`."""
     if function is None:
@@ -70,7 +71,7 @@ def lowered(
     for name in without:
         if name in parameters_of(function):
             raise UserFunctionError(code.co_filename, code.co_firstlineno, f"nothing provides the parameter {name}")
-    return lower(function, offered, values)
+    return lower(function, offered, values, rows)
 
 
 def weight_type(csr: Csr) -> Type:

@@ -44,7 +44,7 @@ def _run(kind: str, frontier: Frontier, function: UserFunction, how: str = "") -
     graph = frontier.graph
 
     def make(values: list[dict[str, Any]]) -> Plan:
-        found = lowered(function, VERTEX, values[0])
+        found = lowered(function, VERTEX, values[0], graph.num_vertices)
         assert found is not None
         if kind == "filter" and found.result != "b":
             raise UserFunctionError(found.file, function.__code__.co_firstlineno, "a condition returns True or False")

@@ -21,10 +21,10 @@ def values_of(function: Callable[..., Any]) -> dict[str, Any]:
     return found
 
 
-def key_of(function: Callable[..., Any], values: dict[str, Any]) -> Hashable:
-    """The same for calls that one compiled form can serve."""
+def key_of(function: Callable[..., Any], values: dict[str, Any], rows: int) -> Hashable:
+    """The same for calls that one compiled form can serve: it relies on arrays that have an entry for each of the `rows`."""
     code = function.__code__
-    return code, code.co_filename, tuple([_kind(value) for value in values.values()])
+    return code, code.co_filename, tuple([_kind(value, rows) for value in values.values()])
 
 
 def arguments_of(function: Function, values: dict[str, Any]) -> tuple[Any, ...]:
@@ -36,14 +36,14 @@ def arguments_of(function: Function, values: dict[str, Any]) -> tuple[Any, ...]:
 _TO: dict[str, Callable[[Any], Any]] = {"b": np.bool_, "i": np.int64, "f": np.float32, "d": np.float64}
 
 
-def _kind(value: Any) -> Hashable:
+def _kind(value: Any, rows: int) -> Hashable:
     dtype = getattr(value, "dtype", None)
     if dtype is None:
         of_type: type[Any] = type(value)
         if of_type in _SCALARS:
             return _SCALARS[of_type]
         return value if callable(value) else str(of_type)
-    return (dtype, value.ndim, type(value).__module__) if value.ndim else str(dtype.kind)
+    return (dtype, value.ndim, type(value).__module__, len(value) >= rows) if value.ndim else str(dtype.kind)
 
 
 @cache

@@ -11,12 +11,13 @@ from kernels.operators.functions.tree import Function, Node, Type, joined, type_
 from kernels.operators.functions.values import KEPT, Values
 
 
-def lower(function: Callable[..., Any], parameters: Mapping[str, Type], captured: Mapping[str, Any]) -> Function:
+def lower(function: Callable[..., Any], parameters: Mapping[str, Type], captured: Mapping[str, Any], rows: int) -> Function:
     """Check and type a function.
 
     Args:
         parameters: types of all values that a call passes; the function takes those that it names.
         captured: what its free names refer to: arrays, numbers, modules and functions.
+        rows: number of rows of the graph, which the parameters `row` and `neighbour` are below.
         UserFunctionError: Something in it is not supported, with the line.
     """
     file, definition = _definition(function)
@@ -28,7 +29,7 @@ def lower(function: Callable[..., Any], parameters: Mapping[str, Type], captured
             raise UserFunctionError(file, definition.lineno, f"no parameter {name}: it may take {', '.join(parameters)}")
     types: dict[str, Type] = {}
     while True:  # types of variables only grow, and there are four of them
-        lowering = _Lowering(file, {name: parameters[name] for name in names}, captured, dict(types))
+        lowering = _Lowering(file, {name: parameters[name] for name in names}, captured, dict(types), rows)
         falls_through = lowering.block(definition.body, lowering.body)
         found = {name: of for name, of in lowering.types.items() if not name.startswith(KEPT)}
         if found == types:

@@ -18,6 +18,7 @@ _BINARY = {
 }  # fmt: skip
 _COMPARISONS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _MATHS = {"sqrt": "d", "floor": "d", "ceil": "d", "exp": "d", "log": "d", "isnan": "b", "isinf": "b"}
+_ROWS = {"row", "neighbour"}  # parameters that are rows of the graph
 KEPT = "kept "  # begins the names of intermediate values, each of which is set once
 _OF_ZERO: dict[Type, Any] = {"b": False, "i": 0, "f": 0.0, "d": 0.0}
 
@@ -25,8 +26,10 @@ _OF_ZERO: dict[Type, Any] = {"b": False, "i": 0, "f": 0.0, "d": 0.0}
 class Values:
     """Lowers expressions, with the types of variables that the pass before found; statements that they need come before them."""
 
-    def __init__(self, file: str, parameters: dict[str, Type], captured: Mapping[str, Any], types: dict[str, Type]) -> None:
-        self.file, self.parameters, self.captured, self.types = file, parameters, captured, types
+    def __init__(
+        self, file: str, parameters: dict[str, Type], captured: Mapping[str, Any], types: dict[str, Type], rows: int
+    ) -> None:
+        self.file, self.parameters, self.captured, self.types, self.rows = file, parameters, captured, types, rows
         self.arrays: dict[str, np.dtype[Any]] = {}
         self.scalars: dict[str, Type] = {}
         self.sites: list[Site] = []
@@ -215,7 +218,9 @@ class Values:
         return array, self.checked(node, array, place)
 
     def checked(self, node: ast.AST, array: str, place: Node) -> Node:
-        """An index that has been compared with the length of the array."""
+        """An index that has been compared with the length of the array; a row of the graph is inside of an array for all rows."""
+        if place.op == "variable" and place.args[0] in _ROWS & {*self.parameters} and len(self.captured[array]) >= self.rows:
+            return place
         place, length = self.kept(place), Node("length", "i", (array,))
         self.emit("check", Node("inside", "b", (place, length)), self.site(node, "index", array, "i"), place, length)
         return place

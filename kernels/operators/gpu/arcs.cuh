@@ -17,11 +17,11 @@ __device__ __forceinline__ TOTAL visit_chunk(const Sweep& sweep, int64_t row, in
     const int64_t first = sweep.offsets[row];
     TOTAL part = sweep.start;
     int64_t place = begin + (threadIdx.x & 31);
-    for (; place + 32 * (BATCH - 1) < end; place += 32 * BATCH) {
-        ROW neighbours[BATCH];
-        WEIGHT weights[BATCH];
+    for (; place + 32 * (ARC_BATCH - 1) < end; place += 32 * ARC_BATCH) {
+        ROW neighbours[ARC_BATCH];
+        WEIGHT weights[ARC_BATCH];
 #pragma unroll
-        for (int k = 0; k < BATCH; ++k) {
+        for (int k = 0; k < ARC_BATCH; ++k) {
             neighbours[k] = __ldcs(sweep.indices + first + place + 32 * k);
             weights[k] = WEIGHTED && HAS_WEIGHTS ? __ldcs(sweep.weights + first + place + 32 * k) : (WEIGHT)1;
         }
@@ -195,11 +195,11 @@ __device__ __forceinline__ void visit_lanes(
         const int64_t slots = segments[segment] + lane, first = sweep.offsets[row];
         int k = 0;
 #if HOW != 5 /* FIRST_OF */
-        for (; k + BATCH <= degree; k += BATCH) {
-            ROW neighbours[BATCH];
-            WEIGHT weights[BATCH];
+        for (; k + ARC_BATCH <= degree; k += ARC_BATCH) {
+            ROW neighbours[ARC_BATCH];
+            WEIGHT weights[ARC_BATCH];
 #pragma unroll
-            for (int more = 0; more < BATCH; ++more) {
+            for (int more = 0; more < ARC_BATCH; ++more) {
                 neighbours[more] = __ldcs(lane_indices + slots + 32 * (k + more));
                 weights[more] = WEIGHTED && HAS_WEIGHTS ? __ldcs(lane_weights + slots + 32 * (k + more)) : (WEIGHT)1;
             }

@@ -2,6 +2,7 @@
 
 from kernels.operators.constants import (  # noqa: F401
     ALL,
+    ARC_BATCH,
     BATCH,
     BLOCK_DEGREE,
     CHUNK,

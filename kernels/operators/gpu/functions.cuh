@@ -6,8 +6,8 @@
 #include "gpu/device.cuh"
 
 struct Failure {
-    int64_t site; /* number of the failed check; 0: none; negative: given up, because a smaller row has failed */
-    int64_t first, second;
+    int site;              /* number of the failed check; 0: none; negative: given up, because a smaller row has failed */
+    int64_t first, second; /* not set while nothing has failed, so that they take no register */
     volatile int64_t* record;
     int64_t launch, row;
 };
@@ -16,10 +16,15 @@ struct Failure {
 enum { LOCK, LAUNCH, ROW_FAILED, STAGE, ARC_FAILED, SITE, FIRST, SECOND };
 
 __device__ __forceinline__ Failure no_failure(int64_t* record, int64_t launch, int64_t row) {
-    return Failure{0, 0, 0, record, launch, row};
+    Failure none;
+    none.site = 0;
+    none.record = record;
+    none.launch = launch;
+    none.row = row;
+    return none;
 }
 
-__device__ __forceinline__ int failed(Failure& failure, int64_t site, int64_t first, int64_t second) {
+__device__ __forceinline__ int failed(Failure& failure, int site, int64_t first, int64_t second) {
     failure.site = site;
     failure.first = first;
     failure.second = second;
@@ -27,7 +32,7 @@ __device__ __forceinline__ int failed(Failure& failure, int64_t site, int64_t fi
 }
 
 /* Whether to leave a loop: after too many turns, or because a smaller row has failed in this launch. */
-__device__ __forceinline__ bool too_many(int64_t steps, int64_t most, int64_t site, Failure& failure) {
+__device__ __forceinline__ bool too_many(int64_t steps, int64_t most, int site, Failure& failure) {
     if (steps > most) {
         failed(failure, site, 0, 0);
         return true;
@@ -67,10 +72,11 @@ __device__ __forceinline__ void report(const Failure& failure, int64_t stage, in
 }
 
 /* failures[place] of a batch that stays in registers. */
-__device__ __forceinline__ Failure chosen(const Failure* failures, int place) {
+template <int SIZE>
+__device__ __forceinline__ Failure chosen(const Failure (&failures)[SIZE], int place) {
     Failure found = failures[0];
 #pragma unroll
-    for (int k = 1; k < BATCH; ++k) {
+    for (int k = 1; k < SIZE; ++k) {
         found = k == place ? failures[k] : found;
     }
     return found;

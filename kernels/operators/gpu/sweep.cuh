@@ -90,22 +90,22 @@ __device__ __forceinline__ TOTAL call_edge(
     return (TOTAL)value;
 }
 
-/* Visit BATCH arcs of one row, of which the heads and weights have been read, and combine what they give in their order. `step`
+/* Visit ARC_BATCH arcs of one row, of which the heads and weights have been read, and combine what they give in their order. `step`
    is the distance of their places. The calls come before the reports, so that what they read is on its way at the same time. */
 __device__ __forceinline__ TOTAL visit_batch(
     const Sweep& sweep, int64_t row, int64_t first, int64_t place, int step, const ROW* neighbours, const WEIGHT* weights,
     OWN own, TOTAL total) {
-    Failure failures[BATCH];
-    TOTAL values[BATCH];
+    Failure failures[ARC_BATCH];
+    TOTAL values[ARC_BATCH];
 #pragma unroll
-    for (int k = 0; k < BATCH; ++k) {
+    for (int k = 0; k < ARC_BATCH; ++k) {
         failures[k] = no_failure(sweep.record, sweep.launch, row);
         const int64_t at = place + k * step;
         values[k] = call_edge(sweep, row, first + at, at, neighbours[k], weights[k], own, failures[k]);
     }
     int failed_at = -1; /* the first one that failed, which has the smallest arc */
 #pragma unroll
-    for (int k = 0; k < BATCH; ++k) {
+    for (int k = 0; k < ARC_BATCH; ++k) {
         failed_at = failed_at < 0 && failures[k].site > 0 ? k : failed_at;
         total = HOW ? combine(total, values[k]) : total;
     }

@@ -3,79 +3,112 @@
 #include "operators/gpu/frontiers.cuh"
 #include "operators/gpu/orders.cuh"
 
-#define FRONTIER const ROW *rows, const uint32_t *active, int64_t items
+#define PARAMETERS \
+    const ROW *rows, const uint32_t *active, int64_t count, const int64_t *offsets, int64_t *record, int64_t launch
+#define VALUES      \
+    CAPTURED_VALUES \
+    const Items items{rows, active, count, offsets, record, launch, functions};
+
+/* The items of a frontier: its list of rows, or all rows, which `active` may choose from. */
+struct Items {
+    const ROW* rows;
+    const uint32_t* active;
+    int64_t count;
+    const int64_t* offsets;
+    int64_t* record;
+    int64_t launch;
+    Functions functions;
+};
 
 /* The row of an item, or -1 if it is not in the frontier. */
-__device__ __forceinline__ int64_t row_of(const ROW* rows, const uint32_t* active, int64_t item) {
+__device__ __forceinline__ int64_t row_of(const Items& items, int64_t item) {
 #if INPUT == SPARSE
-    return rows[item];
+    return items.rows[item];
 #elif INPUT == DENSE
-    return has_bit(active, item) ? item : -1;
+    return has_bit(items.active, item) ? item : -1;
 #else
     return item;
 #endif
 }
 
-/* Call the function for a row; without a row nothing happens. */
-#define CALL(row, result)                                                                                            \
-    if (row >= 0) {                                                                                                  \
-        Failure failure = no_failure(record, launch, row);                                                           \
-        result = vertex::call(row, NEEDS_DEGREE ? offsets[row + 1] - offsets[row] : 0, functions.vertex_, failure);  \
-        settle(failure, 0, -1);                                                                                      \
+/* Call the function for BATCH items, 32 apart, and report afterwards, so that what the calls read is on its way at the same time.
+   WHOLE: no item is at the end or behind it. `called` tells for which items there is a result. */
+template <bool WHOLE>
+__device__ __forceinline__ void call_batch(const Items& items, int64_t first, int64_t end, TOTAL* results, bool* called) {
+    Failure failures[BATCH];
+    int64_t batch[BATCH];
+#pragma unroll
+    for (int k = 0; k < BATCH; ++k) {
+        batch[k] = WHOLE || first + 32 * k < end ? row_of(items, first + 32 * k) : -1;
     }
+    int failed_at = -1;
+    int64_t row = 0;
+#pragma unroll
+    for (int k = 0; k < BATCH; ++k) {
+        failures[k] = no_failure(items.record, items.launch, batch[k]);
+        called[k] = (WHOLE && INPUT != DENSE) || batch[k] >= 0;
+        if (called[k]) {
+            const int64_t degree = NEEDS_DEGREE ? items.offsets[batch[k] + 1] - items.offsets[batch[k]] : 0;
+            results[k] = vertex::call(batch[k], degree, items.functions.vertex_, failures[k]);
+        }
+        if (failures[k].site > 0 && (failed_at < 0 || (INPUT == SPARSE && batch[k] < row))) {
+            failed_at = k;
+            row = batch[k];
+        }
+    }
+    if (failed_at >= 0) { /* the smallest row of the batch: a list is not sorted */
+        report(chosen(failures, failed_at), 0, -1);
+    }
+}
 
-/* Call it for BATCH items, `step` apart, and report afterwards, so that what the calls read is on its way at the same time. */
-#define CALL_BATCH(first, end, step, results)                                                                        \
-    Failure failures[BATCH];                                                                                         \
-    int64_t batch[BATCH];                                                                                            \
-    int failed_at = -1;                                                                                              \
-    _Pragma("unroll") for (int k = 0; k < BATCH; ++k) {                                                              \
-        const int64_t at = first + k * (step);                                                                       \
-        batch[k] = at < end ? row_of(rows, active, at) : -1;                                                         \
-    }                                                                                                                \
-    _Pragma("unroll") for (int k = 0; k < BATCH; ++k) {                                                              \
-        failures[k] = no_failure(record, launch, batch[k]);                                                          \
-        if (batch[k] >= 0) {                                                                                         \
-            const int64_t degree = NEEDS_DEGREE ? offsets[batch[k] + 1] - offsets[batch[k]] : 0;                     \
-            results[k] = vertex::call(batch[k], degree, functions.vertex_, failures[k]);                             \
-        }                                                                                                            \
-        failed_at = failed_at < 0 && failures[k].site > 0 ? k : failed_at;                                           \
-    }                                                                                                                \
-    if (failed_at >= 0) {                                                                                            \
-        report(chosen(failures, failed_at), 0, -1);                                                                  \
+__device__ __forceinline__ void call_warp(const Items& items, int64_t begin, int64_t end, TOTAL* results, bool* called) {
+    const int64_t first = begin + (threadIdx.x & 31);
+    if (begin + 32 * BATCH <= end) {
+        call_batch<true>(items, first, end, results, called);
+    } else {
+        call_batch<false>(items, first, end, results, called);
     }
+}
+
+__device__ __forceinline__ int64_t global_warp() { return global_thread() >> 5; }
+
+__device__ __forceinline__ int64_t num_warps() { return num_threads() >> 5; }
 
 #if defined(COMPUTES)
-extern "C" __global__ void __launch_bounds__(THREADS) compute(
-    FRONTIER, const int64_t* offsets, int64_t* record, int64_t launch CAPTURED_PARAMETERS) {
-    CAPTURED_VALUES
-    for (int64_t item = global_thread(); item < items; item += BATCH * num_threads()) {
+extern "C" __global__ void __launch_bounds__(THREADS) compute(PARAMETERS CAPTURED_PARAMETERS) {
+    VALUES
+    for (int64_t begin = global_warp() * 32 * BATCH; begin < count; begin += num_warps() * 32 * BATCH) {
         TOTAL ignored[BATCH];
-        CALL_BATCH(item, items, num_threads(), ignored)
+        bool called[BATCH];
+        call_warp(items, begin, count, ignored, called);
     }
 }
 
 #elif defined(FILTERS)
 /* For all rows, or for flags: every warp writes whole words. */
-extern "C" __global__ void __launch_bounds__(THREADS) filter_words(
-    FRONTIER, const int64_t* offsets, int64_t* record, int64_t launch, uint32_t* bits, uint64_t* size CAPTURED_PARAMETERS) {
-    CAPTURED_VALUES
+extern "C" __global__ void __launch_bounds__(THREADS) filter_words(PARAMETERS, uint32_t* bits, uint64_t* size CAPTURED_PARAMETERS) {
+    VALUES
     __shared__ uint32_t of_warps[THREADS / 32];
+    const int lane = threadIdx.x & 31;
     uint32_t holding = 0;
-    for (int64_t item = global_thread(); item - (threadIdx.x & 31) < items; item += BATCH * num_threads()) {
+    for (int64_t begin = global_warp() * 32 * BATCH; begin < count; begin += num_warps() * 32 * BATCH) {
         TOTAL holds[BATCH] = {};
-        CALL_BATCH(item, items, num_threads(), holds)
+        bool called[BATCH];
+        call_warp(items, begin, count, holds, called);
+        __syncwarp();
+        uint32_t word = 0; /* lane k's is that of rows begin + 32 k and on */
 #pragma unroll
         for (int k = 0; k < BATCH; ++k) {
-            const int64_t at = item + k * num_threads();
-            const uint32_t word = __ballot_sync(FULL_WARP, holds[k] != 0);
-            if ((threadIdx.x & 31) == 0 && at < items) {
-                bits[at >> 5] = word;
-                holding += __popc(word);
-            }
+            const uint32_t found = __ballot_sync(FULL_WARP, holds[k] != 0);
+            word = lane == k ? found : word;
+        }
+        if (lane < BATCH && begin + 32 * lane < count) {
+            bits[(begin >> 5) + lane] = word;
+            holding += __popc(word);
         }
     }
-    if ((threadIdx.x & 31) == 0) {
+    holding = sum_of_warp(holding);
+    if (lane == 0) {
         of_warps[threadIdx.x >> 5] = holding;
     }
     __syncthreads();
@@ -89,16 +122,18 @@ extern "C" __global__ void __launch_bounds__(THREADS) filter_words(
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) filter_list(
-    FRONTIER, const int64_t* offsets, int64_t* record, int64_t launch, uint32_t* bits, uint64_t* size, ROW* queue,
-    int64_t capacity CAPTURED_PARAMETERS) {
-    CAPTURED_VALUES
+    PARAMETERS, uint32_t* bits, uint64_t* size, ROW* queue, int64_t capacity CAPTURED_PARAMETERS) {
+    VALUES
     const Found found{bits, queue, capacity, size};
-    for (int64_t item = global_thread(); item < items; item += num_threads()) {
-        const int64_t row = row_of(rows, active, item);
-        TOTAL holds = 0;
-        CALL(row, holds)
-        if (holds) {
-            enter(found, row);
+    for (int64_t begin = global_warp() * 32 * BATCH; begin < count; begin += num_warps() * 32 * BATCH) {
+        TOTAL holds[BATCH] = {};
+        bool called[BATCH];
+        call_warp(items, begin, count, holds, called);
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) {
+            if (holds[k]) {
+                enter(found, rows[begin + 32 * k + (threadIdx.x & 31)]);
+            }
         }
     }
 }
@@ -108,20 +143,20 @@ extern "C" __global__ void __launch_bounds__(THREADS) filter_list(
    ends last does. `parts` has an entry for each chunk, for each chunk of chunks, and so on. The result is written to words[0];
    words[1] is zero, and is zero again afterwards. */
 extern "C" __global__ void __launch_bounds__(THREADS) reduce(
-    FRONTIER, const int64_t* offsets, int64_t* record, int64_t launch, TOTAL start, TOTAL* parts,
-    int64_t* words CAPTURED_PARAMETERS) {
-    CAPTURED_VALUES
+    PARAMETERS, TOTAL start, TOTAL* parts, int64_t* words CAPTURED_PARAMETERS) {
+    VALUES
     __shared__ bool last;
     const int lane = threadIdx.x & 31;
-    for (int64_t chunk = global_thread() >> 5; chunk * CHUNK < items; chunk += num_threads() >> 5) {
+    for (int64_t chunk = global_warp(); chunk * CHUNK < count; chunk += num_warps()) {
         TOTAL total = start;
-        const int64_t end = (chunk + 1) * CHUNK < items ? (chunk + 1) * CHUNK : items;
-        for (int64_t item = chunk * CHUNK + lane; item < end; item += 32 * BATCH) {
+        const int64_t end = (chunk + 1) * CHUNK < count ? (chunk + 1) * CHUNK : count;
+        for (int64_t begin = chunk * CHUNK; begin < end; begin += 32 * BATCH) {
             TOTAL values[BATCH];
-            CALL_BATCH(item, end, 32, values)
+            bool called[BATCH];
+            call_warp(items, begin, end, values, called);
 #pragma unroll
             for (int k = 0; k < BATCH; ++k) {
-                total = batch[k] >= 0 ? combine(total, values[k]) : total;
+                total = called[k] ? combine(total, values[k]) : total;
             }
         }
         __syncwarp();
@@ -141,12 +176,15 @@ extern "C" __global__ void __launch_bounds__(THREADS) reduce(
     }
     __threadfence();
     TOTAL* from = parts;
-    for (int64_t left = (items + CHUNK - 1) / CHUNK; left > 1;) {
+    for (int64_t left = (count + CHUNK - 1) / CHUNK; left > 1;) {
         const int64_t chunks = (left + CHUNK - 1) / CHUNK;
         for (int64_t chunk = threadIdx.x >> 5; chunk < chunks; chunk += THREADS / 32) {
             TOTAL total = start;
-            for (int64_t item = chunk * CHUNK + lane; item < left && item < (chunk + 1) * CHUNK; item += 32) {
-                total = combine(total, __ldcg(from + item));
+#pragma unroll 8
+            for (int64_t k = 0; k < CHUNK; k += 32) {
+                const int64_t item = chunk * CHUNK + k + lane;
+                const TOTAL part = item < left ? __ldcg(from + item) : start;
+                total = item < left ? combine(total, part) : total;
             }
             __syncwarp();
             total = combine_lanes(total);

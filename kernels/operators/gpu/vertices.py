@@ -6,11 +6,11 @@ import cupy
 import numpy as np
 
 from kernels.graph import Array, Graph
-from kernels.operators.constants import CHUNK, DENSE, SPARSE
+from kernels.operators.constants import BATCH, CHUNK, DENSE, SPARSE
 from kernels.operators.cpu.orders import identity, ordered
 from kernels.operators.frontier import Frontier, made
 from kernels.operators.functions.tree import Function
-from kernels.operators.gpu.bits import words_of
+from kernels.operators.gpu.bits import queue_of, words_of
 from kernels.operators.gpu.programs import C_TYPES, NUMBERS, Program, failures, passed
 from kernels.operators.plan import Plan
 
@@ -93,7 +93,9 @@ def of_bits(frontier: Frontier, bits: Array, size: int) -> Frontier:
     """A frontier of the rows whose bits are set, like another one."""
     graph, rules = frontier.graph, frontier.rules
     dense = Frontier(graph, rules, size, flags=bits)
-    return made(graph, rules, dense.rows(), size) if size <= rules.most_rows(graph) and size < graph.num_vertices else dense
+    if size > rules.most_rows(graph) or size == graph.num_vertices:
+        return dense
+    return made(graph, rules, queue_of(graph, bits, size, failures().zeroed()), size)
 
 
 def read() -> int:
@@ -103,7 +105,7 @@ def read() -> int:
 
 def _launch(graph: Graph, plan: Plan, name: str, form: int, items: tuple[Array, Array, Any], more: list[Any]) -> None:
     kernel = plan.program.kernel(name, form, graph)
-    threads = int(items[2]) if name != "reduce" else -(-int(items[2]) // CHUNK) * 32
+    threads = -(-int(items[2]) // (CHUNK if name == "reduce" else 32 * BATCH)) * 32
     plan.program.run(kernel, threads, *items, graph.out.offsets, *failures().next(plan.functions), *more)
 
 
