@@ -7,7 +7,7 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from kernels.gpu.loader import to_device
-from kernels.operators import Frontier, advance
+from kernels.operators import Frontier, advance, repeat_advance
 from tests.operators import cases
 from tests.operators.test_algorithms import GRAPHS, MORE, TABLE_5, answers
 
@@ -32,6 +32,11 @@ def test_segments(graph):
         cases.require_same(cases.in_segments(graph, segments), expected)
 
 
+@pytest.mark.parametrize("direction", ["out", "in"])
+def test_rounds(graph, direction):
+    cases.require_same(cases.repeated(to_device(graph), direction), cases.repeated(graph, direction))
+
+
 def test_hubs_are_shared_by_all_blocks():
     """A row of more than 65,536 arcs; sums of floats in the same order."""
     size = 70_000
@@ -48,11 +53,15 @@ def test_hubs_are_shared_by_all_blocks():
             return numbers[neighbour] * own
 
         def keep(row, total, own):
+            enters = own == 2 and found[row] != total - own
             found[row] = total - own
-            return own == 2
+            return enters
 
         rows = advance(frontier, give, before=own, after=keep, collect="sum").rows()
-        return [cases.host(found), cases.host(rows)]
+        once = [found.copy(), rows]
+        found[:] = 0
+        rounds = repeat_advance(frontier, give, before=own, after=keep, collect="sum")
+        return [cases.host(each) for each in (*once, found, rounds)]
 
     for make in (Frontier.everything, lambda graph: cases.thirds(graph, cases.ALL_SPARSE)):
         there = to_device(graph)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kernels.graph import Csr, Graph, index_dtype
-from kernels.operators import Frontier, Rules, advance, atomic_add, atomic_min, compute, filter, reduce
+from kernels.operators import Frontier, Rules, advance, atomic_add, atomic_min, compute, filter, reduce, repeat_advance
 
 LIMITS = (0, 1, 2, 31, 32, 33, 1023, 1024, 1025)
 ALL_SPARSE, ALL_DENSE = Rules(sparse_rows=1.0), Rules(sparse_rows=0.0)
@@ -190,6 +190,36 @@ def in_segments(graph: Graph, segments: int) -> list[Any]:
         even = advance(frontier, give, direction=direction, before=own, after=keep, collect="sum")
         advance(frontier, small, direction=direction, after=keep_least, collect="max")
         found += [sums.copy(), least.copy(), even.rows(), even.size]
+    return [host(each) for each in found]
+
+
+def repeated(graph: Graph, direction: Any = "out") -> list[Any]:
+    """Rounds: levels from every third row, and sums that rows pass on in their first four rounds."""
+    size = graph.num_vertices
+    levels, totals = like(graph, np.full(size, -1, np.int64)), like(graph, np.zeros(size))
+
+    def visit(neighbour, round):
+        if levels[neighbour] >= 0:
+            return False
+        levels[neighbour] = round
+        return True
+
+    def own(row, round):
+        return row * 0.5 + round
+
+    def give(neighbour, own, weight):
+        return own + weight * neighbour
+
+    def keep(row, total, round, own, degree):
+        totals[row] = total * round + own
+        return round < 4 and degree > 1
+
+    found = []
+    for frontier in (thirds(graph, ALL_SPARSE), thirds(graph, ALL_DENSE), Frontier.of_rows(graph, range(min(1, size)))):
+        levels[:] = -1
+        found.append(repeat_advance(frontier, visit, direction=direction))
+        found.append(repeat_advance(frontier, give, before=own, after=keep, collect="sum", direction=direction))
+        found += [levels.copy(), totals.copy()]
     return [host(each) for each in found]
 
 

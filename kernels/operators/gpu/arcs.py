@@ -6,7 +6,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from kernels.graph import Array, Csr, Graph
+from kernels.graph import Csr, Graph
 from kernels.operators.constants import ALL, CHUNK, SPARSE, THREADS
 from kernels.operators.cpu.orders import DTYPES, identity, ordered
 from kernels.operators.frontier import Frontier
@@ -19,7 +19,8 @@ from kernels.operators.gpu.vertices import Search, items_of, read
 from kernels.operators.plan import Plan
 from kernels.operators.segments import segmented
 
-_NO_LANES = np.uintp(0), np.uintp(0), np.uintp(0), np.int64(0)
+_NULL = np.uintp(0)
+_NO_LANES = _NULL, _NULL, _NULL, np.int64(0)
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[A
     count = frontier.rules.segments if frontier.form == ALL and made_of.divisible else 1
     parts = segmented(graph, csr, count) if count > 1 else [csr]
     search = Search(graph, frontier) if made_of.finds else None
-    kept = [cupy.empty(graph.num_vertices if count > 1 else 0, of) for of in (made_of.own, made_of.total)]
+    kept = [cupy.empty(graph.num_vertices, of) if count > 1 else _NULL for of in (made_of.own, made_of.total)]
     numbered = failures().next(plan.functions)
     for number, part in enumerate(parts if frontier.size else []):
         turn = *kept, made_of.start, np.int64(number), np.int64(count)
@@ -85,7 +86,7 @@ def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[A
 
 def _found(graph: Graph, search: Search | None, numbered: tuple[Any, Any]) -> tuple[Any, ...]:
     if search is None:
-        return np.uintp(0), np.uintp(0), np.int64(0), np.uintp(0), *numbered
+        return _NULL, _NULL, np.int64(0), _NULL, *numbered
     return search.bits, search.queue, search.capacity, search.size, *numbered
 
 
@@ -137,7 +138,9 @@ def run_repeat(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[An
     return read()
 
 
-def hub_values_of(part: Csr, whole: Division, made_of: Advance) -> tuple[Array, Array]:
+def hub_values_of(part: Csr, whole: Division, made_of: Advance) -> tuple[Any, Any]:
     """Memory for what hubs keep: their own values, and the results of their chunks."""
-    chunks = len(part.indices) // (CHUNK // 2) + 2 if whole.hubs else 0
+    if not whole.hubs:
+        return _NULL, _NULL
+    chunks = len(part.indices) // (CHUNK // 2) + 2
     return cupy.empty(whole.hubs, made_of.own), cupy.empty(chunks, made_of.total)

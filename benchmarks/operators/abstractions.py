@@ -1,0 +1,185 @@
+"""Effective bandwidth of each operator, its kernels, the cost of a call, and what is derived from a graph first."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import cupy as cp
+import numpy as np
+
+from benchmarks.operators.clock import call_milliseconds, kernel_milliseconds
+from benchmarks.operators.tables import Row
+from kernels.graph import Csr, Graph
+from kernels.operators import Frontier, Rules, advance, atomic_min, compute, filter, reduce
+from kernels.operators.gpu.groups import divided, lanes_of
+from kernels.operators.plan import _PLANS
+
+_CALLS = 300
+_DOCUMENT = {  # shares of the peak of a P100, by table and graph
+    6: {"V = 2^24": 0.40}, 7: {"R-MAT 20": 0.57, "R-MAT 24": 0.56}, 8: {"R-MAT 20": 0.44, "R-MAT 24": 1.05},
+    9: {"V = 2^20": 0.23, "V = 2^22": 0.49, "V = 2^24": 0.76}, 10: {"V = 2^20": 0.07, "V = 2^24": 0.32},
+}  # fmt: skip
+
+
+def _row(table: int, graph: str, what: str, milliseconds: float, num_bytes: float, ops: float, **more: Any) -> Row:
+    return Row(table, graph, what, milliseconds, num_bytes, ops, _DOCUMENT[table].get(graph), **more)
+
+
+def without_arcs(size: int) -> Graph:
+    """A graph for operators that read no arcs."""
+    empty = Csr(cp.zeros(size + 1, np.int64), cp.empty(0, np.int32), None)
+    return Graph(cp.arange(size), cp.arange(size, dtype=np.int32), empty, empty)
+
+
+def rows_alone() -> Iterator[Row]:
+    """Tables 6, 9 and 10: operators of rows."""
+    for scale in (20, 22, 24, 26):
+        yield from _of_rows(1 << scale, f"V = 2^{scale}")
+
+
+def _of_rows(size: int, name: str) -> Iterator[Row]:
+    frontier = Frontier.everything(without_arcs(size))
+    a, b, k, x = cp.zeros(size), cp.ones(size), cp.arange(size, dtype=np.int32), cp.ones(size, np.float32)
+
+    def fill(row):
+        k[row] = row
+
+    def copy(row):
+        a[row] = b[row]
+
+    def double(row):
+        return b[row]
+
+    def single(row):
+        return x[row]
+
+    def integer(row):
+        return k[row]
+
+    def even(row):
+        return k[row] % 2 == 0
+
+    def few(row):
+        return k[row] % 128 == 0
+
+    bits = size / 8
+    yield _row(6, name, "half of the rows, flags", kernel_milliseconds(lambda: filter(frontier, even)), 4 * size + bits, 2 * size)
+    listed = kernel_milliseconds(lambda: filter(frontier, few))
+    yield _row(6, name, "1/128 of the rows, a list", listed, 4 * size + 2 * bits + size / 32, 2 * size)
+    yield _row(9, name, "write int32", kernel_milliseconds(lambda: compute(frontier, fill)), 4 * size, 0)
+    yield _row(9, name, "copy float64", kernel_milliseconds(lambda: compute(frontier, copy)), 16 * size, 0)
+    yield _row(10, name, "sum float64", kernel_milliseconds(lambda: reduce(frontier, double)), 8 * size, size)
+    yield _row(10, name, "sum float32", kernel_milliseconds(lambda: reduce(frontier, single)), 4 * size, size)
+    yield _row(10, name, "max int32", kernel_milliseconds(lambda: reduce(frontier, integer, "max")), 4 * size, size)
+
+
+def of_graph(graph: Graph, name: str) -> Iterator[Row]:
+    """Tables 7, 8, 11 and 14: `advance`."""
+    size, arcs, offsets = graph.num_vertices, graph.num_arcs, graph.out.offsets
+    x, out, near = cp.ones(size, np.float32), cp.zeros(size, np.float32), cp.full(size, 1 << 30, np.int32)
+
+    def give(neighbour):
+        return x[neighbour]
+
+    def keep(row, total):
+        out[row] = total
+
+    def relax(neighbour, weight):
+        atomic_min(near, neighbour, weight)
+
+    def third(row):
+        return row % 3 == 0
+
+    def pull(frontier: Frontier) -> Any:
+        return lambda: advance(frontier, give, after=keep, collect="sum")
+
+    def push(frontier: Frontier) -> Any:
+        return lambda: advance(frontier, relax)
+
+    everything, start = Frontier.everything(graph), time.perf_counter()
+    divided(graph, graph.out, (True, 0, 1)), lanes_of(graph, graph.out, (True, 0, 1))
+    cp.cuda.Device().synchronize()
+    prepared = 1000 * (time.perf_counter() - start)
+    gather = _bare_gather(graph, x, out)
+    chosen = filter(everything, third)
+    of_third = int(cp.diff(offsets)[::3].sum())
+    for table, frontier, its_arcs, its_rows in ((7, everything, arcs, size), (8, chosen, of_third, size / 3)):
+        beside = {"beside": gather, "beside_name": "every head's value read, without rows:"} if table == 7 else {}
+        summed = kernel_milliseconds(pull(frontier))
+        yield _row(table, name, "sum of float32", summed, 8 * its_arcs + 12 * its_rows, its_arcs, **beside)
+        milliseconds = kernel_milliseconds(push(frontier))
+        yield _row(table, name, "atomic_min of int32", milliseconds, 12 * its_arcs + 8 * its_rows, its_arcs)
+    listed = Frontier.of_rows(graph, cp.arange(size - 1), Rules(sparse_rows=1.0))
+    with_lanes, with_list = (kernel_milliseconds(pull(each)) for each in (everything, listed))
+    gain = with_list - with_lanes
+    even = f"pays after {prepared / gain:,.0f} sweeps" if gain > 0 else "a list is as fast"
+    yield Row(14, name, "groups of degrees, vector extension", prepared, beside=gain, beside_name="gained a sweep:", note=even)
+    yield from _kernels(name) if name == "R-MAT 24" else ()
+
+
+def _kernels(name: str) -> Iterator[Row]:
+    """The kernels that have been compiled so far."""
+    processors = cp.cuda.Device().attributes["MultiProcessorCount"]
+    for plan in _PLANS.values():
+        kernels = getattr(plan.program, "kernels", plan.program)
+        for (kernel, form, _), (found, blocks) in kernels._kernels.items():
+            label = f"{kernel}, {('all', 'flags', 'list')[form]}: {', '.join(each.name for each in plan.functions if each)}"
+            kept = f"{found.num_regs} registers, {found.local_size_bytes} bytes spilled"
+            yield Row(11, name, label, None, note=f"{kept}, {blocks // processors} blocks of a multiprocessor")
+
+
+def calls() -> Iterator[Row]:
+    """Table 15: the first call of new functions, and later ones on a graph of 1,500 rows."""
+    graph = without_arcs(1500)
+    marks, frontier, thin = cp.zeros(1500), Frontier.everything(graph), Frontier.of_rows(graph, [3, 5], Rules(1.0))
+
+    def touch(row):
+        marks[row] = 1
+
+    def value(row):
+        return marks[row]
+
+    def has(row):
+        return marks[row] > 0
+
+    def arc(neighbour):
+        return marks[neighbour]
+
+    def enters(neighbour):
+        return marks[neighbour] > 0
+
+    measured: tuple[tuple[str, Callable[[], Any]], ...] = (
+        ("compute", lambda: compute(frontier, touch)), ("reduce", lambda: reduce(frontier, value)),
+        ("filter", lambda: filter(frontier, has)), ("advance", lambda: advance(frontier, arc)),
+        ("advance, a list to a frontier", lambda: advance(thin, enters)),
+        ("advance, all to a frontier", lambda: advance(frontier, enters)),
+    )  # fmt: skip
+    for what, call in measured:
+        start = time.perf_counter()
+        call()
+        cp.cuda.Device().synchronize()
+        first = time.perf_counter() - start
+        yield Row(15, "1,500 rows", what, call_milliseconds(call, at_once=_CALLS), note=f"first call {first:.2f} s")
+
+
+_gather = cp.RawKernel(
+    r"""
+extern "C" __global__ void __launch_bounds__(256) gather(const int4* heads, long long quads, const float* values, float* out) {
+    float sum = 0;
+    const long long threads = (long long)gridDim.x * blockDim.x;
+    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < quads; i += threads) {
+        const int4 four = __ldcs(heads + i);
+        sum += values[four.x] + values[four.y] + values[four.z] + values[four.w];
+    }
+    if (sum == -1.0f) out[0] = sum;
+}
+""",
+    "gather",
+)
+
+
+def _bare_gather(graph: Graph, values: Any, out: Any) -> float:
+    """Milliseconds of reading every head and its value, in any order: what no sweep of this storage can be faster than."""
+    blocks = 8 * cp.cuda.Device().attributes["MultiProcessorCount"]
+    arguments = graph.out.indices, np.int64(graph.num_arcs // 4), values, out
+    return call_milliseconds(lambda: _gather((blocks,), (256,), arguments), at_once=5)
