@@ -13,6 +13,7 @@ from benchmarks.one_gpu.bench import driver
 from benchmarks.one_gpu.graphs import Edges, graphs, rmat, road_like_grid
 from benchmarks.one_gpu.timing import copy_bandwidth
 from benchmarks.operators import abstractions, searches
+from benchmarks.operators.energy import Meter
 from benchmarks.operators.tables import Machine, Row, write
 from kernels.graph import Graph
 
@@ -36,11 +37,9 @@ def inputs(folder: Path | None) -> dict[str, tuple[Callable[[], Edges], bool]]:
 
 def machine() -> Machine:
     """The current GPU."""
-    device, runtime = cp.cuda.Device(), cp.cuda.runtime
-    peak = 2 * device.attributes["MemoryClockRate"] * 1000 * device.attributes["GlobalMemoryBusWidth"] / 8
     version = "{}.{}".format(*cp.cuda.nvrtc.getVersion())
-    name = runtime.getDeviceProperties(device.id)["name"].decode()
-    return Machine(name, driver(), version, cp.__version__, peers.start(), copy_bandwidth(), float(peak))
+    name = cp.cuda.runtime.getDeviceProperties(cp.cuda.Device().id)["name"].decode()
+    return Machine(name, driver(), version, cp.__version__, peers.start(), copy_bandwidth(), Meter().peak_rate())
 
 
 def measure(only: list[str], folder: Path | None) -> Iterator[Row]:

@@ -1,10 +1,12 @@
-"""The energy that a GPU has used, from NVML (NVIDIA's management library, part of the driver)."""
+"""The energy that a GPU has used, and its peak bandwidth, from NVML (NVIDIA's management library, part of the driver)."""
 
 import ctypes
 import time
 from collections.abc import Callable
 
 import cupy
+
+_MEMORY = 2  # NVML_CLOCK_MEM
 
 
 class Meter:
@@ -26,6 +28,15 @@ class Meter:
         millijoules = ctypes.c_ulonglong()
         failed = self._library.nvmlDeviceGetTotalEnergyConsumption(self._device, ctypes.byref(millijoules))
         return 0.0 if failed else millijoules.value / 1000
+
+    def peak_rate(self) -> float | None:
+        """Bytes a second of the memory: two transfers a cycle of its highest clock; None without NVML."""
+        megahertz, bits = ctypes.c_uint(), ctypes.c_uint()
+        if not self.works or self._library.nvmlDeviceGetMaxClockInfo(self._device, _MEMORY, ctypes.byref(megahertz)):
+            return None
+        if self._library.nvmlDeviceGetMemoryBusWidth(self._device, ctypes.byref(bits)):
+            return None
+        return 2e6 * megahertz.value * bits.value / 8
 
     def of(self, call: Callable[[], object], seconds: float = 0.6) -> tuple[float, float]:
         """Joules and seconds of one `call`, which is repeated for about `seconds`, as the counter moves every 0.1 s."""

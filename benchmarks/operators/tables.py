@@ -52,7 +52,7 @@ class Machine:
     cupy: str
     cugraph: str | None
     copy_rate: float
-    peak_rate: float
+    peak_rate: float | None
 
 
 def write(folder: Path, name: str, rows: Iterable[Row], machine: Machine) -> None:
@@ -64,7 +64,7 @@ def write(folder: Path, name: str, rows: Iterable[Row], machine: Machine) -> Non
         "# Graph operators", "",
         f"{machine.gpu}, driver {machine.driver}, CUDA {machine.cuda}, CuPy {machine.cupy}, "
         f"cuGraph {machine.cugraph or 'not installed'}. "
-        f"A copy runs at {machine.copy_rate / 1e9:,.0f} GB/s, the peak is {machine.peak_rate / 1e9:,.0f} GB/s. "
+        f"A copy runs at {machine.copy_rate / 1e9:,.0f} GB/s, the peak is {(machine.peak_rate or 0) / 1e9:,.0f} GB/s. "
         "`make bench-abstractions` writes these tables; benchmarks/operators/tables.py defines the columns.",
     ]  # fmt: skip
     for table in sorted({row.table for row in rows}):
@@ -78,12 +78,13 @@ _HEAD = "| graph | what | ms | GB/s | of the copy | of the peak | P100, of its p
 
 def _line(row: Row, machine: Machine) -> str:
     rate = row.num_bytes / row.milliseconds * 1000 if row.num_bytes and row.milliseconds else None
+    peak = machine.peak_rate
     beside = "" if row.beside is None else f"{row.beside_name} {row.beside:.4g} ms"
     if row.beside and row.milliseconds:
         beside += f" ({row.milliseconds / row.beside:.2f}x)"
     cells = [
         row.graph, row.what, _cell(row.milliseconds, "{:.4g}"), _cell(rate and rate / 1e9, "{:,.0f}"),
-        _cell(rate and rate / machine.copy_rate, "{:.0%}"), _cell(rate and rate / machine.peak_rate, "{:.0%}"),
+        _cell(rate and rate / machine.copy_rate, "{:.0%}"), _cell(rate and peak and rate / peak, "{:.0%}"),
         _cell(row.document, "{:.0%}"), _cell(row.ops and row.num_bytes and row.ops / row.num_bytes, "{:.3f}"), beside, row.note,
     ]  # fmt: skip
     return f"| {' | '.join(cells)} |"
