@@ -9,7 +9,7 @@ import pytest
 
 from kernels.bfs import bfs
 from kernels.graph import Graph
-from kernels.operators import advance, compute, filter, reduce
+from kernels.operators import advance, compute, filter, reduce, repeat_advance
 from kernels.sssp import sssp
 from tests.counts import NIGHTLY
 from tests.operators import cases
@@ -178,14 +178,14 @@ def test_they_use_the_operators_of_the_table(name, monkeypatch):
 
     def traced(operator):
         def call(frontier, function, *arguments, **named):
-            used.add(operator.__name__)
-            if operator is filter or (operator is advance and generates(function, named.get("after"), named.get("collect"))):
+            used.add(operator.__name__.removeprefix("repeat_"))
+            if operator in (filter, repeat_advance) or (operator is advance and generates(function, named.get("after"), named.get("collect"))):
                 used.add("generate")
             return operator(frontier, function, *arguments, **named)
 
         return call
 
-    for operator in (advance, compute, reduce, filter):
+    for operator in (advance, repeat_advance, compute, reduce, filter):
         if hasattr(module, operator.__name__):
             monkeypatch.setattr(module, operator.__name__, traced(operator))
     answers_of(name)

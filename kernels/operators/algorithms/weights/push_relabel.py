@@ -1,7 +1,7 @@
 """Maximum flow: rows with an excess push it to lower rows, all at once, and are lifted where they cannot.
 
-Goldberg, Tarjan: A New Approach to the Maximum-Flow Problem (1988). Pushes and lifts are separate rounds, so that the heights
-that a round reads do not change in it, and the flow is the same on every run.
+Goldberg, Tarjan: A New Approach to the Maximum-Flow Problem (1988). What a row pushes, where to,
+and how far it is lifted is decided from what does not change meanwhile, so the flow is the same on every run.
 """
 
 import numpy as np
@@ -14,15 +14,15 @@ from kernels.operators.algorithms.weights.edges import network_of
 def push_relabel(graph: Graph, source: int, target: int) -> tuple[int, Array]:
     """The maximum flow between two rows, and what each arc of `network_of(graph)` can still carry, int64 [2 A]."""
     network, capacity, reverse = network_of(graph)
-    excess, height, chosen = (np.zeros(graph.num_vertices, np.int64, like=graph.ids) for _ in range(3))
+    excess, height, chosen, amount = (np.zeros(graph.num_vertices, np.int64, like=graph.ids) for _ in range(4))
     size, arcs = graph.num_vertices, max(network.num_arcs, 1)
     highest = 1 << 62
 
     def saturate(row: int, neighbour: int, arc: int) -> None:
-        amount = capacity[arc]
+        whole = capacity[arc]
         capacity[arc] = 0
-        atomic_add(capacity, reverse[arc], amount)
-        atomic_add(excess, neighbour, amount)
+        atomic_add(capacity, reverse[arc], whole)
+        atomic_add(excess, neighbour, whole)
 
     def is_active(row: int) -> bool:
         return excess[row] > 0 and row != source and row != target  # noqa: PLR1714  (the subset has no tuples)
@@ -32,15 +32,15 @@ def push_relabel(graph: Graph, source: int, target: int) -> tuple[int, Array]:
 
     def choose(row: int, total: int) -> None:
         chosen[row] = total
+        amount[row] = min(excess[row], capacity[total % arcs])
 
     def push(row: int) -> None:
         if chosen[row] // arcs < height[row]:
             arc = chosen[row] % arcs
-            amount = min(excess[row], capacity[arc])
-            atomic_add(excess, row, -amount)
-            atomic_add(excess, heads[arc], amount)
-            atomic_add(capacity, arc, -amount)
-            atomic_add(capacity, reverse[arc], amount)
+            atomic_add(excess, row, -amount[row])
+            atomic_add(excess, heads[arc], amount[row])
+            atomic_add(capacity, arc, -amount[row])
+            atomic_add(capacity, reverse[arc], amount[row])
 
     def lift(row: int, total: int) -> None:
         chosen[row] = max(height[row], total // arcs + 1)
