@@ -10,8 +10,9 @@ import pytest
 from kernels.bfs import bfs
 from kernels.graph import Graph
 from kernels.operators import advance, compute, filter, reduce, repeat_advance
+from kernels.operators.algorithms.weights.edges import network_of
 from kernels.sssp import sssp
-from tests.counts import NIGHTLY
+from tests.counts import of_the_day
 from tests.operators import cases
 
 # Table 5 of the document: which of advance, compute, reduce and the generation of frontiers an algorithm uses.
@@ -36,13 +37,15 @@ TABLE_5 = {
     "weights.push_relabel": "++-+",
     "weights.flow_by_search": "++++",
 }
-MORE = {"paths.bellman_ford_partial": "++-+", "components.communities": "++-+"}  # second forms of two rows
-# By day some of them, because Numba takes seconds for each; all by night, and on every GPU.
-BY_DAY = (
-    "paths.direction_optimising", "paths.bellman_ford_partial", "components.shiloach_vishkin", "components.forward_backward",
-    "weights.pagerank", "weights.boruvka", "weights.flow_by_search",
-)  # fmt: skip
-TRIED = [*TABLE_5, *MORE] if NIGHTLY else BY_DAY
+ROWS = TABLE_5 | {"paths.bellman_ford_partial": "++-+", "components.communities": "++-+"}  # and second forms of two rows
+# By day one of each group, because Numba takes seconds for each; all by night, and on every GPU.
+TRIED = of_the_day(
+    ("paths.top_down", "paths.bottom_up", "paths.direction_optimising", "paths.bellman_ford", "paths.bellman_ford_partial"),
+    ("paths.dijkstra", "paths.delta_stepping", "paths.brandes", "weights.pagerank", "components.communities"),
+    ("components.shiloach_vishkin", "components.random_neighbour", "components.label_propagation", "components.colouring"),
+    ("components.by_search", "components.forward_backward", "components.floyd_warshall", "components.closure_by_search"),
+    ("weights.boruvka", "weights.push_relabel", "weights.flow_by_search"),
+)
 
 
 def algorithm(name):
@@ -72,7 +75,6 @@ def networkx_of(graph: Graph, kind=networkx.DiGraph):
 
 
 GRAPHS = [random_graph(1, 60, 90), random_graph(2, 80, 400), random_graph(3, 50, 60, True), random_graph(4, 1, 0)]
-graphs = pytest.mark.parametrize("graph", GRAPHS, ids=["sparse", "dense", "symmetric", "one_row"])
 
 
 def answers(graph: Graph, names) -> dict[str, object]:
@@ -95,75 +97,70 @@ def components_of(groups, size):
     return labels
 
 
-@graphs
-def test_they_give_the_oracles_answers(graph):
-    size, directed = graph.num_vertices, networkx_of(graph)
-    expected = {}
-    names = ("top_down", "bottom_up", "direction_optimising")
-    expected |= dict.fromkeys([f"paths.{name}" for name in names], bfs(graph, 0).distance)
-    distance = sssp(graph, 0).distance.astype(np.float64)
-    distance[distance < 0] = np.inf
-    names = ("bellman_ford", "bellman_ford_partial", "dijkstra", "delta_stepping")
-    expected |= dict.fromkeys([f"paths.{name}" for name in names], distance)
-    weak = components_of(networkx.weakly_connected_components(directed), size)
-    names = ("shiloach_vishkin", "by_search", "random_neighbour", "label_propagation", "colouring")
-    expected |= dict.fromkeys([f"components.{name}" for name in names], weak)
-    expected["components.forward_backward"] = components_of(networkx.strongly_connected_components(directed), size)
-    closure = networkx.to_numpy_array(networkx.transitive_closure(directed, reflexive=False), range(size)) > 0
-    expected |= dict.fromkeys(["components.floyd_warshall", "components.closure_by_search"], closure)
-    scores = networkx.pagerank(directed, weight=None, tol=1e-13, max_iter=1000)
-    between = networkx.betweenness_centrality_subset(directed, range(0, size, 3), range(size))
-    expected |= {"weights.pagerank": [scores[row] for row in range(size)], "paths.brandes": [between[row] for row in range(size)]}
-    for name, found in answers(graph, [name for name in TRIED if name in expected]).items():
-        if expected[name] is closure:
-            bits = np.unpackbits(found.view(np.uint8).reshape(size, -1), axis=1, bitorder="little")
-            np.testing.assert_array_equal(bits[:, :size].astype(bool), closure)
-        elif name in ("weights.pagerank", "paths.brandes"):
-            np.testing.assert_allclose(found, expected[name], rtol=1e-12 if name == "paths.brandes" else 0, atol=1e-10)
-        else:
-            np.testing.assert_array_equal(found, expected[name])
+def require_true(name: str, graph: Graph, found) -> None:
+    """Compare an answer with NetworkX's, or with our kernels'."""
+    size, directed, kind = graph.num_vertices, networkx_of(graph), name.rpartition(".")[2]
+    if kind in ("top_down", "bottom_up", "direction_optimising"):
+        np.testing.assert_array_equal(found, bfs(graph, 0).distance)
+    elif kind in ("bellman_ford", "bellman_ford_partial", "dijkstra", "delta_stepping"):
+        distance = sssp(graph, 0).distance.astype(np.float64)
+        np.testing.assert_array_equal(found, np.where(distance < 0, np.inf, distance))
+    elif kind == "forward_backward":
+        np.testing.assert_array_equal(found, components_of(networkx.strongly_connected_components(directed), size))
+    elif kind in ("floyd_warshall", "closure_by_search"):
+        closure = networkx.to_numpy_array(networkx.transitive_closure(directed, reflexive=False), range(size)) > 0
+        bits = np.unpackbits(found.view(np.uint8).reshape(size, -1), axis=1, bitorder="little")
+        np.testing.assert_array_equal(bits[:, :size].astype(bool), closure)
+    elif kind == "pagerank":
+        scores = networkx.pagerank(directed, weight=None, tol=1e-13, max_iter=1000)
+        np.testing.assert_allclose(found, [scores[row] for row in range(size)], rtol=0, atol=1e-10)
+    elif kind == "brandes":
+        between = networkx.betweenness_centrality_subset(directed, range(0, size, 3), range(size))
+        np.testing.assert_allclose(found, [between[row] for row in range(size)], rtol=1e-12, atol=1e-10)
+    elif kind == "boruvka":
+        require_lightest(networkx_of(graph, networkx.Graph), *found)
+    elif kind in ("push_relabel", "flow_by_search"):
+        require_largest(graph, algorithm(name))
+    elif kind == "communities":
+        assert stable(graph, found)
+    else:
+        np.testing.assert_array_equal(found, components_of(networkx.weakly_connected_components(directed), size))
 
 
-@graphs
-def test_the_forest_is_the_lightest(graph):
-    chosen, ends = algorithm("weights.boruvka")(graph)
-    forest = networkx.Graph(zip(*ends[:, chosen].tolist(), strict=True))
-    undirected = networkx_of(graph, networkx.Graph)
-    expected = networkx.minimum_spanning_tree(undirected)
+def require_lightest(undirected, chosen, ends) -> None:
+    forest, expected = networkx.Graph(zip(*ends[:, chosen].tolist(), strict=True)), networkx.minimum_spanning_tree(undirected)
     assert networkx.is_forest(forest) if len(forest) else not expected.number_of_edges()
     assert forest.number_of_edges() == expected.number_of_edges()
     assert sum(undirected.edges[edge]["weight"] for edge in forest.edges) == expected.size("weight")
 
 
-@pytest.mark.parametrize("graph", GRAPHS[:3], ids=["sparse", "dense", "symmetric"])
-def test_the_flow_is_the_largest(graph):
-    from kernels.operators.algorithms.weights.edges import network_of
-
+def require_largest(graph: Graph, maximum_flow) -> None:
     network, capacity, reverse = network_of(graph)
     assert (capacity[reverse][capacity > 0] >= 0).all()
     for source, target in ((0, graph.num_vertices - 1), (5, 7), (12, 3)):
         value = networkx.maximum_flow_value(networkx_of(graph), source, target)
-        for name in {"weights.push_relabel", "weights.flow_by_search"} & {*TRIED}:
-            found, left = algorithm(name)(graph, source, target)
-            assert found == value, name
-            assert (left >= 0).all()
-            np.testing.assert_array_equal(left + left[reverse], capacity + capacity[reverse])
-            tails = np.repeat(np.arange(graph.num_vertices), np.diff(network.out.offsets))
-            balance = np.bincount(tails, capacity - left, graph.num_vertices)
-            assert (balance[source], balance[target], np.count_nonzero(balance)) == (value, -value, 2 * (value > 0))
+        found, left = maximum_flow(graph, source, target)
+        assert found == value
+        assert (left >= 0).all()
+        np.testing.assert_array_equal(left + left[reverse], capacity + capacity[reverse])
+        tails = np.repeat(np.arange(graph.num_vertices), np.diff(network.out.offsets))
+        balance = np.bincount(tails, capacity - left, graph.num_vertices)
+        assert (balance[source], balance[target], np.count_nonzero(balance)) == (value, -value, 2 * (value > 0))
 
 
-@pytest.mark.nightly
-def test_communities_are_stable_and_found():
-    cliques = [(10 * k + i, 10 * k + j) for k in range(4) for i in range(10) for j in range(10) if i != j]
-    bridges = [(0, 10), (10, 0), (10, 20), (20, 10), (20, 30), (30, 20)]
-    graph = cases.graph_of_arcs(cliques + bridges, 40)
-    labels = algorithm("components.communities")(graph)
-    assert all(len(set(labels[10 * k : 10 * k + 10])) == 1 for k in range(4))
-    assert len(set(labels)) == 4
-    for row in range(40):
-        votes = np.bincount(labels[graph.out.indices[graph.out.offsets[row] : graph.out.offsets[row + 1]]], minlength=40)
-        assert votes[labels[row]] == votes.max()
+def stable(graph: Graph, labels) -> bool:
+    """Whether no row has a label that is rarer among its neighbours than another one."""
+    for row in range(graph.num_vertices):
+        near = labels[graph.out.indices[graph.out.offsets[row] : graph.out.offsets[row + 1]]]
+        votes = np.bincount(near, minlength=graph.num_vertices)
+        if len(near) and votes[labels[row]] < votes.max():
+            return False
+    return True
+
+
+def cliques() -> Graph:
+    arcs = [(10 * k + i, 10 * k + j) for k in range(4) for i in range(10) for j in range(10) if i != j]
+    return cases.graph_of_arcs([*arcs, (0, 10), (10, 0), (10, 20), (20, 10), (20, 30), (30, 20)], 40, np.int32)
 
 
 def generates(edge, after, collect):
@@ -172,14 +169,18 @@ def generates(edge, after, collect):
     return bool in results
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", TRIED)
-def test_they_use_the_operators_of_the_table(name, monkeypatch):
+def test_it_gives_the_oracles_answers_with_the_operators_of_the_table(name, monkeypatch):
+    """All of an algorithm in one test, because each process that runs a part of it compiles its functions."""
     module, used = import_module(f"kernels.operators.algorithms.{name}"), set()
 
     def traced(operator):
         def call(frontier, function, *arguments, **named):
             used.add(operator.__name__.removeprefix("repeat_"))
-            if operator in (filter, repeat_advance) or (operator is advance and generates(function, named.get("after"), named.get("collect"))):
+            if operator in (filter, repeat_advance) or (
+                operator is advance and generates(function, named.get("after"), named.get("collect"))
+            ):
                 used.add("generate")
             return operator(frontier, function, *arguments, **named)
 
@@ -188,18 +189,13 @@ def test_they_use_the_operators_of_the_table(name, monkeypatch):
     for operator in (advance, repeat_advance, compute, reduce, filter):
         if hasattr(module, operator.__name__):
             monkeypatch.setattr(module, operator.__name__, traced(operator))
-    answers_of(name)
-    marks = "".join("+" if operator in used else "-" for operator in ("advance", "compute", "reduce", "generate"))
-    assert marks == (TABLE_5 | MORE)[name]
+    for graph in (cliques(),) if name == "components.communities" else GRAPHS:
+        for found in answers(graph, [name]).values():
+            require_true(name, graph, found)
+    assert "".join("+" if operator in used else "-" for operator in ("advance", "compute", "reduce", "generate")) == ROWS[name]
 
 
-def answers_of(name):
-    given = {"delta_stepping": (0, 3.0), "brandes": ([0, 1],), "push_relabel": (0, 79), "flow_by_search": (0, 79)}
-    without = name.startswith("components") or name in ("weights.pagerank", "weights.boruvka")
-    algorithm(name)(GRAPHS[1], *given.get(name.rpartition(".")[2], () if without else (0,)))
-
-
-@pytest.mark.parametrize("name", [*TABLE_5, *MORE])
+@pytest.mark.parametrize("name", ROWS)
 def test_they_are_short(name):
     lines = inspect.getsource(algorithm(name)).splitlines()
     assert len([line for line in lines if line.strip() and '"""' not in line]) < 50
