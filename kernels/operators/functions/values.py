@@ -148,10 +148,8 @@ class Values:
             left, right = self.kept(left), self.kept(right)
             zero = Node("const", of_type, (_OF_ZERO[of_type],))
             if sign in ("<<", ">>"):
-                least, most = (
-                    Node("compare", "b", (">=", right, zero)),
-                    Node("compare", "b", ("<", right, Node("const", "i", (64,)))),
-                )
+                least = Node("compare", "b", (">=", right, zero))
+                most = Node("compare", "b", ("<", right, Node("const", "i", (64,))))
                 self.check(Node("binary", "b", ("&", least, most)), self.site(node, "shift", sign, "i"), right, zero)
             else:
                 name = "/" if of_type in "fd" else sign
@@ -184,9 +182,8 @@ class Values:
 
     def _compare(self, node: ast.Compare) -> Node:
         parts: list[Node] = []
-        values = [
-            self.kept(self.value(each)) if len(node.ops) > 1 else self.value(each) for each in (node.left, *node.comparators)
-        ]
+        several = len(node.ops) > 1
+        values = [self.kept(v) if several else v for v in map(self.value, (node.left, *node.comparators))]
         for op, left, right in zip(node.ops, values, values[1:], strict=False):
             if type(op) not in _COMPARISONS:
                 raise self.refused(node, f"the comparison {type(op).__name__} is not supported")
@@ -289,10 +286,9 @@ class Values:
             raise self.refused(node, f"{name} on {dtype}; it needs int32, int64, float32 or float64")
         if dtype.kind == "f" and name in ("atomic_add", "atomic_or"):
             raise self.refused(node, f"{name} on floats: the sum would depend on the order; use collect")
-        if dtype.kind == "i":
-            value = self.integer(node, value)
-        found = "i" if name == "atomic_add" else "b"
-        return self.kept(Node("update", found, (name, array, place, self.cast(value, type_of(dtype)))))
+        value = self.cast(self.integer(node, value) if dtype.kind == "i" else value, type_of(dtype))
+        result = "i" if name == "atomic_add" else "b"
+        return self.kept(Node("update", result, (name, array, place, value)))
 
     def check(self, holds: Node, site: int, *values: Node) -> None:
         """Fail unless a condition holds."""

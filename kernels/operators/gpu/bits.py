@@ -6,7 +6,7 @@ from kernels.gpu.loader import launch
 from kernels.graph import Array, Graph
 from kernels.operators.constants import THREADS
 
-_SOURCE = "operators/gpu/bits.cu"
+_SOURCE = "operators/gpu/frontiers.cu"
 
 
 def words_of(graph: Graph) -> int:

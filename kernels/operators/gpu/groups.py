@@ -60,7 +60,7 @@ def groups_of(csr: Csr, rows: Array) -> Groups:
     """The rows of a list by degree, on the GPU alone: the number of rows of each group is not read back."""
     listed, bounds = cupy.empty(_GROUPS * max(len(rows), 1), rows.dtype), cupy.zeros(2 * _GROUPS, cupy.int64)
     launch(
-        "operators/gpu/groups.cu",
+        "operators/gpu/frontiers.cu",
         "divide",
         THREADS,
         len(rows),
