@@ -43,7 +43,8 @@ __device__ __forceinline__ void put(const Queues& next, ROW row) {
 }
 
 /* Visit an arc from a row of value `own`. */
-__device__ __forceinline__ void visit(const Queues& next, VALUE* values, VALUE own, ROW head, const WEIGHT* weights, int64_t arc) {
+__device__ __forceinline__ void visit(
+    const Queues& next, VALUE* values, VALUE own, ROW head, const WEIGHT* weights, int64_t arc) {
 #if WEIGHED
     const VALUE sum = __double_as_longlong(__longlong_as_double(own) + (double)weights[arc]);
     if (sum < values[head] && sum < atomicMin(values + head, sum)) {

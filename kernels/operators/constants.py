@@ -7,5 +7,6 @@ BLOCK_DEGREE = 1 << 12  # rows of this many arcs or more take a block
 WARP_DEGREE = 32  # rows of this many arcs or more take a warp; the rest are lanes
 TEAM_LANES = 8  # lanes that share a short row of a sparse frontier
 THREADS = 256  # of a block
-BATCH = 4  # rows of a thread whose values are read before the first of them is used
+ROW_BATCH = 4  # rows of a thread whose values are read before the first of them is used
+FILTER_BATCH = 8  # in `filter`, which writes little
 ARC_BATCH = 2  # arcs of a thread, likewise

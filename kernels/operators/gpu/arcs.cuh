@@ -103,7 +103,7 @@ __device__ __forceinline__ void visit_by_blocks(const Sweep& sweep) {
         __syncthreads();
         const OWN own = own_of_row;
         const int64_t degree = degree_of(sweep, row), chunks = (degree + CHUNK - 1) / CHUNK;
-        for (int64_t chunk = threadIdx.x >> 5; chunk < chunks; chunk += THREADS / 32) {
+        for (int64_t chunk = threadIdx.x >> 5; chunk < chunks; chunk += blockDim.x >> 5) {
             const int64_t end = (chunk + 1) * CHUNK;
             const TOTAL part = visit_chunk(sweep, row, chunk * CHUNK, degree < end ? degree : end, own);
             if (HOW && (threadIdx.x & 31) == 0) {

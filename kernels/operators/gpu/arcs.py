@@ -12,7 +12,7 @@ from kernels.operators.cpu.orders import DTYPES, identity, ordered
 from kernels.operators.frontier import Frontier
 from kernels.operators.functions.tree import Function
 from kernels.operators.gpu.bits import words_of
-from kernels.operators.gpu.constants import CONTROL_WORDS
+from kernels.operators.gpu.constants import CONTROL_WORDS, REPEAT_BLOCKS
 from kernels.operators.gpu.groups import Division, divided, groups_of, lanes_of
 from kernels.operators.gpu.programs import C_TYPES, NUMBERS, Program, failures, passed
 from kernels.operators.gpu.vertices import Search, items_of, read
@@ -20,6 +20,7 @@ from kernels.operators.plan import Plan
 from kernels.operators.segments import segmented
 
 _NULL = np.uintp(0)
+_MANY_ARCS = 8  # of a row, on average; road networks have fewer
 _NO_LANES = _NULL, _NULL, _NULL, np.int64(0)
 
 
@@ -134,7 +135,10 @@ def run_repeat(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[An
     result = failures().zeroed()
     end = cupy.zeros(CONTROL_WORDS, cupy.int64), result, *failures().next(plan.functions), *passed(captured)
     kernels = made_of.kernels
-    kernels.run(kernels.kernel("repeat_arcs", SPARSE, graph, csr.weights), 1 << 62, *given, *arcs, *end)
+    kernel, resident = kernels.kernel("repeat_arcs", SPARSE, graph, csr.weights)
+    # Rounds of few arcs cost a barrier each, which is faster with fewer blocks.
+    few = graph.num_arcs < _MANY_ARCS * size and resident >= REPEAT_BLOCKS
+    kernels.run((kernel, resident // REPEAT_BLOCKS if few else resident), 1 << 62, *given, *arcs, *end)
     return read()
 
 

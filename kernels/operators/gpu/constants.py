@@ -3,11 +3,12 @@
 from kernels.operators.constants import (  # noqa: F401
     ALL,
     ARC_BATCH,
-    BATCH,
     BLOCK_DEGREE,
     CHUNK,
     DENSE,
+    FILTER_BATCH,
     HUB_DEGREE,
+    ROW_BATCH,
     SPARSE,
     TEAM_LANES,
     THREADS,
@@ -15,4 +16,5 @@ from kernels.operators.constants import (  # noqa: F401
 )
 
 CONTROL_WORDS = 16  # int64 of Control in repeat.cuh
-REPEAT_BLOCKS = 4  # of a multiprocessor that a repeated advance has at least
+REPEAT_THREADS = 512  # of a block of a repeated advance
+REPEAT_BLOCKS = 2  # of a multiprocessor that a repeated advance has

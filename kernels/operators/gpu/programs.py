@@ -12,6 +12,7 @@ from kernels.operators.constants import THREADS
 from kernels.operators.functions.emit import cuda_members, cuda_of
 from kernels.operators.functions.errors import failure
 from kernels.operators.functions.tree import Function
+from kernels.operators.gpu.constants import REPEAT_THREADS
 
 C_TYPES = {"": "bool", "b": "bool", "i": "int64_t", "f": "float", "d": "double"}
 NUMBERS = {"sum": 1, "product": 2, "min": 3, "max": 4, "first": 5}  # HOW of orders.cuh
@@ -33,7 +34,7 @@ class Program:
         lines += [f"struct Functions {{\n{held}}};"]
         lines += [f"#define CAPTURED_PARAMETERS {''.join(f', {each}' for each in parameters)}"]
         lines += [f"#define CAPTURED_VALUES const Functions functions{{{', '.join(values)}}};", ""]
-        self.defined, self.cooperative = defined, cooperative
+        self.defined, self.cooperative, self.threads = defined, cooperative, REPEAT_THREADS if cooperative else THREADS
         self.source, self.text, self.functions = f"operators/gpu/{source}", "\n".join(lines), functions
         self._kernels: dict[Any, tuple[Any, int]] = {}
 
@@ -47,16 +48,16 @@ class Program:
             chosen = {"INPUT": form, "ROW": row, "WEIGHT": weight, "WEIGHTED": int(weights is not None)}
             text = "".join(f"#define {macro} {value}\n" for macro, value in chosen.items()) + self.text
             kernel = kernel_of(self.source, name, device.id, cooperative=self.cooperative, generated=text)
-            resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, THREADS, 0)
+            resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, self.threads, 0)
             self._kernels[key] = kernel, max(1, resident) * device.attributes["MultiProcessorCount"]
         return self._kernels[key]
 
     def run(self, kernel: tuple[Any, int], threads: int, *arguments: Any) -> None:
         """Launch a kernel with at most `threads` threads, and at most the blocks that are resident."""
-        blocks = max(1, min(kernel[1], -(-threads // THREADS)))
+        blocks = max(1, min(kernel[1], -(-threads // self.threads)))
         while blocks > 6 and (blocks % 2 == 0 or blocks % 3 == 0):
             blocks -= 1  # otherwise every third row, say, would be the work of every third block
-        kernel[0]((blocks,), (THREADS,), arguments)
+        kernel[0]((blocks,), (self.threads,), arguments)
 
 
 def passed(captured: Sequence[tuple[Any, ...]]) -> list[Any]:

@@ -22,7 +22,7 @@ static_assert(sizeof(Control) == CONTROL_WORDS * 8, "CONTROL_WORDS is wrong");
 
 /* Advance from the `size` rows of `given` until nothing is found, at most `most` times. `listed` has space for all rows twice,
    `bits` is zero. *rounds is the number of rounds, or -1 if there were more. */
-extern "C" __global__ void __launch_bounds__(THREADS, REPEAT_BLOCKS) repeat_arcs(
+extern "C" __global__ void __launch_bounds__(REPEAT_THREADS, REPEAT_BLOCKS) repeat_arcs(
     const ROW* given, int64_t size, int64_t most, int64_t num_rows, ROW* listed, uint32_t* bits, const int64_t* starts,
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, OWN* hub_owns, TOTAL* hub_parts, TOTAL start,
     Control* control, int64_t* rounds, int64_t* record, int64_t launch CAPTURED_PARAMETERS) {

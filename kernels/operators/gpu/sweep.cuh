@@ -90,8 +90,9 @@ __device__ __forceinline__ TOTAL call_edge(
     return (TOTAL)value;
 }
 
-/* Visit ARC_BATCH arcs of one row, of which the heads and weights have been read, and combine what they give in their order. `step`
-   is the distance of their places. The calls come before the reports, so that what they read is on its way at the same time. */
+/* Visit ARC_BATCH arcs of one row, of which the heads and weights have been read, and combine what they give in their order.
+   `step` is the distance of their places. The calls come before the reports, so that what they read is on its way at the same
+   time. */
 __device__ __forceinline__ TOTAL visit_batch(
     const Sweep& sweep, int64_t row, int64_t first, int64_t place, int step, const ROW* neighbours, const WEIGHT* weights,
     OWN own, TOTAL total) {

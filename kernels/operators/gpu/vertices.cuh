@@ -86,7 +86,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) compute(PARAMETERS CAPTURE
 
 #elif defined(FILTERS)
 /* For all rows, or for flags: every warp writes whole words. */
-extern "C" __global__ void __launch_bounds__(THREADS) filter_words(PARAMETERS, uint32_t* bits, uint64_t* size CAPTURED_PARAMETERS) {
+extern "C" __global__ void __launch_bounds__(THREADS) filter_words(
+    PARAMETERS, uint32_t* bits, uint64_t* size CAPTURED_PARAMETERS) {
     VALUES
     __shared__ uint32_t of_warps[THREADS / 32];
     const int lane = threadIdx.x & 31;

@@ -6,7 +6,7 @@ import cupy
 import numpy as np
 
 from kernels.graph import Array, Graph
-from kernels.operators.constants import BATCH, CHUNK, DENSE, SPARSE
+from kernels.operators.constants import CHUNK, DENSE, FILTER_BATCH, ROW_BATCH, SPARSE
 from kernels.operators.cpu.orders import identity, ordered
 from kernels.operators.frontier import Frontier, made
 from kernels.operators.functions.tree import Function
@@ -21,7 +21,8 @@ def program(kind: str, function: Function, how: str) -> Program:
     """The kernels of an operator."""
     total = C_TYPES[_type(function) if kind == "reduce" else function.result]
     degree = int("degree" in function.parameters)
-    defined = {**_DEFINED[kind], "TOTAL": total, "HOW": NUMBERS.get(how, 0), "NEEDS_DEGREE": degree}
+    batch = FILTER_BATCH if kind == "filter" else ROW_BATCH
+    defined = {**_DEFINED[kind], "BATCH": batch, "TOTAL": total, "HOW": NUMBERS.get(how, 0), "NEEDS_DEGREE": degree}
     return Program("vertices.cuh", {"vertex": function}, defined)
 
 
@@ -105,7 +106,8 @@ def read() -> int:
 
 def _launch(graph: Graph, plan: Plan, name: str, form: int, items: tuple[Array, Array, Any], more: list[Any]) -> None:
     kernel = plan.program.kernel(name, form, graph)
-    threads = -(-int(items[2]) // (CHUNK if name == "reduce" else 32 * BATCH)) * 32
+    of_warp = CHUNK if name == "reduce" else 32 * plan.program.defined["BATCH"]
+    threads = -(-int(items[2]) // of_warp) * 32
     plan.program.run(kernel, threads, *items, graph.out.offsets, *failures().next(plan.functions), *more)
 
 
