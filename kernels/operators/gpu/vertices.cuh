@@ -122,7 +122,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) filter_words(
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) filter_list(
+extern "C" __global__ void __launch_bounds__(THREADS, 4) filter_list(
     PARAMETERS, uint32_t* bits, uint64_t* size, ROW* queue, int64_t capacity CAPTURED_PARAMETERS) {
     VALUES
     const Found found{bits, queue, capacity, size};
