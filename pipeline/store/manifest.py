@@ -9,6 +9,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -25,6 +26,7 @@ from pipeline.store.scratch import scratch
 
 log = logging.getLogger(__name__)
 FILE = "manifest.json"
+BESIDE_PARQUET = "_manifest.json"  # in a folder of Parquet files, whose readers skip names that begin like this
 FORMAT = 1
 _LARGEST = 2**28  # bytes of a manifest
 
@@ -93,13 +95,19 @@ def digest_of(value: object) -> str:
 def read(path: Path) -> Folder:
     """Open a folder by its manifest; the other files are not read. Raises Damaged if there is no complete manifest."""
     try:
-        content = json.loads(_content(path / FILE))
+        content = json.loads(_content(file_of(path)))
         if content.pop("seal") != digest_of(content):
             raise ValueError("its seal differs from its content")
         files = {name: FileEntry(**entry) for name, entry in content.pop("files").items()}
         return Folder(path, Manifest(**content, files=files))
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise Damaged(f"{path / FILE}: no readable manifest ({error})") from error
+        raise Damaged(f"{file_of(path)}: no readable manifest ({error})") from error
+
+
+def file_of(folder: Path) -> Path:
+    """The manifest of a folder, also of one that an earlier version wrote."""
+    hidden = folder / BESIDE_PARQUET
+    return hidden if os.path.lexists(hidden) else folder / FILE
 
 
 def _content(path: Path) -> bytes:
@@ -115,7 +123,7 @@ def check(folder: Folder) -> None:
     """Compare every file with its manifest: names, sizes, SHA-256. Raises Damaged with the first difference."""
     path = folder.path
     try:
-        found = set(_names(folder.path)) - {FILE}
+        found = set(_names(folder.path)) - {file_of(folder.path).name}
         for name in sorted(found ^ set(folder.manifest.files)):
             raise Damaged(f"{folder.path / name}: {'not in the manifest' if name in found else 'missing'}")
         for name, entry in folder.manifest.files.items():
@@ -196,7 +204,8 @@ def seal(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Write the manifest, sealed by its own SHA-256, as the last file of `folder`."""
     content = json.loads(json.dumps(manifest, allow_nan=False))  # what reading gives: keys are text, tuples are lists
     content["seal"] = digest_of(content)
-    (folder / FILE).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    name = BESIDE_PARQUET if any(re.fullmatch(r"[^/]+\.parquet", file) for file in content["files"]) else FILE
+    (folder / name).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     folder.chmod(0o755)  # private until it is complete; readers may be other users
 
 
@@ -223,7 +232,7 @@ def _valid(path: Path, key: str) -> Folder | None:
 def _require_ours(path: Path) -> None:
     """Refuse to replace what no step wrote. A folder with a manifest, also a damaged one, was written by a step."""
     free = not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir()))
-    if not free and not os.path.lexists(path / FILE):
+    if not free and not os.path.lexists(file_of(path)):
         raise BadConfig(f"{path}: is not a folder that a step wrote, and would be replaced; move it away")
 
 

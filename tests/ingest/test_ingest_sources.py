@@ -103,7 +103,7 @@ def test_remote_parquet_leaves_no_temporary_file(site, tmp_path):
     folder = ingest(GraphConfig(source=f"{site.url}/x"), tmp_path / "work")
     assert rows(folder) == 1
     assert folder.facts["source"]["sha256"] == sha256(site.pages["/x"])
-    assert [path.name for path in sorted(folder.path.iterdir())] == ["manifest.json", "part-00000.parquet"]
+    assert [path.name for path in sorted(folder.path.iterdir())] == ["_manifest.json", "part-00000.parquet"]
 
 
 def test_an_unchanged_local_file_is_skipped_and_a_changed_one_is_not(tmp_path):

@@ -7,6 +7,11 @@ import shutil
 import sys
 from itertools import count
 
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pipeline.errors import BadConfig, Damaged
@@ -238,3 +243,16 @@ def test_folders_deeper_than_recursion_goes_are_checked(folder):
         sys.setrecursionlimit(limit)
     for path in reversed(folders):
         path.rmdir()
+
+
+def test_readers_of_parquet_do_not_see_the_manifest_beside_their_files(tmp_path):
+    def write(folder):
+        pq.write_table(pa.table({"vertex": [1, 2]}), folder / "part-00000.parquet")
+        return {}
+
+    made = manifest.make(tmp_path / "table", "reached", {}, {}, write)
+    assert len(pd.read_parquet(made.path)) == pq.read_table(made.path).num_rows == 2
+    assert pl.read_parquet(made.path / "*.parquet").height == len(duckdb.read_parquet(f"{made.path}/*.parquet")) == 2
+    assert manifest.make(tmp_path / "table", "reached", {}, {}, write).reused
+    (made.path / manifest.BESIDE_PARQUET).rename(made.path / manifest.FILE)  # as earlier versions wrote it
+    assert manifest.make(tmp_path / "table", "reached", {}, {}, write).reused
