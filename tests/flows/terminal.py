@@ -1,5 +1,8 @@
 """A clone as an operator has it, and a shell in it that runs docs/operations.md."""
 
+import os
+import pty
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -12,6 +15,7 @@ from tests.project.docs import below
 
 PAGE = ROOT / "docs" / "operations.md"
 DONE = "--done--"
+CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # colours and movements of the cursor
 
 
 def make_clone(clone: Path) -> Path:
@@ -39,9 +43,9 @@ class Terminal:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
 
-    def run(self, heading: str, language: str = "bash") -> str:
+    def run(self, heading: str, language: str = "bash", page: Path = PAGE) -> str:
         """Run a section; return what it printed. The shell ends at the first command that fails."""
-        blocks = below(PAGE, heading, language)
+        blocks = below(page, heading, language)
         assert blocks, f"no commands below {heading!r}"
         return "".join(map(self.type, blocks))
 
@@ -52,7 +56,7 @@ class Terminal:
         self.shell.stdin.write(f"{block}\necho {DONE}\n")
         self.shell.stdin.flush()
         lines = []
-        for line in self.shell.stdout:
+        for line in (CONTROL.sub("", line) for line in self.shell.stdout):
             if line.startswith(DONE):
                 return "".join(lines)
             lines.append(line)
@@ -61,3 +65,18 @@ class Terminal:
     def log(self, name: str) -> str:
         path = self.clone / ".prefect" / name
         return path.read_text() if path.exists() else ""
+
+
+class PseudoTerminal(Terminal):
+    """The same with an interactive shell on a pseudo-terminal, as a window on the screen is."""
+
+    def __post_init__(self):
+        screen, keyboard = pty.openpty()
+        self.shell = subprocess.Popen(
+            ["bash", "--norc", "-i"], cwd=self.clone, env=self.environment | {"TERM": "xterm", "PS1": ""}, start_new_session=True,
+            stdin=keyboard, stdout=keyboard, stderr=keyboard,
+        )  # fmt: skip
+        os.close(keyboard)
+        self.shell.stdin = os.fdopen(screen, "w")
+        self.shell.stdout = os.fdopen(os.dup(screen), "r", newline=None)
+        self.type("stty -echo; set -e")

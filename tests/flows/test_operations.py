@@ -11,11 +11,15 @@ import flows
 from flows.__main__ import NAMES
 from pipeline.steps.publish import open_run
 from pipeline.tables import files as tables
+from tests.browser.chromium import BROWSER, tab
 from tests.flows.networks import CROSSINGS, road_run, social_run, votes_run
 from tests.flows.processes import ROOT, alive, clean_environment, end, eventually
 from tests.flows.receivers import webhook
-from tests.flows.terminal import PAGE, Terminal, make_clone
+from tests.flows.terminal import PAGE, PseudoTerminal, Terminal, make_clone
+from tests.project.docs import below
 from tests.strangers import exposed, listening
+
+TUTORIAL = ROOT / "docs" / "tutorial.md"
 
 
 def tracebacks(log: str) -> list[str]:
@@ -84,21 +88,56 @@ def test_runs_started_now_are_published_and_shown(terminal):
     assert not tracebacks(terminal.log("worker.log") + terminal.log("server.log"))
 
 
-def test_a_failing_night_and_the_next_good_one_are_reported(terminal):
-    source = terminal.clone / "conf" / "runs" / "roads.gr"
-    good = source.read_text()
-    source.write_text(good.replace("\na 1 2 ", "\na 1 2 -", 1))
-    last = terminal.type("python -m flows start road-network/nightly || echo code $?").splitlines()[-2:]
-    source.write_text(good)
-    assert last[1] == "code 1" and last[0].startswith("flows: road-network/nightly: Failed: ")
-    assert "roads.gr: line 2: weight '-" in last[0]
+@pytest.fixture
+def user(terminal):
+    """A new user at a terminal of their own, in the same clone, with the server and the worker of the operator."""
+    window = PseudoTerminal(terminal.clone, terminal.environment, terminal.port, replaced=terminal.replaced)
+    window.run("The environment of every terminal")
+    yield window
+    window.shell.kill()  # an interactive shell ignores SIGTERM
+    window.shell.wait(30)
+
+
+def test_a_new_user_gets_a_graph_every_night(terminal, user, api, tmp_path):
+    """The tutorial, typed; the report in a browser; a failing night, its notification, and the recovery's."""
+    user.run("1. The file", page=TUTORIAL)
+    found = user.run("2. Look at it", page=TUTORIAL)
+    for line in (line for line in below(TUTORIAL, "2. Look at it", "text")[0].splitlines() if line):
+        assert line in found
+    assert "the graph is valid" in found
+
+    ran = user.run("3. Run it", page=TUTORIAL)
+    assert "6 vertices, 5 arcs; every answer proved" in ran and "1 run, " in ran
+    assert "[0.0, 12.0, 19.0, 23.5, None, None]" in ran
+    mine = terminal.clone / "mine" / "out" / "people"
+    report = (mine / "latest" / "report.html").resolve()
+    if BROWSER:
+        with tab(tmp_path / "profile") as page:
+            page.open(report.as_uri(), 1400)
+            seen = page.value("document.body.innerText")
+        assert "6 vertices, 5 arcs" in seen and "Proofs" in seen and "ana" in seen
+
+    first = (mine / "latest").readlink()
+    nightly = user.run("4. Every night", page=TUTORIAL)
+    assert "graphmill: failures: is set up" in nightly
+    assert "social-network/people: published" in nightly
+    assert (mine / "latest").readlink() != first
+    deployed = api("GET", "deployments/name/social-network/people").json()
+    assert [schedule["schedule"]["cron"] for schedule in deployed["schedules"] if schedule["active"]] == ["15 2 * * *"]
+
+    good, blocks = (mine / "latest").readlink(), below(TUTORIAL, "5. A bad night", "bash")
+    last = user.type(blocks[0]).strip().split("\n")[-2:]
+    assert last[1] == "exit code 1" and last[0].startswith("flows: social-network/people: Failed: "), last
+    assert "mine/people.csv: line 7: " in last[0]
+    assert (mine / "latest").readlink() == good
     assert eventually(lambda: len(terminal.received) == 1)
-    assert terminal.received[0]["subject"] == "graphmill: road-network/nightly: Failed"
-    assert "roads.gr: line 2: weight '-" in terminal.received[0]["body"] and "/runs/flow-run/" in terminal.received[0]["text"]
-    for _ in range(2):  # only the first is news
-        assert terminal.type("python -m flows start road-network/nightly").splitlines()[-1] == "road-network/nightly: published"
+    assert terminal.received[0]["subject"] == "graphmill: social-network/people: Failed"
+    assert "mine/people.csv: line 7: " in terminal.received[0]["body"] and "/runs/flow-run/" in terminal.received[0]["text"]
+
+    for block in (blocks[1], "python -m flows start social-network/people"):  # of two good nights only the first is news
+        assert user.type(block).strip().endswith("\nsocial-network/people: published")
     assert eventually(lambda: len(terminal.received) == 2)
-    assert terminal.received[1]["subject"] == "graphmill: road-network/nightly: runs again"
+    assert terminal.received[1]["subject"] == "graphmill: social-network/people: runs again"
 
 
 def test_a_cancelled_run_ends_and_is_not_reported(terminal):
