@@ -19,7 +19,8 @@ COLUMNS, GROUP_ROWS = 1, 3  # of a row group
 META = 3  # of a column chunk
 PATH, CODEC, VALUES, COMPRESSED, DATA_PAGE, STATISTICS, SIZE_STATISTICS = 3, 4, 5, 7, 9, 12, 16  # of its metadata
 NULLS, SMALLEST, LEVELS = 3, 6, 3  # of its statistics, and of its size statistics
-CONVERTED = 6  # of a column of the schema
+REPETITION, CONVERTED = 3, 6  # of a column of the schema
+REQUIRED, OPTIONAL = 0, 1
 
 
 def parquet(rows=ROWS, **options):
@@ -76,6 +77,7 @@ DISHONEST = {
     "no bytes": put(lambda footer: meta(footer, 0, 0), COMPRESSED, 0),
     "bytes of another column": put(lambda footer: meta(footer, 0, 0), DATA_PAGE, lambda start: start + 20),
     "no compression": put(lambda footer: meta(footer, 0, 0), CODEC, 0),
+    "a codec beyond 32 bits": put(lambda footer: meta(footer, 0, 0), CODEC, 2**32),
     "nulls": put(lambda footer: field(meta(footer, 0, 0), STATISTICS)[2], NULLS, 3),
     "a short minimum": put(lambda footer: field(meta(footer, 0, 0), STATISTICS)[2], SMALLEST, b"\0"),
     "another name": put(lambda footer: meta(footer, 0, 0), PATH, [8, [b"dst"]]),
@@ -115,6 +117,20 @@ def test_statistics_for_which_arrow_may_end_the_process_are_refused(tmp_path):
     found = outcome(lambda: ingested(tmp_path, with_footer(content, footer)))
     assert isinstance(found, BadInput)
     assert "level histogram size mismatch" in found.reason
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("nullable", [False, True])
+def test_levels_that_are_not_there_or_not_stated_are_refused(nullable, version, tmp_path):
+    schema = pa.schema([pa.field(name, pa.int64(), nullable) for name in ("src", "dst")])
+    sink = pa.BufferOutputStream()
+    made = pa.table({"src": [1, 2, 3], "dst": [2, 3, 4]}, schema)
+    pq.write_table(made, sink, use_dictionary=False, store_schema=False, data_page_version=version)
+    footer = footer_of(sink.getvalue().to_pybytes())
+    entry = field(field(footer, SCHEMA)[2][1][1], REPETITION)
+    assert entry[2] == (OPTIONAL if nullable else REQUIRED)
+    entry[2] = REQUIRED if nullable else OPTIONAL
+    assert "no valid page at byte" in refused(tmp_path, with_footer(sink.getvalue().to_pybytes(), footer)).reason
 
 
 @pytest.mark.parametrize("kind", [10, 12, 14])

@@ -30,7 +30,7 @@ _CONVERTED = {"UTF8": 0} | {
 }
 _OF_VALUES, _MAXIMUM = 12, 5  # the field with the statistics of a column of a row group, and the largest value in it
 _STATISTICS = (1, 2, _MAXIMUM, 6)  # fields with a minimum or a maximum
-_LAST_ENCODING = 9
+_PLAIN, _LAST_ENCODING = 0, 9
 _BYTES_PER_ROW, _BYTES_PER_PAGE = 16, 2**16  # at most; a plain value and its levels take less than 10
 _TEXT_PER_ROW = 2**12  # bytes of a string on average, at most
 _HEADER = 2**12  # bytes; more than the header of a page of numbers needs
@@ -137,7 +137,8 @@ class _Chunk:
     start: int
     end: int
     data: int
-    row_bytes: int  # the most that a value takes in a page
+    width: int  # bytes of a value; 0: any number
+    optional: bool  # whether levels, which tell nulls, are before the values of a page
 
 
 def _chunk(chunk: dict[int, Any], leaf: pq.ColumnSchema) -> _Chunk:
@@ -151,7 +152,7 @@ def _chunk(chunk: dict[int, Any], leaf: pq.ColumnSchema) -> _Chunk:
     if width and any(len(statistics[field]) != width for field in _STATISTICS if field in statistics):
         raise Contradiction(f"column {leaf.path!r} has a minimum or maximum that is not {kind}")
     start = min(meta[9], meta.get(11, 0) or meta[9])
-    return _Chunk(meta[5], meta[4], start, start + meta[7], meta[9], _BYTES_PER_ROW if width else _TEXT_PER_ROW)
+    return _Chunk(meta[5], meta[4], start, start + meta[7], meta[9], width, leaf.max_definition_level > 0)
 
 
 def _count_pages(file: int, where: str, chunk: _Chunk, rows: int) -> int:
@@ -192,7 +193,13 @@ def _read_page(file: int, start: int, where: str, rows: int, chunk: _Chunk) -> t
             raise ValueError
         if expanded != stored and (chunk.codec == 0 or (kind == _DATA_V2 and not content.get(7, True))):
             raise ValueError  # the footer calls compressed bytes values
-        if min(expanded, stored, values) < 0 or expanded > chunk.row_bytes * rows + _BYTES_PER_PAGE:
+        row_bytes = _BYTES_PER_ROW if chunk.width else _TEXT_PER_ROW
+        if min(expanded, stored, values) < 0 or expanded > row_bytes * rows + _BYTES_PER_PAGE:
+            raise ValueError
+        # Levels that are read as values, or values as levels.
+        if kind == _DATA_V2 and (content[5] > 0) != chunk.optional:
+            raise ValueError
+        if kind == _DATA and chunk.width and content[2] == _PLAIN and (expanded == chunk.width * values) == chunk.optional:
             raise ValueError
         return values, start + length + stored
     except MALFORMED:

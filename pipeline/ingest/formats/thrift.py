@@ -6,7 +6,8 @@ https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.m
 from typing import Any
 
 _MOST_NESTED = 16  # Parquet's definitions have no recursion
-_TRUE, _FALSE, _BYTE, _NUMBERS, _DOUBLE, _BYTES, _LIST, _STRUCT = 1, 2, 3, (4, 5, 6), 7, 8, 9, 12  # types of fields
+_TRUE, _FALSE, _BYTE, _DOUBLE, _BYTES, _LIST, _STRUCT = 1, 2, 3, 7, 8, 9, 12  # types of fields
+_BITS = {4: 16, 5: 32, 6: 64}  # of the types of integers; Arrow reads the low bits of one that is larger
 _SIZES = {_TRUE: 1, _FALSE: 1, _BYTE: 1, _DOUBLE: 8}
 # What a malformed struct, or one without an expected field, may raise.
 MALFORMED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
@@ -26,7 +27,7 @@ def read_struct(data: bytes, at: int = 0, depth: int = 0) -> tuple[dict[int, Any
         if head >> 4:
             number += head >> 4
         else:
-            number, at = _integer(data, at)
+            number, at = _integer(data, at, _BITS[4])
         if number in fields:
             raise ValueError
         kind = head & 15
@@ -38,8 +39,8 @@ def read_struct(data: bytes, at: int = 0, depth: int = 0) -> tuple[dict[int, Any
 
 
 def _value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
-    if kind in _NUMBERS:
-        return _integer(data, at)
+    if kind in _BITS:
+        return _integer(data, at, _BITS[kind])
     if kind == _STRUCT:
         return read_struct(data, at, depth + 1)
     if kind == _LIST:
@@ -73,9 +74,11 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     raise ValueError
 
 
-def _integer(data: bytes, at: int) -> tuple[int, int]:
+def _integer(data: bytes, at: int, bits: int) -> tuple[int, int]:
     value = data[at]
     at += 1
     if value > 127:
         value, at = _varint(data, at - 1)
+        if value >> bits:
+            raise ValueError
     return value >> 1 ^ -(value & 1), at
