@@ -81,11 +81,17 @@ class Rows:
         return (
             len(table) == count_of(data, b"\n")  # no blank line, and no quote that spans lines
             and (not self.delimiter or b'"' not in data or _quotes_end(data))
+            and (self.delimiter or len(self.named) == len(self.fields) or self._has_single_blanks(data, len(table)))
             and (not self.tag or count_of(data, b"\n" + self.tag + b" ") + data.startswith(self.tag + b" ") == len(table))
             and not ((b"x" in data or b"X" in data) and self._has_hexadecimals(data))
             and not (any(_beyond_int64(table[field.name], field) for field in self.named) and self._has_long_integers(data))
             and all(_in_range(table[field.name], field) for field in self.named)
         )
+
+    def _has_single_blanks(self, data: bytes, lines: int) -> bool:
+        """Whether every line has one blank between fields and none elsewhere, so that skipped fields are neither empty nor two."""
+        between = len(self.fields) - 1 + bool(self.tag)
+        return count_of(data, b" ") + count_of(data, b"\t") == lines * between and b"\t\n" not in data and b" \n" not in data
 
     def tidy(self, data: bytes) -> Tidied:
         """Drop comments and blank lines; see `text.parse`."""
