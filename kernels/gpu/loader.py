@@ -9,6 +9,7 @@ import re
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ C_NAMES = {
     np.dtype(np.float32): "float",
     np.dtype(np.float64): "double",
 }
+_RAISING = Lock()  # held while a kernel's limit of shared memory is read and raised: ranks that are threads do so at the same time
 
 
 def free_bytes() -> int:
@@ -129,7 +131,8 @@ def kernel_of(
     """Kernel `name` of `kernels/SOURCE`, which may have `shared` bytes of dynamic shared memory; this is set per device."""
     with preparing():
         kernel = load(source, cooperative, generated, **macros).get_function(name)
-    kernel.max_dynamic_shared_size_bytes = max(kernel.max_dynamic_shared_size_bytes, shared)
+    with _RAISING:
+        kernel.max_dynamic_shared_size_bytes = max(kernel.max_dynamic_shared_size_bytes, shared)
     return kernel
 
 
