@@ -28,7 +28,7 @@ C_NAMES = {
     np.dtype(np.float32): "float",
     np.dtype(np.float64): "double",
 }
-_RAISING = Lock()  # held while a kernel's limit of shared memory is read and raised: ranks that are threads do so at the same time
+_RAISING = Lock()  # held to read and raise a limit of shared memory, which ranks that are threads do at the same time
 
 
 def free_bytes() -> int:
