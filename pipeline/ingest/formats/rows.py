@@ -89,7 +89,7 @@ class Rows:
         )
 
     def _has_single_blanks(self, data: bytes, lines: int) -> bool:
-        """Whether every line has one blank between fields and none elsewhere, so that skipped fields are neither empty nor two."""
+        """Whether lines have one blank between fields and none elsewhere, so that skipped fields are neither empty nor two."""
         between = len(self.fields) - 1 + bool(self.tag)
         return count_of(data, b" ") + count_of(data, b"\t") == lines * between and b"\t\n" not in data and b" \n" not in data
 
