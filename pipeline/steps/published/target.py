@@ -1,5 +1,6 @@
 """Which link of the output folder a run is published under: `latest` stays with one configuration."""
 
+import logging
 import os
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,6 +15,7 @@ from pipeline.store import manifest
 from pipeline.store.facts.run import ConfigurationFacts
 from pipeline.store.workspace import require_ours
 
+log = logging.getLogger(__name__)
 LATEST, MANUAL = "latest", "manual"
 
 
@@ -80,7 +82,8 @@ def _differ(now: Any, then: Any) -> bool:
 def _facts(link: Path) -> Mapping[str, Any]:
     try:
         return manifest.read(Path(os.path.realpath(link))).facts if link.is_symlink() else {}
-    except Damaged:
+    except Damaged as damage:
+        log.warning("%s; nothing is compared with this run", damage)
         return {}
 
 
