@@ -2,20 +2,17 @@
 
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
-from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
 
 from kernels.gpu.devices import obstacle
 from pipeline.cluster.later import cluster_of
 from pipeline.config.run import RunConfig, StageName
-from pipeline.errors import Damaged
 from pipeline.ingest import ingest
 from pipeline.ingest.asked import nearest, numbers_of
-from pipeline.inspection.estimate import require_fit
+from pipeline.inspection.estimate import expected_seconds, require_fit
 from pipeline.progress.shown import Shown, showing
 from pipeline.report import draw
 from pipeline.report.wording import read_as
@@ -40,7 +37,6 @@ from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
-from pipeline.store import manifest
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder
 from pipeline.store.workspace import workspace
@@ -62,17 +58,12 @@ def directly(_: str, step: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs)
     return step(*args, **kwargs)
 
 
-def _followed(call: Call, shown: Shown, work: Path) -> Call:
-    """Call steps in the same way, and show how far they are; a step that counts nothing may take as long as the last time."""
-
-    @cache
-    def last_time(name: str) -> float | None:
-        with suppress(Damaged):
-            return manifest.read(work / name).manifest.seconds
-        return None
+def _followed(call: Call, shown: Shown, expected: Callable[[str], float | None]) -> Call:
+    """Call steps in the same way, and show how far they are; `expected` says how long one takes that counts nothing."""
+    known = cache(expected)
 
     def followed(name: str, step: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return call(name, shown.follow(name, step, partial(last_time, name)), *args, **kwargs)
+        return call(name, shown.follow(name, step, partial(known, name)), *args, **kwargs)
 
     return followed
 
@@ -113,7 +104,7 @@ def _run(config: RunConfig, call: Call) -> Folder:
     hide_pandas()
     backend = choose(config.backend)
     with workspace(config.output) as work, cluster_of(config.cluster, backend) as cluster, showing() as shown:
-        call = _followed(call, shown, work)
+        call = _followed(call, shown, partial(expected_seconds, config, backend, work))
         target = target_of(config)
         if target.why_not_latest:
             latest = config.output / LATEST

@@ -5,6 +5,7 @@ Sizes come from the source (`sizes`), rates from measured runs (`rates`) or, for
 
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from kernels.cpu.parallel import cores
 from kernels.registry import BY_NAME
@@ -17,7 +18,7 @@ from pipeline.runtime.backend import Backend, choose
 from pipeline.runtime.memory import free_memory
 from pipeline.runtime.needs import Shape, free_disk, require_space
 from pipeline.store import manifest
-from pipeline.store.facts import GraphFacts
+from pipeline.store.facts import EdgeFacts, GraphFacts
 
 _SMALL = 30  # bytes that a stored byte of a source certainly takes at most, but for the most compressed ones
 _UNCERTAIN = 0.5  # of estimated sizes this share counts as certain
@@ -99,6 +100,22 @@ def require_fit(config: RunConfig, backend: Backend) -> None:
 def shape_of(config: RunConfig, sizes: Sizes) -> Shape:
     """What is stored of a graph of such sizes."""
     return Shape(sizes.edges, sizes.vertices, sizes.weight, not sizes.directed or config.layout.symmetrise)
+
+
+def expected_seconds(config: RunConfig, backend: Backend, work: Path, step: str) -> float | None:
+    """Seconds that a step, or a stage's proof, may take: as the last time, or by the rates; None where its input is not known."""
+    with suppress(Damaged):
+        return manifest.read(work / step).manifest.seconds
+    name = step.removeprefix("proof-")
+    with suppress(Damaged):
+        if name == "graph":
+            edges = EdgeFacts.of(manifest.read(work / "edges"))
+            vertices, arcs = edges.declared_vertices or edges.edges, edges.edges * (1 if edges.directed else 2)
+        else:
+            graph = GraphFacts.of(manifest.read(work / "graph"))
+            vertices, arcs = graph.vertices, graph.arcs
+        return _seconds(name, config, backend, (1, vertices / 1e6, arcs / 1e6)) / (2 if name in BY_NAME else 1)
+    return None
 
 
 def _seconds(step: str, config: RunConfig, backend: Backend, million: tuple[float, float, float]) -> float:

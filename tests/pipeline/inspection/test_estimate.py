@@ -3,8 +3,10 @@
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +21,12 @@ from pipeline.config.graph import GraphConfig
 from pipeline.config.loading import run_config
 from pipeline.errors import BadInput, TooLarge
 from pipeline.ingest import decompress
-from pipeline.inspection.estimate import estimate, require_fit
+from pipeline.inspection.estimate import estimate, expected_seconds, require_fit
 from pipeline.inspection.runs import bytes_of
 from pipeline.inspection.sizes import sizes_of
 from pipeline.run import run
 from pipeline.runtime import needs
+from pipeline.store import manifest
 
 ROOT = Path(__file__).parents[3]
 
@@ -142,6 +145,18 @@ def test_the_layout_is_refused_if_the_edges_turn_out_to_be_too_many(graph, tmp_p
     ):
         run(config)
     assert not (tmp_path / "out" / "steps" / "graph").exists()
+
+
+def test_a_step_is_expected_to_take_as_long_as_before_or_as_the_rates_say(graph, tmp_path):
+    config = run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu")
+    expected = partial(expected_seconds, config, "cpu", tmp_path / "out" / "steps")
+    assert expected("edges") is expected("graph") is expected("bfs") is None
+    run(config)
+    for step in ("edges", "graph", "wcc", "proof-wcc"):
+        assert expected(step) == manifest.read(tmp_path / "out" / "steps" / step).manifest.seconds
+    assert expected("bfs") == expected("proof-bfs") > 0  # half of the rate of both
+    shutil.rmtree(tmp_path / "out" / "steps" / "graph")
+    assert expected("graph") > 0
 
 
 def test_the_command_prints_figures_and_fails_if_something_does_not_fit(graph, tmp_path, monkeypatch, capsys):
