@@ -30,7 +30,7 @@ from pipeline.steps.publish import Asked, publish
 from pipeline.steps.published.expectations import require_columns, require_graph
 from pipeline.steps.published.remote import upload
 from pipeline.steps.published.results import Results
-from pipeline.steps.published.target import LATEST, target_of
+from pipeline.steps.published.target import LATEST, Target, target_of
 from pipeline.steps.reach import answer_queries
 from pipeline.steps.reading import input_of
 from pipeline.steps.runtime import Runtime
@@ -100,6 +100,22 @@ def outlook(finished: list[str]) -> str:
     return f"the next run keeps {', '.join(finished)} and does the rest"
 
 
+def _read(
+    config: RunConfig, call: Call, runtime: Runtime, begins: Callable[[], object], target: Target
+) -> tuple[Folder, Folder, list[int]]:
+    """The edge list and the stored graph of a run, and its sources; says how the source was read."""
+    edges = call("edges", ingest, config.graph, runtime.work, runtime.held_edges, config.cluster.elsewhere, begins)
+    require_columns(edges, config.expect, target)
+    asked = numbers_of(edges, config.sources)
+    graph = call("graph", lay_out, edges, config.layout, runtime, [one for one in asked if isinstance(one, int)])
+    sources = nearest(edges, graph, asked)
+    require_sources(graph, sources)
+    require_graph(graph, config.expect, target)
+    read = read_as(input_of(edges, graph)).items()
+    log.info("%s was read as: %s", config.graph.title, "; ".join(f"{what.lower()}: {sentence}" for what, sentence in read))
+    return edges, graph, sources
+
+
 def _run(config: RunConfig, call: Call) -> Folder:
     hide_pandas()
     backend = choose(config.backend)
@@ -116,15 +132,7 @@ def _run(config: RunConfig, call: Call) -> Folder:
             cluster.prepare(backend)
             beside(partial(import_module, "pipeline.report.page"))  # and all that draws
 
-        edges = call("edges", ingest, config.graph, work, runtime.held_edges, config.cluster.elsewhere, begins)
-        require_columns(edges, config.expect, target)
-        asked = numbers_of(edges, config.sources)
-        graph = call("graph", lay_out, edges, config.layout, runtime, [one for one in asked if isinstance(one, int)])
-        sources = nearest(edges, graph, asked)
-        require_sources(graph, sources)
-        require_graph(graph, config.expect, target)
-        read = read_as(input_of(edges, graph)).items()
-        log.info("%s was read as: %s", config.graph.title, "; ".join(f"{what.lower()}: {sentence}" for what, sentence in read))
+        edges, graph, sources = _read(config, call, runtime, begins, target)
 
         def table_behind(stage: StageName, answer: Folder) -> list[Callable[[], Folder | None]]:
             """The step that makes a table of vertices from this answer; `publish` requires that it was proved."""
