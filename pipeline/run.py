@@ -16,7 +16,7 @@ from pipeline.inspection.estimate import expected_seconds, require_fit
 from pipeline.progress.shown import Shown, showing
 from pipeline.report import draw
 from pipeline.report.wording import read_as
-from pipeline.runtime.backend import choose
+from pipeline.runtime.backend import Backend, choose
 from pipeline.runtime.early import hide_pandas
 from pipeline.runtime.memory import return_unused
 from pipeline.runtime.threads import concurrently
@@ -168,9 +168,12 @@ def _run(config: RunConfig, call: Call) -> Folder:
             named = {step: call(f"named-{step}", add_names, edges, table, runtime) for step, table in step_of.items()}
             results = replace(results, named=named)
         results = replace(results, report=call("report", draw, results, runtime))
-        fallback = obstacle() if config.backend == "auto" and backend == "cpu" else None
-        asked_for = Asked(target, config.expect, config.keep, config.publish_to)
-        published = call("publish", publish, config.output, results, asked_for, backend, fallback)
-        if config.publish_to:
-            call("upload", upload, published, config.publish_to, config.keep)
-        return published
+        return _published(config, call, results, Asked(target, config.expect, config.keep, config.publish_to), backend)
+
+
+def _published(config: RunConfig, call: Call, results: Results, asked: Asked, backend: Backend) -> Folder:
+    fallback = obstacle() if config.backend == "auto" and backend == "cpu" else None
+    published = call("publish", publish, config.output, results, asked, backend, fallback)
+    if config.publish_to:
+        call("upload", upload, published, config.publish_to, config.keep)
+    return published
