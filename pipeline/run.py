@@ -147,7 +147,9 @@ def _run(config: RunConfig, call: Call) -> Folder:
             answer = call(stage, run_stage, graph, stage, sources, runtime, config.reachability)
             return_unused()
             proved: Callable[[], Folder | None] = partial(call, f"proof-{stage}", prove, graph, answer, config.oracle, runtime)
-            proof, *tables = concurrently(lambda step: step(), [proved, *table_behind(stage, answer)], min(2, at_once))
+            proof, *tables = concurrently(
+                lambda step: step(), [proved, *table_behind(stage, answer)], 2 if at_once > len(stages) else 1
+            )
             return_unused()
             assert proof
             return answer, proof, tables[0] if tables else None

@@ -31,7 +31,7 @@ def root(graph: Folder, answer: Folder, runtime: Runtime) -> Folder | None:
 
     Args:
         graph: The stored graph.
-        answer: The proved answer of stage `mst`.
+        answer: The answer of stage `mst`, which may be proved at the same time.
         runtime: The folder is `work / "forest"`. It is computed in this process, on its CPU.
 
     Returns:
@@ -70,6 +70,9 @@ class _Edges:
         self.ids = elementwise(ids.__getitem__, rows_by_id, dtype=ids.dtype)
         self.weights = _column(answer.path, "weight")
         self.src, self.dst, self.labels = (self.positions(_column(answer.path, name)) for name in ("src", "dst", "labels"))
+        for ends in (self.src, self.dst, self.labels):
+            if len(ends) and not 0 <= ends.min() <= ends.max() < len(self.ids):
+                raise ProofFailed("forest: table mst has a vertex that is not in the graph")
 
     def positions(self, ids: Array) -> Array:
         """Positions of external ids of the graph; NO_ROW for NO_ID."""
