@@ -140,22 +140,21 @@ def _run(config: RunConfig, call: Call) -> Folder:
                 return [partial(call, "vertices", tabulate_vertices, edges, graph, answer, runtime)]
             return [partial(call, "forest", root, graph, answer, runtime)] if stage == "mst" else []
 
+        # Table `vertices` needs components, also where their own table is not asked for.
+        stages = config.stages if "wcc" in config.stages else (*config.stages, "wcc")
         at_once = runtime.stages_at_once(graph)
+        steps_of_stage = 2 if at_once > len(stages) else 1  # where memory and cores are left
 
         def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, Folder | None]:
             return_unused()
             answer = call(stage, run_stage, graph, stage, sources, runtime, config.reachability)
             return_unused()
             proved: Callable[[], Folder | None] = partial(call, f"proof-{stage}", prove, graph, answer, config.oracle, runtime)
-            proof, *tables = concurrently(
-                lambda step: step(), [proved, *table_behind(stage, answer)], 2 if at_once > len(stages) else 1
-            )
+            proof, *tables = concurrently(lambda step: step(), [proved, *table_behind(stage, answer)], steps_of_stage)
             return_unused()
             assert proof
             return answer, proof, tables[0] if tables else None
 
-        # Table `vertices` needs components, also where their own table is not asked for.
-        stages = config.stages if "wcc" in config.stages else (*config.stages, "wcc")
         made = concurrently(answer_and_prove, stages, at_once)
         answers = [answer for stage, (answer, _, _) in zip(stages, made, strict=True) if stage in config.stages]
         proofs, derived = [proof for _, proof, _ in made], [table for _, _, table in made if table]

@@ -5,6 +5,9 @@ distance fell is sent to its owner, which continues from there. A distance may t
 later, as in the method of Bellman and Ford. Addition is monotone, so the fixpoint equals that of the single-rank kernels, to the
 bit of a float.
 
+Ranks tell each other in the same exchange whether any of them sent something. So a superstep is one exchange, and the last one
+may lower nothing.
+
 A social network of few levels takes no more supersteps than level by level, and about the same work.
 """
 
@@ -28,10 +31,11 @@ def settle(halo: Halo, relax: Callable[[Array], None], values: Array, rows: Arra
     ghosts = values[len(values) - halo.shard.num_ghosts :]
     sent = ghosts.copy()
     supersteps = 0
-    while halo.communicator.any(len(rows)):
+    more = halo.communicator.any(len(rows))
+    while more:
         relax(rows)
         lowered = np.flatnonzero(ghosts < sent)
         sent[lowered] = ghosts[lowered]
-        rows = halo.lower(values, lowered)
+        rows, more = halo.lower_and_tell(values, lowered)
         supersteps += 1
     return supersteps

@@ -12,6 +12,8 @@ from kernels.distributed.communicator import Communicator
 from kernels.distributed.shard import Shard
 from kernels.graph import Array
 
+_NONE, _SENT = -1, -2  # instead of a row: whether a rank sends any
+
 
 class _Exchanged(NamedTuple):
     """What a shard keeps of the last halo; all ranks have it or none."""
@@ -72,7 +74,22 @@ class Halo:
         Returns:
             index width [L]: The own rows that were lowered: local rows, ascending, distinct.
         """
-        own, proposed = self.send(ghosts, values[len(self.shard.ids) :])
+        return self._lowered(values, *self.send(ghosts, values[len(self.shard.ids) :]))
+
+    def lower_and_tell(self, values: Array, ghosts: Array) -> tuple[Array, bool]:
+        """`lower`, and whether any rank sent a ghost: each sends its peers a first row that says so, in the same exchange."""
+        cuts = np.searchsorted(ghosts, self.shard.ghost_bounds[1:-1]).tolist()
+        told = np.array([_SENT if len(ghosts) else _NONE], self.shard.ghosts.dtype)
+        rows = [np.concatenate([told, part]) for part in np.split(self.shard.ghosts[ghosts], cuts)]
+        sent = [
+            np.concatenate([np.zeros(1, values.dtype), part]) for part in np.split(values[len(self.shard.ids) + ghosts], cuts)
+        ]
+        found, proposed = exchange_columns(self.communicator, rows, sent)
+        is_row = found >= 0
+        return self._lowered(values, found[is_row] - self.shard.rows.start, proposed[is_row]), bool((found == _SENT).any())
+
+    @staticmethod
+    def _lowered(values: Array, own: Array, proposed: Array) -> Array:
         less = np.flatnonzero(proposed < values[own])
         own = own[less]
         lower_at(values, own, proposed[less])

@@ -78,7 +78,8 @@ def shorten(out: Csr, width: float, rows: Array, distance: Array) -> None:
     """
     assert out.weights is not None
     arcs = unsigned(out.offsets), unsigned(out.indices), frozen(out.weights)
-    entries = _Entries(np.zeros(2, arcs[1].dtype), np.zeros(2, distance.dtype), np.zeros(2, np.uint64)).grown(len(distance))
+    kinds = arcs[1].dtype, distance.dtype, np.dtype(np.uint64)
+    entries = _Entries(*(np.empty(len(distance) + 2, kind) for kind in kinds))  # pages that are not used cost nothing
     buckets = np.zeros(_PLACES * _LEVELS, np.uint64)
     state = np.array([0, 1, 0], np.uint64)
     _start(rows, distance, 1 / width, *entries, buckets, state)
