@@ -79,10 +79,10 @@ class RunConfig(Model):
     backend: Choice = "auto"
     # Name of the link to the run in the output folder. By default `latest`, unless that is the result of another configuration:
     # then the name of the run's file, or `manual` if options ask for something else than `latest` has.
+    publish_as: str | None = Field(default=None, examples=["weekly"])
     # A folder in object storage, at any URL that fsspec can write, to which each published run is copied, too. If `output` is a
     # URL, it is this one, and the run works in a folder below the user's cache.
     publish_to: str | None = Field(default=None, examples=["s3://analytics/people"])
-    publish_as: str | None = Field(default=None, examples=["weekly"])
     expect: ExpectConfig = ExpectConfig()  # limits of a result that is published
     # Number of runs of this link that are kept; 0 keeps all. Each is kept for an hour after the next one was published.
     keep: Natural = Field(default=7, examples=[30])
