@@ -25,6 +25,7 @@ def test_every_operator():
     cases.require_same(cases.everything_on_arcs(there), cases.everything_on_arcs(graph))
     cases.require_same(cases.in_segments(there, 2), cases.in_segments(graph, 1))
     cases.require_same(cases.repeated(there), cases.repeated(graph))
+    cases.require_same(cases.updated(there), cases.updated(graph))
 
 
 def test_failures():
@@ -99,6 +100,7 @@ def test_kernels_around_user_functions_compile_without_spills(monkeypatch):
     cases.on_arcs(graph, "out", Frontier.everything(graph))
     cases.on_arcs(graph, "out", cases.thirds(graph, cases.ALL_SPARSE))
     cases.repeated(graph)
+    cases.updated(graph)
     assert len(texts) > 8
     sources = [(source, generated + (ROOT / source).read_text(encoding="utf-8")) for (source, _, _), generated in texts.items()]
     done = subprocess.run(

@@ -21,6 +21,10 @@ def test_vertices(graph):
     cases.require_same(cases.on_vertices(to_device(graph)), cases.on_vertices(graph))
 
 
+def test_updates(graph):
+    cases.require_same(cases.updated(to_device(graph)), cases.updated(graph))
+
+
 def test_arcs(graph):
     cases.require_same(cases.everything_on_arcs(to_device(graph)), cases.everything_on_arcs(graph))
 

@@ -6,7 +6,18 @@ from typing import Any
 import numpy as np
 
 from kernels.graph import Csr, Graph, index_dtype
-from kernels.operators import Frontier, Rules, advance, atomic_add, atomic_min, compute, filter, reduce, repeat_advance
+from kernels.operators import (
+    Frontier,
+    Rules,
+    advance,
+    atomic_add,
+    atomic_max,
+    atomic_min,
+    compute,
+    filter,
+    reduce,
+    repeat_advance,
+)
 
 LIMITS = (0, 1, 2, 31, 32, 33, 1023, 1024, 1025)
 ALL_SPARSE, ALL_DENSE = Rules(sparse_rows=1.0), Rules(sparse_rows=0.0)
@@ -221,6 +232,24 @@ def repeated(graph: Graph, direction: Any = "out") -> list[Any]:
         found.append(repeat_advance(frontier, give, before=own, after=keep, collect="sum", direction=direction))
         found += [levels.copy(), totals.copy()]
     return [host(each) for each in found]
+
+
+def updated(graph: Graph) -> list[Any]:
+    """Least and greatest floats of either sign, and zero, over many rows."""
+    size = graph.num_vertices
+    least, most = (like(graph, np.full(9, start)) for start in (np.inf, -np.inf))
+    low, high = (like(graph, np.full(9, start, np.float32)) for start in (np.inf, -np.inf))
+    values = like(graph, np.sin(np.arange(size)) * 9.0 ** (np.arange(size) % 7 - 3) * (np.arange(size) % 5 > 0))
+
+    def update(row):
+        value = abs(values[row]) if row % 9 < 3 else -abs(values[row]) if row % 9 < 6 else values[row]
+        atomic_min(least, row % 9, value)
+        atomic_max(most, row % 9, value)
+        atomic_min(low, row % 9, value)
+        atomic_max(high, row % 9, value)
+
+    compute(Frontier.everything(graph), update)
+    return [host(each) + 0.0 for each in (least, most, low, high)]
 
 
 def require_same(found: list[Any], expected: list[Any]) -> None:

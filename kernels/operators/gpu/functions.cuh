@@ -103,19 +103,43 @@ __device__ __forceinline__ int64_t floor_remainder(int64_t value, int64_t by) {
 }
 
 /* Atomic changes; what is there is read first, because most calls change nothing. */
-__device__ __forceinline__ uint32_t bits_of(float value) { return __float_as_uint(value); }
+__device__ __forceinline__ int bits_of(float value) { return (int)__float_as_uint(value); }
 
-__device__ __forceinline__ unsigned long long bits_of(double value) { return (unsigned long long)__double_as_longlong(value); }
+__device__ __forceinline__ int64_t bits_of(double value) { return __double_as_longlong(value); }
 
-template <typename Float, typename Better>
-__device__ __forceinline__ bool improve(Float* place, Float value, Better better) {
+__device__ __forceinline__ float float_of(int bits) { return __uint_as_float((uint32_t)bits); }
+
+__device__ __forceinline__ double float_of(int64_t bits) { return __longlong_as_double(bits); }
+
+__device__ __forceinline__ uint32_t without_sign(int bits) { return (uint32_t)bits; }
+
+__device__ __forceinline__ uint64_t without_sign(int64_t bits) { return (uint64_t)bits; }
+
+/* The least or the greatest of floats in one atomic operation: patterns of floats ascend as signed integers above zero, and
+   descend as unsigned ones below. Zero has two patterns, and takes a loop. */
+template <bool LEAST, typename Float>
+__device__ __forceinline__ bool improve(Float* place, Float value) {
     typedef decltype(bits_of(value)) Bits;
+    typedef decltype(without_sign(bits_of(value))) Unsigned;
+    const auto better = [](Float one, Float other) { return LEAST ? one < other : one > other; };
+    if (!better(value, *(volatile Float*)place)) {
+        return false;
+    }
+    const Bits bits = bits_of(value);
+    if (value > 0) {
+        return better(value, float_of(LEAST ? atomicMin((Bits*)place, bits) : atomicMax((Bits*)place, bits)));
+    }
+    if (value < 0) {
+        Unsigned* const word = (Unsigned*)place;
+        const Unsigned mine = without_sign(bits);
+        return better(value, float_of((Bits)(LEAST ? atomicMax(word, mine) : atomicMin(word, mine))));
+    }
     for (;;) {
         const Float old = *(volatile Float*)place;
         if (!better(value, old)) {
             return false;
         }
-        if (atomicCAS((Bits*)place, bits_of(old), bits_of(value)) == bits_of(old)) {
+        if (atomicCAS((Unsigned*)place, without_sign(bits_of(old)), without_sign(bits)) == without_sign(bits_of(old))) {
             return true;
         }
     }
@@ -132,19 +156,19 @@ __device__ __forceinline__ bool atomic_max(Integer* place, Integer value) {
 }
 
 __device__ __forceinline__ bool atomic_min(float* place, float value) {
-    return improve(place, value, [](float one, float other) { return one < other; });
+    return improve<true>(place, value);
 }
 
 __device__ __forceinline__ bool atomic_min(double* place, double value) {
-    return improve(place, value, [](double one, double other) { return one < other; });
+    return improve<true>(place, value);
 }
 
 __device__ __forceinline__ bool atomic_max(float* place, float value) {
-    return improve(place, value, [](float one, float other) { return one > other; });
+    return improve<false>(place, value);
 }
 
 __device__ __forceinline__ bool atomic_max(double* place, double value) {
-    return improve(place, value, [](double one, double other) { return one > other; });
+    return improve<false>(place, value);
 }
 
 __device__ __forceinline__ bool atomic_or(int* place, int value) {
