@@ -1,7 +1,9 @@
 """One run, from the source of a graph to its published tables: the command and the flows execute this function."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
@@ -9,6 +11,7 @@ from typing import ParamSpec, Protocol, TypeVar
 
 from kernels.gpu.devices import obstacle
 from pipeline.cluster.later import cluster_of
+from pipeline.cluster.threads import LocalThreads
 from pipeline.config.run import RunConfig, StageName
 from pipeline.ingest import ingest
 from pipeline.ingest.asked import nearest, numbers_of
@@ -134,30 +137,7 @@ def _run(config: RunConfig, call: Call) -> Folder:
 
         edges, graph, sources = _read(config, call, runtime, begins, target)
 
-        def table_behind(stage: StageName, answer: Folder) -> list[Callable[[], Folder | None]]:
-            """The step that makes a table of vertices from this answer; `publish` requires that it was proved."""
-            if stage == "wcc":
-                return [partial(call, "vertices", tabulate_vertices, edges, graph, answer, runtime)]
-            return [partial(call, "forest", root, graph, answer, runtime)] if stage == "mst" else []
-
-        # Table `vertices` needs components, also where their own table is not asked for.
-        stages = config.stages if "wcc" in config.stages else (*config.stages, "wcc")
-        at_once = runtime.stages_at_once(graph)
-        steps_of_stage = 2 if at_once > len(stages) else 1  # where memory and cores are left
-
-        def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, Folder | None]:
-            return_unused()
-            answer = call(stage, run_stage, graph, stage, sources, runtime, config.reachability)
-            return_unused()
-            proved: Callable[[], Folder | None] = partial(call, f"proof-{stage}", prove, graph, answer, config.oracle, runtime)
-            proof, *tables = concurrently(lambda step: step(), [proved, *table_behind(stage, answer)], steps_of_stage)
-            return_unused()
-            assert proof
-            return answer, proof, tables[0] if tables else None
-
-        made = concurrently(answer_and_prove, stages, at_once)
-        answers = [answer for stage, (answer, _, _) in zip(stages, made, strict=True) if stage in config.stages]
-        proofs, derived = [proof for _, proof, _ in made], [table for _, _, table in made if table]
+        answers, proofs, derived = _solved(config, call, edges, graph, sources, runtime)
         results = Results(config.graph.title, edges, graph, answers, proofs, derived=derived)
         if config.queries:
             reached = call("reached", answer_queries, config.queries, answers, config.oracle, runtime)
@@ -178,3 +158,38 @@ def _published(config: RunConfig, call: Call, results: Results, asked: Asked, ba
     if config.publish_to:
         call("upload", upload, published, config.publish_to, config.keep)
     return published
+
+
+def _solved(
+    config: RunConfig, call: Call, edges: Folder, graph: Folder, sources: Sequence[int], runtime: Runtime
+) -> tuple[list[Folder], list[Folder], list[Folder]]:
+    """The answers of the stages, their proofs, and the tables of vertices that are made from answers."""
+
+    def table_behind(stage: StageName, answer: Folder) -> list[Callable[[], Folder | None]]:
+        """The step that makes a table of vertices from this answer; `publish` requires that it was proved."""
+        if stage == "wcc":
+            return [partial(call, "vertices", tabulate_vertices, edges, graph, answer, runtime)]
+        return [partial(call, "forest", root, graph, answer, runtime)] if stage == "mst" else []
+
+    at_once = runtime.stages_at_once(graph)
+
+    def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, list[Future[Folder | None]]]:
+        return_unused()
+        answer = call(stage, run_stage, graph, stage, sources, runtime, config.reachability)
+        return_unused()
+        tables = [threads.submit(partial(copy_context().run, step)) for step in table_behind(stage, answer)]
+        if at_once <= len(stages) and isinstance(runtime.cluster, LocalThreads):  # no memory or cores are left here
+            wait(tables)
+        proof = call(f"proof-{stage}", prove, graph, answer, config.oracle, runtime)
+        return_unused()
+        return answer, proof, tables
+
+    # Table `vertices` needs components, also where their own table is not asked for; table `forest` takes long: mst is first.
+    stages = config.stages if "wcc" in config.stages else (*config.stages, "wcc")
+    stages = tuple(sorted(stages, key=lambda stage: stage != "mst"))
+    with ThreadPoolExecutor() as threads:
+        made = dict(zip(stages, concurrently(answer_and_prove, stages, at_once), strict=True))
+    answers = [made[stage][0] for stage in config.stages]
+    proofs = [proof for _, proof, _ in made.values()]
+    derived = [found for *_, tables in made.values() for table in tables if (found := table.result())]
+    return answers, proofs, derived
