@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 import yaml
+from apprise import Apprise
 from prefect.blocks.notifications import CustomWebhookNotificationBlock, SlackWebhook
 from prefect.cli.flow_runs_watching import watch_flow_run
 from prefect.client.orchestration import SyncPrefectClient, get_client
@@ -34,6 +35,8 @@ LONGEST = timedelta(days=3650)  # between a failure and the recovery from it
 # States of a run that are reported: also a run that has not started 15 s after its time (Prefect's default).
 BAD = {f"prefect.flow-run.{state}" for state in ("Failed", "Crashed", "TimedOut", "Late")}
 WHICH = "{{ flow.name }}/{{ deployment.name }}"
+# A refused result is a failed run, as one with an error is.
+STATE = "{{ 'Refused' if ' Refused: ' in (flow_run.state.message or '') else flow_run.state.name }}"
 BODY = "{{ flow_run.state.message or flow_run.state.name }}\nRun {{ flow_run.name }}: {{ flow_run | ui_url }}"
 
 
@@ -115,11 +118,9 @@ def _block(notify: Path) -> UUID:
         texts = {"subject": "{{subject}}", "body": "{{body}}", "text": "{{subject}}\n{{body}}"}
         webhook = CustomWebhookNotificationBlock(name=BLOCK, url="{{address}}", json_data=texts, secrets={"address": address})
         return asyncio.run(webhook.asave(BLOCK, overwrite=True))
-    try:
-        # Prefect's one block that takes any address of Apprise
-        return asyncio.run(SlackWebhook(url=address).asave(BLOCK, overwrite=True))
-    except ValueError:
-        raise BadConfig(f"{notify}: is not an address that Apprise knows") from None
+    if not Apprise().add(address):
+        raise BadConfig(f"{notify}: is not an address that Apprise knows")
+    return asyncio.run(SlackWebhook(url=address).asave(BLOCK, overwrite=True))  # Prefect's one block that takes any of them
 
 
 def automations(pool: str, block: UUID) -> Iterator[AutomationCore]:
@@ -131,7 +132,7 @@ def automations(pool: str, block: UUID) -> Iterator[AutomationCore]:
     deployment = {"related:deployment:prefect.resource.id"}
     failed = trigger(expect=BAD)
     recovered = trigger(after=BAD, expect={"prefect.flow-run.Completed"}, for_each=deployment, within=LONGEST)
-    for name, what, fired in (("failures", "{{ flow_run.state.name }}", failed), ("recoveries", "runs again", recovered)):
+    for name, what, fired in (("failures", STATE, failed), ("recoveries", "runs again", recovered)):
         action = SendNotification(block_document_id=block, subject=f"graphmill: {WHICH}: {what}", body=BODY)
         yield AutomationCore(name=f"{pool}: {name}", description="By python -m flows deploy.", trigger=fired, actions=[action])
 

@@ -117,15 +117,16 @@ def test_a_new_user_gets_a_graph_every_night(terminal, user, api, tmp_path):
             seen = page.value("document.body.innerText")
         assert "6 vertices, 5 arcs" in seen and "Proofs" in seen and "ana" in seen
 
+    assert "every answer proved" in user.run("4. Guard it", page=TUTORIAL)
     first = (mine / "latest").readlink()
-    nightly = user.run("4. Every night", page=TUTORIAL)
+    nightly = user.run("5. Every night", page=TUTORIAL)
     assert "graphmill: failures: is set up" in nightly
     assert "social-network/people: published" in nightly
     assert (mine / "latest").readlink() != first
     deployed = api("GET", "deployments/name/social-network/people").json()
     assert [schedule["schedule"]["cron"] for schedule in deployed["schedules"] if schedule["active"]] == ["15 2 * * *"]
 
-    good, blocks = (mine / "latest").readlink(), below(TUTORIAL, "5. A bad night", "bash")
+    good, blocks = (mine / "latest").readlink(), below(TUTORIAL, "6. A bad night", "bash")
     last = user.type(blocks[0]).strip().split("\n")[-2:]
     assert last[1] == "exit code 1" and last[0].startswith("flows: social-network/people: Failed: "), last
     assert "mine/people.csv: line 7: " in last[0]
@@ -134,13 +135,20 @@ def test_a_new_user_gets_a_graph_every_night(terminal, user, api, tmp_path):
     assert terminal.received[0]["subject"] == "graphmill: social-network/people: Failed"
     assert "mine/people.csv: line 7: " in terminal.received[0]["body"] and "/runs/flow-run/" in terminal.received[0]["text"]
 
-    for block in (blocks[1], "python -m flows start social-network/people"):  # of two good nights only the first is news
-        assert user.type(block).strip().endswith("\nsocial-network/people: published")
+    refused = user.type(blocks[1]).strip().split("\n")[-2:]
+    assert refused[1] == "exit code 1" and "Refused: " in refused[0] and "min_arcs" in refused[0], refused
+    assert (mine / "latest").readlink() == good
     assert eventually(lambda: len(terminal.received) == 2)
-    assert terminal.received[1]["subject"] == "graphmill: social-network/people: runs again"
+    assert terminal.received[1]["subject"] == "graphmill: social-network/people: Refused"
+
+    for block in (blocks[2], "python -m flows start social-network/people"):  # of two good nights only the first is news
+        assert user.type(block).strip().endswith("\nsocial-network/people: published")
+    assert eventually(lambda: len(terminal.received) == 3)
+    assert terminal.received[2]["subject"] == "graphmill: social-network/people: runs again"
 
 
 def test_a_cancelled_run_ends_and_is_not_reported(terminal):
+    before = len(terminal.received)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         run = road_run(terminal.clone / "conf" / "runs", "silent", f"http://127.0.0.1:{silent.getsockname()[1]}/roads.gr")
         terminal.type(f"prefect deployment run road-network/nightly -p run={run}")
@@ -148,7 +156,7 @@ def test_a_cancelled_run_ends_and_is_not_reported(terminal):
         (running,) = flow_runs(terminal, "Running")
         terminal.type(f"prefect flow-run cancel {running}")
         assert eventually(lambda: running in flow_runs(terminal, "Cancelled"), 60)
-    assert len(terminal.received) == 2
+    assert len(terminal.received) == before
 
 
 def test_after_stop_upgrade_and_restart_a_scheduled_run_is_executed(terminal, api):

@@ -7,6 +7,7 @@ import pytest
 
 from pipeline.config.loading import load_run, run_config
 from pipeline.errors import BadConfig
+from pipeline.options import NO_OPTIONS
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -16,6 +17,7 @@ def test_the_runs_of_the_project_are_valid(path):
     config = load_run(path)
     assert Path(config.graph.source).exists()
     assert config.output.resolve().is_relative_to(ROOT / "out")
+    assert NO_OPTIONS.config(str(path)) == config  # the command, as the flows
 
 
 def test_paths_are_relative_to_their_file_and_urls_are_kept(tmp_path):

@@ -1,0 +1,79 @@
+"""Addresses of notifications, and what `deploy` refuses; tests/flows/test_operations.py has real failures and their webhook."""
+
+import asyncio
+
+import pytest
+from prefect.blocks.core import Block
+from prefect.client.orchestration import get_client
+
+from flows.deployments import _block, _set_up, automations, deploy, parameters_of
+from pipeline.errors import BadConfig
+from tests.flows.networks import road_run
+from tests.flows.receivers import mailbox, webhook
+
+pytestmark = pytest.mark.usefixtures("prefect")
+
+
+def notify(block, subject, body):
+    """What Prefect's server does with the block of an automation."""
+
+    async def send():
+        async with get_client() as client:
+            document = await client.read_block_document(block, include_secrets=True)
+        await Block._from_block_document(document).anotify(body=body, subject=subject)
+
+    asyncio.run(send())
+
+
+def test_an_address_of_e_mail_sends_one(tmp_path):
+    with mailbox() as (port, received):
+        (tmp_path / "notify").write_text(
+            f"mailto://127.0.0.1:{port}?to=ops@example.org&from=graphmill@example.org&mode=insecure\n"
+        )
+        notify(_block(tmp_path / "notify"), "graphmill: road-network/nightly: Failed", "roads.gr: line 2")
+    (message,) = received
+    assert "To: " in message and "ops@example.org" in message
+    assert "Subject: graphmill: road-network/nightly: Failed" in message and "roads.gr: line 2" in message
+
+
+def test_the_address_is_a_secret(tmp_path):
+    with webhook() as (address, received):
+        (tmp_path / "notify").write_text(f"{address}?token=swordfish")
+        block = _block(tmp_path / "notify")
+        notify(block, "subject", "body")
+    assert received == [{"subject": "subject", "body": "body", "text": "subject\nbody"}]
+    with get_client(sync_client=True) as client:
+        assert "swordfish" not in client.request("GET", f"/block_documents/{block}").text
+        for _ in range(2):  # deploying again replaces them
+            for automation in automations("graphmill", block):
+                _set_up(client, automation)
+        assert sorted(found.name for found in client.read_automations()) == ["graphmill: failures", "graphmill: recoveries"]
+
+
+@pytest.mark.parametrize("text", ["", "ops@example.org", "https://a https://b", "gopher://nowhere"])
+def test_what_is_not_an_address_is_refused(text, tmp_path):
+    (tmp_path / "notify").write_text(text)
+    with pytest.raises(BadConfig, match="notify: "):
+        _block(tmp_path / "notify")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("- 1", "does not list deployments"),
+        ("deployments: [{work_pool: {name: graphmill}}]", "does not list deployments"),
+        ("deployments: [{work_pool: {name: graphmill}, parameters: {run: RUN}}]", "colour: unknown key"),
+    ],
+)
+def test_nothing_is_deployed_from_a_wrong_file(text, words, tmp_path):
+    run = road_run(tmp_path)
+    run.write_text('output = "out"\ncolour = 1\n[graph]\nsource = "roads.gr"\n')
+    (tmp_path / "d.yaml").write_text(text.replace("RUN", str(run)))
+    with pytest.raises(BadConfig, match=words):
+        deploy(tmp_path / "d.yaml")
+
+
+def test_parameters_are_json_or_text():
+    assert parameters_of(["a=[1, 2]", "b=x=y", "c=true"]) == {"a": [1, 2], "b": "x=y", "c": True}
+    with pytest.raises(BadConfig, match="is not NAME=VALUE"):
+        parameters_of(["a"])
