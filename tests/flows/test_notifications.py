@@ -25,7 +25,7 @@ def notify(block, subject, body):
     asyncio.run(send())
 
 
-def test_an_address_of_e_mail_sends_one(tmp_path):
+def test_an_smtp_address_sends_an_email(tmp_path):
     with mailbox() as (port, received):
         (tmp_path / "notify").write_text(
             f"mailto://127.0.0.1:{port}?to=ops@example.org&from=graphmill@example.org&mode=insecure\n"

@@ -167,9 +167,10 @@ def test_after_stop_upgrade_and_restart_a_scheduled_run_is_executed(terminal, ap
     assert api("GET", "work_pools/graphmill").json()["is_paused"]
     terminal.run("Work pool, deployments, worker")
     assert not api("GET", "work_pools/graphmill").json()["is_paused"]
-    before = latest(terminal, "new-york").path.resolve()
+    published = terminal.clone / "conf" / "runs" / "out-new-york" / "latest"
+    before = published.resolve()
     terminal.type("prefect deployment run road-network/nightly")  # a scheduled run, as those of the night
-    assert eventually(lambda: latest(terminal, "new-york").path.resolve() != before, 100)
+    assert eventually(lambda: published.exists() and published.resolve() != before, 100)
     terminal.run("Stop")
     terminal.shell.stdin.close()
     assert terminal.shell.wait(timeout=30) == 0
