@@ -68,6 +68,18 @@ class Columns(Model):
         return self
 
 
+class MeasureConfig(Model):
+    """What the weights measure: the unit of weights and of their sums in the report and in the manifest's tables."""
+
+    name: str = Field(default="", examples=["travel time"])  # what a weight measures
+    unit: str = Field(default="", examples=["seconds"])  # the unit of a weight and of sums of weights
+
+    @property
+    def text(self) -> str | None:
+        """Unit and name, if one is given: `seconds (travel time)`."""
+        return (f"{self.unit} ({self.name})" if self.unit and self.name else self.unit or self.name) or None
+
+
 class GraphConfig(Model):
     """Where a graph comes from."""
 
@@ -86,6 +98,7 @@ class GraphConfig(Model):
     # Whether the ids of CSV, TSV and Parquet files are integers or strings: `auto` decides by the first row, or Parquet's types.
     ids: Literal["auto", "integer", "string"] = "auto"
     columns: Columns = Columns()
+    weight: MeasureConfig = MeasureConfig()  # name and unit of the weights
     limits: Limits = Limits()
 
     @field_validator("sha256", mode="before")

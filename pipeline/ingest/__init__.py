@@ -171,7 +171,9 @@ class _Reading:
             source=_source_facts(read.content),
             text_bytes=read.text.bytes if read.text else None,
         )
-        return facts.model_copy(update={"refers_to": read.refers_to}) if read.refers_to else facts
+        measure = graph.weight.text if edges.weight is not None else None
+        optional = {"refers_to": read.refers_to, "measure": measure}
+        return facts.model_copy(update={name: fact for name, fact in optional.items() if fact})
 
     def _store(self, read: "_Opened", folder: Path | None) -> Found:
         self.arrays, edges = None, read.edges  # arrays of a first attempt are free before others are reserved

@@ -18,7 +18,7 @@ from pipeline.report.distributions import component_chart, component_sizes, degr
 from pipeline.report.reaching import Reaching, reaching
 from pipeline.report.results import Result
 from pipeline.report.wording import counted, number
-from pipeline.store.facts import facts_of_answer
+from pipeline.store.facts import EdgeFacts, facts_of_answer
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 
@@ -62,6 +62,7 @@ class Findings:
 
     def __init__(self, edges: Folder, vertices: reading.Vertices, answers: Mapping[str, Folder]) -> None:
         self._vertices, self._coordinates = vertices, reading.coordinates(edges)
+        self._measure = EdgeFacts.of(edges).measure
         degrees = _Found(Result("Degrees"))
         degrees.add(degree_chart(vertices), "No vertex has an arc: there is no degree to draw.")
         self._mapped = _mapped(answers)
@@ -101,7 +102,7 @@ class Findings:
     def _paths(self, algorithm: Algorithm, answer: Folder, found: _Found) -> str:
         name, sources = algorithm.name, facts_of_answer(answer).sources or []
         hops = _counts_hops(algorithm)
-        unit = "hops" if hops else "sum of weights"
+        unit = "hops" if hops else self._measure or "sum of weights"
         reached = found.arcs_traversed = 0
         for position, distance in enumerate(reading.distances(answer, len(self._vertices.ids))):
             source, near = sources[position], len(distance) - distance.null_count
@@ -141,7 +142,8 @@ class Findings:
             found.result.tops.append(results.heaviest(algorithm.table_name, table))
         if self.atlas:
             found.maps.append(self.atlas.forest(answer))
-        return f"{counted(table.num_rows, 'edge')} of total weight {number(total)}; {counted(trees, 'tree')}"
+        weight = f"{number(total)} {self._measure}" if self._measure else number(total)
+        return f"{counted(table.num_rows, 'edge')} of total weight {weight}; {counted(trees, 'tree')}"
 
     def _components(self, algorithm: Algorithm, answer: Folder, found: _Found) -> str:
         labels, sizes = component_sizes(answer, self._vertices)

@@ -105,12 +105,12 @@ def _queries(results: Results) -> Iterator[Result]:
 
 
 def _heads(results: Results, answers: Mapping[str, Folder]) -> Iterator[dict[str, Any]]:
-    edges = results.edges
+    edges, measure = results.edges, EdgeFacts.of(results.edges).measure
     for stage, answer in answers.items():
         facts = facts_of_answer(answer)
-        yield _head(answer, tables.table_of(stage), facts.rows, facts.num_dimensions)
+        yield _head(answer, tables.table_of(stage), facts.rows, facts.num_dimensions, measure)
     for table in results.derived:
-        yield _head(table, table.manifest.step, table.facts["rows"])
+        yield _head(table, table.manifest.step, table.facts["rows"], 0, measure)
     if results.reached:
         yield _head(results.reached, "reached", QueryFacts.of(results.reached).rows)
     if results.paths:
@@ -122,7 +122,7 @@ def _heads(results: Results, answers: Mapping[str, Folder]) -> Iterator[dict[str
         yield {"name": "coordinates", "total": placed.vertices, "columns": columns, "rows": rows}
 
 
-def _head(folder: Folder, table: str, total: int, dimensions: int = 0) -> dict[str, Any]:
+def _head(folder: Folder, table: str, total: int, dimensions: int = 0, measure: str | None = None) -> dict[str, Any]:
     first = tables.files(folder.path)[0]
-    columns = tables.describe(table, pq.read_schema(first), dimensions)
+    columns = tables.describe(table, pq.read_schema(first), dimensions, measure)
     return {"name": table, "total": total, "columns": columns, "rows": reading.head(first, HEAD_ROWS)}

@@ -47,7 +47,7 @@ def read_as(found: InputFacts) -> dict[str, str]:
     said = {
         "Format": f"{found.format}{f'; columns {names}{ignored}' if columns else ''}",
         "Direction": f"{kind}, an edge is {each} ({by[found.directed_by]})",
-        "Weights": weight or "none; every arc weighs 1",
+        "Weights": (weight and f"{weight}, in {found.measure}" if found.measure else weight) or "none; every arc weighs 1",
         "Self-loops": _handled(found.self_loops, found.self_loops_kept, "dropped"),
         "Parallel arcs": _handled(found.parallel_arcs, found.parallel_arcs_kept, "dropped; the lightest of each pair stays"),
     }

@@ -29,7 +29,7 @@ from pipeline.steps.reading import input_of
 from pipeline.store import manifest
 from pipeline.store.code import Code
 from pipeline.store.digests import digest_of_file
-from pipeline.store.facts import IndexFacts, PathFacts, ProofFacts, QueryFacts
+from pipeline.store.facts import EdgeFacts, IndexFacts, PathFacts, ProofFacts, QueryFacts
 from pipeline.store.facts.run import NamedGraphFacts, RunFacts
 from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.store.scratch import scratch
@@ -100,7 +100,7 @@ def publish(
         marks = Marks(run_id, folder, steps, figures, run_before(output / target.link))
         files = _collect(fresh, results, marks)
         dimensions = max((IndexFacts.of(index).dimensions for index in results.indexes), default=0)
-        tables_found = tables_of(fresh, dimensions)
+        tables_found = tables_of(fresh, dimensions, EdgeFacts.of(results.edges).measure)
         require_tables(tables_found, asked.expect, target)
         optional: dict[str, Any] = {"paths": PathFacts.of(results.paths)} if results.paths else {}
         facts = RunFacts(

@@ -14,7 +14,7 @@ def input_of(edges: Folder, graph: Folder, answers: Sequence[Folder] = ()) -> In
     sources = next((found for answer in answers if (found := facts_of_answer(answer).sources) is not None), None)
     by_default = any(answer.manifest.parameters.get("sources") == [] for answer in answers)
     reason = reason_of_default(graph, sources[0]) if sources and by_default else None
-    shared = ("source", "format", "columns", "ignored_columns", "directed", "directed_by", "weight", "edges")
+    shared = ("source", "format", "columns", "ignored_columns", "directed", "directed_by", "weight", "edges", "measure")
     return InputFacts(
         **{name: getattr(read, name) for name in shared},
         coordinates=read.coordinates.source if read.coordinates else None,

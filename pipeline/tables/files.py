@@ -24,6 +24,7 @@ from pipeline.tables.points import GEOMETRY, METADATA
 FILES = edges.FILES
 ROWS_PER_GROUP = 1_000_000
 ROWS_PER_FILE = 4_000_000  # a multiple of ROWS_PER_GROUP: what a worker writes again if it dies
+MEASURED = ("weight", "distance")  # types of columns
 LIST = "list<int64>"  # a column's type, which Arrow has no alias for
 _ROOT = "the vertex is the root of its tree"
 _UNPLACED = "the vertex has no coordinates"
@@ -101,9 +102,15 @@ def of_fields(fields: Iterable[pa.Field]) -> pa.Schema:
     return found.with_metadata(METADATA) if GEOMETRY in found.names else found
 
 
-def describe(table: str, types: pa.Schema, dimensions: int = 0) -> list[dict[str, str]]:
-    """The columns of a table with schema `types` for a manifest: name, Arrow type, unit, and what a null means."""
-    known = {column.name: column for column in columns(table, dimensions)}
+def describe(table: str, types: pa.Schema, dimensions: int = 0, measure: str | None = None) -> list[dict[str, str]]:
+    """The columns of a table with schema `types` for a manifest: name, Arrow type, unit, and what a null means.
+
+    `measure` is the unit of weights and of their sums, if it is known.
+    """
+    known = {
+        column.name: replace(column, unit=measure) if measure and column.type in MEASURED else column
+        for column in columns(table, dimensions)
+    }
     known |= {f"{name}_name": replace(column, unit=f"the id of `{name}` in the source") for name, column in known.items()}
     return [
         {"name": field.name, "type": str(field.type), "unit": known[field.name].unit, "nulls": known[field.name].nulls}

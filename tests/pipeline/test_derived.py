@@ -173,3 +173,19 @@ def test_coordinates_are_geoparquet(placed, table):
     }
     found = duckdb.sql(f"SELECT typeof(geometry), geometry::VARCHAR FROM '{path}' ORDER BY vertex").fetchall()
     assert found[0] == ("GEOMETRY('OGC:CRS84')", "POINT (-73 41)")
+
+
+def test_the_unit_of_weights_is_in_the_descriptions_and_in_the_report(tmp_path):
+    (tmp_path / "g.csv").write_text("src,dst,weight\n1,2,5\n2,3,7\n")
+    graph = {"source": str(tmp_path / "g.csv"), "weight": {"name": "travel time", "unit": "seconds"}}
+    published = run(run_config("test", graph=graph, output=tmp_path / "out", stages=["bfs", "sssp", "mst"]))
+    units = {
+        (table, column["name"]): column["unit"]
+        for table, facts in RunFacts.of(published).tables.items()
+        for column in facts.columns
+    }
+    assert units["sssp", "distance"] == units["mst", "weight"] == units["forest", "weight"] == "seconds (travel time)"
+    assert units["bfs", "distance"] == "hops"
+    report = (published.path / "report.html").read_text(encoding="utf-8")
+    assert "int64, column &#39;weight&#39;, in seconds (travel time)" in report
+    assert "total weight 12 seconds (travel time)" in report

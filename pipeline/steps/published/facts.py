@@ -16,12 +16,12 @@ from pipeline.tables import files as tables
 LIBRARIES = ("graphmill", "numpy", "scipy", "numba", "pyarrow")
 
 
-def tables_of(fresh: Path, dimensions: int) -> dict[str, TableFacts]:
-    """The tables in the folder of a run."""
+def tables_of(fresh: Path, dimensions: int, measure: str | None) -> dict[str, TableFacts]:
+    """The tables in the folder of a run; `measure` as `pipeline.tables.files.describe`."""
     return {
         folder.name: TableFacts(
             rows=sum(pq.read_metadata(file).num_rows for file in tables.files(folder)),
-            columns=tables.describe(folder.name, pq.read_schema(tables.files(folder)[0]), dimensions),
+            columns=tables.describe(folder.name, pq.read_schema(tables.files(folder)[0]), dimensions, measure),
             files=[file.relative_to(fresh).as_posix() for file in tables.files(folder)],
         )
         for folder in sorted(fresh.iterdir())

@@ -43,6 +43,7 @@ class InputFacts(Facts):
     directed_by: str
     weight: str | None
     edges: int
+    measure: str | None = None
     # How many were found, and whether they are in the stored graph.
     self_loops: int
     self_loops_kept: bool
