@@ -31,7 +31,7 @@ from pipeline.steps.layout import lay_out
 from pipeline.steps.paths import find_paths
 from pipeline.steps.publish import Asked, publish
 from pipeline.steps.published.expectations import require_columns, require_graph
-from pipeline.steps.published.remote import upload
+from pipeline.steps.published.remote import require_store, upload
 from pipeline.steps.published.results import Results
 from pipeline.steps.published.target import LATEST, Target, target_of
 from pipeline.steps.reach import answer_queries
@@ -124,6 +124,8 @@ def _run(config: RunConfig, call: Call) -> Folder:
     backend = choose(config.backend)
     with workspace(config.output) as work, cluster_of(config.cluster, backend) as cluster, showing() as shown:
         call = _followed(call, shown, partial(expected_seconds, config, backend, work))
+        if config.publish_to:
+            call("destination", require_store, config.publish_to)
         target = target_of(config)
         if target.why_not_latest:
             latest = config.output / LATEST

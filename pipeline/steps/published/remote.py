@@ -76,10 +76,7 @@ def upload(published: Folder, url: str, keep: int = 0) -> str:
     """
     run, link = published.path.name, published.facts["published_as"]
     with _storing(url):
-        store = open_store(url)
-        bucket = store.root.split("/")[0]
-        if store.fs.async_impl and not store.fs.exists(bucket):  # making folders would make the bucket
-            raise FileNotFoundError(f"there is no bucket {bucket}")
+        store = _existing(url)
         pointers = store.pointers()
         for other, complete in store.runs().items():
             if not complete and other < run and f"runs/{other}" not in pointers.values():
@@ -98,6 +95,12 @@ def upload(published: Folder, url: str, keep: int = 0) -> str:
     return f"{url}/runs/{run}"
 
 
+def require_store(url: str) -> None:
+    """Raise BadConfig before a run works if its result could not be uploaded, because of the URL, its bucket or credentials."""
+    with _storing(url):
+        _existing(url)
+
+
 def latest(url: str, link: str = "latest") -> str:
     """The URL of the newest complete run below an output URL; it stays readable for an hour after the next one."""
     with _storing(url):
@@ -112,6 +115,14 @@ def open_store(url: str) -> Store:
 
     fs, root = fsspec.core.url_to_fs(url)
     return Store(url, fs, root.rstrip("/"))
+
+
+def _existing(url: str) -> Store:
+    store = open_store(url)
+    bucket = store.root.split("/")[0]
+    if store.fs.async_impl and not store.fs.exists(bucket):  # making folders would make the bucket
+        raise FileNotFoundError(f"there is no bucket {bucket}")
+    return store
 
 
 def _put(store: Store, published: Folder, name: str, target: str) -> None:

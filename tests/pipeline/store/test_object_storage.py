@@ -171,3 +171,11 @@ def test_a_path_may_be_a_url(tmp_path):
     url = f"memory://{tmp_path.name}/out"
     assert run_config("test", graph={"source": "g.csv"}, output=Path(url)).publish_to == url
     assert run_config("test", graph={"source": "g.csv"}, output=url).output.parent.name == "graphmill"
+
+
+@pytest.mark.parametrize("url", ["nosuch://bucket/out"])
+def test_a_store_that_cannot_be_used_is_refused_before_anything_is_read(url, tmp_path):
+    config = run_config("here", graph={"source": str(tmp_path / "absent.csv")}, output=tmp_path / "out", publish_to=url)
+    with pytest.raises(BadConfig, match="nosuch://bucket/out: cannot be used: Protocol not known"):
+        run(config)
+    assert not (tmp_path / "out").exists()
