@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.operators import Frontier, Rules, UserFunctionError, advance, compute, filter, reduce
+from kernels.operators import Frontier, Rules, UserFunctionError, advance, compute, filter, reduce, repeat_advance
 from tests.counts import examples
 from tests.operators import cases
 
@@ -93,6 +93,48 @@ def test_arcs(graph, direction):
 def test_segments(graph):
     for segments in (1, 2, 7):
         cases.require_same(cases.in_segments(graph, segments), cases.in_segments(graph, 1))
+
+
+@pytest.mark.parametrize("direction", ["out", "in"])
+def test_rounds(graph, direction, monkeypatch):
+    found = cases.repeated(graph, direction)
+    monkeypatch.setattr("kernels.operators.cpu.running_arcs.WORTH_A_THREAD", 3)  # most rounds are then calls of `advance`
+    cases.require_same(cases.repeated(graph, direction), found)
+    for rows, (rounds, _, levels, _) in zip(
+        (range(0, graph.num_vertices, 3), [0][: graph.num_vertices]), (found[:4], found[8:]), strict=True
+    ):
+        expected, frontier, level = np.full(graph.num_vertices, -1), list(rows), 0
+        while frontier:
+            level += 1
+            frontier = sorted({n for _, n, _, _, _ in arcs_of(graph, direction, frontier) if expected[n] < 0})
+            expected[frontier] = level
+        assert rounds == level
+        np.testing.assert_array_equal(levels, expected)
+
+
+def test_rounds_end(monkeypatch):
+    """After too many, and where a function fails."""
+    graph = cases.with_limits()
+    everything, values = Frontier.everything(graph), np.zeros(graph.num_vertices)
+
+    def always(neighbour):
+        return True
+
+    def fails(row, neighbour, round):
+        return values[neighbour + (graph_size if round == 3 else 0)] == 0
+
+    def nothing(row):
+        pass
+
+    graph_size = graph.num_vertices
+    with pytest.raises(UserFunctionError, match=r"test_operators.py, line \d+: index"):
+        repeat_advance(Frontier.of_rows(graph, [5]), fails)
+    with pytest.raises(UserFunctionError, match="whether a row is found"):
+        repeat_advance(everything, nothing)
+    monkeypatch.setattr("kernels.operators.arcs.MOST_STEPS", 3 - graph_size)
+    for start in (everything, Frontier.of_rows(graph, [5])):
+        with pytest.raises(UserFunctionError, match="rows are still found after 3 rounds"):
+            repeat_advance(start, always)
 
 
 @settings(max_examples=examples(200), deadline=None)

@@ -62,6 +62,36 @@ def advancing(before: Function | None, edge: Function, after: Function | None, c
     return loop
 
 
+def repeating(loop: Any) -> Any:
+    """Compiled rounds of `loop` over small lists, by one thread: (number of rounds, size of the frontier that is left).
+
+    It ends before a frontier of more than `most_rows`, or of more rows and arcs than `most_work`. `listed` has the first
+    `size` rows, and the frontier that is left when it ends; the flags and the queue of `found` are free before and after.
+    """
+
+    @njit(**NUMBA)
+    def rounds(listed, size, arcs, degrees, captured, kept, found, limits, fault):
+        (flags, queue, length), (done, most, most_rows, most_work) = found, limits
+        while 0 < size <= most_rows and done < most:
+            work = size
+            for item in range(size):
+                work += np.int64(degrees[listed[item] + 1] - degrees[listed[item]])
+            if work > most_work:
+                break
+            done += 1
+            loop((SPARSE, listed[:size], flags), arcs, degrees, captured, kept, (0, 1, done), found, 0, size, fault)
+            if fault[3]:
+                break
+            size = length[0]
+            length[0] = 0
+            for item in range(size):
+                listed[item] = queue[item]
+                flags[queue[item]] = False
+        return done, size
+
+    return rounds
+
+
 @njit(**NUMBA)
 def _nothing_before(row, degree, turn_round, captured, fault):
     return 0, np.int64(0)

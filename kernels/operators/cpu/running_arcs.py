@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from kernels.arrays import frozen, unsigned
+from kernels.cpu.parallel import WORTH_A_THREAD, cores
 from kernels.graph import Array, Csr, Graph
-from kernels.operators.constants import ALL
-from kernels.operators.cpu.arcs import advancing
+from kernels.operators.constants import ALL, SPARSE
+from kernels.operators.cpu.arcs import advancing, repeating
 from kernels.operators.cpu.orders import DTYPES, identity, ordered
 from kernels.operators.cpu.running import NOTHING, cuts_by_arcs, items_of, over
 from kernels.operators.cpu.running_vertices import of_flags
@@ -22,9 +23,10 @@ _NO_WEIGHTS = np.empty(0, np.int64)
 
 @dataclass(frozen=True)
 class Program:
-    """The compiled loop, the types of what rows keep between segments, and whether rows enter a new frontier."""
+    """The compiled loop, its rounds if it repeats; types of what rows keep between segments; whether rows enter a frontier."""
 
     loop: Any
+    rounds: Any
     own: np.dtype[Any]
     total: np.dtype[Any]
     finds: bool
@@ -39,7 +41,8 @@ def program(before: Function | None, edge: Function, after: Function | None, col
     finds = (collect is None and edge.result == "b") or (after is not None and after.result == "b")
     divisible = collect != "first" and not ordered(collect or "", of_type) and not {"arc", "place"} & {*edge.parameters}
     total = DTYPES["i"] if start is None else start.dtype
-    return Program(advancing(before, edge, after, collect, start), own, total, finds, divisible)
+    loop = advancing(before, edge, after, collect, start)
+    return Program(loop, repeating(loop) if repeats else None, own, total, finds, divisible)
 
 
 def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]], turn_round: int = 1) -> Frontier:
@@ -75,13 +78,39 @@ def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[A
 
 def run_repeat(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]], most: int) -> int:
     """Advance until nothing is found; the number of rounds, or -1 if there are more than `most`."""
-    rounds = 0
-    while frontier.size:
-        if rounds == most:
-            return -1
-        rounds += 1
-        frontier = run_advance(frontier, csr, plan, captured, rounds)
-    return rounds
+    rounds, listed = 0, np.empty(frontier.graph.num_vertices, frontier.graph.rows_by_id.dtype)
+    while frontier.size and rounds < most:
+        if frontier.form == SPARSE and frontier.rules.sparse_arcs >= 1:
+            frontier, rounds = _small_rounds(frontier, csr, plan, captured, (listed, rounds, most))
+        if frontier.size and rounds < most:
+            rounds += 1
+            frontier = run_advance(frontier, csr, plan, captured, rounds)
+    return -1 if frontier.size else rounds
+
+
+def _small_rounds(
+    frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]], progress: tuple[Array, int, int]
+) -> tuple[Frontier, int]:
+    """Rounds while they are too small for several threads: the frontier then, and the number of rounds so far."""
+    graph, made_of, (listed, done, most) = frontier.graph, plan.program, progress
+    found, size = _empty(graph, True, True), frontier.size
+    listed[:size] = frontier.listed
+    arcs = unsigned(csr.offsets), unsigned(csr.indices), _NO_WEIGHTS if csr.weights is None else frozen(csr.weights)
+    kept = np.empty(0, made_of.own), np.empty(0, made_of.total)
+    limits = done, most, frontier.rules.most_rows(graph), WORTH_A_THREAD if cores() > 1 else 1 << 62
+
+    def work(begin: int, end: int, fault: Array) -> tuple[int, int]:
+        rounds: tuple[int, int] = made_of.rounds(
+            listed, size, arcs, frozen(csr.offsets), tuple(captured), kept, found, limits, fault
+        )
+        return rounds
+
+    try:
+        ((done, left),) = over([0, size], plan.functions, work)
+    except BaseException:
+        graph.derived.discard(_scratch)  # its flags are set
+        raise
+    return made(graph, frontier.rules, listed[:left].copy(), left), done
 
 
 def _empty(graph: Graph, finds: bool, serial: bool) -> tuple[Array, Array, Array]:
