@@ -27,7 +27,7 @@ from pipeline.signals import beside, foreseen
 from pipeline.steps.derived.forest import root
 from pipeline.steps.derived.naming import add_names
 from pipeline.steps.derived.vertices import tabulate_vertices
-from pipeline.steps.layout import lay_out
+from pipeline.steps.layout import lay_out, suited
 from pipeline.steps.paths import find_paths
 from pipeline.steps.publish import Asked, publish
 from pipeline.steps.published.expectations import require_columns, require_graph
@@ -110,7 +110,8 @@ def _read(
     edges = call("edges", ingest, config.graph, runtime.work, runtime.held_edges, config.cluster.elsewhere, begins)
     require_columns(edges, config.expect, target)
     asked = numbers_of(edges, config.sources)
-    graph = call("graph", lay_out, edges, config.layout, runtime, [one for one in asked if isinstance(one, int)])
+    layout = suited(config.layout, edges, config.cluster.shards)
+    graph = call("graph", lay_out, edges, layout, runtime, [one for one in asked if isinstance(one, int)])
     sources = nearest(edges, graph, asked)
     require_sources(graph, sources)
     require_graph(graph, config.expect, target)

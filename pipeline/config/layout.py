@@ -12,7 +12,8 @@ class LayoutConfig(Model):
     """How the edge list is cleaned and the rows of the stored graph are ordered."""
 
     # `degree`: descending out-degree. `windowed`: the same within windows of `window` vertices in source order, which keeps a
-    # road network's locality (rows of at least 32 arcs still come first). `source`: ascending external id.
+    # road network's locality (rows of at least 32 arcs still come first). `source`: ascending external id. If it is not stated, a
+    # sparse graph that several ranks hold is `windowed`.
     order: Literal["degree", "windowed", "source"] = "degree"
     window: Positive = 4096  # number of vertices of a window
     self_loops: Literal["drop", "keep"] = "drop"  # `drop` (a vertex whose only arcs are self-loops stays) or `keep`

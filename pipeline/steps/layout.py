@@ -38,6 +38,8 @@ from pipeline.store.graph import open_graph
 from pipeline.store.graph_writing import Direction, Rows, save_direction, write_vertices
 from pipeline.store.manifest import Folder, Written, make, unsealed
 
+_SPARSE = 4  # edges per id up to which a graph is taken for a road network: social networks have more
+
 
 def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequence[int] = ()) -> Folder:
     """Clean an edge list and store it as a graph in `work / "graph"`: the same bytes on either backend and over any ranks.
@@ -94,6 +96,18 @@ def _shape_of(edges: Folder, layout: LayoutConfig) -> Shape:
     """What is certain of a graph before it is laid out."""
     facts, weight = EdgeFacts.of(edges), 0 if EdgeFacts.of(edges).weight is None else 4
     return Shape(facts.edges, facts.declared_vertices or 0, weight, rules_of(edges, layout).both)
+
+
+def suited(layout: LayoutConfig, edges: Folder, shards: int) -> LayoutConfig:
+    """The layout of a graph that several ranks hold: of a sparse one, such as roads, the rows keep their locality.
+
+    By descending degree, nearly every row of a road network has neighbours on other ranks. A stated order is kept.
+    """
+    largest = EdgeFacts.of(edges).largest
+    ids = max((largest.get(column) or 0 for column in ("src", "dst")), default=0)
+    if not shards or "order" in layout.model_fields_set or EdgeFacts.of(edges).edges > _SPARSE * ids:
+        return layout
+    return layout.model_copy(update={"order": "windowed"})
 
 
 @dataclass
