@@ -40,7 +40,8 @@ class RunOptions:
         publish_as: Name of the link to the run in the output folder. Default: latest, unless that is the result of another
             configuration or of other sources, more stages or another graph; then the name of the run's file, or manual.
         keep: Number of runs of one such name that stay; 0 keeps all. Default: 7. Each stays for an hour after the next one.
-        coordinates: DIMACS `.co` file of the vertices' coordinates, for the report's maps.
+        coordinates: DIMACS `.co` file, or CSV, TSV or Parquet with columns `vertex`, `x` and `y` in degrees.
+        nodes: CSV, TSV or Parquet file with a column of ids, `vertex`; its other columns are joined to table `vertices`.
         sha256: Expected SHA-256 of the graph file.
         order: Row order of the stored graph: degree (default), windowed (for roads) or source.
         oracle: Also compare every answer with a second solver.
@@ -76,6 +77,7 @@ class RunOptions:
     publish_as: str | None = None
     keep: Integer | None = None
     coordinates: str | None = None
+    nodes: str | None = None
     sha256: str | None = None
     order: str | None = None
     oracle: Annotated[bool | None, Parameter(negative="")] = None
@@ -98,7 +100,7 @@ class RunOptions:
         graph = _given({
             "name": self.name, "directed": self.directed, "format": self.format, "coordinates": self.coordinates,
             "sha256": self.sha256, "columns": columns or None, "header": False if self.no_header else None,
-            "delimiter": self.delimiter, "ids": self.ids,
+            "delimiter": self.delimiter, "ids": self.ids, "nodes": self.nodes,
         })  # fmt: skip
         stages = None if self.stages is None else [name.strip() for name in self.stages.split(",") if name.strip()]
         top = _given({

@@ -80,6 +80,14 @@ class MeasureConfig(Model):
         return (f"{self.unit} ({self.name})" if self.unit and self.name else self.unit or self.name) or None
 
 
+class NodeColumns(Model):
+    """Columns of the tables that `nodes` and `coordinates` name."""
+
+    vertex: str = Field(default="vertex", examples=["person"])  # the ids of the vertices
+    x: str = Field(default="x", examples=["longitude"])  # degrees, east
+    y: str = Field(default="y", examples=["latitude"])  # degrees, north
+
+
 class GraphConfig(Model):
     """Where a graph comes from."""
 
@@ -94,9 +102,12 @@ class GraphConfig(Model):
     delimiter: Delimiter | None = Field(default=None, examples=[";"])
     # Whether a line of the source is one arc, or an edge in both directions; by default as the format states, otherwise `true`.
     directed: Switch | None = Field(default=None, examples=[False])
-    coordinates: str | None = Field(default=None, examples=["people.co"])  # DIMACS `.co` file, published as table `coordinates`
+    coordinates: str | None = Field(default=None, examples=["people.co"])  # DIMACS `.co` file or table
     # Whether the ids of CSV, TSV and Parquet files are integers or strings: `auto` decides by the first row, or Parquet's types.
     ids: Literal["auto", "integer", "string"] = "auto"
+    # CSV, TSV or Parquet file with a column of ids; its other columns are joined to table `vertices`.
+    nodes: str | None = Field(default=None, examples=["people-nodes.csv"])
+    node_columns: NodeColumns = NodeColumns()
     columns: Columns = Columns()
     weight: MeasureConfig = MeasureConfig()  # name and unit of the weights
     limits: Limits = Limits()
@@ -106,7 +117,7 @@ class GraphConfig(Model):
     def _lower(cls, value: object) -> object:
         return value.lower() if isinstance(value, str) else value
 
-    @field_validator("source", "coordinates")
+    @field_validator("source", "coordinates", "nodes")
     @classmethod
     def _no_password(cls, value: str | None) -> str | None:
         if value and _PASSWORD.search(value):

@@ -129,6 +129,6 @@ def _read_graph(run: Path, path: Path) -> dict[str, Any]:
 
 def _anchored(table: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Resolve the relative paths of a table against the folder of its file."""
-    paths = ("source", "coordinates", "pairs", "tls_ca", "tls_cert", "tls_key")
+    paths = ("source", "coordinates", "nodes", "pairs", "tls_ca", "tls_cert", "tls_key")
     local = {key: table[key] for key in paths if isinstance(table.get(key), str) and "://" not in table[key]}
     return table | {key: os.path.normpath(folder / value) for key, value in local.items()}

@@ -25,15 +25,17 @@ from pipeline.ingest.formats.detect import detect
 from pipeline.ingest.formats.format import EdgeList, FileFormat
 from pipeline.ingest.formats.rows import Decimals
 from pipeline.ingest.formats.text import Text
+from pipeline.ingest.nodes import MAGIC, coordinates_of, is_table, read_nodes, write_nodes
 from pipeline.ingest.numbering import collect, numbered
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
 from pipeline.ingest.writer import COORDINATES_SCHEMA, Found, check_each_once, edges_schema, store, write
 from pipeline.runtime.threads import ahead
 from pipeline.store.edges import EdgeArrays, HeldEdges
 from pipeline.store.facts import CoordinateFacts, EdgeFacts, ReferenceFacts, SourceFacts
-from pipeline.store.manifest import Folder, make
+from pipeline.store.manifest import Folder, make, unsealed
+from pipeline.store.names import Names, open_names
 from pipeline.tables import files as tables
-from pipeline.tables.points import COORDINATES
+from pipeline.tables.points import COORDINATES, NODES
 
 log = logging.getLogger(__name__)
 AHEAD = 1  # chunks
@@ -70,6 +72,8 @@ def ingest(
     sources = {"source": locate(graph.source)}
     if graph.coordinates:
         sources["coordinates"] = locate(graph.coordinates)
+    if graph.nodes:
+        sources["nodes"] = locate(graph.nodes)
     inputs = {name: identify(source, graph.sha256 if name == "source" else None) for name, source in sources.items()}
     # A local file is identified by its digest, which must still be the same after the file has been read.
     expected = {name: inputs[name] for name, source in sources.items() if source.local}
@@ -78,13 +82,18 @@ def ingest(
     def write_all(folder: Path) -> dict[str, Any]:
         begins()
         facts = reading.write(folder)
-        if "coordinates" not in sources:
-            return facts.stored()
-        placed = _write_coordinates(graph, sources["coordinates"], expected.get("coordinates"), folder)
-        if facts.declared_vertices not in (None, placed.vertices):
-            declared = f"{placed.vertices} vertices, but {sources['source'].url} declares {facts.declared_vertices}"
-            raise BadInput(sources["coordinates"].url, f"declares {declared}")
-        return facts.model_copy(update={"coordinates": placed}).stored()
+        names, found = open_names(Folder(folder, unsealed("edges", facts.stored()))), dict[str, Any]()
+        if "coordinates" in sources:
+            with _checked(sources["coordinates"], expected.get("coordinates")) as content:
+                found["coordinates"] = _write_coordinates(graph, content, folder, names, facts)
+        if "nodes" in sources:
+            with _checked(sources["nodes"], expected.get("nodes")) as content:
+                table = read_nodes(content, graph.limits, names, graph.node_columns.vertex)
+                if graph.nodes == graph.coordinates:
+                    table = table.drop_columns([graph.node_columns.x, graph.node_columns.y])
+                write_nodes(content.source.url, table, folder / NODES)
+            found["nodes"] = _source_facts(content)
+        return facts.model_copy(update=found).stored()
 
     shown = {name: source.url for name, source in sources.items()}  # what else identifies a source is among the inputs
     asked = graph.model_dump(mode="json", exclude={"name"}) | shown | {"copy": copy}
@@ -224,14 +233,30 @@ def _check_declared(edges: EdgeList, content: Stored, limits: Limits) -> None:
         )
 
 
-def _write_coordinates(graph: GraphConfig, source: Source, digest: str | None, folder: Path) -> CoordinateFacts:
+@contextmanager
+def _checked(source: Source, digest: str | None) -> Iterator[Stored]:
+    """Open a source that is read in the block; its content must be what was identified."""
     with stored(source) as content:
-        text = Text(source.url, chunks(content, graph.limits), graph.limits)
-        vertices, batches = dimacs.coordinates(text, graph.limits.edges)
-        write(folder / COORDINATES, COORDINATES_SCHEMA, _watched(batches, content, graph.limits))
-        check_each_once(source.url, folder / COORDINATES, vertices)
+        yield content
         content.check(digest, None)
-        return CoordinateFacts(vertices=vertices, unit="degrees", source=_source_facts(content))
+
+
+def _write_coordinates(
+    graph: GraphConfig, content: Stored, folder: Path, names: Names | None, facts: EdgeFacts
+) -> CoordinateFacts:
+    url, columns = content.source.url, graph.node_columns
+    if is_table(url, content.peek(len(MAGIC))):
+        table = coordinates_of(content, graph.limits, names, (columns.vertex, columns.x, columns.y))
+        write(folder / COORDINATES, COORDINATES_SCHEMA, iter([table]))
+        return CoordinateFacts(vertices=len(table), unit="degrees", source=_source_facts(content))
+    if names is not None:
+        raise BadInput(url, "has integers for ids, but those of the graph are strings")
+    vertices, batches = dimacs.coordinates(Text(url, chunks(content, graph.limits), graph.limits), graph.limits.edges)
+    write(folder / COORDINATES, COORDINATES_SCHEMA, _watched(batches, content, graph.limits))
+    check_each_once(url, folder / COORDINATES, vertices)
+    if facts.declared_vertices not in (None, vertices):
+        raise BadInput(url, f"declares {vertices} vertices, but {facts.source.path} declares {facts.declared_vertices}")
+    return CoordinateFacts(vertices=vertices, unit="degrees", source=_source_facts(content))
 
 
 def _source_facts(content: Stored) -> SourceFacts:

@@ -24,6 +24,7 @@ from pipeline.tables.points import GEOMETRY, METADATA
 FILES = edges.FILES
 ROWS_PER_GROUP = 1_000_000
 ROWS_PER_FILE = 4_000_000  # a multiple of ROWS_PER_GROUP: what a worker writes again if it dies
+ATTRIBUTE = Column("", "", "as in the table of nodes", "it has no value, or the vertex is not in it")
 MEASURED = ("weight", "distance")  # types of columns
 LIST = "list<int64>"  # a column's type, which Arrow has no alias for
 _ROOT = "the vertex is the root of its tree"
@@ -113,8 +114,9 @@ def describe(table: str, types: pa.Schema, dimensions: int = 0, measure: str | N
     }
     known |= {f"{name}_name": replace(column, unit=f"the id of `{name}` in the source") for name, column in known.items()}
     return [
-        {"name": field.name, "type": str(field.type), "unit": known[field.name].unit, "nulls": known[field.name].nulls}
+        {"name": field.name, "type": str(field.type), "unit": column.unit, "nulls": column.nulls}
         for field in types
+        for column in [known.get(field.name, ATTRIBUTE)]
     ]
 
 

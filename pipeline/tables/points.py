@@ -12,6 +12,7 @@ from pipeline.store.digests import digest_of_file
 from pipeline.store.manifest import Folder
 
 COORDINATES = "coordinates.parquet"  # of an edge list, in the order of the source; the published table is sorted
+NODES = "nodes.parquet"  # of an edge list: `vertex`, ascending, and what a table of nodes has
 GEOMETRY = "geometry"
 # Without `crs`: degrees of longitude and latitude (OGC:CRS84).
 METADATA = {

@@ -16,7 +16,7 @@ from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder, make
 from pipeline.store.names import open_names
 from pipeline.tables import files as tables
-from pipeline.tables.points import points, sorted_coordinates
+from pipeline.tables.points import NODES, points, sorted_coordinates
 
 STEP = "vertices"  # and the table
 
@@ -64,7 +64,13 @@ class _Rows:
         names = open_names(edges)
         self._names = names.array() if names else None
         absent = (set() if names else {"id"}) | ({"x", "y", "geometry"} if self._coordinates is None else set())
-        self.schema = tables.of_fields(field for field in tables.schema(STEP, None) if field.name not in absent)
+        self._nodes = (
+            pq.read_table(edges.path / NODES, page_checksum_verification=True) if NODES in edges.manifest.files else None
+        )
+        fields = [field for field in tables.schema(STEP, None) if field.name not in absent]
+        if self._nodes is not None:
+            fields += [field.with_nullable(True) for field in self._nodes.schema.remove(0)]
+        self.schema = tables.of_fields(fields)
 
     def batch(self, file: int, group: int) -> pa.RecordBatch:
         """Row group `group` of a file."""
@@ -77,13 +83,22 @@ class _Rows:
         columns = [pa.array(vertex), *named, *(pa.array(degrees[rows]) for degrees in self._degrees), component]
         if self._coordinates is not None:
             columns += self._places(self._coordinates, vertex)
+        if self._nodes is not None:
+            places, known = _joined(self._nodes, vertex)
+            rows = self._nodes.take(pa.array(places, mask=~known))
+            columns += [column.combine_chunks() for column in rows.columns[1:]]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     @staticmethod
     def _places(coordinates: pa.Table, vertex: Array) -> list[pa.Array]:
         """Columns `x`, `y` and `geometry` of vertices, null where there are none."""
-        placed = coordinates["vertex"].to_numpy()
-        at = np.minimum(np.searchsorted(placed, vertex), max(len(placed) - 1, 0))
-        known = placed[at] == vertex if len(placed) else np.zeros(len(vertex), np.bool_)
-        x, y = (np.where(known, coordinates[name].to_numpy()[at] if len(placed) else 0.0, 0.0) for name in ("x", "y"))
+        at, known = _joined(coordinates, vertex)
+        x, y = (np.where(known, coordinates[name].to_numpy()[at] if len(coordinates) else 0.0, 0.0) for name in ("x", "y"))
         return [pa.array(x, mask=~known), pa.array(y, mask=~known), points(x, y, known)]
+
+
+def _joined(table: pa.Table, vertex: Array) -> tuple[Array, Array]:
+    """The row of each vertex in a table that ascends by column `vertex`, and whether it has one."""
+    present = table["vertex"].to_numpy()
+    at = np.minimum(np.searchsorted(present, vertex), max(len(present) - 1, 0))
+    return at, present[at] == vertex if len(present) else np.zeros(len(vertex), np.bool_)

@@ -75,6 +75,7 @@ class EdgeFacts(Facts):
     declared_vertices: int | None
     source: SourceFacts
     text_bytes: int | None
+    nodes: SourceFacts | None = None  # absent without a table of nodes
     measure: str | None = None  # absent unless the configuration says what the weights measure
     name_bytes: int | None = None  # absent where ids are integers; otherwise the length of all names (`pipeline.store.names`)
     refers_to: ReferenceFacts | None = None  # absent

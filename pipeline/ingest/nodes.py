@@ -1,0 +1,135 @@
+"""Tables about vertices: CSV, TSV or Parquet files of a graph's nodes, whose rows are joined to the vertices by id."""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import csv
+
+from kernels.graph import ID
+from pipeline.config.graph import Limits
+from pipeline.config.suggestions import did_you_mean
+from pipeline.errors import BadInput
+from pipeline.ingest.decompress import chunks
+from pipeline.ingest.formats.parquet import is_text, reading
+from pipeline.ingest.source import Stored
+from pipeline.store.names import UNKNOWN, Names
+from pipeline.tables import files as tables
+
+MAGIC = b"PAR1"
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+LARGEST_TABLE = 2**33  # bytes, decompressed; the table is read into memory
+
+
+def is_table(file: str, head: bytes) -> bool:
+    """Whether a file is Parquet, by its first bytes, or CSV or TSV, by its name."""
+    return head.startswith(MAGIC) or _suffix(file) in (*DELIMITERS, "parquet")
+
+
+def read_nodes(
+    content: Stored, limits: Limits, names: Names | None, vertex: str, wanted: Sequence[str] | None = None
+) -> pa.Table:
+    """Read a table of nodes.
+
+    Args:
+        names: Those of the graph, if its ids are strings.
+        vertex: Name of the column of ids.
+        wanted: Names of the columns to read; None reads all.
+
+    Returns:
+        Column `vertex` int64, ascending, and the others as they are in the file. A row whose id no vertex has is left out, if ids
+            are strings.
+
+    Raises:
+        BadInput: The file is not a table, lacks a column, or has a null, a wrong or a repeated id.
+    """
+    file = content.source.url
+    data = _bytes_of(content, limits)
+    try:
+        with reading(file):
+            if data.startswith(MAGIC):
+                table = pq.read_table(io.BytesIO(data), page_checksum_verification=True)
+            else:
+                text = csv.ConvertOptions(column_types={vertex: pa.string()}, null_values=[""], strings_can_be_null=True)
+                parse = csv.ParseOptions(delimiter=DELIMITERS.get(_suffix(file), ","))
+                table = csv.read_csv(io.BytesIO(data), parse_options=parse, convert_options=text)
+    except BadInput as error:
+        raise BadInput(file, str(error.__cause__ or error)) from None
+    for name in (vertex, *(wanted or ())):
+        if table.schema.names.count(name) != 1:
+            found = ", ".join(map(repr, table.schema.names))[:200]
+            raise BadInput(file, f"no column {name!r}, or several, among {found}{did_you_mean(name, table.schema.names)}")
+    ids = _numbers(file, table[vertex].combine_chunks(), names)
+    rest = table.select([name for name in (wanted or table.schema.names) if name != vertex])
+    joined = pa.table({"vertex": ids, **{name: rest[name] for name in rest.schema.names}})
+    joined = joined.filter(pc.not_equal(joined["vertex"], UNKNOWN)).sort_by("vertex")
+    ordered = joined["vertex"].to_numpy()
+    if len(again := np.flatnonzero(ordered[1:] == ordered[:-1])):
+        number = int(ordered[again[0]])
+        raise BadInput(file, f"{vertex} {names.array()[number].as_py() if names else number!r} is there twice")
+    return joined
+
+
+def coordinates_of(content: Stored, limits: Limits, names: Names | None, columns: Sequence[str]) -> pa.Table:
+    """Columns `vertex`, `x` and `y` of a table; `columns` are their names in it. Rows without coordinates are left out.
+
+    Raises BadInput as `read_nodes`, and for what is not a number of degrees.
+    """
+    file, (vertex, *axes) = content.source.url, columns
+    table = read_nodes(content, limits, names, vertex, axes)
+    for name, most in zip(axes, (180, 90), strict=True):
+        if not (pa.types.is_integer(table[name].type) or pa.types.is_floating(table[name].type)):
+            raise BadInput(file, f"column {name!r} is {table[name].type}, not a number of degrees")
+        known = table[name].drop_null().cast(pa.float64()).to_numpy()
+        if len(known) and not (np.abs(known) <= most).all():
+            raise BadInput(file, f"{name} {known[~(np.abs(known) <= most)][0]} is not in -{most}..{most} degrees")
+    table = table.rename_columns(["vertex", "x", "y"]).drop_null()
+    return table.cast(pa.schema([("vertex", pa.int64()), ("x", pa.float64()), ("y", pa.float64())]))
+
+
+def write_nodes(file: str, table: pa.Table, path: Path) -> None:
+    """Write the table that `read_nodes` returned. Raises BadInput for a column that table `vertices` cannot have."""
+    own = {column.name for column in tables.TABLES["vertices"]}
+    for field in table.schema.remove(0):
+        if field.name in own or field.name.removesuffix("_name") in own:
+            raise BadInput(file, f"column {field.name!r} has the name of a column of table vertices")
+        if pa.types.is_nested(field.type) or pa.types.is_binary(field.type) or pa.types.is_null(field.type):
+            raise BadInput(file, f"column {field.name!r} is {field.type}, which is neither a number, a text nor a time")
+    if len(set(table.schema.names)) < len(table.schema.names):
+        raise BadInput(file, f"two columns have the same name: {', '.join(map(repr, table.schema.names))[:200]}")
+    pq.write_table(table, path, compression="zstd", write_page_checksum=True)
+
+
+def _bytes_of(content: Stored, limits: Limits) -> bytes:
+    parts, size = [], 0
+    for part in chunks(content, limits):
+        parts.append(part)
+        size += len(part)
+        if size > LARGEST_TABLE:
+            raise BadInput(content.source.url, f"has more than {LARGEST_TABLE} bytes, the limit for a table of nodes")
+    return b"".join(parts)
+
+
+def _suffix(file: str) -> str:
+    parts = file.lower().rsplit("/", 1)[-1].split(".")
+    return parts[-2] if len(parts) > 2 and parts[-1] in ("gz", "xz", "zst") else parts[-1]
+
+
+def _numbers(file: str, ids: pa.Array | pa.ChunkedArray, names: Names | None) -> pa.Array:
+    if ids.null_count:
+        raise BadInput(file, f"row {int(np.argmin(ids.is_valid()))}: the id is null")
+    if names is not None:
+        return pa.array(names.find(ids.cast(pa.string())))
+    try:
+        if not (is_text(ids.type) or pa.types.is_integer(ids.type)):
+            raise BadInput(file, f"ids are {ids.type}, but those of the graph are integers")
+        found = ids.cast(pa.int64())
+    except pa.ArrowInvalid as error:
+        raise BadInput(file, f"has an id that is not an integer, as those of the graph are: {error}") from None
+    if len(found) and pc.min(found).as_py() < 0:
+        raise BadInput(file, f"id {pc.min(found).as_py()} is negative")
+    return found.cast(pa.from_numpy_dtype(ID))

@@ -1,0 +1,79 @@
+"""Tables of nodes and coordinates: joined by id to table `vertices`, and refused where they are wrong."""
+
+import gzip
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.config.graph import GraphConfig
+from pipeline.config.loading import run_config
+from pipeline.errors import BadInput
+from pipeline.ingest import ingest
+from pipeline.run import run
+from pipeline.store.facts.run import RunFacts
+from pipeline.tables import files as tables
+
+NODES = "person,age,town,lon,lat\neve,9,Bonn,7.1,50.7\nbob,,Oslo,10.7,59.9\nana,31,,12.5,41.9\n"
+COLUMNS = {"vertex": "person", "x": "lon", "y": "lat"}
+
+
+def graph_of(folder, edges="src,dst\nana,bob\nbob,cem\n", **options):
+    (folder / "g.csv").write_text(edges)
+    return {"source": str(folder / "g.csv"), **options}
+
+
+def made(folder, form):
+    """The same table of nodes in some form."""
+    path = folder / f"nodes.{form}"
+    if form == "parquet":
+        columns = {"person": ["eve", "bob", "ana"], "age": [9, None, 31], "town": ["Bonn", "Oslo", None]}
+        pq.write_table(pa.table(columns | {"lon": [7.1, 10.7, 12.5], "lat": [50.7, 59.9, 41.9]}), path)
+    elif form == "tsv":
+        path.write_text(NODES.replace(",", "\t"))
+    else:
+        path.write_bytes(gzip.compress(NODES.encode()) if form.endswith("gz") else NODES.encode())
+    return str(path)
+
+
+@pytest.mark.parametrize("form", ["csv", "csv.gz", "tsv", "parquet"])
+def test_nodes_and_coordinates_are_joined_by_id(tmp_path, form):
+    nodes = made(tmp_path, form)
+    graph = graph_of(tmp_path, nodes=nodes, coordinates=nodes, node_columns=COLUMNS)
+    asked = {"output": tmp_path / "out", "stages": ["bfs"], "sources": ["12.4,42"]}
+    published = run(run_config("test", graph=graph, **asked))
+    rows = tables.read(published.path / "vertices").to_pylist()
+    assert [(row["id"], row["x"], row["y"], row["age"], row["town"]) for row in rows] == [
+        ("ana", 12.5, 41.9, 31, None), ("bob", 10.7, 59.9, None, "Oslo"), ("cem", None, None, None, None),
+    ]  # fmt: skip
+    assert [row["geometry"] is None for row in rows] == [False, False, True]
+    assert tables.read(published.path / "coordinates")["vertex"].to_pylist() == [0, 1]
+    assert tables.read(published.path / "bfs")["source"].to_pylist() == [0, 0, 0]
+    described = {column["name"]: column for column in RunFacts.of(published).tables["vertices"].columns}
+    assert described["town"]["unit"] == "as in the table of nodes"
+
+
+def test_ids_may_be_integers(tmp_path):
+    (tmp_path / "nodes.csv").write_text("vertex,kind\n7,a\n2,b\n1,c\n")
+    graph = graph_of(tmp_path, "src,dst\n1,2\n2,3\n", nodes=str(tmp_path / "nodes.csv"))
+    published = run(run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"]))
+    assert tables.read(published.path / "vertices")["kind"].to_pylist() == ["c", "b", None]
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "words"),
+    [
+        ("id,x,y\nana,1,2\n", "nodes", "no column 'vertex', or several, among 'id', 'x', 'y'"),
+        ("vertex,a\nana,1\nana,2\n", "nodes", "vertex 'ana' is there twice"),
+        ("vertex,a\n,1\n", "nodes", "row 0: the id is null"),
+        ("vertex,a\nana,1,2\n", "nodes", "Expected 2 columns, got 3"),
+        ("vertex,component\nana,1\n", "nodes", "column 'component' has the name of a column of table vertices"),
+        ("vertex,x,y\nana,1,91\n", "coordinates", "y 91.0 is not in -90..90 degrees"),
+        ("vertex,x,y\nana,1,north\n", "coordinates", "column 'y' is string, not a number of degrees"),
+    ],
+)
+def test_wrong_tables_of_nodes_are_refused(tmp_path, text, key, words):
+    (tmp_path / "nodes.csv").write_text(text)
+    with pytest.raises(BadInput, match=words):
+        ingest(GraphConfig(**graph_of(tmp_path, **{key: str(tmp_path / "nodes.csv")})), tmp_path / "work")
+    assert not (tmp_path / "work" / "edges").exists()
