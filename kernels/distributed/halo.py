@@ -79,8 +79,8 @@ class Halo:
     def lower_and_tell(self, values: Array, ghosts: Array) -> tuple[Array, bool]:
         """`lower`, and whether any rank sent a ghost: each sends its peers a first row that says so, in the same exchange."""
         cuts = np.searchsorted(ghosts, self.shard.ghost_bounds[1:-1]).tolist()
-        told = np.array([_SENT if len(ghosts) else _NONE], self.shard.ghosts.dtype)
-        rows = [np.concatenate([told, part]) for part in np.split(self.shard.ghosts[ghosts], cuts)]
+        mark = np.array([_SENT if len(ghosts) else _NONE], self.shard.ghosts.dtype)
+        rows = [np.concatenate([mark, part]) for part in np.split(self.shard.ghosts[ghosts], cuts)]
         sent = [
             np.concatenate([np.zeros(1, values.dtype), part]) for part in np.split(values[len(self.shard.ids) + ghosts], cuts)
         ]
