@@ -113,6 +113,7 @@ CASES = {
     # weights
     "negative weight": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 2 3 -1"), 3, f"weight '-1' is not in 0..{LARGEST}"),
     "no third field at the end": ("snap", b"0 1 7\n1 2 \n", 2, "2 fields, expected 3: '1 2'"),
+    "a form feed in a third field": ("snap", b"0\t1\t7\n1\t2\t5\f6\n", 2, "4 fields, expected 3: '1 2 5 6'"),
     "a blank in a third field": ("snap", b"0\t1\t7\n1\t2\t5p e-324\n", 2, "4 fields, expected 3: '1 2 5p e-324'"),
     "negative decimal": ("weighted snap", b"1 2 0.5\n2 3 -0.5\n", 2, "weight '-0.5' is not in 0 or more, and finite"),
     "only a negative decimal": ("weighted snap", b"1 2 -0.5\n", 1, "weight '-0.5' is not in"),

@@ -90,8 +90,9 @@ class Rows:
 
     def _has_single_blanks(self, data: bytes, lines: int) -> bool:
         """Whether lines have one blank between fields and none elsewhere, so that skipped fields are neither empty nor two."""
-        between = len(self.fields) - 1 + bool(self.tag)
-        return count_of(data, b" ") + count_of(data, b"\t") == lines * between and b"\t\n" not in data and b" \n" not in data
+        blanks = count_of(data, b" ") + count_of(data, b"\t")
+        strange = (b"\t\n", b" \n", b"\v", b"\f")
+        return blanks == lines * (len(self.fields) - 1 + bool(self.tag)) and not any(each in data for each in strange)
 
     def tidy(self, data: bytes) -> Tidied:
         """Drop comments and blank lines; see `text.parse`."""
