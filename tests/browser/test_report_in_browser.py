@@ -84,11 +84,11 @@ def test_the_page_is_drawn_and_nothing_is_cut_off(report, browser, width, theme)
     assert browser.value("document.documentElement.scrollWidth") == width
     assert browser.value(CUT_OFF) == []
     taken = b64decode(browser.call("Page.captureScreenshot", captureBeyondViewport=True)["data"])
-    shot = np.asarray(Image.open(io.BytesIO(taken)).convert("RGB")).astype(int)
+    shot = np.asarray(Image.open(io.BytesIO(taken)).convert("RGB"))[::3, ::3].astype(int)
     assert np.median(shot) > 230 if theme == "light" else np.median(shot) < 40
     colourful = (shot.max(axis=2) - shot.min(axis=2) > 60).mean()
     assert 0.002 < colourful < 0.5  # the maps and charts
-    assert len(np.unique(shot.reshape(-1, 3), axis=0)) > 200
+    assert len(np.unique(shot @ [65536, 256, 1])) > 200
 
 
 def test_the_pointer_names_vertices_and_zooms(report, browser):
