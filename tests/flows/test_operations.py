@@ -62,18 +62,26 @@ def latest(terminal, name):
     return open_run(terminal.clone / "conf" / "runs" / f"out-{name}" / "latest")
 
 
-def test_the_server_is_protected_and_flows_are_deployed(terminal, api):
+@pytest.fixture(scope="module")
+def deployed(terminal):
+    """What the commands print that start the server, deploy the flows and start the worker."""
     terminal.run("The environment of every terminal")
-    assert (terminal.clone / ".prefect" / "auth").stat().st_mode & 0o777 == 0o600
     terminal.run("Server")
+    printed = terminal.run("Work pool, deployments, worker")
+    assert eventually(lambda: "started" in terminal.log("worker.log"))
+    terminal.run("Notifications")
+    return printed
+
+
+def test_the_server_is_protected_and_flows_are_deployed(terminal, deployed, api):
+    assert (terminal.clone / ".prefect" / "auth").stat().st_mode & 0o777 == 0o600
     assert httpx.get(f"http://127.0.0.1:{terminal.port}/api/admin/version").status_code == 401
     allowed = api("POST", "flows/filter", json={})
     assert allowed.status_code == 403 and "CSRF" in allowed.text
-    assert "graphmill" in terminal.run("Work pool, deployments, worker")
-    assert eventually(lambda: "started" in terminal.log("worker.log"))
-    terminal.run("Notifications")
+    assert "graphmill" in deployed
 
 
+@pytest.mark.usefixtures("deployed")
 def test_runs_started_now_are_published_and_shown(terminal):
     terminal.run("Run now")
     assert tables.read(latest(terminal, "new-york").path / "wcc").num_rows == CROSSINGS
@@ -89,7 +97,7 @@ def test_runs_started_now_are_published_and_shown(terminal):
 
 
 @pytest.fixture
-def user(terminal):
+def user(terminal, deployed):
     """A new user at a terminal of their own, in the same clone, with the server and the worker of the operator."""
     window = PseudoTerminal(terminal.clone, terminal.environment, terminal.port, replaced=terminal.replaced)
     window.run("The environment of every terminal")
@@ -98,8 +106,10 @@ def user(terminal):
     window.shell.wait(30)
 
 
+@pytest.mark.nightly
 def test_a_new_user_gets_a_graph_every_night(terminal, user, api, tmp_path):
     """The tutorial, typed; the report in a browser; a failing night, its notification, and the recovery's."""
+    before = len(terminal.received)
     user.run("1. The file", page=TUTORIAL)
     found = user.run("2. Look at it", page=TUTORIAL)
     for line in (line for line in below(TUTORIAL, "2. Look at it", "text")[0].splitlines() if line):
@@ -131,24 +141,30 @@ def test_a_new_user_gets_a_graph_every_night(terminal, user, api, tmp_path):
     assert last[1] == "exit code 1" and last[0].startswith("flows: social-network/people: Failed: "), last
     assert "mine/people.csv: line 7: " in last[0]
     assert (mine / "latest").readlink() == good
-    assert eventually(lambda: len(terminal.received) == 1)
-    assert terminal.received[0]["subject"] == "graphmill: social-network/people: Failed"
-    assert "mine/people.csv: line 7: " in terminal.received[0]["body"] and "/runs/flow-run/" in terminal.received[0]["text"]
+    assert eventually(lambda: len(terminal.received) == before + 1)
+    assert terminal.received[-1]["subject"] == "graphmill: social-network/people: Failed"
+    assert "mine/people.csv: line 7: " in terminal.received[-1]["body"] and "/runs/flow-run/" in terminal.received[-1]["text"]
 
     refused = user.type(blocks[1]).strip().split("\n")[-2:]
     assert refused[1] == "exit code 1" and "Refused: " in refused[0] and "min_arcs" in refused[0], refused
     assert (mine / "latest").readlink() == good
-    assert eventually(lambda: len(terminal.received) == 2)
-    assert terminal.received[1]["subject"] == "graphmill: social-network/people: Refused"
+    assert eventually(lambda: len(terminal.received) == before + 2)
+    assert terminal.received[-1]["subject"] == "graphmill: social-network/people: Refused"
 
     for block in (blocks[2], "python -m flows start social-network/people"):  # of two good nights only the first is news
         assert user.type(block).strip().endswith("\nsocial-network/people: published")
-    assert eventually(lambda: len(terminal.received) == 3)
-    assert terminal.received[2]["subject"] == "graphmill: social-network/people: runs again"
+    assert eventually(lambda: len(terminal.received) == before + 3)
+    assert terminal.received[-1]["subject"] == "graphmill: social-network/people: runs again"
 
 
-def test_a_cancelled_run_ends_and_is_not_reported(terminal):
+@pytest.mark.usefixtures("deployed")
+def test_a_failed_run_is_reported_with_its_reason_and_a_cancelled_one_is_not(terminal):
     before = len(terminal.received)
+    last = terminal.type("python -m flows start road-network/nightly run=missing.toml || echo code $?").splitlines()[-2:]
+    assert last[1] == "code 1" and last[0].startswith("flows: road-network/nightly: Failed: ") and "missing.toml: " in last[0]
+    assert eventually(lambda: len(terminal.received) == before + 1)
+    assert terminal.received[-1]["subject"] == "graphmill: road-network/nightly: Failed"
+    assert "missing.toml: " in terminal.received[-1]["body"] and "/runs/flow-run/" in terminal.received[-1]["text"]
     with socket.create_server(("127.0.0.1", 0)) as silent:
         run = road_run(terminal.clone / "conf" / "runs", "silent", f"http://127.0.0.1:{silent.getsockname()[1]}/roads.gr")
         terminal.type(f"prefect deployment run road-network/nightly -p run={run}")
@@ -156,9 +172,10 @@ def test_a_cancelled_run_ends_and_is_not_reported(terminal):
         (running,) = flow_runs(terminal, "Running")
         terminal.type(f"prefect flow-run cancel {running}")
         assert eventually(lambda: running in flow_runs(terminal, "Cancelled"), 60)
-    assert len(terminal.received) == before
+    assert len(terminal.received) == before + 1
 
 
+@pytest.mark.usefixtures("deployed")
 def test_after_stop_upgrade_and_restart_a_scheduled_run_is_executed(terminal, api):
     terminal.run("Stop")
     terminal.run("Upgrade")
