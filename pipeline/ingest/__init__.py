@@ -180,7 +180,7 @@ class _Reading:
             source=_source_facts(read.content),
             text_bytes=read.text.bytes if read.text else None,
         )
-        measure = graph.weight.text if edges.weight is not None else None
+        measure = graph.weight.text if edges.weight is not None else "arcs"
         optional = {"refers_to": read.refers_to, "measure": measure}
         return facts.model_copy(update={name: fact for name, fact in optional.items() if fact})
 

@@ -10,7 +10,7 @@ from pipeline.ingest.asked import nearest, numbers_of
 from pipeline.progress.shown import showing
 from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out
-from pipeline.steps.reading import input_of, reason_of_default
+from pipeline.steps.reading import input_of, names_of_sources, reason_of_default
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import default_source, require_sources
 from pipeline.store.edges import HeldEdges
@@ -49,6 +49,7 @@ def check(config: RunConfig) -> Checked:
         default = None if given else default_source(graph)
         reason = None if default is None else reason_of_default(graph, default)
         sources = sorted(given) if default is None else [default]
-        found = input_of(edges, graph).model_copy(update={"sources": sources, "default_source": reason})
+        said = {"sources": sources, "source_names": names_of_sources(edges, sources), "default_source": reason}
+        found = input_of(edges, graph).model_copy(update=said)
         facts = GraphFacts.of(graph)
         return Checked(config.graph.title, facts.vertices, facts.arcs, found)

@@ -136,22 +136,22 @@ class Atlas:
         levels = chosen.levels(np.zeros(len(self._projection.ids), np.uint8))
         return self._map("The minimum spanning forest", sentence, levels, maps.forest_colours)
 
-    def distances(self, source: int, distance: pa.ChunkedArray, unit: str) -> Map:
-        """Distance [V] of all vertices from `source` in colour; unreached parts stay faint."""
+    def distances(self, source: int, name: str, distance: pa.ChunkedArray, unit: str) -> Map:
+        """Distance [V] of all vertices from `source`, which is shown as `name`, in colour; unreached parts stay faint."""
         values = np.full(len(self._projection.ids), np.nan)
         values[self._entry[self._known]] = distance.cast(pa.float64(), safe=False).to_numpy()[self._known]
         farthest = pc.max(distance).as_py()
         highest = float(farthest)
         sentence = (
-            f"Shortest-path distance from vertex {source}, up to {number(farthest)} ({unit}); each half of an edge has "
+            f"Shortest-path distance from vertex {name}, up to {number(farthest)} ({unit}); each half of an edge has "
             "the colour of its end, and grey edges are not reached."
         )
         levels = self._network.levels(maps.by_value(values, highest))
         integer = pa.types.is_integer(distance.type)
         shown = [None if math.isnan(value) else int(value) if integer else value for value in values[self._named].tolist()]
         return self._map(
-            f"Distance from vertex {source}", sentence, levels, maps.distance_colours,
-            marker=self._marker(source), bar=_colour_bar(highest, unit), values=shown,
+            f"Distance from vertex {name}", sentence, levels, maps.distance_colours,
+            marker=self._marker(source, name), bar=_colour_bar(highest, unit), values=shown,
         )  # fmt: skip
 
     def _map(self, title: str, sentence: str, levels: Array, colours: maps.Colours, **parts: Any) -> Map:
@@ -161,12 +161,12 @@ class Atlas:
         small = _data_uri(maps.reduced(picture, colours("light"), SMALL))
         return Map(title, sentence, images, small, where.width, where.height, self._scale, **parts)
 
-    def _marker(self, vertex: int) -> Marker | None:
+    def _marker(self, vertex: int, name: str) -> Marker | None:
         entry, known = self._projection.find(np.array([vertex]))
         if not known[0]:
             return None
         left, top = self._projection.x[entry[0]] / self._projection.width, self._projection.y[entry[0]] / self._projection.height
-        return Marker(round(100 * left, 2), round(100 * top, 2), str(vertex))
+        return Marker(round(100 * left, 2), round(100 * top, 2), name)
 
 
 def _scale(projection: maps.Projection) -> Scale | None:

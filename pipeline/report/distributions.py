@@ -33,7 +33,7 @@ def degree_chart(vertices: Vertices) -> Chart | None:
     return log_log(Caption("Degrees", "degree (arcs)", "vertices", sentence), points)
 
 
-def level_chart(source: int, distance: pa.ChunkedArray) -> Chart:
+def level_chart(source: int | str, distance: pa.ChunkedArray) -> Chart:
     """Number of vertices on each BFS level from a source."""
     sizes = frequencies(values_of(distance))
     reached = f"{int(sizes.sum()):,} of {len(distance):,} vertices reached; deepest level {len(sizes) - 1:,}"
@@ -56,7 +56,7 @@ def level_bins(sizes: Array) -> tuple[Array, Array, int]:
     return np.arange(len(counts) + 1) * width - 0.5, counts, width
 
 
-def distance_chart(source: int, distance: pa.ChunkedArray, unit: str = "sum of weights") -> Chart:
+def distance_chart(source: int | str, distance: pa.ChunkedArray, unit: str = "sum of weights") -> Chart:
     """Number of vertices by shortest distance from a source."""
     reached = values_of(distance)
     edges, counts, width = found = bins(reached, DISTANCE_BARS)

@@ -1,7 +1,7 @@
 """What the tables of a run show: results, charts and maps, and a sentence for each stage; each table is read once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from pipeline.report.results import Result
 from pipeline.report.wording import counted, number
 from pipeline.store.facts import EdgeFacts, facts_of_answer
 from pipeline.store.manifest import Folder
+from pipeline.store.names import open_names
 from pipeline.tables import files as tables
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Findings:
 
     def __init__(self, edges: Folder, vertices: reading.Vertices, answers: Mapping[str, Folder]) -> None:
         self._vertices, self._coordinates = vertices, reading.coordinates(edges)
-        self._measure = EdgeFacts.of(edges).measure
+        self._measure, self._names = EdgeFacts.of(edges).measure, open_names(edges)
         degrees = _Found(Result("Degrees"))
         degrees.add(degree_chart(vertices), "No vertex has an arc: there is no degree to draw.")
         self._mapped = _mapped(answers)
@@ -81,9 +82,18 @@ class Findings:
         self.charts = [chart for of in found for chart in of.charts]
         self.maps = [drawn for of in found for drawn in of.maps]
         self.not_drawn = [reason for of in found for reason in of.not_drawn]
-        self.results = {stage: of.result for stage, of in by_stage.items()}
+        self.results = {stage: self.named(of.result) for stage, of in by_stage.items()}
         self.arcs_traversed = {stage: of.arcs_traversed for stage, of in by_stage.items() if of.arcs_traversed is not None}
         self.reaching = next((of.reaching for of in found if of.reaching), None)
+
+    def named(self, result: Result) -> Result:
+        """The result, with the names of vertices if the graph has some."""
+        if self._names:
+            result.tops = [results.with_names(top, self._names.text) for top in result.tops]
+        return result
+
+    def _shown(self, vertex: int) -> str:
+        return self._names.text(vertex) if self._names else str(vertex)
 
     def _find(self, answered: tuple[str, Folder]) -> _Found:
         stage, answer = answered
@@ -106,17 +116,18 @@ class Findings:
         reached = found.arcs_traversed = 0
         for position, distance in enumerate(reading.distances(answer, len(self._vertices.ids))):
             source, near = sources[position], len(distance) - distance.null_count
+            shown = self._shown(source)
             reached += near
             found.arcs_traversed += self._arcs_of(distance)
             if position < COMPARED_SOURCES:
                 compared = {"vertices reached": near, "farthest": pc.max(distance).as_py()}
-                found.result.figures |= {f"{name} from {source}: {what}": value for what, value in compared.items()}
+                found.result.figures |= {f"{name} from {shown}: {what}": value for what, value in compared.items()}
             if position < DRAWN_SOURCES:
-                found.charts.append(level_chart(source, distance) if hops else distance_chart(source, distance, unit))
-                shown = (algorithm.table_name, unit), source, distance, self._vertices.ids, len(sources) > 1, self._coordinates
-                found.result.tops.append(results.farthest(*shown))
+                found.charts.append(level_chart(shown, distance) if hops else distance_chart(shown, distance, unit))
+                asked = (algorithm.table_name, unit), source, distance, self._vertices.ids, len(sources) > 1, self._coordinates
+                found.result.tops.append(replace(results.farthest(*asked), title=f"Farthest from {shown}"))
             if self.atlas and name in self._mapped and position < MAPPED_SOURCES:
-                found.maps.append(self.atlas.distances(source, distance, unit))
+                found.maps.append(self.atlas.distances(source, shown, distance, unit))
         if len(sources) > DRAWN_SOURCES:
             found.not_drawn.append(
                 f"{name}: the first {DRAWN_SOURCES} of {len(sources):,} sources have charts; the table has all."
@@ -171,9 +182,11 @@ class Findings:
             vertex, highest = first["vertex"][0].as_py(), first[name][0].as_py()
             total = pc.sum(table[name]).as_py()
             share = f"; the {first.num_rows} highest have {pc.sum(first[name]).as_py() / total:.2%} of the sum" if total else ""
-            sentences.append(f"vertex {vertex} has the highest {name}, {number(highest)}{share}")
+            sentences.append(f"vertex {self._shown(vertex)} has the highest {name}, {number(highest)}{share}")
             found.result.tops.append(results.best(algorithm.table_name, name, first))
-            found.result.figures |= {f"{algorithm.name}: highest {name}": highest, f"{algorithm.name}: vertex of it": vertex}
+            found.result.figures[f"{algorithm.name}: highest {name}"] = highest
+            if not self._names:  # the number of a name changes when others are added
+                found.result.figures[f"{algorithm.name}: vertex of it"] = vertex
         return "; ".join(sentences)
 
     def _labels(self, algorithm: Algorithm, answer: Folder, found: _Found) -> str:

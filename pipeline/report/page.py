@@ -36,7 +36,8 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     ordered = {algorithm.name: by_stage[algorithm.name] for algorithm in ALGORITHMS if algorithm.name in by_stage}
     proved = {proof.stage: proof for proof in map(ProofFacts.of, proofs)}
     findings = Findings(edges, reading.vertices(graph), ordered)
-    found, facts = [*findings.results.values(), *_queries(results)], GraphFacts.of(graph)
+    found, facts = [*findings.results.values(), *map(findings.named, _queries(results))], GraphFacts.of(graph)
+    read_from = input_of(edges, graph, answers)
     directed = "directed, every arc with its reverse" if facts.symmetric else "directed"
     script = (TEMPLATES / "maps.js").read_text(encoding="utf-8")
     content = {
@@ -44,7 +45,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "edges": EdgeFacts.of(edges),
         "graph": facts,
         "direction": directed if facts.directed else "undirected",
-        "read_as": wording.read_as(input_of(edges, graph, answers)),
+        "read_as": wording.read_as(read_from),
         "ingest": edges.manifest,
         "layout": graph.manifest,
         "machine": machine,
@@ -57,7 +58,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "not_drawn": findings.not_drawn,
         "heads": list(_heads(results, ordered)),
         "reaching": findings.reaching,
-        "sources": next((asked for answer in ordered.values() if (asked := facts_of_answer(answer).sources) is not None), []),
+        "sources": read_from.source_names or read_from.sources or [],
         "script": script,
         "script_hash": f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
     }

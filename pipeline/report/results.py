@@ -1,7 +1,7 @@
 """The results that a report begins with: the first rows of each answer, the queries that give them, and figures to compare."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -124,6 +124,23 @@ def first_pairs(rows: Sequence[dict[str, Any]]) -> Top:
         _sql("*", "reached", f"LIMIT {MOST}"),
         f'pandas.read_parquet("{FOLDER}/reached").groupby(["reachable", "decided"]).size()  # all, counted',
     )
+
+
+def with_names(top: Top, name: Callable[[int], str]) -> Top:
+    """Add the id that each vertex has in the source, where these are strings; the query of a list of vertices gives it, too."""
+    columns: list[str] = []
+    rows: list[list[str]] = [[] for _ in top.rows]
+    for place, column in enumerate(top.columns):
+        named = {"vertex": "id"}.get(column, f"{column}_name") if column in ("vertex", "labels", "src", "dst") else None
+        columns += [column, named] if named else [column]
+        for row, old in zip(rows, top.rows, strict=True):
+            cell = old[place]
+            row.extend([cell, name(int(cell)) if cell.isdigit() else ""] if named else [cell])
+    sql = top.sql
+    if top.columns[0] == "vertex":
+        ids = " ".join(("JOIN (SELECT vertex, id", f"FROM '{FOLDER}/vertices/*.parquet') USING (vertex)"))
+        sql = sql.replace("SELECT vertex", "SELECT vertex, id", 1).replace(".parquet'", f".parquet' {ids}", 1)
+    return replace(top, columns=columns, rows=rows, sql=sql)
 
 
 def _sql(select: str, table: str, rest: str) -> str:

@@ -52,7 +52,7 @@ def read_as(found: InputFacts) -> dict[str, str]:
         "Parallel arcs": _handled(found.parallel_arcs, found.parallel_arcs_kept, "dropped; the lightest of each pair stays"),
     }
     if found.sources is not None:
-        listed = ", ".join(map(str, found.sources[:12])) + (
+        listed = ", ".join(map(str, (found.source_names or found.sources)[:12])) + (
             f" and {len(found.sources) - 12:,} more" if found.sources[12:] else ""
         )
         said["Sources"] = f"{listed or 'none'} ({f'by default: {found.default_source}' if found.default_source else 'as given'})"

@@ -6,6 +6,7 @@ from pipeline.steps.sources import out_degree
 from pipeline.store.facts import EdgeFacts, GraphFacts, facts_of_answer
 from pipeline.store.facts.run import InputFacts
 from pipeline.store.manifest import Folder
+from pipeline.store.names import open_names
 
 
 def input_of(edges: Folder, graph: Folder, answers: Sequence[Folder] = ()) -> InputFacts:
@@ -23,8 +24,15 @@ def input_of(edges: Folder, graph: Folder, answers: Sequence[Folder] = ()) -> In
         parallel_arcs=stored.parallel_arcs,
         parallel_arcs_kept=stored.parallel_arcs_dropped < stored.parallel_arcs,
         sources=sources,
+        source_names=names_of_sources(edges, sources),
         default_source=reason,
     )
+
+
+def names_of_sources(edges: Folder, sources: Sequence[int] | None) -> list[str] | None:
+    """The ids of sources in the source file, if they are strings there."""
+    names = open_names(edges) if sources else None
+    return [names.text(source) for source in sources or ()] if names else None
 
 
 def reason_of_default(graph: Folder, source: int) -> str:

@@ -22,6 +22,7 @@ from pipeline.store.manifest import Folder
 
 OFFSETS, BYTES = "name-offsets.npy", "name-bytes.npy"  # files of an edge list
 UNKNOWN = -1
+SHOWN = 80  # characters of a name
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,12 @@ class Names:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def text(self, number: int) -> str:
+        """A name for a reader: its first SHOWN characters, without those that a terminal or a page would not print."""
+        first, last = self.offsets[number : number + 2]
+        name = bytes(self.content[first : min(last, first + 4 * SHOWN)]).decode(errors="ignore")[:SHOWN]
+        return "".join(character if character.isprintable() else "\ufffd" for character in name)
 
     def array(self) -> pa.Array:
         """The names as Arrow's array, without a copy."""

@@ -50,6 +50,7 @@ class InputFacts(Facts):
     parallel_arcs: int
     parallel_arcs_kept: bool
     sources: list[int] | None  # of the stages that have sources; null if none of them ran
+    source_names: list[str] | None = None  # if the source's ids are strings
     default_source: str | None  # why the only source was chosen; null if the sources were given
 
 

@@ -1,5 +1,6 @@
 """Graphs whose ids are strings: numbered in the order of their bytes, looked up by name, and refused where an id is wrong."""
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -119,6 +120,22 @@ def test_vertices_have_the_ids_of_the_source(published):
     rows = tables.read(published / "vertices").to_pylist()
     assert [(row["vertex"], row["id"]) for row in rows] == [*enumerate(ORDERED)]
     assert [(row["out_degree"], row["in_degree"]) for row in rows] == [(1, 0), (0, 1), (1, 1), (1, 1)]
+
+
+def test_the_report_and_the_manifest_show_names(published):
+    assert RunFacts.of(read_manifest(published)).input.source_names == ["12", "ana"]
+    page, short = ((published / f"report.{kind}").read_text() for kind in ("html", "md"))
+    assert "12, ana (as given)" in page
+    assert "Distances from ana" in page
+    assert "| 1 | Zoë, dr | 5.5 |" in short.partition("Farthest from ana")[2].partition("SELECT")[0]
+    assert "| 0 | 12 | 4 | 100.00% |" in short
+    query = short.partition("Farthest from ana")[2].partition("```sql\n")[2].partition("```")[0]
+    assert duckdb.sql(query.replace(str(published.parents[1] / "latest"), str(published))).fetchall()[0] == (1, "Zoë, dr", 5.5)
+
+
+def test_a_name_is_shown_without_what_a_terminal_would_obey():
+    shown = names_of(pa.array(["a\x1b[2J\nb", "é" * 1000]))
+    assert [shown.text(0), shown.text(1)] == ["a\ufffd[2J\ufffdb", "é" * 80]
 
 
 def test_sources_are_names(published):
