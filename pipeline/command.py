@@ -128,13 +128,13 @@ for command in (init, inspection.check, inspection.estimate, inspection.path, in
 
 def summarise(published: "Folder", output: Path) -> None:
     """Print the tables of a published run and their paths."""
-    from pipeline.report.wording import answered, read_as, witnessed
+    from pipeline.report.wording import answered, counted, read_as, witnessed
     from pipeline.store.facts.run import RunFacts
 
     facts = RunFacts.of(published)
     graph = facts.graph
     link = output / facts.published_as
-    print(f"\n{graph.name}: {graph.vertices:,} vertices, {graph.arcs:,} arcs; every answer proved")
+    print(f"\n{graph.name}: {counted(graph.vertices, 'vertex', 'vertices')}, {counted(graph.arcs, 'arc')}; every answer proved")
     for what, sentence in read_as(facts.input).items():
         print(f"  {what.lower():<20} {sentence}")
     for table, described in facts.tables.items():

@@ -80,7 +80,9 @@ def checked(model: type[M], origin: str, **content: Any) -> M:
     try:
         return model(**content)
     except ValidationError as error:
-        lines = [f"{'.'.join(map(str, problem['loc']))}: {_sentence(problem, model)}" for problem in error.errors()]
+        # A tuple whose only item is wrong is also too short, which says nothing.
+        problems = [one for one in error.errors() if one["type"] != "too_short" or not one["input"]]
+        lines = [f"{'.'.join(map(str, problem['loc']))}: {_sentence(problem, model)}" for problem in problems]
         raise BadConfig(f"{origin}: " + "; ".join(lines)) from None
 
 

@@ -144,7 +144,7 @@ def check(graph: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = Fa
 
     from pipeline.inspection.check import check
     from pipeline.progress.shown import showing
-    from pipeline.report.wording import read_as
+    from pipeline.report.wording import counted, read_as
 
     config = options.config(graph, Path(tempfile.gettempdir()))
     with showing(live=True):
@@ -152,7 +152,7 @@ def check(graph: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = Fa
     if as_json:
         print_json({"vertices": found.vertices, "arcs": found.arcs, "input": found.input.stored()})
         return
-    print(f"\n{found.title}: {found.vertices:,} vertices, {found.arcs:,} arcs; the graph is valid")
+    print(f"\n{found.title}: {counted(found.vertices, 'vertex', 'vertices')}, {counted(found.arcs, 'arc')}; the graph is valid")
     for what, sentence in read_as(found.input).items():
         print(f"  {what.lower():<20} {sentence}")
 

@@ -31,8 +31,9 @@ def find_run(path: Path, beside: Folder | None = None) -> Folder:
         only_id = beside is not None and path.parent == Path()
         place = (beside.path.parent if beside and only_id else path.parent / "runs") / path.name
     place = Path(os.path.realpath(place))  # `latest` may move on meanwhile
-    if not place.is_dir():
-        raise BadConfig(f"{path}: no such run; name an output folder, its `latest`, or a folder in its `runs`")
+    if not os.path.lexists(manifest.file_of(place)):
+        why = "; this folder has runs, but no `latest`" if (place / "runs").is_dir() else ""
+        raise BadConfig(f"{path}: no such run{why}; name an output folder, its `latest`, or a folder in its `runs`")
     run = manifest.read(place)
     if run.manifest.step != "run":
         raise BadConfig(f"{path}: is not a published run, but the folder of step {run.manifest.step}")

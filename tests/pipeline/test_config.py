@@ -74,6 +74,11 @@ def test_a_bad_key_is_named(content, words):
     assert words in str(caught.value)
 
 
+def test_the_only_stage_if_wrong_is_one_error():
+    with pytest.raises(BadConfig, match=r"^run\.toml: stages\.0: is not a stage; [^;]*\(got dfs\)$"):
+        run_config("run.toml", output="o", graph={"source": "g"}, stages=["dfs"])
+
+
 @pytest.mark.parametrize("chain", ["", "simplecache::", "zip://g.gr::"])
 def test_a_password_in_a_url_is_refused_and_not_repeated(chain):
     with pytest.raises(BadConfig, match=r"graph\.source: holds a password") as caught:

@@ -28,6 +28,7 @@ def demo_folder(tmp_path_factory):
     run(load_run(ROOT / "conf" / "runs" / "facebook.toml", output=folder / "out" / "facebook"))
     run(load_run(ROOT / "conf" / "runs" / "wiki-vote.toml", output=folder / "out" / "wiki-vote"))
     source = {"source": str(corner(folder, "gr")), "coordinates": str(corner(folder, "co")), "name": "new-york"}
+    source["weight"] = {"name": "length", "unit": "decimetres"}
     run(run_config("docs", graph=source, output=folder / "out" / "new-york", sources=[1, CORNER // 2]))
     return folder
 

@@ -80,6 +80,9 @@ def test_a_path_that_does_not_exist_is_one_clear_error(output, tmp_path):
         shortest_path(other, "1", "2")
     with pytest.raises(BadConfig, match="no such run"):
         find_run(tmp_path / "absent")
+    (tmp_path / "few-out" / "latest").unlink()
+    with pytest.raises(BadConfig, match="few-out: no such run; this folder has runs, but no `latest`; name"):
+        find_run(tmp_path / "few-out")
     with pytest.raises(BadConfig, match="folder of step graph"):
         find_run(output / "steps" / "graph")
 
