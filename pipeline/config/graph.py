@@ -69,7 +69,7 @@ class Columns(Model):
 
 
 class MeasureConfig(Model):
-    """What the weights measure: the unit of weights and of their sums in the report and in the manifest's tables."""
+    """What the weights measure: the unit of weights and of their sums in the report, the manifest and the Parquet files."""
 
     name: str = Field(default="", examples=["travel time"])  # what a weight measures
     unit: str = Field(default="", examples=["seconds"])  # the unit of a weight and of sums of weights

@@ -88,7 +88,7 @@ def write_table(folder: Path, request: Request, runtime: Runtime, ranks: int) ->
 
 def _write(request: Request, rows: Sequence[int], attempts: Path, place: Place, answers: range) -> Written:
     """Write this rank's files of some answers under names that no other attempt has."""
-    algorithm, weight = request.algorithm, GraphFacts.of(request.graph).weight
+    algorithm, facts = request.algorithm, GraphFacts.of(request.graph)
     clock, form = Clock(place.backend), form_of(algorithm)
     if request.index:
         indexed = place.graph_with_index(request.graph)
@@ -99,7 +99,7 @@ def _write(request: Request, rows: Sequence[int], attempts: Path, place: Place, 
         answer = held.solver(algorithm)
     solve = clock.timed(answer)
     dimensions = IndexFacts.of(request.index).dimensions if request.index else 0
-    schema = tables.schema(algorithm.table_name, weight, dimensions)
+    schema = tables.schema(algorithm.table_name, facts.weight, dimensions, facts.measure)
     encoders = held.threads if place.backend == "cpu" else cores()  # a GPU runs one kernel at a time, but files need only cores
 
     def tabulate(number: int) -> tuple[int, Iterator[tuple[int, pa.RecordBatch]]]:
@@ -109,7 +109,7 @@ def _write(request: Request, rows: Sequence[int], attempts: Path, place: Place, 
 
     supersteps = 0
     try:
-        with tables.Files(attempts, (algorithm.table_name, weight, dimensions), encoders) as files:
+        with tables.Files(attempts, schema, tables.keys(algorithm.table_name), encoders) as files:
             for taken, batches in map_in_order(tabulate, answers, min(held.threads, len(answers) or 1)):
                 supersteps += taken
                 progress.advance()

@@ -216,7 +216,9 @@ def _facts_of(edges: Folder, layout: LayoutConfig, stored: list[StoredShard], se
     arcs = sum(shard.directions["out"].sizes.arcs for shard in stored)
     dropped = 0 if rules.keep_self_loops else self_loops
     added = found - self_loops if rules.both else 0
-    directions: dict[str, Any] = {name: _summary([shard.directions[name] for shard in stored]) for name in names}
+    optional: dict[str, Any] = {name: _summary([shard.directions[name] for shard in stored]) for name in names}
+    if (read := EdgeFacts.of(edges)).weight and read.measure:
+        optional["measure"] = read.measure
     return GraphFacts(
         vertices=stored[-1].rows[1],
         arcs=arcs,
@@ -231,7 +233,7 @@ def _facts_of(edges: Folder, layout: LayoutConfig, stored: list[StoredShard], se
         parallel_arcs_dropped=found - dropped + added - arcs,
         shards=[shard.facts for shard in stored],
         backend=backend,
-        **directions,
+        **optional,
     )
 
 

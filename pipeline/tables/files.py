@@ -3,6 +3,7 @@
 `docs/tables.md` describes the same for analysts; a test compares the two.
 """
 
+import json
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,6 +27,7 @@ ROWS_PER_GROUP = 1_000_000
 ROWS_PER_FILE = 4_000_000  # a multiple of ROWS_PER_GROUP: what a worker writes again if it dies
 ATTRIBUTE = Column("", "", "as in the table of nodes", "it has no value, or the vertex is not in it")
 MEASURED = ("weight", "distance")  # types of columns
+UNITS = b"units"  # in the metadata of a file: JSON, column to the unit that the graph states; absent if it states none
 LIST = "list<int64>"  # a column's type, which Arrow has no alias for
 _ROOT = "the vertex is the root of its tree"
 _UNPLACED = "the vertex has no coordinates"
@@ -83,18 +85,20 @@ def columns(table: str, dimensions: int = 0) -> list[Column]:
     return once + [replace(column, name=f"{column.name}_{number}") for number in range(dimensions) for column in each]
 
 
-def schema(table: str, weight: str | None, dimensions: int = 0) -> pa.Schema:
-    """Arrow schema of a table of a graph whose weights have Arrow type `weight`; None: unweighted, every arc weighs 1 (int64)."""
+def schema(table: str, weight: str | None, dimensions: int = 0, measure: str | None = None) -> pa.Schema:
+    """Arrow schema of a table; weights have Arrow type `weight` (None: each is 1, an int64) and the stated unit `measure`."""
     weight_type = pa.type_for_alias(weight or "int64")
     followed = {
         "weight": weight_type,
         "distance": pa.int64() if pa.types.is_integer(weight_type) else pa.float64(),
         LIST: pa.list_(pa.field("element", pa.int64(), nullable=False)),
     }
-    return of_fields(
+    found = of_fields(
         pa.field(column.name, followed.get(column.type) or pa.type_for_alias(column.type), nullable=column.nulls != "never")
         for column in columns(table, dimensions)
     )
+    units = {column.name: measure for column in columns(table, dimensions) if measure and column.type in MEASURED}
+    return found.with_metadata({UNITS: json.dumps(units, ensure_ascii=False).encode()}) if units else found
 
 
 def of_fields(fields: Iterable[pa.Field]) -> pa.Schema:
@@ -104,10 +108,7 @@ def of_fields(fields: Iterable[pa.Field]) -> pa.Schema:
 
 
 def describe(table: str, types: pa.Schema, dimensions: int = 0, measure: str | None = None) -> list[dict[str, str]]:
-    """The columns of a table with schema `types` for a manifest: name, Arrow type, unit, and what a null means.
-
-    `measure` is the unit of weights and of their sums, if it is known.
-    """
+    """The columns of a table for a manifest: name, Arrow type, unit (of weights and sums `measure`, if known), and nulls."""
     known = {
         column.name: replace(column, unit=measure) if measure and column.type in MEASURED else column
         for column in columns(table, dimensions)
@@ -127,7 +128,12 @@ def write(folder: Path, table: str, weight: str | None, batches: Iterable[pa.Rec
 
 def write_file(path: Path, table: str, weight: str | None, batches: Iterable[pa.RecordBatch], dimensions: int = 0) -> int:
     """As `write_rows`, with the schema and the order of a table."""
-    return write_rows(path, schema(table, weight, dimensions), [column.name for column in TABLES[table] if column.key], batches)
+    return write_rows(path, schema(table, weight, dimensions), keys(table), batches)
+
+
+def keys(table: str) -> list[str]:
+    """The columns by which a table is sorted."""
+    return [column.name for column in TABLES[table] if column.key]
 
 
 def write_rows(path: Path, arrow: pa.Schema, keys: Sequence[str], batches: Iterable[pa.RecordBatch]) -> int:
@@ -158,11 +164,11 @@ class Files:
         rows: Of all of them.
     """
 
-    def __init__(self, folder: Path, form: tuple[str, str | None, int], threads: int) -> None:
-        """`form` is the table's name, its type of weights and its dimensions, as `write_file` takes them."""
+    def __init__(self, folder: Path, arrow: pa.Schema, keys: Sequence[str], threads: int) -> None:
+        """`arrow` and `keys` are those of `write_rows`."""
         self.paths: dict[int, Path] = {}
         self.rows = 0
-        self._folder, self._form, self._threads = folder, form, threads
+        self._folder, self._form, self._threads = folder, (arrow, keys), threads
         self._pool = ThreadPoolExecutor(threads)
         self._encoding: deque[Future[int]] = deque()
         self._begun: tuple[Path, list[pa.RecordBatch]] | None = None
@@ -197,8 +203,7 @@ class Files:
             if len(self._encoding) == self._threads:
                 self._encoding.popleft().result()
             path, batches = self._begun
-            table, weight, dimensions = self._form
-            self._encoding.append(self._pool.submit(write_file, path, table, weight, batches, dimensions))
+            self._encoding.append(self._pool.submit(write_rows, path, *self._form, batches))
             self._begun = None
 
 

@@ -25,6 +25,7 @@ from tests.graphs import NAMED_GRAPHS, EdgeList
 from tests.pipeline.test_pipeline import stored
 from tests.steps import path_steps
 
+MEASURED = {"sssp": "distance", "mst": "weight", "forest": "weight"}
 GRAPHS = {graph.name: graph for graph in NAMED_GRAPHS}
 POINTS = "p aux sp co 3\nv 3 -74000000 40000000\nv 1 -73000000 41000000\nv 2 -73500000 40500000\n"
 
@@ -175,10 +176,26 @@ def test_coordinates_are_geoparquet(placed, table):
     assert found[0] == ("GEOMETRY('OGC:CRS84')", "POINT (-73 41)")
 
 
-def test_the_unit_of_weights_is_in_the_descriptions_and_in_the_report(tmp_path):
-    (tmp_path / "g.csv").write_text("src,dst,weight\n1,2,5\n2,3,7\n")
+def units_of(published):
+    """The metadata `units` of the files of each table that have it, as another program reads them."""
+    files = {file.parent.name: file for file in published.path.glob("*/part-*.parquet")}
+    query = "SELECT decode(value) FROM parquet_kv_metadata('{}') WHERE decode(key) = 'units'"
+    found = {table: duckdb.sql(query.format(file)).fetchall() for table, file in files.items()}
+    return {table: rows[0][0] for table, rows in found.items() if rows}
+
+
+def test_the_unit_of_weights_is_in_the_descriptions_the_files_and_the_report(tmp_path):
+    (tmp_path / "g.csv").write_text("src,dst,weight\na,b,5\nb,c,7\n")
     graph = {"source": str(tmp_path / "g.csv"), "weight": {"name": "travel time", "unit": "seconds"}}
-    published = run(run_config("test", graph=graph, output=tmp_path / "out", stages=["bfs", "sssp", "mst"]))
+    config = run_config("test", graph=graph, output=tmp_path / "out", stages=["bfs", "sssp", "mst"])
+    published = run(config)
+    stated = {table: json.dumps({column: "seconds (travel time)"}) for table, column in MEASURED.items()}
+    assert units_of(published) == stated
+    assert units_of(run(config.model_copy(update={"named": True}))) == stated
+    graph["weight"] = {}
+    for columns in ({}, {"weight": False}):
+        graph["columns"] = columns
+        assert units_of(run(run_config("test", graph=graph, output=tmp_path / "out", stages=["sssp", "mst"]))) == {}
     units = {
         (table, column["name"]): column["unit"]
         for table, facts in RunFacts.of(published).tables.items()

@@ -50,8 +50,8 @@ def root(graph: Folder, answer: Folder, runtime: Runtime) -> Folder | None:
         started = time.perf_counter()
         edges = _Edges(graph, answer)
         forest = root_forest(edges.src, edges.dst, edges.labels, vertices)
-        weight = GraphFacts.of(graph).weight
-        _write_files(folder, edges, forest, weight)
+        facts = GraphFacts.of(graph)
+        _write_files(folder, edges, forest, tables.schema(STEP, facts.weight, measure=facts.measure))
         trees, deepest, computed = vertices - len(edges.src), int(forest.depth.max(initial=0)), time.perf_counter() - started
         del forest
         if (wrong := edges.wrong_row(folder)) is not None:
@@ -115,8 +115,8 @@ def _column(folder: Path, name: str) -> Array:
     return array
 
 
-def _write_files(folder: Path, edges: _Edges, forest: RootedForest, weight: str | None) -> None:
-    schema, rows = tables.schema(STEP, weight), len(edges.ids)
+def _write_files(folder: Path, edges: _Edges, forest: RootedForest, schema: pa.Schema) -> None:
+    rows = len(edges.ids)
 
     def batches(number: int) -> Iterator[pa.RecordBatch]:
         last = min((number + 1) * tables.ROWS_PER_FILE, rows)
@@ -128,7 +128,7 @@ def _write_files(folder: Path, edges: _Edges, forest: RootedForest, weight: str 
             yield as_batch([edges.ids[part], above, weights, forest.depth[part], edges.ids[forest.root[part]]], schema)
 
     def write_file(number: int) -> None:
-        tables.write_file(folder / tables.file_name(number), STEP, weight, batches(number))
+        tables.write_rows(folder / tables.file_name(number), schema, tables.keys(STEP), batches(number))
 
     for _ in map_in_order(write_file, range(tables.files_of(rows)), cores()):
         pass

@@ -41,14 +41,14 @@ def add_names(edges: Folder, table: Folder, runtime: Runtime) -> Folder:
     described = tables.columns(name)
     ids = [column.name for column in described if column.unit.startswith("external id")]
     ids = [column for column in ids if (name, column) != ("vertices", "vertex")]  # which has column `id` next to it
-    keys = [column.name for column in described if column.key]
+    keys = tables.keys(name)
 
     def write(folder: Path) -> dict[str, Any]:
         def write_file(path: Path) -> int:
             with pq.ParquetFile(path, page_checksum_verification=True) as file:
                 schema = _with_names(file.schema_arrow.empty_table(), ids, names).schema
                 batches = (batch for rows in _groups(file) for batch in _with_names(rows, ids, names).to_batches())
-                rows = tables.write_rows(folder / path.name, tables.of_fields(schema), keys, batches)
+                rows = tables.write_rows(folder / path.name, schema, keys, batches)
             _check(path, folder / path.name, ids, names)
             return rows
 

@@ -76,7 +76,7 @@ class EdgeFacts(Facts):
     source: SourceFacts
     text_bytes: int | None
     nodes: SourceFacts | None = None  # absent without a table of nodes
-    measure: str | None = None  # absent unless the configuration says what the weights measure
+    measure: str | None = None  # what the weights measure, if the configuration says it, otherwise absent; arcs without weights
     name_bytes: int | None = None  # absent where ids are integers; otherwise the length of all names (`pipeline.store.names`)
     refers_to: ReferenceFacts | None = None  # absent
     coordinates: CoordinateFacts | None = None  # absent
@@ -135,6 +135,7 @@ class GraphFacts(Facts):
     out: DirectionFacts
     into: DirectionFacts | None = Field(None, alias="in")  # absent
     backend: str
+    measure: str | None = None  # absent unless the configuration says what the weights measure
     proof: CheckFacts | None = None  # absent while it is being proved
 
 
