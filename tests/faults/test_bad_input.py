@@ -159,6 +159,7 @@ CASES = {
     "mtx not square": ("auto", MTX + b"real general\n%\n2 3 0\n", 3, "2 rows and 3 columns"),
     "mtx banner": ("auto", b"%%MatrixMarket matrix coordinate\n2 2 0\n", 1, "%%MatrixMarket matrix coordinate VALUES"),
     "mtx sizes": ("auto", MTX + b"real general\n2 2\n", 2, "expected the header \"NUMBER NUMBER NUMBER\", found '2 2'"),
+    "csv delimiter": ("csv", b"src;dst\n1;2\n", 1, "among 'src;dst'; if ';' separates the columns, say so in graph.delimiter or"),
     "csv names": ("csv", b"from,to\n1,2\n", 1, "no column 'src' among 'from', 'to'"),
     "csv without header": ("auto", b"1,2\n3,4\n", 1, "the formats are dimacs, arcs, snap"),
     "csv name twice": ("auto", b"src,dst,dst\n1,2,3\n", 1, "2 columns are named 'dst'"),

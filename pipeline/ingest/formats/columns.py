@@ -44,6 +44,8 @@ def choose(file: str, found: Sequence[str], columns: Columns, line: int | None =
         if name not in found:
             existing = ", ".join(map(repr, found))[:200] + (": they have no names, but numbers" if numbered else "")
             how = did_you_mean(name, found) or f"; name the column in graph.columns.{role} or with --{role}"
+            if len(found) == 1 and (between := next((mark for mark in ";\t|" if mark in found[0]), None)):
+                how = f"; if {between!r} separates the columns, say so in graph.delimiter or with --delimiter"
             raise BadInput(file, f"no column {name!r} among {existing}{how}", line)
         names[role] = name
     return Chosen(names, [name for name in found if name not in names.values()])
