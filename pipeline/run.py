@@ -181,18 +181,19 @@ def _solved(
         answer = call(stage, run_stage, graph, stage, sources, runtime, config.reachability)
         return_unused()
         tables = [threads.submit(partial(copy_context().run, step)) for step in table_behind(stage, answer)]
-        if at_once <= len(stages) and isinstance(runtime.cluster, LocalThreads):  # no memory or cores are left here
+        if at_once <= len(needed) and isinstance(runtime.cluster, LocalThreads):  # no memory or cores are left here
             wait(tables)
         proof = call(f"proof-{stage}", prove, graph, answer, config.oracle, runtime)
         return_unused()
         return answer, proof, tables
 
     # Table `vertices` needs components, also where their own table is not asked for; table `forest` takes long: mst is first.
-    stages = config.stages if "wcc" in config.stages else (*config.stages, "wcc")
-    stages = tuple(sorted(stages, key=lambda stage: stage != "mst"))
+    needed = config.stages if "wcc" in config.stages else (*config.stages, "wcc")
+    in_turn = sorted(needed, key=lambda stage: stage != "mst")
     with ThreadPoolExecutor() as threads:
-        made = dict(zip(stages, concurrently(answer_and_prove, stages, at_once), strict=True))
-    answers = [made[stage][0] for stage in config.stages]
-    proofs = [proof for _, proof, _ in made.values()]
-    derived = [found for *_, tables in made.values() for table in tables if (found := table.result())]
+        found = dict(zip(in_turn, concurrently(answer_and_prove, in_turn, at_once), strict=True))
+    made = [found[stage] for stage in needed]
+    answers = [found[stage][0] for stage in config.stages]
+    proofs = [proof for _, proof, _ in made]
+    derived = [folder for *_, tables in made for table in tables if (folder := table.result())]
     return answers, proofs, derived
