@@ -195,7 +195,10 @@ def test_the_unit_of_weights_is_in_the_descriptions_the_files_and_the_report(tmp
     graph["weight"] = {}
     for columns in ({}, {"weight": False}):
         graph["columns"] = columns
-        assert units_of(run(run_config("test", graph=graph, output=tmp_path / "out", stages=["sssp", "mst"]))) == {}
+        unstated = run(run_config("test", graph=graph, output=tmp_path / "out", stages=["sssp", "mst"]))
+        assert units_of(unstated) == {}
+    (distance,) = (column for column in RunFacts.of(unstated).tables["sssp"].columns if column["name"] == "distance")
+    assert distance["unit"] == "arcs"
     units = {
         (table, column["name"]): column["unit"]
         for table, facts in RunFacts.of(published).tables.items()
