@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-def peak_bytes() -> int:
-    """Most memory that this process has held since it was started; `ru_maxrss` would count what its parent held, too."""
-    return 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="ascii"))[1])
+def peak_bytes(process: int | str = "self") -> int:
+    """Most memory that a process has held since it was started; `ru_maxrss` would count what its parent held, too."""
+    return 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text(encoding="ascii"))[1])
 
 
 @contextmanager

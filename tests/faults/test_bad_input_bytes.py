@@ -193,7 +193,7 @@ PARQUET = {
         "row 2: src 9223372036854775808 is not in 0..9223372036854775807",
     ),
     "decimal id": ({"src": [0.0, 1.0, 2.0], "dst": IDS}, "column 'src' is double, not an integer type"),
-    "string id": ({"src": ["0", "1", "2"], "dst": IDS}, "column 'src' is string, not an integer type"),
+    "string id": ({"src": ["0", "1", "2"], "dst": IDS}, "column 'src' is string and 'dst' is int64; ids = "),
     "no dst": ({"src": IDS, "to": IDS}, "no column 'dst' among 'src', 'to'"),
     "null weight": ({"src": IDS, "dst": IDS, "weight": [1, 2, None]}, "row 2: weight is null"),
     "negative weight": ({"src": IDS, "dst": IDS, "weight": [1, -2, 3]}, "row 1: weight -2 is not in 0.."),

@@ -67,7 +67,7 @@ def test_another_query_is_another_source(site, tmp_path):  # noqa: F811
     ],
 )
 def test_no_error_shows_the_secret(url, status, site, tmp_path):  # noqa: F811
-    site.pages |= {f"/g.csv?{SECRET}": EDGES, f"/bad.csv?{SECRET}": b"src,dst\n1,x\n"}
+    site.pages |= {f"/g.csv?{SECRET}": EDGES, f"/bad.csv?{SECRET}": b"src,dst\n1,2\n3,x\n"}
     site.status = status
     with pytest.raises((GraphmillError, OSError)) as caught:
         run(config(url.format(site=site.url), tmp_path))

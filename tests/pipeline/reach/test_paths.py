@@ -80,7 +80,7 @@ def test_the_bytes_depend_on_the_paths_only(asked, tmp_path, monkeypatch, cores)
 def test_readers_open_the_table(asked, tmp_path):
     path = answer(asked, tmp_path).path
     rows = tables.read(path).to_pylist()
-    read = pandas.read_parquet(path, ignore_prefixes=["manifest"])
+    read = pandas.read_parquet(path)
     assert [*map(list, read.path)] == [row["path"] for row in rows]
     vertices = duckdb.sql(f"SELECT query, unnest(path) FROM '{path}/*.parquet'").fetchall()
     assert vertices == [(row["query"], vertex) for row in rows for vertex in row["path"]]
