@@ -44,11 +44,22 @@ class Store:
         return {run: run in complete for run in ids}
 
     def pointers(self) -> dict[str, str]:
-        """The runs that the pointers name, by the pointers' names."""
-        paths = (
-            [path for path in self.fs.ls(self.root, detail=False) if path.endswith(".json")] if self.fs.exists(self.root) else []
-        )
-        return {path.rpartition("/")[2].removesuffix(".json"): json.loads(self.fs.cat_file(path))["run"] for path in paths}
+        """The runs that the pointers name, by the pointers' names. Other JSON is left out.
+
+        Raises BadConfig for a file NAME.json that is not JSON: it may be a damaged pointer, whose run must not be removed.
+        """
+        found = {}
+        for path in self.fs.ls(self.root, detail=False) if self.fs.exists(self.root) else ():
+            if not path.endswith(".json"):
+                continue
+            name = path.rpartition("/")[2]
+            try:
+                pointer = json.loads(self.fs.cat_file(path))
+            except ValueError:
+                raise BadConfig(f"output: {name} below {redacted(self.url)} is not JSON; remove it") from None
+            if isinstance(pointer, dict) and isinstance(pointer.get("run"), str):
+                found[name.removesuffix(".json")] = pointer["run"]
+        return found
 
     def remove(self, run: str) -> None:
         """Remove a run, its manifest first: what is left after a failure is incomplete, and removed by the next upload."""
@@ -98,7 +109,7 @@ def upload(published: Folder, url: str, keep: int = 0) -> str:
 def require_store(url: str) -> None:
     """Raise BadConfig before a run works if its result could not be uploaded, because of the URL, its bucket or credentials."""
     with _storing(url):
-        _existing(url)
+        _existing(url).pointers()
 
 
 def latest(url: str, link: str = "latest") -> str:

@@ -15,7 +15,7 @@ from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig
 from pipeline.run import run
 from pipeline.steps.published import remote
-from pipeline.steps.published.remote import latest, open_store, upload
+from pipeline.steps.published.remote import latest, open_store, require_store, upload
 from pipeline.store import manifest
 
 SECRET = "s3cr3t-k3y"
@@ -130,6 +130,17 @@ def test_the_pointer_does_not_go_back(two_runs, bucket):
     upload(second, bucket)
     upload(first, bucket)
     assert latest(bucket).endswith(second.path.name)
+
+
+def test_other_json_is_left_alone_and_a_damaged_pointer_refused(two_runs, bucket):
+    first, _ = two_runs
+    store = open_store(bucket)
+    store.fs.pipe_file(f"{store.root}/legend.json", b'{"colours": 3}')
+    upload(first, bucket)
+    assert store.pointers() == {"latest": f"runs/{first.path.name}"}
+    store.fs.pipe_file(f"{store.root}/latest.json", b'{"run": ')
+    with pytest.raises(BadConfig, match=r"latest\.json below .* is not JSON"):
+        require_store(bucket)
 
 
 def test_old_runs_are_removed_but_not_while_they_may_be_read(two_runs, bucket, monkeypatch):
