@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from kernels.graph import ID
-from pipeline.config.graph import Limits
+from pipeline.config.graph import RATIO_FROM, Limits
 from pipeline.config.suggestions import did_you_mean
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks
@@ -52,6 +52,7 @@ def read_nodes(
     try:
         with reading(file):
             if data.startswith(MAGIC):
+                _require_size(file, len(data), pq.ParquetFile(io.BytesIO(data)), limits)
                 table = pq.read_table(io.BytesIO(data), page_checksum_verification=True)
             else:
                 text = csv.ConvertOptions(column_types={vertex: pa.string()}, null_values=[""], strings_can_be_null=True)
@@ -112,6 +113,25 @@ def _bytes_of(content: Stored, limits: Limits) -> bytes:
         if size > LARGEST_TABLE:
             raise BadInput(content.source.url, f"has more than {LARGEST_TABLE} bytes, the limit for a table of nodes")
     return b"".join(parts)
+
+
+def _require_size(file: str, size: int, parquet: pq.ParquetFile, limits: Limits) -> None:
+    """Raise BadInput if the rows of a file of `size` bytes would take too much memory; a few bytes can declare any number."""
+    rows, widths = parquet.metadata.num_rows, [_width(kind) for kind in parquet.schema_arrow.types]
+    expanded = rows * sum(widths)
+    if expanded > LARGEST_TABLE:
+        raise BadInput(file, f"its rows take {expanded} bytes, the limit for a table of nodes is {LARGEST_TABLE}")
+    if expanded > RATIO_FROM and expanded > limits.ratio * size:
+        times = f"more than {limits.ratio:g} times the file's {size}"
+        raise BadInput(file, f"its rows take {expanded} bytes, {times}, the limit (graph.limits.ratio)")
+
+
+def _width(kind: pa.DataType) -> int:
+    """Bytes of a value, at least one; 8 if they differ."""
+    try:
+        return max(1, int(kind.bit_width) // 8)
+    except ValueError:
+        return 8
 
 
 def _suffix(file: str) -> str:

@@ -2,6 +2,7 @@
 
 import gzip
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -58,6 +59,14 @@ def test_ids_may_be_integers(tmp_path):
     graph = graph_of(tmp_path, "src,dst\n1,2\n2,3\n", nodes=str(tmp_path / "nodes.csv"))
     published = run(run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"]))
     assert tables.read(published.path / "vertices")["kind"].to_pylist() == ["c", "b", None]
+
+
+def test_a_small_file_of_many_rows_is_refused(tmp_path):
+    rows = 2_000_000
+    table = pa.table({"vertex": pa.array(np.zeros(rows, np.int64)), "kind": pa.array(np.zeros(rows, np.int64))})
+    pq.write_table(table, tmp_path / "nodes.parquet", compression="zstd")
+    with pytest.raises(BadInput, match=r"its rows take 32000000 bytes, more than 200 times the file's \d+, the limit"):
+        ingest(GraphConfig(**graph_of(tmp_path, nodes=str(tmp_path / "nodes.parquet"))), tmp_path / "work")
 
 
 @pytest.mark.parametrize(
