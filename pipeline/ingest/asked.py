@@ -48,9 +48,11 @@ def nearest(edges: Folder, graph: Folder, asked: Sequence[int | Place]) -> list[
     places = [one for one in asked if not isinstance(one, int)]
     found = iter(_nearest(edges, graph, places) if places else ())
     ids = [one if isinstance(one, int) else next(found) for one in asked]
-    for place, vertex in enumerate(ids):
-        if vertex in ids[:place]:
-            raise BadSource(f"source {asked[place]} is vertex {vertex}, which is given twice")
+    seen = set[int]()
+    for one, vertex in zip(asked, ids, strict=True):
+        if vertex in seen:
+            raise BadSource(f"source {one} is vertex {vertex}, which is given twice")
+        seen.add(vertex)
     return ids
 
 

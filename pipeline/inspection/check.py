@@ -10,6 +10,8 @@ from pipeline.ingest.asked import nearest, numbers_of
 from pipeline.progress.shown import showing
 from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out
+from pipeline.steps.published.expectations import require_columns, require_graph
+from pipeline.steps.published.target import target_of
 from pipeline.steps.reading import input_of, names_of_sources, reason_of_default
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import default_source, require_sources
@@ -32,20 +34,23 @@ class Checked:
 def check(config: RunConfig) -> Checked:
     """Read, lay out and prove the graph of a run, in a private folder of the machine's temporary folder, which is then removed.
 
-    The output folder is neither read nor written.
+    The output folder is not written; what `[expect]` compares with is read from there.
 
     Raises:
-        GraphmillError: As the steps `edges` and `graph` of a run.
+        GraphmillError: As the steps `edges` and `graph` of a run, and if the graph is not what `[expect]` states.
     """
     backend, around = choose(config.backend), Path(tempfile.gettempdir())
     remove_dead(around)
     with scratch(around) as work, showing() as shown:
         runtime = Runtime(work, backend, held_edges=HeldEdges(backend))
         edges = shown.follow("edges", ingest)(config.graph, work, runtime.held_edges)
+        target = target_of(config)
+        require_columns(edges, config.expect, target)
         asked = numbers_of(edges, config.sources)
         graph = shown.follow("graph", lay_out)(edges, config.layout, runtime, [one for one in asked if isinstance(one, int)])
         given = nearest(edges, graph, asked)
         require_sources(graph, given)
+        require_graph(graph, config.expect, target)
         default = None if given else default_source(graph)
         reason = None if default is None else reason_of_default(graph, default)
         sources = sorted(given) if default is None else [default]

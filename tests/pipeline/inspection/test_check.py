@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.command import app
 from pipeline.config.loading import run_config
-from pipeline.errors import BadInput, BadSource
+from pipeline.errors import BadInput, BadSource, Refused
 from pipeline.run import run
 from pipeline.store.facts.run import RunFacts
 
@@ -60,6 +60,14 @@ def test_a_configuration_is_checked_without_its_output(folder, capsys):
     assert left(folder) == ["here/graph.toml", "here/roads.csv", "here/run.toml"]
     app(["estimate", "graph.toml", *NAMED], result_action="return_value", exit_on_error=False)
     assert "three roads: 6 edges (counted)" in capsys.readouterr().out
+
+
+def test_a_graph_that_is_not_as_expected_is_refused(folder):
+    text = 'output = "out"\nstages = ["wcc"]\n[graph]\nsource = "roads.csv"\n[expect]\n'
+    for limit, words in (("min_vertices = 5", "the least is 5"), ('columns = ["toll"]', "no column 'toll'")):
+        (folder / "here" / "run.toml").write_text(text + limit + "\n")
+        with pytest.raises(Refused, match=words):
+            check("run.toml", *NAMED)
 
 
 def test_a_graph_that_a_run_would_refuse_is_refused(folder):
