@@ -23,7 +23,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-CHUNK = 8 * MIB
+CHUNK = 4 * MIB
 XZ_MEMORY = 256 * MIB  # an xz header may request 4 GiB; `xz -9` requests 65 MiB
 READ = 2**16  # bytes given to a decompressor, which copies what follows the end of a frame
 SHORT = 16 * MIB  # stored bytes of a short frame at most
