@@ -83,7 +83,7 @@ def _listed(path: Path, links: tuple[str, ...]) -> ListedRun:
 def prune(output: Path, keep: int) -> tuple[list[str], int]:
     """Remove all runs but the newest `keep`, as a run with that `keep` would.
 
-    No link of the output folder loses its run, and a run stays for `pipeline.steps.publish.READABLE` after the next one was
+    No link of the output folder loses its run, and a run stays for `pipeline.store.workspace.READABLE` after the next one was
     published, for readers that still use it.
 
     Returns:

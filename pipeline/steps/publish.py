@@ -33,13 +33,11 @@ from pipeline.store.facts import EdgeFacts, IndexFacts, PathFacts, ProofFacts, Q
 from pipeline.store.facts.run import NamedGraphFacts, RunFacts
 from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.store.scratch import scratch
-from pipeline.store.workspace import RUN_ID, require_ours
+from pipeline.store.workspace import READABLE, RUN_ID, STAMP, require_ours
 from pipeline.tables import files as tables
 from pipeline.tables.points import sorted_coordinates, with_geometry
 
 log = logging.getLogger(__name__)
-STAMP = "%Y%m%dT%H%M%SZ"
-READABLE = dt.timedelta(hours=1)  # in which a run stays after the next one was published, whatever `keep` says
 
 
 @dataclass(frozen=True)

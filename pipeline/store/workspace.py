@@ -4,6 +4,7 @@ Only what runs made is replaced or removed; links in the place of its folders an
 """
 
 import contextlib
+import datetime as dt
 import fcntl
 import os
 import re
@@ -18,6 +19,8 @@ from pipeline.signals import cleaned
 from pipeline.store.scratch import remove_dead
 
 RUN_ID = re.compile(r"([0-9]{8}T[0-9]{6}Z)-[0-9a-f]{8}")
+STAMP = "%Y%m%dT%H%M%SZ"  # the time in a run's id
+READABLE = dt.timedelta(hours=1)  # in which a run stays after the next one was published, whatever `keep` says
 
 
 @contextmanager

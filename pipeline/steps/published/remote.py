@@ -18,11 +18,9 @@ from pipeline.errors import BadConfig
 from pipeline.redaction import redacted
 from pipeline.store import manifest
 from pipeline.store.manifest import Folder
-from pipeline.store.workspace import RUN_ID
+from pipeline.store.workspace import READABLE, RUN_ID, STAMP
 
 log = logging.getLogger(__name__)
-STAMP = "%Y%m%dT%H%M%SZ"
-READABLE = dt.timedelta(hours=1)  # as `pipeline.steps.publish.READABLE`
 _USERS = ("NoCredentialsError", "PartialCredentialsError", "ParamValidationError", "ProfileNotFound")  # botocore's
 
 
