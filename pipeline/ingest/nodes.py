@@ -11,16 +11,16 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from kernels.graph import ID
-from pipeline.config.graph import RATIO_FROM, Limits
+from pipeline.config.graph import Limits
 from pipeline.config.suggestions import did_you_mean
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks
-from pipeline.ingest.formats.parquet import is_text, reading
+from pipeline.ingest.formats.parquet import FORMAT, is_text, reading, require_ratio, width_of
 from pipeline.ingest.source import Stored
 from pipeline.store.names import UNKNOWN, Names
 from pipeline.tables import files as tables
 
-MAGIC = b"PAR1"
+MAGIC = FORMAT.magic
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 LARGEST_TABLE = 2**33  # bytes, decompressed; the table is read into memory
 
@@ -52,8 +52,9 @@ def read_nodes(
     try:
         with reading(file):
             if data.startswith(MAGIC):
-                _require_size(file, len(data), pq.ParquetFile(io.BytesIO(data)), limits)
-                table = pq.read_table(io.BytesIO(data), page_checksum_verification=True)
+                parquet = pq.ParquetFile(io.BytesIO(data), page_checksum_verification=True)
+                _require_size(file, len(data), parquet, limits)
+                table = parquet.read()
             else:
                 text = csv.ConvertOptions(column_types={vertex: pa.string()}, null_values=[""], strings_can_be_null=True)
                 parse = csv.ParseOptions(delimiter=DELIMITERS.get(_suffix(file), ","))
@@ -116,22 +117,12 @@ def _bytes_of(content: Stored, limits: Limits) -> bytes:
 
 
 def _require_size(file: str, size: int, parquet: pq.ParquetFile, limits: Limits) -> None:
-    """Raise BadInput if the rows of a file of `size` bytes would take too much memory; a few bytes can declare any number."""
-    rows, widths = parquet.metadata.num_rows, [_width(kind) for kind in parquet.schema_arrow.types]
+    """Raise BadInput if the rows of a file of `size` bytes would take too much memory."""
+    rows, widths = parquet.metadata.num_rows, [width_of(kind) for kind in parquet.schema_arrow.types]
     expanded = rows * sum(widths)
     if expanded > LARGEST_TABLE:
         raise BadInput(file, f"its rows take {expanded} bytes, the limit for a table of nodes is {LARGEST_TABLE}")
-    if expanded > RATIO_FROM and expanded > limits.ratio * size:
-        times = f"more than {limits.ratio:g} times the file's {size}"
-        raise BadInput(file, f"its rows take {expanded} bytes, {times}, the limit (graph.limits.ratio)")
-
-
-def _width(kind: pa.DataType) -> int:
-    """Bytes of a value, at least one; 8 if they differ."""
-    try:
-        return max(1, int(kind.bit_width) // 8)
-    except ValueError:
-        return 8
+    require_ratio(file, size, expanded, limits)
 
 
 def _suffix(file: str) -> str:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
-from pipeline.config.graph import RATIO_FROM, GraphConfig
+from pipeline.config.graph import RATIO_FROM, GraphConfig, Limits
 from pipeline.config.model import LARGEST
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.columns import check_count, choose
@@ -82,17 +82,25 @@ def _check_size(file: str, size: int, metadata: pq.FileMetaData, schema: pa.Sche
     limits = graph.limits
     if metadata.num_rows > limits.edges:
         raise BadInput(file, f"holds {metadata.num_rows} rows, the limit is {limits.edges} edges (graph.limits.edges)")
-    expanded = metadata.num_rows * sum(_width(schema.field(name).type) for name in names)
+    expanded = metadata.num_rows * sum(width_of(schema.field(name).type) for name in names)
     if expanded > limits.bytes:
         raise BadInput(file, f"its rows take {expanded} bytes, the limit is {limits.bytes} (graph.limits.bytes)")
+    require_ratio(file, size, expanded, limits)
+
+
+def require_ratio(file: str, size: int, expanded: int, limits: Limits) -> None:
+    """Raise BadInput if the rows of a file of `size` bytes take too many times as much; a few bytes can declare any number."""
     if expanded > RATIO_FROM and expanded > limits.ratio * size:
         times = f"more than {limits.ratio:g} times the file's {size}"
         raise BadInput(file, f"its rows take {expanded} bytes, {times}, the limit (graph.limits.ratio)")
 
 
-def _width(kind: pa.DataType) -> int:
-    """Bytes of a value; of a string, of its number."""
-    return pa.int64().bit_width // 8 if is_text(kind) else int(kind.bit_width) // 8
+def width_of(kind: pa.DataType) -> int:
+    """Bytes of a value, at least one; 8 of a string, which is its number, and of other values whose bytes differ."""
+    try:
+        return 8 if is_text(kind) else max(1, int(kind.bit_width) // 8)
+    except ValueError:
+        return 8
 
 
 def _tables(path: Path, parquet: pq.ParquetFile, file: str, chosen: Chosen, footer: Footer) -> Iterator[pa.Table]:
