@@ -86,6 +86,8 @@ class NodeColumns(Model):
     vertex: str = Field(default="vertex", examples=["person"])  # the ids of the vertices
     x: str = Field(default="x", examples=["longitude"])  # degrees, east
     y: str = Field(default="y", examples=["latitude"])  # degrees, north
+    # The character between the fields of a CSV file, `tab` for a tab; by default a comma, in TSV a tab.
+    delimiter: Delimiter | None = Field(default=None, examples=[";"])
 
 
 class GraphConfig(Model):

@@ -88,7 +88,7 @@ def ingest(
                 found["coordinates"] = _write_coordinates(graph, content, folder, names, facts)
         if "nodes" in sources:
             with _checked(sources["nodes"], expected.get("nodes")) as content:
-                table = read_nodes(content, graph.limits, names, graph.node_columns.vertex)
+                table = read_nodes(content, graph.limits, names, graph.node_columns)
                 if graph.nodes == graph.coordinates:
                     table = table.drop_columns([graph.node_columns.x, graph.node_columns.y])
                 write_nodes(content.source.url, table, folder / NODES)
@@ -244,9 +244,9 @@ def _checked(source: Source, digest: str | None) -> Iterator[Stored]:
 def _write_coordinates(
     graph: GraphConfig, content: Stored, folder: Path, names: Names | None, facts: EdgeFacts
 ) -> CoordinateFacts:
-    url, columns = content.source.url, graph.node_columns
+    url = content.source.url
     if is_table(url, content.peek(len(MAGIC))):
-        table = coordinates_of(content, graph.limits, names, (columns.vertex, columns.x, columns.y))
+        table = coordinates_of(content, graph.limits, names, graph.node_columns)
         write(folder / COORDINATES, COORDINATES_SCHEMA, iter([table]))
         return CoordinateFacts(vertices=len(table), unit="degrees", source=_source_facts(content))
     if names is not None:

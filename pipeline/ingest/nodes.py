@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from kernels.graph import ID
-from pipeline.config.graph import Limits
+from pipeline.config.graph import Limits, NodeColumns
 from pipeline.config.suggestions import did_you_mean
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks
@@ -31,13 +31,13 @@ def is_table(file: str, head: bytes) -> bool:
 
 
 def read_nodes(
-    content: Stored, limits: Limits, names: Names | None, vertex: str, wanted: Sequence[str] | None = None
+    content: Stored, limits: Limits, names: Names | None, columns: NodeColumns, wanted: Sequence[str] | None = None
 ) -> pa.Table:
     """Read a table of nodes.
 
     Args:
         names: Those of the graph, if its ids are strings.
-        vertex: Name of the column of ids.
+        columns: Name of the column of ids, and the delimiter of a CSV file.
         wanted: Names of the columns to read; None reads all.
 
     Returns:
@@ -47,7 +47,7 @@ def read_nodes(
     Raises:
         BadInput: The file is not a table, lacks a column, or has a null, a wrong or a repeated id.
     """
-    file = content.source.url
+    file, vertex = content.source.url, columns.vertex
     data = _bytes_of(content, limits)
     try:
         with reading(file):
@@ -57,7 +57,7 @@ def read_nodes(
                 table = parquet.read()
             else:
                 text = csv.ConvertOptions(column_types={vertex: pa.string()}, null_values=[""], strings_can_be_null=True)
-                parse = csv.ParseOptions(delimiter=DELIMITERS.get(_suffix(file), ","))
+                parse = csv.ParseOptions(delimiter=columns.delimiter or DELIMITERS.get(_suffix(file), ","))
                 table = csv.read_csv(io.BytesIO(data), parse_options=parse, convert_options=text)
     except BadInput as error:
         raise BadInput(file, str(error.__cause__ or error)) from None
@@ -76,13 +76,13 @@ def read_nodes(
     return joined
 
 
-def coordinates_of(content: Stored, limits: Limits, names: Names | None, columns: Sequence[str]) -> pa.Table:
+def coordinates_of(content: Stored, limits: Limits, names: Names | None, columns: NodeColumns) -> pa.Table:
     """Columns `vertex`, `x` and `y` of a table; `columns` are their names in it. Rows without coordinates are left out.
 
     Raises BadInput as `read_nodes`, and for what is not a number of degrees.
     """
-    file, (vertex, *axes) = content.source.url, columns
-    table = read_nodes(content, limits, names, vertex, axes)
+    file, axes = content.source.url, (columns.x, columns.y)
+    table = read_nodes(content, limits, names, columns, axes)
     for name, most in zip(axes, (180, 90), strict=True):
         if not (pa.types.is_integer(table[name].type) or pa.types.is_floating(table[name].type)):
             raise BadInput(file, f"column {name!r} is {table[name].type}, not a number of degrees")

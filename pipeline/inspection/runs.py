@@ -13,6 +13,7 @@ from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.scratch import scratch
 from pipeline.store.workspace import RUN_ID, workspace
+from pipeline.tables.files import table_of
 
 
 def find_run(path: Path, beside: Folder | None = None) -> Folder:
@@ -56,7 +57,7 @@ class ListedRun:
     id: str
     created: str = ""  # UTC, ISO 8601
     name: str = ""  # of the graph
-    stages: tuple[str, ...] = ()  # those whose answers it has
+    stages: tuple[str, ...] = ()  # those whose tables it has
     bytes: int = 0  # of its files
     links: tuple[str, ...] = ()  # names of the output folder's links to it, such as `latest`
     problem: str | None = None
@@ -76,8 +77,9 @@ def _listed(path: Path, links: tuple[str, ...]) -> ListedRun:
         facts = RunFacts.of(run)
     except Damaged as damage:
         return ListedRun(path.name, links=links, problem=str(damage))
+    stages = tuple(stage for stage in facts.proofs if table_of(stage) in facts.tables)  # the others prove derived tables
     size = sum(entry.bytes for entry in run.manifest.files.values())
-    return ListedRun(path.name, run.manifest.created, facts.graph.name, tuple(facts.proofs), size, links)
+    return ListedRun(path.name, run.manifest.created, facts.graph.name, stages, size, links)
 
 
 def prune(output: Path, keep: int) -> tuple[list[str], int]:

@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from pipeline.steps.published.results import Results
 from pipeline.steps.reading import input_of
 from pipeline.store.facts import EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.manifest import Folder
+from pipeline.store.names import Names, open_names
 from pipeline.tables import files as tables
 from pipeline.tables.points import COORDINATES
 from pipeline.units import utc
@@ -106,24 +108,44 @@ def _queries(results: Results) -> Iterator[Result]:
 
 
 def _heads(results: Results, answers: Mapping[str, Folder]) -> Iterator[dict[str, Any]]:
-    edges, measure = results.edges, EdgeFacts.of(results.edges).measure
+    edges, first = results.edges, _Heads(EdgeFacts.of(results.edges).measure, open_names(results.edges))
     for stage, answer in answers.items():
         facts = facts_of_answer(answer)
-        yield _head(answer, tables.table_of(stage), facts.rows, facts.num_dimensions, measure)
+        yield first.of(answer, tables.table_of(stage), facts.rows, facts.num_dimensions)
     for table in results.derived:
-        yield _head(table, table.manifest.step, table.facts["rows"], 0, measure)
+        yield first.of(table, table.manifest.step, table.facts["rows"])
     if results.reached:
-        yield _head(results.reached, "reached", QueryFacts.of(results.reached).rows)
+        yield first.of(results.reached, "reached", QueryFacts.of(results.reached).rows)
     if results.paths:
-        yield _head(results.paths, "paths", PathFacts.of(results.paths).paths)
+        yield first.of(results.paths, "paths", PathFacts.of(results.paths).paths)
     if placed := EdgeFacts.of(edges).coordinates:
         units = {"vertex": "external id", "x": placed.unit, "y": placed.unit}
         columns = [{"name": name, "unit": unit} for name, unit in units.items()]
-        rows = reading.head(edges.path / COORDINATES, HEAD_ROWS)
+        rows = [[first.shown(row[0], True), *row[1:]] for row in reading.head(edges.path / COORDINATES, HEAD_ROWS)]
         yield {"name": "coordinates", "total": placed.vertices, "columns": columns, "rows": rows}
 
 
-def _head(folder: Folder, table: str, total: int, dimensions: int = 0, measure: str | None = None) -> dict[str, Any]:
-    first = tables.files(folder.path)[0]
-    columns = tables.describe(table, pq.read_schema(first), dimensions, measure)
-    return {"name": table, "total": total, "columns": columns, "rows": reading.head(first, HEAD_ROWS)}
+@dataclass(frozen=True)
+class _Heads:
+    """How the first rows of tables are shown: the unit of weights, and names instead of the numbers of vertices."""
+
+    measure: str | None
+    names: Names | None
+
+    def of(self, folder: Folder, table: str, total: int, dimensions: int = 0) -> dict[str, Any]:
+        path = tables.files(folder.path)[0]
+        columns = tables.describe(table, pq.read_schema(path), dimensions, self.measure)
+        named = {column["name"].removesuffix("_name") for column in columns if column["name"].endswith("_name")}
+        ids = [self._is_bare(column, named | ({"vertex"} if table == "vertices" else set())) for column in columns]
+        rows = [[self.shown(*value) for value in zip(row, ids, strict=True)] for row in reading.head(path, HEAD_ROWS)]
+        return {"name": table, "total": total, "columns": columns, "rows": rows}
+
+    def shown(self, value: object, is_id: bool) -> object:
+        """What a cell shows; a pair may have an id without a vertex, hence without a name."""
+        if isinstance(value, list):
+            return [self.shown(one, is_id) for one in value]
+        return self.names.text(value) if self.names and is_id and isinstance(value, int) and value >= 0 else value
+
+    def _is_bare(self, column: Mapping[str, str], named: set[str]) -> bool:
+        """Whether a column has numbers of vertices whose names are not in another column of the table."""
+        return column["unit"].startswith("external id") and column["name"] not in named

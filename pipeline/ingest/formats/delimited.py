@@ -1,6 +1,7 @@
 """CSV and TSV. Columns are found by the names in the header line or, without one, by number; other columns are ignored."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 
@@ -27,9 +28,14 @@ def read(text: Text, graph: GraphConfig, weight: pa.DataType, delimiter: str) ->
     named = graph.ids == "string" or (graph.ids == "auto" and _has_names(text, places, delimiter))
     types = {"src": pa.large_string() if named else pa.int64(), "weight": weight}
     types["dst"] = types["src"]
-    fields = (_field(roles.get(name), types, number) for number, name in enumerate(found))
+    fields = [_field(roles.get(name), types, number) for number, name in enumerate(found)]
+    if graph.ids == "auto":
+        fields = [replace(field, hint=_HINT) if field.name in ("src", "dst") else field for field in fields]
     edges = tables(text, Rows(tuple(fields), delimiter=delimiter), graph.limits.edges)
     return EdgeList(edges, weight if chosen.weighted else None, columns=chosen, named=named)
+
+
+_HINT = ", as the ids of the first row are; if ids are strings, say so in graph.ids or with --ids string"
 
 
 def _field(role: str | None, types: Mapping[str, pa.DataType], number: int) -> Field:

@@ -35,6 +35,7 @@ class Field:
         type: int64, float64 or large_string, which may not be empty; None skips the field.
         low, high: Bounds of the value, both allowed.
         decimals: Whether a decimal in an integer field raises Decimals; otherwise it is an error.
+        hint: What to do about a value that is not a number, for the end of the message.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Field:
     low: float = 0
     high: float = LARGEST
     decimals: bool = False
+    hint: str = ""
 
     @property
     def is_text(self) -> bool:
@@ -234,7 +236,7 @@ def _explain(value: bytes, field: Field) -> str | None:
     integer = INTEGER.fullmatch(value)
     decimals = field.decimals or pa.types.is_floating(field.type)
     if not integer and not (decimals and _DECIMAL.fullmatch(value)):
-        return f"{field.name} {shown(value)} is not {'a number' if decimals else 'an integer'}"
+        return f"{field.name} {shown(value)} is not {'a number' if decimals else 'an integer'}{field.hint}"
     if pa.types.is_floating(field.type) and not (field.decimals and integer):
         fits = field.low <= float(value) < math.inf
     elif integer:

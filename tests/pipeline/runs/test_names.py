@@ -13,6 +13,7 @@ from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig, BadInput, BadSource, ProofFailed
 from pipeline.ingest import ingest, numbering
 from pipeline.inspection.commands import path
+from pipeline.inspection.runs import list_runs
 from pipeline.run import run
 from pipeline.steps.derived import naming
 from pipeline.steps.reach import reach_into
@@ -76,6 +77,8 @@ def test_the_commands_reach_and_path_take_names(named, tmp_path, capsys):
     pq.write_table(pa.table({"src": ["ana", "eve"], "dst": ["ana", "ana"]}), tmp_path / "pairs.parquet")
     with pytest.raises(BadInput, match="row 1: src 'eve' is not in the graph"):
         reach_into(named, str(tmp_path / "pairs.parquet"), tmp_path / "other", backend="cpu")
+    (listed,) = list_runs(named.parents[1])
+    assert listed.stages == ("bfs", "mst", "reachability")  # wcc was proved for table `vertices` only
     path(named, ORDERED[read_source(named)], "Zoë, dr")
     assert "Zoë, dr" in capsys.readouterr().out
     with pytest.raises(BadSource, match="vertex 'eve' is not in the graph"):
@@ -129,6 +132,9 @@ def test_the_report_and_the_manifest_show_names(published):
     assert "Distances from ana" in page
     assert "| 1 | Zoë, dr | 5.5 |" in short.partition("Farthest from ana")[2].partition("SELECT")[0]
     assert "| 0 | 12 | 4 | 100.00% |" in short
+    head = page.partition('aria-label="First rows of sssp"')[2].partition("</table>")[0]
+    cells = [[cell.partition(">")[2] for cell in row.split("<td")[1:]] for row in head.split("<tr>")[2:]]
+    assert [cell.partition("<")[0] for cell in cells[1]] == ["12", "Zoë, dr", "14.5", "bob"]
     query = short.partition("Farthest from ana")[2].partition("```sql\n")[2].partition("```")[0]
     assert duckdb.sql(query.replace(str(published.parents[1] / "latest"), str(published))).fetchall()[0] == (1, "Zoë, dr", 5.5)
 
@@ -178,7 +184,7 @@ def test_integers_may_be_read_as_strings(tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "words"),
     [
-        ("src,dst\n1,2\nx,3\n", {}, "line 3: src 'x' is not an integer"),
+        ("src,dst\n1,2\nx,3\n", {}, "line 3: src 'x' is not an integer, as the ids of the first row are; if ids are strings"),
         ("src,dst\nx,2\n", {"ids": "integer"}, "line 2: src 'x' is not an integer"),
         ("src,dst\nx,2\n,3\n", {}, "line 3: src '' is not a name"),
         ("src,dst\n1,2\n", {"ids": "string", "format": "snap"}, "graph.ids is given, but does not apply to format snap"),

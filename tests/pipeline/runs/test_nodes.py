@@ -54,9 +54,9 @@ def test_nodes_and_coordinates_are_joined_by_id(tmp_path, form):
     assert described["town"]["unit"] == "as in the table of nodes"
 
 
-def test_ids_may_be_integers(tmp_path):
-    (tmp_path / "nodes.csv").write_text("vertex,kind\n7,a\n2,b\n1,c\n")
-    graph = graph_of(tmp_path, "src,dst\n1,2\n2,3\n", nodes=str(tmp_path / "nodes.csv"))
+def test_ids_may_be_integers_and_a_semicolon_may_separate_fields(tmp_path):
+    (tmp_path / "nodes.csv").write_text("vertex;kind\n7;a\n2;b\n1;c\n")
+    graph = graph_of(tmp_path, "src,dst\n1,2\n2,3\n", nodes=str(tmp_path / "nodes.csv"), node_columns={"delimiter": ";"})
     published = run(run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"]))
     assert tables.read(published.path / "vertices")["kind"].to_pylist() == ["c", "b", None]
 
