@@ -1,0 +1,79 @@
+"""Shortest-path trees from many sources: the answers of `sssp`, many at a time.
+
+Every tree has the distances and predecessors of `kernels.sssp.sssp`, to the byte, and is proved against the graph's arcs before
+it is returned: what is reduced from trees is reduced from proved ones.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernels.arrays import require_row
+from kernels.certificate.rules import Broken, name_of
+from kernels.graph import Array, Graph, distance_dtype
+from kernels.sssp import sssp
+from kernels.sssp.certificate import certify_sssp
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Shortest paths from k sources. Arrays of V entries are in the row order of the graph and on its backend."""
+
+    sources: Array  # index width [k], NumPy's: row of each source; sources may repeat
+    # distances: int32, int64 or float64 [k, V]: `sssp`'s values, UNREACHED (-1) if there is no path. For integer weights, sweeps
+    # give int32 where all distances fit.
+    distances: Array
+    predecessors: Array | None  # index width [k, V]: NO_ROW (-1) for the source and if unreached; None unless asked for
+
+
+def trees(graph: Graph, sources: Array, hierarchy: Any = None, *, predecessors: bool = False) -> Trees:
+    """Find the shortest paths from all `sources` at once.
+
+    Args:
+        sources (integer [k]): Rows, which may repeat.
+        hierarchy: The graph's `kernels.hierarchy.Hierarchy`; None solves by `sssp`, one source after the other.
+
+    Raises:
+        IndexError: If a source is not a row of the graph.
+        OverflowError: If a distance exceeds int64, or is not finite.
+        Broken: If a tree is not proved.
+    """
+    rows = np.asarray(sources).astype(graph.rows_by_id.dtype)
+    for row in rows[(rows < 0) | (rows >= graph.num_vertices)][:1].tolist():
+        require_row(graph, row)
+    return _by_sssp(graph, rows, predecessors)
+
+
+def sweep(
+    graph: Graph, hierarchy: Any, sources: Array, size: int | None = None, *, predecessors: bool = False
+) -> Iterator[Trees]:
+    """Yield the trees of all `sources`, in their order, in batches of `size`, or of as many as are fast and fit in memory.
+
+    As `trees`. On a GPU the arrays stay there; a batch is to be released before the next one is asked for.
+    """
+    size = size or batch_size(graph)
+    for first in range(0, len(sources), size):
+        yield trees(graph, sources[first : first + size], hierarchy, predecessors=predecessors)
+
+
+def batch_size(graph: Graph) -> int:
+    """Number of trees that are solved at a time unless a caller says otherwise."""
+    return max(1, min(32, 2**30 // max(1, 16 * graph.num_vertices)))
+
+
+def _by_sssp(graph: Graph, rows: Array, predecessors: bool) -> Trees:
+    """The trees by one search for each source."""
+    shape, like = (len(rows), graph.num_vertices), graph.ids
+    distances = np.empty(shape, distance_dtype(graph.out.weights), like=like)
+    stated = np.empty(shape, rows.dtype, like=like) if predecessors else None
+    for place, row in enumerate(rows.tolist()):
+        paths = sssp(graph, row)
+        certificate = certify_sssp(graph, paths)
+        if not certificate.holds:
+            raise Broken(f"tree from vertex {name_of(graph, row)}: {certificate.reason}")
+        distances[place] = paths.distance
+        if stated is not None:
+            stated[place] = paths.predecessor
+    return Trees(rows, distances, stated)
