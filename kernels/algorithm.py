@@ -46,13 +46,14 @@ class Algorithm:
     # solver, certificate: `solver(graph, *source)` returns the answer; `certificate(graph, answer)` a
     # `kernels.answers.Certificate`.
     solver: str
-    # sharded_solver, sharded_certificate: `sharded_solver(shard, communicator, *source)` returns a `ShardAnswer`;
-    # `sharded_certificate(shard, communicator, answer)` a Certificate.
-    sharded_solver: str
     certificate: str
-    sharded_certificate: str
     form: Form
     columns: tuple[Column, ...]  # columns of its table
+    # sharded_solver, sharded_certificate: `sharded_solver(shard, communicator, *source)` returns a `ShardAnswer`;
+    # `sharded_certificate(shard, communicator, answer)` a Certificate. Empty: the stage runs on one rank only, and a run over
+    # shards is refused.
+    sharded_solver: str = ""
+    sharded_certificate: str = ""
     # For Form.VALUES: the class of the answer, "module:Class". Its fields begin with one array [V] for each column after
     # `vertex`, in the same order; fields after these have defaults.
     answer: str = ""
@@ -61,6 +62,7 @@ class Algorithm:
     gpu_oracle: str = ""  # the same for a graph on a GPU. Empty: the oracle runs on the CPU.
     warm_up: str = ""  # `warm_up(graph)` calls everything that Numba compiles. Empty: solving and proving one graph is enough.
     table: str = ""  # name of the table where it differs from the stage's
+    by_default: bool = True  # whether a run whose configuration names no stages computes it
     exact: bool = True  # whether the table has the same bytes on every backend; otherwise its values agree to a stated tolerance
 
     @property

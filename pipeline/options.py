@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pipeline.config.run import RunConfig
 
 NAMES = ", ".join(algorithm.name for algorithm in ALGORITHMS)
+BY_DEFAULT = ", ".join(["all", *(f"not {algorithm.name}" for algorithm in ALGORITHMS if not algorithm.by_default)])
 WITH_SOURCES = ", ".join(algorithm.name for algorithm in ALGORITHMS if algorithm.has_sources)
 
 
@@ -52,7 +53,7 @@ class RunOptions:
     """
 
     out: Path | None = None
-    stages: Annotated[str | None, Parameter(help=f"Comma-separated names: {NAMES}. Default: all.")] = None
+    stages: Annotated[str | None, Parameter(help=f"Comma-separated names: {NAMES}. Default: {BY_DEFAULT}.")] = None
     source: Annotated[
         list[str] | None,
         Parameter(

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, WithJsonSchema, field_validator, model_validator
 
-from kernels.registry import ALGORITHMS
+from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.expect import ExpectConfig
 from pipeline.config.graph import GraphConfig
@@ -21,16 +21,16 @@ from pipeline.config.reachability import QueriesConfig, ReachabilityConfig
 from pipeline.config.suggestions import did_you_mean
 from pipeline.redaction import redacted
 
-STAGES = tuple(algorithm.name for algorithm in ALGORITHMS)
+STAGES = tuple(algorithm.name for algorithm in ALGORITHMS if algorithm.by_default)  # of a run that names none
 
 
 def _known(stage: str) -> str:
-    if stage not in STAGES:
-        raise ValueError(f"is not a stage; the stages are {', '.join(STAGES)}{did_you_mean(stage, STAGES)}")
+    if stage not in BY_NAME:
+        raise ValueError(f"is not a stage; the stages are {', '.join(BY_NAME)}{did_you_mean(stage, [*BY_NAME])}")
     return stage
 
 
-StageName = Annotated[str, AfterValidator(_known), WithJsonSchema({"type": "string", "enum": list(STAGES)})]
+StageName = Annotated[str, AfterValidator(_known), WithJsonSchema({"type": "string", "enum": list(BY_NAME)})]
 
 
 LINK = re.compile(r"(?!(runs|steps)$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")  # a link to a run in the output folder
@@ -66,7 +66,7 @@ class RunConfig(Model):
     graph: GraphConfig
     output: LocalFolder = Field(examples=["out/people"])  # the folder of the tables, which appear in `output/latest/TABLE`
     layout: LayoutConfig = LayoutConfig()
-    # What to compute, each once, given in any order; they run in the order of the default.
+    # What to compute, each once, given in any order. Stages that are not in the default are computed on request only.
     stages: tuple[StageName, ...] = Field(default=STAGES, min_length=1, examples=[["bfs", "wcc", "reachability"]])
     # Vertices for the stages that have sources: external ids, `"LON,LAT"` in degrees for the vertex nearest to a place; or the
     # path of a text file with one on each line. Empty: the vertex of highest out-degree, the smallest id among equals.
@@ -146,11 +146,19 @@ class RunConfig(Model):
     @field_validator("stages")
     @classmethod
     def _in_order(cls, values: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(sorted(values, key=STAGES.index))
+        return tuple(sorted(values, key=[*BY_NAME].index))
 
     @field_validator("queries")
     @classmethod
     def _have_an_index(cls, value: QueriesConfig | None, info: ValidationInfo) -> QueriesConfig | None:
         if value and "reachability" not in info.data.get("stages", ("reachability",)):
             raise ValueError("queries need stage reachability")
+        return value
+
+    @field_validator("cluster")
+    @classmethod
+    def _ranks_can_compute(cls, value: ClusterConfig, info: ValidationInfo) -> ClusterConfig:
+        for stage in info.data.get("stages", ()):
+            if value.shards and not BY_NAME[stage].sharded_solver:
+                raise ValueError(f"shards is {value.shards}, but stage {stage} runs on one rank only; leave one of them out")
         return value
