@@ -1,8 +1,8 @@
 /* Sorted changes merged into the sorted rows of a CSR: every arc moves by what the changes before it add.
 
    `find_places`: a thread per change searches its row. `shift_offsets`: a thread per row searches the changes. `move_arcs`: a
-   block moves a tile of MERGE_THREADS * MERGE_ITEMS arcs; it notes in shared memory where its changes insert and delete, and the sum of
-   these notes up to an arc, with `before` of the tile's first change, is the arc's shift. An insertion writes its own arc.
+   block moves a tile of MERGE_THREADS * MERGE_ITEMS arcs; it notes in shared memory where its changes insert and delete, and the
+   sum of these notes up to an arc, with `before` of the tile's first change, is the arc's shift. An insertion writes its own arc.
 
    kinds: -1 deletes, 0 updates, 1 inserts (layout/merging/changes.py). before[c]: the sum of the kinds before change c.
    Weights are moved as words of `weight_bytes` (0, 4 or 8). ROW is the type of a row. */
