@@ -158,3 +158,47 @@ class Certificate:
     holds: bool
     reason: str  # the first broken rule, in external ids; empty if the proof holds
     rules: tuple[str, ...]  # the rules that were checked, for the manifest and the report
+
+
+@dataclass(frozen=True)
+class HierarchyArcs:
+    """One direction of a hierarchy: for each position the arcs to or from higher vertices, which have smaller positions."""
+
+    offsets: Array  # int64 [V + 1]: position p has the arcs `offsets[p]:offsets[p + 1]`
+    others: Array  # index width [A]: position of the other end; ascending within a position, and each once
+    weights: Array  # int64 or float64 [A]: of a shortcut the sum of its two arcs
+    middles: Array  # index width [A]: position of the vertex that a shortcut passes, larger than both ends; -1: no shortcut
+    originals: Array  # int64 [A]: number of the arc in `graph.out`; -1 for a shortcut
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """Levels and shortcuts of a graph with V vertices: the answer of `kernels.hierarchy.build_hierarchy`, which explains them."""
+
+    rows: Array  # index width [V]: the row of each position; positions ascend from the highest level to the lowest
+    positions: Array  # index width [V]: the position of each row
+    # int64 [L + 1]: level l, counted from the highest, has the positions `level_starts[l]:level_starts[l + 1]`. No arc connects
+    # two of them.
+    level_starts: Array
+    up: HierarchyArcs  # from each position to higher vertices
+    # To each position from higher vertices. The same object as `up` if the graph is symmetric: `originals` then are the reverse
+    # arcs.
+    down: HierarchyArcs
+    exact: bool  # whether no sum of weights rounds, so that distances by shortcuts are those of `sssp`; true of integers
+    # What kernels derived from these arrays, kept as long as the hierarchy.
+    derived: Derived = field(default_factory=Derived, init=False, compare=False, repr=False)
+
+    @property
+    def num_vertices(self) -> int:
+        """V."""
+        return len(self.rows)
+
+    @property
+    def num_levels(self) -> int:
+        """L."""
+        return len(self.level_starts) - 1
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the arcs that enter a position are those that leave it."""
+        return self.down is self.up

@@ -1,0 +1,4 @@
+"""Units of scores."""
+
+SHORTCUT = 256  # a shortcut per removed arc
+LEVEL = 128  # a level

@@ -1,0 +1,114 @@
+"""What is left of a graph between two rounds of contraction."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kernels.graph import Array, Csr, Graph
+
+_SMALL = 512  # vertices of a core that is never too dense
+_SHORTCUTS = 2048  # that contracting a vertex may need, on average
+_ARCS = 32  # of a contracted vertex, on average, in both directions; roads have 6
+
+
+class Side(NamedTuple):
+    """Arcs of the core by their tails, or by their heads."""
+
+    offsets: Array  # int64 [n + 1]
+    heads: Array  # int32 [A]: number of the other end in the core
+    weights: Array  # uint64 or float64 [A]: unsigned, so that a sum of two does not wrap
+    via: Array  # int64 [A]: the arc's number in `graph.out`; of a shortcut ~row of the middle vertex
+
+
+class NotRoadLike(ValueError):
+    """A graph whose hierarchy would need too many shortcuts."""
+
+
+@dataclass(frozen=True)
+class Core:
+    """The vertices that are not contracted yet, numbered from 0 to n - 1 in the order of their rows."""
+
+    rows: Array  # index width [n]
+    levels: Array  # int32 [n]: one more than the highest level of the contracted neighbours
+    out: Side
+    into: Side  # the same object as `out` if the graph is symmetric
+
+    @property
+    def size(self) -> int:
+        """Number of vertices."""
+        return len(self.rows)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether every arc has its reverse of the same weight."""
+        return self.into is self.out
+
+    @property
+    def far(self) -> Any:
+        """A scalar that is larger than all lengths."""
+        return np.uint64(2**63) if self.out.weights.dtype == np.uint64 else np.float64(np.inf)
+
+
+def core_of(graph: Graph) -> Core:
+    """All vertices of a graph; without self-loops, and with the first, lightest, of parallel arcs."""
+    out = _side(graph.out)
+    into = out if graph.symmetric else transposed(out)
+    levels = np.zeros(graph.num_vertices, np.int32)
+    return Core(np.arange(graph.num_vertices, dtype=np.int32), levels, out, into)
+
+
+def _side(csr: Csr) -> Side:
+    degrees = np.diff(csr.offsets)
+    tails = np.repeat(np.arange(len(degrees), dtype=np.int32), degrees)
+    heads = csr.indices.astype(np.int32)
+    keep = tails != heads
+    keep[1:] &= (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1])
+    weights = np.ones(len(heads), np.int64) if csr.weights is None else csr.weights
+    weights = weights.astype(np.uint64 if weights.dtype.kind == "i" else np.float64)
+    return Side(offsets_of(tails[keep], len(degrees)), heads[keep], weights[keep], np.flatnonzero(keep))
+
+
+def offsets_of(tails: Array, size: int) -> Array:
+    """Offsets of arcs that are sorted by their tails."""
+    offsets = np.zeros(size + 1, np.int64)
+    np.cumsum(np.bincount(tails, minlength=size), out=offsets[1:])
+    return offsets
+
+
+def tails_of(side: Side) -> Array:
+    """The owner of each arc."""
+    return np.repeat(np.arange(len(side.offsets) - 1, dtype=np.int32), np.diff(side.offsets))
+
+
+def transposed(side: Side) -> Side:
+    """The arcs by their other ends."""
+    order = np.argsort(side.heads, kind="stable")
+    return Side(offsets_of(side.heads, len(side.offsets) - 1), tails_of(side)[order], side.weights[order], side.via[order])
+
+
+def remaining(core: Core, keep: Array, levels: Array, out: Side) -> Core:
+    """The core of the vertices to keep, whose out-arcs are known by their old numbers."""
+    numbers = np.cumsum(keep, dtype=np.int32) - np.int32(1)
+    degrees = (out.offsets[1:] - out.offsets[:-1])[keep]
+    offsets = np.concatenate([np.zeros_like(out.offsets[:1]), np.cumsum(degrees)])
+    made = Side(offsets, numbers[out.heads], out.weights, out.via)
+    return Core(core.rows[keep], levels[keep], made, made if core.symmetric else transposed(made))
+
+
+def require_road_like(core: Core, recorded: int, vertices: int) -> None:
+    """Raise NotRoadLike if the rest of the graph is too dense, or the contracted vertices have too many arcs.
+
+    Args:
+        recorded: Number of these arcs.
+        vertices: Of the graph.
+    """
+    out, into = (side.offsets[1:] - side.offsets[:-1] for side in (core.out, core.into))
+    possible = float((out * into).sum())
+    if core.size > _SMALL and possible > _SHORTCUTS * core.size:
+        what = f"contracting a vertex may need {possible / core.size:,.0f} shortcuts (limit {_SHORTCUTS:,})"
+    elif recorded > _ARCS * vertices and recorded > _SMALL**2:
+        what = f"the hierarchy needs more than {_ARCS} arcs a vertex"
+    else:
+        return
+    raise NotRoadLike(f"not like a road network: with {core.size:,} of {vertices:,} vertices left, {what}")
