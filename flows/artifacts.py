@@ -13,8 +13,15 @@ from pipeline.store.facts import ProofFacts
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
+from pipeline.tables.changes import SUFFIX
 
 ROWS = 10
+OTHERWISE = {  # how tables are proved that are not answers
+    "reached": "by the proved index, searches checked",
+    "paths": "each arc checked",
+    "vertices": "copied from the proved graph and its proved components",
+    "forest": "each row checked against table mst",
+}
 
 
 def show(published: Folder) -> None:
@@ -64,15 +71,9 @@ def summary(published: Folder) -> str:
 
 
 def _proof(table: str, proofs: dict[str, ProofFacts]) -> str:
-    if table == "reached":
-        return "by the proved index, searches checked"
-    if table == "paths":
-        return "each arc checked"
-    if table == "vertices":
-        return "copied from the proved graph and its proved components"
-    if table == "forest":
-        return "each row checked against table mst"
+    if table.endswith(SUFFIX):
+        return "makes the table of the one before"
     proof = next((proof for stage, proof in proofs.items() if tables.table_of(stage) == table), None)
     if proof is None:
-        return ""
+        return OTHERWISE.get(table, "")
     return "certificate and oracle" if proof.oracle else "certificate"

@@ -7,12 +7,16 @@ from contextvars import copy_context
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
+from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
 
 from kernels.gpu.devices import obstacle
 from pipeline.cluster.later import cluster_of
 from pipeline.cluster.threads import LocalThreads
+from pipeline.comparison.tabulate import STEP, tabulate_changes
+from pipeline.comparison.versions import of_run, of_step
 from pipeline.config.run import RunConfig, StageName
+from pipeline.errors import Damaged
 from pipeline.ingest import ingest
 from pipeline.ingest.asked import nearest, numbers_of
 from pipeline.inspection.estimate import expected_seconds, require_fit
@@ -40,6 +44,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
+from pipeline.store import manifest
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder
 from pipeline.store.workspace import workspace
@@ -151,8 +156,25 @@ def _run(config: RunConfig, call: Call) -> Folder:
             step_of = {table.manifest.step: table for table in results.tabled}
             named = {step: call(f"named-{step}", add_names, edges, table, runtime) for step, table in step_of.items()}
             results = replace(results, named=named)
+        results = replace(results, changes=_changes(config, call, results, target, work))
         results = replace(results, report=call("report", draw, results, runtime))
         return _published(config, call, results, Asked(target, config.expect, config.keep, config.publish_to), backend)
+
+
+def _changes(config: RunConfig, call: Call, results: Results, target: Target, work: Path) -> Folder | None:
+    """The change tables since the run that the link names, if they are asked for and that run can be read."""
+    if not config.changes.tables:
+        return None
+    if not target.previous:
+        log.info("change_tables: none, because %s names no run before this one", config.output / target.link)
+        return None
+    try:
+        before = of_run(manifest.read((config.output / target.link).resolve()))
+        now = {name: of_step(table) for name, table in results.published.items()}
+        return call(STEP, tabulate_changes, work / STEP, before, now, results.edges)
+    except Damaged as damage:
+        log.warning("change_tables: none, because the run before cannot be read: %s", damage)
+        return None
 
 
 def _published(config: RunConfig, call: Call, results: Results, asked: Asked, backend: Backend) -> Folder:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, WithJsonSchema, field_validator, model_validator
 
 from kernels.registry import ALGORITHMS, BY_NAME
+from pipeline.config.changes import ChangesConfig
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.expect import ExpectConfig
 from pipeline.config.graph import GraphConfig
@@ -83,6 +84,7 @@ class RunConfig(Model):
     # A folder in object storage, at any URL that fsspec can write, to which each published run is copied, too. If `output` is a
     # URL, it is this one, and the run works in a folder below the user's cache.
     publish_to: str | None = Field(default=None, examples=["s3://analytics/people"])
+    changes: ChangesConfig = ChangesConfig()  # change tables
     expect: ExpectConfig = ExpectConfig()  # limits of a result that is published
     # Number of runs of this link that are kept; 0 keeps all. Each is kept for an hour after the next one was published.
     keep: Natural = Field(default=7, examples=[30])

@@ -9,7 +9,7 @@ from pipeline.options import NO_OPTIONS, RunOptions
 from pipeline.units import size
 
 if TYPE_CHECKING:
-    from pipeline.inspection.difference import RunDifference, TableDifference
+    from pipeline.comparison.difference import RunDifference, TableDifference
 
 
 def path(out: Path, src: str, dst: str, /, *, table: str | None = None, as_json: Json = False) -> None:
@@ -95,7 +95,7 @@ def prune(out: Path, /, *, keep: Integer) -> None:
     print(f"{counted(len(removed), 'run')} removed, {size(freed)} freed; {counted(left, 'run')} left{more}")
 
 
-def diff(a: Path, b: Path | None = None, /, *, examples: Integer = 3, as_json: Json = False) -> None:
+def diff(a: Path, b: Path | None = None, /, *, out: Path | None = None, examples: Integer = 3, as_json: Json = False) -> None:
     """Compare the tables of two published runs: rows that were added, removed or changed.
 
     ```
@@ -110,20 +110,30 @@ def diff(a: Path, b: Path | None = None, /, *, examples: Integer = 3, as_json: J
     Args:
         a: The old run: an output folder, whose latest run is used, `DIR/latest`, `DIR/runs/ID`, or `DIR/ID` for short.
         b: The new run, or only an id of a run beside `a`. Default: `a` is the new run, and the old one is the run before it.
+        out: A folder for change tables, `NAME_changes` for each table NAME. It is replaced as a whole, or kept if neither run's
+            tables have changed.
         examples: How many rows of each kind are shown for a table.
     """
     from dataclasses import asdict
 
-    from pipeline.inspection.difference import difference
+    from pipeline.comparison.difference import difference
+    from pipeline.comparison.tabulate import tabulate_changes
+    from pipeline.comparison.versions import of_run
     from pipeline.inspection.runs import find_run, run_before
 
     new = find_run(a)
     old, new = (run_before(new), new) if b is None else (new, find_run(b, new))
+    written = tabulate_changes(out, of_run(old), of_run(new)) if out else None
     found = difference(old, new, max(examples, 0))
     if as_json:
-        print_json(asdict(found))
-    else:
-        _print_difference(found)
+        print_json(asdict(found) | ({"out": written.facts} if written else {}))
+        return
+    _print_difference(found)
+    if written:
+        for table in written.facts["tables"]:
+            print(f"  {written.path / table}_changes")
+        for table, why in written.facts["not_compared"].items():
+            print(f"  {table} has no change table: {why}")
 
 
 def check(graph: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = False) -> None:

@@ -30,12 +30,12 @@ from pipeline.store import manifest
 from pipeline.store.code import Code
 from pipeline.store.digests import digest_of_file
 from pipeline.store.facts import EdgeFacts, IndexFacts, PathFacts, ProofFacts, QueryFacts
-from pipeline.store.facts.run import NamedGraphFacts, RunFacts
+from pipeline.store.facts.run import NamedGraphFacts, RunFacts, SinceFacts
 from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.store.scratch import scratch
 from pipeline.store.workspace import READABLE, RUN_ID, STAMP, require_ours
 from pipeline.tables import files as tables
-from pipeline.tables.points import sorted_coordinates, with_geometry
+from pipeline.tables.coordinates import write_coordinates
 
 log = logging.getLogger(__name__)
 
@@ -101,6 +101,8 @@ def publish(
         tables_found = tables_of(fresh, dimensions, EdgeFacts.of(results.edges).measure)
         require_tables(tables_found, asked.expect, target)
         optional: dict[str, Any] = {"paths": PathFacts.of(results.paths)} if results.paths else {}
+        if results.changes:
+            optional["changes"] = SinceFacts(run=target.previous["run"], **results.changes.facts)
         facts = RunFacts(
             run=run_id,
             published_as=target.link,
@@ -159,12 +161,13 @@ def _collect(fresh: Path, results: Results, marks: Marks) -> dict[str, FileEntry
     """Put the files of a run into `fresh`, and hash them. Raises Damaged if one differs from its step's manifest."""
     indexes, report = results.indexes, results.report
     origins = {
-        f"{tables.table_of(step.manifest.step)}/{name}": (shown, file)
-        for step in results.tabled
-        for shown in [results.named.get(step.manifest.step, step)]
-        for file, name in tables.published_names(shown).items()
+        f"{table}/{name}": (step, file)
+        for table, step in results.published.items()
+        for file, name in tables.published_names(step).items()
     }
     origins |= {f"{index.manifest.step}/{file}": (index, file) for index in indexes for file in index.manifest.files}
+    if results.changes:
+        origins |= {file: (results.changes, file) for file in results.changes.manifest.files}
     if report:
         for name in report.manifest.files:
             _require_same(report, name, digest_of_file(_require_file(report.path / name)))
@@ -175,10 +178,7 @@ def _collect(fresh: Path, results: Results, marks: Marks) -> dict[str, FileEntry
     for index in indexes:
         _link(index.path / manifest.FILE, fresh / index.manifest.step / manifest.FILE)
         manifest.read(fresh / index.manifest.step)
-    if (coordinates := sorted_coordinates(results.edges)) is not None:
-        (fresh / "coordinates").mkdir()
-        rows = with_geometry(coordinates).cast(tables.schema("coordinates", None))
-        tables.write(fresh / "coordinates", "coordinates", None, rows.to_batches())
+    write_coordinates(results.edges, fresh)
     files = manifest.entries(fresh)
     for target, (step, file) in origins.items():
         _require_same(step, file, files[target].sha256)

@@ -3,7 +3,7 @@
 The names are one array of bytes and one of offsets, so 100 million names of 20 bytes take 2.8 GB.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,13 +83,17 @@ def names_beside(folder: Path) -> Names | None:
     above, table = folder.parent, folder.parent / "vertices"
     if (above / "edges" / OFFSETS).is_file():
         return Names(*(np.load(above / "edges" / name, mmap_mode="r") for name in (OFFSETS, BYTES)))
-    files = sorted(table.glob("part-*.parquet"))
+    return names_in(sorted(table.glob("part-*.parquet")))
+
+
+def names_in(files: Sequence[Path]) -> Names | None:
+    """The names in the files of a table `vertices`; None if its ids are integers. Raises Damaged."""
     try:
         if not files or "id" not in pq.read_schema(files[0]).names:
             return None
         chunks = [pq.read_table(file, columns=["id"], page_checksum_verification=True)["id"] for file in files]
     except (OSError, pa.ArrowException) as error:
-        raise Damaged(f"{table}: {error}") from None
+        raise Damaged(f"{files[0].parent}: {error}") from None
     return _as_names(pa.concat_arrays([part.cast(pa.large_string()) for chunk in chunks for part in chunk.chunks]))
 
 

@@ -42,6 +42,7 @@ LAYERS = (
     {"options"},
     {"runtime", "store"},
     {"tables", "ingest", "cluster"},
+    {"comparison"},
     {"steps"},
     {"report"},
     {"run", "inspection", "beginning"},

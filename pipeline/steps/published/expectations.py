@@ -9,6 +9,7 @@ from pipeline.steps.published.target import Target
 from pipeline.store.facts import EdgeFacts, GraphFacts
 from pipeline.store.facts.run import TableFacts
 from pipeline.store.manifest import Folder
+from pipeline.tables.changes import SUFFIX
 
 
 def require_columns(edges: Folder, expect: ExpectConfig, target: Target) -> None:
@@ -43,6 +44,8 @@ def require_graph(graph: Folder, expect: ExpectConfig, target: Target) -> None:
 def require_tables(tables: Mapping[str, TableFacts], expect: ExpectConfig, target: Target) -> None:
     """Raise Refused if a table is empty that was not empty before."""
     for name, table in tables.items():
+        if name.endswith(SUFFIX):
+            continue
         before = target.previous.get("tables", {}).get(name, {}).get("rows", 0)
         if before and not table.rows and not expect.empty:
             raise _refused("empty", f"table {name} has no rows, the one before had {before:,}", target)

@@ -2,6 +2,7 @@
 
 import os
 import platform
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 from pipeline.runtime.backend import Backend, gpu
 from pipeline.store.facts.run import StepFacts, TableFacts
 from pipeline.store.manifest import Folder
+from pipeline.tables import changes
 from pipeline.tables import files as tables
 
 LIBRARIES = ("graphmill", "numpy", "scipy", "numba", "pyarrow")
@@ -21,12 +23,18 @@ def tables_of(fresh: Path, dimensions: int, measure: str | None) -> dict[str, Ta
     return {
         folder.name: TableFacts(
             rows=sum(pq.read_metadata(file).num_rows for file in tables.files(folder)),
-            columns=tables.describe(folder.name, pq.read_schema(tables.files(folder)[0]), dimensions, measure),
+            columns=_describe(folder.name)(
+                folder.name.removesuffix(changes.SUFFIX), pq.read_schema(tables.files(folder)[0]), dimensions, measure
+            ),
             files=[file.relative_to(fresh).as_posix() for file in tables.files(folder)],
         )
         for folder in sorted(fresh.iterdir())
-        if folder.name in tables.TABLES
+        if folder.name.removesuffix(changes.SUFFIX) in tables.TABLES
     }
+
+
+def _describe(table: str) -> Callable[..., list[dict[str, str]]]:
+    return changes.describe if table.endswith(changes.SUFFIX) else tables.describe
 
 
 def summary(step: Folder) -> StepFacts:

@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pipeline.comparison.versions import of_step
 from pipeline.errors import ProofFailed
 from pipeline.store.facts import ProofFacts
 from pipeline.store.index_folder import index_of
 from pipeline.store.manifest import Folder
+from pipeline.tables import files as tables
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class Results:
     derived: Sequence[Folder] = ()  # tables of vertices, which follow from the graph and from proved answers
     reached: Folder | None = None  # answers to queries, from the index of one of `answers`
     paths: Folder | None = None  # the paths of these answers
+    changes: Folder | None = None  # the change tables since the run before
     named: Mapping[str, Folder] = field(default_factory=dict)  # by steps: tables with names, published in the place of theirs
 
     @property
@@ -35,6 +38,11 @@ class Results:
         """The steps whose files are tables."""
         return [*self.answers, *self.derived, *filter(None, (self.reached, self.paths))]
 
+    @property
+    def published(self) -> dict[str, Folder]:
+        """The steps whose files are published as tables, by the names of these; without table `coordinates`."""
+        return {tables.table_of(step.manifest.step): self.named.get(step.manifest.step, step) for step in self.tabled}
+
 
 def steps_of(results: Results) -> list[Folder]:
     """All steps whose content is published or was proved."""
@@ -45,6 +53,7 @@ def steps_of(results: Results) -> list[Folder]:
         *results.tabled,
         *results.named.values(),
         *results.proofs,
+        results.changes,
         results.report,
     ]
     return [step for step in steps if step]
@@ -73,3 +82,7 @@ def require_proofs(results: Results) -> None:
     made_from = {"graph": results.graph.digest, "reached": results.reached.digest if results.reached else ""}
     if results.paths and results.paths.manifest.inputs != made_from:
         raise ProofFailed(f"{results.paths.path}: has paths of other answers or of another graph; nothing is published")
+    compared = results.changes.manifest.inputs if results.changes else {}
+    for name, table in results.published.items() if results.changes else ():
+        if compared.get(f"new {name}") != of_step(table).digest:
+            raise ProofFailed(f"{table.path}: is not the table whose change table would be published; nothing is published")

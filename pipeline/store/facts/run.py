@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pipeline.store.facts import Facts, GraphFacts, PathFacts, ProofFacts, QueryFacts, SourceFacts
+from pipeline.store.facts import ChangesFacts, Facts, GraphFacts, PathFacts, ProofFacts, QueryFacts, SourceFacts
 
 
 class TableFacts(Facts):
@@ -62,6 +62,12 @@ class ConfigurationFacts(Facts):
     values: dict[str, Any]
 
 
+class SinceFacts(ChangesFacts):
+    """The change tables of a run, and the run since which these are."""
+
+    run: str
+
+
 class RunFacts(Facts):
     """A published run, see `pipeline.steps.publish.publish`; proofs by stage, and tables and steps by name."""
 
@@ -75,6 +81,7 @@ class RunFacts(Facts):
     steps: dict[str, StepFacts]
     reached: QueryFacts | None
     paths: PathFacts | None = None  # absent
+    changes: SinceFacts | None = None  # absent without change tables
     figures: dict[str, int | float]  # what the report compares with the last run's
     backend: str
     versions: dict[str, Any]

@@ -1,6 +1,5 @@
 """The commands on published runs: a path, the list, removal, and the difference of two runs."""
 
-import dataclasses
 import datetime as dt
 import json
 import shutil
@@ -12,16 +11,16 @@ import pyarrow as pa
 import pytest
 
 from pipeline.command import app
+from pipeline.comparison import difference, merging
+from pipeline.comparison.versions import Version
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig, BadSource, Busy, Damaged, GraphmillError, NoPath
-from pipeline.inspection import difference, merging
 from pipeline.inspection.path import shortest_path
 from pipeline.inspection.runs import find_run, list_runs
 from pipeline.run import run
 from pipeline.steps import publish
-from pipeline.store import manifest
-from pipeline.store.facts.run import TableFacts
-from pipeline.store.manifest import Folder, unsealed
+from pipeline.store.digests import digest_of_file
+from pipeline.store.manifest import Folder
 from pipeline.store.workspace import workspace
 from pipeline.tables import files as tables
 from tests.memory import grown
@@ -196,20 +195,17 @@ def test_vertices_whose_ids_are_strings_are_compared_by_them(tmp_path, capsys, m
         command(capsys, "diff", tmp_path / "other", tmp_path / "out")
 
 
-def stored(folder: Path, table: str, frame: pa.Table) -> tuple[Folder, TableFacts]:
-    """A table of a run, in two files, with what is read of its manifest."""
+def stored(folder: Path, table: str, frame: pa.Table) -> Version:
+    """A table in two files."""
     half, place = len(frame) // 2, folder / table
     place.mkdir(parents=True)
     for number, part in enumerate((frame[:half], frame[half:])):
         tables.write_file(place / tables.file_name(number), table, "int64", part.cast(tables.schema(table, "int64")).to_batches())
-    names = [path.relative_to(folder).as_posix() for path in tables.files(place)]
-    run = Folder(folder, dataclasses.replace(unsealed("run", {}), files=manifest.entries(folder)))
-    return run, TableFacts(rows=len(frame), columns=tables.describe(table, tables.schema(table, "int64")), files=names)
+    return Version({path: digest_of_file(path) for path in tables.files(place)})
 
 
 def compared(folder: Path, table: str, old: pa.Table, new: pa.Table) -> difference.TableDifference:
-    runs, facts = zip(stored(folder / "old", table, old), stored(folder / "new", table, new), strict=True)
-    return difference.compare_tables(table, runs, facts, 2)
+    return difference.compare(table, stored(folder / "old", table, old), stored(folder / "new", table, new), 2)
 
 
 @pytest.mark.parametrize("rows", [1, 3, 64])
@@ -252,10 +248,10 @@ def test_rows_without_keys_nulls_and_lists_are_compared(tmp_path):
 def test_a_difference_takes_no_memory_for_rows(tmp_path):
     vertices = np.arange(5_000_000)
     tables_of = [pa.table({"vertex": vertices, "labels": vertices // 7 * 7 + (vertices % 1000 == n)}) for n in (0, 1)]
-    (old, old_facts), (new, new_facts) = (stored(tmp_path / str(n), "wcc", table) for n, table in enumerate(tables_of))
+    old, new = (stored(tmp_path / str(n), "wcc", table) for n, table in enumerate(tables_of))
     size = tables_of[0].nbytes
     del tables_of, vertices
     with grown() as growth:
-        found = difference.compare_tables("wcc", (old, new), (old_facts, new_facts), 3)
+        found = difference.compare("wcc", old, new, 3)
         assert growth() < size  # of one of both
     assert found.changed == 10_000

@@ -1,0 +1,142 @@
+"""Two versions of a sorted table, read together: in ranges of keys for all cores, each block by block.
+
+Memory does not grow with the tables.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kernels.graph import Array
+from pipeline.comparison.versions import Version
+from pipeline.errors import Damaged
+from pipeline.tables import files as tables
+from pipeline.tables.changes import ROW
+
+ROWS = 2**17  # rows of each table in memory, at least, for each core
+Key = tuple[Any, ...] | None  # None: beyond all keys
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A row group of a file, and the rows of the table before it."""
+
+    path: Path
+    number: int
+    rows: int
+    before: int
+
+
+class Side:
+    """A version of a table, of which some columns are read."""
+
+    def __init__(self, version: Version, columns: list[str], keys: list[str], numbers: Mapping[str, Array] | None = None) -> None:
+        """`numbers` replace the values of columns of vertices: each value by the number at its place, in the same order."""
+        self.keys, self._columns, self._numbers, self._version = keys, columns, numbers or {}, version
+        self.groups: list[_Group] = []
+        self.rows = 0
+        for path, footer in version.footers.items():
+            for number in range(footer.num_row_groups):
+                rows = footer.row_group(number).num_rows
+                self.groups.append(_Group(path, number, rows, self.rows))
+                self.rows += rows
+        self._first: dict[int, tuple[Any, ...]] = {}
+
+    def empty(self) -> pa.Table:
+        """A block without rows."""
+        table = self._version.schema.empty_table().select(self._columns) if self._version.files else pa.table({})
+        return table.append_column(ROW, pa.array([], pa.int64())) if self.keys == [ROW] else table
+
+    def first(self, group: int) -> tuple[Any, ...]:
+        """The key of the first row of a row group, by number."""
+        if group not in self._first:
+            (rows,) = self._read([self.groups[group]], [key for key in self.keys if key != ROW], most=1)
+            self._first[group] = tuple(rows[key][0].as_py() for key in self.keys)
+        return self._first[group]
+
+    def between(self, begin: Key, end: Key) -> Iterator[pa.Table]:
+        """The rows from key `begin` up to and without `end`, block by block."""
+        places = range(len(self.groups))
+        low = max(bisect_right(places, begin, key=self.first) - 1, 0) if begin else 0
+        high = bisect_left(places, end, key=self.first) if end else len(self.groups)
+        for block in self._read(self.groups[low:high], self._columns):
+            last = below(block, self.keys, end)[0] if end else len(block)
+            first = below(block, self.keys, begin)[0] if begin else 0
+            if first < last:
+                yield block[first:last]
+
+    def _read(self, groups: list[_Group], columns: list[str], most: int | None = None) -> Iterator[pa.Table]:
+        """Blocks of row groups; with `most`, the first rows of the first one."""
+        for path, of_file in groupby(groups, lambda group: group.path):
+            here = [*of_file]
+            row = here[0].before
+            try:
+                with pq.ParquetFile(path, metadata=self._version.footers[path], page_checksum_verification=True) as file:
+                    numbers = [group.number for group in here]
+                    for batch in file.iter_batches(most or ROWS, row_groups=numbers, columns=columns, use_threads=False):
+                        table = pa.Table.from_batches([batch])
+                        if self.keys == [ROW]:
+                            table = table.append_column(ROW, pa.array(np.arange(row, row + batch.num_rows)))
+                        row += batch.num_rows
+                        for name in self._numbers.keys() & {*columns}:
+                            renumbered = _renumbered(table[name].combine_chunks(), self._numbers[name])
+                            table = table.set_column(columns.index(name), name, renumbered)
+                        yield table
+                        if most:
+                            return
+            except (OSError, pa.ArrowException) as error:
+                raise Damaged(f"{path}: {error}") from None
+
+
+def below(table: pa.Table, keys: list[str], limit: tuple[Any, ...]) -> tuple[int, int]:
+    """How many rows of a sorted table are below a key, and how many are not beyond it."""
+    begin, end = 0, len(table)
+    for key, value in zip(keys, limit, strict=True):  # the rows from `begin` to `end` equal it in all keys before
+        values = table[key].to_numpy()[begin:end]
+        begin, end = begin + int(np.searchsorted(values, value)), begin + int(np.searchsorted(values, value, "right"))
+    return begin, end
+
+
+def ranges(old: Side, new: Side) -> list[tuple[Key, Key]]:
+    """Ranges of keys that cover both versions, each of about as many rows as a row group has."""
+    longer = max((new, old), key=lambda side: side.rows)
+    cuts: list[Key] = [None]
+    rows = 0
+    for number, group in enumerate(longer.groups):
+        if rows >= tables.ROWS_PER_GROUP:
+            cuts.append(longer.first(number))
+            rows = 0
+        rows += group.rows
+    return [*pairwise([*cuts, None])]
+
+
+def aligned(sides: Sequence[Side], begin: Key = None, end: Key = None) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """Blocks of both versions in a range: two blocks that come together have the rows of the same range of keys."""
+    keys, read = sides[0].keys, [side.between(begin, end) for side in sides]
+    held = [side.empty() for side in sides]
+    while True:
+        held = [rows if len(rows) else next(blocks, rows) for rows, blocks in zip(held, read, strict=True)]
+        present = [rows for rows in held if len(rows)]
+        if not present:
+            return
+        limit = min(tuple(rows[key][-1].as_py() for key in keys) for rows in present)
+        ends = [below(rows, keys, limit)[1] if len(rows) else 0 for rows in held]
+        yield held[0][: ends[0]], held[1][: ends[1]]
+        held = [rows[end:] for rows, end in zip(held, ends, strict=True)]
+
+
+def _renumbered(column: pa.Array, numbers: Array) -> pa.Array:
+    """The numbers at the places that a column has; in a column of lists, at those of their values. A null or no place is null."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if pa.types.is_list(column.type):
+        return pa.ListArray.from_arrays(column.offsets, _renumbered(column.values, numbers))
+    return pc.take(pa.array(numbers), pc.if_else(pc.less(column, 0), pa.scalar(None, column.type), column))

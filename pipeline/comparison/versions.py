@@ -1,0 +1,65 @@
+"""A version of a table: the one that a run has published, or that a step has written."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.errors import Damaged
+from pipeline.store.facts.run import RunFacts
+from pipeline.store.manifest import Folder, digest_of
+from pipeline.tables import files as tables
+
+
+@dataclass(frozen=True)
+class Version:
+    """The files of a table, in its order, with their digests."""
+
+    files: dict[Path, str]
+
+    @cached_property
+    def footers(self) -> dict[Path, pq.FileMetaData]:
+        """The footers of the files. Raises Damaged."""
+        found = {}
+        for path in self.files:
+            try:
+                found[path] = pq.read_metadata(path)
+            except (OSError, pa.ArrowException) as error:
+                raise Damaged(f"{path}: {error}") from None
+        return found
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns; none without a file. Raises Damaged."""
+        return next((footer.schema.to_arrow_schema() for footer in self.footers.values()), pa.schema([]))
+
+    @property
+    def rows(self) -> int:
+        """Number of rows. Raises Damaged."""
+        return sum(footer.num_rows for footer in self.footers.values())
+
+    @property
+    def digest(self) -> str:
+        """Digest of the content."""
+        return digest_of([*self.files.values()])
+
+    def same(self, other: "Version") -> bool:
+        """Whether the files have the same bytes."""
+        return [*self.files.values()] == [*other.files.values()]
+
+
+def of_run(run: Folder) -> dict[str, Version]:
+    """The tables of a published run by their names, without change tables. Raises Damaged."""
+    facts = RunFacts.of(run)
+    return {
+        name: Version({run.path / file: run.manifest.files[file].sha256 for file in of.files})
+        for name, of in facts.tables.items()
+        if name in tables.TABLES
+    }
+
+
+def of_step(step: Folder) -> Version:
+    """The table that a step has written."""
+    return Version({path: step.manifest.files[path.name].sha256 for path in tables.files(step.path)})

@@ -1,0 +1,80 @@
+"""Change tables: beside a table NAME, NAME_changes says how its rows differ from those of an earlier version.
+
+Their columns are the keys of the table, `old_X` and `new_X` for each other column X, and `kind`.
+"""
+
+import json
+
+import pyarrow as pa
+
+from kernels.algorithm import Column
+from pipeline.tables import files as tables
+from pipeline.tables.points import GEOMETRY
+
+SUFFIX = "_changes"
+KIND = Column("kind", "string", "added, removed or changed")
+OLD, NEW = "old_", "new_"
+ROW = "row"  # the key of a table that no column sorts: the row's number
+NUMBER = Column(ROW, "int64", "row of the table, from 0")
+_NAMED = "the vertex in the source, whose ids are strings"
+
+
+def keys(table: str) -> list[str]:
+    """The columns that identify a row of a table."""
+    return tables.keys(table) or [ROW]
+
+
+def ids(table: str) -> set[str]:
+    """The columns of external ids of a table."""
+    return {column.name for column in tables.TABLES[table] if column.unit.startswith("external id")}
+
+
+def compared(table: str, schema: pa.Schema, named: bool) -> list[str]:
+    """The columns of a table that are compared: all but those that say what others do.
+
+    A geometry says what `x` and `y` do; if the ids of the source are strings, `named`, columns of them say what the ids do.
+    """
+    same = {GEOMETRY} | ({"id", *(f"{name}_name" for name in ids(table))} if named else set())
+    return [name for name in schema.names if name not in same]
+
+
+def schema(table: str, old: pa.Schema, new: pa.Schema, named: bool) -> pa.Schema:
+    """Arrow schema of the change table of two versions that have these columns; if `named`, ids are strings."""
+    text = pa.list_(pa.field("element", pa.string(), nullable=False))
+
+    def type_of(name: str, side: pa.Schema) -> pa.DataType:
+        if not named or name not in ids(table):
+            return side.field(name).type
+        return text if pa.types.is_list(side.field(name).type) else pa.string()
+
+    columns = compared(table, new, named)
+    fields = [pa.field(key, pa.int64() if key == ROW else type_of(key, new), nullable=False) for key in keys(table)]
+    values = [name for name in columns if name not in keys(table)]
+    fields += [pa.field(mark + name, type_of(name, side)) for name in values for mark, side in ((OLD, old), (NEW, new))]
+    units = {
+        mark + name: unit
+        for mark, side in ((OLD, old), (NEW, new))
+        for name, unit in json.loads((side.metadata or {}).get(tables.UNITS, b"{}")).items()
+        if name in values
+    }
+    found = pa.schema([*fields, pa.field(KIND.name, pa.string(), nullable=False)])
+    return found.with_metadata({tables.UNITS: json.dumps(units, ensure_ascii=False).encode()}) if units else found
+
+
+def describe(table: str, types: pa.Schema, dimensions: int = 0, measure: str | None = None) -> list[dict[str, str]]:
+    """The columns of the change table of `table`, as `pipeline.tables.files.describe`."""
+    found = tables.describe(table, pa.schema([field.with_name(plain(field.name)) for field in types]), dimensions, measure)
+    for field, column in zip(types, found, strict=True):
+        own = {KIND.name: KIND.unit, ROW: NUMBER.unit}.get(field.name)
+        text = pa.types.is_string(field.type.value_type if pa.types.is_list(field.type) else field.type)
+        unit = own or (_NAMED if text and column["name"] in ids(table) else column["unit"])
+        nulls = "never" if not field.nullable else f"the row is {'added' if field.name.startswith(OLD) else 'removed'}"
+        if field.nullable and column["nulls"] != "never":
+            nulls += f", or {column['nulls']}"
+        column |= {"name": field.name, "unit": unit, "nulls": nulls}
+    return found
+
+
+def plain(name: str) -> str:
+    """The column of the table itself that a column of its change table is about."""
+    return name.removeprefix(OLD) if name.startswith(OLD) else name.removeprefix(NEW)

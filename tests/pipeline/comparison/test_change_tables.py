@@ -1,0 +1,237 @@
+"""Change tables: replayed on the old table they give the new one, whatever changed; in runs, and between any two runs."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.command import app
+from pipeline.comparison import blocks, difference, merging, tabulate
+from pipeline.comparison.tabulate import tabulate_changes
+from pipeline.comparison.versions import Version
+from pipeline.config.loading import run_config
+from pipeline.errors import ProofFailed
+from pipeline.inspection.runs import find_run
+from pipeline.run import run
+from pipeline.steps.publish import open_run
+from pipeline.store.digests import digest_of_file
+from pipeline.store.facts.run import RunFacts
+from pipeline.tables import changes
+from pipeline.tables import files as tables
+
+
+def replay(old: pa.Table, changed: pa.Table, keys: list[str]) -> pa.Table:
+    """The new table of the old one."""
+    gone = changed.filter(pc.is_in(changed["kind"], pa.array(["removed", "changed"]))).select(keys)
+    kept = old.join(gone, keys, join_type="left anti").select(old.schema.names)
+    made = changed.filter(pc.is_in(changed["kind"], pa.array(["added", "changed"])))
+    columns = [made[name] if name in keys else made[f"new_{name}"] for name in old.schema.names]
+    found = pa.concat_tables([kept, pa.table(columns, old.schema.names).cast(kept.schema)])
+    return found.sort_by([(key, "ascending") for key in keys]).cast(old.schema)
+
+
+def version(folder: Path, table: str, frame: pa.Table, files: int = 2) -> Version:
+    folder.mkdir(parents=True)
+    cuts = [len(frame) * part // files for part in range(files + 1)]
+    for number, (first, last) in enumerate(pairwise(cuts)):
+        tables.write_rows(folder / tables.file_name(number), frame.schema, tables.keys(table), frame[first:last].to_batches())
+    return Version({path: digest_of_file(path) for path in tables.files(folder)})
+
+
+def shortest(random: np.random.Generator, weight: str) -> pa.Table:
+    """A table `sssp` of some of 3 sources and 40 vertices, sorted."""
+    keys = np.sort(random.choice(120, random.integers(0, 100), replace=False))
+    reached = random.random(len(keys)) < 0.8
+    distance = random.choice([0.0, -0.0, 1.5, np.nan], len(keys)) if weight == "double" else random.integers(0, 3, len(keys))
+    predecessor = pa.array(random.integers(0, 40, len(keys)), mask=~reached)
+    columns = {"source": keys // 40, "vertex": keys % 40, "distance": pa.array(distance, mask=~reached, from_pandas=False)}
+    return pa.table({**columns, "predecessor": predecessor}).cast(tables.schema("sssp", weight))
+
+
+@pytest.mark.parametrize("weight", ["int64", "double"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_change_table_replays_to_the_same_bytes_on_any_number_of_cores(tmp_path, monkeypatch, seed, weight):
+    """In row groups of 8 rows, files of 16, blocks of 3."""
+    for name, rows in (("ROWS_PER_GROUP", 8), ("ROWS_PER_FILE", 16)):
+        monkeypatch.setattr(tables, name, rows)
+    monkeypatch.setattr(merging, "ROWS", 3)
+    random = np.random.default_rng(seed)
+    old, new = shortest(random, weight), shortest(random, weight)
+    versions = [{"sssp": version(tmp_path / side, "sssp", frame)} for side, frame in (("old", old), ("new", new))]
+    found = []
+    for cores in (1, 3):
+        for module in (difference, tabulate):
+            monkeypatch.setattr(module, "cores", lambda cores=cores: cores)
+        found.append(tabulate_changes(tmp_path / f"on-{cores}", *versions))
+    assert found[0].manifest.files == found[1].manifest.files and len(found[0].manifest.files) > 1
+    changed = tables.read(found[0].path / "sssp_changes")
+    made, due = replay(old, changed, ["source", "vertex"]), new
+    assert made.drop(["distance"]).equals(due.drop(["distance"]))
+    for one, other in zip(made["distance"].to_pylist(), due["distance"].to_pylist(), strict=True):
+        assert repr(one) == repr(other)  # also nan and -0.0
+    counts = found[0].facts["tables"]["sssp"]
+    kinds = dict(zip(*(column.to_pylist() for column in pc.value_counts(changed["kind"]).flatten()), strict=True))
+    assert {kind: counts[kind] for kind in ("added", "removed", "changed")} == {"added": 0, "removed": 0, "changed": 0} | kinds
+
+
+@pytest.mark.parametrize("wrong", ["a change is missed", "a value is wrong", "a row comes twice"])
+def test_a_wrong_change_table_is_not_written(tmp_path, monkeypatch, wrong):
+    rows = pa.table({"vertex": np.arange(50), "labels": np.arange(50)})
+    other = rows.set_column(1, "labels", pa.array([9, *range(1, 50)])).cast(tables.schema("wcc", None))
+    old, new = (
+        version(tmp_path / side, "wcc", frame) for side, frame in (("a", rows.cast(tables.schema("wcc", None))), ("b", other))
+    )
+    true = blocks.BlockDifference.rows
+
+    def spoilt(block: blocks.BlockDifference) -> pa.Table:
+        found = true(block)
+        if wrong == "a value is wrong":
+            return found.set_column(2, "new_labels", pa.array([8]))
+        return pa.concat_tables([found, found]) if wrong == "a row comes twice" else found[:0]
+
+    monkeypatch.setattr(blocks.BlockDifference, "rows", spoilt)
+    with pytest.raises(ProofFailed, match="wcc_changes: "):
+        tabulate_changes(tmp_path / "out", {"wcc": old}, {"wcc": new})
+    assert not (tmp_path / "out").exists()
+
+
+ROADS = "src,dst,weight\n1,2,2\n2,3,1\n3,4,1\n4,5,{}\n"
+
+
+@pytest.fixture(scope="module")
+def nights(tmp_path_factory):
+    """Three runs with change tables of a road network, of which the second has another weight and a new crossing."""
+    folder = tmp_path_factory.mktemp("nights")
+    (folder / "roads.co").write_text("p aux sp co 6\n" + "".join(f"v {n} {n * 1000000} 40000000\n" for n in range(1, 7)))
+    graph = {"source": str(folder / "roads.csv"), "coordinates": str(folder / "roads.co")}
+    asked = {"output": folder / "out", "stages": ["sssp", "wcc", "mst"], "sources": [1], "backend": "cpu"}
+    found = []
+    for text in (ROADS.format(1), ROADS.format(5) + "5,6,1\n", ROADS.format(5) + "5,6,1\n"):
+        (folder / "roads.csv").write_text(text)
+        found.append(run(run_config("test", graph=graph, changes={"tables": True}, **asked)))
+    return folder, found
+
+
+def test_a_run_publishes_what_changed_since_the_run_before(nights):
+    folder, (first, second, third) = nights
+    assert not RunFacts.of(first).changes and not list(first.path.glob("*_changes"))
+    facts = RunFacts.of(second)
+    assert facts.changes.run == RunFacts.of(first).run and not facts.changes.not_compared
+    assert {*facts.changes.tables} == {"sssp", "wcc", "mst", "forest", "vertices", "coordinates"}
+    changed = open_run(folder / "out" / "runs" / second.path.name).path / "sssp_changes"
+    assert tables.read(changed).to_pylist() == [
+        {"source": 1, "vertex": 5, "old_distance": 5, "new_distance": 9, "old_predecessor": 4, "new_predecessor": 4,
+         "kind": "changed"},
+        {"source": 1, "vertex": 6, "old_distance": None, "new_distance": 10, "old_predecessor": None, "new_predecessor": 5,
+         "kind": "added"},
+    ]  # fmt: skip
+    for table in facts.changes.tables:
+        old, new = (tables.read(one.path / table) for one in (first, second))
+        changed = tables.read(second.path / f"{table}_changes")
+        if "geometry" in old.schema.names:
+            old, new = old.drop(["geometry"]), new.drop(["geometry"])
+        assert replay(old, changed, changes.keys(table)).equals(new.cast(old.schema))
+        described = facts.tables[f"{table}_changes"]
+        assert [column["name"] for column in described.columns] == changed.schema.names and described.rows == len(changed)
+    assert all(not table.added + table.removed + table.changed for table in RunFacts.of(third).changes.tables.values())
+    columns = {column["name"]: (column["unit"], column["nulls"]) for column in facts.tables["sssp_changes"].columns}
+    assert columns["kind"] == ("added, removed or changed", "never") and columns["vertex"] == ("external id", "never")
+    assert columns["new_distance"][1].startswith("the row is removed, or ")
+
+
+def test_nothing_is_compared_unless_asked(nights):
+    folder, (first, *_) = nights
+    graph = {"source": str(folder / "roads.csv")}
+    plain = run(run_config("test", graph=graph, output=folder / "plain", stages=["wcc"], backend="cpu"))
+    again = run(run_config("test", graph=graph, output=folder / "plain", stages=["wcc"], backend="cpu"))
+    assert not RunFacts.of(again).changes and plain.facts["tables"].keys() == {"wcc", "vertices"}
+    assert "change_tables" not in again.facts["steps"]
+    assert first.facts["tables"].keys() == {"sssp", "wcc", "mst", "forest", "vertices", "coordinates"}
+
+
+def test_diff_writes_change_tables_of_any_two_runs(nights, tmp_path, capsys):
+    _, (first, second, _) = nights
+    app(
+        ["diff", str(first.path), str(second.path), "--out", str(tmp_path / "out")],
+        result_action="return_value",
+        exit_on_error=False,
+    )
+    assert f"{tmp_path / 'out'}/sssp_changes" in capsys.readouterr().out
+    for name in ("sssp_changes", "coordinates_changes"):
+        assert (tmp_path / "out" / name / "part-00000.parquet").read_bytes() == (
+            second.path / name / "part-00000.parquet"
+        ).read_bytes()
+    app(
+        ["diff", str(second.path), str(first.path), "--out", str(tmp_path / "out"), "--json"],
+        result_action="return_value",
+        exit_on_error=False,
+    )
+    found = json.loads(capsys.readouterr().out)
+    assert found["out"]["tables"]["sssp"]["removed"] == 1
+    assert "removed" in tables.read(tmp_path / "out" / "sssp_changes")["kind"].to_pylist()
+
+
+def test_tables_that_cannot_be_compared_say_why(nights, tmp_path):
+    folder, (_, second, _) = nights
+    (folder / "floats.csv").write_text(ROADS.format(1.5))
+    graph = {"source": str(folder / "floats.csv")}
+    asked = {"output": folder / "out", "stages": ["sssp", "bfs"], "sources": [1, 2], "publish_as": "latest", "backend": "cpu"}
+    published = run(run_config("test", graph=graph, changes={"tables": True}, **asked))
+    found = RunFacts.of(published).changes
+    assert found.not_compared == {
+        "bfs": "only the new run has it", "mst": "only the old run has it", "forest": "only the old run has it",
+        "wcc": "only the old run has it", "coordinates": "only the old run has it", "vertices": "column x is gone",
+        "sssp": "column distance is double, and was int64",
+    }  # fmt: skip
+    assert not list(published.path.glob("*_changes"))
+    (folder / "named.csv").write_text("src,dst\nana,bob\n")
+    named = run(
+        run_config("test", graph={"source": str(folder / "named.csv")}, output=tmp_path / "o", stages=["wcc"], backend="cpu")
+    )
+    from pipeline.comparison.versions import of_run
+
+    reasons = tabulate_changes(tmp_path / "d", of_run(second), of_run(named)).facts["not_compared"]
+    assert reasons["wcc"] == reasons["vertices"] == "the ids of only one of the sources are strings"
+
+
+def test_more_sources_are_added_rows(nights):
+    folder, _ = nights
+    graph = {"source": str(folder / "roads.csv")}
+    asked = {"output": folder / "more", "stages": ["bfs"], "publish_as": "latest", "backend": "cpu", "changes": {"tables": True}}
+    run(run_config("test", graph=graph, sources=[1, 3], **asked))
+    published = run(run_config("test", graph=graph, sources=[2, 3], **asked))
+    changed = RunFacts.of(published).changes.tables["bfs"]
+    assert (changed.added, changed.removed, changed.changed) == (6, 6, 0)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_ids_that_are_strings_are_the_keys(tmp_path, named):
+    """With the new person abe, all others have other numbers; eve is a pair that neither graph knows."""
+    pq.write_table(pa.table({"src": ["ana", "eve"], "dst": ["cem", "ana"]}), tmp_path / "pairs.parquet")
+    queries = {"pairs": str(tmp_path / "pairs.parquet"), "unknown": "null", "witness": True}
+    asked = {"output": tmp_path / "out", "stages": ["sssp", "wcc", "reachability"], "sources": ["ana"], "backend": "cpu"}
+    for lines in ("ana,bob,2\nbob,cem,1\ncem,dora,1\n", "ana,bob,2\nbob,cem,5\nabe,cem,1\nana,abe,1\n"):
+        (tmp_path / "people.csv").write_text(f"src,dst,weight\n{lines}")
+        graph = {"source": str(tmp_path / "people.csv")}
+        published = run(run_config("test", graph=graph, changes={"tables": True}, queries=queries, named=named, **asked))
+    assert not RunFacts.of(published).changes.not_compared
+    rows = {row["vertex"]: row for row in tables.read(published.path / "sssp_changes").to_pylist()}
+    assert {name: row["kind"] for name, row in rows.items()} == {"abe": "added", "cem": "changed", "dora": "removed"}
+    assert rows["cem"] == {
+        "source": "ana", "vertex": "cem", "old_distance": 3, "new_distance": 2, "old_predecessor": "bob",
+        "new_predecessor": "abe", "kind": "changed",
+    }  # fmt: skip
+    assert tables.read(published.path / "paths_changes").to_pylist() == [
+        {"query": 0, "old_src": "ana", "new_src": "ana", "old_dst": "cem", "new_dst": "cem", "old_length": 2, "new_length": 2,
+         "old_path": ["ana", "bob", "cem"], "new_path": ["ana", "abe", "cem"], "kind": "changed"},
+    ]  # fmt: skip
+    assert find_run(tmp_path / "out").path == published.path
+    vertices = tables.read(published.path / "vertices_changes")
+    assert vertices.schema.names[0] == "vertex" and "old_id" not in vertices.schema.names
+    units = {column["name"]: column["unit"] for column in published.facts["tables"]["sssp_changes"]["columns"]}
+    assert units["vertex"] == units["old_predecessor"] == "the vertex in the source, whose ids are strings"
