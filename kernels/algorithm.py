@@ -10,6 +10,10 @@ from pkgutil import resolve_name
 from typing import Any
 
 
+class AnswerTooLarge(Exception):
+    """An answer that exceeds the limit that its solver was given."""
+
+
 class Form(Enum):
     """How a table stores the answers of an algorithm."""
 
@@ -17,6 +21,7 @@ class Form(Enum):
     FOREST = "a row for each edge of the forest"
     COMPONENTS = "a row for each vertex, with its component's label"
     VALUES = "a row for each vertex, with one value or more"
+    PAIRS = "a row for each pair of vertices"
     LABELS = "a row for each vertex, with its labels in the stored index next to the table"
 
 

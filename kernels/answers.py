@@ -152,6 +152,14 @@ class Scores:
 
 
 @dataclass(frozen=True)
+class Closure:
+    """The transitive closure: P pairs of rows, ascending by the external ids of both."""
+
+    vertex: Array  # index width [P]
+    reached: Array  # index width [P]: a row to which a path of one arc or more leads from `vertex`; itself where it is on a cycle
+
+
+@dataclass(frozen=True)
 class Certificate:
     """The verdict of a one-pass proof."""
 

@@ -117,5 +117,16 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         ),
         table="reachability_labels",
     ),
+    Algorithm(
+        name="closure",
+        title="Transitive closure",
+        help="every pair of vertices of which the first reaches the second, for graphs with few such pairs",
+        solver="kernels.closure:closure",
+        certificate="kernels.closure.certificate:certify_closure",
+        oracle="kernels.oracle.by_scipy:closure",
+        form=Form.PAIRS,
+        columns=(_VERTEX, Column("reached", "int64", "external id", key=True)),
+        by_default=False,
+    ),
 )
 BY_NAME: dict[str, Algorithm] = {algorithm.name: algorithm for algorithm in ALGORITHMS}

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.answers import Components, Forest, Paths, Scores
+from kernels.answers import Closure, Components, Forest, Paths, Scores
 from kernels.graph import ID, NO_ROW, OFFSET, UNREACHED, Array, Csr, Graph, distance_dtype, index_dtype
 from tests import oracles
 from tests.graphs import EdgeList
@@ -53,6 +53,28 @@ def true_forest(edges: EdgeList, graph: Graph) -> Forest:
     src, dst = (np.array([row[edge[end]] for edge in chosen], index) for end in (0, 1))
     dtype = np.int64 if graph.out.weights is None else graph.out.weights.dtype
     return Forest(src, dst, np.array([weight for *_, weight in chosen], dtype), _labels(graph, trees))
+
+
+def true_closure(graph: Graph) -> Closure:
+    """The answer of `closure`."""
+    arcs = np.zeros((graph.num_vertices,) * 2, np.bool_)
+    arcs[np.repeat(np.arange(graph.num_vertices), np.diff(graph.out.offsets)), graph.out.indices] = True
+    return closure_of(graph, closed(arcs))
+
+
+def closed(pairs: Array) -> Array:
+    """The transitive closure of a relation, bool [V, V], by Warshall's algorithm."""
+    found = pairs.copy()
+    for between in range(len(found)):
+        found |= np.outer(found[:, between], found[between])
+    return found
+
+
+def closure_of(graph: Graph, pairs: Array) -> Closure:
+    """Pairs of rows, bool [V, V], in the order of an answer."""
+    rows = graph.rows_by_id
+    first, second = np.nonzero(pairs[np.ix_(rows, rows)])
+    return Closure(rows[first], rows[second])
 
 
 def true_weak(edges: EdgeList, graph: Graph) -> Components:

@@ -21,7 +21,7 @@ RACED = {"bfs", "sssp", "mst", "wcc", "scc"}  # by the modules
 def alone(graph: Graph) -> Iterator[Contest]:
     """The algorithms of the registry that have no peer here."""
     for algorithm in ALGORITHMS:
-        if algorithm.name not in RACED and not algorithm.has_index:
+        if algorithm.by_default and algorithm.name not in RACED and not algorithm.has_index:
             sources = [int(np.diff(graph.out.offsets).argmax())] if algorithm.has_sources else []
             yield Contest(algorithm.name, (Contender(OURS, partial(algorithm.resolve("solver"), graph, *sources), vars),))
 

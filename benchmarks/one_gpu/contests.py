@@ -152,7 +152,7 @@ def _kernel(algorithm: Algorithm) -> Kernel:
     return Kernel(solver=functions[0], certify=functions[1], **(options | SPECIAL.get(algorithm.name, {})))
 
 
-ALGORITHMS = tuple(_kernel(algorithm) for algorithm in registry.ALGORITHMS if not algorithm.has_index)
+ALGORITHMS = tuple(_kernel(algorithm) for algorithm in registry.ALGORITHMS if algorithm.by_default and not algorithm.has_index)
 KERNELS = (*ALGORITHMS, Kernel("layout", lay_out, certify_layout, edge_lists, cpu_arcs=1 << 24))
 
 

@@ -34,5 +34,5 @@ MEMORY: dict[str, Rate] = {
 GPU_MEMORY: Rate = (500e6, 60.0, 40.0)  # bytes on the GPU, per vertex, per arc
 EDGE = 7.0  # bytes of an edge in a stored edge list
 # Bytes for each vertex that a run stores for a stage: its table, those made from it, and its index.
-ROW = {"bfs": 3.0, "sssp": 4.0, "mst": 10.0, "wcc": 4.0, "scc": 2.0, "pagerank": 7.0, "reachability": 77.0}
+ROW = {"bfs": 3.0, "sssp": 4.0, "mst": 10.0, "wcc": 4.0, "scc": 2.0, "pagerank": 7.0, "reachability": 77.0, "closure": 1000.0}
 TYPICAL_ROW = 8.0

@@ -102,6 +102,7 @@ class Findings:
             Form.FOREST: self._forest,
             Form.COMPONENTS: self._components,
             Form.VALUES: self._values,
+            Form.PAIRS: self._pairs,
             Form.LABELS: self._labels,
         }
         algorithm = BY_NAME[stage]
@@ -188,6 +189,17 @@ class Findings:
             if not self._names:  # the number of a name changes when others are added
                 found.result.figures[f"{algorithm.name}: vertex of it"] = vertex
         return "; ".join(sentences)
+
+    def _pairs(self, algorithm: Algorithm, answer: Folder, found: _Found) -> str:
+        vertices = tables.read(answer.path, columns=["vertex"])["vertex"]
+        reach = pc.value_counts(vertices)
+        counts = pa.RecordBatch.from_arrays([reach.field("values"), reach.field("counts")], ["vertex", "reached"])
+        possible = len(self._vertices.ids) ** 2
+        found.result.figures = {f"{algorithm.name}: pairs": len(vertices)}
+        if not len(vertices):
+            return "no pair: no vertex reaches another one"
+        found.result.tops.append(results.most_reached(algorithm.table_name, results.highest([counts], "reached", results.MOST)))
+        return f"{counted(len(vertices), 'pair')} of {possible:,} ({len(vertices) / possible:.2%})"
 
     def _labels(self, algorithm: Algorithm, answer: Folder, found: _Found) -> str:
         found.reaching = reaching(answer, self._vertices)

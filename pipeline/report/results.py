@@ -99,6 +99,17 @@ def best(table: str, name: str, first: pa.Table) -> Top:
     )
 
 
+def most_reached(table: str, first: pa.Table) -> Top:
+    """The vertices that reach most others, as `highest` gives them."""
+    return Top(
+        "Vertices that reach most",
+        ["vertex", "reached"],
+        [[str(row["vertex"]), number(row["reached"])] for row in first.to_pylist()],
+        _sql("vertex, count(*) AS reached", table, f"GROUP BY vertex ORDER BY reached DESC, vertex LIMIT {MOST}"),
+        f'pandas.read_parquet("{FOLDER}/{table}").groupby("vertex").size().nlargest({MOST})',
+    )
+
+
 def heaviest(table: str, forest: pa.Table) -> Top:
     """The heaviest edges of a forest, whose rows are sorted by `src`, `dst`."""
     order = [("weight", "descending"), ("src", "ascending"), ("dst", "ascending")]

@@ -11,12 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from kernels.algorithm import Algorithm
+from kernels.algorithm import Algorithm, AnswerTooLarge
 from kernels.cpu.parallel import cores
 from pipeline import progress
 from pipeline.cluster.held_graph import HeldGraph
 from pipeline.cluster.protocol import Place
-from pipeline.errors import BadInput
+from pipeline.errors import BadInput, TooLarge
 from pipeline.runtime.backend import Clock
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
@@ -119,6 +119,8 @@ def _write(request: Request, rows: Sequence[int], attempts: Path, place: Place, 
                 files.begin(0)
     except OverflowError as error:
         raise BadInput(request.graph.path, f"{algorithm.name}: {error}") from error
+    except AnswerTooLarge as error:
+        raise TooLarge(f"{algorithm.name}: {error}") from error
     return Written(files.paths, files.rows, clock.seconds, supersteps)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from kernels import algorithm
-from kernels.answers import Components, Forest, Paths, ReachabilityIndex, RowLabels
+from kernels.answers import Closure, Components, Forest, Paths, ReachabilityIndex, RowLabels
 from kernels.arrays import is_cupy_array
 from kernels.cpu.parallel import assign, elementwise
 from kernels.graph import ID, NO_ROW, Array, Csr, Graph
@@ -63,13 +63,23 @@ class Form:
     # `answer(vertices, columns, source)`: the answer that such columns hold, from the external id of a source or None. Raises
     # ProofFailed where they are not an answer.
     answer: Callable[[Vertices, Sequence[Array], int | None], Any]
-    # Whether a row of the table is a vertex; columns are then in the order of the graph's rows, otherwise in the table's order.
-    of_vertices: bool = True
+    # The arrays of an answer that have an entry for each row of the table, in its order. Empty: a row of the table is a vertex,
+    # and columns are in the order of the graph's rows.
+    listed: tuple[str, ...] = ()
+
+    @property
+    def of_vertices(self) -> bool:
+        """Whether a row of the table is a vertex."""
+        return not self.listed
+
+    def rows(self, graph: Ids, answer: Any) -> int:
+        """Number of rows of the table of a whole answer."""
+        return len(getattr(answer, self.listed[0])) if self.listed else graph.num_vertices
 
     def batch(self, graph: Ids, answer: Any, schema: pa.Schema, part: slice) -> pa.RecordBatch:
         """Some of the rows of the table of a whole answer, which is sorted."""
-        if not self.of_vertices:
-            some = {name: getattr(answer, name)[part] for name in ("src", "dst", "weights")}
+        if self.listed:
+            some = {name: getattr(answer, name)[part] for name in self.listed}
             return as_batch(self.columns(AllVertices(graph), replace(answer, **some)), schema)
         rows = graph.rows_by_id[part]
         return as_batch(self.columns(AllVertices(graph, rows=rows), _of_rows(answer, rows)), schema)
@@ -214,6 +224,14 @@ def _components(vertices: Vertices, columns: Sequence[Array], _: int | None) -> 
     return Components(vertices.rows_of(columns[1]))
 
 
+def _pair_columns(vertices: Vertices, closure: Closure) -> list[Array]:
+    return [vertices.ids_of(closure.vertex), vertices.ids_of(closure.reached)]
+
+
+def _pairs(vertices: Vertices, columns: Sequence[Array], _: int | None) -> Closure:
+    return Closure(*map(vertices.rows_of, columns))
+
+
 def _value_columns(vertices: Vertices, values: Any) -> list[Array]:
     return [vertices.ids, *(value for value in vars(values).values() if hasattr(value, "dtype"))]
 
@@ -241,13 +259,15 @@ def _narrowed(column: Array, dtype: Any) -> Array:
 
 
 PATHS = Form(_path_columns, _paths)
-FOREST = Form(_forest_columns, _forest, of_vertices=False)
+FOREST = Form(_forest_columns, _forest, ("src", "dst", "weights"))
 COMPONENTS = Form(_component_columns, _components)
+PAIRS = Form(_pair_columns, _pairs, ("vertex", "reached"))
 LABELS = Form(_label_columns, _row_labels)
 _FORMS = {
     algorithm.Form.PATHS: PATHS,
     algorithm.Form.FOREST: FOREST,
     algorithm.Form.COMPONENTS: COMPONENTS,
+    algorithm.Form.PAIRS: PAIRS,
     algorithm.Form.LABELS: LABELS,
 }
 

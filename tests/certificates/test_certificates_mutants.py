@@ -7,14 +7,15 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from kernels.answers import Components, Forest, Paths
+from kernels.answers import Closure, Components, Forest, Paths
 from kernels.bfs.certificate import certify_bfs
+from kernels.closure.certificate import certify_closure
 from kernels.forest.certificate import certify_forest
 from kernels.graph import NO_ROW, UNREACHED, Array, Graph
 from kernels.scc.certificate import certify_scc
 from kernels.sssp.certificate import certify_sssp
 from kernels.wcc.certificate import certify_wcc
-from tests.answers import true_forest, true_paths, true_strong, true_weak, uncleaned
+from tests.answers import closed, closure_of, true_closure, true_forest, true_paths, true_strong, true_weak, uncleaned
 from tests.graphs import EdgeList
 
 MUTANTS = [20_000, pytest.param(100_000, marks=pytest.mark.nightly)]  # of each certificate
@@ -25,7 +26,7 @@ WEIGHTS = {
     np.float32: tuple(float(np.float32(weight)) for weight in (0, 0.1, 0.2, 0.3, 0.3)),
     np.float64: (0, 1e-17, 0.1, 0.2, 0.3, 0.3),  # 1e-17 is lost in a sum: a tight arc of no length
 }
-Answer = Paths | Forest | Components
+Answer = Paths | Forest | Components | Closure
 
 
 def random_graph(rng: np.random.Generator) -> tuple[EdgeList, Graph]:
@@ -109,6 +110,30 @@ def forest_mutants(graph: Graph, truth: Forest, rng: np.random.Generator) -> Ite
         ]
         mutants.append(reordered(truth, np.sort(np.append(np.arange(len(chosen)), rng.integers(len(chosen))))))
     mutants += [replace(truth, labels=labels) for labels in label_changes(graph, truth.labels, rng, 2)]
+    return sample(mutants, truth, rng)
+
+
+def closure_mutants(graph: Graph, truth: Closure, rng: np.random.Generator) -> Iterator[Closure]:
+    """Single pairs, whole rows, and the closures of other relations, which are closed, too."""
+    n = graph.num_vertices
+    pairs = np.zeros((n, n), np.bool_)
+    pairs[truth.vertex, truth.reached] = True
+    arcs = np.zeros((n, n), np.bool_)
+    arcs[np.repeat(np.arange(n), np.diff(graph.out.offsets)), graph.out.indices] = True
+    mutants = [closure_of(graph, changed) for changed in (pairs | True, pairs & False, pairs | np.eye(n, dtype=np.bool_))]
+    for _ in range(20):
+        for before, changed in ((pairs, pairs.copy()), (arcs, arcs.copy())):
+            src, dst = rng.integers(0, n, 2)
+            changed[src, dst] ^= True
+            mutants.append(closure_of(graph, closed(changed) if before is arcs else changed))
+        src, dst = rng.integers(0, n, 2)
+        rows, merged = np.where(np.arange(n)[:, None] == src, pairs[dst], pairs), pairs.copy()
+        merged[pairs[:, src] | (np.arange(n) == src)] |= pairs[dst]
+        mutants += [closure_of(graph, rows), closure_of(graph, merged)]
+    if len(truth.vertex) > 1:
+        order = np.arange(len(truth.vertex))
+        order[:2] = 1, 0
+        mutants += [Closure(truth.vertex[some], truth.reached[some]) for some in (order, np.append(order, 0))]
     return sample(mutants, truth, rng)
 
 
@@ -205,6 +230,7 @@ CERTIFIED: dict[str, tuple[Callable, Callable, Callable]] = {
     "bfs": (certify_bfs, lambda edges, graph, rng: true_paths(edges, graph, any_source(edges, rng), False), path_mutants),
     "sssp": (certify_sssp, lambda edges, graph, rng: true_paths(edges, graph, any_source(edges, rng), True), path_mutants),
     "forest": (certify_forest, lambda edges, graph, _: true_forest(edges, graph), forest_mutants),
+    "closure": (certify_closure, lambda edges, graph, _: true_closure(graph), closure_mutants),
     "wcc": (certify_wcc, lambda edges, graph, _: true_weak(edges, graph), component_mutants),
     "scc": (certify_scc, lambda edges, graph, _: true_strong(edges, graph), component_mutants),
 }

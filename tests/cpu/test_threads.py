@@ -23,8 +23,11 @@ def _arrays(answer):
     return [value for value in dataclasses.asdict(answer).values() if isinstance(value, np.ndarray)]
 
 
+EXACT = [one for one in ALGORITHMS if one.by_default and one.exact and not one.has_index]
+
+
 @pytest.mark.parametrize("name", GRAPHS)
-@pytest.mark.parametrize("algorithm", [one for one in ALGORITHMS if one.exact and not one.has_index], ids=lambda one: one.name)
+@pytest.mark.parametrize("algorithm", EXACT, ids=lambda one: one.name)
 def test_several_threads_give_the_answer_of_one(algorithm, name, monkeypatch):
     graph = GRAPHS[name]()
     source = (0,) if algorithm.has_sources else ()

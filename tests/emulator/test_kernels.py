@@ -8,6 +8,11 @@ cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
 from benchmarks.generators import grid_edges
 from benchmarks.one_gpu.contests import ALGORITHMS, arcs_of, equal, lay_out
+from kernels.algorithm import AnswerTooLarge
+from kernels.answers import Closure
+from kernels.closure import closure
+from kernels.closure import cuda as cuda_closure
+from kernels.closure.certificate import certify_closure
 from kernels.gpu.loader import to_device
 from kernels.graph import Graph
 from kernels.reachability import METHODS, reach, reachability
@@ -91,6 +96,23 @@ def test_queries_that_the_labels_leave_to_searches():
     for way in ({}, *({"width": width, "by_warps": False} for width in (32, 64, 256))):
         found = cuda_queries.answer(index_there, cupy.asarray(src), cupy.asarray(dst), **way)
         np.testing.assert_array_equal(found.reachable.get(), expected)
+
+
+@pytest.mark.parametrize("memory", [2**30, 0], ids=["one block", "blocks"])
+def test_the_closure_and_its_certificate(memory, monkeypatch):
+    """Rows with several words; a pair less, and a pair that no arc explains."""
+    graph = graph_of(EdgeList("steps", tuple((a, (7 * a + step) % 90) for a in range(0, 60, 2) for step in (1, 5) if a != 22)))
+    arcs, expected = to_device(graph), closure(graph)
+    monkeypatch.setattr(cuda_closure, "free_bytes", lambda: memory)
+    found = closure(arcs)
+    equal(found, expected)
+    assert certify_closure(arcs, found).holds
+    for place in (0, len(expected.vertex) // 2):
+        less = (np.delete(array, place) for array in (expected.vertex, expected.reached))
+        reason = certify_closure(arcs, Closure(*map(cupy.asarray, less))).reason
+        assert "does not reach" in reason or "reach each other" in reason
+    with pytest.raises(AnswerTooLarge):
+        closure(arcs, len(expected.vertex) - 1)
 
 
 def test_shards(on_device):

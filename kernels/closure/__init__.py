@@ -1,0 +1,32 @@
+"""Transitive closure: all pairs of vertices of which a path of one arc or more leads from the first to the second."""
+
+import numpy as np
+
+from kernels.answers import Closure
+from kernels.arrays import on_gpu
+from kernels.closure.limit import LIMIT, require_few
+from kernels.graph import Graph
+from kernels.reachability import condense
+
+
+def closure(graph: Graph, limit: int = LIMIT) -> Closure:
+    """List the pairs.
+
+    Bits, one for each vertex in the order of external ids, are united along the arcs of the condensation, block by block, after
+    Purdom: A transitive closure algorithm. BIT 10, 1970.
+
+    Args:
+        limit: The largest number of pairs.
+
+    Raises:
+        AnswerTooLarge: There are more pairs. It is raised before the work where the strong components alone have too many pairs,
+            and otherwise before the pairs are listed.
+    """
+    if on_gpu(graph, "closure"):
+        from kernels.closure.cuda import list_pairs
+    else:
+        from kernels.closure.cpu import list_pairs
+    nodes = condense(graph)
+    sizes = np.bincount(nodes.node, minlength=nodes.num_nodes)
+    require_few(int((sizes[sizes > 1].astype(np.float64) ** 2).sum()), limit)
+    return list_pairs(graph, nodes, sizes, limit)

@@ -1,0 +1,128 @@
+"""The certificate of a closure on NumPy arrays: pairs of a vertex are searched by the position of what it reaches."""
+
+import numpy as np
+
+from kernels.answers import Closure, Components
+from kernels.arrays import frozen
+from kernels.certificate.rules import Broken, arc_ends, arc_name, name_of, require_rows
+from kernels.cpu.compiled import njit
+from kernels.cpu.parallel import over_items, over_rows, ranges_of_rows
+from kernels.graph import Array, Graph
+from kernels.scc.certificate import check_scc
+
+Pairs = tuple[
+    Array, Array
+]  # where the pairs of each row begin and end, int64 [V + 1] by position; positions of what they reach [P]
+
+
+def check(graph: Graph, closure: Closure) -> None:
+    """Raise Broken at the first rule that is broken."""
+    row, num_vertices = graph.rows_by_id.dtype, graph.num_vertices
+    length = len(closure.vertex) if isinstance(closure.vertex, np.ndarray) else 0
+    vertex = require_rows("vertex", closure.vertex, length, num_vertices, row=row)
+    reached = require_rows("reached", closure.reached, length, num_vertices, row=row)
+    first, second = graph.positions[vertex], graph.positions[reached]
+    falls = (first[1:] < first[:-1]) | ((first[1:] == first[:-1]) & (second[1:] <= second[:-1]))
+    if falls.any():
+        raise Broken(f"{_pair(graph, vertex, reached, int(falls.argmax()) + 1)} is not behind the pair before it")
+    begins = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=num_vertices))])
+    pairs = frozen(begins), frozen(second)
+    labels = np.empty_like(graph.rows_by_id)
+    rows, positions = frozen(graph.rows_by_id), frozen(graph.positions)
+    over_items(ranges_of_rows(begins), lambda part: _label(part, pairs, rows, labels))
+    try:
+        check_scc(graph, Components(labels))
+    except Broken as broken:
+        raise Broken(f"of the vertices that reach each other: {broken}") from None
+    of_rows = labels, positions
+    different = over_items(ranges_of_rows(begins), lambda part: _different(part, pairs, rows, of_rows))
+    if differing := [found for found in different if found >= 0]:
+        names = name_of(graph, differing[0]), name_of(graph, labels[differing[0]])
+        raise Broken(f"vertices {names[0]} and {names[1]} reach each other, but not the same vertices")
+    behind = np.zeros(length, np.bool_)
+    arcs = frozen(graph.out.offsets), frozen(graph.out.indices)
+    missing = over_rows(graph.out, lambda begin, end: _follow((begin, end), arcs, pairs, of_rows, behind))
+    for arc, position in missing:
+        if arc >= 0:
+            ends = arc_ends(graph, arc)
+            raise Broken(f"{arc_name(graph, ends)}: {name_of(graph, ends[0])} does not reach {name_of(graph, rows[position])}")
+    astray = ~behind & (labels[vertex] == vertex)
+    if astray.any():
+        raise Broken(f"{_pair(graph, vertex, reached, int(astray.argmax()))} is not behind an arc")
+
+
+def _pair(graph: Graph, vertex: Array, reached: Array, place: int) -> str:
+    return f"pair {name_of(graph, vertex[place])}, {name_of(graph, reached[place])}"
+
+
+@njit(cache=True, nogil=True)
+def _find(pairs: Pairs, position: int, wanted: int) -> int:
+    """The place of pair (position, wanted), or -1."""
+    begins, reached = pairs
+    low, end = begins[position], begins[position + 1]
+    high = end
+    while low < high:
+        middle = (low + high) >> 1
+        if reached[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and reached[low] == wanted else -1
+
+
+@njit(cache=True, nogil=True)
+def _label(part: tuple[int, int], pairs: Pairs, rows: Array, labels: Array) -> None:
+    """Label rows with the first vertex that they reach and that reaches them, or with themselves."""
+    begins, reached = pairs
+    for position in range(part[0], part[1]):
+        labels[rows[position]] = rows[position]
+        if _find(pairs, position, position) >= 0:
+            for place in range(begins[position], begins[position + 1]):
+                if _find(pairs, reached[place], position) >= 0:
+                    labels[rows[position]] = rows[reached[place]]
+                    break
+
+
+@njit(cache=True, nogil=True)
+def _different(part: tuple[int, int], pairs: Pairs, rows: Array, of_rows: tuple[Array, Array]) -> int:
+    """The first row that does not reach the same as its label, or -1."""
+    begins, reached = pairs
+    labels, positions = of_rows
+    for position in range(part[0], part[1]):
+        label = labels[rows[position]]
+        if label != rows[position]:
+            other = positions[label]
+            length = begins[position + 1] - begins[position]
+            if begins[other + 1] - begins[other] != length:
+                return int(rows[position])
+            for step in range(length):
+                if reached[begins[position] + step] != reached[begins[other] + step]:
+                    return int(rows[position])
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _follow(
+    part: tuple[int, int], arcs: tuple[Array, Array], pairs: Pairs, of_rows: tuple[Array, Array], behind: Array
+) -> tuple[int, int]:
+    """Mark the pairs of labels that an arc of their class explains; return the first arc that misses one, and its position."""
+    offsets, indices = arcs
+    begins, reached = pairs
+    labels, positions = of_rows
+    for row in range(part[0], part[1]):
+        label = positions[labels[row]]
+        for arc in range(offsets[row], offsets[row + 1]):
+            head = positions[indices[arc]]
+            place = _find(pairs, label, head)
+            if place < 0:
+                return arc, int(head)
+            behind[place] = True
+            if labels[indices[arc]] != labels[row]:
+                place = begins[label]
+                for further in range(begins[head], begins[head + 1]):
+                    while place < begins[label + 1] and reached[place] < reached[further]:
+                        place += 1
+                    if place == begins[label + 1] or reached[place] != reached[further]:
+                        return arc, int(reached[further])
+                    behind[place] = True
+    return -1, -1

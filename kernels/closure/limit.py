@@ -1,0 +1,14 @@
+"""How many pairs a closure may have."""
+
+from kernels.algorithm import AnswerTooLarge
+
+LIMIT = 100_000_000  # pairs, by default
+
+
+def require_few(pairs: int, limit: int) -> None:
+    """Raise AnswerTooLarge if so many pairs, of perhaps more, exceed the limit."""
+    if pairs > limit:
+        raise AnswerTooLarge(
+            f"the graph has at least {pairs:,} pairs of a vertex and one that it reaches, and the limit is {limit:,}; the index "
+            "of stage reachability answers the same question for any pair, without a table of all"
+        )
