@@ -1,0 +1,78 @@
+"""Changes of arcs, sorted as the arcs of a graph are: by row, then by the position of the neighbour."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernels.arrays import is_cupy_array
+from kernels.graph import Array
+
+
+@dataclass(frozen=True)
+class ArcChanges:
+    """What becomes of the arcs of some pairs of rows, each pair once, ascending by row, then by the neighbour's position.
+
+    All stored arcs of a pair are dropped; where `puts`, one arc takes their place.
+    """
+
+    rows: Array  # index width [C]
+    indices: Array  # index width [C]: the neighbours
+    puts: Array  # bool [C]
+    weights: Array | None  # [C], of the stored arcs' type: of arcs that are put
+
+    def within(self, rows: range) -> "ArcChanges":
+        """Those of a range of rows, which is then numbered from 0."""
+        first, last = np.searchsorted(self.rows, np.array([rows.start, rows.stop], self.rows.dtype, like=self.rows)).tolist()
+        part = slice(first, last)
+        weights = None if self.weights is None else self.weights[part]
+        return ArcChanges(self.rows[part] - self.rows.dtype.type(rows.start), self.indices[part], self.puts[part], weights)
+
+
+def newest(changes: ArcChanges, positions: Array) -> ArcChanges:
+    """Sort changes that are in the order of their age, and keep the last one of each pair of rows.
+
+    Args:
+        positions (index width [V]): Of all rows in the ascending order of external ids.
+    """
+    order, keys = _sorted(_keys(changes, positions), len(positions))
+    stays = np.ones(len(keys), np.bool_, like=keys)
+    stays[:-1] = keys[1:] != keys[:-1]
+    order = order[stays]
+    weights = None if changes.weights is None else changes.weights[order]
+    return ArcChanges(changes.rows[order], changes.indices[order], changes.puts[order], weights)
+
+
+def first_repeated(src: Array, dst: Array, both: bool) -> tuple[int, int] | None:
+    """The first two places, in the order of the later one, of a pair of numbers from 0 that occurs twice; None if none does.
+
+    With `both`, a pair and its reverse are the same.
+    """
+    if len(src) < 2:
+        return None
+    low, high = (np.minimum(src, dst), np.maximum(src, dst)) if both else (src, dst)
+    most = int(max(low.max(), high.max())) + 1
+    places, keys = _sorted(low.astype(np.int64) * most + high, most)
+    again = np.flatnonzero(keys[1:] == keys[:-1])
+    if not len(again):
+        return None
+    later = int(places[again + 1].min())
+    earlier = again[np.flatnonzero(places[again + 1] == later)]
+    return int(places[earlier][0]), later
+
+
+def _keys(changes: ArcChanges, positions: Array) -> Array:
+    """Numbers that order pairs of rows as arcs are ordered, int64."""
+    return changes.rows.astype(np.int64) * len(positions) + positions[changes.indices]
+
+
+def _sorted(keys: Array, rows: int) -> tuple[Array, Array]:
+    """A stable sort of keys below `rows` squared: their places before, int64, and the keys in order."""
+    if is_cupy_array(keys):
+        from kernels.gpu.radix_sort import sort
+
+        bits = max(rows * rows - 1, 1).bit_length()
+        ordered, order = sort(keys.view(np.uint64), np.arange(len(keys), dtype=np.int64, like=keys), 0, bits)
+        assert order is not None
+        return order, ordered
+    order = np.argsort(keys, kind="stable")
+    return order, keys[order]
