@@ -66,6 +66,47 @@ def run(graph: str, /, *, options: RunOptions = NO_OPTIONS) -> None:
 
 
 @app.command
+def change(
+    out: Path,
+    changes: str,
+    /,
+    *,
+    count_violations: Annotated[bool, Parameter(negative="")] = False,
+    again: Annotated[bool, Parameter(negative="")] = False,
+    link: str = "latest",
+    backend: str | None = None,
+    cluster: str | None = None,
+) -> None:
+    """Apply a file of changes to a graph, and publish the next run, with the stages and sources of the newest one.
+
+    ```
+    graphmill change out/follows changes.csv
+    ```
+
+    The file has columns `op` (insert, delete or update), `src`, `dst` and, if the graph has weights, `weight`. The tables are
+    those of a run over the changed source.
+
+    Args:
+        out: The output folder of the graph's runs.
+        changes: A Parquet, CSV or TSV file, compressed or not: a local path, or a URL that fsspec opens.
+        count_violations: Leave out rows that cannot be applied, such as the deletion of an edge that the graph does not have, and
+            count them in the manifest. By default the first such row is an error.
+        again: Apply the file also if the graph has had the same file before.
+        link: The link of the output folder that names the newest run, and then the new one.
+        backend: cpu, gpu, or auto. Default: that of the newest run's configuration.
+        cluster: none; local: Dask workers on this machine; or the address of a Dask scheduler. Default: as for `backend`.
+    """
+    from pipeline.changes import change as apply
+    from pipeline.progress.shown import showing
+
+    options = {"backend": backend, "cluster": None if cluster is None else {"scheduler": cluster}}
+    with showing(live=True):
+        given = {name: value for name, value in options.items() if value is not None}
+        published = apply(out.absolute(), changes, count_violations=count_violations, again=again, link=link, **given)
+    summarise(published, out.absolute())
+
+
+@app.command
 def reach(
     index: Path,
     pairs: str,

@@ -33,6 +33,10 @@ class BadInput(GraphmillError):
         return BadInput, (self.file, self.reason, self.line)
 
 
+class AlreadyApplied(GraphmillError):
+    """A file of changes that the newest state of a graph has had before."""
+
+
 class BadSource(GraphmillError):
     """A source vertex that the graph does not have."""
 

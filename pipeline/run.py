@@ -54,6 +54,15 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+class Read(Protocol):
+    """How a run gets its graph: from its source, or from the run before it and changes."""
+
+    def __call__(
+        self, config: RunConfig, call: "Call", runtime: Runtime, begins: Callable[[], object], target: Target
+    ) -> tuple[Folder, Folder, list[int]]:
+        """The edge list, the stored graph, and the external ids of the run's sources; calls `begins` before it reads."""
+
+
 class Call(Protocol):
     """How a run calls its steps."""
 
@@ -76,11 +85,13 @@ def _followed(call: Call, shown: Shown, expected: Callable[[str], float | None])
     return followed
 
 
-def run(config: RunConfig, call: Call = directly) -> Folder:
+def run(config: RunConfig, call: Call = directly, read: Read | None = None, target: Target | None = None) -> Folder:
     """Ingest, lay out, run the stages, prove, report and publish.
 
     Args:
         call: `call(name, step, *arguments)` calls each step; a flow makes it a task.
+        read: None reads the source.
+        target: Where the run is published; None is `target_of(config)`.
 
     Returns:
         The published run.
@@ -96,7 +107,7 @@ def run(config: RunConfig, call: Call = directly) -> Folder:
         return result
 
     with foreseen(partial(outlook, finished)):
-        return _run(config, noted)
+        return _run(config, noted, read or _read, target)
 
 
 def outlook(finished: list[str]) -> str:
@@ -117,22 +128,28 @@ def _read(
     asked = numbers_of(edges, config.sources)
     layout = suited(config.layout, edges, config.cluster.shards)
     graph = call("graph", lay_out, edges, layout, runtime, [one for one in asked if isinstance(one, int)])
-    sources = nearest(edges, graph, asked)
-    require_sources(graph, sources)
-    require_graph(graph, config.expect, target)
+    sources = sources_of(config, edges, graph, target)
     read = read_as(input_of(edges, graph)).items()
     log.info("%s was read as: %s", config.graph.title, "; ".join(f"{what.lower()}: {sentence}" for what, sentence in read))
     return edges, graph, sources
 
 
-def _run(config: RunConfig, call: Call) -> Folder:
+def sources_of(config: RunConfig, edges: Folder, graph: Folder, target: Target) -> list[int]:
+    """The external ids of a run's sources. Raises BadSource, and Refused for a graph that `[expect]` does not allow."""
+    sources = nearest(edges, graph, numbers_of(edges, config.sources))
+    require_sources(graph, sources)
+    require_graph(graph, config.expect, target)
+    return sources
+
+
+def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Folder:
     hide_pandas()
     backend = choose(config.backend)
     with workspace(config.output) as work, cluster_of(config.cluster, backend) as cluster, showing() as shown:
         call = _followed(call, shown, partial(expected_seconds, config, backend, work))
         if config.publish_to:
             call("destination", require_store, config.publish_to)
-        target = target_of(config)
+        target = target or target_of(config)
         if target.why_not_latest:
             latest = config.output / LATEST
             log.warning("%s stays as it is: %s. This run will be %s", latest, target.why_not_latest, target.link)
@@ -143,7 +160,7 @@ def _run(config: RunConfig, call: Call) -> Folder:
             cluster.prepare(backend)
             beside(partial(import_module, "pipeline.report.page"))  # and all that draws
 
-        edges, graph, sources = _read(config, call, runtime, begins, target)
+        edges, graph, sources = read(config, call, runtime, begins, target)
 
         answers, proofs, derived = _solved(config, call, edges, graph, sources, runtime)
         results = Results(config.graph.title, edges, graph, answers, proofs, derived=derived)

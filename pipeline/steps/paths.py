@@ -23,6 +23,7 @@ from pipeline.steps.pairs import BATCH
 from pipeline.steps.runtime import Runtime
 from pipeline.store import manifest
 from pipeline.store.attempts import attempts_beside, new_attempt
+from pipeline.store.deltas import GRAPHS
 from pipeline.store.facts import GraphFacts, PathFacts
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
@@ -76,7 +77,8 @@ def graph_of_index(index: Folder) -> Folder:
         BadConfig: It is no longer there.
         Damaged: A file differs from the manifest.
     """
-    for folder in (index.path.with_name("graph"), *(above / "steps" / "graph" for above in index.path.parents[2:3])):
+    steps = [index.path.parent, *(above / "steps" for above in index.path.parents[2:3])]
+    for folder in (place / name for place in steps for name in GRAPHS):
         try:
             graph = manifest.read(folder)
         except Damaged:

@@ -8,7 +8,6 @@ reader that opens them one by one through `latest` cannot mix two runs.
 import datetime as dt
 import logging
 import os
-import shutil
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -197,12 +196,7 @@ def _require_same(step: Folder, file: str, sha256: str) -> None:
 
 
 def _link(source: Path, target: Path) -> None:
-    """Hard-link; copy where links are not possible: across file systems, or on one without links."""
-    _require_file(source)
-    try:
-        target.hardlink_to(source)
-    except OSError:
-        shutil.copyfile(source, target)
+    manifest.link_or_copy(_require_file(source), target)
 
 
 def _appear(fresh: Path, name: Path) -> None:

@@ -9,19 +9,22 @@ the facts of the manifest.
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from kernels.cpu.parallel import inverse
 from kernels.distributed import partition
 from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype, joined_offsets
 from kernels.layout.vect_csr import VectCsr
 from pipeline.errors import Damaged
 from pipeline.runtime.backend import Backend, bring
 from pipeline.store.arrays import ArrayFile, load_array, save_array
-from pipeline.store.facts import GraphFacts, Sizes
+from pipeline.store.deltas import delta_of, merged
+from pipeline.store.facts import GraphFacts, ShardFacts, Sizes
 from pipeline.store.manifest import Folder
 
 VERTICES = "vertices.arrow"
@@ -76,22 +79,25 @@ def open_graph(folder: Folder, backend: Backend = "cpu", written: Mapping[str, C
     Raises:
         Damaged: A file is missing, or has another type or length than the manifest states.
     """
-    ids, rows_by_id, _, _ = open_vertices(folder)
-    opened = [] if written else [open_shard(folder, number) for number in range(len(shard_rows(folder)))]
+    ids, rows_by_id = (bring(column, backend) for column in open_vertices(folder)[:2])
+    delta, stored = delta_of(folder), range(len(_stored(folder)))
+    positions = inverse(rows_by_id) if delta else rows_by_id
 
     def arcs(of: str) -> Csr:
         if written:
             return written[of]
-        csr = _joined([shard.arcs(of) for shard in opened])
+        csr = _joined([_open_stored(folder, number, of) for number in stored])
         weights = None if csr.weights is None else bring(csr.weights, backend)
-        return Csr(bring(csr.offsets, backend), bring(csr.indices, backend), weights)
+        csr = Csr(bring(csr.offsets, backend), bring(csr.indices, backend), weights)
+        return merged(csr, delta.arcs(of, positions, backend), positions, range(delta.num_rows)) if delta else csr
 
-    return Graph(bring(ids, backend), bring(rows_by_id, backend), *_both(folder, arcs))
+    return Graph(ids, rows_by_id, *_both(folder, arcs))
 
 
 def open_vertices(folder: Folder) -> tuple[Array, Array, Array, Array]:
     """Open ids, rows by id, out-degrees and in-degrees by memory map. Raises Damaged as `open_graph`."""
-    path, num_vertices = folder.path / VERTICES, GraphFacts.of(folder).vertices
+    delta, facts = delta_of(folder), GraphFacts.of(folder)
+    path, num_vertices = folder.path / VERTICES, facts.delta.vertices if facts.delta else facts.vertices
     try:
         batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
         if batch.schema != _SCHEMA or batch.num_rows != num_vertices:
@@ -99,11 +105,14 @@ def open_vertices(folder: Folder) -> tuple[Array, Array, Array, Array]:
         ids, out_degrees, in_degrees = map(np.from_dlpack, batch.columns)  # `to_numpy` would import pandas
     except (OSError, pa.ArrowInvalid) as error:
         raise Damaged(f"{path}: {error}") from None
-    return ids, load_array(folder.path / ROWS_BY_ID, index_dtype(num_vertices), num_vertices), out_degrees, in_degrees
+    rows_by_id = load_array(folder.path / ROWS_BY_ID, index_dtype(num_vertices), num_vertices)
+    return delta.vertices(ids, rows_by_id, out_degrees, in_degrees) if delta else (ids, rows_by_id, out_degrees, in_degrees)
 
 
-def rows_by_id_in_blocks(folder: Folder) -> ArrayFile:
+def rows_by_id_in_blocks(folder: Folder) -> ArrayFile | Array:
     """The rows in the order of their ids, to be read slice by slice. Raises Damaged as `open_graph`."""
+    if GraphFacts.of(folder).delta:
+        return open_vertices(folder)[1]
     return ArrayFile(folder.path / ROWS_BY_ID, index_dtype(GraphFacts.of(folder).vertices), GraphFacts.of(folder).vertices)
 
 
@@ -120,12 +129,27 @@ def open_rows(folder: Folder, blocks: Sequence[range]) -> tuple[list[Csr], list[
         for number, own in enumerate(plan)
         if rows and own.start < rows.stop and own.stop > rows.start
     ] or [(0, range(0))]
-    opened = {number: open_shard(folder, number) for number, _ in parts}
-    return _both(folder, lambda of: [_cut(opened[number].arcs(of), rows, plan[number].start) for number, rows in parts])
+    delta, stored = delta_of(folder), _stored(folder)
+    positions = inverse(open_vertices(folder)[1]) if delta else None
+
+    def of_direction(direction: str) -> list[Csr]:
+        opened = {number: _open_stored(folder, number, direction) for number in {number for number, _ in parts}}
+        cuts = [(_cut(opened[number], rows, range(*stored[number].rows)), rows) for number, rows in parts]
+        if delta is None or positions is None:
+            return [csr for csr, _ in cuts]
+        changes = delta.arcs(direction, positions, "cpu")
+        return [merged(csr, changes, positions, rows) for csr, rows in cuts]
+
+    return _both(folder, of_direction)
 
 
 def arcs_before(folder: Folder) -> Callable[[int], int]:
     """A function from a row to the number of stored arcs of all rows before it; reads single entries of the memory maps."""
+    if GraphFacts.of(folder).delta:
+        _, _, out_degrees, in_degrees = open_vertices(folder)
+        total = out_degrees if GraphFacts.of(folder).symmetric else out_degrees + in_degrees
+        sums = np.concatenate([np.zeros(1, OFFSET), np.cumsum(total)])
+        return lambda row: int(sums[row])
     plan = shard_rows(folder)
     shards = [open_shard(folder, number) for number in range(len(plan))]
     offsets = [[csr.offsets for csr in {id(csr): csr for csr in (shard.out, shard.into)}.values()] for shard in shards]
@@ -142,7 +166,10 @@ def arcs_before(folder: Folder) -> Callable[[int], int]:
 def open_shard(folder: Folder, number: int) -> Shard[Csr]:
     """Open one shard by memory map. Raises Damaged as `open_graph`, IndexError if there is no such shard."""
     rows = shard_rows(folder)[number]
-    return Shard(rows, *_both(folder, lambda of: _open_rows(folder, number, of, rows)))
+    if GraphFacts.of(folder).delta:
+        out, into = open_rows(folder, [rows])
+        return Shard(rows, out[0], into[0])
+    return Shard(rows, *_both(folder, partial(_open_stored, folder, number)))
 
 
 def open_extended_shard(folder: Folder, number: int) -> Shard[VectCsr]:
@@ -181,16 +208,24 @@ def _arrays_of(rows: Csr | VectCsr) -> dict[str, Array | None]:
     return arrays
 
 
-def _open_rows(folder: Folder, number: int, direction: str, rows: range) -> Csr:
-    arcs = GraphFacts.of(folder).shards[number].sizes(direction).arcs
-    path, (index, weight) = shard_path(folder.path, number), _types(folder)
-    weights = None if weight is None else load_array(path / f"{direction}-weights.npy", weight, arcs)
-    offsets = load_array(path / f"{direction}-offsets.npy", OFFSET, len(rows) + 1)
-    return Csr(offsets, load_array(path / f"{direction}-indices.npy", index, arcs), weights)
+def _stored(folder: Folder) -> list[ShardFacts]:
+    """The shards whose files the folder has: those of the base, where changes are merged into them."""
+    facts = GraphFacts.of(folder)
+    return facts.delta.shards if facts.delta else facts.shards
+
+
+def _open_stored(folder: Folder, number: int, direction: str) -> Csr:
+    """Open one direction of a stored shard, without changes, by memory map."""
+    shard, (index, weight) = _stored(folder)[number], _types(folder)
+    path, arcs = shard_path(folder.path, number), shard.sizes(direction).arcs
+    name = direction if direction == "out" or shard.into else "out"  # of a directed graph that was symmetric
+    weights = None if weight is None else load_array(path / f"{name}-weights.npy", weight, arcs)
+    offsets = load_array(path / f"{name}-offsets.npy", OFFSET, shard.rows[1] - shard.rows[0] + 1)
+    return Csr(offsets, load_array(path / f"{name}-indices.npy", index, arcs), weights)
 
 
 def _open_lanes(folder: Folder, number: int, direction: str, shard: Shard[Csr]) -> VectCsr:
-    sizes = GraphFacts.of(folder).shards[number].sizes(direction)
+    sizes = _stored(folder)[number].sizes(direction)
     path, (index, weight) = shard_path(folder.path, number), _types(folder)
     if sizes.segments is None or sizes.slots is None:
         raise Damaged(f"{path}: was stored without a vector extension")
@@ -213,8 +248,10 @@ def _joined(parts: Sequence[Csr]) -> Csr:
     return Csr(joined_offsets(parts), np.concatenate([part.indices for part in parts]), weights)
 
 
-def _cut(csr: Csr, rows: range, first: int) -> Csr:
-    """The arcs of `rows`, of a CSR whose first row is `first`."""
-    begin, end = int(csr.offsets[rows.start - first]), int(csr.offsets[rows.stop - first])
+def _cut(csr: Csr, rows: range, stored: range) -> Csr:
+    """The arcs of those `rows` that a CSR of the rows `stored` has, which begin within them."""
+    first, stop = rows.start - stored.start, min(rows.stop, stored.stop) - stored.start
+    first = min(first, stop)
+    begin, end = int(csr.offsets[first]), int(csr.offsets[stop])
     weights = None if csr.weights is None else csr.weights[begin:end]
-    return Csr(csr.offsets[rows.start - first : rows.stop - first + 1] - begin, csr.indices[begin:end], weights)
+    return Csr(csr.offsets[first : stop + 1] - begin, csr.indices[begin:end], weights)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels.graph import Csr
-from kernels.layout.changes.arcs import ArcChanges, first_repeated, newest
+from kernels.layout.changes.arcs import ArcChanges, newest, repeated
 from kernels.layout.changes.merge import locate, merge
 from tests.counts import examples
 
@@ -57,15 +57,15 @@ def test_merged_rows_are_those_of_a_list_of_arcs(history):
 @pytest.mark.parametrize(
     ("src", "dst", "both", "found"),
     [
-        ([1, 2, 1], [2, 1, 2], False, (0, 2)),
-        ([1, 2, 1], [2, 1, 2], True, (0, 1)),
-        ([0, 0, 5, 0], [5, 4, 0, 5], False, (0, 3)),
-        ([3, 3], [3, 4], True, None),
-        ([], [], True, None),
+        ([1, 2, 1], [2, 1, 2], False, [2]),
+        ([1, 2, 1], [2, 1, 2], True, [1, 2]),
+        ([0, 0, 5, 0], [5, 4, 0, 5], False, [3]),
+        ([3, 3], [3, 4], True, []),
+        ([], [], True, []),
     ],
 )
-def test_the_first_repeated_pair_is_found(src, dst, both, found):
-    assert first_repeated(np.array(src, np.int64), np.array(dst, np.int64), both) == found
+def test_repeated_pairs_are_found(src, dst, both, found):
+    assert np.flatnonzero(repeated(np.array(src, np.int64), np.array(dst, np.int64), both)).tolist() == found
 
 
 def test_parts_of_changes_are_numbered_from_their_first_row():

@@ -46,6 +46,7 @@ LAYERS = (
     {"steps"},
     {"report"},
     {"run", "inspection", "beginning"},
+    {"changes"},
     {"command"},
     {"cli"},
 )

@@ -20,14 +20,14 @@ def check(edges: Edges, rules: Rules, claim: Claim, graph: Graph | Shard, ranks:
     held = held_rows(graph, ranks)
     for name, csr, stated in (("out", held.out, claim.out_degrees), ("in", held.into, claim.in_degrees)):
         if name == "out" or held.into is not held.out:
-            require(ranks, _malformed(name, csr, held, index_dtype(claim.vertices)))
+            require(ranks, malformed(name, csr, held, index_dtype(claim.vertices)))
             degrees = to_host(held.degrees(csr))
         same = np.array_equal(degrees, to_host(stated))
         require(ranks, "" if same else f"the stored {name}-degrees are not those of the rows")
     vertices = Vertices(graph, held, ranks)
     require(ranks, _differs("vertices", claim.vertices, int(held.bounds[-1])))
     require(ranks, _differs("declared vertices", len(rules.declared), vertices.count_of(rules.declared)))
-    proof = _Proof(rules, vertices, held, ranks)
+    proof = Proof(rules, vertices, held, ranks)
     edges, dropped = proof.typed(edges), proof.typed(claim.dropped)
     loops = edges.src[np.flatnonzero(elementwise(np.equal, edges.src, edges.dst, dtype=np.bool_))].astype(ID)
     proof.require_counts(claim, ranks.sum(len(edges.src)), ranks.sum(len(loops)))
@@ -37,14 +37,14 @@ def check(edges: Edges, rules: Rules, claim: Claim, graph: Graph | Shard, ranks:
     require(ranks, f"vertex {unnamed} is neither declared nor in an edge" if unnamed >= 0 else "")
 
 
-class _Proof:
+class Proof:
     """What is proved of a rank's edges and rows. Methods are collective and raise Broken."""
 
-    def __init__(self, rules: Rules, vertices: Vertices, held: HeldRows, ranks: Communicator):
+    def __init__(self, rules: Rules, vertices: Vertices, held: HeldRows, ranks: Communicator, keys: Array | None = None):
         self._rules, self._vertices, self._held, self._ranks = rules, vertices, held, ranks
         self._backend = backend_of(held.ids)
         drawn = np.random.default_rng().integers(1 << 64, size=5, dtype=np.uint64)
-        self._keys = ranks.gather(drawn, alike=True)[0]  # of rank 0
+        self.keys = ranks.gather(drawn, alike=True)[0] if keys is None else keys  # of rank 0
 
     def typed(self, edges: Edges) -> Edges:
         """Edges with weights of the stored arcs' type."""
@@ -75,20 +75,27 @@ class _Proof:
 
     def require_same(self, edges: Edges, dropped: Edges) -> None:
         """Require that out-arcs and in-arcs are equal, and the edges to the stored arcs and the dropped edges together."""
-        held, both, symmetric = self._held, self._rules.both, self._held.into is self._held.out
-        require(self._ranks, "the in-arcs are not the out-arcs reversed" if both and not symmetric else "")
-        stored = self._arc_sums(held.out, BOTH if symmetric else FORWARD)
-        into = stored[2:] if symmetric else self._arc_sums(held.into, BACKWARD)[:2]
-        require(self._ranks, "" if np.array_equal(stored[:2], into) else "the in-arcs are not the out-arcs reversed")
-        rules = TURNED if both else BOTH if symmetric else FORWARD, self._rules.keep_self_loops
-        words = slice(2 if both else 4)
-        of_edges, of_dropped = (
-            self._ranks.total(self._backend.edge_sums(part.src, part.dst, part.weights, rules, self._keys))
-            for part in (edges, dropped)
-        )
+        both, symmetric = self._rules.both, self._held.into is self._held.out
+        stored = self.stored_sums()
+        role, words = TURNED if both else BOTH if symmetric else FORWARD, slice(2 if both else 4)
+        of_edges, of_dropped = (self.edge_sums(part, role) for part in (edges, dropped))
         if not np.array_equal(of_edges[words], (stored + of_dropped)[words]):
             self.require_stored(edges)  # names an edge that is lost
             require(self._ranks, "a stored arc equals no edge")
+
+    def stored_sums(self) -> Array:
+        """The fingerprint of the stored out-arcs, whose reverses the in-arcs have to be."""
+        held, symmetric = self._held, self._held.into is self._held.out
+        require(self._ranks, "the in-arcs are not the out-arcs reversed" if self._rules.both and not symmetric else "")
+        stored = self.arc_sums(held.out, BOTH if symmetric else FORWARD)
+        into = stored[2:] if symmetric else self.arc_sums(held.into, BACKWARD)[:2]
+        require(self._ranks, "" if np.array_equal(stored[:2], into) else "the in-arcs are not the out-arcs reversed")
+        return stored
+
+    def edge_sums(self, edges: Edges, role: int) -> Array:
+        """The fingerprint of the edges of all ranks: TURNED, BOTH or FORWARD, as `cpu.edge_sums`."""
+        rules = role, self._rules.keep_self_loops
+        return self._ranks.total(self._backend.edge_sums(edges.src, edges.dst, edges.weights, rules, self.keys))
 
     def require_stored(self, edges: Edges) -> None:
         """Require that every edge has a stored arc that is no heavier; each is looked up at the end with the greater row.
@@ -120,10 +127,11 @@ class _Proof:
             reason = f"edge {arc}{of_weight} has no stored arc that is no heavier"
         require(self._ranks, reason)
 
-    def _arc_sums(self, csr: Csr, role: int) -> Array:
+    def arc_sums(self, csr: Csr, role: int) -> Array:
+        """The fingerprint of stored arcs, which are in order, as `cpu.arc_sums`."""
         held = self._held
         own = Csr(csr.offsets[: held.num_own + 1], csr.indices, csr.weights)
-        sums, broken = self._backend.arc_sums(own, held.ids, role, not self._rules.keep_parallel, self._keys)
+        sums, broken = self._backend.arc_sums(own, held.ids, role, not self._rules.keep_parallel, self.keys)
         reason = ""
         if broken >= 0:
             row = int(np.searchsorted(own.offsets, np.full_like(own.offsets[:1], broken), side="right")[0]) - 1
@@ -133,7 +141,7 @@ class _Proof:
         return self._ranks.total(sums)
 
 
-def _malformed(name: str, csr: Csr, held: HeldRows, index: np.dtype[Any]) -> str:
+def malformed(name: str, csr: Csr, held: HeldRows, index: np.dtype[Any]) -> str:
     """Why the arrays of one direction are not rows of arcs; empty if they are. Indices are checked where they are read."""
     offsets, arcs, weights = csr.offsets, len(csr.indices), held.out.weights
     if offsets.dtype != OFFSET or len(offsets) <= held.num_own:

@@ -9,3 +9,8 @@ The arrays choose the backend. Time: a binary search for each change, then one p
 Reference: Green, McColl, Bader: GPU Merge Path. ICS 2012 (an output divided evenly by searches in both inputs; here the base is
 divided evenly, and each tile finds its changes).
 """
+
+from kernels.layout.changes.arcs import ArcChanges, newest, repeated
+from kernels.layout.changes.merge import locate, merge
+
+__all__ = ["ArcChanges", "locate", "merge", "newest", "repeated"]

@@ -42,22 +42,14 @@ def newest(changes: ArcChanges, positions: Array) -> ArcChanges:
     return ArcChanges(changes.rows[order], changes.indices[order], changes.puts[order], weights)
 
 
-def first_repeated(src: Array, dst: Array, both: bool) -> tuple[int, int] | None:
-    """The first two places, in the order of the later one, of a pair of numbers from 0 that occurs twice; None if none does.
-
-    With `both`, a pair and its reverse are the same.
-    """
-    if len(src) < 2:
-        return None
+def repeated(src: Array, dst: Array, both: bool) -> Array:
+    """Which pairs of numbers from 0 are those of an earlier place, bool [C]; with `both` a pair is also its reverse."""
     low, high = (np.minimum(src, dst), np.maximum(src, dst)) if both else (src, dst)
-    most = int(max(low.max(), high.max())) + 1
+    most = 1 + int(max(low.max(), high.max())) if len(src) else 1
     places, keys = _sorted(low.astype(np.int64) * most + high, most)
-    again = np.flatnonzero(keys[1:] == keys[:-1])
-    if not len(again):
-        return None
-    later = int(places[again + 1].min())
-    earlier = again[np.flatnonzero(places[again + 1] == later)]
-    return int(places[earlier][0]), later
+    found = np.zeros(len(src), np.bool_, like=keys)
+    found[places[1:][keys[1:] == keys[:-1]]] = True
+    return found
 
 
 def _keys(changes: ArcChanges, positions: Array) -> Array:

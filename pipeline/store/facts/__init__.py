@@ -116,6 +116,28 @@ class CheckFacts(Facts):
     seconds: float
 
 
+class StateFacts(Facts):
+    """What changes made of a graph, see `pipeline.changes`: a state after its source, or after the state before."""
+
+    number: int  # of files of changes since the source was read
+    parent: str  # digest of the stored graph before
+    applied: list[str]  # the digest of each of these files, in their order
+    # inserted, deleted, updated, vertices: by the last file, and how many vertices it added.
+    inserted: int
+    deleted: int
+    updated: int
+    vertices: int
+    violations: dict[str, int]  # rows of that file that were counted instead of refused, by what was wrong
+
+
+class DeltaFacts(Facts):
+    """The files of a stored graph that is a base and changes, see `pipeline.store.deltas`."""
+
+    vertices: int  # of the base; rows of later ones come after them
+    shards: list[ShardFacts]  # of the base
+    batches: list[int]  # changed edges in each batch
+
+
 class GraphFacts(Facts):
     """A stored graph, see `pipeline.steps.layout.lay_out`."""
 
@@ -137,6 +159,8 @@ class GraphFacts(Facts):
     backend: str
     measure: str | None = None  # absent unless the configuration says what the weights measure
     proof: CheckFacts | None = None  # absent while it is being proved
+    state: StateFacts | None = None  # absent unless changes were applied
+    delta: DeltaFacts | None = None  # absent unless the files are a base and changes
 
 
 class ComputedFacts(Facts):

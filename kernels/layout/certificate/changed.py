@@ -1,0 +1,74 @@
+"""Certificate of changes: a stored graph is the one before it without the edges that were removed, and with those that were put.
+
+As multisets of (src, dst, weight), its arcs and the removed ones are those of the graph before and the put ones; all four are
+compared by the fingerprints of `kernels.layout.certificate`. The removed edges are those that the file of changes names, so a graph
+that lost another arc, kept one, or has another weight has other sums. No arc is stored twice, because rows ascend strictly.
+"""
+
+import numpy as np
+
+from kernels.answers import Certificate
+from kernels.certificate.rules import verdict
+from kernels.cpu.parallel import elementwise
+from kernels.distributed import SingleRank
+from kernels.gpu.loader import to_host
+from kernels.graph import ID, Array, Graph, index_dtype
+from kernels.layout.certificate.check import Proof, malformed
+from kernels.layout.certificate.constants import BOTH, FORWARD, TURNED
+from kernels.layout.certificate.vertices import Vertices, held_rows, require
+from kernels.layout.rules import Edges, Rules
+
+RULES = (
+    "vertices are those of the graph before and the new ones, each once, in ascending order",
+    "a row's arcs ascend strictly by the id of their neighbour, and are as many as its degree",
+    "the in-arcs are the out-arcs reversed",
+    "stored arcs and removed edges are the arcs of the graph before and the put edges",
+)
+
+
+def certify_changes(
+    graph: Graph, before: Graph, removed: Edges, put: Edges, new_ids: Array, stated: tuple[Rules, Array, Array]
+) -> Certificate:
+    """Prove that `graph` is `before` after changes.
+
+    Args:
+        graph, before: NumPy's arrays or CuPy's, alike.
+        removed, put: By ids; each pair is once in either.
+        new_ids (int64): Ascending, NumPy's: of the vertices that `before` does not have.
+        stated: The rules of the layout, and the out-degrees and in-degrees that are stored, int64 [V], NumPy's.
+
+    Returns:
+        The certificate of a malformed graph does not hold; nothing is raised. O(V + A) time.
+    """
+    return verdict(RULES, _check, graph, before, removed, put, new_ids, stated)
+
+
+def _check(graph: Graph, before: Graph, removed: Edges, put: Edges, new_ids: Array, stated: tuple[Rules, Array, Array]) -> None:
+    rules, *degrees = stated
+    ranks = SingleRank()
+    held = held_rows(graph, ranks)
+    for name, csr, of_rows in (("out", held.out, degrees[0]), ("in", held.into, degrees[1])):
+        require(ranks, malformed(name, csr, held, index_dtype(graph.num_vertices)))
+        same = np.array_equal(to_host(held.degrees(csr)), of_rows)
+        require(ranks, "" if same else f"the stored {name}-degrees are not those of the rows")
+    vertices = Vertices(graph, held, ranks)
+    proof = Proof(rules, vertices, held, ranks)
+    _require_vertices(vertices.ids, before, new_ids)
+    old, role = held_rows(before, ranks), TURNED if rules.both else FORWARD
+    there = Proof(rules, vertices, old, ranks, proof.keys).arc_sums(old.out, BOTH if rules.both else FORWARD)
+    here, words = proof.stored_sums(), slice(2)
+    gone, more = (proof.edge_sums(proof.typed(part), role) for part in (removed, put))
+    same = np.array_equal((here + gone)[words], (there + more)[words])
+    require(ranks, "" if same else "the stored arcs are not those before the changes, without and with the changed edges")
+
+
+def _require_vertices(ids: Array, before: Graph, new_ids: Array) -> None:
+    ranks, known = SingleRank(), elementwise(lambda rows: before.ids[rows], before.rows_by_id, dtype=ID)
+    added = np.asarray(new_ids, like=ids)
+    places = np.searchsorted(ids, added)
+    found = bool((ids[np.minimum(places, max(len(ids) - 1, 0))] == added).all()) if len(added) else True
+    kept = np.ones(len(ids), np.bool_, like=ids)
+    if found and len(added):
+        kept[places] = False
+    same = found and np.array_equal(ids[kept], known)
+    require(ranks, "" if same else "the vertices are not those of the graph before and the new ones")

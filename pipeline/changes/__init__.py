@@ -1,0 +1,86 @@
+"""Changes of a graph: a file of inserted, deleted and updated edges makes the next run out of the newest one (docs/changes.md).
+
+reading.py    a file of changes
+resolving.py  its edges in the stored graph, and rows that cannot be applied
+apply.py      the step: the files of the graph before and a batch of changes, merged when opened, and proved
+state.py      the newest run, and what it was made from
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pipeline.changes.apply import Asked, change_graph
+from pipeline.changes.state import State, newest
+from pipeline.config.run import RunConfig
+from pipeline.errors import AlreadyApplied, Busy
+from pipeline.ingest.source import Source, identify, locate
+from pipeline.run import Call, directly, run, sources_of
+from pipeline.steps.published.target import LATEST, Target
+from pipeline.steps.runtime import Runtime
+from pipeline.store.facts import GraphFacts
+from pipeline.store.manifest import Folder
+
+__all__ = ["change"]
+
+
+def change(
+    out: Path,
+    changes: str | Path,
+    *,
+    count_violations: bool = False,
+    again: bool = False,
+    link: str = LATEST,
+    call: Call = directly,
+    **options: Any,
+) -> Folder:
+    """Apply a file of changes to the newest state of a graph, and publish the next run, with the same stages and sources.
+
+    Args:
+        out: The output folder of the run.
+        changes: Columns `op` (insert, delete or update), `src`, `dst` and, if the graph has weights, `weight`; Parquet, CSV or TSV,
+            compressed or not; a path, or any URL that fsspec opens.
+        count_violations: Count rows that cannot be applied, and apply the others. By default the first such row is an error.
+        again: Also apply a file that an earlier state of the graph has had.
+        link: The link of the output folder that names the newest state, and then the next one.
+        call: As `pipeline.run.run`.
+        options: Keys of a run's configuration that replace those of the newest run, such as `backend` and `cluster`.
+
+    Returns:
+        The published run. Its graph's facts `state` name the state before, the digests of all files since the source, and counts.
+
+    Raises:
+        AlreadyApplied: The newest state has had this file, unless `again`.
+        BadInput: The file is not one of changes, or has a row that cannot be applied.
+        BadConfig: There is no run, or its steps are no longer there.
+        GraphmillError: As `pipeline.run.run`. The run before stays the newest.
+    """
+    before, source = newest(out, link), locate(str(changes))
+    return run(before.config(**options), call, _Reading(before, source, count_violations, again), before.target())
+
+
+class _Reading:
+    """How a batch of changes gets its graph."""
+
+    def __init__(self, before: State, source: Source, counts: bool, again: bool) -> None:
+        self._before, self._source, self._counts, self._again = before, source, counts, again
+
+    def __call__(
+        self, config: RunConfig, call: Call, runtime: Runtime, begins: Callable[[], object], target: Target
+    ) -> tuple[Folder, Folder, list[int]]:
+        """As `pipeline.run.Read`; the output folder is held, so that no other run becomes the newest one."""
+        before = self._before
+        if newest(before.output, before.link).name != before.name:
+            raise Busy(f"{before.output}: another run was published meanwhile; start again")
+        digest = identify(self._source, None)
+        edges, graph = before.steps()
+        state = GraphFacts.of(graph).state
+        if state and digest in state.applied and not self._again:
+            number = state.applied.index(digest) + 1
+            raise AlreadyApplied(
+                f"{self._source.url}: was applied already, as file {number} of {len(state.applied)} since the source was read; "
+                f"{before.link} is {before.name}, which has its changes"
+            )
+        begins()
+        changed = call("graph", change_graph, graph, edges, Asked(self._source, digest, config.graph, self._counts), runtime)
+        return edges, changed, sources_of(config, edges, changed, target)

@@ -1,0 +1,177 @@
+"""The step of a changed graph: the files of the graph before, a batch of changes, and the proof that together they are right."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kernels.graph import ID, Array, Graph
+from kernels.layout.certificate.changed import certify_changes
+from kernels.layout.constants import WARP_DEGREE
+from kernels.layout.rules import Edges, Rules
+from kernels.layout.vect_csr import BLOCK_DEGREE
+from pipeline import progress
+from pipeline.changes.reading import read_changes
+from pipeline.changes.resolving import ChangeRules, resolve
+from pipeline.cluster.threads import LocalThreads
+from pipeline.config.graph import GraphConfig
+from pipeline.config.layout import LayoutConfig
+from pipeline.errors import BadConfig, ProofFailed
+from pipeline.ingest.source import Source
+from pipeline.runtime.backend import Backend, bring, fetch
+from pipeline.steps.runtime import Runtime
+from pipeline.store.deltas import GRAPHS, NEW_VERTICES, save_batch, save_new_vertices
+from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, GraphFacts, ShardFacts, Sizes, StateFacts
+from pipeline.store.graph import open_graph, open_vertices
+from pipeline.store.manifest import Folder, link_or_copy, make, unsealed
+from pipeline.store.names import Names, open_names
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A file of changes, and how it is applied."""
+
+    source: Source
+    digest: str
+    graph: GraphConfig  # how the graph's own source was read: limits and the delimiter
+    counts: bool  # rows that cannot be applied are counted and left out
+
+
+def folder_of_state(number: int) -> str:
+    """The step folder of a state after so many files of changes."""
+    return GRAPHS[2 - number % 2] if number else GRAPHS[0]
+
+
+def change_graph(before: Folder, edges: Folder, asked: Asked, runtime: Runtime) -> Folder:
+    """Apply a file of changes to a stored graph, and prove the result.
+
+    Args:
+        before: The newest state, whose files are linked into the new folder.
+        edges: The edge list of the source, which has the names of ids that are strings.
+
+    Returns:
+        As `pipeline.steps.layout.lay_out`, with facts `state` and `delta`.
+
+    Raises:
+        BadInput: The file is not one of changes, or has a row that cannot be applied.
+        BadConfig: The graph keeps parallel arcs.
+        ProofFailed: The result is not the graph before with these changes. Nothing is written.
+    """
+    layout = layout_of(before)
+    if layout.parallel_arcs == "keep":
+        raise BadConfig(
+            f"{before.path}: keeps parallel arcs, so a row of changes would not name one edge; changes need `lightest`"
+        )
+    opened: list[Graph] = []
+
+    def write(folder: Path) -> dict[str, Any]:
+        facts, graph = _Applied(before, edges, asked, layout, runtime.backend).write(folder)
+        opened.append(graph)
+        return facts.stored()
+
+    facts = GraphFacts.of(before)
+    number = facts.state.number + 1 if facts.state else 1
+    inputs, parameters = {"before": before.digest, "changes": asked.digest}, before.manifest.parameters | {"counts": asked.counts}
+    changed = make(runtime.work / folder_of_state(number), "graph", inputs, parameters, write)
+    if isinstance(runtime.cluster, LocalThreads) and not runtime.cluster.shards:
+        graph = opened[0] if opened else open_graph(changed, runtime.backend)
+        runtime.cluster.open_graphs.keep(changed, runtime.backend, graph)
+    return changed
+
+
+def layout_of(graph: Folder) -> LayoutConfig:
+    """How a graph was laid out."""
+    given = graph.manifest.parameters
+    return LayoutConfig.model_validate({name: given[name] for name in LayoutConfig.model_fields if name in given})
+
+
+class _Applied:
+    """The changes of a graph, in memory."""
+
+    def __init__(self, before: Folder, edges: Folder, asked: Asked, layout: LayoutConfig, backend: Backend) -> None:
+        self._before, self._facts, self._asked, self._backend = before, GraphFacts.of(before), asked, backend
+        self._rules = Rules(range(0), not self._facts.directed, layout.self_loops == "keep", keep_parallel=False)
+        progress.phase("reading the changes")
+        names = open_names(edges)
+        listed = read_changes(asked.source, asked.digest, asked.graph, self._facts.weight, names is not None)
+        ids = [_numbers(column, names) for column in (listed.src, listed.dst)]
+        progress.phase("finding the edges")
+        self._graph = open_graph(before, backend)
+        rules = ChangeRules(self._rules.both, self._rules.keep_self_loops, asked.counts)
+        self._found = resolve(self._graph, listed, (ids[0], ids[1]), rules, backend)
+
+    def write(self, folder: Path) -> tuple[GraphFacts, Graph]:
+        """Write the files of the changed graph, and prove it."""
+        facts, found = self._facts, self._found
+        for name in self._before.manifest.files:
+            (folder / name).parent.mkdir(exist_ok=True)
+            link_or_copy(self._before.path / name, folder / name)
+        delta = facts.delta or DeltaFacts(vertices=facts.vertices, shards=facts.shards, batches=[])
+        delta = delta.model_copy(update={"batches": [*delta.batches, len(found.pairs.src)]})
+        save_batch(folder, len(delta.batches), found.pairs)
+        vertices = facts.vertices + len(found.new_ids)
+        if len(found.new_ids):
+            known = np.load(folder / NEW_VERTICES) if facts.vertices > delta.vertices else np.empty(0, ID)
+            save_new_vertices(folder, np.concatenate([known, found.new_ids]))
+        state = StateFacts(
+            number=facts.state.number + 1 if facts.state else 1,
+            parent=self._before.digest,
+            applied=[*(facts.state.applied if facts.state else ()), self._asked.digest],
+            inserted=found.counts["insert"],
+            deleted=found.counts["delete"],
+            updated=found.counts["update"],
+            vertices=len(found.new_ids),
+            violations={name: count for name, count in found.violations.items() if count},
+        )
+        unproved = {"vertices": vertices, "symmetric": not facts.directed, "state": state, "delta": delta, "proof": None}
+        unfinished = facts.model_copy(update=unproved)
+        progress.phase("merging")
+        graph = open_graph(Folder(folder, unsealed("graph", unfinished.stored())), self._backend)
+        shards, directions = _sizes(graph, delta)
+        final = unfinished.model_copy(update={
+            "arcs": graph.num_arcs, "shards": shards, "backend": self._backend, "out": directions[0],
+            **({} if graph.symmetric else {"into": directions[-1]}),
+        })  # fmt: skip
+        progress.phase("proving")
+        proof = self._prove(Folder(folder, unsealed("graph", final.stored())), graph)
+        return final.model_copy(update={"proof": proof}), graph
+
+    def _prove(self, folder: Folder, graph: Graph) -> CheckFacts:
+        started, found = time.perf_counter(), self._found
+        stated = self._rules, *open_vertices(folder)[2:]
+        removed, put = (_brought(edges, self._backend) for edges in (found.removed, found.put))
+        verdict = certify_changes(graph, self._graph, removed, put, found.new_ids, stated)
+        if not verdict.holds:
+            raise ProofFailed(f"changes: {verdict.reason}")
+        return CheckFacts(rules=list(verdict.rules), seconds=round(time.perf_counter() - started, 6))
+
+
+def _numbers(column: pa.Array, names: Names | None) -> Array:
+    """The ids of a column; a string that is no name has UNKNOWN."""
+    return column.to_numpy() if names is None else names.find(column)
+
+
+def _sizes(graph: Graph, delta: DeltaFacts) -> tuple[list[ShardFacts], list[DirectionFacts]]:
+    """What the facts state of shards and directions; the last shard has the new vertices."""
+    ends = [shard.rows[1] for shard in delta.shards[:-1]] + [graph.num_vertices]
+    sides = [graph.out] if graph.symmetric else [graph.out, graph.into]
+    arcs = [np.diff(fetch(csr.offsets[np.asarray([0, *ends], like=csr.offsets)])).tolist() for csr in sides]
+    shards = []
+    for number, stop in enumerate(ends):
+        sizes = {name: Sizes(arcs=of_side[number]) for name, of_side in zip(("out", "into"), arcs, strict=False)}
+        shards.append(ShardFacts(rows=[delta.shards[number].rows[0], stop], **sizes))
+    return shards, [DirectionFacts(groups=_groups(csr.offsets)) for csr in sides]
+
+
+def _groups(offsets: Array) -> list[int]:
+    degrees = offsets[1:] - offsets[:-1]
+    block, wide = (int((degrees >= degree).sum()) for degree in (BLOCK_DEGREE, WARP_DEGREE))
+    return [block, wide - block, len(degrees) - wide]
+
+
+def _brought(edges: Edges, backend: Backend) -> Edges:
+    weights = None if edges.weights is None else bring(edges.weights, backend)
+    return Edges(bring(edges.src, backend), bring(edges.dst, backend), weights)

@@ -1,0 +1,122 @@
+"""From the rows of a file of changes to changed pairs of rows of the stored graph, by the rules of docs/changes.md."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernels.cpu.parallel import inverse
+from kernels.graph import ID, OFFSET, Array, Graph, index_dtype
+from kernels.layout.changes import locate, repeated
+from kernels.layout.rules import Edges
+from pipeline.changes.reading import DELETE, INSERT, OPERATIONS, UPDATE, Listed
+from pipeline.runtime.backend import Backend, bring, fetch
+from pipeline.store.deltas import Pairs
+
+REASONS = {  # what a row can be refused for, by the name under which such rows are counted
+    "unknown_vertex": "a vertex is not in the graph",
+    "repeated": "an earlier row of the file changes the same edge",
+    "missing_edge": "the graph has no such edge",
+    "existing_edge": "the graph has this edge already",
+    "no_weights": "the graph has no weights to update",
+}
+
+
+@dataclass(frozen=True)
+class ChangeRules:
+    """How rows are read that the graph does not fit."""
+
+    both: bool  # an edge is two arcs, so that a pair and its reverse are the same
+    keep_self_loops: bool
+    counts: bool  # rows that cannot be applied are counted and left out; otherwise the first one is an error
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """What a file of changes does to a graph; NumPy's arrays."""
+
+    pairs: Pairs  # sorted by their rows
+    new_ids: Array  # int64, ascending: of vertices that the graph did not have
+    # removed, put: by ids: the edges that the graph no longer has, and those that it has instead or in addition.
+    removed: Edges
+    put: Edges
+    counts: dict[str, int]  # deleted, inserted and updated edges, by the name of the operation
+    violations: dict[str, int]  # rows that were left out, by reason
+
+
+def resolve(graph: Graph, listed: Listed, ids: tuple[Array, Array], rules: ChangeRules, backend: Backend) -> Resolved:
+    """Look up the edges of a file of changes in the graph, whose arrays are where `backend` computes.
+
+    Args:
+        ids (int64 [C]): `src` and `dst` of each row.
+
+    Raises:
+        BadInput: The first row that cannot be applied, unless such rows are counted.
+    """
+    ops, vertices = listed.ops, graph.num_vertices
+    ends = [_rows_of(graph, of_end, backend) for of_end in ids]
+    numbers = _numbered(ids, ends, vertices, np.ones(len(ops), np.bool_))[1]
+    was, weights = _edges_of(graph, ends, backend)
+    wrong = {
+        "unknown_vertex": ((ends[0] < 0) | (ends[1] < 0)) & ((ops != INSERT) | (np.minimum(*ids) < 0)),
+        "repeated": repeated(*numbers, rules.both),
+        "missing_edge": ~was & (ops != INSERT),
+        "existing_edge": was & (ops == INSERT),
+        "no_weights": (ops == UPDATE) if listed.weights is None else np.zeros(len(ops), np.bool_),
+    }
+    left, violations = np.ones(len(ops), np.bool_), dict[str, int]()
+    for name, mask in wrong.items():
+        violations |= {name: int((mask & left).sum())}
+        left &= ~mask
+    if not rules.counts and not left.all():
+        row = int(left.argmin())
+        raise listed.bad(row, f"{listed.shown(row)}: {next(REASONS[name] for name, mask in wrong.items() if mask[row])}")
+    new_ids, (src, dst) = _numbered(ids, ends, vertices, left)
+    applied = np.flatnonzero(left & ((src != dst) | rules.keep_self_loops))
+    order = applied[np.argsort(src[applied] * (vertices + len(new_ids)) + dst[applied], kind="stable")]
+    puts, kind = ops != DELETE, None if weights is None else weights.dtype
+    given = None if listed.weights is None else listed.weights.astype(kind)
+    width = index_dtype(vertices + len(new_ids))
+    pairs = Pairs(src[order].astype(width), dst[order].astype(width), was[order], puts[order], _taken(given, order))
+
+    def edges(of: Array, of_weights: Array | None) -> Edges:
+        return Edges(ids[0][of], ids[1][of], _taken(of_weights, of))
+
+    counts = {name: int((ops[applied] == op).sum()) for op, name in enumerate(OPERATIONS)}
+    return Resolved(pairs, new_ids, edges(order[was[order]], weights), edges(order[puts[order]], given), counts, violations)
+
+
+def _rows_of(graph: Graph, ids: Array, backend: Backend) -> Array:
+    """The rows of ids, int64, NumPy's; -1 where an id is not a vertex's."""
+    if not graph.num_vertices or not len(ids):
+        return np.full(len(ids), -1, OFFSET)
+    ascending, wanted = graph.ids[graph.rows_by_id], bring(ids, backend)
+    places = np.minimum(np.searchsorted(ascending, wanted), graph.num_vertices - 1)
+    rows = graph.rows_by_id[places].astype(OFFSET)
+    rows[ascending[places] != wanted] = -1
+    return fetch(rows)
+
+
+def _edges_of(graph: Graph, ends: list[Array], backend: Backend) -> tuple[Array, Array | None]:
+    """Whether the graph has each edge, and its weight, where it has it."""
+    kind = None if graph.out.weights is None else graph.out.weights.dtype
+    was, weights = np.zeros(len(ends[0]), np.bool_), None if kind is None else np.zeros(len(ends[0]), kind)
+    known = np.flatnonzero((ends[0] >= 0) & (ends[1] >= 0))
+    if len(known):
+        width = graph.rows_by_id.dtype
+        src, dst = (bring(end[known].astype(width), backend) for end in ends)
+        firsts, counts = locate(graph.out, src, dst, inverse(graph.rows_by_id))
+        was[known] = fetch(counts > 0)
+        if weights is not None and graph.num_arcs:
+            weights[known] = fetch(graph.out.weights[np.minimum(firsts, graph.num_arcs - 1)])  # type: ignore[index]
+    return was, weights
+
+
+def _numbered(ids: tuple[Array, Array], ends: list[Array], vertices: int, left: Array) -> tuple[Array, list[Array]]:
+    """The new ids of the rows that are `left`, ascending, and numbers of all ends: rows, then the places of new ids."""
+    new = np.unique(np.concatenate([of_end[(rows < 0) & left] for of_end, rows in zip(ids, ends, strict=True)])).astype(ID)
+    numbers = [np.where(rows < 0, vertices + np.searchsorted(new, of_end), rows) for of_end, rows in zip(ids, ends, strict=True)]
+    return new, numbers
+
+
+def _taken(weights: Array | None, places: Array) -> Array | None:
+    return None if weights is None else weights[places]

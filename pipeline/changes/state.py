@@ -1,0 +1,77 @@
+"""The newest state of a graph in an output folder: the run that a link names, and the steps that it was made from."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from pipeline.config.run import RunConfig
+from pipeline.errors import BadConfig, Damaged
+from pipeline.steps.published.target import Target
+from pipeline.store import manifest
+from pipeline.store.deltas import GRAPHS
+from pipeline.store.facts.run import ConfigurationFacts
+from pipeline.store.manifest import Folder
+
+
+@dataclass(frozen=True)
+class State:
+    """A published run of a graph, to which changes can be applied."""
+
+    output: Path
+    link: str
+    run: Folder
+
+    @property
+    def name(self) -> str:
+        """The id of the run."""
+        return self.run.path.name
+
+    def target(self) -> Target:
+        """Where the next run is published: under the same link, with the same configuration."""
+        return Target(self.link, "", ConfigurationFacts.model_validate(self.run.facts["configuration"]), self.run.facts)
+
+    def config(self, **options: Any) -> RunConfig:
+        """The configuration of the run, with some options replaced. Raises BadConfig if this version cannot read it."""
+        values = self.run.facts.get("configuration", {}).get("values", {})
+        try:
+            return RunConfig.model_validate({**values, "output": self.output, **options})
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise BadConfig(f"{self.run.path}: its configuration cannot be used again: {where}: {first['msg']}") from None
+
+    def steps(self) -> tuple[Folder, Folder]:
+        """The edge list and the stored graph, with all files checked.
+
+        Raises:
+            BadConfig: A later run has replaced them.
+            Damaged: A file differs from its manifest.
+        """
+        steps = self.output / "steps"
+        edges, graph = self._step("edges", [steps / "edges"]), self._step("graph", [steps / name for name in GRAPHS])
+        return edges, graph
+
+    def _step(self, name: str, folders: list[Path]) -> Folder:
+        for path in folders:
+            try:
+                folder = manifest.read(path)
+            except Damaged:
+                continue
+            if folder.digest == self.run.manifest.inputs.get(name):
+                manifest.check(folder)
+                return folder
+        raise BadConfig(
+            f"{self.run.path}: changes need the {name} that this run was made from, in `steps` of the output folder; another run has "
+            "replaced it, or it was removed: run the source again"
+        )
+
+
+def newest(output: Path, link: str) -> State:
+    """The run that a link of an output folder names. Raises BadConfig if there is none, and Damaged without a manifest."""
+    named = output / link
+    if not named.is_symlink():
+        raise BadConfig(f"{named}: is not a link to a run; `graphmill run` makes the first state of a graph")
+    return State(output, link, manifest.read(Path(os.path.realpath(named))))

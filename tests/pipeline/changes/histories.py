@@ -1,0 +1,141 @@
+"""Random histories of a graph: files of changes applied one after the other, compared with runs over the changed source.
+
+As a command: `python -m tests.pipeline.changes.histories HISTORIES FILES [FIRST]` prints every difference, and ends with counts.
+"""
+
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from pipeline.changes import change
+from pipeline.config.run import RunConfig
+from pipeline.run import run
+
+STAGES = ("bfs", "sssp", "mst", "wcc", "scc", "reachability")  # whose tables have one right value
+
+
+@dataclass
+class Model:
+    """A graph as its users see it."""
+
+    directed: bool
+    weighted: bool
+    rng: np.random.Generator
+    vertices: set[int] = field(default_factory=set)
+    edges: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def pair(self, src: int, dst: int) -> tuple[int, int]:
+        return (src, dst) if self.directed else (min(src, dst), max(src, dst))
+
+    def source(self, path: Path) -> None:
+        """Write the edges; a vertex without one has a self-loop, which a run drops."""
+        listed = [*self.edges] + [(vertex, vertex) for vertex in sorted(self.vertices)]
+        columns = {"src": [src for src, _ in listed], "dst": [dst for _, dst in listed]}
+        table = pa.table(columns, pa.schema([("src", pa.int64()), ("dst", pa.int64())]))
+        if self.weighted:
+            table = table.append_column("weight", pa.array([self.edges.get(pair, 0) for pair in listed], pa.int64()))
+        pq.write_table(table, path)
+
+    def file(self, path: Path, rows: int) -> None:
+        """Draw changes, apply them here, and write them; their order in the file does not matter."""
+        seen, listed = set[tuple[int, int]](), []
+        for _ in range(rows):
+            src, dst = self.ends()
+            pair = self.pair(src, dst)
+            if pair in seen or src == dst:
+                continue
+            seen.add(pair)
+            weight = int(self.rng.integers(0, 20))
+            if pair not in self.edges:
+                op, self.edges[pair] = "insert", weight
+                self.vertices |= {src, dst}
+            elif self.weighted and self.rng.random() < 0.4:
+                op, self.edges[pair] = "update", weight
+            else:
+                op = "delete"
+                del self.edges[pair]
+            listed.append((op, src, dst, None if op == "delete" else weight))
+        names = ("op", "src", "dst", "weight")[: 3 + self.weighted]
+        kinds = (pa.string(), pa.int64(), pa.int64(), pa.int64())
+        columns = [pa.array([row[place] for row in listed], kind) for place, kind in zip(range(len(names)), kinds, strict=False)]
+        table = pa.table(columns, names)
+        (pq.write_table if path.suffix == ".parquet" else pa.csv.write_csv)(table, path)
+
+    def ends(self) -> tuple[int, int]:
+        """An edge of the graph, or any pair of vertices, seldom a new one."""
+        if self.edges and self.rng.random() < 0.5:
+            return [*self.edges][self.rng.integers(len(self.edges))]
+        src, dst = self.rng.integers(0, 12 + len(self.vertices) // 12, 2)
+        return int(src), int(dst)
+
+
+def config_of(model: Model, source: Path, out: Path, **options: Any) -> RunConfig:
+    graph = {"source": str(source), "directed": model.directed, "name": "history"}
+    values = {
+        "graph": graph,
+        "output": out,
+        "stages": STAGES,
+        "sources": [0, 1],
+        "expect": {"empty": True},
+        "backend": "cpu",
+        "keep": 1,
+    }
+    return RunConfig.model_validate(values | options)
+
+
+def tables(run_folder: Path) -> dict[str, list[bytes]]:
+    """The bytes of every table of a run."""
+    folders = [folder for folder in sorted(run_folder.iterdir()) if folder.is_dir() and "index" not in folder.name]
+    return {folder.name: [file.read_bytes() for file in sorted(folder.glob("*.parquet"))] for folder in folders}
+
+
+def differing(first: Path, second: Path) -> list[str]:
+    """The tables that differ between two runs."""
+    one, two = tables(first), tables(second)
+    return sorted(name for name in one.keys() | two.keys() if one.get(name) != two.get(name))
+
+
+def history(seed: int, work: Path, files: int, compared: int = 1, **options: Any) -> list[str]:
+    """Play one history; the tables that differ from those of a rebuild, after every `compared` files and at the end."""
+    rng = np.random.default_rng(seed)
+    model = Model(bool(seed % 2), bool(seed // 2 % 2), rng, {0, 1}, {(0, 1): 3})
+    out, wrong = work / "out", []
+    model.file(work / "first.parquet", int(rng.integers(0, 40)))
+    model.source(work / "source.parquet")
+    run(config_of(model, work / "source.parquet", out, **options))
+    for number in range(1, files + 1):
+        path = work / f"changes-{number}.{'parquet' if number % 2 else 'csv'}"
+        model.file(path, int(rng.integers(0, 1 + rng.choice([4, 30]))))
+        published = change(out, path)
+        if number % compared == 0 or number == files:
+            model.source(work / "now.parquet")
+            rebuilt = run(config_of(model, work / "now.parquet", work / "rebuilt"))
+            wrong += [f"history {seed}, file {number}: {name}" for name in differing(published.path, rebuilt.path)]
+    return wrong
+
+
+def main(histories: int, files: int, first: int = 0) -> int:
+    """Play histories; return the number of differences."""
+    count = 0
+    for seed in range(first, first + histories):
+        work = Path(tempfile.mkdtemp())
+        try:
+            for fault in history(seed, work, files, 5):
+                count += 1
+                print(fault)
+        finally:
+            shutil.rmtree(work)
+    print(f"{histories} histories of {files} files: {count} differences")
+    return count
+
+
+if __name__ == "__main__":
+    sys.exit(bool(main(*map(int, sys.argv[1:]))))

@@ -1,0 +1,188 @@
+"""`graphmill change`: tables equal those of a rebuild, rows that cannot be applied are refused, and no file is applied twice."""
+
+import gzip
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.changes import change
+from pipeline.command import app
+from pipeline.config.run import RunConfig
+from pipeline.errors import AlreadyApplied, BadConfig, BadInput, ProofFailed
+from pipeline.run import run
+from pipeline.store import deltas, manifest
+from pipeline.store.digests import digest_of_file
+from pipeline.store.facts import GraphFacts
+from pipeline.store.facts.run import RunFacts
+from tests.counts import NIGHTLY
+from tests.pipeline.changes.histories import differing, history
+
+EDGES = "src,dst,weight\n1,2,5\n2,3,1\n3,1,2\n4,5,7\n5,5,1\n"
+CHANGES = "op,src,dst,weight\ninsert,1,3,4\ndelete,4,5,\nupdate,2,3,9\ninsert,9,1,2\n"
+CHANGED = "src,dst,weight\n1,2,5\n2,3,9\n3,1,2\n1,3,4\n9,1,2\n4,4,0\n5,5,0\n"
+
+
+@pytest.mark.parametrize("seed", range(1000 if NIGHTLY else 4))
+def test_tables_of_a_history_are_those_of_a_rebuild(seed, tmp_path):
+    assert history(seed, tmp_path, 50 if NIGHTLY else 3, 5 if NIGHTLY else 2) == []
+
+
+def config(folder, source, out="out", **options):
+    (folder / "edges.csv").write_text(source, "utf-8")
+    values = {"graph": {"source": str(folder / "edges.csv")}, "output": folder / out, "stages": ["wcc", "sssp"], "backend": "cpu"}
+    return RunConfig.model_validate(values | {"sources": [1]} | options)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("base")
+    run(config(folder, EDGES))
+    return folder
+
+
+@pytest.fixture
+def out(base, tmp_path):
+    """The output folder of a run that a test may change."""
+    shutil.copytree(base, tmp_path, symlinks=True, dirs_exist_ok=True)
+    return tmp_path / "out"
+
+
+def file_of(out, content, name="changes.csv"):
+    path = out.with_name(name)
+    path.write_text(content, "utf-8")
+    return path
+
+
+def test_the_next_run_has_the_changes_and_names_its_parent(out):
+    parent = manifest.read(out / "steps" / "graph")
+    published = change(out, file_of(out, CHANGES))
+    rebuilt = run(config(out.parent, CHANGED, "rebuilt"))
+    assert differing(published.path, rebuilt.path) == []
+    assert (out / "latest").resolve() == published.path
+    state = RunFacts.of(published).graph.state
+    assert (state.number, state.parent, state.applied) == (1, parent.digest, [digest_of_file(out.with_name("changes.csv"))])
+    assert (state.inserted, state.deleted, state.updated, state.vertices, state.violations) == (2, 1, 1, 1, {})
+    again = change(out, file_of(out, "op,src,dst,weight\ndelete,9,1,\n", "second.csv"))
+    assert RunFacts.of(again).graph.state.parent == manifest.read(out / "steps" / "graph-1").digest
+    assert GraphFacts.of(manifest.read(out / "steps" / "graph-2")).delta.batches == [4, 1]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("delete,1,3,\n", "line 2: delete 1 -> 3: the graph has no such edge"),
+        ("insert,2,9,1\nupdate,3,2,1\n", "line 3: update 3 -> 2: the graph has no such edge"),
+        ("insert,1,2,1\n", "line 2: insert 1 -> 2: the graph has this edge already"),
+        ("delete,7,1,\n", "line 2: delete 7 -> 1: a vertex is not in the graph"),
+        ("update,1,2,1\ndelete,1,2,\n", "line 3: delete 1 -> 2: an earlier row of the file changes the same edge"),
+        ("delete,5,5,\n", "line 2: delete 5 -> 5: the graph has no such edge"),
+        ("remove,1,2,\n", "line 2: op 'remove' is none of delete, insert, update"),
+        ("insert,1,-3,1\n", "line 2: dst -3 is not in 0..9223372036854775807"),
+        ("insert,1,x,1\n", "line 2: dst 'x' is not an integer of 64 bits"),
+        ("insert,1,,1\n", "line 2: dst is null"),
+        ("insert,3,2,\n", "line 2: weight is missing"),
+        ("insert,3,2,1.5\n", "line 2: weight '1.5' is not an integer of 64 bits"),
+        ("insert,3,2,-1\n", "line 2: weight -1 is not 0 or more, and finite"),
+    ],
+)
+def test_a_row_that_cannot_be_applied_is_refused_and_nothing_changes(rows, message, out):
+    before = (out / "latest").resolve()
+    with pytest.raises(BadInput) as caught:
+        change(out, file_of(out, "op,src,dst,weight\n" + rows))
+    assert str(caught.value).endswith(f"changes.csv: {message}")
+    assert (out / "latest").resolve() == before
+    assert not (out / "steps" / "graph-1").exists()
+
+
+def test_rows_that_cannot_be_applied_are_counted(out):
+    rows = "delete,1,3,\ndelete,7,1,\ninsert,8,9,1\ninsert,8,9,2\ninsert,1,2,1\ndelete,4,5,\n"
+    state = RunFacts.of(change(out, file_of(out, "op,src,dst,weight\n" + rows), count_violations=True)).graph.state
+    assert state.violations == {"missing_edge": 1, "unknown_vertex": 1, "repeated": 1, "existing_edge": 1}
+    assert (state.inserted, state.deleted, state.vertices) == (1, 1, 2)
+
+
+def test_a_file_is_applied_once(out):
+    path = file_of(out, CHANGES)
+    first = change(out, path)
+    second = change(out, file_of(out, "op,src,dst,weight\ninsert,4,5,1\ndelete,1,3,\ndelete,9,1,\nupdate,2,3,1\n", "second.csv"))
+    with pytest.raises(AlreadyApplied, match=f"was applied already, as file 1 of 2 .* latest is {second.path.name}"):
+        change(out, path)
+    assert RunFacts.of(change(out, path, again=True)).graph.state.number == 3
+    assert differing(first.path, (out / "latest").resolve()) == []
+
+
+def test_an_interrupted_run_leaves_the_old_state_and_any_file_can_follow(out):
+    before = (out / "latest").resolve()
+
+    def stops(name, step, *arguments, **named):
+        if name == "publish":
+            raise InterruptedError
+        return step(*arguments, **named)
+
+    path, other = file_of(out, CHANGES), file_of(out, "op,src,dst,weight\ndelete,1,2,\n", "other.csv")
+    for _ in range(2):
+        with pytest.raises(InterruptedError):
+            change(out, path, call=stops)
+    assert (out / "latest").resolve() == before
+    assert RunFacts.of(change(out, other)).graph.state.number == 1
+    assert RunFacts.of(change(out, path)).graph.state.number == 2
+
+
+@pytest.mark.parametrize("moment", [place / 100 for place in range(300)] if NIGHTLY else [0.9])
+def test_a_killed_process_leaves_one_complete_state(moment, out):
+    path = file_of(out, CHANGES)
+    before = (out / "latest").resolve()
+    process = subprocess.Popen([sys.executable, "-m", "pipeline.cli", "change", str(out), str(path)], stderr=subprocess.DEVNULL)
+    time.sleep(moment)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    latest = (out / "latest").resolve()
+    manifest.check(manifest.read(latest))
+    if latest == before:
+        change(out, path)
+    else:
+        with pytest.raises(AlreadyApplied):
+            change(out, path)
+    rebuilt = run(config(out.parent, CHANGED, "rebuilt"))
+    assert differing((out / "latest").resolve(), rebuilt.path) == []
+
+
+def test_a_wrong_merge_is_not_published(out, monkeypatch):
+    true = deltas.merge
+    monkeypatch.setattr(deltas, "merge", lambda csr, changes, *rest: true(csr, changes.within(range(1, 10)), *rest))
+    with pytest.raises(ProofFailed, match="changes: "):
+        change(out, file_of(out, CHANGES))
+    assert not (out / "steps" / "graph-1").exists()
+
+
+def test_files_in_other_formats(out):
+    tables = pa.table({"weight": [4, None], "dst": ["3", "5"], "op": ["insert", "delete"], "src": ["1", "4"]})
+    packed = file_of(out, "", "changes.csv.gz")
+    packed.write_bytes(gzip.compress(b"src\top\tdst\tweight\n1\tinsert\t3\t4\n", 1))
+    pq.write_table(tables, out.with_name("changes.parquet"))
+    assert RunFacts.of(change(out, out.with_name("changes.parquet"))).graph.state.inserted == 1
+    with pytest.raises(BadInput, match="has no column 'op'"):
+        change(out, packed)
+    packed.rename(packed.with_name("changes.tsv.gz"))
+    with pytest.raises(BadInput, match="line 2: insert 1 -> 3: the graph has this edge already"):
+        change(out, packed.with_name("changes.tsv.gz"))
+
+
+def test_changes_need_a_run_and_its_steps(out, tmp_path):
+    path = file_of(out, CHANGES)
+    with pytest.raises(BadConfig, match="is not a link to a run"):
+        change(out, path, link="weekly")
+    shutil.rmtree(out / "steps" / "graph")
+    with pytest.raises(BadConfig, match="changes need the graph that this run was made from"):
+        change(out, path)
+
+
+def test_the_command(out, capsys):
+    app(["change", str(out), str(file_of(out, CHANGES))], result_action="return_value")
+    assert "every answer proved" in capsys.readouterr().out
