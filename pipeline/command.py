@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
@@ -99,7 +99,7 @@ def change(
     from pipeline.changes import change as apply
     from pipeline.progress.shown import showing
 
-    options = {"backend": backend, "cluster": None if cluster is None else {"scheduler": cluster}}
+    options: dict[str, Any] = {"backend": backend, "cluster": None if cluster is None else {"scheduler": cluster}}
     with showing(live=True):
         given = {name: value for name, value in options.items() if value is not None}
         published = apply(out.absolute(), changes, count_violations=count_violations, again=again, link=link, **given)

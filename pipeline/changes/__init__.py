@@ -38,8 +38,8 @@ def change(
 
     Args:
         out: The output folder of the run.
-        changes: Columns `op` (insert, delete or update), `src`, `dst` and, if the graph has weights, `weight`; Parquet, CSV or TSV,
-            compressed or not; a path, or any URL that fsspec opens.
+        changes: Columns `op` (insert, delete or update), `src`, `dst` and, if the graph has weights, `weight`; Parquet, CSV or
+            TSV, compressed or not; a path, or any URL that fsspec opens.
         count_violations: Count rows that cannot be applied, and apply the others. By default the first such row is an error.
         again: Also apply a file that an earlier state of the graph has had.
         link: The link of the output folder that names the newest state, and then the next one.

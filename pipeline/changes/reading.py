@@ -1,4 +1,4 @@
-"""A file of changes: columns `op`, `src`, `dst` and, if the graph has weights, `weight`; Parquet, CSV or TSV, compressed or not."""
+"""A file of changes: columns `op`, `src`, `dst` and, if the graph has weights, `weight`; Parquet, CSV or TSV."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -6,7 +6,7 @@ import numpy as np
 
 from kernels.cpu.parallel import inverse
 from kernels.graph import ID, OFFSET, Array, Graph, index_dtype
-from kernels.layout.changes import locate, repeated
+from kernels.layout.merging.pairs import find, repeated
 from kernels.layout.rules import Edges
 from pipeline.changes.reading import DELETE, INSERT, OPERATIONS, UPDATE, Listed
 from pipeline.runtime.backend import Backend, bring, fetch
@@ -54,11 +54,11 @@ def resolve(graph: Graph, listed: Listed, ids: tuple[Array, Array], rules: Chang
     """
     ops, vertices = listed.ops, graph.num_vertices
     ends = [_rows_of(graph, of_end, backend) for of_end in ids]
-    numbers = _numbered(ids, ends, vertices, np.ones(len(ops), np.bool_))[1]
+    _, (first, second) = _numbered(ids, ends, vertices, np.ones(len(ops), np.bool_))
     was, weights = _edges_of(graph, ends, backend)
     wrong = {
         "unknown_vertex": ((ends[0] < 0) | (ends[1] < 0)) & ((ops != INSERT) | (np.minimum(*ids) < 0)),
-        "repeated": repeated(*numbers, rules.both),
+        "repeated": repeated(first, second, rules.both),
         "missing_edge": ~was & (ops != INSERT),
         "existing_edge": was & (ops == INSERT),
         "no_weights": (ops == UPDATE) if listed.weights is None else np.zeros(len(ops), np.bool_),
@@ -104,10 +104,10 @@ def _edges_of(graph: Graph, ends: list[Array], backend: Backend) -> tuple[Array,
     if len(known):
         width = graph.rows_by_id.dtype
         src, dst = (bring(end[known].astype(width), backend) for end in ends)
-        firsts, counts = locate(graph.out, src, dst, inverse(graph.rows_by_id))
-        was[known] = fetch(counts > 0)
+        places = find(graph.out, src, dst, inverse(graph.rows_by_id))
+        was[known] = fetch(places.found)
         if weights is not None and graph.num_arcs:
-            weights[known] = fetch(graph.out.weights[np.minimum(firsts, graph.num_arcs - 1)])  # type: ignore[index]
+            weights[known] = fetch(graph.out.weights[np.minimum(places.places, graph.num_arcs - 1)])  # type: ignore[index]
     return was, weights
 
 

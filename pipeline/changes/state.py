@@ -64,8 +64,8 @@ class State:
                 manifest.check(folder)
                 return folder
         raise BadConfig(
-            f"{self.run.path}: changes need the {name} that this run was made from, in `steps` of the output folder; another run has "
-            "replaced it, or it was removed: run the source again"
+            f"{self.run.path}: changes need the {name} that this run was made from, in `steps` of the output folder; another "
+            "run has replaced it, or it was removed: run the source again"
         )
 
 

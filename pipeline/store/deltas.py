@@ -3,7 +3,7 @@
 `changes-00001.arrow` (Arrow IPC) has a changed pair of vertices in each row, sorted by its rows: `src`, `dst` (rows), `was` and
 `puts`: whether the graph had the edge before and has it afterwards, and its `weight` if the graph has weights. `new-vertices.npy`
 has the ids of the vertices after those of the base, by row. The newest change of a pair decides. Opening merges the changes into
-the rows that are opened, where the backend computes (`kernels.layout.changes`); the order of the rows stays that of the base.
+the rows that are opened, where the backend computes (`kernels.layout.merging`); the order of the rows stays that of the base.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.graph import ID, Array, Csr
-from kernels.layout.changes import ArcChanges, merge, newest
+from kernels.layout.merging.pairs import PairChanges, merge_pairs, newest
 from pipeline.errors import Damaged
 from pipeline.runtime.backend import Backend, bring
 from pipeline.store.arrays import load_array, save_array
@@ -93,7 +93,7 @@ class Delta:
         places = np.searchsorted(ids[rows_by_id], self.new_ids[order])
         return np.insert(rows_by_id, places, (len(ids) + order).astype(rows_by_id.dtype))
 
-    def arcs(self, direction: str, positions: Array, backend: Backend) -> ArcChanges:
+    def arcs(self, direction: str, positions: Array, backend: Backend) -> PairChanges:
         """The changed arcs of one direction, `out` or `in`.
 
         Args:
@@ -105,8 +105,8 @@ class Delta:
         if not self._stored.directed:  # an edge and its reverse side by side, so that the changes stay in the order of their age
             rows, heads = (np.stack(pair, 1).ravel() for pair in (ends, ends[::-1]))
             puts, weights = np.repeat(puts, 2), None if weights is None else np.repeat(weights, 2)
-        found = [bring(column, backend) for column in (rows, heads, puts)]
-        return newest(ArcChanges(*found, None if weights is None else bring(weights, backend)), positions)
+        rows, heads, puts = (bring(column, backend) for column in (rows, heads, puts))
+        return newest(PairChanges(rows, heads, puts, None if weights is None else bring(weights, backend)), positions)
 
 
 def delta_of(folder: Folder) -> Delta | None:
@@ -115,9 +115,9 @@ def delta_of(folder: Folder) -> Delta | None:
     return Delta(folder, facts) if facts else None
 
 
-def merged(csr: Csr, changes: ArcChanges, positions: Array, rows: range) -> Csr:
+def merged(csr: Csr, changes: PairChanges, positions: Array, rows: range) -> Csr:
     """The rows of a range with their changes; `csr` has those of them that the base has."""
-    return merge(csr, changes.within(rows), positions, len(rows))
+    return merge_pairs(csr, changes.within(rows), positions, len(rows))
 
 
 def _load(path: Path, rows: int) -> pa.RecordBatch:

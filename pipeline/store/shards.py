@@ -31,7 +31,7 @@ _FREE_FACTOR = (
 class DealtRows:
     """The dealt rows in the order of their external ids, to be read slice by slice."""
 
-    stored: ArrayFile  # the stored rows in that order
+    stored: ArrayFile | Array  # the stored rows in that order
     dealing: Dealing
 
     def __len__(self) -> int:

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels.graph import Csr
-from kernels.layout.changes.arcs import ArcChanges, newest, repeated
-from kernels.layout.changes.merge import locate, merge
+from kernels.layout.merging.pairs import PairChanges, find, merge_pairs, newest, repeated
 from tests.counts import examples
 
 WEIGHTS = (None, np.int32, np.int64, np.float32, np.float64)
@@ -28,10 +27,10 @@ def equal(left: Csr, right: Csr) -> bool:
 
 @st.composite
 def histories(draw):
-    """A graph with parallel arcs, and changes of its arcs and of rows after its last one, the same pair perhaps repeatedly."""
+    """A graph, and changes of its arcs and of rows after its last one, the same pair perhaps repeatedly."""
     rows, new = draw(st.integers(1, 6)), draw(st.integers(0, 3))
     pairs = st.tuples(st.integers(0, rows - 1), st.integers(0, rows - 1))
-    arcs = draw(st.dictionaries(pairs, st.lists(st.integers(0, 9), min_size=1, max_size=3), max_size=12))
+    arcs = draw(st.dictionaries(pairs, st.lists(st.integers(0, 9), min_size=1, max_size=1), max_size=12))
     ends = st.integers(0, rows + new - 1)
     changes = draw(st.lists(st.tuples(ends, ends, st.booleans(), st.integers(0, 9)), max_size=15))
     return rows, rows + new, draw(st.permutations(range(rows + new))), arcs, changes, draw(st.sampled_from(WEIGHTS))
@@ -45,13 +44,13 @@ def test_merged_rows_are_those_of_a_list_of_arcs(history):
     base = csr_of(arcs, rows, rank, weight)
     kinds = (index, index, np.bool_, weight or np.int8)
     columns = [np.array([each[place] for each in listed], kind) for place, kind in enumerate(kinds)]
-    found = locate(base, columns[0], columns[1], rank)
-    assert found[1].tolist() == [len(arcs.get((row, head), [])) for row, head, *_ in listed]
-    changes = newest(ArcChanges(columns[0], columns[1], columns[2], None if weight is None else columns[3]), rank)
+    changes = newest(PairChanges(columns[0], columns[1], columns[2], None if weight is None else columns[3]), rank)
+    found = find(base, changes.rows, changes.indices, rank).found
+    assert found.tolist() == [pair in arcs for pair in zip(changes.rows.tolist(), changes.indices.tolist(), strict=True)]
     expected = {pair: list(weights) for pair, weights in arcs.items()}
     for row, head, puts, each in listed:
         expected[row, head] = [each] if puts else []
-    assert equal(merge(base, changes, rank, total), csr_of(expected, total, rank, weight))
+    assert equal(merge_pairs(base, changes, rank, total), csr_of(expected, total, rank, weight))
 
 
 @pytest.mark.parametrize(
@@ -69,6 +68,6 @@ def test_repeated_pairs_are_found(src, dst, both, found):
 
 
 def test_parts_of_changes_are_numbered_from_their_first_row():
-    changes = ArcChanges(np.array([0, 2, 2, 7], np.int32), np.arange(4, dtype=np.int32), np.ones(4, np.bool_), None)
+    changes = PairChanges(np.array([0, 2, 2, 7], np.int32), np.arange(4, dtype=np.int32), np.ones(4, np.bool_), None)
     part = changes.within(range(1, 7))
     assert (part.rows.tolist(), part.indices.tolist()) == ([1, 1], [1, 2])

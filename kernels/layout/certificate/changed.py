@@ -1,8 +1,8 @@
 """Certificate of changes: a stored graph is the one before it without the edges that were removed, and with those that were put.
 
 As multisets of (src, dst, weight), its arcs and the removed ones are those of the graph before and the put ones; all four are
-compared by the fingerprints of `kernels.layout.certificate`. The removed edges are those that the file of changes names, so a graph
-that lost another arc, kept one, or has another weight has other sums. No arc is stored twice, because rows ascend strictly.
+compared by the fingerprints of `kernels.layout.certificate`. The removed edges are those that the file of changes names, so a
+graph that lost another arc, kept one, or has another weight has other sums. No arc is stored twice: rows ascend strictly.
 """
 
 import numpy as np

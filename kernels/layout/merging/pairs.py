@@ -1,34 +1,32 @@
-"""Changes of arcs, sorted as the arcs of a graph are: by row, then by the position of the neighbour."""
+"""Changes of pairs of rows: each pair has one arc afterwards, or none, whatever it had before."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from kernels.arrays import is_cupy_array
-from kernels.graph import Array
+from kernels.graph import Array, Csr
+from kernels.layout.merging import DELETE, INSERT, KIND, UPDATE, Changes, Places, find_places, merge
 
 
 @dataclass(frozen=True)
-class ArcChanges:
-    """What becomes of the arcs of some pairs of rows, each pair once, ascending by row, then by the neighbour's position.
-
-    All stored arcs of a pair are dropped; where `puts`, one arc takes their place.
-    """
+class PairChanges:
+    """What becomes of the arc of some pairs of rows, each pair once, ascending by row, then by the neighbour's position."""
 
     rows: Array  # index width [C]
     indices: Array  # index width [C]: the neighbours
-    puts: Array  # bool [C]
+    puts: Array  # bool [C]: whether the pair has an arc afterwards
     weights: Array | None  # [C], of the stored arcs' type: of arcs that are put
 
-    def within(self, rows: range) -> "ArcChanges":
+    def within(self, rows: range) -> "PairChanges":
         """Those of a range of rows, which is then numbered from 0."""
         first, last = np.searchsorted(self.rows, np.array([rows.start, rows.stop], self.rows.dtype, like=self.rows)).tolist()
         part = slice(first, last)
         weights = None if self.weights is None else self.weights[part]
-        return ArcChanges(self.rows[part] - self.rows.dtype.type(rows.start), self.indices[part], self.puts[part], weights)
+        return PairChanges(self.rows[part] - self.rows.dtype.type(rows.start), self.indices[part], self.puts[part], weights)
 
 
-def newest(changes: ArcChanges, positions: Array) -> ArcChanges:
+def newest(changes: PairChanges, positions: Array) -> PairChanges:
     """Sort changes that are in the order of their age, and keep the last one of each pair of rows.
 
     Args:
@@ -39,7 +37,29 @@ def newest(changes: ArcChanges, positions: Array) -> ArcChanges:
     stays[:-1] = keys[1:] != keys[:-1]
     order = order[stays]
     weights = None if changes.weights is None else changes.weights[order]
-    return ArcChanges(changes.rows[order], changes.indices[order], changes.puts[order], weights)
+    return PairChanges(changes.rows[order], changes.indices[order], changes.puts[order], weights)
+
+
+def find(csr: Csr, rows: Array, indices: Array, positions: Array) -> Places:
+    """Where the arcs of pairs of rows are, or would be, and whether they are stored; as `kernels.layout.merging.find_places`."""
+    kinds = np.full_like(rows, DELETE, KIND)
+    return find_places(csr, Changes(rows, indices, kinds, None, rows), positions)
+
+
+def merge_pairs(csr: Csr, changes: PairChanges, positions: Array, num_rows: int) -> Csr:
+    """The rows of `csr`, and rows without arcs after them up to `num_rows`, after changes of these rows.
+
+    Args:
+        positions (index width [V]): Of all rows of the graph in the ascending order of external ids.
+    """
+    places = find(csr, changes.rows, changes.indices, positions)
+    kinds = np.where(changes.puts, np.where(places.found, UPDATE, INSERT), DELETE).astype(KIND)
+    arcs = Changes(changes.rows, changes.indices, kinds, changes.weights, changes.rows)
+    effective = changes.puts | places.found
+    if not bool(effective.all()):
+        kept = np.flatnonzero(effective)
+        arcs, places = arcs[kept], places[kept]
+    return merge(csr, arcs, places, num_rows)
 
 
 def repeated(src: Array, dst: Array, both: bool) -> Array:
@@ -52,7 +72,7 @@ def repeated(src: Array, dst: Array, both: bool) -> Array:
     return found
 
 
-def _keys(changes: ArcChanges, positions: Array) -> Array:
+def _keys(changes: PairChanges, positions: Array) -> Array:
     """Numbers that order pairs of rows as arcs are ordered, int64."""
     return changes.rows.astype(np.int64) * len(positions) + positions[changes.indices]
 
