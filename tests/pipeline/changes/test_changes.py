@@ -154,8 +154,8 @@ def test_a_killed_process_leaves_one_complete_state(moment, out):
 
 
 def test_a_wrong_merge_is_not_published(out, monkeypatch):
-    true = deltas.merge
-    monkeypatch.setattr(deltas, "merge", lambda csr, changes, *rest: true(csr, changes.within(range(1, 10)), *rest))
+    true = deltas.merge_pairs
+    monkeypatch.setattr(deltas, "merge_pairs", lambda csr, changes, *rest: true(csr, changes.within(range(1, 10)), *rest))
     with pytest.raises(ProofFailed, match="changes: "):
         change(out, file_of(out, CHANGES))
     assert not (out / "steps" / "graph-1").exists()
