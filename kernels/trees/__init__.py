@@ -6,15 +6,18 @@ it is returned: what is reduced from trees is reduced from proved ones.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from kernels.answers import Hierarchy
 from kernels.arrays import require_row
 from kernels.certificate.rules import Broken, name_of
+from kernels.cpu.parallel import cores
 from kernels.graph import Array, Graph, distance_dtype
 from kernels.sssp import sssp
 from kernels.sssp.certificate import certify_sssp
+from kernels.trees.constants import LANES
+from kernels.trees.sweeping import by_sweeps
 
 
 @dataclass(frozen=True)
@@ -28,12 +31,13 @@ class Trees:
     predecessors: Array | None  # index width [k, V]: NO_ROW (-1) for the source and if unreached; None unless asked for
 
 
-def trees(graph: Graph, sources: Array, hierarchy: Any = None, *, predecessors: bool = False) -> Trees:
+def trees(graph: Graph, sources: Array, hierarchy: Hierarchy | None = None, *, predecessors: bool = False) -> Trees:
     """Find the shortest paths from all `sources` at once.
 
     Args:
         sources (integer [k]): Rows, which may repeat.
-        hierarchy: The graph's `kernels.hierarchy.Hierarchy`; None solves by `sssp`, one source after the other.
+        hierarchy: Of this graph (`kernels.hierarchy.build_hierarchy`), on its backend; None solves by `sssp`, one source after
+            the other.
 
     Raises:
         IndexError: If a source is not a row of the graph.
@@ -43,11 +47,14 @@ def trees(graph: Graph, sources: Array, hierarchy: Any = None, *, predecessors: 
     rows = np.asarray(sources).astype(graph.rows_by_id.dtype)
     for row in rows[(rows < 0) | (rows >= graph.num_vertices)][:1].tolist():
         require_row(graph, row)
-    return _by_sssp(graph, rows, predecessors)
+    if hierarchy is None or not len(rows):
+        return _by_sssp(graph, rows, predecessors)
+    swept = by_sweeps(graph, hierarchy, rows, predecessors)
+    return Trees(rows, swept.distances, swept.predecessors)
 
 
 def sweep(
-    graph: Graph, hierarchy: Any, sources: Array, size: int | None = None, *, predecessors: bool = False
+    graph: Graph, hierarchy: Hierarchy | None, sources: Array, size: int | None = None, *, predecessors: bool = False
 ) -> Iterator[Trees]:
     """Yield the trees of all `sources`, in their order, in batches of `size`, or of as many as are fast and fit in memory.
 
@@ -60,7 +67,7 @@ def sweep(
 
 def batch_size(graph: Graph) -> int:
     """Number of trees that are solved at a time unless a caller says otherwise."""
-    return max(1, min(32, 2**30 // max(1, 16 * graph.num_vertices)))
+    return max(1, min(max(32, LANES * cores()), 2**30 // max(1, 16 * graph.num_vertices)))
 
 
 def _by_sssp(graph: Graph, rows: Array, predecessors: bool) -> Trees:

@@ -1,0 +1,139 @@
+"""Sweeps on CPUs: each core takes `LANES` trees at a time."""
+
+from typing import Any
+
+import numpy as np
+
+from kernels.answers import Hierarchy, HierarchyArcs
+from kernels.arrays import frozen, unsigned
+from kernels.cpu.parallel import over_items
+from kernels.graph import UNREACHED, Array, Csr, Graph
+from kernels.sssp.cpu import shorten, slot_width
+from kernels.trees.constants import LANES
+from kernels.trees.swept import Swept
+
+_LENGTHS: dict[str, tuple[Any, Any]] = {"i4": (np.uint32, 2**31), "i8": (np.uint64, 2**63), "f8": (np.float64, np.inf)}
+
+
+def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], predecessors: bool) -> Swept:
+    """Sweep the trees from `rows` [k] with sums of this type, and prove them: see `kernels.trees.swept.Swept`."""
+    from kernels.trees.loops import prove
+
+    shape = len(rows), graph.num_vertices
+    distances = np.empty(shape, sums)
+    stated = np.empty(shape, graph.rows_by_id.dtype) if predecessors else None
+    loose, first = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.int64)
+    into = graph.derived.get((solve, sums), lambda: _arcs(graph.into, graph.into.indices, sums))
+
+    def of_block(begin: int) -> None:
+        lanes = slice(begin, min(begin + LANES, len(rows)))
+        sweep = _Sweep(hierarchy, sums)
+        sweep.run(rows[lanes])
+        outputs = distances[lanes], None if stated is None else stated[lanes]
+        found = prove(into, frozen(rows[lanes]), sweep.far, sweep.by_row(), *outputs)
+        loose[lanes], first[lanes] = (of_lanes[: lanes.stop - begin] for of_lanes in found)
+        sweep.release()
+
+    over_items(range(0, len(rows), LANES), of_block)
+    return Swept(distances, stated, loose, first)
+
+
+def solve_to(hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], chosen: Array, targets: Array) -> Array:
+    """Distances [k, T] from `rows` to the positions `targets`, by sweeps of the positions `chosen`; without a proof."""
+    distances = np.empty((len(rows), len(targets)), sums)
+
+    def of_block(begin: int) -> None:
+        lanes = slice(begin, min(begin + LANES, len(rows)))
+        sweep = _Sweep(hierarchy, sums)
+        sweep.run(rows[lanes], frozen(chosen))
+        lengths = sweep.lengths.reshape(-1, LANES)[targets, : lanes.stop - begin].T
+        distances[lanes] = lengths.astype(sums)
+        distances[lanes][lengths >= sweep.far] = UNREACHED
+        sweep.release()
+
+    over_items(range(0, len(rows), LANES), of_block)
+    return distances
+
+
+def ancestors(hierarchy: Hierarchy, targets: Array) -> Array:
+    """The positions, ascending, from which arcs lead downwards to the positions `targets`, these included."""
+    from kernels.trees.loops import mark_above
+
+    marked = np.zeros(hierarchy.num_vertices, np.bool_)
+    marked[targets] = True
+    mark_above(unsigned(hierarchy.down.offsets), unsigned(hierarchy.down.others), marked)
+    return np.flatnonzero(marked)
+
+
+class _Sweep:
+    """Lengths of one block of trees, in arrays that the hierarchy keeps for the next block."""
+
+    def __init__(self, hierarchy: Hierarchy, sums: np.dtype[Any]) -> None:
+        self._hierarchy, self._sums = hierarchy, sums
+        kind, far = _LENGTHS[sums.str[1:]]
+        self.far = kind(far)
+        self._spare = hierarchy.derived.get((_Sweep, sums), list[Any])
+        try:
+            self.lengths, self._by_row, self._touched, self._queue = self._spare.pop()
+        except IndexError:
+            size = hierarchy.num_vertices
+            self.lengths, self._by_row = (np.empty(size * LANES, kind) for _ in range(2))
+            self._touched, self._queue = np.zeros(size, np.bool_), np.empty(size, hierarchy.rows.dtype)
+
+    def run(self, rows: Array, chosen: Array | None = None) -> None:
+        """Set the lengths from up to `LANES` rows, of all positions or of the `chosen` ones."""
+        from kernels.trees.loops import search_up, sweep_down
+
+        up, down = self._sides()
+        starts = np.full(LANES, self._hierarchy.positions[rows[0]], np.int64)
+        starts[: len(rows)] = self._hierarchy.positions[rows]
+        count = search_up(up, starts, self.far, self.lengths, self._touched, self._queue)
+        sweep_down(down, chosen, self.far, self.lengths, self._touched)
+        self._touched[self._queue[:count]] = False
+
+    def by_row(self) -> Array:
+        """The lengths in the order of rows."""
+        from kernels.trees.loops import to_rows
+
+        rows: Array = self._by_row
+        to_rows(unsigned(self._hierarchy.positions), self.lengths, rows)
+        return rows
+
+    def _sides(self) -> tuple[Any, Any]:
+        def make() -> tuple[Any, Any]:
+            up = _arcs(self._hierarchy.up, self._hierarchy.up.others, self._sums)
+            symmetric = self._hierarchy.symmetric
+            return up, up if symmetric else _arcs(self._hierarchy.down, self._hierarchy.down.others, self._sums)
+
+        return self._hierarchy.derived.get((_arcs, self._sums), make)
+
+    def release(self) -> None:
+        """Keep the arrays for the next block."""
+        self._spare.append((self.lengths, self._by_row, self._touched, self._queue))
+
+
+def _arcs(side: Csr | HierarchyArcs, others: Array, sums: np.dtype[Any]) -> tuple[Array, Array, Array]:
+    """Offsets, other ends and weights for the compiled loops; weights that do not fit are those of no path."""
+    kind, far = _LENGTHS[sums.str[1:]]
+    if side.weights is None:
+        weights = np.ones(len(others), kind)
+    else:
+        weights = np.minimum(side.weights, np.int64(far)).astype(kind) if sums == np.int32 else side.weights.astype(kind)
+    return unsigned(side.offsets), unsigned(others), frozen(weights)
+
+
+def corrected(graph: Graph, row: int, tentative: Array) -> Array:
+    """Distances (float64 [V]) from tentative ones, which differ in the last bits.
+
+    The weights are added again along a tree of tentative paths, from the source outwards, and what is still too large is lowered.
+    """
+    from kernels.trees.loops import loose_tails, sum_again
+
+    kind = np.dtype(np.float64)
+    into, lengths = _arcs(graph.into, graph.into.indices, kind), np.full(graph.num_vertices, np.inf)
+    sum_again(into, row, np.where(tentative < 0, np.inf, tentative), lengths)
+    tails = loose_tails(into, lengths)
+    assert graph.out.weights is not None
+    shorten(graph.out, slot_width(graph.out.weights), np.unique(tails).astype(graph.rows_by_id.dtype), lengths)
+    lengths[lengths == np.inf] = UNREACHED
+    return lengths

@@ -1,0 +1,61 @@
+"""Trees by sweeps over a hierarchy, with wider sums where needed, and trees that the proof of many at a time leaves open."""
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from kernels.answers import Hierarchy, Paths
+from kernels.arrays import is_cupy
+from kernels.certificate.rules import Broken, name_of
+from kernels.graph import Array, Graph, distance_dtype
+from kernels.sssp import sssp
+from kernels.sssp.certificate import certify_sssp
+from kernels.trees.swept import Swept
+
+
+def backend_of(graph: Graph) -> Any:
+    """The module that sweeps on the graph's backend."""
+    return import_module("kernels.trees.cuda" if is_cupy(graph) else "kernels.trees.cpu")
+
+
+def by_sweeps(graph: Graph, hierarchy: Hierarchy, rows: Array, predecessors: bool) -> Swept:
+    """Sweep the trees from `rows`, prove them, and complete those that are not proved yet."""
+    weights = graph.out.weights
+    kind = np.dtype(np.int32) if distance_dtype(weights).kind == "i" else distance_dtype(weights)
+    sums = hierarchy.derived.get(by_sweeps, lambda: kind)
+    found: Swept = backend_of(graph).solve(graph, hierarchy, rows, sums, predecessors)
+    if sums == np.int32 and found.loose.any():  # a sum did not fit
+        hierarchy.derived.put(by_sweeps, np.dtype(np.int64))
+        return by_sweeps(graph, hierarchy, rows, predecessors)
+    for lane in np.flatnonzero(found.loose | (found.first != 1)).tolist():
+        paths = _complete(graph, int(rows[lane]), found.distances[lane], bool(found.loose[lane]))
+        found.distances[lane] = paths.distance
+        if found.predecessors is not None:
+            found.predecessors[lane] = paths.predecessor
+    return found
+
+
+def _complete(graph: Graph, row: int, distance: Array, loose: bool) -> Paths:
+    """The proved tree of a source to which arcs of length zero lead, or whose float sums round."""
+    kind = distance_dtype(graph.out.weights)
+    if loose and kind.kind == "i":
+        sssp(graph, row)  # raises OverflowError if no hierarchy gives the distances
+        raise Broken(f"tree from vertex {name_of(graph, row)}: the hierarchy is not that of the graph")
+    paths = _with_predecessors(graph, row, distance.astype(kind), loose)
+    certificate = certify_sssp(graph, paths)
+    if not certificate.holds:
+        raise Broken(f"tree from vertex {name_of(graph, row)}: {certificate.reason}")
+    return paths
+
+
+def _with_predecessors(graph: Graph, row: int, distance: Array, tentative: bool) -> Paths:
+    weights: tuple[Any, Any] = graph.out.weights, graph.into.weights
+    if is_cupy(graph) or weights[0] is None:
+        return sssp(graph, row)
+    from kernels.paths.predecessors_cpu import predecessors
+    from kernels.trees.cpu import corrected
+
+    if tentative:
+        distance = corrected(graph, row, distance)
+    return Paths(row, distance, predecessors(graph, row, distance, weights))

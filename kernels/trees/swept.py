@@ -1,0 +1,15 @@
+"""What a sweep of many trees returns."""
+
+from typing import NamedTuple
+
+from kernels.graph import Array
+
+
+class Swept(NamedTuple):
+    """Trees from k sources, and what their proof found; on the graph's backend, but for the last two."""
+
+    distances: Array  # int32, int64 or float64 [k, V]
+    predecessors: Array | None  # index width [k, V]
+    loose: Array  # bool [k]: an arc shortens a path or leads out of what is reached, or the source is not at distance 0
+    # int64 [k]: reached rows without a tight arc from a nearer row. In a tree that is proved this is the source alone.
+    first: Array

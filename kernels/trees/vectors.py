@@ -1,0 +1,125 @@
+"""Vector instructions over the trees of a batch, for compiled loops. Importing this module imports Numba.
+
+Numba leaves these loops scalar, because it unrolls a loop of constant length before it looks for vectors. Arrays have one
+dimension, and places in them count entries: a vector is the `LANES` entries from a place on.
+"""
+
+from typing import Any
+
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from kernels.trees.constants import LANES
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def relax(context: Any, lengths: Any, near: Any, far: Any, weight: Any) -> Any:
+    """Lower the lengths at `far` to those at `near` plus `weight`, of the lengths' type."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        at = _Vectors(context, builder, signature.args[0], arguments[0])
+        begin, end = at.pointer(arguments[1]), at.pointer(arguments[2])
+        total = at.add(at.load(begin), at.splat(arguments[3]))
+        at.store(at.least(total, at.load(end)), end)
+        return context.get_dummy_value()
+
+    return types.void(lengths, types.intp, types.intp, lengths.dtype), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def copy(context: Any, target: Any, place: Any, origin: Any, near: Any) -> Any:
+    """Set the entries of `target` at `place` to those of `origin`, of the same type, at `near`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        to, at = (_Vectors(context, builder, signature.args[side], arguments[side]) for side in (0, 2))
+        to.store(at.load(at.pointer(arguments[3])), to.pointer(arguments[1]))
+        return context.get_dummy_value()
+
+    return types.void(target, types.intp, origin, types.intp), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def fill(context: Any, target: Any, place: Any, value: Any) -> Any:
+    """Set the entries of `target` at `place` to `value`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        to = _Vectors(context, builder, signature.args[0], arguments[0])
+        to.store(to.splat(arguments[2]), to.pointer(arguments[1]))
+        return context.get_dummy_value()
+
+    return types.void(target, types.intp, target.dtype), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def examine(context: Any, lengths: Any, places: Any, weight: Any, tail: Any, found: Any) -> Any:
+    """Take an arc into account, from the lengths at `places[0]` to those at `places[1]`.
+
+    `found` has at `places[2]` the tails of tight arcs from nearer rows, of which the last one stays, and behind them the least
+    lengths that arcs give. Weight, tail and `found` have the lengths' type.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        at, kept = (_Vectors(context, builder, signature.args[side], arguments[side]) for side in (0, 4))
+        near, row, place = (builder.extract_value(arguments[1], part) for part in range(3))
+        begin, end = at.load(at.pointer(near)), at.load(at.pointer(row))
+        nearest, least = kept.pointer(place), kept.pointer(place, LANES)
+        total = at.add(begin, at.splat(arguments[2]))
+        tight = builder.and_(at.compare("<", begin, end), at.compare("==", total, end))
+        at.store(at.least(total, at.load(least)), least)
+        at.store(builder.select(tight, at.splat(arguments[3]), at.load(nearest)), nearest)
+        return context.get_dummy_value()
+
+    kind = lengths.dtype
+    return types.void(lengths, types.UniTuple(types.intp, 3), kind, kind, found), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def any_unusual(context: Any, lengths: Any, row: Any, found: Any, place: Any, far: Any) -> Any:
+    """Whether `row` in a tree has a loose arc, no tail (`far`), or no length (`far`), by what `examine` found."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        at, kept = (_Vectors(context, builder, signature.args[side], arguments[side]) for side in (0, 2))
+        own, none = at.load(at.pointer(arguments[1])), at.splat(arguments[4])
+        nearest, least = kept.load(kept.pointer(arguments[3])), kept.load(kept.pointer(arguments[3], LANES))
+        unusual = builder.or_(at.compare("<", least, own), at.compare("==", nearest, none))
+        unusual = builder.or_(unusual, at.compare("==", own, none))
+        bits = builder.bitcast(unusual, ir.IntType(LANES))
+        return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
+
+    return types.boolean(lengths, types.intp, found, types.intp, lengths.dtype), generate
+
+
+class _Vectors:
+    """Instructions on vectors of one array, of unsigned integers or floats."""
+
+    def __init__(self, context: Any, builder: Any, kind: Any, array: Any) -> None:
+        self._context, self._builder, self._kind = context, builder, kind
+        self._view = context.make_array(kind)(context, builder, array)
+        self._float = isinstance(kind.dtype, types.Float)
+        self._vector = ir.VectorType(context.get_value_type(kind.dtype), LANES)
+
+    def pointer(self, place: Any, behind: int = 0) -> Any:
+        place = self._builder.add(place, ir.Constant(place.type, behind))
+        item = cgutils.get_item_pointer(self._context, self._builder, self._kind, self._view, [place], wraparound=False)
+        return self._builder.bitcast(item, self._vector.as_pointer())
+
+    def load(self, pointer: Any) -> Any:
+        return self._builder.load(pointer, align=self._kind.dtype.bitwidth // 8)
+
+    def store(self, vector: Any, pointer: Any) -> None:
+        self._builder.store(vector, pointer, align=self._kind.dtype.bitwidth // 8)
+
+    def splat(self, value: Any) -> Any:
+        first = self._builder.insert_element(ir.Constant(self._vector, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+        return self._builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+
+    def add(self, one: Any, other: Any) -> Any:
+        return self._builder.fadd(one, other) if self._float else self._builder.add(one, other)
+
+    def compare(self, how: str, one: Any, other: Any) -> Any:
+        return (self._builder.fcmp_ordered if self._float else self._builder.icmp_unsigned)(how, one, other)
+
+    def least(self, one: Any, other: Any) -> Any:
+        return self._builder.select(self.compare("<", one, other), one, other)
