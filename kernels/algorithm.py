@@ -66,6 +66,8 @@ class Algorithm:
     oracle: str = ""
     gpu_oracle: str = ""  # the same for a graph on a GPU. Empty: the oracle runs on the CPU.
     warm_up: str = ""  # `warm_up(graph)` calls everything that Numba compiles. Empty: solving and proving one graph is enough.
+    # Whether the run's configuration has a table of the stage's name, whose keys solver, certificate and oracle take by name.
+    options: bool = False
     table: str = ""  # name of the table where it differs from the stage's
     by_default: bool = True  # whether a run whose configuration names no stages computes it
     exact: bool = True  # whether the table has the same bytes on every backend; otherwise its values agree to a stated tolerance

@@ -152,6 +152,14 @@ class Scores:
 
 
 @dataclass(frozen=True)
+class Betweenness:
+    """Betweenness of all rows."""
+
+    betweenness: Array  # float64 [V]
+    sources: int = 0  # number of sources that were added; 0 where it was read from a table, which does not store it
+
+
+@dataclass(frozen=True)
 class Closure:
     """The transitive closure: P pairs of rows, ascending by the external ids of both."""
 

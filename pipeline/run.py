@@ -217,7 +217,7 @@ def _solved(
 
     def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, list[Future[Folder | None]]]:
         return_unused()
-        answer = call(stage, run_stage, graph, stage, sources, runtime, config.reachability)
+        answer = call(stage, run_stage, graph, stage, sources, runtime, getattr(config, stage, None))
         return_unused()
         tables = [threads.submit(partial(copy_context().run, step)) for step in table_behind(stage, answer)]
         if at_once <= len(needed) and isinstance(runtime.cluster, LocalThreads):  # no memory or cores are left here

@@ -17,7 +17,7 @@ def solves_on_gpu(num_arcs: int) -> bool:
     return num_arcs > 0 and device_count() > 0 and find_spec("pylibcugraph") is not None
 
 
-def oracle(graph: Graph, stage: str, answer: Any) -> Certificate:
+def oracle(graph: Graph, stage: str, answer: Any, **options: Any) -> Certificate:
     """Compare an answer with the second solver's.
 
     Args:
@@ -25,11 +25,12 @@ def oracle(graph: Graph, stage: str, answer: Any) -> Certificate:
         stage: Name of an algorithm of the registry that has this oracle.
         answer (dataclass): What the algorithm's solver returned, on either backend. A malformed one does not hold; nothing is
             raised.
+        options: Of an algorithm that has some.
 
     Returns:
         `rules` names the solver's function, `reason` the first vertex or edge that differs.
     """
     compare = BY_NAME[stage].resolve("gpu_oracle" if is_cupy(graph) else "oracle")
     on_host = {field.name: to_host(getattr(answer, field.name)) for field in fields(answer) if field.init}
-    verdict: Certificate = compare(graph, replace(answer, **on_host))
+    verdict: Certificate = compare(graph, replace(answer, **on_host), **options)
     return verdict

@@ -4,7 +4,7 @@ All arrays are in host memory, except the graph's, which may be on a GPU.
 """
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,13 @@ from kernels.pagerank.certificate import FARTHEST
 DOUBLES = 2.0**53  # every integer up to here is a double
 
 
-def compares(rule: str) -> Callable[[Callable[[Graph, Any], None]], Callable[[Graph, Any], Certificate]]:
+def compares(rule: str) -> Callable[[Callable[..., None]], Callable[..., Certificate]]:
     """Turn a check, which raises Broken if an answer differs, into an oracle that returns a Certificate with this rule."""
 
-    def oracle_of(check: Callable[[Graph, Any], None]) -> Callable[[Graph, Any], Certificate]:
+    def oracle_of(check: Callable[..., None]) -> Callable[..., Certificate]:
         @wraps(check)
-        def oracle(graph: Graph, answer: Any) -> Certificate:
-            return verdict((rule,), check, graph, answer)
+        def oracle(graph: Graph, answer: Any, **options: Any) -> Certificate:
+            return verdict((rule,), partial(check, **options), graph, answer)
 
         return oracle
 

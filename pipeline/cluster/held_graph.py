@@ -43,10 +43,10 @@ class HeldGraph(Protocol):
         """The row by which kernels number a stored row."""
 
     def solver(self, algorithm: Algorithm) -> Callable[..., ShardAnswer[Any]]:
-        """`solve(*source)` returns this rank's part of the answer from a row."""
+        """`solve(*source, **options)` returns this rank's part of the answer from a row."""
 
-    def certifier(self, algorithm: Algorithm) -> Callable[[Any], Certificate]:
-        """`certify(answer)` checks what `read` returned."""
+    def certifier(self, algorithm: Algorithm) -> Callable[..., Certificate]:
+        """`certify(answer, **options)` checks what `read` returned."""
 
     def batches(self, form: Form, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """The rows of the table that this rank writes of answer `number`, each batch with the number of its file."""

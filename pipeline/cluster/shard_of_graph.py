@@ -42,7 +42,7 @@ class ShardOfGraph:
         """See `HeldGraph.solver`."""
         return partial(algorithm.resolve("sharded_solver"), self._shard, self.communicator)
 
-    def certifier(self, algorithm: Algorithm) -> Callable[[Any], Certificate]:
+    def certifier(self, algorithm: Algorithm) -> Callable[..., Certificate]:
         """See `HeldGraph.certifier`."""
         return partial(algorithm.resolve("sharded_certificate"), self._shard, self.communicator)
 

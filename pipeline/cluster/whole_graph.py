@@ -41,9 +41,9 @@ class WholeGraph:
     def solver(self, algorithm: Algorithm) -> Callable[..., ShardAnswer[Any]]:
         """See `HeldGraph.solver`."""
         solve, graph = algorithm.resolve("solver"), self.graph
-        return lambda *source: ShardAnswer(solve(graph, *source), 0)
+        return lambda *source, **options: ShardAnswer(solve(graph, *source, **options), 0)
 
-    def certifier(self, algorithm: Algorithm) -> Callable[[Any], Certificate]:
+    def certifier(self, algorithm: Algorithm) -> Callable[..., Certificate]:
         """See `HeldGraph.certifier`."""
         return partial(algorithm.resolve("certificate"), self.graph)
 

@@ -19,6 +19,7 @@ from pydantic import (
 MIB = 2**20
 LARGEST = 2**63 - 1
 Natural = Annotated[int, Field(strict=True, ge=0, le=LARGEST)]  # strict: 2.0, "2" and true are not integers
+Seed = Annotated[int, Field(strict=True, ge=0, lt=2**64)]
 Positive = Annotated[int, Field(strict=True, gt=0, le=LARGEST)]
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Switch = Annotated[bool, Field(strict=True)]  # `"no"` and 0 are not false

@@ -1,11 +1,11 @@
 """The tables `[reachability]` and `[queries]` of a run's configuration, and the options of the command `reach`."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.model import Choice, LocalFolder, Model, Positive, Switch
+from pipeline.config.model import Choice, LocalFolder, Model, Positive, Seed, Switch
 
 
 class ReachabilityConfig(Model):
@@ -13,7 +13,7 @@ class ReachabilityConfig(Model):
 
     dimensions: Positive = 3  # number of interval labels per component
     # Seed of the labels of every dimension but 0, which does not depend on it.
-    seed: Annotated[int, Field(strict=True, ge=0, lt=2**64)] = Field(default=0, examples=[42])
+    seed: Seed = Field(default=0, examples=[42])
     method: Literal["tree", "dfs"] = "tree"  # how the labels are made: `tree`, or `dfs`, the thesis's method
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, WithJsonSchema, field_validator, model_validator
 
 from kernels.registry import ALGORITHMS, BY_NAME
+from pipeline.config.betweenness import BetweennessConfig
 from pipeline.config.changes import ChangesConfig
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.expect import ExpectConfig
@@ -42,6 +43,7 @@ _CONTENT: dict[str, set[str]] = {
     "stages": set(),
     "sources": set(),
     "reachability": set(),
+    "betweenness": set(),
     "queries": set(),
 }
 
@@ -73,6 +75,7 @@ class RunConfig(Model):
     # path of a text file with one on each line. Empty: the vertex of highest out-degree, the smallest id among equals.
     sources: tuple[Vertex, ...] = Field(default=(), examples=[[1, 151_234]])
     reachability: ReachabilityConfig = ReachabilityConfig()  # for stage `reachability`
+    betweenness: BetweennessConfig = BetweennessConfig()  # for stage `betweenness`
     queries: QueriesConfig | None = None  # pairs to answer with that stage's index
     named: Switch = False  # also add to each column of external ids one of names, if the source's ids are strings
     oracle: Switch = False  # also compare every answer with a second solver, for the stages that have one

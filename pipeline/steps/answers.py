@@ -3,8 +3,8 @@
 Every rank of a group does the same: it solves for its part of the graph and writes its files of the table.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,21 +29,25 @@ from pipeline.tables import files as tables
 from pipeline.tables.forms import form_of
 
 
-def solve(graph: Folder, algorithm: Algorithm, sources: Sequence[int], runtime: Runtime) -> Folder:
+def solve(graph: Folder, algorithm: Algorithm, sources: Sequence[int], runtime: Runtime, options: Mapping[str, Any]) -> Folder:
     """Solve, and write the table: the step of an algorithm without an index; see `pipeline.steps.stages.run_stage`."""
     name, code = algorithm.name, Code.of(__name__, algorithm=algorithm, functions=("solver", "sharded_solver", "answer"))
     asked: dict[str, Any] = {"sources": sorted(sources)} if algorithm.has_sources else {}
+    asked |= {"options": dict(options)} if algorithm.options else {}
     ranks = runtime.ranks_of(graph)
     if not algorithm.exact:
         asked |= {"backend": runtime.backend, "over_shards": ranks > 0}
 
     def write(folder: Path) -> dict[str, Any]:
-        request = Request(graph, algorithm, code, _existing(graph, asked["sources"]) if algorithm.has_sources else ())
+        request = Request(
+            graph, algorithm, code, _existing(graph, asked["sources"]) if algorithm.has_sources else (), options=options
+        )
         written = write_table(folder, request, runtime, ranks)
-        sources: dict[str, Any] = {"sources": request.sources} if algorithm.has_sources else {}
+        given = {key: value for key, value in asked.items() if key == "options"}
+        given |= {"sources": request.sources} if algorithm.has_sources else {}
         return StageFacts(
             backend=runtime.backend, weight=GraphFacts.of(graph).weight, rows=written.rows, seconds=written.seconds,
-            **sources, **over_ranks(ranks, written.supersteps),
+            **given, **over_ranks(ranks, written.supersteps),
         ).stored()  # fmt: skip
 
     return make(runtime.work / name, name, {"graph": graph.digest}, asked, write, code)
@@ -58,6 +62,7 @@ class Request:
     code: Code
     sources: Sequence[int]
     index: Folder | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ def _write(request: Request, rows: Sequence[int], attempts: Path, place: Place, 
         answer = indexed.index_reader(request.index)
     else:
         held = place.graph(request.graph)
-        answer = held.solver(algorithm)
+        answer = partial(held.solver(algorithm), **request.options)
     solve = clock.timed(answer)
     dimensions = IndexFacts.of(request.index).dimensions if request.index else 0
     schema = tables.schema(algorithm.table_name, facts.weight, dimensions, facts.measure)
@@ -117,7 +122,7 @@ def _write(request: Request, rows: Sequence[int], attempts: Path, place: Place, 
                     files.write(number, batch)
             if not answers:
                 files.begin(0)
-    except OverflowError as error:
+    except ArithmeticError as error:
         raise BadInput(request.graph.path, f"{algorithm.name}: {error}") from error
     except AnswerTooLarge as error:
         raise TooLarge(f"{algorithm.name}: {error}") from error

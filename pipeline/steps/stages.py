@@ -6,6 +6,7 @@ from typing import Any
 
 from kernels.algorithm import Algorithm
 from kernels.registry import BY_NAME
+from pipeline.config.model import Model
 from pipeline.config.reachability import ReachabilityConfig
 from pipeline.config.run import StageName
 from pipeline.steps.answers import Request, solve, write_table
@@ -16,9 +17,7 @@ from pipeline.store.facts import GraphFacts, IndexFacts, LabelFacts
 from pipeline.store.manifest import Folder, make
 
 
-def run_stage(
-    graph: Folder, stage: StageName, sources: Sequence[int], runtime: Runtime, reachability: ReachabilityConfig | None = None
-) -> Folder:
+def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], runtime: Runtime, options: Model | None = None) -> Folder:
     """Run one algorithm and write its table.
 
     Args:
@@ -27,7 +26,8 @@ def run_stage(
         sources: External ids, for the stages that have sources; empty takes `default_source`.
         runtime: The table is the same on every backend and cluster, and so is the step's key, except for a stage that is not
             `exact`.
-        reachability: The labels of stage `reachability`; None takes the defaults. Its index is a step of its own.
+        options: The configuration's table of the stage's name; None takes the defaults. The index of stage `reachability` is a
+            step of its own.
 
     Returns:
         Facts: `StageFacts`, or `LabelFacts`.
@@ -40,8 +40,9 @@ def run_stage(
     """
     algorithm = BY_NAME[stage]
     if algorithm.has_index:
-        return tabulate_index(graph, algorithm, build_index(graph, reachability or ReachabilityConfig(), runtime), runtime)
-    return solve(graph, algorithm, sources, runtime)
+        asked = options if isinstance(options, ReachabilityConfig) else ReachabilityConfig()
+        return tabulate_index(graph, algorithm, build_index(graph, asked, runtime), runtime)
+    return solve(graph, algorithm, sources, runtime, options.model_dump() if options else {})
 
 
 def tabulate_index(graph: Folder, algorithm: Algorithm, index: Folder, runtime: Runtime) -> Folder:

@@ -93,7 +93,7 @@ def _require(
 
 def _certify(graph: Folder, table: AnswerTable, place: Place, answers: range) -> tuple[str, ...]:
     held = place.graph_with_index(graph) if table.index else place.graph(graph)
-    return _check_all(held, table, held.certifier(table.algorithm), place, answers)
+    return _check_all(held, table, partial(held.certifier(table.algorithm), **(table.facts.options or {})), place, answers)
 
 
 def _compare(graph: Folder, table: AnswerTable, place: Place, answers: range) -> tuple[str, ...]:
@@ -101,7 +101,8 @@ def _compare(graph: Folder, table: AnswerTable, place: Place, answers: range) ->
     from kernels.oracle import oracle
 
     held = place.graph_with_index(graph) if table.index else place.graph(graph)
-    return _check_all(held, table, partial(oracle, place.whole_graph(graph).graph, table.algorithm.name), place, answers)
+    compare = partial(oracle, place.whole_graph(graph).graph, table.algorithm.name, **(table.facts.options or {}))
+    return _check_all(held, table, compare, place, answers)
 
 
 def _check_all(

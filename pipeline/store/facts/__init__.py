@@ -198,6 +198,7 @@ class StageFacts(ComputedFacts):
     weight: str | None
     rows: int
     sources: list[int] | None = None  # absent; ascending
+    options: dict[str, Any] | None = None  # absent unless the stage has options: their values by name
 
     @property
     def num_answers(self) -> int:
