@@ -62,7 +62,8 @@ def tests_of(files: Iterable[str]) -> list[str]:
 
 def _cpu_tests(kernel: str) -> list[str]:
     name = KERNELS.get(kernel, kernel)
-    named = [f"tests/cpu/test_{name}.py", f"tests/sharded/algorithms/test_{name}.py"]
+    folders = ("tests/cpu", "tests/cpu/requested", "tests/sharded/algorithms")
+    named = [f"{folder}/test_{name}.py" for folder in folders]
     return [test for test in named if (ROOT / test).exists()]
 
 

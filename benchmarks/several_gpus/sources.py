@@ -27,7 +27,7 @@ from pipeline.cluster.protocol import Cluster, Place
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
-from pipeline.config.reachability import ReachabilityConfig
+from pipeline.config.stages import ReachabilityConfig
 from pipeline.ingest import ingest
 from pipeline.steps.index import build_index
 from pipeline.steps.layout import lay_out

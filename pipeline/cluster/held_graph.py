@@ -12,7 +12,7 @@ from kernels.algorithm import Algorithm
 from kernels.answers import Certificate
 from kernels.distributed import Communicator, ShardAnswer
 from kernels.graph import Array
-from pipeline.config.reachability import ReachabilityConfig
+from pipeline.config.stages import ReachabilityConfig
 from pipeline.runtime.backend import Backend
 from pipeline.store.manifest import Folder
 from pipeline.tables.answer_table import AnswerTable

@@ -16,7 +16,7 @@ from kernels.reachability import memory
 from kernels.reachability.sharded import reachability
 from pipeline.cluster.held_graph import Slice
 from pipeline.cluster.shard_of_graph import ShardOfGraph
-from pipeline.config.reachability import ReachabilityConfig
+from pipeline.config.stages import ReachabilityConfig
 from pipeline.runtime.backend import Backend
 from pipeline.store.graph import rows_by_id_in_blocks
 from pipeline.store.index import arrays_of

@@ -10,7 +10,7 @@ from kernels.distributed.shard import ShardAnswer
 from kernels.reachability import condense, label, memory
 from pipeline.cluster.held_graph import Slice
 from pipeline.cluster.whole_graph import WholeGraph, in_files
-from pipeline.config.reachability import ReachabilityConfig
+from pipeline.config.stages import ReachabilityConfig
 from pipeline.runtime.backend import Backend
 from pipeline.store.facts import GraphFacts
 from pipeline.store.index import StoredIndex, arrays_of, open_index

@@ -12,14 +12,13 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, WithJsonSchema, field_validator, model_validator
 
 from kernels.registry import ALGORITHMS, BY_NAME
-from pipeline.config.betweenness import BetweennessConfig
 from pipeline.config.changes import ChangesConfig
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.expect import ExpectConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.model import Choice, LocalFolder, Model, Natural, Switch, Vertex, url_of
-from pipeline.config.reachability import QueriesConfig, ReachabilityConfig
+from pipeline.config.stages import BetweennessConfig, QueriesConfig, ReachabilityConfig
 from pipeline.config.suggestions import did_you_mean
 from pipeline.redaction import redacted
 

@@ -17,7 +17,7 @@ from kernels.gpu.loader import to_host
 from pipeline import progress
 from pipeline.cluster.protocol import Place
 from pipeline.cluster.threads import LocalThreads
-from pipeline.config.reachability import ReachabilityConfig
+from pipeline.config.stages import ReachabilityConfig
 from pipeline.runtime.backend import Clock
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.runtime import Runtime

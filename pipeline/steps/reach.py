@@ -12,7 +12,7 @@ from pipeline import progress
 from pipeline.cluster.protocol import Place
 from pipeline.cluster.start import started
 from pipeline.config.loading import checked
-from pipeline.config.reachability import QueriesConfig, QueryOptions
+from pipeline.config.stages import QueriesConfig, QueryOptions
 from pipeline.errors import BadConfig, BadInput, Damaged
 from pipeline.ingest.source import identify, locate
 from pipeline.runtime.backend import choose

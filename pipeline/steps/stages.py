@@ -7,8 +7,8 @@ from typing import Any
 from kernels.algorithm import Algorithm
 from kernels.registry import BY_NAME
 from pipeline.config.model import Model
-from pipeline.config.reachability import ReachabilityConfig
 from pipeline.config.run import StageName
+from pipeline.config.stages import ReachabilityConfig
 from pipeline.steps.answers import Request, solve, write_table
 from pipeline.steps.index import build_index
 from pipeline.steps.runtime import Runtime

@@ -10,7 +10,7 @@ from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
-from pipeline.config.reachability import ReachabilityConfig
+from pipeline.config.stages import ReachabilityConfig
 from pipeline.errors import TooLarge
 from pipeline.ingest import ingest
 from pipeline.steps.index import build_index

@@ -15,8 +15,8 @@ from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
-from pipeline.config.reachability import ReachabilityConfig
 from pipeline.config.run import RunConfig
+from pipeline.config.stages import ReachabilityConfig
 from pipeline.errors import BadConfig, BadInput
 from pipeline.ingest import ingest
 from pipeline.run import run

@@ -20,8 +20,8 @@ from kernels.registry import BY_NAME
 from pipeline.cluster.protocol import Place
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
-from pipeline.config.reachability import ReachabilityConfig
 from pipeline.config.run import STAGES, RunConfig
+from pipeline.config.stages import ReachabilityConfig
 from pipeline.errors import BadInput, BadSource, ProofFailed, TooLarge
 from pipeline.ingest import ingest
 from pipeline.runtime.backend import choose, gpu

@@ -14,8 +14,8 @@ import pytest
 from kernels.reachability.queries import witness
 from pipeline.config.graph import GraphConfig
 from pipeline.config.loading import run_config
-from pipeline.config.reachability import QueriesConfig
 from pipeline.config.run import RunConfig
+from pipeline.config.stages import QueriesConfig
 from pipeline.errors import BadConfig, ProofFailed
 from pipeline.run import run
 from pipeline.steps.reach import reach_into

@@ -9,8 +9,8 @@ from kernels.registry import BY_NAME
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.loading import run_config
-from pipeline.config.reachability import ReachabilityConfig
 from pipeline.config.run import STAGES
+from pipeline.config.stages import ReachabilityConfig
 from pipeline.errors import Damaged, ProofFailed, TooLarge
 from pipeline.ingest import ingest
 from pipeline.run import run

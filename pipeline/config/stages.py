@@ -1,11 +1,12 @@
-"""The tables `[reachability]` and `[queries]` of a run's configuration, and the options of the command `reach`."""
+"""Tables of stages in a run's configuration, `[reachability]`, `[queries]`, `[betweenness]`, and the options of `reach`."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from kernels.betweenness.parameters import DELTA, EPSILON, EXACT_BELOW
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.model import Choice, LocalFolder, Model, Positive, Seed, Switch
+from pipeline.config.model import Choice, LocalFolder, Model, Natural, Positive, Seed, Switch
 
 
 class ReachabilityConfig(Model):
@@ -39,3 +40,19 @@ class QueryOptions(PairsConfig):
     oracle: Switch = False
     backend: Choice = "auto"
     cluster: ClusterConfig = ClusterConfig()
+
+
+_Share = Annotated[float, Field(gt=0, lt=1)]
+
+
+class BetweennessConfig(Model):
+    """Parameters of stage `betweenness`, which docs/tables.md describes."""
+
+    weights: Switch = True  # whether a path's length is its sum of weights, if the graph has any, or its number of arcs
+    # Number of vertices from which sources are drawn; below it every vertex is a source, and the answer is exact.
+    exact_below: Natural = Field(default=EXACT_BELOW, examples=[100_000])
+    # With drawn sources, the error in proportion to V (V - 2) that no vertex exceeds with probability 1 - `delta`. It decides how
+    # many sources there are: ln(2 V / delta) / (2 epsilon^2).
+    epsilon: _Share = Field(default=EPSILON, examples=[0.05])
+    delta: _Share = Field(default=DELTA, examples=[0.01])  # the probability that a vertex exceeds the error
+    seed: Seed = Field(default=0, examples=[42])  # of the drawn sources
