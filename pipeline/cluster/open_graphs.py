@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 from threading import Lock
 from typing import TypeVar
 
@@ -38,6 +39,13 @@ class OpenGraphs:
         with self._lock:
             self._whole.clear()
             self._whole[folder.digest, backend] = graph
+
+    def anew(self) -> "OpenGraphs":
+        """The same graph, if one is held, without what kernels derived from it, which lives as long as their tasks."""
+        opened = OpenGraphs()
+        with self._lock:
+            opened._whole = {key: replace(graph) for key, graph in self._whole.items() if isinstance(graph, Graph)}
+        return opened
 
     def index(self, folder: Folder, backend: Backend) -> StoredIndex:
         """Open a whole index for queries. Raises as `graph`, and TooLarge as `place_index`."""

@@ -22,7 +22,7 @@ class LocalThreads:
 
     def __init__(self, shards: int = 0) -> None:
         self.shards = shards
-        self.open_graphs = OpenGraphs()  # of its ranks, and of a GPU
+        self.open_graphs = OpenGraphs()  # of its ranks, of a GPU, and a graph that changes were merged into
 
     def prepare(self, backend: Backend) -> None:
         """See `RunCluster.prepare`. Numba and CuPy take half a second to import."""
@@ -46,7 +46,7 @@ class LocalThreads:
             return
         at_once = cores() if backend == "cpu" else 1  # the CPU's kernels release the interpreter's lock; a GPU runs one at a time
         running = 1 if one_at_a_time else max(1, min(at_once, len(tasks)))
-        open_graphs = self.open_graphs if backend == "gpu" else OpenGraphs()  # memory maps are cheap to open again
+        open_graphs = self.open_graphs if backend == "gpu" else self.open_graphs.anew()  # memory maps are cheap to open again
         place = Place(backend, open_graphs, at_once // running)
         for result in map_in_order(partial(function, place), tasks, running):
             yield [result]

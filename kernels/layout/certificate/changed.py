@@ -67,7 +67,7 @@ def _require_vertices(ids: Array, before: Graph, new_ids: Array) -> None:
     added = np.asarray(new_ids, like=ids)
     places = np.searchsorted(ids, added)
     found = bool((ids[np.minimum(places, max(len(ids) - 1, 0))] == added).all()) if len(added) else True
-    kept = np.ones(len(ids), np.bool_, like=ids)
+    kept = np.ones_like(ids, np.bool_)
     if found and len(added):
         kept[places] = False
     same = found and np.array_equal(ids[kept], known)

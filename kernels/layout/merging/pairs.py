@@ -33,7 +33,7 @@ def newest(changes: PairChanges, positions: Array) -> PairChanges:
         positions (index width [V]): Of all rows in the ascending order of external ids.
     """
     order, keys = _sorted(_keys(changes, positions), len(positions))
-    stays = np.ones(len(keys), np.bool_, like=keys)
+    stays = np.ones_like(keys, np.bool_)
     stays[:-1] = keys[1:] != keys[:-1]
     order = order[stays]
     weights = None if changes.weights is None else changes.weights[order]
@@ -67,7 +67,7 @@ def repeated(src: Array, dst: Array, both: bool) -> Array:
     low, high = (np.minimum(src, dst), np.maximum(src, dst)) if both else (src, dst)
     most = 1 + int(max(low.max(), high.max())) if len(src) else 1
     places, keys = _sorted(low.astype(np.int64) * most + high, most)
-    found = np.zeros(len(src), np.bool_, like=keys)
+    found = np.zeros_like(keys, np.bool_)
     found[places[1:][keys[1:] == keys[:-1]]] = True
     return found
 

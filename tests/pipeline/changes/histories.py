@@ -117,7 +117,7 @@ def history(seed: int, work: Path, files: int, compared: int = 1, **options: Any
         published = change(out, path)
         if number % compared == 0 or number == files:
             model.source(work / "now.parquet")
-            rebuilt = run(config_of(model, work / "now.parquet", work / "rebuilt"))
+            rebuilt = run(config_of(model, work / "now.parquet", work / "rebuilt", **options | {"backend": "cpu"}))
             wrong += [f"history {seed}, file {number}: {name}" for name in differing(published.path, rebuilt.path)]
     return wrong
 
