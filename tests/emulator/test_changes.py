@@ -1,6 +1,5 @@
 """`graphmill change` on the emulated GPU: the tables of a rebuild on the CPU, to the byte."""
 
-# ruff: noqa: E402  (the imports below need the emulator)
 import pytest
 
 pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")

@@ -1,6 +1,5 @@
 """`graphmill change` on the GPU: the tables of a rebuild on the CPU, to the byte."""
 
-# ruff: noqa: E402  (the imports below need CuPy)
 import pytest
 
 pytest.importorskip("cupy")
