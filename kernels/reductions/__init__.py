@@ -1,0 +1,135 @@
+"""What becomes of the distances and predecessors of many trees: sums, counts, nearest sources, and loads of arcs.
+
+Batches of k trees come from `kernels.trees`, as arrays [k, V] in the order of the graph's rows, and are reduced where they are: only
+the results, which are small, are copied. A distance is UNREACHED where no path leads.
+
+All results are integers, or floats that do not depend on any order of summation: a float is summed as two integers of BITS bits
+each, whose unit follows from the largest float (Demmel and Nguyen, Parallel reproducible summation, 2015, with fixed bins). So
+the CPU, a GPU and any number of workers have the same bits.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernels.arrays import is_cupy_array
+from kernels.gpu.loader import to_host
+from kernels.graph import ID, NO_ROW, UNREACHED, Array, Graph
+from kernels.reductions.constants import BITS
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What is known of each of k trees; NumPy arrays [k]."""
+
+    reached: Array  # int64: vertices with a distance, the source included
+    total: Array  # int64 or float64: the sum of all distances
+    farthest: Array  # int64 or float64: the largest one
+
+
+def measure(distances: Array) -> Measures:
+    """Count, sum and compare the distances of each tree.
+
+    Args:
+        distances (integer or float64 [k, V]): The source of each tree has distance 0.
+
+    Each float is cut off at the 62nd bit of the largest one, and the sum is rounded once. Raises OverflowError if a sum of
+    integers exceeds int64.
+    """
+    here, floats = _backend_of(distances), distances.dtype.kind == "f"
+    reached, farthest, high, low = map(to_host, here.measure(distances))
+    if not floats:
+        total = [(int(upper) << 32) + int(lower) for upper, lower in zip(high, low, strict=True)]
+        if max(total, default=0) > np.iinfo(ID).max:
+            raise OverflowError(f"the sum of the distances of a source is {max(total)}, and {np.iinfo(ID).max} is the largest")
+        return Measures(reached, np.array(total, ID), farthest.astype(ID))
+    exponents = exponent_of(farthest)
+    high, low = map(to_host, here.sums_of_floats(distances, np.ldexp(1.0, BITS - exponents)))
+    return Measures(reached, np.array([*map(float_of, high, low, exponents)], np.float64), farthest)
+
+
+def exponent_of(largest: Array) -> Array:
+    """The exponent of the unit in which floats up to `largest`, float64 [n], are summed, int64 [n]."""
+    return np.maximum(np.frexp(largest)[1].astype(np.int64), -900)
+
+
+def float_of(high: Any, low: Any, exponent: Any) -> float:
+    """The float of a sum of upper and of lower integers in a unit of `exponent`, rounded once."""
+    return math.ldexp(float((int(high) << BITS) + int(low)), int(exponent) - 2 * BITS)
+
+
+def halves_of(values: Array) -> tuple[Array, int]:
+    """Upper and lower integers, int64 [2, n], of float64 [n], and the exponent of their unit."""
+    exponent = int(exponent_of(np.abs(values).max(keepdims=True))[0]) if len(values) else 0
+    scaled = values * np.ldexp(1.0, BITS - exponent)
+    high = np.floor(scaled)
+    return np.stack([high, np.floor((scaled - high) * 2.0**BITS)]).astype(np.int64), exponent
+
+
+def within(distances: Array, thresholds: Array, columns: Array) -> Array:
+    """Count the vertices within each threshold of each source, and sum columns of integers over them.
+
+    Args:
+        distances (integer or float64 [k, V]): Of k trees.
+        thresholds (int64 or float64 [T]): A vertex is within one if its distance is at most this.
+        columns (int64 [A, V]): No sum of any entries of a column exceeds int64.
+
+    Returns:
+        int64 [k, T, 1 + A]: The count, then the sums; on the backend of `distances`.
+    """
+    if distances.dtype.kind == "i":
+        thresholds = np.minimum(thresholds, np.iinfo(distances.dtype).max)
+    found: Array = _backend_of(distances).within(distances, thresholds.astype(distances.dtype), columns)
+    return found
+
+
+class Nearest:
+    """The `most` nearest facilities of every vertex, of equally near ones those of the smallest external ids.
+
+    Attributes:
+        distance (int64 or float64 [most, V]): Ascending along the first axis; UNREACHED where there is no further facility.
+        facility (int64 [most, V]): Their external ids; -1 where there is none.
+    """
+
+    def __init__(self, like: Array, most: int, num_vertices: int, dtype: Any) -> None:
+        """Where `like` is; `dtype` is that of distances, int64 or float64."""
+        self.distance = np.full_like(like, UNREACHED, dtype, shape=(most, num_vertices))
+        self.facility = np.full_like(like, NO_ROW, ID, shape=(most, num_vertices))
+
+    def add(self, distances: Array, facilities: Array) -> None:
+        """Add facilities, int64 [k], ascending from those before, with their distances [k, V] to or from all vertices."""
+        wide = distances.astype(self.distance.dtype, copy=False)
+        _backend_of(distances).insert(wide, facilities, self.distance, self.facility)
+
+
+class ArcLoads:
+    """How many of the paths in trees lead over each arc.
+
+    Attributes:
+        loads (int64 [A]): Of the arcs of `graph.into`. Of parallel arcs the first, which is the lightest, has them all.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.loads = np.zeros_like(graph.into.indices, ID)
+        self._graph = graph
+
+    def add(self, predecessors: Array, asked: Array | None = None) -> None:
+        """Add the paths of k trees.
+
+        Args:
+            predecessors (index width [k, V]): NO_ROW for the source and where it does not reach.
+            asked (int64 [k, V]): How many paths lead from the source to each vertex; None: one to each that it reaches.
+        """
+        _backend_of(predecessors).load(self._graph.into, predecessors, asked, self.loads)
+
+
+def _backend_of(array: Array) -> Any:
+    if is_cupy_array(array):
+        from kernels.reductions import cuda
+
+        return cuda
+    from kernels.reductions import cpu
+
+    return cpu

@@ -1,0 +1,147 @@
+"""Reductions of trees on all cores; `kernels.reductions` defines them. Threads write to their own trees or rows only."""
+
+from functools import partial
+
+import numpy as np
+
+from kernels.arrays import frozen
+from kernels.cpu.compiled import njit
+from kernels.cpu.parallel import cores, over_items, ranges, worth_threads
+from kernels.graph import Array, Csr
+from kernels.reductions.constants import BITS
+
+
+def measure(distances: Array) -> tuple[Array, Array, Array, Array]:
+    """Number of distances, the largest one, and the sums of their upper and lower 32 bits; arrays [k]."""
+    reached, high, low = np.zeros((3, len(distances)), np.int64)
+    farthest = np.zeros(len(distances), distances.dtype)
+    work = _measure_floats if distances.dtype.kind == "f" else _measure
+    _over_trees(distances, partial(work, frozen(np.ascontiguousarray(distances)), reached, farthest, high, low))
+    return reached, farthest, high, low
+
+
+def sums_of_floats(distances: Array, scales: Array) -> tuple[Array, Array]:
+    """Sums of the upper and lower integers of each tree's distances, times `scales`, float64 [k]."""
+    high, low = np.zeros((2, len(distances)), np.int64)
+    _over_trees(distances, partial(_sum_floats, frozen(np.ascontiguousarray(distances)), scales, high, low))
+    return high, low
+
+
+def within(distances: Array, thresholds: Array, columns: Array) -> Array:
+    """See `kernels.reductions.within`."""
+    found = np.zeros((len(distances), len(thresholds), 1 + len(columns)), np.int64)
+    arrays = map(frozen, (np.ascontiguousarray(distances), thresholds, columns))
+    _over_trees(distances, partial(_within, *arrays, found))
+    return found
+
+
+def insert(distances: Array, facilities: Array, nearest: Array, found: Array) -> None:
+    """See `kernels.reductions.Nearest.add`; `nearest` and `found` are its arrays."""
+    arrays = frozen(np.ascontiguousarray(distances)), frozen(facilities)
+    over_items(ranges(distances.shape[1], distances.size), lambda rows: _insert(*arrays, nearest, found, *rows))
+
+
+def load(into: Csr, predecessors: Array, asked: Array | None, loads: Array) -> None:
+    """See `kernels.reductions.ArcLoads.add`; `loads` is its array. Each thread has an array of loads of its own."""
+    trees = np.ascontiguousarray(predecessors)
+    wanted = np.zeros((0, 0), np.int64) if asked is None else np.ascontiguousarray(asked)
+    threads = min(cores(), len(trees)) if worth_threads(trees.size) else 1
+    arrays = frozen(into.offsets), frozen(into.indices), frozen(trees), frozen(wanted)
+
+    def of_thread(number: int) -> Array:
+        own = np.zeros_like(loads) if number else loads
+        scratch = np.empty((2, trees.shape[1]), np.int64)
+        _load(*arrays, own, scratch, len(trees) * number // threads, len(trees) * (number + 1) // threads)
+        return own
+
+    for own in over_items(range(threads), of_thread)[1:]:
+        loads += own
+
+
+def _over_trees(distances: Array, work: partial[None]) -> None:
+    over_items(ranges(len(distances), distances.size), lambda trees: work(*trees))
+
+
+@njit(cache=True, nogil=True)
+def _measure(distances: Array, reached: Array, farthest: Array, high: Array, low: Array, begin: int, end: int) -> None:
+    for tree in range(begin, end):
+        for distance in distances[tree]:
+            if distance >= 0:
+                reached[tree] += 1
+                high[tree] += np.int64(distance) >> 32
+                low[tree] += np.int64(distance) & 0xFFFFFFFF
+                farthest[tree] = max(farthest[tree], distance)
+
+
+@njit(cache=True, nogil=True)
+def _measure_floats(distances: Array, reached: Array, farthest: Array, _: Array, __: Array, begin: int, end: int) -> None:
+    for tree in range(begin, end):
+        for distance in distances[tree]:
+            if distance >= 0:
+                reached[tree] += 1
+                farthest[tree] = max(farthest[tree], distance)
+
+
+@njit(cache=True, nogil=True)
+def _sum_floats(distances: Array, scales: Array, high: Array, low: Array, begin: int, end: int) -> None:
+    for tree in range(begin, end):
+        for distance in distances[tree]:
+            if distance >= 0:
+                scaled = distance * scales[tree]
+                upper = np.floor(scaled)
+                high[tree] += np.int64(upper)
+                low[tree] += np.int64(np.floor((scaled - upper) * 2.0**BITS))
+
+
+@njit(cache=True, nogil=True)
+def _within(distances: Array, thresholds: Array, columns: Array, found: Array, begin: int, end: int) -> None:
+    for tree in range(begin, end):
+        for row, distance in enumerate(distances[tree]):
+            if distance >= 0:
+                for place, threshold in enumerate(thresholds):
+                    if distance <= threshold:
+                        found[tree, place, 0] += 1
+                        for column in range(len(columns)):
+                            found[tree, place, 1 + column] += columns[column, row]
+
+
+@njit(cache=True, nogil=True)
+def _insert(distances: Array, facilities: Array, nearest: Array, found: Array, begin: int, end: int) -> None:
+    last = len(nearest) - 1
+    for row in range(begin, end):
+        for number in range(len(facilities)):
+            distance = distances[number, row]
+            if distance < 0 or 0 <= nearest[last, row] <= distance:
+                continue
+            place = last
+            while place > 0 and not 0 <= nearest[place - 1, row] <= distance:
+                nearest[place, row], found[place, row] = nearest[place - 1, row], found[place - 1, row]
+                place -= 1
+            nearest[place, row], found[place, row] = distance, facilities[number]
+
+
+@njit(cache=True, nogil=True)
+def _load(
+    offsets: Array, indices: Array, predecessors: Array, asked: Array, loads: Array, scratch: Array, begin: int, end: int
+) -> None:
+    """Add the loads of trees: from each leaf towards the source, a vertex as soon as all of its children were added."""
+    children, paths = scratch
+    for tree in range(begin, end):
+        before = predecessors[tree]
+        children[:] = 0
+        for row in range(len(before)):
+            paths[row] = asked[tree, row] if len(asked) else 1
+            if before[row] >= 0:
+                children[before[row]] += 1
+        for leaf in range(len(before)):
+            row = leaf
+            while children[row] == 0 and before[row] >= 0:
+                children[row] = -1  # it was added
+                tail = before[row]
+                for arc in range(offsets[row], offsets[row + 1]):
+                    if indices[arc] == tail:
+                        loads[arc] += paths[row]
+                        break
+                paths[tail] += paths[row]
+                children[tail] -= 1
+                row = tail
