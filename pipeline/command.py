@@ -12,6 +12,8 @@ from pipeline.inspection import commands as inspection
 from pipeline.options import NO_OPTIONS, RunOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pipeline.store.manifest import Folder
 
 STAGES = "\n".join(
@@ -139,7 +141,6 @@ def reach(
         cluster: none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` with a
             table `[cluster]`.
     """
-    from pipeline.config.loading import load_cluster
     from pipeline.progress.shown import showing
     from pipeline.report.wording import answered, witnessed
     from pipeline.steps.reach import reach_into
@@ -148,8 +149,7 @@ def reach(
     from pipeline.store.facts import PathFacts, QueryFacts
     from pipeline.tables import files as tables
 
-    where = load_cluster(Path(cluster)) if cluster.endswith(".toml") else {"scheduler": cluster}
-    asked = {"unknown": unknown, "oracle": oracle, "backend": backend, "cluster": where, "witness": witness}
+    asked = {"unknown": unknown, "oracle": oracle, "backend": backend, "cluster": _where(cluster), "witness": witness}
     with showing(live=True) as shown:
         answers = shown.follow("reached", reach_into)(index, pairs, out, **asked)
 
@@ -161,6 +161,83 @@ def reach(
     show(answered(QueryFacts.of(answers)), out)
     if witness:
         show(witnessed(PathFacts.of(manifest.read(witness))), witness)
+
+
+@app.command
+def matrix(
+    graph: str,
+    /,
+    *,
+    out: Path,
+    sources: str | None = None,
+    targets: str | None = None,
+    cutoff: float | None = None,
+    backend: str = "auto",
+    cluster: str = "none",
+) -> None:
+    """Write the shortest distances from sources to targets as a table `source, target, distance`.
+
+    ```
+    graphmill matrix out/roads --sources schools.csv --targets homes.parquet --cutoff 9000 --out out/to-schools
+    ```
+
+    Every distance is proved. A file of vertices is Parquet or CSV with one column of ids, or text with a vertex on each line.
+
+    Args:
+        graph: A run, `DIR/latest` or its output folder `DIR`, whose stored graph is still there; a graph file; or the `.toml` of
+            a graph.
+        out: Folder of the table. It is replaced as a whole, or kept if nothing has changed.
+        sources: File of the sources. Default: all vertices.
+        targets: File of the targets. Default: all vertices.
+        cutoff: Leave out pairs that are farther apart, or not connected. Default: all pairs; not connected ones are null.
+        backend: cpu, gpu, or auto (default): the GPU if there is one. The table is the same.
+        cluster: none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` with a
+            table `[cluster]`.
+    """
+    from pipeline.steps.products.commands import matrix_into
+
+    asked = {"sources": sources, "targets": targets, "cutoff": cutoff, "backend": backend, "cluster": _where(cluster)}
+    _show_product(matrix_into, graph, out, asked)
+
+
+@app.command
+def trees(graph: str, /, *, out: Path, sources: str | None = None, backend: str = "auto", cluster: str = "none") -> None:
+    """Write the shortest paths from many sources: the table of stage `sssp`, byte for byte.
+
+    ```
+    graphmill trees out/roads --sources schools.csv --out out/from-schools
+    ```
+
+    Args:
+        graph: As for `graphmill matrix`.
+        out: Folder of the table. It is replaced as a whole, or kept if nothing has changed.
+        sources: File of the sources. Default: all vertices.
+        backend: cpu, gpu, or auto (default).
+        cluster: As for `graphmill matrix`.
+    """
+    from pipeline.steps.products.commands import trees_into
+
+    _show_product(trees_into, graph, out, {"sources": sources, "backend": backend, "cluster": _where(cluster)})
+
+
+def _where(cluster: str) -> dict[str, Any]:
+    """The table `[cluster]` that an option names."""
+    from pipeline.config.loading import load_cluster
+
+    return load_cluster(Path(cluster)).model_dump() if cluster.endswith(".toml") else {"scheduler": cluster}
+
+
+def _show_product(write: "Callable[..., Folder]", graph: str, out: Path, asked: dict[str, Any]) -> None:
+    """Write a table into a folder, and say what is there."""
+    from pipeline.progress.shown import showing
+    from pipeline.report.wording import counted
+    from pipeline.store.edges import FILES
+    from pipeline.store.facts import ProductFacts
+
+    with showing(live=True) as shown:
+        made = shown.follow(write.__name__.removesuffix("_into"), write)(graph, out, **asked)
+    facts = ProductFacts.of(made)
+    print(f"\n{counted(facts.rows, 'row')} from {counted(facts.sources, 'source')}; every tree proved   {out / FILES}")
 
 
 for command in (init, inspection.check, inspection.estimate, inspection.path, inspection.runs, inspection.prune, inspection.diff):

@@ -33,6 +33,7 @@ from pipeline.steps.derived.naming import add_names
 from pipeline.steps.derived.vertices import tabulate_vertices
 from pipeline.steps.layout import lay_out, suited
 from pipeline.steps.paths import find_paths
+from pipeline.steps.products.asked import products_of
 from pipeline.steps.publish import Asked, publish
 from pipeline.steps.published.expectations import require_columns, require_graph
 from pipeline.steps.published.remote import require_store, upload
@@ -168,6 +169,8 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
             reached = call("reached", answer_queries, config.queries, answers, config.oracle, runtime)
             paths = call("paths", find_paths, graph, reached, work / "paths", runtime) if config.queries.witness else None
             results = replace(results, reached=reached, paths=paths)
+        products = [call(name, step, runtime) for name, step in products_of(config, edges, graph)]
+        results = replace(results, products=products)
         cluster.release()
         if config.named:
             step_of = {table.manifest.step: table for table in results.tabled}

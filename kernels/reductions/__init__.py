@@ -1,7 +1,7 @@
 """What becomes of the distances and predecessors of many trees: sums, counts, nearest sources, and loads of arcs.
 
-Batches of k trees come from `kernels.trees`, as arrays [k, V] in the order of the graph's rows, and are reduced where they are: only
-the results, which are small, are copied. A distance is UNREACHED where no path leads.
+Batches of k trees come from `kernels.trees`, as arrays [k, V] in the order of the graph's rows, and are reduced where they are:
+only the results, which are small, are copied. A distance is UNREACHED where no path leads.
 
 All results are integers, or floats that do not depend on any order of summation: a float is summed as two integers of BITS bits
 each, whose unit follows from the largest float (Demmel and Nguyen, Parallel reproducible summation, 2015, with fixed bins). So

@@ -28,7 +28,7 @@ def sums_of_floats(distances: Array, scales: Array) -> tuple[Array, Array]:
 
 def within(distances: Array, thresholds: Array, columns: Array) -> Array:
     """See `kernels.reductions.within`."""
-    found = cupy.zeros((len(distances), len(thresholds), 1 + len(columns)), np.int64)
+    found: Array = cupy.zeros((len(distances), len(thresholds), 1 + len(columns)), np.int64)
     sizes = np.int64(len(thresholds)), np.int64(len(columns))
     _launch("count_within", distances, *sizes, found, before=(cupy.asarray(thresholds), cupy.asarray(columns)))
     return found

@@ -11,6 +11,7 @@ from pipeline.errors import Damaged
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder, digest_of
 from pipeline.tables import files as tables
+from pipeline.tables.definitions import TABLES
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def of_run(run: Folder) -> dict[str, Version]:
     return {
         name: Version({run.path / file: run.manifest.files[file].sha256 for file in of.files})
         for name, of in facts.tables.items()
-        if name in tables.TABLES
+        if name in TABLES
     }
 
 

@@ -18,6 +18,7 @@ from pipeline.config.expect import ExpectConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.model import Choice, LocalFolder, Model, Natural, Switch, Vertex, url_of
+from pipeline.config.products import ClosenessConfig, FlowsConfig, IsochronesConfig, NearestConfig
 from pipeline.config.stages import BetweennessConfig, QueriesConfig, ReachabilityConfig
 from pipeline.config.suggestions import did_you_mean
 from pipeline.redaction import redacted
@@ -44,6 +45,10 @@ _CONTENT: dict[str, set[str]] = {
     "reachability": set(),
     "betweenness": set(),
     "queries": set(),
+    "nearest": set(),
+    "isochrones": set(),
+    "closeness": set(),
+    "flows": set(),
 }
 
 
@@ -76,6 +81,10 @@ class RunConfig(Model):
     reachability: ReachabilityConfig = ReachabilityConfig()  # for stage `reachability`
     betweenness: BetweennessConfig = BetweennessConfig()  # for stage `betweenness`
     queries: QueriesConfig | None = None  # pairs to answer with that stage's index
+    nearest: NearestConfig | None = None  # tables made from the shortest paths from many vertices
+    isochrones: IsochronesConfig | None = None
+    closeness: ClosenessConfig | None = None
+    flows: FlowsConfig | None = None
     named: Switch = False  # also add to each column of external ids one of names, if the source's ids are strings
     oracle: Switch = False  # also compare every answer with a second solver, for the stages that have one
     # Where layout, stages and proofs run: `cpu`, `gpu`, or `auto`, the GPU if there is one. The tables do not depend on it.

@@ -18,7 +18,7 @@ from pipeline.ingest.decompress import chunks
 from pipeline.ingest.formats.parquet import FORMAT, is_text, reading, require_ratio, width_of
 from pipeline.ingest.source import Stored
 from pipeline.store.names import UNKNOWN, Names
-from pipeline.tables import files as tables
+from pipeline.tables.definitions import TABLES
 
 MAGIC = FORMAT.magic
 DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -95,7 +95,7 @@ def coordinates_of(content: Stored, limits: Limits, names: Names | None, columns
 
 def write_nodes(file: str, table: pa.Table, path: Path) -> None:
     """Write the table that `read_nodes` returned. Raises BadInput for a column that table `vertices` cannot have."""
-    own = {column.name for column in tables.TABLES["vertices"]}
+    own = {column.name for column in TABLES["vertices"]}
     for field in table.schema.remove(0):
         if field.name in own or field.name.removesuffix("_name") in own:
             raise BadInput(file, f"column {field.name!r} has the name of a column of table vertices")

@@ -138,21 +138,24 @@ class Atlas:
 
     def distances(self, source: int, name: str, distance: pa.ChunkedArray, unit: str) -> Map:
         """Distance [V] of all vertices from `source`, which is shown as `name`, in colour; unreached parts stay faint."""
-        values = np.full(len(self._projection.ids), np.nan)
-        values[self._entry[self._known]] = distance.cast(pa.float64(), safe=False).to_numpy()[self._known]
-        farthest = pc.max(distance).as_py()
-        highest = float(farthest)
+        farthest = number(pc.max(distance).as_py())
         sentence = (
-            f"Shortest-path distance from vertex {name}, up to {number(farthest)} ({unit}); each half of an edge has "
+            f"Shortest-path distance from vertex {name}, up to {farthest} ({unit}); each half of an edge has "
             "the colour of its end, and grey edges are not reached."
         )
+        return self.values(f"Distance from vertex {name}", sentence, distance, unit, self._marker(source, name))
+
+    def values(self, title: str, sentence: str, given: pa.ChunkedArray, unit: str, marker: Marker | None = None) -> Map:
+        """Values [V] of all vertices in colour; parts without a value stay faint."""
+        values = np.full(len(self._projection.ids), np.nan)
+        values[self._entry[self._known]] = given.cast(pa.float64(), safe=False).to_numpy()[self._known]
+        highest = float(pc.max(given).as_py())
         levels = self._network.levels(maps.by_value(values, highest))
-        integer = pa.types.is_integer(distance.type)
+        integer = pa.types.is_integer(given.type)
         shown = [None if math.isnan(value) else int(value) if integer else value for value in values[self._named].tolist()]
         return self._map(
-            f"Distance from vertex {name}", sentence, levels, maps.distance_colours,
-            marker=self._marker(source, name), bar=_colour_bar(highest, unit), values=shown,
-        )  # fmt: skip
+            title, sentence, levels, maps.distance_colours, marker=marker, bar=_colour_bar(highest, unit), values=shown
+        )
 
     def _map(self, title: str, sentence: str, levels: Array, colours: maps.Colours, **parts: Any) -> Map:
         fine = np.minimum(maps.bold(levels), self._faint)

@@ -1,6 +1,6 @@
 """What the tables of a run show: results, charts and maps, and a sentence for each stage; each table is read once."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from pipeline.report import reading, results
 from pipeline.report.aggregates import exact_sum, of_parts
 from pipeline.report.charts import Chart
 from pipeline.report.distributions import component_chart, component_sizes, degree_chart, distance_chart, level_chart
+from pipeline.report.products import SHOWN
 from pipeline.report.reaching import Reaching, reaching
 from pipeline.report.results import Result
 from pipeline.report.wording import counted, number
@@ -57,17 +58,23 @@ class Findings:
         atlas: Where the maps are from; None without coordinates, or without a stage that has a map.
         not_drawn: Charts and maps that a reader may expect, and why they are missing.
         results: Stage to its results.
+        products: The results of the products.
         arcs_traversed: Stage with sources to the number of arcs that leave reached vertices, over all sources.
         reaching: The section on reachability.
     """
 
-    def __init__(self, edges: Folder, vertices: reading.Vertices, answers: Mapping[str, Folder]) -> None:
+    def __init__(
+        self, edges: Folder, vertices: reading.Vertices, answers: Mapping[str, Folder], products: Sequence[Folder] = ()
+    ) -> None:
         self._vertices, self._coordinates = vertices, reading.coordinates(edges)
         self._measure, self._names = EdgeFacts.of(edges).measure, open_names(edges)
         degrees = _Found(Result("Degrees"))
         degrees.add(degree_chart(vertices), "No vertex has an arc: there is no degree to draw.")
         self._mapped = _mapped(answers)
-        count = sum(_maps_of(stage, answers[stage]) for stage in self._mapped)
+        unit = self._measure or "sum of weights"
+        shown = [SHOWN[product.manifest.step](product, vertices, unit) for product in products]
+        drawn = [of.drawn for of in shown if of.drawn]
+        count = len(drawn) + sum(_maps_of(stage, answers[stage]) for stage in self._mapped)
         self.atlas: Atlas | None = None
         if self._coordinates is None or not len(self._coordinates.ids):
             degrees.not_drawn.append("No map: the graph has no coordinates.")
@@ -78,11 +85,14 @@ class Findings:
 
             self.atlas = atlas.Atlas(edges, self._coordinates, vertices.ids, count)
         by_stage = dict(zip(answers, over_items(answers.items(), self._find, parallel=len(answers) > 1), strict=True))
-        found = [degrees, *by_stage.values()]
+        found = [degrees, *by_stage.values(), *(_Found(of.result) for of in shown)]
+        if self.atlas:
+            found[0].maps += [self.atlas.values(of.title, of.sentence, of.values, of.unit) for of in drawn]
         self.charts = [chart for of in found for chart in of.charts]
         self.maps = [drawn for of in found for drawn in of.maps]
         self.not_drawn = [reason for of in found for reason in of.not_drawn]
         self.results = {stage: self.named(of.result) for stage, of in by_stage.items()}
+        self.products = [self.named(of.result) for of in shown]
         self.arcs_traversed = {stage: of.arcs_traversed for stage, of in by_stage.items() if of.arcs_traversed is not None}
         self.reaching = next((of.reaching for of in found if of.reaching), None)
 

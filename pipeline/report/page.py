@@ -15,9 +15,9 @@ from pipeline.report import charts, reading, wording
 from pipeline.report.findings import Findings
 from pipeline.report.results import MOST, Figures, Result, first_pairs
 from pipeline.report.wording import located, markdown, number
-from pipeline.steps.published.results import Results
+from pipeline.steps.published.results import Results, proof_of
 from pipeline.steps.reading import input_of
-from pipeline.store.facts import EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
+from pipeline.store.facts import EdgeFacts, GraphFacts, PathFacts, ProductFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.manifest import Folder
 from pipeline.store.names import Names, open_names
 from pipeline.tables import files as tables
@@ -25,6 +25,7 @@ from pipeline.tables.points import COORDINATES
 from pipeline.units import utc
 
 HEAD_ROWS = 6
+MOST_BYTES = 32  # of a geometry that is shown
 TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -37,8 +38,8 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     by_stage = {answer.manifest.step: answer for answer in answers}
     ordered = {algorithm.name: by_stage[algorithm.name] for algorithm in ALGORITHMS if algorithm.name in by_stage}
     proved = {proof.stage: proof for proof in map(ProofFacts.of, proofs)}
-    findings = Findings(edges, reading.vertices(graph), ordered)
-    found, facts = [*findings.results.values(), *map(findings.named, _queries(results))], GraphFacts.of(graph)
+    findings = Findings(edges, reading.vertices(graph), ordered, results.products)
+    found, facts = [*findings.results.values(), *findings.products, *map(findings.named, _queries(results))], GraphFacts.of(graph)
     read_from = input_of(edges, graph, answers)
     directed = "directed, every arc with its reverse" if facts.symmetric else "directed"
     script = (TEMPLATES / "maps.js").read_text(encoding="utf-8")
@@ -52,6 +53,9 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "layout": graph.manifest,
         "machine": machine,
         "stages": [_stage(stage, answer, proved.get(stage), findings) for stage, answer in ordered.items()],
+        "products": [
+            {"title": shown.title, "proof": proof_of(of)} for of, shown in zip(results.products, findings.products, strict=True)
+        ],
         "results": found,
         "maps": findings.maps,
         "atlas": findings.atlas,
@@ -114,6 +118,8 @@ def _heads(results: Results, answers: Mapping[str, Folder]) -> Iterator[dict[str
         yield first.of(answer, tables.table_of(stage), facts.rows, facts.num_dimensions)
     for table in results.derived:
         yield first.of(table, table.manifest.step, table.facts["rows"])
+    for product in results.products:
+        yield first.of(product, product.manifest.step, ProductFacts.of(product).rows)
     if results.reached:
         yield first.of(results.reached, "reached", QueryFacts.of(results.reached).rows)
     if results.paths:
@@ -144,6 +150,8 @@ class _Heads:
         """What a cell shows; a pair may have an id without a vertex, hence without a name."""
         if isinstance(value, list):
             return [self.shown(one, is_id) for one in value]
+        if isinstance(value, bytes) and len(value) > MOST_BYTES:
+            return f"{len(value):,} bytes"
         return self.names.text(value) if self.names and is_id and isinstance(value, int) and value >= 0 else value
 
     def _is_bare(self, column: Mapping[str, str], named: set[str]) -> bool:

@@ -22,7 +22,7 @@ from pipeline.signals import undisturbed
 from pipeline.steps.published.expectations import require_tables
 from pipeline.steps.published.facts import summary, surroundings, tables_of
 from pipeline.steps.published.report_marks import Marks, run_before
-from pipeline.steps.published.results import Results, require_proofs, steps_of
+from pipeline.steps.published.results import Results, proof_of, require_proofs, steps_of
 from pipeline.steps.published.target import Target, published_as
 from pipeline.steps.reading import input_of
 from pipeline.store import manifest
@@ -109,7 +109,7 @@ def publish(
             input=input_of(results.edges, results.graph, results.answers),
             graph=NamedGraphFacts(name=results.name, **results.graph.facts),
             tables=tables_found,
-            proofs={proof.stage: proof for proof in map(ProofFacts.of, results.proofs)},
+            proofs={proof.stage: proof for proof in [*map(ProofFacts.of, results.proofs), *map(proof_of, results.products)]},
             steps=steps,
             reached=QueryFacts.of(results.reached) if results.reached else None,
             backend=backend,

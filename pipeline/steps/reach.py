@@ -76,10 +76,10 @@ def reach(
         return found.facts(oracle, backend).stored()
 
     inputs = {"index": index.digest, "pairs": identify(source, None)}
-    return _flush(make(out, STEP, inputs, {"unknown": unknown, "oracle": oracle}, write))
+    return flushed(make(out, STEP, inputs, {"unknown": unknown, "oracle": oracle}, write))
 
 
-def _flush(made: Folder) -> Folder:
+def flushed(made: Folder) -> Folder:
     """Wait until a folder is on the disk, if it is new."""
     if not made.reused:
         flush_all(made.path)
@@ -103,8 +103,8 @@ def reach_into(index: Path, pairs: str, out: Path, **asked: Any) -> Folder:
         raise BadConfig(f"{witness}: the folder of the paths must be another one than that of the answers, {out}, and not in it")
     folders = [(out, STEP), *([(witness, PATHS)] if witness else [])]
     for folder, step in folders:
-        _require_ours(folder, step)
-        _require_outside(folder)
+        require_ours(folder, step)
+        require_outside(folder)
     found, backend = find_index(index), choose(options.backend)
     for folder, _ in folders:
         remove_dead(folder.parent)
@@ -113,11 +113,11 @@ def reach_into(index: Path, pairs: str, out: Path, **asked: Any) -> Folder:
         runtime = Runtime(out.parent, backend, cluster)
         answers = reach(found, pairs, out, options.unknown, options.oracle, runtime)
         if witness and graph:
-            _flush(find_paths(graph, answers, witness, runtime))
+            flushed(find_paths(graph, answers, witness, runtime))
         return answers
 
 
-def _require_ours(out: Path, step: str) -> None:
+def require_ours(out: Path, step: str) -> None:
     """Refuse to replace a folder that holds anything but what a step wrote."""
     if not os.path.lexists(out):
         return
@@ -126,10 +126,10 @@ def _require_ours(out: Path, step: str) -> None:
             return
     except (NotADirectoryError, Damaged):
         pass
-    raise BadConfig(f"{out}: holds what graphmill reach did not write, and would be replaced; name another folder")
+    raise BadConfig(f"{out}: holds what this command did not write, and would be replaced; name another folder")
 
 
-def _require_outside(out: Path) -> None:
+def require_outside(out: Path) -> None:
     """Refuse a folder inside a folder that has a manifest."""
     for folder in out.resolve().parents:
         with contextlib.suppress(Damaged):

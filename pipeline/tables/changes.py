@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from kernels.algorithm import Column
 from pipeline.tables import files as tables
+from pipeline.tables.definitions import TABLES
 from pipeline.tables.points import GEOMETRY
 
 SUFFIX = "_changes"
@@ -26,7 +27,7 @@ def keys(table: str) -> list[str]:
 
 def ids(table: str) -> set[str]:
     """The columns of external ids of a table."""
-    return {column.name for column in tables.TABLES[table] if column.unit.startswith("external id")}
+    return {column.name for column in TABLES[table] if column.unit.startswith("external id")}
 
 
 def compared(table: str, schema: pa.Schema, named: bool) -> list[str]:

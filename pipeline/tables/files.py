@@ -1,7 +1,4 @@
-"""The published tables: what each column is, how a table is written, how it is read back.
-
-`docs/tables.md` describes the same for analysts; a test compares the two.
-"""
+"""The published tables: how a table is written, and how it is read back."""
 
 import json
 from collections import deque
@@ -16,61 +13,17 @@ import pyarrow.parquet as pq
 
 from kernels.algorithm import Column
 from kernels.cpu.parallel import over_items
-from kernels.registry import ALGORITHMS, BY_NAME
+from kernels.registry import BY_NAME
 from pipeline.store import edges
 from pipeline.store.attempts import new_attempt
 from pipeline.store.manifest import Folder
-from pipeline.tables.points import GEOMETRY, METADATA
+from pipeline.tables.definitions import ATTRIBUTE, LIST, MEASURED, SUMMED, TABLES
+from pipeline.tables.points import GEOMETRY, metadata
 
 FILES = edges.FILES
 ROWS_PER_GROUP = 1_000_000
 ROWS_PER_FILE = 4_000_000  # a multiple of ROWS_PER_GROUP: what a worker writes again if it dies
-ATTRIBUTE = Column("", "", "as in the table of nodes", "it has no value, or the vertex is not in it")
-MEASURED = ("weight", "distance")  # types of columns
 UNITS = b"units"  # in the metadata of a file: JSON, column to the unit that the graph states; absent if it states none
-LIST = "list<int64>"  # a column's type, which Arrow has no alias for
-_ROOT = "the vertex is the root of its tree"
-_UNPLACED = "the vertex has no coordinates"
-_POINT = (
-    Column("x", "float64", "degrees, east", _UNPLACED),
-    Column("y", "float64", "degrees, north", _UNPLACED),
-    Column(GEOMETRY, "binary", "the point (x, y), as WKB", _UNPLACED),
-)
-TABLES: dict[str, tuple[Column, ...]] = {
-    **{algorithm.table_name: algorithm.columns for algorithm in ALGORITHMS},
-    "forest": (
-        Column("vertex", "int64", "external id", key=True),
-        Column("parent", "int64", "external id", _ROOT),
-        Column("weight", "weight", "the source's own", _ROOT),
-        Column("depth", "int64", "edges from the root"),
-        Column("labels", "int64", "external id, the smallest in the tree, which is its root"),
-    ),
-    "vertices": (
-        Column("vertex", "int64", "external id", key=True),
-        Column("id", "string", "the vertex in the source, whose ids are strings"),
-        Column("out_degree", "int64", "arcs of the stored graph"),
-        Column("in_degree", "int64", "arcs of the stored graph"),
-        Column("component", "int64", "external id, the smallest in the weak component"),
-        *_POINT,
-    ),
-    "reached": (
-        Column("src", "int64", "external id"),
-        Column("dst", "int64", "external id"),
-        Column("reachable", "bool", "whether a path leads from src to dst", "the graph does not have one of the two"),
-        Column("decided", "string", "same, filter, positive cut or search", "the graph does not have one of the two"),
-    ),
-    "paths": (
-        Column("query", "int64", "row of the pairs, from 0", key=True),
-        Column("src", "int64", "external id"),
-        Column("dst", "int64", "external id"),
-        Column("length", "int64", "arcs"),
-        Column("path", LIST, "external ids, from src to dst"),
-    ),
-    "coordinates": (
-        Column("vertex", "int64", "external id", key=True),
-        *(replace(column, nulls="never") for column in _POINT),
-    ),
-}
 
 
 def table_of(step: str) -> str:
@@ -93,18 +46,20 @@ def schema(table: str, weight: str | None, dimensions: int = 0, measure: str | N
         "distance": pa.int64() if pa.types.is_integer(weight_type) else pa.float64(),
         LIST: pa.list_(pa.field("element", pa.int64(), nullable=False)),
     }
-    found = of_fields(
+    fields = (
         pa.field(column.name, followed.get(column.type) or pa.type_for_alias(column.type), nullable=column.nulls != "never")
         for column in columns(table, dimensions)
     )
+    found = of_fields(fields, "MultiPolygon" if table == "isochrone_polygons" else "Point")
     units = {column.name: measure for column in columns(table, dimensions) if measure and column.type in MEASURED}
-    return found.with_metadata({UNITS: json.dumps(units, ensure_ascii=False).encode()}) if units else found
+    stated = {UNITS: json.dumps(units, ensure_ascii=False).encode()} if units else {}
+    return found.with_metadata({**(found.metadata or {}), **stated}) if stated else found
 
 
-def of_fields(fields: Iterable[pa.Field]) -> pa.Schema:
-    """The schema of a table with these columns; with a geometry it has the metadata of GeoParquet."""
+def of_fields(fields: Iterable[pa.Field], geometry: str = "Point") -> pa.Schema:
+    """The schema of a table with these columns; with a geometry, of type `geometry`, it has the metadata of GeoParquet."""
     found = pa.schema(fields)
-    return found.with_metadata(METADATA) if GEOMETRY in found.names else found
+    return found.with_metadata(metadata(geometry)) if GEOMETRY in found.names else found
 
 
 def describe(table: str, types: pa.Schema, dimensions: int = 0, measure: str | None = None) -> list[dict[str, str]]:
@@ -117,7 +72,7 @@ def describe(table: str, types: pa.Schema, dimensions: int = 0, measure: str | N
     return [
         {"name": field.name, "type": str(field.type), "unit": column.unit, "nulls": column.nulls}
         for field in types
-        for column in [known.get(field.name, ATTRIBUTE)]
+        for column in [known.get(field.name, ATTRIBUTE if field.nullable else SUMMED)]
     ]
 
 

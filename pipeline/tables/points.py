@@ -14,17 +14,16 @@ from pipeline.store.manifest import Folder
 COORDINATES = "coordinates.parquet"  # of an edge list, in the order of the source; the published table is sorted
 NODES = "nodes.parquet"  # of an edge list: `vertex`, ascending, and what a table of nodes has
 GEOMETRY = "geometry"
-# Without `crs`: degrees of longitude and latitude (OGC:CRS84).
-METADATA = {
-    b"geo": json.dumps(
-        {
-            "version": "1.1.0",
-            "primary_column": GEOMETRY,
-            "columns": {GEOMETRY: {"encoding": "WKB", "geometry_types": ["Point"]}},
-        }
-    ).encode()
-}
 _POINT = np.dtype([("order", "u1"), ("type", "<u4"), ("x", "<f8"), ("y", "<f8")])  # little-endian, a point
+
+
+def metadata(geometry: str) -> dict[bytes, bytes]:
+    """GeoParquet's metadata of a file whose geometries have type `geometry`, `Point` or `MultiPolygon`.
+
+    Without `crs` coordinates are degrees of longitude and latitude (OGC:CRS84).
+    """
+    column = {"encoding": "WKB", "geometry_types": [geometry]}
+    return {b"geo": json.dumps({"version": "1.1.0", "primary_column": GEOMETRY, "columns": {GEOMETRY: column}}).encode()}
 
 
 def sorted_coordinates(edges: Folder) -> pa.Table | None:

@@ -14,6 +14,7 @@ from pipeline.store.facts.run import StepFacts, TableFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import changes
 from pipeline.tables import files as tables
+from pipeline.tables.definitions import TABLES
 
 LIBRARIES = ("graphmill", "numpy", "scipy", "numba", "pyarrow")
 
@@ -29,7 +30,7 @@ def tables_of(fresh: Path, dimensions: int, measure: str | None) -> dict[str, Ta
             files=[file.relative_to(fresh).as_posix() for file in tables.files(folder)],
         )
         for folder in sorted(fresh.iterdir())
-        if folder.name.removesuffix(changes.SUFFIX) in tables.TABLES
+        if folder.name.removesuffix(changes.SUFFIX) in TABLES
     }
 
 

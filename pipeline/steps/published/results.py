@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pipeline.comparison.versions import of_step
 from pipeline.errors import ProofFailed
-from pipeline.store.facts import ProofFacts
+from pipeline.store.facts import ProductFacts, ProofFacts
 from pipeline.store.index_folder import index_of
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
@@ -26,6 +26,7 @@ class Results:
     reached: Folder | None = None  # answers to queries, from the index of one of `answers`
     paths: Folder | None = None  # the paths of these answers
     changes: Folder | None = None  # the change tables since the run before
+    products: Sequence[Folder] = ()  # tables made from shortest paths, each of which was proved when it was made
     named: Mapping[str, Folder] = field(default_factory=dict)  # by steps: tables with names, published in the place of theirs
 
     @property
@@ -36,7 +37,7 @@ class Results:
     @property
     def tabled(self) -> list[Folder]:
         """The steps whose files are tables."""
-        return [*self.answers, *self.derived, *filter(None, (self.reached, self.paths))]
+        return [*self.answers, *self.derived, *self.products, *filter(None, (self.reached, self.paths))]
 
     @property
     def published(self) -> dict[str, Folder]:
@@ -74,6 +75,9 @@ def require_proofs(results: Results) -> None:
             raise ProofFailed(
                 f"{table.path}: was made from another graph, or from an answer without a proof; nothing is published"
             )
+    for product in results.products:
+        if product.manifest.inputs["graph"] != results.graph.digest:
+            raise ProofFailed(f"{product.path}: was made from another graph; nothing is published")
     for step in results.tabled:
         if (named := results.named.get(step.manifest.step)) and named.manifest.inputs["table"] != step.digest:
             raise ProofFailed(f"{named.path}: has the names of another table; nothing is published")
@@ -86,3 +90,9 @@ def require_proofs(results: Results) -> None:
     for name, table in results.published.items() if results.changes else ():
         if compared.get(f"new {name}") != of_step(table).digest:
             raise ProofFailed(f"{table.path}: is not the table whose change table would be published; nothing is published")
+
+
+def proof_of(product: Folder) -> ProofFacts:
+    """The proof of a product, which its own step checked."""
+    facts = ProductFacts.of(product)
+    return ProofFacts(stage=product.manifest.step, backend=facts.backend, holds=True, oracle=None, **vars(facts.proof))

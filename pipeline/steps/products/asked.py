@@ -1,0 +1,34 @@
+"""The products that a run's configuration asks for."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from pipeline.config.run import RunConfig
+from pipeline.steps.products import closeness, flows, isochrones, nearest, polygons
+from pipeline.steps.products.vertices import read_vertices
+from pipeline.steps.runtime import Runtime
+from pipeline.store.manifest import Folder
+
+
+def products_of(config: RunConfig, edges: Folder, graph: Folder) -> Iterator[tuple[str, Callable[[Runtime], Folder]]]:
+    """The names of the steps that `config` asks for, each with its function. Files are read when it is called."""
+
+    def tabulate_closeness(asked: str | None, runtime: Runtime) -> Folder:
+        sources = read_vertices(asked, edges, graph) if asked else None
+        return closeness.tabulate_closeness(graph, sources, runtime)
+
+    def of_places(step: Callable[..., Folder], asked: object, runtime: Runtime) -> Folder:
+        return step(edges, graph, asked, runtime)
+
+    if config.nearest:
+        yield nearest.STEP, partial(of_places, nearest.tabulate_nearest, config.nearest)
+    if asked := config.isochrones:
+        yield isochrones.STEP, partial(of_places, isochrones.tabulate_isochrones, asked)
+        if asked.vertices:
+            yield isochrones.VERTICES, partial(of_places, isochrones.tabulate_reached, asked)
+        if asked.polygons:
+            yield polygons.STEP, partial(of_places, polygons.tabulate_polygons, asked)
+    if config.closeness:
+        yield closeness.STEP, partial(tabulate_closeness, config.closeness.sources)
+    if config.flows:
+        yield flows.STEP, partial(flows.tabulate_flows, graph, config.flows)

@@ -1,0 +1,71 @@
+"""Table `closeness`: how near each vertex is to all that it reaches, exact over all vertices."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kernels.graph import Array, Graph
+from kernels.reductions import measure
+from kernels.trees import Trees
+from pipeline.steps.products.sweeping import Sweeps
+from pipeline.steps.products.tabulating import write_rows
+from pipeline.steps.runtime import Runtime
+from pipeline.store.facts import GraphFacts
+from pipeline.store.manifest import Folder, make
+from pipeline.tables import files as tables
+
+STEP = "closeness"  # and the table
+
+
+@dataclass(frozen=True)
+class _Closeness:
+    sweeps: Sweeps
+    schema: pa.Schema
+
+    def rows_of(self, graph: Graph, ids: Array, trees: Trees) -> Iterator[pa.RecordBatch]:
+        found = measure(trees.distances)
+        others = (found.reached - 1).astype(np.float64)
+        nearness = np.divide(others, found.total, out=np.zeros_like(others), where=found.total > 0)
+        closeness = nearness * (others / max(graph.num_vertices - 1, 1))
+        columns = [ids, found.reached, found.total, found.farthest, closeness]
+        yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=self.schema)
+
+
+def tabulate_closeness(graph: Folder, sources: Array | None, runtime: Runtime) -> Folder:
+    """Measure the distances from vertices to all that they reach.
+
+    With n vertices reached of V, the vertex itself included, and `total` the sum of the distances to them, closeness is
+    (n - 1) / total * (n - 1) / (V - 1), and 0 if `total` is 0 (Wasserman and Faust: Social Network Analysis, 1994, section 5.2),
+    as NetworkX computes it on the reversed graph. The eccentricity is the largest distance to a vertex that is reached.
+
+    Args:
+        sources (int64 [S] or None): External ids, ascending; None: all vertices.
+        runtime: The folder is `work / "closeness"`.
+
+    Returns:
+        The table. Facts: `ProductFacts`; `diameter` is the largest eccentricity, and `radius` the smallest of the vertices that
+            reach most vertices; of a graph without vertices neither is there.
+
+    Raises:
+        BadInput: A distance, or a sum of distances, exceeds 64 bits.
+        ProofFailed: As `Sweeps.batches`.
+        ClusterLost: As `cluster.map`.
+    """
+    facts = GraphFacts.of(graph)
+    product = _Closeness(Sweeps(graph, sources), tables.schema(STEP, facts.weight, 0, facts.measure))
+
+    def write(folder: Path) -> dict[str, Any]:
+        swept, table = write_rows(folder, product, tables.keys(STEP), runtime)
+        found = swept.facts(product.sweeps.count, runtime.backend)
+        if len(table):
+            most = table.filter(pc.equal(table["reached"], pc.max(table["reached"])))
+            extremes = pc.max(table["eccentricity"]).as_py(), pc.min(most["eccentricity"]).as_py()
+            found = found.model_copy(update=dict(zip(("diameter", "radius"), extremes, strict=True)))
+        return found.stored()
+
+    return make(runtime.work / STEP, STEP, {"graph": graph.digest}, {"sources": product.sweeps.parameter}, write)

@@ -1,0 +1,95 @@
+"""The commands `graphmill matrix` and `graphmill trees`: products of a graph, or of a run's graph, in any folder."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from kernels.graph import Array
+from pipeline.cluster.start import started
+from pipeline.config.loading import checked, load_run, run_config
+from pipeline.config.products import MatrixOptions, TreesOptions
+from pipeline.config.run import workplace
+from pipeline.errors import BadConfig, Damaged
+from pipeline.ingest import ingest
+from pipeline.runtime.backend import choose
+from pipeline.steps.layout import lay_out, suited
+from pipeline.steps.products import matrix, trees
+from pipeline.steps.products.vertices import read_vertices
+from pipeline.steps.reach import flushed, require_ours, require_outside
+from pipeline.steps.runtime import Runtime
+from pipeline.store import manifest
+from pipeline.store.edges import HeldEdges
+from pipeline.store.manifest import Folder
+from pipeline.store.scratch import remove_dead
+from pipeline.store.workspace import workspace
+
+
+def matrix_into(target: str, out: Path, **asked: Any) -> Folder:
+    """Write the distances from sources to targets into a folder, as `MatrixOptions` asks; see `tabulate_matrix`.
+
+    Raises:
+        BadConfig: An option has a wrong value; the run's stored graph is no longer there; the folder holds what this command did
+            not write, or is inside a folder of a run or step.
+    """
+    options = checked(MatrixOptions, "options", output=out, **asked)
+    with _opened(target, options, matrix.STEP) as (edges, graph, runtime):
+        sources, targets = (_vertices(file, edges, graph) for file in (options.sources, options.targets))
+        return flushed(matrix.tabulate_matrix(graph, sources, targets, options.cutoff, options.output, runtime))
+
+
+def trees_into(target: str, out: Path, **asked: Any) -> Folder:
+    """Write the shortest paths from sources into a folder, as `TreesOptions` asks; raises as `matrix_into`."""
+    options = checked(TreesOptions, "options", output=out, **asked)
+    with _opened(target, options, trees.STEP) as (edges, graph, runtime):
+        return flushed(trees.tabulate_trees(graph, _vertices(options.sources, edges, graph), options.output, runtime))
+
+
+def _vertices(file: str | None, edges: Folder, graph: Folder) -> Array | None:
+    return read_vertices(file, edges, graph) if file else None
+
+
+@contextmanager
+def _opened(target: str, options: TreesOptions, step: str) -> Iterator[tuple[Folder, Folder, Runtime]]:
+    """The edge list and the stored graph of a run's folder, of the TOML file of a run or a graph, or of a graph file."""
+    require_ours(options.output, step)
+    require_outside(options.output)
+    backend = choose(options.backend)
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    remove_dead(options.output.parent)
+    with started(options.cluster, backend) as cluster:
+        if Path(target).is_dir():
+            yield *_of_run(Path(target)), Runtime(options.output.parent, backend, cluster)
+            return
+        place = workplace(str(Path(target).absolute()))
+        if target.endswith(".toml"):
+            config = load_run(Path(target), default_output=place)
+        else:
+            config = run_config("options", graph={"source": target}, output=place)
+        with workspace(place) as work:
+            runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards))
+            edges = ingest(config.graph, work, runtime.held_edges, options.cluster.elsewhere)
+            yield edges, lay_out(edges, suited(config.layout, edges, cluster.shards), runtime), runtime
+
+
+def _of_run(path: Path) -> tuple[Folder, Folder]:
+    """The edge list and the stored graph of a run, in its output folder. Raises BadConfig if they are no longer there."""
+    link = path / "latest"
+    run = manifest.read(Path(os.path.realpath(link if link.is_symlink() else path)))
+    if run.manifest.step != "run":
+        raise BadConfig(f"{path}: is not a run, but the folder of step {run.manifest.step}")
+    steps, found = run.path.parents[1] / "steps", list[Folder]()
+    for name in ("edges", "graph"):
+        try:
+            found.append(manifest.read(steps / name))
+        except Damaged:
+            break
+        if found[-1].digest != run.manifest.inputs[name]:
+            break
+        manifest.check(found[-1])
+    else:
+        return found[0], found[1]
+    raise BadConfig(
+        f"{steps / name}: is not there, or a later run has replaced it; name the graph's file, or run the configuration again"
+    )

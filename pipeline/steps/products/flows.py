@@ -1,0 +1,138 @@
+"""Table `flows`: how many shortest paths lead over each arc."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kernels.gpu.loader import to_host
+from kernels.graph import Array, index_dtype
+from kernels.reductions import ArcLoads
+from pipeline import progress
+from pipeline.cluster.protocol import Place
+from pipeline.config.products import FlowsConfig
+from pipeline.errors import BadInput
+from pipeline.ingest.source import locate
+from pipeline.runtime.backend import bring
+from pipeline.steps.pairs import batches, blocks
+from pipeline.steps.products.sweeping import Sweeps, Swept
+from pipeline.steps.runtime import Runtime
+from pipeline.store.attempts import attempts_beside, new_attempt
+from pipeline.store.facts import GraphFacts
+from pipeline.store.graph import open_graph, open_vertices
+from pipeline.store.manifest import Folder, digest_of, make
+from pipeline.tables import files as tables
+
+STEP = "flows"  # and the table
+_TASKS = 64  # at most, each of which writes the loads of all arcs
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The pairs that paths are counted for, in the order of their sources."""
+
+    sources: Array  # int64 [S]: external ids, ascending
+    first: Array  # int64 [S + 1]: where the pairs of each source begin
+    heads: Array  # index width: the row of each pair's other vertex
+
+    def asked(self, part: range, vertices: int) -> Array:
+        """How many paths lead from each of some sources to each row, int64 [k, V]."""
+        found = np.zeros((len(part), vertices), np.int64)
+        cut = slice(self.first[part.start], self.first[part.stop])
+        sources = np.repeat(np.arange(len(part)), np.diff(self.first[part.start : part.stop + 1]))
+        np.add.at(found, (sources, self.heads[cut]), 1)
+        return found
+
+
+def tabulate_flows(graph: Folder, asked: FlowsConfig, runtime: Runtime) -> Folder:
+    """Count the paths over each arc, along the predecessors of `sssp`, which make the path between two vertices unique.
+
+    Args:
+        runtime: The folder is `work / "flows"`.
+
+    Returns:
+        The table: of arcs with a path. Facts: `ProductFacts`.
+
+    Raises:
+        BadInput: The file of pairs is not there, is no such file, or has a vertex that is not in the graph.
+    Otherwise as `tabulate_closeness`.
+    """
+    pairs = _read_pairs(asked.pairs, graph) if asked.pairs else None
+    sweeps = Sweeps(graph, pairs.sources if pairs else None)
+
+    def write(folder: Path) -> dict[str, Any]:
+        tasks, total = sweeps.tasks(max(256, -(-sweeps.count // _TASKS))), Swept()
+        loads = np.zeros(GraphFacts.of(graph).arcs, np.int64)
+        run = partial(_count, sweeps, pairs, attempts_beside(folder))
+        for ((path, swept),) in progress.counted(
+            runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True), list(map(len, tasks)), "sources"
+        ):
+            loads += np.load(path)
+            path.unlink()
+            total.add(swept)
+        total.rows = _write(folder, graph, loads)
+        return total.facts(sweeps.count, runtime.backend).stored()
+
+    content = digest_of([array.tolist() for array in vars(pairs).values()]) if pairs else "all"
+    return make(runtime.work / STEP, STEP, {"graph": graph.digest}, {"pairs": content}, write)
+
+
+def _read_pairs(file: str, graph: Folder) -> _Pairs:
+    path = locate(file).local
+    if path is None:
+        raise BadInput(file, "is a URL; it must be a file of this machine")
+    read = [batch for block in blocks(path, file, tables.ROWS_PER_FILE) for batch in batches(path, file, block, graph.path)]
+    columns = [np.concatenate([np.empty(0, np.int64), *(batch[name].to_numpy() for batch in read)]) for name in ("src", "dst")]
+    ids, rows_by_id, _, _ = open_vertices(graph)
+    present, found = ids[rows_by_id], []
+    for name, column in zip(("src", "dst"), columns, strict=True):
+        place = np.minimum(np.searchsorted(present, column), max(len(present) - 1, 0))
+        wrong = present[place] != column if len(present) else np.ones(len(column), np.bool_)
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise BadInput(file, f"row {row}: {name} {column[row]} is not in the graph ({len(present):,} vertices)")
+        found.append(place)
+    order = np.lexsort(found[::-1])
+    sources, first = np.unique(columns[0][order], return_index=True)
+    return _Pairs(sources, np.append(first, len(order)).astype(np.int64), rows_by_id[found[1][order]])
+
+
+def _count(sweeps: Sweeps, pairs: _Pairs | None, attempts: Path, place: Place, part: range) -> tuple[Path, Swept]:
+    """Write the loads of all arcs by the paths from some sources."""
+    sweeps = sweeps.for_task()
+    graph = sweeps.graph_at(place)
+    loads, first = ArcLoads(graph), part.start
+    for ids, trees in sweeps.batches(place, part, predecessors=True):
+        assert trees.predecessors is not None
+        asked = pairs.asked(range(first, first + len(ids)), graph.num_vertices) if pairs else None
+        loads.add(trees.predecessors, None if asked is None else bring(asked, place.backend))
+        first += len(ids)
+        for _ in ids:
+            progress.advance()
+    attempt = new_attempt(attempts).with_suffix(".npy")
+    np.save(attempt, to_host(loads.loads))
+    return attempt, sweeps.swept
+
+
+def _write(folder: Path, graph: Folder, loads: Array) -> int:
+    """Write the arcs that have a load, sorted by the ids of tail and head; return their number."""
+    opened = open_graph(graph)
+    arcs = np.flatnonzero(loads)
+    heads = (np.searchsorted(opened.into.offsets, arcs, side="right") - 1).astype(index_dtype(opened.num_vertices))
+    columns = [opened.ids[opened.into.indices[arcs]], opened.ids[heads], loads[arcs]]
+    order = np.lexsort(columns[1::-1])
+    schema = tables.schema(STEP, GraphFacts.of(graph).weight)
+
+    def groups(first: int) -> Iterator[pa.RecordBatch]:
+        for begin in range(first, min(first + tables.ROWS_PER_FILE, len(order)), tables.ROWS_PER_GROUP):
+            some = order[begin : begin + tables.ROWS_PER_GROUP]
+            yield pa.RecordBatch.from_arrays([pa.array(column[some]) for column in columns], schema=schema)
+
+    for number in range(tables.files_of(len(order))):
+        rows = groups(number * tables.ROWS_PER_FILE)
+        tables.write_rows(folder / tables.file_name(number), schema, tables.keys(STEP), rows)
+    return len(order)

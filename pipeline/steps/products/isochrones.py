@@ -1,0 +1,174 @@
+"""Tables `isochrones` and `isochrone_vertices`: what is within given distances of each source."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kernels.gpu.loader import to_host
+from kernels.graph import Array, Graph
+from kernels.reductions import float_of, halves_of, within
+from kernels.trees import Trees
+from pipeline.config.products import IsochronesConfig
+from pipeline.config.suggestions import did_you_mean
+from pipeline.errors import BadConfig
+from pipeline.runtime.backend import Backend, bring
+from pipeline.steps.products.sweeping import Sweeps
+from pipeline.steps.products.tabulating import write_files, write_rows
+from pipeline.steps.products.vertices import read_vertices
+from pipeline.steps.runtime import Runtime
+from pipeline.store.facts import GraphFacts
+from pipeline.store.graph import open_vertices
+from pipeline.store.manifest import Folder, make
+from pipeline.tables import files as tables
+from pipeline.tables.definitions import TABLES
+from pipeline.tables.points import NODES
+
+STEP = "isochrones"  # and the table
+VERTICES = "isochrone_vertices"
+_SOURCES_PER_FILE = 256  # of vertices
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A column of the table of nodes as integers, whose sums are exact."""
+
+    name: str
+    halves: Array  # int64 [1 or 2, V]: integers, or the upper and lower integers of floats; in the order of the graph's rows
+    exponent: int | None  # of the unit of floats; None for integers
+
+    def sums_of(self, found: Array) -> Array:
+        """The sums [n] of the column by those of its integers, int64 [n, 1 or 2]."""
+        if self.exponent is None:
+            integers: Array = found[:, 0]
+            return integers
+        return np.array([float_of(high, low, self.exponent) for high, low in found.tolist()], np.float64)
+
+
+@dataclass(frozen=True)
+class _Isochrones:
+    sweeps: Sweeps
+    schema: pa.Schema
+    thresholds: Array
+    attributes: Sequence[Attribute]
+
+    def rows_of(self, graph: Graph, ids: Array, trees: Trees) -> Iterator[pa.RecordBatch]:
+        columns = graph.derived.get(_Isochrones, lambda: self._columns(graph))
+        found = to_host(within(trees.distances, self.thresholds, columns)).reshape(len(ids) * len(self.thresholds), -1)
+        made = [np.repeat(ids, len(self.thresholds)), np.tile(self.thresholds, len(ids)), found[:, 0]]
+        place = 1
+        for attribute in self.attributes:
+            made.append(attribute.sums_of(found[:, place : place + len(attribute.halves)]))
+            place += len(attribute.halves)
+        yield pa.RecordBatch.from_arrays([pa.array(column) for column in made], schema=self.schema)
+
+    def _columns(self, graph: Graph) -> Array:
+        backend: Backend = "cpu" if isinstance(graph.ids, np.ndarray) else "gpu"
+        halves = [np.empty((0, graph.num_vertices), np.int64), *(attribute.halves for attribute in self.attributes)]
+        return bring(np.concatenate(halves), backend)
+
+
+@dataclass(frozen=True)
+class _Reached:
+    sweeps: Sweeps
+    schema: pa.Schema
+    threshold: float
+
+    def rows_of(self, graph: Graph, ids: Array, trees: Trees) -> Iterator[pa.RecordBatch]:
+        for source, distances in zip(ids.tolist(), trees.distances, strict=True):
+            ascending = distances[graph.rows_by_id]
+            near = np.flatnonzero((ascending >= 0) & (ascending <= self.threshold))
+            vertices, found = (to_host(array) for array in (graph.ids[graph.rows_by_id[near]], ascending[near]))
+            kind = self.schema.field("distance").type.to_pandas_dtype()
+            columns = [np.full(len(vertices), source), vertices, found.astype(kind)]
+            yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=self.schema)
+
+
+def sources_of(asked: IsochronesConfig, edges: Folder, graph: Folder) -> Sweeps:
+    """The sources of isochrones. Raises as `read_vertices`."""
+    return Sweeps(graph, read_vertices(asked.sources, edges, graph) if asked.sources else None)
+
+
+def thresholds_of(asked: IsochronesConfig, graph: Folder) -> Array:
+    """The thresholds in the type of distances, int64 or float64 [T]. Raises BadConfig for a fraction where these are integers."""
+    kind = tables.schema(STEP, GraphFacts.of(graph).weight).field("threshold").type.to_pandas_dtype()
+    found: Array = np.array(asked.thresholds, kind)
+    if any(int(given) != given for given in asked.thresholds) and found.dtype.kind == "i":
+        raise BadConfig(f"isochrones.thresholds: {list(asked.thresholds)}: the distances of this graph are integers")
+    return found
+
+
+def tabulate_isochrones(edges: Folder, graph: Folder, asked: IsochronesConfig, runtime: Runtime) -> Folder:
+    """Count the vertices within each threshold of each source, and sum columns of the table of nodes over them.
+
+    Args:
+        edges: The edge list, which has the table of nodes.
+        runtime: The folder is `work / "isochrones"`.
+
+    Returns:
+        The table. A sum of floats does not depend on their order, see `kernels.reductions`. Facts: `ProductFacts`.
+
+    Raises:
+        BadConfig: A column to be summed is not in the table of nodes, or has no numbers.
+    Otherwise as `read_vertices` and `tabulate_closeness`.
+    """
+    facts, thresholds = GraphFacts.of(graph), thresholds_of(asked, graph)
+    attributes = [_attribute(edges, graph, name) for name in asked.sums]
+    plain = tables.schema(STEP, facts.weight, 0, facts.measure)
+    sums = [pa.field(one.name, pa.int64() if one.exponent is None else pa.float64(), nullable=False) for one in attributes]
+    schema = tables.of_fields([*plain, *sums]).with_metadata(plain.metadata)
+    product = _Isochrones(sources_of(asked, edges, graph), schema, thresholds, attributes)
+
+    def write(folder: Path) -> dict[str, Any]:
+        swept, _ = write_rows(folder, product, tables.keys(STEP), runtime)
+        return swept.facts(product.sweeps.count, runtime.backend).stored()
+
+    parameters = {"sources": product.sweeps.parameter, "thresholds": thresholds.tolist(), "sums": list(asked.sums)}
+    return make(runtime.work / STEP, STEP, {"edges": edges.digest, "graph": graph.digest}, parameters, write)
+
+
+def tabulate_reached(edges: Folder, graph: Folder, asked: IsochronesConfig, runtime: Runtime) -> Folder:
+    """Write the vertices within the largest threshold of each source, with their distances.
+
+    The folder is `work / "isochrone_vertices"`. Returns and raises as `tabulate_isochrones`.
+    """
+    facts, threshold = GraphFacts.of(graph), thresholds_of(asked, graph)[-1].item()
+    product = _Reached(sources_of(asked, edges, graph), tables.schema(VERTICES, facts.weight, 0, facts.measure), threshold)
+
+    def write(folder: Path) -> dict[str, Any]:
+        swept = write_files(folder, product, tables.keys(VERTICES), _SOURCES_PER_FILE, runtime)
+        return swept.facts(product.sweeps.count, runtime.backend).stored()
+
+    parameters = {"sources": product.sweeps.parameter, "threshold": threshold}
+    return make(runtime.work / VERTICES, VERTICES, {"graph": graph.digest}, parameters, write)
+
+
+def _attribute(edges: Folder, graph: Folder, name: str) -> Attribute:
+    known = pq.read_schema(edges.path / NODES).names[1:] if NODES in edges.manifest.files else []
+    if name not in known:
+        has = f"has the columns {', '.join(known)}" if known else "is missing: name it by `nodes` below [graph]"
+        raise BadConfig(f"isochrones.sums: {name!r}: the table of nodes {has}{did_you_mean(name, known)}")
+    if name in {column.name for column in TABLES[STEP]}:
+        raise BadConfig(f"isochrones.sums: {name!r} is the name of another column of table {STEP}")
+    table = pq.read_table(edges.path / NODES, columns=["vertex", name], page_checksum_verification=True)
+    column = table[name].combine_chunks()
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        raise BadConfig(f"isochrones.sums: column {name!r} is {column.type}, not numbers")
+    ids, rows_by_id, _, _ = open_vertices(graph)
+    floats = pa.types.is_floating(column.type)
+    values = np.zeros(len(ids), np.float64 if floats else np.int64)
+    present = ids[rows_by_id]
+    place = np.minimum(np.searchsorted(present, table["vertex"].to_numpy()), max(len(present) - 1, 0))
+    of_graph = present[place] == table["vertex"].to_numpy() if len(present) else np.zeros(len(place), np.bool_)
+    values[rows_by_id[place[of_graph]]] = column.fill_null(0).cast(pa.float64() if floats else pa.int64()).to_numpy()[of_graph]
+    if floats:
+        if not np.isfinite(values).all():
+            raise BadConfig(f"isochrones.sums: column {name!r} has {values[~np.isfinite(values)][0]}")
+        return Attribute(name, *halves_of(values))
+    if sum(map(abs, map(int, values[values != 0]))) >= 2**63:
+        raise BadConfig(f"isochrones.sums: column {name!r}: its sum exceeds {2**63 - 1}")
+    return Attribute(name, values[np.newaxis], None)

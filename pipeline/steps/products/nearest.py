@@ -1,0 +1,101 @@
+"""Table `nearest`: the nearest facilities of every vertex."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kernels.gpu.loader import to_host
+from kernels.graph import UNREACHED, Array, distance_dtype
+from kernels.reductions import Nearest
+from pipeline import progress
+from pipeline.cluster.protocol import Place
+from pipeline.config.products import NearestConfig
+from pipeline.runtime.backend import bring
+from pipeline.steps.products.sweeping import Sweeps, Swept
+from pipeline.steps.products.vertices import read_vertices
+from pipeline.steps.runtime import Runtime
+from pipeline.store.attempts import attempts_beside, new_attempt
+from pipeline.store.facts import GraphFacts
+from pipeline.store.graph import open_vertices
+from pipeline.store.manifest import Folder, make
+from pipeline.tables import files as tables
+
+STEP = "nearest"  # and the table
+_PER_TASK = 256  # facilities
+
+
+def tabulate_nearest(edges: Folder, graph: Folder, asked: NearestConfig, runtime: Runtime) -> Folder:
+    """Find the nearest facilities of every vertex, of equally near ones those of the smallest ids.
+
+    Args:
+        edges: The edge list, which has names and coordinates.
+        runtime: The folder is `work / "nearest"`.
+
+    Returns:
+        The table, with a row for each vertex and each rank up to `count`, or to the number of facilities if that is smaller.
+            Facts: `ProductFacts`.
+
+    Raises as `read_vertices` and `tabulate_closeness`.
+    """
+    sweeps = Sweeps(graph, read_vertices(asked.facilities, edges, graph), asked.direction == "to")
+    most = min(asked.count, sweeps.count)
+
+    def write(folder: Path) -> dict[str, Any]:
+        tasks, total, parts = sweeps.tasks(_PER_TASK), Swept(), []
+        run = partial(_find, sweeps, most, attempts_beside(folder))
+        for ((path, swept),) in progress.counted(
+            runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True), list(map(len, tasks)), "facilities"
+        ):
+            parts.append(np.load(path, mmap_mode="r"))
+            total.add(swept)
+        total.rows = _write(folder, graph, parts, most)
+        return total.facts(sweeps.count, runtime.backend).stored()
+
+    parameters = {"facilities": sweeps.parameter, "count": most, "towards": sweeps.towards}
+    return make(runtime.work / STEP, STEP, {"graph": graph.digest}, parameters, write)
+
+
+def _find(sweeps: Sweeps, most: int, attempts: Path, place: Place, part: range) -> tuple[Path, Swept]:
+    """Write the nearest of some facilities: one array of rows by rank with distances and facilities, int64 or float64 bits."""
+    sweeps = sweeps.for_task()
+    graph = sweeps.graph_at(place)
+    nearest = Nearest(graph.ids, most, graph.num_vertices, distance_dtype(graph.out.weights))
+    for ids, trees in sweeps.batches(place, part):
+        nearest.add(trees.distances, bring(np.ascontiguousarray(ids), place.backend))
+        for _ in ids:
+            progress.advance()
+    attempt = new_attempt(attempts).with_suffix(".npy")
+    np.save(attempt, np.stack([to_host(nearest.distance).view(np.int64), to_host(nearest.facility)]))
+    return attempt, sweeps.swept
+
+
+def _write(folder: Path, graph: Folder, parts: Sequence[Array], most: int) -> int:
+    """Merge the nearest facilities of all tasks, which ascend, and write the table; return its rows."""
+    facts = GraphFacts.of(graph)
+    ids, rows_by_id, _, _ = open_vertices(graph)
+    schema = tables.schema(STEP, facts.weight, 0, facts.measure)
+    kind = np.dtype(schema.field("distance").type.to_pandas_dtype())
+    step = max(1, tables.ROWS_PER_GROUP // max(most, 1))
+    per_file = step * (tables.ROWS_PER_FILE // tables.ROWS_PER_GROUP)
+
+    def batches(first: int) -> Iterator[pa.RecordBatch]:
+        for begin in range(first, min(first + per_file, len(ids)), step):
+            rows = rows_by_id[begin : begin + step]
+            distance, facility = (np.concatenate([part[of][:, rows] for part in parts]) for of in range(2))
+            distance = distance.view(kind)
+            if len(parts) > 1:
+                last = np.inf if kind.kind == "f" else np.iinfo(kind).max
+                order = np.argsort(np.where(distance == UNREACHED, kind.type(last), distance), axis=0, kind="stable")[:most]
+                distance, facility = (np.take_along_axis(values, order, 0) for values in (distance, facility))
+            ranks = np.tile(np.arange(1, most + 1), len(rows))
+            columns = [np.repeat(ids[rows], most), ranks, facility.T.ravel(), distance.T.ravel()]
+            arrays = [pa.array(column, mask=column < 0) for column in columns]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    firsts = range(0, max(len(ids), 1), per_file)
+    keys = tables.keys(STEP)
+    return sum(tables.write_rows(folder / tables.file_name(n), schema, keys, batches(first)) for n, first in enumerate(firsts))

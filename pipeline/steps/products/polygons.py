@@ -1,0 +1,175 @@
+"""Table `isochrone_polygons`: the area within each threshold of each source, for graphs with coordinates.
+
+The vertices are the corners of a Delaunay triangulation of the plane in which longitude is scaled by the cosine of the middle
+latitude. The area of an isochrone is that of the triangles whose three corners are within the threshold, but for those with a
+side of more than LONGEST times the median side, which lead over water or beyond the network's edge.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from struct import pack
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kernels.gpu.loader import to_host
+from kernels.graph import Array, Graph
+from kernels.trees import Trees
+from pipeline.config.products import IsochronesConfig
+from pipeline.errors import BadConfig
+from pipeline.steps.products.isochrones import sources_of, thresholds_of
+from pipeline.steps.products.sweeping import Sweeps
+from pipeline.steps.products.tabulating import write_rows
+from pipeline.steps.runtime import Runtime
+from pipeline.store.facts import GraphFacts
+from pipeline.store.manifest import Folder, make
+from pipeline.tables import files as tables
+from pipeline.tables.points import sorted_coordinates
+from pipeline.tables.row_lookup import rows_of
+
+STEP = "isochrone_polygons"  # and the table
+LONGEST = 20.0
+_MULTIPOLYGON, _POLYGON, _LITTLE_ENDIAN = 6, 3, 1
+
+
+@dataclass(frozen=True)
+class Triangles:
+    """Triangles of places; the corners of each are in counter-clockwise order, and corner i is opposite to neighbour i."""
+
+    places: Array  # float64 [P, 2]: longitude and latitude
+    corners: Array  # int32 [T, 3]
+    neighbours: Array  # int32 [T, 3]; -1 beyond the edge
+    used: Array  # bool [T]
+
+    def area(self, within: Array) -> bytes | None:
+        """The triangles whose corners are all `within`, bool [P], as a MultiPolygon in WKB; None if there are none."""
+        kept = self.used & within[self.corners].all(axis=1)
+        open_sides = kept[:, np.newaxis] & ~(kept[self.neighbours] & (self.neighbours >= 0))
+        waiting = dict.fromkeys(zip(*(axis.tolist() for axis in np.nonzero(open_sides)), strict=True))
+        if not waiting:
+            return None
+        polygons: dict[int, list[list[int]]] = {}
+        component = self._components(kept)
+        while waiting:
+            triangle, _ = start = next(iter(waiting))
+            for ring in _simple(self._ring(start, kept, waiting)):
+                polygons.setdefault(component[triangle], []).append(ring)
+        return _multipolygon([[self.places[ring] for ring in rings] for rings in polygons.values()])
+
+    def _components(self, kept: Array) -> list[int]:
+        """The number of the connected group of each kept triangle."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        triangle, side = np.nonzero(kept[:, np.newaxis] & (self.neighbours >= 0) & kept[self.neighbours])
+        shape, ones = (len(kept), len(kept)), np.ones(len(triangle), np.bool_)
+        found: list[int] = connected_components(coo_array((ones, (triangle, self.neighbours[triangle, side])), shape))[1].tolist()
+        return found
+
+    def _ring(self, start: tuple[int, int], kept: Array, waiting: dict[tuple[int, int], None]) -> list[int]:
+        """The corners along the boundary from an open side, with the area on the left, until it is there again."""
+        ring, (triangle, side) = [], start
+        while (triangle, side) in waiting:
+            del waiting[triangle, side]
+            ring.append(int(self.corners[triangle, (side + 1) % 3]))
+            end = self.corners[triangle, (side + 2) % 3]
+            side = (side + 1) % 3  # the side of this triangle that begins at `end`
+            while (beside := self.neighbours[triangle, side]) >= 0 and kept[beside]:
+                triangle = int(beside)
+                side = (int(np.flatnonzero(self.corners[triangle] == end)[0]) + 2) % 3
+        return ring
+
+
+@dataclass(frozen=True)
+class _Polygons:
+    sweeps: Sweeps
+    schema: pa.Schema
+    thresholds: Array
+    coordinates: pa.Table
+
+    def rows_of(self, graph: Graph, ids: Array, trees: Trees) -> Iterator[pa.RecordBatch]:
+        triangles, rows = graph.derived.get(_Polygons, lambda: self._triangulate(graph))
+        for source, distances in zip(ids.tolist(), trees.distances, strict=True):
+            found = to_host(distances[rows])
+            areas = [triangles.area((found >= 0) & (found <= threshold)) for threshold in self.thresholds]
+            columns = [pa.array(np.full(len(areas), source)), pa.array(self.thresholds), pa.array(areas, pa.binary())]
+            yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def _triangulate(self, graph: Graph) -> tuple[Triangles, Array]:
+        """The triangles of all vertices with coordinates, of equal ones the first, and their rows."""
+        rows = to_host(rows_of(graph, self.coordinates["vertex"].to_numpy()))
+        places = np.stack([self.coordinates[name].to_numpy() for name in ("x", "y")], axis=1)[rows >= 0]
+        _, first = np.unique(places, axis=0, return_index=True)
+        first.sort()
+        return triangulate(places[first]), rows[rows >= 0][first]
+
+
+def triangulate(places: Array) -> Triangles:
+    """Triangles of different places, longitude and latitude float64 [P, 2]; none where all are on a line."""
+    from scipy.spatial import Delaunay, QhullError
+
+    middle = (places[:, 1].min() + places[:, 1].max()) / 2 if len(places) else 0.0
+    plane = places * [np.cos(np.radians(middle)), 1.0]
+    try:
+        found = Delaunay(plane)
+        corners, neighbours = found.simplices, found.neighbors
+    except (QhullError, ValueError):
+        corners = neighbours = np.empty((0, 3), np.int32)
+    sides = np.linalg.norm(plane[corners] - plane[np.roll(corners, 1, axis=1)], axis=2)
+    longest = LONGEST * np.median(sides) if len(sides) else 0.0
+    return Triangles(places, corners, neighbours, sides.max(axis=1, initial=0) <= longest)
+
+
+def tabulate_polygons(edges: Folder, graph: Folder, asked: IsochronesConfig, runtime: Runtime) -> Folder:
+    """Write the area within each threshold of each source; of a source without a triangle it is null.
+
+    The folder is `work / "isochrone_polygons"`. Returns and raises as `tabulate_isochrones`, and raises BadConfig for a graph
+    without coordinates.
+    """
+    coordinates = sorted_coordinates(edges)
+    if coordinates is None:
+        raise BadConfig("isochrones.polygons: the graph has no coordinates; name them by `coordinates` below [graph]")
+    facts, thresholds = GraphFacts.of(graph), thresholds_of(asked, graph)
+    schema = tables.schema(STEP, facts.weight, 0, facts.measure)
+    product = _Polygons(sources_of(asked, edges, graph), schema, thresholds, coordinates)
+
+    def write(folder: Path) -> dict[str, Any]:
+        swept, _ = write_rows(folder, product, tables.keys(STEP), runtime)
+        return swept.facts(product.sweeps.count, runtime.backend).stored()
+
+    parameters = {"sources": product.sweeps.parameter, "thresholds": thresholds.tolist()}
+    return make(runtime.work / STEP, STEP, {"edges": edges.digest, "graph": graph.digest}, parameters, write)
+
+
+def _simple(ring: list[int]) -> Iterator[list[int]]:
+    """The rings without a repeated corner that a ring consists of which touches itself."""
+    path, place = list[int](), dict[int, int]()
+    for corner in ring:
+        if corner in place:
+            begin = place[corner]
+            yield path[begin:]
+            for gone in path[begin:]:
+                del place[gone]
+            del path[begin:]
+        place[corner] = len(path)
+        path.append(corner)
+    yield path
+
+
+def _multipolygon(polygons: Sequence[Sequence[Array]]) -> bytes:
+    """Encode polygons, each the rings of one area, float64 [n, 2]: the outer ring, which turns left, is written first."""
+    parts = [pack("<BII", _LITTLE_ENDIAN, _MULTIPOLYGON, len(polygons))]
+    for rings in polygons:
+        parts.append(pack("<BII", _LITTLE_ENDIAN, _POLYGON, len(rings)))
+        for ring in sorted(rings, key=_area, reverse=True):
+            closed = np.concatenate([ring, ring[:1]])
+            parts += [pack("<I", len(closed)), closed.astype("<f8").tobytes()]
+    return b"".join(parts)
+
+
+def _area(ring: Array) -> float:
+    """Twice the area that a ring encloses; negative if it turns right."""
+    x, y = (ring - ring[0]).T
+    return float((x * np.roll(y, -1) - y * np.roll(x, -1)).sum())

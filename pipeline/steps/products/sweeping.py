@@ -1,0 +1,140 @@
+"""The trees of a product: batches of proved trees from a range of its sources. A sample of them is searched again."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from kernels.certificate.rules import Broken
+from kernels.graph import Array, Graph
+from kernels.paths.certificate import RULES
+from kernels.sssp import sssp
+from kernels.trees import Trees, sweep
+from pipeline.cluster.protocol import Place
+from pipeline.errors import BadInput, ProofFailed
+from pipeline.runtime.backend import Backend, Clock
+from pipeline.steps.sources import rows_of_sources
+from pipeline.store.facts import CheckFacts, GraphFacts, ProductFacts
+from pipeline.store.graph import open_vertices
+from pipeline.store.manifest import Folder, digest_of
+
+SAMPLE = 4  # trees of a product that are searched again
+
+
+@dataclass
+class Swept:
+    """What some tasks swept: seconds of the trees, with their proofs, and of the sample; rows that they made."""
+
+    seconds: float = 0.0
+    sampled: int = 0
+    checking: float = 0.0
+    rows: int = 0
+
+    def add(self, other: "Swept") -> None:
+        """Add what another task swept."""
+        self.seconds += other.seconds
+        self.sampled += other.sampled
+        self.checking += other.checking
+        self.rows += other.rows
+
+    def facts(self, sources: int, backend: Backend) -> ProductFacts:
+        """The facts of the product."""
+        again = f"the distances and predecessors of {self.sampled:,} of the {sources:,} trees are those of a second search"
+        rules = ["every tree is proved against the stored graph's arcs before anything is made from it", *RULES, again]
+        return ProductFacts(
+            backend=backend, seconds=round(self.seconds, 6), rows=self.rows, sources=sources,
+            proof=CheckFacts(rules=rules, seconds=round(self.checking, 6)),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sweeps:
+    """The sources of a product, and the graph whose paths it is made from."""
+
+    graph: Folder
+    given: Array | None  # int64 [S]: external ids, ascending; None: all vertices
+    towards: bool = False  # whether paths lead to the sources, instead of from them
+    swept: Swept = field(default_factory=Swept, compare=False)  # of the task that holds this copy
+
+    @cached_property
+    def ids(self) -> Array:
+        """External ids of the sources, int64 [S]."""
+        if self.given is not None:
+            return self.given
+        ids, rows_by_id, _, _ = open_vertices(self.graph)
+        found: Array = ids[rows_by_id]
+        return found
+
+    @cached_property
+    def rows(self) -> Array:
+        """Their rows, index width [S]."""
+        _, rows_by_id, _, _ = open_vertices(self.graph)
+        if self.given is None:
+            return rows_by_id
+        return np.array(rows_of_sources(self.graph, self.given.tolist()), rows_by_id.dtype)
+
+    @property
+    def count(self) -> int:
+        """Number of sources."""
+        return GraphFacts.of(self.graph).vertices if self.given is None else len(self.given)
+
+    @property
+    def parameter(self) -> str:
+        """The sources, as a parameter of the step's key."""
+        return "all" if self.given is None else digest_of(self.given.tolist())
+
+    def tasks(self, most: int) -> list[range]:
+        """Ranges of at most `most` sources; one that is empty where there is no source."""
+        return [range(first, min(first + most, self.count)) for first in range(0, self.count, most)] or [range(0)]
+
+    def for_task(self) -> "Sweeps":
+        """A copy that counts what one task sweeps."""
+        return replace(self, given=self.given, swept=Swept())
+
+    def graph_at(self, place: Place) -> Graph:
+        """The graph whose out-arcs lead away from the sources."""
+        graph = place.whole_graph(self.graph).graph
+        if not self.towards or graph.symmetric:
+            return graph
+        return graph.derived.get(_reversed, lambda: _reversed(graph))
+
+    def batches(self, place: Place, part: range, predecessors: bool = False) -> Iterator[tuple[Array, Trees]]:
+        """The trees of a range of sources in their order: external ids [k] of sources, with their trees.
+
+        Raises ProofFailed where a tree is not proved or differs from a second search, and BadInput where a distance is too large.
+        """
+        graph, clock = self.graph_at(place), Clock(place.backend)
+        drawn = np.random.default_rng(int(self.graph.digest[:8], 16)).choice(self.count, min(SAMPLE, self.count), replace=False)
+        trees = iter(sweep(graph, None, self.rows[part.start : part.stop], predecessors=predecessors))
+        first = part.start
+        try:
+            while (batch := clock.timed(next)(trees, None)) is not None:
+                last = first + len(batch.sources)
+                self._compare(graph, batch, [int(number) - first for number in drawn if first <= number < last])
+                self.swept.seconds = clock.seconds
+                yield self.ids[first:last], batch
+                first = last
+        except Broken as broken:
+            raise ProofFailed(str(broken)) from broken
+        except OverflowError as error:
+            raise BadInput(self.graph.path, str(error)) from error
+
+    def _compare(self, graph: Graph, batch: Trees, sample: list[int]) -> None:
+        started = time.perf_counter()
+        for place in sample:
+            paths = sssp(graph, int(batch.sources[place]))
+            same = bool((batch.distances[place] == paths.distance).all())
+            if same and batch.predecessors is not None:
+                same = bool((batch.predecessors[place] == paths.predecessor).all())
+            if not same:
+                vertex = int(graph.ids[int(batch.sources[place])])
+                raise ProofFailed(f"the tree of vertex {vertex} differs from the result of a second search")
+        self.swept.sampled += len(sample)
+        self.swept.checking += time.perf_counter() - started if sample else 0.0
+
+
+def _reversed(graph: Graph) -> Graph:
+    """The graph with every arc turned around."""
+    return Graph(graph.ids, graph.rows_by_id, graph.into, graph.out)

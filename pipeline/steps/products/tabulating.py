@@ -1,0 +1,83 @@
+"""Tables whose rows belong to sources: a product says how a batch of trees becomes rows, and this module writes the files."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+
+from kernels.graph import Array, Graph
+from kernels.trees import Trees
+from pipeline import progress
+from pipeline.cluster.protocol import Place
+from pipeline.ingest.writer import in_groups
+from pipeline.steps.products.sweeping import Sweeps, Swept
+from pipeline.steps.runtime import Runtime
+from pipeline.store.attempts import attempts_beside, new_attempt
+from pipeline.tables import files as tables
+
+PER_TASK = 4096  # sources of a task whose rows are sent
+
+
+class Product(Protocol):
+    """How trees become rows; it is sent to workers."""
+
+    @property
+    def sweeps(self) -> Sweeps:
+        """Its trees."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of its table."""
+
+    def rows_of(self, graph: Graph, ids: Array, trees: Trees) -> Iterable[pa.RecordBatch]:
+        """The rows of a batch of trees, whose sources have these external ids, in the table's order."""
+
+
+def write_files(folder: Path, product: Product, keys: Sequence[str], per_file: int, runtime: Runtime) -> Swept:
+    """Write a table whose files have complete sources, `per_file` of them; a file is a task."""
+    tasks, total = product.sweeps.tasks(per_file), Swept()
+    run = partial(_write_file, product, keys, attempts_beside(folder))
+    written = runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True)
+    for number, ((path, swept),) in enumerate(progress.counted(written, list(map(len, tasks)), "sources")):
+        path.rename(folder / tables.file_name(number))
+        total.add(swept)
+    return total
+
+
+def write_rows(folder: Path, product: Product, keys: Sequence[str], runtime: Runtime) -> tuple[Swept, pa.Table]:
+    """Write a table that has few rows for each source, which the tasks send; return it, too."""
+    tasks, total, found = product.sweeps.tasks(PER_TASK), Swept(), [product.schema.empty_table()]
+    sent = runtime.cluster.map(partial(_send, product), tasks, runtime.backend, one_at_a_time=True)
+    for ((table, swept),) in progress.counted(sent, list(map(len, tasks)), "sources"):
+        found.append(table)
+        total.add(swept)
+    table = pa.concat_tables(found).combine_chunks()
+    for number in range(tables.files_of(len(table))):
+        rows = table[number * tables.ROWS_PER_FILE : (number + 1) * tables.ROWS_PER_FILE]
+        tables.write_rows(folder / tables.file_name(number), product.schema, keys, rows.to_batches(tables.ROWS_PER_GROUP))
+    return total, table
+
+
+def _write_file(product: Product, keys: Sequence[str], attempts: Path, place: Place, part: range) -> tuple[Path, Swept]:
+    sweeps, attempt = product.sweeps.for_task(), new_attempt(attempts)
+    groups = in_groups(pa.Table.from_batches([batch]) for batch in _rows(product, sweeps, place, part))
+    batches = (batch for group in groups for batch in group.combine_chunks().to_batches())
+    sweeps.swept.rows = tables.write_rows(attempt, product.schema, keys, batches)
+    return attempt, sweeps.swept
+
+
+def _send(product: Product, place: Place, part: range) -> tuple[pa.Table, Swept]:
+    sweeps = product.sweeps.for_task()
+    table = pa.Table.from_batches(_rows(product, sweeps, place, part), product.schema)
+    sweeps.swept.rows = len(table)
+    return table, sweeps.swept
+
+
+def _rows(product: Product, sweeps: Sweeps, place: Place, part: range) -> Iterator[pa.RecordBatch]:
+    graph = sweeps.graph_at(place)
+    for ids, trees in sweeps.batches(place, part):
+        yield from product.rows_of(graph, ids, trees)
+        for _ in ids:
+            progress.advance()

@@ -1,0 +1,68 @@
+"""Command `trees`: the table of stage `sssp` for many sources, swept in batches."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kernels.answers import Paths
+from kernels.cpu.parallel import cores
+from kernels.graph import Array, distance_dtype
+from pipeline import progress
+from pipeline.cluster.protocol import Place
+from pipeline.steps.products.sweeping import Sweeps, Swept
+from pipeline.steps.runtime import Runtime
+from pipeline.store.attempts import attempts_beside
+from pipeline.store.code import HELD_GRAPH, Code
+from pipeline.store.facts import GraphFacts
+from pipeline.store.manifest import Folder, make
+from pipeline.tables import files as tables
+from pipeline.tables.forms import PATHS
+
+STEP = "trees"
+TABLE = "sssp"
+_CODE = Code((__name__, *HELD_GRAPH))
+
+
+def tabulate_trees(graph: Folder, sources: Array | None, out: Path, runtime: Runtime) -> Folder:
+    """Write the shortest paths from each source: the files of stage `sssp`, byte for byte.
+
+    Args:
+        sources (int64 [n] or None): External ids, ascending; None: all vertices.
+
+    Returns:
+        The table in `out`. Facts: `ProductFacts`.
+
+    Raises as `tabulate_closeness`.
+    """
+    sweeps, vertices = Sweeps(graph, sources), GraphFacts.of(graph).vertices
+
+    def write(folder: Path) -> dict[str, Any]:
+        tasks, total = tables.by_file(sweeps.count, vertices), Swept()
+        run = partial(_write, sweeps, attempts_beside(folder))
+        written = runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True, code=_CODE)
+        for ((paths, swept),) in progress.counted(written, list(map(len, tasks)), "sources"):
+            for number, path in paths.items():
+                path.rename(folder / tables.file_name(number))
+            total.add(swept)
+        return total.facts(sweeps.count, runtime.backend).stored()
+
+    return make(out, STEP, {"graph": graph.digest}, {"sources": sweeps.parameter}, write, _CODE)
+
+
+def _write(sweeps: Sweeps, attempts: Path, place: Place, part: range) -> tuple[dict[int, Path], Swept]:
+    sweeps, held, facts = sweeps.for_task(), place.whole_graph(sweeps.graph), GraphFacts.of(sweeps.graph)
+    schema = tables.schema(TABLE, facts.weight, 0, facts.measure)
+    wide, number = distance_dtype(held.graph.out.weights), part.start
+    with tables.Files(attempts, schema, tables.keys(TABLE), cores()) as files:
+        for _, trees in sweeps.batches(place, part, predecessors=True):
+            assert trees.predecessors is not None
+            for row, distances, predecessors in zip(trees.sources.tolist(), trees.distances, trees.predecessors, strict=True):
+                paths = Paths(row, distances.astype(wide, copy=False), predecessors)
+                for file, rows in held.batches(PATHS, paths, schema, number):
+                    files.write(file, rows)
+                number += 1
+                progress.advance()
+        if not part:
+            files.begin(0)
+    sweeps.swept.rows = files.rows
+    return files.paths, sweeps.swept

@@ -1,0 +1,156 @@
+"""Products of a run against NetworkX and plain sums over its distances."""
+
+import json
+
+import networkx as nx
+import pyarrow.parquet as pq
+import pytest
+
+from kernels.paths.certificate import RULES
+from pipeline.config.products import FlowsConfig, IsochronesConfig
+from pipeline.errors import BadConfig, BadInput, ProofFailed
+from pipeline.steps.products import sweeping
+from pipeline.steps.products.closeness import tabulate_closeness
+from pipeline.steps.products.flows import tabulate_flows
+from pipeline.steps.products.isochrones import tabulate_isochrones
+from pipeline.steps.runtime import Runtime
+from pipeline.store import manifest
+from pipeline.store.facts.run import RunFacts
+from tests.pipeline.products.conftest import FACILITIES, SIDE, network
+
+GRAPH = network()
+DISTANCES = dict(nx.all_pairs_dijkstra_path_length(GRAPH))
+
+
+def rows_of(published, table):
+    return pq.read_table(published.path / table).to_pylist()
+
+
+def steps_of(published):
+    """The stored edge list and graph of the run."""
+    return [manifest.read(published.path.parents[1] / "steps" / name) for name in ("edges", "graph")]
+
+
+def test_closeness(published):
+    expected = nx.closeness_centrality(GRAPH.reverse(), distance="weight")
+    found = rows_of(published, "closeness")
+    assert [row["vertex"] for row in found] == sorted(GRAPH)
+    for row in found:
+        distances = DISTANCES[row["vertex"]].values()
+        assert (row["reached"], row["total"], row["eccentricity"]) == (len(distances), sum(distances), max(distances))
+        assert row["closeness"] == pytest.approx(expected[row["vertex"]], rel=1e-15)
+
+
+def test_diameter_and_radius(published):
+    facts = manifest.read(published.path.parents[1] / "steps" / "closeness").facts
+    largest = GRAPH.subgraph(max(nx.strongly_connected_components(GRAPH), key=len))
+    assert facts["diameter"] == max(max(found.values()) for found in DISTANCES.values())
+    most = max(map(len, DISTANCES.values()))
+    assert facts["radius"] == min(max(found.values()) for found in DISTANCES.values() if len(found) == most)
+    assert facts["diameter"] == nx.diameter(largest, weight="weight")
+
+
+def test_nearest(published):
+    found = rows_of(published, "nearest")
+    expected = []
+    for vertex in sorted(GRAPH):
+        near = sorted((DISTANCES[vertex][facility], facility) for facility in FACILITIES if facility in DISTANCES[vertex])[:3]
+        for rank, (distance, facility) in enumerate(near + [(None, None)] * (3 - len(near)), 1):
+            expected.append({"vertex": vertex, "rank": rank, "facility": facility, "distance": distance})
+    assert found == expected
+
+
+def test_isochrones(published):
+    expected = []
+    for source in sorted(GRAPH):
+        for threshold in (0, 4, 7):
+            near = [vertex for vertex, distance in DISTANCES[source].items() if distance <= threshold]
+            people = sum(vertex % 5 for vertex in near if vertex < SIDE**2)
+            jobs = sum(vertex for vertex in near if vertex < SIDE**2 and vertex != 3) / 10
+            expected.append((source, threshold, len(near), people, pytest.approx(jobs, rel=1e-14)))
+    assert [tuple(row.values()) for row in rows_of(published, "isochrones")] == expected
+    described = {column["name"]: column for column in RunFacts.of(published).tables["isochrones"].columns}
+    assert described["jobs"] == {
+        "name": "jobs",
+        "type": "double",
+        "unit": "sum over the vertices within the threshold",
+        "nulls": "never",
+    }
+
+
+def test_vertices_of_isochrones(published):
+    near = {(source, vertex): distance for source in GRAPH for vertex, distance in DISTANCES[source].items() if distance <= 7}
+    assert [tuple(row.values()) for row in rows_of(published, "isochrone_vertices")] == [
+        (*key, near[key]) for key in sorted(near)
+    ]
+
+
+def test_flows_of_pairs(published):
+    """All pairs are in tests/cpu/test_reductions.py."""
+    flows = {(row["src"], row["dst"]): row["flow"] for row in rows_of(published, "flows")}
+    for arc, flow in flows.items():
+        assert arc in GRAPH.edges and 1 <= flow <= 4
+    for vertex, due in ((0, 1), (48, -1), (6, 1), (42, -1), (24, 0)):
+        net = sum(flow * ((src == vertex) - (dst == vertex)) for (src, dst), flow in flows.items())
+        assert net == {0: 1, 48: -1, 6: 1, 42: -1}.get(vertex, 0) == due
+    lengths = 2 * DISTANCES[0][48] + DISTANCES[6][42] + DISTANCES[48][0]
+    assert sum(flow * GRAPH.edges[arc]["weight"] for arc, flow in flows.items()) == lengths
+
+
+def test_polygons_hold_the_vertices_within_the_threshold(published):
+    table = pq.read_table(published.path / "isochrone_polygons")
+    assert json.loads(table.schema.metadata[b"geo"])["columns"]["geometry"]["geometry_types"] == ["MultiPolygon"]
+    by_key = {(row["source"], row["threshold"]): row["geometry"] for row in table.to_pylist()}
+    assert by_key[60, 7] is None and by_key[24, 0] is None and by_key[24, 7] is not None
+    assert len(by_key) == 3 * len(GRAPH)
+
+
+def test_proofs_say_what_was_proved(published):
+    proofs = RunFacts.of(published).proofs
+    tables = {"closeness", "nearest", "isochrones", "isochrone_vertices", "isochrone_polygons", "flows"}
+    assert {name for name, proof in proofs.items() if proof.holds} == {"wcc", *tables}
+    for table in tables:
+        assert proofs[table].rules[1:-1] == list(RULES)
+        assert "of the" in proofs[table].rules[-1] and "second search" in proofs[table].rules[-1]
+
+
+def test_the_report_shows_them(published):
+    page = (published.path / "report.html").read_text()
+    for words in ("Nearest facilities", "Closeness", "Isochrones", "Flows", "diameter", "Distance to the nearest facility"):
+        assert words in page, words
+
+
+def test_a_tree_that_a_second_search_contradicts_is_refused(published, tmp_path, monkeypatch):
+    _, graph = steps_of(published)
+
+    def shifted(graph, row):
+        found = sssp(graph, row)
+        found.distance[-1] += 1
+        return found
+
+    sssp = sweeping.sssp
+    monkeypatch.setattr(sweeping, "sssp", shifted)
+    with pytest.raises(ProofFailed, match=r"the tree of vertex \d+ differs from the result of a second search"):
+        tabulate_closeness(graph, None, Runtime(tmp_path))
+    assert not (tmp_path / "closeness").exists()
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"sums": ["peeple"]}, "'peeple': the table of nodes has the columns people, jobs.*people"),
+        ({"thresholds": [1.5]}, "thresholds: .1.5.: the distances of this graph are integers"),
+    ],
+)
+def test_wrong_isochrones(published, tmp_path, asked, words):
+    edges, graph = steps_of(published)
+    with pytest.raises(BadConfig, match=words):
+        tabulate_isochrones(edges, graph, IsochronesConfig(**{"thresholds": [1], **asked}), Runtime(tmp_path))
+
+
+def test_a_pair_of_an_unknown_vertex(published, tmp_path):
+    import pyarrow as pa
+
+    pq.write_table(pa.table({"src": [0, 1], "dst": [1, 99]}), tmp_path / "trips.parquet")
+    with pytest.raises(BadInput, match="row 1: dst 99 is not in the graph"):
+        tabulate_flows(steps_of(published)[1], FlowsConfig(pairs=str(tmp_path / "trips.parquet")), Runtime(tmp_path))
