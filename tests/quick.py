@@ -29,6 +29,8 @@ AREAS = {
     "kernels/layout": ["tests/layout/test_layout_graph.py"],
     "kernels/operators": ["tests/operators"],
     "kernels/oracle": ["tests/cpu/test_oracle.py"],
+    "kernels/reductions": ["tests/trees/test_reductions.py"],
+    "pipeline/steps/products": ["tests/pipeline/products"],
     "benchmarks": ["tests/benchmarks"],
     "docs": ["tests/project/test_docs.py"],
     "requirements": ["tests/project/test_advisories.py"],

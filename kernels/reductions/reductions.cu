@@ -104,8 +104,8 @@ extern "C" __global__ void count_within(
 
 /* `nearest` and `found` are [most, num_rows]; a row's facilities ascend by distance, and equally near ones as they were added. */
 extern "C" __global__ void insert_nearest(
-    const WEIGHT* __restrict__ distances, const int64_t* __restrict__ facilities, int64_t num_trees, int64_t num_rows, int64_t most,
-    WEIGHT* nearest, int64_t* found) {
+    const WEIGHT* __restrict__ distances, const int64_t* __restrict__ facilities, int64_t num_trees, int64_t num_rows,
+    int64_t most, WEIGHT* nearest, int64_t* found) {
     for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
         for (int64_t tree = 0; tree < num_trees; ++tree) {
             const WEIGHT distance = distances[tree * num_rows + row];
@@ -142,7 +142,8 @@ extern "C" __global__ void count_children(
    are those that end at each vertex; `arrived`, zero, counts children. */
 extern "C" __global__ void load_arcs(
     const int64_t* __restrict__ offsets, const ROW* __restrict__ indices, const ROW* __restrict__ predecessors,
-    const uint32_t* __restrict__ children, int64_t num_trees, int64_t num_rows, uint32_t* arrived, int64_t* paths, int64_t* loads) {
+    const uint32_t* __restrict__ children, int64_t num_trees, int64_t num_rows, uint32_t* arrived, int64_t* paths,
+    int64_t* loads) {
     for (int64_t entry = global_thread(); entry < num_trees * num_rows; entry += num_threads()) {
         const int64_t first = entry / num_rows * num_rows;
         int64_t row = entry - first;
