@@ -75,9 +75,8 @@ def require_proofs(results: Results) -> None:
             raise ProofFailed(
                 f"{table.path}: was made from another graph, or from an answer without a proof; nothing is published"
             )
-    for product in results.products:
-        if product.manifest.inputs["graph"] != results.graph.digest:
-            raise ProofFailed(f"{product.path}: was made from another graph; nothing is published")
+    if other := [product for product in results.products if product.manifest.inputs["graph"] != results.graph.digest]:
+        raise ProofFailed(f"{other[0].path}: was made from another graph; nothing is published")
     for step in results.tabled:
         if (named := results.named.get(step.manifest.step)) and named.manifest.inputs["table"] != step.digest:
             raise ProofFailed(f"{named.path}: has the names of another table; nothing is published")
