@@ -232,7 +232,7 @@ def _show_product(write: "Callable[..., Folder]", graph: str, out: Path, asked: 
     from pipeline.progress.shown import showing
     from pipeline.report.wording import counted
     from pipeline.store.edges import FILES
-    from pipeline.store.facts import ProductFacts
+    from pipeline.store.facts.products import ProductFacts
 
     with showing(live=True) as shown:
         made = shown.follow(write.__name__.removesuffix("_into"), write)(graph, out, **asked)

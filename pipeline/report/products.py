@@ -11,7 +11,7 @@ from kernels.graph import Array
 from pipeline.report.reading import Vertices
 from pipeline.report.results import FOLDER, MOST, Result, Top
 from pipeline.report.wording import counted, number
-from pipeline.store.facts import ProductFacts
+from pipeline.store.facts.products import ProductFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 

@@ -16,7 +16,8 @@ from pipeline.cluster.protocol import Place
 from pipeline.errors import BadInput, ProofFailed
 from pipeline.runtime.backend import Backend, Clock
 from pipeline.steps.sources import rows_of_sources
-from pipeline.store.facts import CheckFacts, GraphFacts, ProductFacts
+from pipeline.store.facts import CheckFacts, GraphFacts
+from pipeline.store.facts.products import ProductFacts
 from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder, digest_of
 

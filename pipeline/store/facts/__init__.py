@@ -261,16 +261,6 @@ class PathFacts(ComputedFacts):
     longest: int
 
 
-class ProductFacts(ComputedFacts):
-    """A table made from shortest paths, see `pipeline.steps.products`: its rows, the trees it was made from, and their proof."""
-
-    rows: int
-    sources: int
-    proof: CheckFacts
-    diameter: int | float | None = None  # absent; of table `closeness`, with `radius`
-    radius: int | float | None = None  # absent
-
-
 class DerivedFacts(Facts):
     """A table of vertices, see `pipeline.steps.derived`: its rows."""
 
