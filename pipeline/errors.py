@@ -49,6 +49,10 @@ class TooLarge(GraphmillError):
     """A step that would take more memory than is free."""
 
 
+class NotRoadLike(GraphmillError):
+    """A graph whose hierarchy would need too many shortcuts; searches do without one."""
+
+
 class Damaged(GraphmillError):
     """A stored folder whose files do not match their manifest."""
 

@@ -1,6 +1,7 @@
 """What is left of a graph between two rounds of contraction."""
 
 from dataclasses import dataclass
+from math import log2
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from kernels.graph import Array, Csr, Graph
 
 _SMALL = 512  # vertices of a core that is never too dense
-_SHORTCUTS = 2048  # that contracting a vertex may need, on average
+_SHORTCUTS = 128  # that contracting a vertex may need, on average, of all vertices; as many more each time half of them are left
 _ARCS = 32  # of a contracted vertex, on average, in both directions; roads have 6
 
 
@@ -105,8 +106,9 @@ def require_road_like(core: Core, recorded: int, vertices: int) -> None:
     """
     out, into = (side.offsets[1:] - side.offsets[:-1] for side in (core.out, core.into))
     possible = float((out * into).sum())
-    if core.size > _SMALL and possible > _SHORTCUTS * core.size:
-        what = f"contracting a vertex may need {possible / core.size:,.0f} shortcuts (limit {_SHORTCUTS:,})"
+    limit = _SHORTCUTS * (1 + log2(vertices / core.size))
+    if core.size > _SMALL and possible > limit * core.size:
+        what = f"contracting a vertex may need {possible / core.size:,.0f} shortcuts (limit {limit:,.0f})"
     elif recorded > _ARCS * vertices and recorded > _SMALL**2:
         what = f"the hierarchy needs more than {_ARCS} arcs a vertex"
     else:

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from kernels.algorithm import Algorithm
-from kernels.answers import Certificate
+from kernels.answers import Certificate, Hierarchy
 from kernels.arrays import is_cupy_array
 from kernels.cpu.parallel import cores
 from kernels.distributed import ShardAnswer, SingleRank
@@ -15,6 +15,7 @@ from kernels.graph import Graph
 from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.threads import map_in_order
+from pipeline.store.hierarchy import open_hierarchy
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 from pipeline.tables.answer_table import AnswerTable
@@ -33,6 +34,10 @@ class WholeGraph:
     def graph(self) -> Graph:
         """Its arrays, where the backend computes."""
         return self._open_graphs.graph(self._folder, self._backend)
+
+    def hierarchy(self, folder: Folder) -> Hierarchy:
+        """The graph's stored hierarchy, which is kept as long as the graph."""
+        return self.graph.derived.get((open_hierarchy, folder.digest), lambda: open_hierarchy(folder, self._backend))
 
     def row(self, stored_row: int) -> int:
         """See `HeldGraph.row`."""

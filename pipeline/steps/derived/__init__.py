@@ -1,1 +1,1 @@
-"""Tables that follow from the stored graph and from proved answers, one row for each vertex."""
+"""What follows from the stored graph: tables of vertices, made from proved answers, and the hierarchy."""

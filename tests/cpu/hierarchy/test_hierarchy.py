@@ -11,7 +11,7 @@ from kernels.graph import Csr, Graph
 from kernels.hierarchy import NotRoadLike, build_hierarchy, customise
 from kernels.sssp import sssp
 from tests.counts import examples
-from tests.cpu.hierarchies import distances, require_hierarchy
+from tests.cpu.hierarchy.checks import distances, require_hierarchy
 from tests.graphs import NAMED_GRAPHS, graph_of
 
 INTEGERS = st.integers(0, 4) | st.integers(0, 2**40)
@@ -103,7 +103,7 @@ def test_float_sums_that_do_not_round_are_exact():
 
 
 def test_a_social_network_is_refused_with_figures():
-    with pytest.raises(NotRoadLike, match=r"4,039 of 4,039 vertices left.* may need [\d,]+ shortcuts \(limit 2,048\)"):
+    with pytest.raises(NotRoadLike, match=r"4,039 of 4,039 vertices left.* may need [\d,]+ shortcuts \(limit 128\)"):
         build_hierarchy(facebook())
 
 

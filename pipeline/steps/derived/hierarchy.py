@@ -1,0 +1,119 @@
+"""The steps that build a hierarchy of a stored graph: an order of its vertices, which is kept while its arcs stay, and the rest.
+
+They run where something asks for many trees. The order is that of the first weights; while only weights change, the next nights
+search for shortcuts on this order, which takes a fraction of the time.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kernels import hierarchy as kernel
+from kernels.answers import Hierarchy
+from kernels.graph import Graph
+from pipeline.cluster.protocol import Place
+from pipeline.errors import NotRoadLike
+from pipeline.runtime.backend import Clock
+from pipeline.runtime.memory import require_memory
+from pipeline.steps.runtime import Runtime
+from pipeline.store.arrays import save_array
+from pipeline.store.attempts import attempts_beside, new_attempt
+from pipeline.store.code import HELD_GRAPH, Code
+from pipeline.store.facts import GraphFacts
+from pipeline.store.hierarchy import ORDER, STEP, arrays_of, open_order
+from pipeline.store.hierarchy.facts import HierarchyFacts
+from pipeline.store.manifest import Folder, digest_of, make
+
+_CODE = Code((__name__, *HELD_GRAPH))
+_WORSE = 1.25  # how many times as many arcs as the order's own weights need are accepted of others
+_DESCRIPTION = ("offsets.npy", "indices.npy", "rows_by_id.npy")  # files of a graph without its weights
+
+
+def build_hierarchy(graph: Folder, runtime: Runtime) -> Folder:
+    """Build the hierarchy of a stored graph into `work / "hierarchy"`, and its order into `work / "hierarchy_order"`.
+
+    Returns:
+        Read by `open_hierarchy`. Facts: `HierarchyFacts`. Its arrays may differ between CPU and GPU, and the distances that
+        follow from them do not.
+
+    Raises:
+        NotRoadLike: It would need too many shortcuts: use plain searches.
+        TooLarge: Building it may take more memory than is free.
+        ClusterLost: As `cluster.map`.
+    """
+    order = _order(graph, runtime)
+    inputs = {"graph": graph.digest, "order": order.digest}
+    return make(runtime.work / STEP, STEP, inputs, {}, partial(_written, partial(_on_order, graph, order), runtime), _CODE)
+
+
+def _order(graph: Folder, runtime: Runtime) -> Folder:
+    """The order of the graph's arcs, whatever they weigh."""
+    files = {name: entry.sha256 for name, entry in graph.manifest.files.items() if name.endswith(_DESCRIPTION)}
+    inputs = {"arcs": digest_of(files)}
+    return make(runtime.work / ORDER, ORDER, inputs, {}, partial(_written, partial(_new_order, graph), runtime), _CODE)
+
+
+Build = Callable[[Path, Place], HierarchyFacts]
+
+
+def _written(build: Build, runtime: Runtime, folder: Path) -> dict[str, Any]:
+    """Let one worker build, and move its files into `folder`; the facts."""
+    run = partial(_attempt, build, attempts_beside(folder))
+    ((path, facts),) = next(iter(runtime.cluster.map(run, [None], runtime.backend, one_at_a_time=True, code=_CODE)))
+    for file in path.iterdir():
+        file.rename(folder / file.name)
+    return facts
+
+
+def _attempt(build: Build, attempts: Path, place: Place, _: None) -> tuple[Path, dict[str, Any]]:
+    path = new_attempt(attempts)
+    path.mkdir()
+    with place.turn():
+        return path, build(path, place).stored()
+
+
+def _new_order(graph: Folder, path: Path, place: Place) -> HierarchyFacts:
+    hierarchy, facts = _built(graph, place, kernel.build_hierarchy)
+    save_array(path / "positions.npy", hierarchy.positions)
+    return facts
+
+
+def _on_order(graph: Folder, order: Folder, path: Path, place: Place) -> HierarchyFacts:
+    most = _WORSE * HierarchyFacts.of(order).arcs
+
+    def build(held: Graph) -> Hierarchy:
+        try:
+            found = kernel.customise(open_order(order, place.backend), held)
+        except kernel.NotRoadLike:
+            return kernel.build_hierarchy(held)
+        return found if _arcs(found) <= most else kernel.build_hierarchy(held)
+
+    hierarchy, facts = _built(graph, place, build)
+    for name, array in arrays_of(hierarchy):
+        save_array(path / f"{name}.npy", array)
+    return facts
+
+
+def _arcs(hierarchy: Hierarchy) -> int:
+    return len(hierarchy.up.others) + (0 if hierarchy.symmetric else len(hierarchy.down.others))
+
+
+def _built(graph: Folder, place: Place, build: Callable[[Graph], Hierarchy]) -> tuple[Hierarchy, HierarchyFacts]:
+    facts, clock = GraphFacts.of(graph), Clock(place.backend)
+    needed = kernel.memory(facts.vertices, facts.arcs)
+    require_memory(f"the hierarchy of {facts.vertices:,} vertices and {facts.arcs:,} arcs", needed, place.backend)
+    try:
+        found = clock.timed(build)(place.whole_graph(graph).graph)
+    except kernel.NotRoadLike as error:
+        raise NotRoadLike(f"{graph.path}: {error}") from None
+    return found, HierarchyFacts(
+        vertices=facts.vertices, levels=found.num_levels, up_arcs=len(found.up.others), weights=str(found.up.weights.dtype),
+        down_arcs=None if found.symmetric else len(found.down.others), shortcuts=_shortcuts(found), exact=found.exact,
+        backend=place.backend, seconds=clock.seconds,
+    )  # fmt: skip
+
+
+def _shortcuts(hierarchy: Hierarchy) -> int:
+    sides = (hierarchy.up,) if hierarchy.symmetric else (hierarchy.up, hierarchy.down)
+    return sum(int((side.middles >= 0).sum()) for side in sides)
