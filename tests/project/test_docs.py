@@ -29,7 +29,9 @@ def demo_folder(tmp_path_factory):
     run(load_run(ROOT / "conf" / "runs" / "wiki-vote.toml", output=folder / "out" / "wiki-vote"))
     source = {"source": str(corner(folder, "gr")), "coordinates": str(corner(folder, "co")), "name": "new-york"}
     source["weight"] = {"name": "length", "unit": "decimetres"}
-    run(run_config("docs", graph=source, output=folder / "out" / "new-york", sources=[1, CORNER // 2]))
+    (folder / "places.txt").write_text(f"1\n{CORNER // 2}\n")
+    nearest = {"facilities": str(folder / "places.txt")}
+    run(run_config("docs", graph=source, output=folder / "out" / "new-york", sources=[1, CORNER // 2], nearest=nearest))
     return folder
 
 
