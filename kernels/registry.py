@@ -131,6 +131,17 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         by_default=False,
     ),
     Algorithm(
+        name="communities",
+        title="Communities",
+        help="community of every vertex, by label propagation",
+        solver="kernels.communities:communities",
+        certificate="kernels.communities.certificate:certify_communities",
+        oracle="kernels.oracle.communities_by_scipy:communities",
+        form=Form.COMPONENTS,
+        columns=(_VERTEX, Column("labels", "int64", "external id, the smallest in the community")),
+        by_default=False,
+    ),
+    Algorithm(
         name="closure",
         title="Transitive closure",
         help="every pair of vertices of which the first reaches the second, for graphs with few such pairs",

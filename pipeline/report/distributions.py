@@ -79,14 +79,14 @@ def component_sizes(answer: Folder, vertices: Vertices) -> tuple[Array, Array]:
     return vertices.ids[present], sizes[present]
 
 
-def component_chart(title: str, sizes: Array) -> Chart | None:
-    """Number of components of each size; None if all have one size."""
+def component_chart(title: str, sizes: Array, plural: str) -> Chart | None:
+    """Number of components, which are called `plural`, of each size; None if all have one size."""
     if not len(sizes) or sizes.min() == sizes.max():
         return None
     sentence = (
-        f"{len(sizes):,} components; the largest has {int(sizes.max()):,} vertices; {int((sizes == 1).sum()):,} of one vertex."
+        f"{len(sizes):,} {plural}; the largest has {int(sizes.max()):,} vertices; {int((sizes == 1).sum()):,} of one vertex."
     )
-    return log_log(Caption(title, "size (vertices)", "components", sentence), [("", *_present(np.bincount(sizes)))])
+    return log_log(Caption(title, "size (vertices)", plural, sentence), [("", *_present(np.bincount(sizes)))])
 
 
 def _present(counts: Array, first: int = 0) -> tuple[Array, Array]:

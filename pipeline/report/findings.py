@@ -169,16 +169,17 @@ class Findings:
 
     def _components(self, algorithm: Algorithm, answer: Folder, found: _Found) -> str:
         labels, sizes = component_sizes(answer, self._vertices)
+        one, several = ("community", "communities") if algorithm.name == "communities" else ("component", "components")
         if not len(sizes):
-            return "no component: the graph has no vertex"
-        equal = f"{counted(len(sizes), 'component')} of {counted(int(sizes[0]), 'vertex', 'vertices')}"
-        found.add(component_chart(algorithm.title, sizes), f"{algorithm.title}: {equal}; no distribution to draw.")
+            return f"no {one}: the graph has no vertex"
+        equal = f"{counted(len(sizes), one, several)} of {counted(int(sizes[0]), 'vertex', 'vertices')}"
+        found.add(component_chart(algorithm.title, sizes, several), f"{algorithm.title}: {equal}; no distribution to draw.")
         largest, single = int(sizes.max()), int((sizes == 1).sum())
-        compared = {"components": len(sizes), "vertices of the largest": largest}
+        compared = {several: len(sizes), "vertices of the largest": largest}
         found.result.figures = {f"{algorithm.name}: {what}": value for what, value in compared.items()}
-        found.result.tops.append(results.largest(algorithm.table_name, labels, sizes, len(self._vertices.ids)))
+        found.result.tops.append(results.largest(algorithm.table_name, labels, sizes, len(self._vertices.ids), several))
         return (
-            f"{counted(len(sizes), 'component')}; the largest has {counted(largest, 'vertex', 'vertices')} "
+            f"{counted(len(sizes), one, several)}; the largest has {counted(largest, 'vertex', 'vertices')} "
             f"({largest / len(self._vertices.ids):.2%})" + (f"; {single:,} of one vertex" if single else "")
         )
 

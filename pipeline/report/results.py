@@ -72,14 +72,14 @@ def farthest(
     return Top(f"Farthest from {source}", columns, rows, sql, frame)
 
 
-def largest(table: str, labels: Array, sizes: Array, total: int) -> Top:
-    """The largest components, by their labels [n] and sizes [n] of `total` vertices; labels ascend."""
+def largest(table: str, labels: Array, sizes: Array, total: int, plural: str) -> Top:
+    """The largest components, which are called `plural`, by their labels [n] and sizes [n] of `total` vertices; labels ascend."""
     kth = np.partition(sizes, -MOST)[-MOST] if len(sizes) > MOST else 0
     chosen = np.concatenate([np.flatnonzero(sizes > kth), np.flatnonzero(sizes == kth)[:MOST]])
     chosen = chosen[np.lexsort((labels[chosen], -sizes[chosen]))][:MOST]
     pairs = zip(labels[chosen].tolist(), sizes[chosen].tolist(), strict=True)
     return Top(
-        "Largest components",
+        f"Largest {plural}",
         ["labels", "vertices", "share"],
         [[str(label), number(size), f"{size / total:.2%}"] for label, size in pairs],
         _sql("labels, count(*) AS vertices", table, f"GROUP BY labels ORDER BY vertices DESC, labels LIMIT {MOST}"),
