@@ -14,6 +14,7 @@ from kernels.layout.constants import WARP_DEGREE
 from kernels.layout.rules import Edges, Rules
 from kernels.layout.vect_csr import BLOCK_DEGREE
 from pipeline import progress
+from pipeline.changes.compaction import compact, merged_shards
 from pipeline.changes.reading import read_changes
 from pipeline.changes.resolving import ChangeRules, resolve
 from pipeline.cluster.threads import LocalThreads
@@ -21,10 +22,10 @@ from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadConfig, ProofFailed
 from pipeline.ingest.source import Source
-from pipeline.runtime.backend import Backend, bring, fetch
+from pipeline.runtime.backend import Backend, bring
 from pipeline.steps.runtime import Runtime
 from pipeline.store.deltas import GRAPHS, NEW_VERTICES, save_batch, save_new_vertices
-from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, GraphFacts, ShardFacts, Sizes, StateFacts
+from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, GraphFacts, StateFacts
 from pipeline.store.graph import open_graph, open_vertices
 from pipeline.store.manifest import Folder, link_or_copy, make, unsealed
 from pipeline.store.names import Names, open_names
@@ -109,7 +110,10 @@ class _Applied:
         for name in self._before.manifest.files:
             (folder / name).parent.mkdir(exist_ok=True)
             link_or_copy(self._before.path / name, folder / name)
-        delta = facts.delta or DeltaFacts(vertices=facts.vertices, shards=facts.shards, batches=[])
+        none = [0] * len(facts.shards)
+        delta = facts.delta or DeltaFacts(
+            vertices=facts.vertices, shards=facts.shards, applied=none, weight=facts.stored_weight, batches=[]
+        )
         delta = delta.model_copy(update={"batches": [*delta.batches, len(found.pairs.src)]})
         save_batch(folder, len(delta.batches), found.pairs)
         vertices = facts.vertices + len(found.new_ids)
@@ -126,18 +130,27 @@ class _Applied:
             vertices=len(found.new_ids),
             violations={name: count for name, count in found.violations.items() if count},
         )
-        unproved = {"vertices": vertices, "symmetric": not facts.directed, "state": state, "delta": delta, "proof": None}
+        weights = found.pairs.weights
+        wide = facts.stored_weight if weights is None else str(weights.dtype)
+        unproved = {
+            "stored_weight": wide,
+            "vertices": vertices,
+            "symmetric": not facts.directed,
+            "state": state,
+            "delta": delta,
+            "proof": None,
+        }
         unfinished = facts.model_copy(update=unproved)
         progress.phase("merging")
         graph = open_graph(Folder(folder, unsealed("graph", unfinished.stored())), self._backend)
-        shards, directions = _sizes(graph, delta)
-        final = unfinished.model_copy(update={
-            "arcs": graph.num_arcs, "shards": shards, "backend": self._backend, "out": directions[0],
-            **({} if graph.symmetric else {"into": directions[-1]}),
-        })  # fmt: skip
+        merged = unfinished.model_copy(update={"shards": merged_shards(graph, delta), **_totals(graph, self._backend)})
+        left, shards = compact(folder, merged, graph)
+        final = merged.model_copy(update={"delta": left, "shards": shards})
+        complete = Folder(folder, unsealed("graph", final.stored()))
+        if left is not delta:
+            graph = open_graph(complete, self._backend)  # as it was written
         progress.phase("proving")
-        proof = self._prove(Folder(folder, unsealed("graph", final.stored())), graph)
-        return final.model_copy(update={"proof": proof}), graph
+        return final.model_copy(update={"proof": self._prove(complete, graph)}), graph
 
     def _prove(self, folder: Folder, graph: Graph) -> CheckFacts:
         started, found = time.perf_counter(), self._found
@@ -154,16 +167,11 @@ def _numbers(column: pa.Array, names: Names | None) -> Array:
     return column.to_numpy() if names is None else names.find(column)
 
 
-def _sizes(graph: Graph, delta: DeltaFacts) -> tuple[list[ShardFacts], list[DirectionFacts]]:
-    """What the facts state of shards and directions; the last shard has the new vertices."""
-    ends = [shard.rows[1] for shard in delta.shards[:-1]] + [graph.num_vertices]
-    sides = [graph.out] if graph.symmetric else [graph.out, graph.into]
-    arcs = [np.diff(fetch(csr.offsets[np.asarray([0, *ends], like=csr.offsets)])).tolist() for csr in sides]
-    shards = []
-    for number, stop in enumerate(ends):
-        sizes = {name: Sizes(arcs=of_side[number]) for name, of_side in zip(("out", "into"), arcs, strict=False)}
-        shards.append(ShardFacts(rows=[delta.shards[number].rows[0], stop], **sizes))
-    return shards, [DirectionFacts(groups=_groups(csr.offsets)) for csr in sides]
+def _totals(graph: Graph, backend: Backend) -> dict[str, Any]:
+    sides = {"out": graph.out} if graph.symmetric else {"out": graph.out, "into": graph.into}
+    groups = {name: DirectionFacts(groups=_groups(csr.offsets)) for name, csr in sides.items()}
+    weight = None if graph.out.weights is None else str(graph.out.weights.dtype)
+    return {"arcs": graph.num_arcs, "backend": backend, "stored_weight": weight, **groups}
 
 
 def _groups(offsets: Array) -> list[int]:

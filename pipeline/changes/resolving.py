@@ -73,8 +73,10 @@ def resolve(graph: Graph, listed: Listed, ids: tuple[Array, Array], rules: Chang
     new_ids, (src, dst) = _numbered(ids, ends, vertices, left)
     applied = np.flatnonzero(left & ((src != dst) | rules.keep_self_loops))
     order = applied[np.argsort(src[applied] * (vertices + len(new_ids)) + dst[applied], kind="stable")]
-    puts, kind = ops != DELETE, None if weights is None else weights.dtype
-    given = None if listed.weights is None else listed.weights.astype(kind)
+    puts, given = ops != DELETE, None
+    if listed.weights is not None and weights is not None:
+        fits = weights.dtype.kind == "f" or int(listed.weights.max(initial=0)) <= np.iinfo(weights.dtype).max
+        given = listed.weights.astype(weights.dtype if fits else np.int64)
     width = index_dtype(vertices + len(new_ids))
     pairs = Pairs(src[order].astype(width), dst[order].astype(width), was[order], puts[order], _taken(given, order))
 

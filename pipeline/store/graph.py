@@ -217,7 +217,8 @@ def _stored(folder: Folder) -> list[ShardFacts]:
 def _open_stored(folder: Folder, number: int, direction: str) -> Csr:
     """Open one direction of a stored shard, without changes, by memory map."""
     shard, (index, weight) = _stored(folder)[number], _types(folder)
-    path, arcs = shard_path(folder.path, number), shard.sizes(direction).arcs
+    path, arcs, delta = shard_path(folder.path, number), shard.sizes(direction).arcs, GraphFacts.of(folder).delta
+    weight = np.dtype(delta.weight) if delta and delta.weight else weight
     name = direction if direction == "out" or shard.into else "out"  # of a directed graph that was symmetric
     weights = None if weight is None else load_array(path / f"{name}-weights.npy", weight, arcs)
     offsets = load_array(path / f"{name}-offsets.npy", OFFSET, shard.rows[1] - shard.rows[0] + 1)

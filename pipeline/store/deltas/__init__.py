@@ -6,7 +6,7 @@ has the ids of the vertices after those of the base, by row. The newest change o
 the rows that are opened, where the backend computes (`kernels.layout.merging`); the order of the rows stays that of the base.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -63,8 +63,15 @@ class Delta:
         added = self._stored.vertices - facts.vertices
         self.new_ids = load_array(folder.path / NEW_VERTICES, ID, added) if added else np.empty(0, ID)
         batches = [_load(folder.path / batch_name(number), rows) for number, rows in enumerate(facts.batches, 1)]
-        table = pa.Table.from_batches(batches).combine_chunks()
-        self._columns = {name: table[name].to_numpy() for name in table.column_names}
+        kind = self._stored.stored_weight
+        self._columns = {
+            name: np.concatenate([batch[name].to_numpy(zero_copy_only=False) for batch in batches])
+            for name in batches[0].schema.names
+        }
+        if kind:
+            self._columns["weight"] = self._columns["weight"].astype(kind, copy=False)
+        self._number = np.repeat(np.arange(1, len(batches) + 1), facts.batches)  # of each change's batch
+        self._starts = np.array([shard.rows[0] for shard in facts.shards[1:]])  # of all shards but the first
 
     @property
     def num_rows(self) -> int:
@@ -100,13 +107,31 @@ class Delta:
             positions (index width [V]): Of all rows in the ascending order of ids, where `backend` computes.
         """
         ends = [self._columns["src"], self._columns["dst"]]
-        puts, weights = self._columns["puts"], self._columns.get("weight")
+        columns = [self._columns["puts"], *([self._columns["weight"]] if "weight" in self._columns else [])]
         rows, heads = ends if direction == "out" else ends[::-1]
         if not self._stored.directed:  # an edge and its reverse side by side, so that the changes stay in the order of their age
             rows, heads = (np.stack(pair, 1).ravel() for pair in (ends, ends[::-1]))
-            puts, weights = np.repeat(puts, 2), None if weights is None else np.repeat(weights, 2)
-        rows, heads, puts = (bring(column, backend) for column in (rows, heads, puts))
-        return newest(PairChanges(rows, heads, puts, None if weights is None else bring(weights, backend)), positions)
+            columns = [np.repeat(column, 2) for column in columns]
+        if any(self._facts.applied):
+            left = np.flatnonzero(self._left(rows, self._number if self._stored.directed else np.repeat(self._number, 2)))
+            rows, heads, columns = rows[left], heads[left], [column[left] for column in columns]
+        rows, heads, puts, *weights = (bring(column, backend) for column in (rows, heads, *columns))
+        return newest(PairChanges(rows, heads, puts, weights[0] if weights else None), positions)
+
+    def touched(self) -> list[int]:
+        """How many arcs of each shard its files do not have as they are now; an arc counts for each batch that changes it."""
+        rows = np.concatenate([self._columns["src"], self._columns["dst"]])
+        left = self._left(rows, np.tile(self._number, 2))
+        found: list[int] = np.bincount(self._shard(rows[left]), minlength=len(self._facts.shards)).tolist()
+        return found
+
+    def _left(self, rows: Array, numbers: Array) -> Array:
+        """Whether the files of a row's shard do not contain its change, of a batch with this number."""
+        left: Array = numbers > np.array(self._facts.applied)[self._shard(rows)]
+        return left
+
+    def _shard(self, rows: Array) -> Array:
+        return np.searchsorted(self._starts, rows, side="right")
 
 
 def delta_of(folder: Folder) -> Delta | None:
@@ -116,7 +141,9 @@ def delta_of(folder: Folder) -> Delta | None:
 
 
 def merged(csr: Csr, changes: PairChanges, positions: Array, rows: range) -> Csr:
-    """The rows of a range with their changes; `csr` has those of them that the base has."""
+    """The rows of a range with their changes; `csr` has those of them that the base has, perhaps with narrower weights."""
+    if csr.weights is not None and changes.weights is not None and csr.weights.dtype != changes.weights.dtype:
+        csr = replace(csr, weights=csr.weights.astype(changes.weights.dtype))
     return merge_pairs(csr, changes.within(rows), positions, len(rows))
 
 

@@ -134,7 +134,9 @@ class DeltaFacts(Facts):
     """The files of a stored graph that is a base and changes, see `pipeline.store.deltas`."""
 
     vertices: int  # of the base; rows of later ones come after them
-    shards: list[ShardFacts]  # of the base
+    shards: list[ShardFacts]  # as their files are
+    applied: list[int]  # how many of the batches the files of each shard contain
+    weight: str | None  # NumPy's type of the weights in these files
     batches: list[int]  # changed edges in each batch
 
 

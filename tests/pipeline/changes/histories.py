@@ -9,13 +9,14 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from pipeline.changes import change
+from pipeline.changes import change, compaction
 from pipeline.config.run import RunConfig
 from pipeline.run import run
 
@@ -53,7 +54,7 @@ class Model:
             if pair in seen or src == dst:
                 continue
             seen.add(pair)
-            weight = int(self.rng.integers(0, 20))
+            weight = int(self.rng.choice([0, 3, 7, 2**31], p=[0.3, 0.34, 0.35, 0.01]))
             if pair not in self.edges:
                 op, self.edges[pair] = "insert", weight
                 self.vertices |= {src, dst}
@@ -114,7 +115,11 @@ def history(seed: int, work: Path, files: int, compared: int = 1, **options: Any
     for number in range(1, files + 1):
         path = work / f"changes-{number}.{'parquet' if number % 2 else 'csv'}"
         model.file(path, int(rng.integers(0, 1 + rng.choice([4, 30]))))
-        published = change(out, path)
+        with (
+            patch.object(compaction, "SHARE", rng.choice([0, 0.3, 100])),
+            patch.object(compaction, "SEGMENT", int(rng.choice([5, 1000]))),
+        ):
+            published = change(out, path)
         if number % compared == 0 or number == files:
             model.source(work / "now.parquet")
             rebuilt = run(config_of(model, work / "now.parquet", work / "rebuilt", **options | {"backend": "cpu"}))

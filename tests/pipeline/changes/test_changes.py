@@ -1,6 +1,7 @@
 """`graphmill change`: tables equal those of a rebuild, rows that cannot be applied are refused, and no file is applied twice."""
 
 import gzip
+import re
 import shutil
 import signal
 import subprocess
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.changes import change
+from pipeline.changes import change, compaction
 from pipeline.command import app
 from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, BadConfig, BadInput, ProofFailed
@@ -59,7 +60,8 @@ def file_of(out, content, name="changes.csv"):
     return path
 
 
-def test_the_next_run_has_the_changes_and_names_its_parent(out):
+def test_the_next_run_has_the_changes_and_names_its_parent(out, monkeypatch):
+    monkeypatch.setattr(compaction, "SHARE", 100)
     parent = manifest.read(out / "steps" / "graph")
     published = change(out, file_of(out, CHANGES))
     rebuilt = run(config(out.parent, CHANGED, "rebuilt"))
@@ -159,6 +161,39 @@ def test_a_wrong_merge_is_not_published(out, monkeypatch):
     with pytest.raises(ProofFailed, match="changes: "):
         change(out, file_of(out, CHANGES))
     assert not (out / "steps" / "graph-1").exists()
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """A path of 4,000 vertices in four shards."""
+    folder = tmp_path_factory.mktemp("path")
+    edges = "".join(f"{vertex},{vertex + 1},{vertex % 7}\n" for vertex in range(4000))
+    run(config(folder, "src,dst,weight\n" + edges, layout={"shards": 4, "order": "source"}, stages=["wcc"]))
+    return folder
+
+
+def changed(path, tmp_path, vertices):
+    """The state after edges from some vertices, and its files that the state before does not have."""
+    shutil.copytree(path, tmp_path, symlinks=True, dirs_exist_ok=True)
+    rows = "".join(f"{vertex},{vertex + 9},{vertex % 5}\n" for vertex in vertices)
+    changes = file_of(tmp_path / "out", "op,src,dst,weight\n" + re.sub("^", "insert,", rows.rstrip(), flags=re.MULTILINE) + "\n")
+    published = change(tmp_path / "out", changes)
+    rebuilt = config(tmp_path, (path / "edges.csv").read_text() + rows, "rebuilt", stages=["wcc"])
+    assert differing(published.path, run(rebuilt).path) == []
+    state = manifest.read(tmp_path / "out" / "steps" / "graph-1")
+    return state, {name for name in state.manifest.files if (state.path / name).stat().st_nlink == 1}, changes
+
+
+def test_a_night_writes_about_as_much_as_its_changes(path, tmp_path):
+    state, written, changes = changed(path, tmp_path, range(1, 100, 2))
+    assert written == {"changes-00001.arrow"}
+    assert state.manifest.files["changes-00001.arrow"].bytes <= 3 * changes.stat().st_size
+
+
+def test_only_shards_with_many_changes_are_written_anew(path, tmp_path):
+    state, written, _ = changed(path, tmp_path, [*range(100, 260, 2), 3500])
+    assert {name.partition("/")[0] for name in written} == {"changes-00001.arrow", "shard-00000"}
+    assert GraphFacts.of(state).delta.applied == [1, 1, 1, 0]
 
 
 def test_files_in_other_formats(out):
