@@ -10,14 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernels.answers import Hierarchy
-from kernels.arrays import require_row
+from kernels.arrays import is_cupy, require_row
 from kernels.certificate.rules import Broken, name_of
 from kernels.cpu.parallel import cores
+from kernels.gpu.loader import free_bytes
 from kernels.graph import Array, Graph, distance_dtype
 from kernels.sssp import sssp
 from kernels.sssp.certificate import certify_sssp
-from kernels.trees.constants import LANES
+from kernels.trees.constants import GROUP, LANES
 from kernels.trees.sweeping import by_sweeps
+
+_MOST = 256  # trees of a batch: more are not faster
 
 
 @dataclass(frozen=True)
@@ -60,14 +63,19 @@ def sweep(
 
     As `trees`. On a GPU the arrays stay there; a batch is to be released before the next one is asked for.
     """
-    size = size or batch_size(graph)
+    size = size or batch_size(graph, hierarchy)
     for first in range(0, len(sources), size):
         yield trees(graph, sources[first : first + size], hierarchy, predecessors=predecessors)
 
 
-def batch_size(graph: Graph) -> int:
+def batch_size(graph: Graph, hierarchy: Hierarchy | None) -> int:
     """Number of trees that are solved at a time unless a caller says otherwise."""
-    return max(1, min(max(32, LANES * cores()), 2**30 // max(1, 16 * graph.num_vertices)))
+    bytes_of_tree = 24 * max(1, graph.num_vertices)  # lengths, distances and predecessors, where 32 bits are not enough
+    if is_cupy(graph):
+        fits = free_bytes() // 2 // bytes_of_tree
+        return max(1, min(_MOST, fits // GROUP * GROUP or fits))
+    at_once = 1 if hierarchy is None else LANES * cores()
+    return max(at_once, min(_MOST, 2**30 // bytes_of_tree) // at_once * at_once)
 
 
 def _by_sssp(graph: Graph, rows: Array, predecessors: bool) -> Trees:

@@ -81,7 +81,7 @@ def to_rows(positions: Array, lengths: Array, by_row: Array) -> None:
 def prove(
     into: Any, sources: Array, far: Any, lengths: Array, distances: Array, predecessors: Array | None
 ) -> tuple[Array, Array]:
-    """Prove lengths by the rules of `kernels.trees.certificate`, and write the trees.
+    """Prove lengths by the rules of `kernels.paths.certificate`, and write the trees.
 
     Args:
         into: Offsets, tails and weights of the graph's in-arcs, which ascend by the tails' external ids.

@@ -39,10 +39,11 @@ def by_sweeps(graph: Graph, hierarchy: Hierarchy, rows: Array, predecessors: boo
 def _complete(graph: Graph, row: int, distance: Array, loose: bool) -> Paths:
     """The proved tree of a source to which arcs of length zero lead, or whose float sums round."""
     kind = distance_dtype(graph.out.weights)
-    if loose and kind.kind == "i":
-        sssp(graph, row)  # raises OverflowError if no hierarchy gives the distances
+    integer, distance = kind.kind == "i", distance.astype(kind)
+    # sssp raises OverflowError where a distance is too large for any tree
+    paths = sssp(graph, row) if loose and integer else _with_predecessors(graph, row, distance, loose)
+    if integer and (paths.distance != distance).any():
         raise Broken(f"tree from vertex {name_of(graph, row)}: the hierarchy is not that of the graph")
-    paths = _with_predecessors(graph, row, distance.astype(kind), loose)
     certificate = certify_sssp(graph, paths)
     if not certificate.holds:
         raise Broken(f"tree from vertex {name_of(graph, row)}: {certificate.reason}")

@@ -15,8 +15,11 @@ from kernels.closure import cuda as cuda_closure
 from kernels.closure.certificate import certify_closure
 from kernels.gpu.loader import to_device
 from kernels.graph import Graph
+from kernels.hierarchy import build_hierarchy
 from kernels.reachability import METHODS, reach, reachability
 from kernels.reachability.queries import cuda as cuda_queries
+from kernels.trees import trees
+from tests.gpu.inputs import on_device as copied
 from tests.gpu.sanitized import layers, run_over_shards, run_reachability
 from tests.graphs import EdgeList, graph_of
 from tests.reachability import paths_of
@@ -76,6 +79,15 @@ def test_reachability(method, graph, on_device):
     src, dst = np.random.default_rng(3).integers(0, graph.num_vertices, (2, 500))
     found, expected = reach(index_there, cupy.asarray(src), cupy.asarray(dst)), reach(index, src, dst)
     np.testing.assert_array_equal(found.reachable.get(), expected.reachable)
+
+
+def test_trees():
+    graph = roads()
+    sources = np.arange(0, graph.num_vertices, 4)
+    expected, hierarchy = trees(graph, sources, predecessors=True), build_hierarchy(graph)
+    found = trees(to_device(graph), sources, copied(hierarchy), predecessors=True)
+    np.testing.assert_array_equal(found.distances.get(), expected.distances)
+    np.testing.assert_array_equal(found.predecessors.get(), expected.predecessors)
 
 
 def test_witness_paths(graph, on_device):

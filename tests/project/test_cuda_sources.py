@@ -55,7 +55,7 @@ def excused(kernel: str, text: str) -> bool:
 def sums(source: str, weight: np.dtype) -> list[np.dtype]:
     """Types that sums of these weights are made in: searches try integers in 32 bits first."""
     widest = distance_dtype(np.empty(0, weight))
-    searches = source.startswith(("sssp/", "paths/", f"{SOURCES_TO_COMPARE}sssp")) and "certificate" not in source
+    searches = source.startswith(("sssp/", "paths/", "trees/", f"{SOURCES_TO_COMPARE}sssp")) and "certificate" not in source
     return [np.dtype(np.int32), widest] if searches and weight.kind == "i" else [widest]
 
 

@@ -160,7 +160,8 @@ def test_every_wrong_length_is_found():
     assert not refused(right).any()
     for row in range(graph.num_vertices):
         for lane in range(LANES):
-            for value in (0, right[row, lane] + 1, right[row, lane] - 1, far, random.integers(0, 2**31)):
+            length = int(right[row, lane])
+            for value in (0, length + 1, max(length - 1, 0), far, random.integers(0, 2**31)):
                 wrong = right.copy()
                 wrong[row, lane] = value
-                assert refused(wrong).tolist() == [lane == at and value != right[row, lane] for at in range(LANES)]
+                assert refused(wrong).tolist() == [lane == at and value != length for at in range(LANES)]

@@ -1,0 +1,85 @@
+"""Sweeps on the GPU: one launch finds the lengths of all trees of a batch, another one proves them; 32 trees are a group."""
+
+from typing import Any
+
+import cupy
+import numpy as np
+
+from kernels.answers import Hierarchy, HierarchyArcs
+from kernels.gpu.loader import launch, pointer, to_host
+from kernels.graph import OFFSET, UNREACHED, Array, Graph
+from kernels.paths.lengths import far_of, length_type
+from kernels.paths.predecessors_cuda import types_of
+from kernels.trees.constants import GROUP, TREE_THREADS
+from kernels.trees.swept import Swept
+
+_SWEEP = "trees/sweep.cu"
+
+
+def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], predecessors: bool) -> Swept:
+    """As `kernels.trees.cpu.solve`."""
+    count, num_rows, row = len(rows), graph.num_vertices, graph.rows_by_id.dtype
+    groups = -(-count // GROUP)
+    lengths = _sweep(hierarchy, rows, sums, None)
+    distances = cupy.empty((count, num_rows), sums)
+    stated = cupy.empty((count, num_rows), row) if predecessors else None
+    loose, first = cupy.zeros(groups * GROUP, np.uint32), cupy.zeros(groups * GROUP, np.uint64)
+    into = graph.into
+    places = hierarchy.derived.get(solve, lambda: hierarchy.positions[into.indices])
+    arcs = into.offsets, into.indices, places, pointer(into.weights), hierarchy.positions, np.int64(num_rows)
+    results = lengths, distances, pointer(stated), loose, first
+    launch("trees/proof.cu", "prove", TREE_THREADS, None, *arcs, cupy.asarray(rows), np.int64(count), np.int64(groups), *results,
+           **types_of(into, sums))  # fmt: skip
+    return Swept(distances, stated, to_host(loose[:count]) != 0, to_host(first[:count]).astype(np.int64))
+
+
+def solve_to(hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], chosen: Array, targets: Array) -> Array:
+    """As `kernels.trees.cpu.solve_to`."""
+    lengths = _sweep(hierarchy, rows, sums, chosen).reshape(hierarchy.num_vertices, -1)[targets, : len(rows)].T
+    distances: Array = cupy.ascontiguousarray(lengths).view(sums)
+    distances[lengths == far_of(sums)] = UNREACHED
+    return distances
+
+
+def ancestors(hierarchy: Hierarchy, targets: Array) -> Array:
+    """As `kernels.trees.cpu.ancestors`."""
+    marked, barrier = cupy.zeros(hierarchy.num_vertices, np.uint8), cupy.zeros(1, np.uint32)
+    marked[targets] = 1
+    down, levels = hierarchy.down, (hierarchy.level_starts, np.int64(hierarchy.num_levels))
+    launch(_SWEEP, "mark_above", TREE_THREADS, None, down.offsets, down.others, *levels, marked, barrier, **_types(hierarchy))
+    above: Array = cupy.flatnonzero(marked).astype(hierarchy.rows.dtype)
+    return above
+
+
+def _sweep(hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], chosen: Array | None) -> Array:
+    """Lengths (uint32 or uint64, encoded as in lengths.cuh) of all positions and padded trees, or of the `chosen` positions."""
+    groups, levels = -(-len(rows) // GROUP), hierarchy.level_starts
+    padded = np.append(rows, np.full(groups * GROUP - len(rows), rows[0], rows.dtype))
+    lines = hierarchy.num_vertices * groups
+    lengths: Array = cupy.empty(lines * GROUP, length_type(sums))
+    queue, queued = cupy.empty(lines, OFFSET), cupy.zeros(len(levels), np.uint64)
+    touched, barrier = cupy.zeros(-(-lines // 32), np.uint32), cupy.zeros(1, np.uint32)
+    up = _arcs(hierarchy, hierarchy.up, sums)
+    down = up if hierarchy.symmetric else _arcs(hierarchy, hierarchy.down, sums)
+    starts = levels if chosen is None else cupy.searchsorted(chosen, levels.astype(chosen.dtype)).astype(OFFSET)
+    launch(_SWEEP, "sweep", TREE_THREADS, None, *up, *down, levels, np.int64(hierarchy.num_levels), hierarchy.positions[padded],
+           np.int64(groups), pointer(chosen), starts, lengths, touched, queue, queued, barrier,
+           **_types(hierarchy, sums))  # fmt: skip
+    return lengths
+
+
+def _arcs(hierarchy: Hierarchy, side: HierarchyArcs, sums: np.dtype[Any]) -> tuple[Array, Array, Array]:
+    """Offsets, other ends and encoded weights; a weight that does not fit is that of no path."""
+
+    def encoded() -> Any:
+        if sums == np.int32:
+            return cupy.minimum(side.weights, far_of(sums)).astype(np.uint32)
+        return (side.weights + side.weights.dtype.type(0)).view(np.uint64)  # without a negative zero
+
+    weights = hierarchy.derived.get((_arcs, side is hierarchy.up, sums), encoded)
+    return side.offsets, side.others, weights
+
+
+def _types(hierarchy: Hierarchy, sums: np.dtype[Any] | None = None) -> dict[str, Any]:
+    weights = hierarchy.up.weights.dtype
+    return {"ROW": hierarchy.rows.dtype, "WEIGHT": weights, "SUM": weights if sums is None else sums}

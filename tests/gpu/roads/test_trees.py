@@ -1,0 +1,95 @@
+"""Sweeps of many trees on the GPU equal `sssp` on the CPU to the byte."""
+
+# ruff: noqa: E402  (the imports below need CuPy)
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy")
+
+from benchmarks.graphs import grid
+from kernels.certificate.rules import Broken
+from kernels.gpu.loader import to_device
+from kernels.graph import Graph
+from kernels.hierarchy import build_hierarchy
+from kernels.sssp import sssp
+from kernels.trees import cuda, trees
+from kernels.trees.targets import Targets
+from tests.gpu.inputs import on_device, poison
+from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
+
+SMALL = [edges for edges in NAMED_GRAPHS if 2 < len(edges.ids) <= 100]
+
+
+def check(graph: Graph, sources: list[int]) -> None:
+    there, hierarchy = to_device(graph), on_device(build_hierarchy(graph))
+    poison(1 << 20)
+    found = trees(there, np.array(sources), hierarchy, predecessors=True)
+    for place, source in enumerate(sources):
+        paths = sssp(graph, source)
+        np.testing.assert_array_equal(found.distances[place].get(), paths.distance)
+        np.testing.assert_array_equal(found.predecessors[place].get(), paths.predecessor)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64], ids=lambda dtype: dtype.__name__)
+@pytest.mark.parametrize("edges", SMALL, ids=lambda edges: edges.name)
+def test_named_graphs(edges: EdgeList, dtype: type) -> None:
+    check(graph_of(edges, dtype=dtype), [0, 1, 2, 0])
+
+
+@pytest.mark.parametrize("count", [1, 31, 32, 33])
+def test_any_number_of_trees(count: int) -> None:
+    graph = grid(12)
+    check(graph, np.random.default_rng(count).integers(0, graph.num_vertices, count).tolist())
+
+
+def test_sums_that_do_not_fit_32_bits_or_64() -> None:
+    for heavy in (2**30, 2**31, 2**62 - 1):
+        check(graph_of(EdgeList("heavy", ((0, 1, heavy), (1, 2, heavy), (3, 2, 1)))), [0, 1, 3])
+    graph = graph_of(EdgeList("beyond", ((0, 1, 2**62), (1, 2, 2**62))))
+    with pytest.raises(OverflowError):
+        trees(to_device(graph), np.array([0]), on_device(build_hierarchy(graph)))
+
+
+def test_distances_to_targets() -> None:
+    graph = grid(20)
+    there, hierarchy = to_device(graph), on_device(build_hierarchy(graph))
+    sources, rows = np.arange(0, 400, 11), np.array([7, 390, 7])
+    found = Targets(there, hierarchy, rows).distances(sources).get()
+    np.testing.assert_array_equal(found, trees(graph, sources).distances[:, rows])
+
+
+def test_a_hierarchy_of_other_weights_is_refused() -> None:
+    graph = grid(12)
+    hierarchy = on_device(build_hierarchy(graph))
+    for change in (1, -1):
+        out = replace(graph.out, weights=graph.out.weights + change)
+        with pytest.raises(Broken, match="tree from vertex 5: the hierarchy is not that of the graph"):
+            trees(to_device(Graph(graph.ids, graph.rows_by_id, out, out)), np.array([5]), hierarchy)
+
+
+def test_every_wrong_length_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The proof of many trees accepts the right lengths only: each mutant differs in one entry."""
+    graph = graph_of(FIGURE_1)
+    there, hierarchy = to_device(graph), on_device(build_hierarchy(graph))
+    rows, sums, sweep = np.arange(3, dtype=np.int32), np.dtype(np.int32), cuda._sweep
+
+    def refused(place: int, value: int) -> list[bool]:
+        def mutant(*arguments: Any) -> Any:
+            lengths = sweep(*arguments)
+            lengths[place] = value
+            return lengths
+
+        monkeypatch.setattr(cuda, "_sweep", mutant)
+        found = cuda.solve(there, hierarchy, rows, sums, True)
+        return (found.loose | (found.first != 1)).tolist()
+
+    right = sweep(hierarchy, rows, sums, None).get().reshape(-1, 32)
+    for position in range(graph.num_vertices):
+        for lane in range(len(rows)):
+            length = int(right[position, lane])
+            for value in {0, max(length - 1, 0), length + 1, 2**31, 2**32 - 1}:
+                wrong = [lane == at and value != length for at in range(len(rows))]
+                assert refused(32 * position + lane, value) == wrong
