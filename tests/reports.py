@@ -1,10 +1,12 @@
 """Reports of small graphs through the real steps, and a page read back as a reader's tools see it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+from pipeline.comparison.tabulate import tabulate_changes
+from pipeline.comparison.versions import of_step
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.run import STAGES
@@ -17,6 +19,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store.manifest import Folder
+from pipeline.tables.files import table_of
 from tests.graphs import EdgeList
 
 
@@ -30,16 +33,21 @@ class Steps:
     answers: list[Folder]
     proofs: list[Folder]
 
-    def draw(self, name: str = "a graph") -> Folder:
-        return draw(Results(name, self.edges, self.graph, self.answers, self.proofs), Runtime(self.work))
+    def draw(self, name: str = "a graph", before: "Steps | None" = None) -> Folder:
+        """The report; with `before` also of the changes since these steps."""
+        results = Results(name, self.edges, self.graph, self.answers, self.proofs)
+        if before:
+            versions = [{table_of(answer.manifest.step): of_step(answer) for answer in steps.answers} for steps in (before, self)]
+            results = replace(results, changes=tabulate_changes(self.work / "change_tables", *versions))
+        return draw(results, Runtime(self.work))
 
     def publish(self, output: Path, name: str = "a graph") -> Folder:
         """The run with its report."""
         output.joinpath("runs").mkdir(parents=True, exist_ok=True)
         return publish(output, Results(name, self.edges, self.graph, self.answers, self.proofs, self.draw(name)))
 
-    def page(self, name: str = "a graph") -> "Page":
-        return Page((self.draw(name).path / "report.html").read_text(encoding="utf-8"))
+    def page(self, name: str = "a graph", before: "Steps | None" = None) -> "Page":
+        return Page((self.draw(name, before).path / "report.html").read_text(encoding="utf-8"))
 
 
 def run(

@@ -13,6 +13,7 @@ from matplotlib.colors import to_hex
 
 from kernels.graph import Array
 from pipeline.report import maps
+from pipeline.report.changed import Moved
 from pipeline.report.charts import ticks
 from pipeline.report.reading import Coordinates
 from pipeline.report.wording import counted, number
@@ -70,6 +71,7 @@ class Map:
     marker: Marker | None = None
     bar: ColourBar | None = None
     values: Sequence[Any] = ()
+    words: tuple[str, str] = ("distance", "not reached")  # before a value under the pointer, and in the place of None
 
 
 class Atlas:
@@ -157,6 +159,27 @@ class Atlas:
             title, sentence, levels, maps.distance_colours, marker=marker, bar=_colour_bar(highest, unit), values=shown
         )
 
+    def changes(self, moved: Moved) -> Map:
+        """How far the vertices have moved since the run before, in colour; what has not changed stays faint."""
+        values = np.full(len(self._projection.ids), np.nan)
+        values[self._entry[self._known]] = moved.by[self._known]
+        if not moved.stage:
+            levels = self._network.levels(np.where(np.isnan(values), maps.FAINT, 0).astype(np.uint8))
+            sentence = f"{moved.sentence} Each half of an edge has the colour of its end; what has not changed is grey."
+            return self._map("Changes since the last run", sentence, levels, maps.forest_colours)
+        finite = values[np.isfinite(values)]
+        highest = float(finite.max()) if len(finite) else 1.0
+        shown = [None if math.isnan(value) else _short(value, moved.integer) for value in values[self._named].tolist()]
+        levels = self._network.levels(maps.by_value(np.minimum(values, highest), highest))
+        sentence = (
+            f"{moved.sentence} The colour shows the largest change of the distance from a source; the last one also what is "
+            "reached only before or only now. What has not changed is grey."
+        )
+        return self._map(
+            "Changes since the last run", sentence, levels, maps.distance_colours,
+            bar=_colour_bar(highest, f"change, {moved.unit}"), values=shown, words=("distance changed by", "unchanged"),
+        )  # fmt: skip
+
     def _map(self, title: str, sentence: str, levels: Array, colours: maps.Colours, **parts: Any) -> Map:
         fine = np.minimum(maps.bold(levels), self._faint)
         picture, where = maps.picture(fine), self._projection
@@ -170,6 +193,13 @@ class Atlas:
             return None
         left, top = self._projection.x[entry[0]] / self._projection.width, self._projection.y[entry[0]] / self._projection.height
         return Marker(round(100 * left, 2), round(100 * top, 2), name)
+
+
+def _short(value: float, integer: bool) -> float | int | str:
+    """A change for the page's script; JSON has no infinity."""
+    if math.isinf(value):
+        return "only before, or only now"
+    return int(value) if integer else value
 
 
 def _scale(projection: maps.Projection) -> Scale | None:

@@ -13,6 +13,7 @@ from kernels.cpu.parallel import over_items
 from kernels.registry import BY_NAME
 from pipeline.report import reading, results
 from pipeline.report.aggregates import exact_sum, of_parts
+from pipeline.report.changed import moved_chart, moved_vertices
 from pipeline.report.charts import Chart
 from pipeline.report.distributions import component_chart, component_sizes, degree_chart, distance_chart, level_chart
 from pipeline.report.products import SHOWN
@@ -64,7 +65,12 @@ class Findings:
     """
 
     def __init__(
-        self, edges: Folder, vertices: reading.Vertices, answers: Mapping[str, Folder], products: Sequence[Folder] = ()
+        self,
+        edges: Folder,
+        vertices: reading.Vertices,
+        answers: Mapping[str, Folder],
+        products: Sequence[Folder] = (),
+        changes: Folder | None = None,
     ) -> None:
         self._vertices, self._coordinates = vertices, reading.coordinates(edges)
         self._measure, self._names = EdgeFacts.of(edges).measure, open_names(edges)
@@ -74,7 +80,8 @@ class Findings:
         unit = self._measure or "sum of weights"
         shown = [SHOWN[product.manifest.step](product, vertices, unit) for product in products]
         drawn = [of.drawn for of in shown if of.drawn]
-        count = len(drawn) + sum(_maps_of(stage, answers[stage]) for stage in self._mapped)
+        moved = moved_vertices(changes, vertices, self._names, self._measure) if changes else None
+        count = len(drawn) + sum(_maps_of(stage, answers[stage]) for stage in self._mapped) + (moved is not None)
         self.atlas: Atlas | None = None
         if self._coordinates is None or not len(self._coordinates.ids):
             degrees.not_drawn.append("No map: the graph has no coordinates.")
@@ -84,6 +91,10 @@ class Findings:
             from pipeline.report import atlas  # with matplotlib's colours, which take long to import
 
             self.atlas = atlas.Atlas(edges, self._coordinates, vertices.ids, count)
+        if moved and self.atlas:
+            degrees.maps.append(self.atlas.changes(moved))
+        if moved and (chart := moved_chart(moved, "Changes of distance since the last run")):
+            degrees.charts.append(chart)
         by_stage = dict(zip(answers, over_items(answers.items(), self._find, parallel=len(answers) > 1), strict=True))
         found = [degrees, *by_stage.values(), *(_Found(of.result) for of in shown)]
         if self.atlas:

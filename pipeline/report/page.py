@@ -11,13 +11,13 @@ import jinja2
 import pyarrow.parquet as pq
 
 from kernels.registry import ALGORITHMS, BY_NAME
-from pipeline.report import charts, reading, wording
+from pipeline.report import changed, charts, reading, wording
 from pipeline.report.findings import Findings
 from pipeline.report.results import MOST, Figures, Result, first_pairs
 from pipeline.report.wording import located, markdown, number
 from pipeline.steps.published.results import Results, proof_of
 from pipeline.steps.reading import input_of
-from pipeline.store.facts import EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
+from pipeline.store.facts import ChangesFacts, EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.facts.products import ProductFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import Names, open_names
@@ -39,7 +39,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     by_stage = {answer.manifest.step: answer for answer in answers}
     ordered = {algorithm.name: by_stage[algorithm.name] for algorithm in ALGORITHMS if algorithm.name in by_stage}
     proved = {proof.stage: proof for proof in map(ProofFacts.of, proofs)}
-    findings = Findings(edges, reading.vertices(graph), ordered, results.products)
+    findings = Findings(edges, reading.vertices(graph), ordered, results.products, results.changes)
     found, facts = [*findings.results.values(), *findings.products, *map(findings.named, _queries(results))], GraphFacts.of(graph)
     read_from = input_of(edges, graph, answers)
     directed = "directed, every arc with its reverse" if facts.symmetric else "directed"
@@ -57,6 +57,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "products": [
             {"title": shown.title, "proof": proof_of(of)} for of, shown in zip(results.products, findings.products, strict=True)
         ],
+        "changed": _changed(ChangesFacts.of(results.changes)) if results.changes else None,
         "results": found,
         "maps": findings.maps,
         "atlas": findings.atlas,
@@ -75,6 +76,10 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     for result in found:
         figures |= result.figures
     return files, {"maps": len(findings.maps), "charts": len(findings.charts), "figures": figures}
+
+
+def _changed(found: ChangesFacts) -> dict[str, Any]:
+    return {"heads": changed.HEADS, "rows": changed.rows_of(found), "note": changed.note_of(found)}
 
 
 def _environment() -> jinja2.Environment:
