@@ -198,7 +198,7 @@ class Atlas:
 def _short(value: float, integer: bool) -> float | int | str:
     """A change for the page's script; JSON has no infinity."""
     if math.isinf(value):
-        return "only before, or only now"
+        return "reached only before, or only now"
     return int(value) if integer else value
 
 

@@ -139,3 +139,23 @@ def test_a_query_is_copied(report, browser):
     shown = browser.value("document.querySelector('.query pre').textContent")
     assert shown.startswith("SELECT vertex, distance") and str(report.parents[2] / "latest" / "bfs") in shown
     assert browser.value("getSelection().toString()").strip() == shown.strip()
+
+
+@pytest.mark.parametrize("width", [420, 1400])
+def test_changes_are_counted_and_mapped(browser, tmp_path, width):
+    """The road between 1 and 2, weight 1, is closed; so 1 is reached no more from 2, in the other way from 9."""
+    text, places = grid(8)
+    arcs = [arc for arc in text.splitlines(keepends=True)[1:] if not arc.startswith(("a 1 2 ", "a 2 1 "))]
+    before = run(tmp_path / "before", text, places, ["sssp"], sources=(2,))
+    now = run(tmp_path / "now", f"p sp 64 {len(arcs)}\n" + "".join(arcs), places, ["sssp"], sources=(2,))
+    browser.open((now.draw(before=before).path / "report.html").as_uri(), width)
+    assert browser.value("document.documentElement.scrollWidth") == width
+    assert browser.value(CUT_OFF) == []
+    assert browser.value("document.querySelectorAll('.plate').length") == 2
+    assert browser.value("document.querySelector('.map b').textContent") == "Changes since the last run"
+    browser.value("document.querySelector('.plate').scrollIntoView()")
+    box = browser.value("document.querySelector('.plate').getBoundingClientRect().toJSON()")
+    browser.point(box["x"] + 8, box["y"] + box["height"] - 8)
+    assert browser.value(READOUT).startswith("vertex 1: distance changed by ")
+    browser.point(box["x"] + box["width"] - 8, box["y"] + 8)
+    assert browser.value(READOUT).startswith("vertex 64: unchanged ")

@@ -68,7 +68,8 @@ function interactive(plate) {
     pick.style.left = `${vertices.x[nearest] * share}%`;
     pick.style.top = `${vertices.y[nearest] * share * plate.clientWidth / plate.clientHeight}%`;
     const value = shown.length ? shown[nearest] : undefined;
-    const distance = value === undefined ? "" : value === null ? `: ${plate.dataset.none}` : `: ${plate.dataset.value} ${value.toLocaleString("en")}`;
+    const said = typeof value === "number" ? `${plate.dataset.value} ${value.toLocaleString("en")}` : value ?? plate.dataset.none;
+    const distance = value === undefined ? "" : `: ${said}`;
     readout.textContent = `vertex ${vertices.id[nearest]}${distance} (${place(nearest)})`;
   }
 

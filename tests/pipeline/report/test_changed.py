@@ -40,7 +40,7 @@ def test_rows_that_changed_are_counted_and_mapped(steps, changed):
     for before, now in zip(tables.read(old.path).to_pylist(), tables.read(changed.answers[0].path).to_pylist(), strict=True):
         if now["distance"] is not None:
             found[now["vertex"]] = max(found[now["vertex"]], abs(now["distance"] - before["distance"]))
-    found[12] = "only before, or only now"
+    found[12] = "reached only before, or only now"
     assert at == {vertex: by or None for vertex, by in found.items()} and None in at.values()
     picture = image(page)[0]
     assert len(np.unique(picture[picture[..., 3] > 0][:, :3], axis=0)) > 3  # several changes, and what has not changed
