@@ -176,15 +176,14 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
             step_of = {table.manifest.step: table for table in results.tabled}
             named = {step: call(f"named-{step}", add_names, edges, table, runtime) for step, table in step_of.items()}
             results = replace(results, named=named)
-        results = replace(results, changes=_changes(config, call, results, target, work))
+        if config.changes.tables or (config.changes.tables is None and read is not _read):
+            results = replace(results, changes=_changes(config, call, results, target, work))
         results = replace(results, report=call("report", draw, results, runtime))
         return _published(config, call, results, Asked(target, config.expect, config.keep, config.publish_to), backend)
 
 
 def _changes(config: RunConfig, call: Call, results: Results, target: Target, work: Path) -> Folder | None:
-    """The change tables since the run that the link names, if they are asked for and that run can be read."""
-    if not config.changes.tables:
-        return None
+    """The change tables since the run that the link names, if that run can be read."""
     if not target.previous:
         log.info("change_tables: none, because %s names no run before this one", config.output / target.link)
         return None

@@ -70,10 +70,9 @@ def rows_of(found: ChangesFacts) -> list[tuple[str, ...]]:
 def note_of(found: ChangesFacts) -> str:
     """What the table of changed rows leaves out."""
     same = [name for name, table in found.tables.items() if not (table.added or table.removed or table.changed)]
-    said = [f"{name}: not compared, {why}" for name, why in found.not_compared.items()]
-    if same:
-        said.append(f"without a change: {', '.join(same)}")
-    return f"{'; '.join(said)}." if said else ""
+    said = [f"Without a change: {', '.join(same)}."] if same else []
+    said += [f"Not compared: {name}, {why}." for name, why in found.not_compared.items()]
+    return " ".join(said)
 
 
 def moved_vertices(found: Folder, vertices: Vertices, names: Names | None, measure: str | None) -> Moved | None:

@@ -93,8 +93,9 @@ def config_of(model: Model, source: Path, out: Path, **options: Any) -> RunConfi
 
 
 def tables(run_folder: Path) -> dict[str, list[bytes]]:
-    """The bytes of every table of a run."""
-    folders = [folder for folder in sorted(run_folder.iterdir()) if folder.is_dir() and "index" not in folder.name]
+    """The bytes of every table of a run, but for change tables."""
+    found = [folder for folder in sorted(run_folder.iterdir()) if folder.is_dir() and "index" not in folder.name]
+    folders = [folder for folder in found if not folder.name.endswith("_changes")]
     return {folder.name: [file.read_bytes() for file in sorted(folder.glob("*.parquet"))] for folder in folders}
 
 

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline.changes import change
 from pipeline.command import app
 from pipeline.comparison import blocks, difference, merging, tabulate
 from pipeline.comparison.tabulate import tabulate_changes
@@ -152,6 +153,17 @@ def test_nothing_is_compared_unless_asked(nights):
     assert not RunFacts.of(again).changes and plain.facts["tables"].keys() == {"wcc", "vertices"}
     assert "change_tables" not in again.facts["steps"]
     assert first.facts["tables"].keys() == {"sssp", "wcc", "mst", "forest", "vertices", "coordinates"}
+
+
+@pytest.mark.parametrize("wanted", [None, False])
+def test_a_run_of_changed_edges_has_change_tables_by_default(tmp_path, wanted):
+    (tmp_path / "roads.csv").write_text(ROADS.format(1))
+    graph = {"source": str(tmp_path / "roads.csv")}
+    run(run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu", changes={"tables": wanted}))
+    (tmp_path / "changes.csv").write_text("op,src,dst,weight\ndelete,2,3,\ninsert,5,6,1\n")
+    published = change(tmp_path / "out", tmp_path / "changes.csv")
+    assert (RunFacts.of(published).changes is None) is (wanted is False)
+    assert len(tables.read(published.path / "wcc_changes")) == 4 if wanted is None else not list(published.path.glob("*_changes"))
 
 
 def test_diff_writes_change_tables_of_any_two_runs(nights, tmp_path, capsys):
