@@ -88,7 +88,7 @@ def compare_blocks(old: pa.Table, new: pa.Table, names: Columns, examples: int) 
         pairs = zip(few.tolist(), *(side.take(few).to_pylist() for side in both), strict=True)
         found.examples["changed"] = [
             {key: before[key] for key in names.keys}
-            | {name: [before[name], after[name]] for name in names.values if differs[name][row]}
+            | {name: [_shown(before[name]), _shown(after[name])] for name in names.values if differs[name][row]}
             for row, before, after in pairs
         ]
     return found
@@ -97,6 +97,11 @@ def compare_blocks(old: pa.Table, new: pa.Table, names: Columns, examples: int) 
 def _others(length: int, rows: Array) -> Array:
     """The places without those in `rows`."""
     return rows[:0] if len(rows) == length else np.delete(np.arange(length), rows)
+
+
+def _shown(value: Any) -> Any:
+    """A value that JSON can hold."""
+    return value.hex() if isinstance(value, bytes) else value
 
 
 def _matched(old: pa.Table, new: pa.Table, keys: list[str]) -> tuple[Array, Array]:

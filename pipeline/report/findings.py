@@ -15,7 +15,7 @@ from pipeline.report import reading, results
 from pipeline.report.aggregates import exact_sum, of_parts
 from pipeline.report.changed import moved_chart, moved_vertices
 from pipeline.report.charts import Chart
-from pipeline.report.distributions import component_chart, component_sizes, degree_chart, distance_chart, level_chart
+from pipeline.report.charts.distributions import component_chart, component_sizes, degree_chart, distance_chart, level_chart
 from pipeline.report.products import SHOWN
 from pipeline.report.reaching import Reaching, reaching
 from pipeline.report.results import Result

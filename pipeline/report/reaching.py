@@ -6,7 +6,7 @@ import numpy as np
 
 from kernels.graph import Array
 from pipeline.report.charts import Caption, Chart
-from pipeline.report.distributions import chart_of_levels
+from pipeline.report.charts.distributions import chart_of_levels
 from pipeline.report.reading import Vertices
 from pipeline.report.wording import counted
 from pipeline.steps.queries import WORDS, reach_proved

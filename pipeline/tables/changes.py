@@ -33,9 +33,9 @@ def ids(table: str) -> set[str]:
 def compared(table: str, schema: pa.Schema, named: bool) -> list[str]:
     """The columns of a table that are compared: all but those that say what others do.
 
-    A geometry says what `x` and `y` do; if the ids of the source are strings, `named`, columns of them say what the ids do.
+    A point says what `x` and `y` do; if the ids of the source are strings, `named`, columns of them say what the ids do.
     """
-    same = {GEOMETRY} | ({"id", *(f"{name}_name" for name in ids(table))} if named else set())
+    same = ({GEOMETRY} if "x" in schema.names else set()) | ({"id", *(f"{name}_name" for name in ids(table))} if named else set())
     return [name for name in schema.names if name not in same]
 
 

@@ -101,6 +101,27 @@ def test_a_wrong_change_table_is_not_written(tmp_path, monkeypatch, wrong):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("table", ["closure", "isochrone_polygons"])
+def test_tables_without_values_and_with_polygons_are_compared(tmp_path, table):
+    def rows(*numbers: int) -> pa.Table:
+        values = {"reached": numbers} if table == "closure" else {"threshold": numbers, "geometry": [bytes([n]) for n in numbers]}
+        key = "vertex" if table == "closure" else "source"
+        return pa.table({key: [1] * len(numbers), **values}).cast(tables.schema(table, "int64"))
+
+    def changed(frame: pa.Table) -> pa.Table:
+        return (
+            frame
+            if table == "closure"
+            else frame.set_column(2, frame.schema.field(2), pa.array([b"1", b"2", b"4"][: len(frame)]))
+        )
+
+    old, new = rows(1, 2, 3), changed(rows(1, 2, 4))
+    versions = [{table: version(tmp_path / side, table, frame, 1)} for side, frame in (("old", old), ("new", new))]
+    found = tabulate_changes(tmp_path / "out", *versions)
+    assert replay(old, tables.read(found.path / f"{table}_changes"), changes.keys(table)).equals(new)
+    json.dumps(difference.compare(table, versions[0][table], versions[1][table], 3).examples)
+
+
 ROADS = "src,dst,weight\n1,2,2\n2,3,1\n3,4,1\n4,5,{}\n"
 
 

@@ -11,7 +11,7 @@ from PIL import Image
 from pipeline.report import charts, maps, reading
 from pipeline.report.aggregates import bins
 from pipeline.report.atlas import Atlas
-from pipeline.report.distributions import distance_chart
+from pipeline.report.charts.distributions import distance_chart
 from pipeline.report.reading import Coordinates
 from tests.reports import grid, run
 
