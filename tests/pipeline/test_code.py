@@ -48,7 +48,7 @@ def versions(root: Path) -> dict[str, str]:
         ("pipeline/command.py", set()),
         ("pipeline/cluster/threads.py", set()),
         ("pipeline/ingest/formats/rows.py", {"edges"}),
-        ("pipeline/report/charts.py", {"report"}),
+        ("pipeline/report/charts/__init__.py", {"report"}),
         ("pipeline/report/templates/report.css", {"report"}),
         ("pipeline/store/index.py", {"index", "report"}),
         ("pipeline/store/manifest.py", set(STEPS)),
