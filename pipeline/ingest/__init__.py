@@ -154,7 +154,7 @@ class _Reading:
             entry = FORMATS[name]
             _require_options(url, name, graph, entry.options)
             if isinstance(entry, FileFormat):
-                with _saved(on_disk, text.chunks, folder) as path:
+                with saved(on_disk, text.chunks, folder) as path:
                     edges, refers_to = entry.read(path, url, graph), None
                     if on_disk and edges.rereadable and edges.columns and not self.copy:
                         refers_to = ReferenceFacts(path=str(on_disk), columns=dict(edges.columns.names))
@@ -264,7 +264,7 @@ def _source_facts(content: Stored) -> SourceFacts:
 
 
 @contextmanager
-def _saved(path: Path | None, stream: Iterator[bytes], folder: Path) -> Iterator[Path]:
+def saved(path: Path | None, stream: Iterator[bytes], folder: Path) -> Iterator[Path]:
     """Yield an uncompressed local file for a reader that needs random access: `path`, or a copy of the stream."""
     if path:
         yield path

@@ -36,6 +36,7 @@ class Field:
         low, high: Bounds of the value, both allowed.
         decimals: Whether a decimal in an integer field raises Decimals; otherwise it is an error.
         hint: What to do about a value that is not a number, for the end of the message.
+        optional: Whether a string may be empty.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Field:
     high: float = LARGEST
     decimals: bool = False
     hint: str = ""
+    optional: bool = False
 
     @property
     def is_text(self) -> bool:
@@ -222,7 +224,7 @@ def _in_range(column: pa.ChunkedArray, field: Field) -> bool:
     if not len(column):
         return True
     if field.is_text:
-        return bool(pc.min(pc.binary_length(column)).as_py() > 0)
+        return field.optional or bool(pc.min(pc.binary_length(column)).as_py() > 0)
     if pa.types.is_floating(column.type):
         values = column.to_numpy()
         return bool(np.isfinite(values).all()) and bool((values >= field.low).all())
@@ -232,7 +234,8 @@ def _in_range(column: pa.ChunkedArray, field: Field) -> bool:
 
 def _explain(value: bytes, field: Field) -> str | None:
     if field.is_text:
-        return None if value and _is_utf8(value) else f"{field.name} {shown(value)} is not a name: empty, or not UTF-8"
+        fits = (value or field.optional) and _is_utf8(value)
+        return None if fits else f"{field.name} {shown(value)} is not a name: empty, or not UTF-8"
     integer = INTEGER.fullmatch(value)
     decimals = field.decimals or pa.types.is_floating(field.type)
     if not integer and not (decimals and _DECIMAL.fullmatch(value)):

@@ -22,6 +22,7 @@ from pipeline.store.digests import digest_of_file
 from pipeline.store.facts import GraphFacts
 from pipeline.store.facts.run import RunFacts
 from tests.counts import NIGHTLY
+from tests.ingest.thrift import field, footer_of, with_footer
 from tests.pipeline.changes.histories import differing, history
 
 EDGES = "src,dst,weight\n1,2,5\n2,3,1\n3,1,2\n4,5,7\n5,5,1\n"
@@ -85,12 +86,17 @@ def test_the_next_run_has_the_changes_and_names_its_parent(out, monkeypatch):
         ("update,1,2,1\ndelete,1,2,\n", "line 3: delete 1 -> 2: an earlier row of the file changes the same edge"),
         ("delete,5,5,\n", "line 2: delete 5 -> 5: the graph has no such edge"),
         ("remove,1,2,\n", "line 2: op 'remove' is none of delete, insert, update"),
-        ("insert,1,-3,1\n", "line 2: dst -3 is not in 0..9223372036854775807"),
-        ("insert,1,x,1\n", "line 2: dst 'x' is not an integer of 64 bits"),
-        ("insert,1,,1\n", "line 2: dst is null"),
+        ("insert,1,-3,1\n", "line 2: dst '-3' is not in 0..9223372036854775807"),
+        ("insert,1,x,1\n", "line 2: dst 'x' is not an integer"),
+        ("insert,1,,1\n", "line 2: dst '' is not an integer"),
         ("insert,3,2,\n", "line 2: weight is missing"),
-        ("insert,3,2,1.5\n", "line 2: weight '1.5' is not an integer of 64 bits"),
-        ("insert,3,2,-1\n", "line 2: weight -1 is not 0 or more, and finite"),
+        ("delete,1,2,\n\ninsert,0x10,2,1\n", "line 4: src '0x10' is not an integer"),
+        ("delete,1,2,\n\ndelete,1,7,\n", "line 4: delete 1 -> 7: a vertex is not in the graph"),
+        ('insert,1,3,"4\n"\n', "line 2: unterminated quote: 'insert,1,3,\"4'"),
+        ("insert,1,99999999999999999999,1\n", "line 2: dst '99999999999999999999' is not in 0..9223372036854775807"),
+        ("insert,3,2,1,5\n", "line 2: 5 fields, expected 4: 'insert,3,2,1,5'"),
+        ("insert,3,2,1.5\n", "line 2: weight '1.5' is not an integer"),
+        ("insert,3,2,-1\n", "line 2: weight '-1' is not in 0..9223372036854775807"),
     ],
 )
 def test_a_row_that_cannot_be_applied_is_refused_and_nothing_changes(rows, message, out):
@@ -196,13 +202,34 @@ def test_only_shards_with_many_changes_are_written_anew(path, tmp_path):
     assert GraphFacts.of(state).delta.applied == [1, 1, 1, 0]
 
 
+def test_a_parquet_file_that_contradicts_itself_is_refused(out):
+    path = out.with_name("changes.parquet")
+    rows = {"op": ["insert"] * 9, "src": [1] * 9, "dst": [*range(11, 20)], "weight": [1] * 9}
+    pq.write_table(pa.table(rows), path)
+    content = path.read_bytes()
+    footer = footer_of(content)
+    field(footer, 3)[2] = 1  # rows of the file, of 9 in its row group
+    path.write_bytes(with_footer(content, footer))
+    with pytest.raises(BadInput, match="its footer has 1 rows, but its row groups have 9"):
+        change(out, path)
+    pq.write_table(pa.table(rows | {"weight": [1.5] * 9}), path)
+    with pytest.raises(BadInput, match="column 'weight' is double, but the weights of this graph are integers"):
+        change(out, path)
+    pq.write_table(pa.table(rows | {"src": ["1"] * 9}), path)
+    with pytest.raises(BadInput, match="column 'src' is string, but the ids of this graph are integers"):
+        change(out, path)
+    path.write_bytes(content[:-9])
+    with pytest.raises(BadInput, match="is not a complete Parquet file"):
+        change(out, path)
+
+
 def test_files_in_other_formats(out):
-    tables = pa.table({"weight": [4, None], "dst": ["3", "5"], "op": ["insert", "delete"], "src": ["1", "4"]})
+    tables = pa.table({"weight": [4, None], "dst": [3, 5], "op": ["insert", "delete"], "src": [1, 4]})
     packed = file_of(out, "", "changes.csv.gz")
     packed.write_bytes(gzip.compress(b"src\top\tdst\tweight\n1\tinsert\t3\t4\n", 1))
     pq.write_table(tables, out.with_name("changes.parquet"))
     assert RunFacts.of(change(out, out.with_name("changes.parquet"))).graph.state.inserted == 1
-    with pytest.raises(BadInput, match="has no column 'op'"):
+    with pytest.raises(BadInput, match="no column 'op', or several, among"):
         change(out, packed)
     packed.rename(packed.with_name("changes.tsv.gz"))
     with pytest.raises(BadInput, match="line 2: insert 1 -> 3: the graph has this edge already"):
