@@ -42,14 +42,21 @@ def plan_of(graph: Graph) -> SearchPlan:
 def search(graph: Graph, source: int) -> Paths:
     """Answer `kernels.bfs.bfs` on CuPy arrays."""
     plan = plan_of(graph)
-    return _search_both_ways(graph, source, plan) if plan.quads is None else _search_top_down(graph, source, plan.quads)
+    if plan.quads is None:
+        return _search_both_ways(graph, source, plan)
+    return Paths(source, *of_levels(graph.into, levels_top_down(graph.out, source, plan.quads), graph.num_vertices))
 
 
 def plan_top_down(graph: Graph) -> SearchPlan:
     """Plan a search by top_down.cu."""
-    degrees = cupy.diff(graph.out.offsets)
+    return SearchPlan(quads_of(graph.out), None)
+
+
+def quads_of(out: Csr) -> int:
+    """Number of Quads that hold the rows."""
+    degrees = cupy.diff(out.offsets)
     chained = degrees[(degrees > 4) & (degrees <= CHAINED_ARCS)]
-    return SearchPlan(graph.num_vertices + int(((chained - 2) // 3).sum()), None)
+    return len(degrees) + int(((chained - 2) // 3).sum())
 
 
 def plan_both_ways(graph: Graph) -> SearchPlan:
@@ -66,12 +73,16 @@ def closed_rows(into: Csr, num_rows: int) -> Array:
     return closed
 
 
-def _search_top_down(graph: Graph, source: int, quads: int) -> Paths:
-    """Search with slots that are made anew: that takes less than a hundredth of a search, and frees them before the answer."""
-    num_rows, row, arcs = graph.num_vertices, graph.rows_by_id.dtype, (graph.out.offsets, graph.out.indices)
+def levels_top_down(out: Csr, source: int, quads: int) -> Array:
+    """The level of each row (index width), -1 if it is not reached, by top_down.cu; a row's arcs may be in any order.
+
+    The search makes its slots anew: that takes less than a hundredth of it, and frees them before the answer.
+    """
+    num_rows, row, arcs = len(out.offsets) - 1, out.indices.dtype, (out.offsets, out.indices)
     words = _words(num_rows)
     slots, visited = cupy.empty((quads, 4), row), cupy.empty(words, np.uint32)
-    levels, queue = cupy.empty(num_rows, row), cupy.empty(num_rows, row)
+    levels: Array = cupy.empty(num_rows, row)
+    queue = cupy.empty(num_rows, row)
     control = cupy.zeros(CONTROL_WORDS, np.uint64)
     arguments = np.int64(num_rows), np.int64(source), slots, visited, levels, queue, control
     team = _team_kernel(row, cupy.cuda.Device().id)
@@ -80,8 +91,7 @@ def _search_top_down(graph: Graph, source: int, quads: int) -> Paths:
     team.kernel((team.blocks * team.teams,), (THREADS,), (
         slots, *arcs, visited, levels, queue, control, np.int64(words), np.uint32(team_words),
     ), shared_mem=4 * team_words)  # fmt: skip
-    del slots, visited, queue
-    return Paths(source, *of_levels(graph.into, levels, num_rows))
+    return levels
 
 
 def _search_both_ways(graph: Graph, source: int, plan: SearchPlan) -> Paths:

@@ -1,16 +1,13 @@
-"""Graphs that change, on the emulated GPU, against the CPU's answers."""
+"""The tests of graphs that change, on the emulated GPU."""
 
-# ruff: noqa: E402  (the imports below need the emulator)
-import numpy as np
 import pytest
 
-cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
+pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
-from tests.layout import merging
-
-
-@pytest.mark.parametrize(("weight", "ordered"), [(None, True), (np.int32, False), (np.float64, True)])
-def test_merged_changes(weight, ordered):
-    merging.check(cupy.empty(0), 1, weight=weight, ordered=ordered)
-    merging.check(cupy.empty(0), 2, vertices=300, arcs=20000, number=5000, weight=weight, ordered=ordered)
-    merging.check(cupy.empty(0), 3, arcs=0, weight=weight, ordered=ordered)
+from tests.gpu.test_dynamic import (  # noqa: F401
+    test_batches_in_pages,
+    test_merged_changes,
+    test_operators,
+    test_searches_of_pages,
+    test_structures,
+)

@@ -58,8 +58,11 @@ def merge(csr: Csr, changes: Changes, places: Places, num_rows: int | None = Non
         num_rows: At least the CSR's rows and all rows of the changes; None for the CSR's.
 
     Raises:
-        ValueError: An arc that is to be deleted or updated does not exist. Filter changes and places by `found` before.
+        ValueError: An arc that is to be deleted or updated does not exist. Filter changes and places by `found` before. Or
+            insertions and updates have no weights, and the CSR has.
     """
+    if csr.weights is not None and changes.weights is None and bool((changes.kinds != DELETE).any()):
+        raise ValueError("merge: changes without weights for arcs with weights")
     if bool(((changes.kinds != INSERT) & ~places.found).any()):
         raise ValueError("merge: a change deletes or updates an arc that does not exist")
     backend, like = _backend(csr.offsets), csr.offsets

@@ -69,7 +69,7 @@ def move(csr: Csr, changes: Changes, places: Array, before: Array, made: Csr) ->
     arcs, kinds = len(csr.indices), frozen(changes.kinds)
     columns: list[tuple[Any, Any, Any]] = [(csr.indices, changes.heads, made.indices)]
     if csr.weights is not None:
-        columns.append((csr.weights, changes.weights, made.weights))
+        columns.append((csr.weights, csr.weights[:0] if changes.weights is None else changes.weights, made.weights))
 
     def of_range(part: tuple[int, int]) -> None:
         first = int(np.searchsorted(places, part[0]))

@@ -1,0 +1,22 @@
+"""Graphs that change between searches: docs/dynamic-graphs.md.
+
+`STRUCTURES` are the structures behind `DynamicGraph`, each made from a CSR of int32 indices, ascending within a row, and rules.
+"""
+
+from collections.abc import Callable
+
+from kernels.dynamic.contract import DynamicGraph, Rules
+from kernels.dynamic.structures.adjacency import AdjacencyArrays
+from kernels.dynamic.structures.deltas import Deltas
+from kernels.dynamic.structures.lsm import LsmTree
+from kernels.dynamic.structures.pages import SlottedPages
+from kernels.dynamic.structures.rebuild import Rebuild
+from kernels.graph import Csr
+
+STRUCTURES: dict[str, Callable[[Csr, Rules], DynamicGraph]] = {
+    "pages": SlottedPages.from_csr,
+    "rebuild": Rebuild,
+    "deltas": Deltas,
+    "adjacency": AdjacencyArrays,
+    "lsm": LsmTree,
+}

@@ -1,0 +1,121 @@
+"""What every structure for changing graphs offers, and the rules that all of them follow."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from kernels.dynamic.arrays import offsets_of, ones, owners_of
+from kernels.graph import Array, Csr
+
+LARGEST_VERTEX = 2**31 - 2  # vertices are int32
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How batches are read."""
+
+    unique: bool = False  # skip arcs that exist or are repeated in the batch, instead of storing parallel arcs
+    undirected: bool = False  # insert and delete both arcs of an edge; a self-loop is one arc
+
+
+class Counts(NamedTuple):
+    """What a batch did, in arcs."""
+
+    applied: int  # inserted or deleted
+    duplicates: int  # not inserted, because the arc exists or an earlier one of the batch is equal
+    missing: int  # without a vertex at either end; in a deletion arcs that do not exist
+
+
+class Lists(NamedTuple):
+    """The arcs of several rows, one row's after the other's."""
+
+    offsets: Array  # int64 [n + 1]
+    heads: Array  # int32 [offsets[-1]]
+    weights: Array | None
+
+
+class Batch(NamedTuple):
+    """Arcs: the columns of a batch."""
+
+    src: Array  # int32 [B]
+    dst: Array  # int32 [B]
+    weights: Array | None  # [B]
+
+
+class DynamicGraph(Protocol):
+    """A graph in NumPy's or CuPy's memory that changes between searches."""
+
+    @property
+    def num_rows(self) -> int:
+        """One more than the largest vertex; vertices are rows, and a removed one is a row without arcs."""
+
+    @property
+    def num_arcs(self) -> int:
+        """Stored arcs."""
+
+    def exists(self) -> Array:
+        """Whether each row is a vertex: bool [num_rows]."""
+
+    def add_vertices(self, number: int) -> None:
+        """Add vertices `num_rows`, `num_rows + 1`, ..."""
+
+    def insert(self, batch: Batch) -> Counts:
+        """Insert arcs."""
+
+    def delete(self, batch: Batch) -> Counts:
+        """Delete arcs; of parallel arcs as many as the batch names. Weights are not read."""
+
+    def advance(self, rows: Array) -> Lists:
+        """The arcs of rows, in the order of the rows, which may repeat; rows of removed vertices have none."""
+
+    def csr(self) -> Csr:
+        """All arcs: a row's in the structure's order."""
+
+
+def as_batch(like: Array, src: Any, dst: Any, weights: Any = None, dtype: Any = None) -> Batch:
+    """A batch in the memory of `like`.
+
+    Raises:
+        ValueError: The columns differ in length, or a vertex is not in 0..2^31 - 2.
+    """
+    columns = [np.asarray(column, like=like) for column in (src, dst)]
+    if len({len(column) for column in columns} | ({len(weights)} if weights is not None else set())) > 1:
+        raise ValueError("batch: columns of different lengths")
+    for column in columns:
+        if len(column) and not (int(column.min()) >= 0 and int(column.max()) <= LARGEST_VERTEX):
+            raise ValueError(f"batch: vertices {int(column.min())}..{int(column.max())} leave 0..{LARGEST_VERTEX}")
+    kept = None if dtype is None else ones(len(columns[0]), dtype, like) if weights is None else weights
+    return Batch(
+        columns[0].astype(np.int32), columns[1].astype(np.int32), None if kept is None else np.asarray(kept, dtype, like=like)
+    )
+
+
+def taken_arcs(batch: Batch, num_rows: int, rules: Rules) -> tuple[Batch, int]:
+    """The arcs of a batch between vertices, both of an edge if undirected, and the number of the others."""
+    arcs = both_arcs(batch) if rules.undirected else batch
+    inside = (arcs.src < num_rows) & (arcs.dst < num_rows)
+    return taken(arcs, inside), len(inside) - int(inside.sum())
+
+
+def lists_of_rows(csr: Csr, rows: Array) -> Lists:
+    """The arcs of rows of a CSR, one row's after the other's."""
+    begins = csr.offsets[rows]
+    offsets = offsets_of(csr.offsets[rows + 1] - begins)
+    owner = owners_of(offsets)
+    places = np.arange(len(owner), dtype=np.int64, like=owner) + (begins - offsets[:-1])[owner]
+    return Lists(offsets, csr.indices[places], None if csr.weights is None else csr.weights[places])
+
+
+def both_arcs(batch: Batch) -> Batch:
+    """Both arcs of each edge; a self-loop once."""
+    turned = batch.src != batch.dst
+    src = np.concatenate([batch.src, batch.dst[turned]])
+    dst = np.concatenate([batch.dst, batch.src[turned]])
+    weights = None if batch.weights is None else np.concatenate([batch.weights, batch.weights[turned]])
+    return Batch(src, dst, weights)
+
+
+def taken(batch: Batch, kept: Array) -> Batch:
+    """The arcs of places, or where a mask is true."""
+    return Batch(batch.src[kept], batch.dst[kept], None if batch.weights is None else batch.weights[kept])

@@ -1,0 +1,52 @@
+"""Launchers of pages.cu."""
+
+from typing import Any
+
+import numpy as np
+
+from kernels.dynamic.pages.constants import LOOKUP_THREADS, PAGE_THREADS
+from kernels.gpu.loader import launch, pointer
+
+_SOURCE = "dynamic/pages/pages.cu"
+
+
+def locate(store: Any, vertices: Any, located: Any) -> None:
+    """As `kernels.locate`."""
+    pages = store.addresses[0], store.index, np.int64(store.num_pages), np.int32(store.page_size)
+    _launch("locate", store, len(vertices), *pages, vertices, np.int64(len(vertices)), *located)
+
+
+def expand(store: Any, located: Any, offsets: Any, heads: Any, weights: Any) -> None:
+    """As `kernels.expand`."""
+    words, of_weights = store.addresses
+    lists = located.pages, located.words, offsets, np.int64(len(offsets) - 1), np.int64(len(heads))
+    _launch("expand", store, len(heads), words, pointer(of_weights), np.int32(store.page_size), *lists, heads, pointer(weights))
+
+
+def find_arcs(store: Any, runs: Any, parts: Any, limits: Any, places: Any) -> None:
+    """As `kernels.find_arcs`."""
+    found = runs.located
+    lists = found.pages, found.words, found.degrees, parts, runs.starts, np.int64(len(found.pages))
+    warps = 32 * int(parts[-1])
+    _launch("find_arcs", store, warps, store.addresses[0], np.int32(store.page_size), *lists, runs.heads, limits, places)
+
+
+def rewrite_pages(
+    store: Any, numbers: Any, firsts: Any, slots: Any, heads: Any, weights: Any, deleted: Any, overflows: Any
+) -> None:
+    """As `kernels.rewrite_pages`."""
+    words, of_weights = store.addresses
+    given = numbers, firsts, slots, pointer(heads), pointer(weights), pointer(deleted), overflows
+    arguments = words, pointer(of_weights), np.int32(store.page_size), *given
+    launch(
+        _SOURCE, "rewrite_pages", PAGE_THREADS, None, *arguments, blocks=len(numbers), shared=16 * store.page_size, plain=True,
+        WEIGHT=_weight(store),
+    )  # fmt: skip
+
+
+def _launch(name: str, store: Any, items: int, *arguments: Any) -> None:
+    launch(_SOURCE, name, LOOKUP_THREADS, items, *arguments, WEIGHT=_weight(store))
+
+
+def _weight(store: Any) -> Any:
+    return np.dtype(np.int32) if store.weights is None else store.weights.dtype

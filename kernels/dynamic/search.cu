@@ -1,0 +1,45 @@
+/* Breadth-first search on slotted pages by search.cuh, and the smallest tails of known levels.
+
+   HEADER_WORDS, SEARCH_THREADS, UNSEEN: constants.py. */
+#define WEIGHT int
+#include "dynamic/pages/pages.cuh"
+#include "dynamic/search.cuh"
+
+/* The lists of all rows, by page and word of their degrees. */
+struct ListsOfPages {
+    const uint64_t* addresses;
+    const int32_t* pages;
+    const int32_t* words;
+    int size;
+    __device__ int degree(int32_t row) const { return ((const int32_t*)addresses[pages[row]])[words[row]]; }
+    __device__ int parts(int32_t row) const {
+        const int rest = degree(row) - (size - HEADER_WORDS - 3);
+        return rest > 0 ? 1 + (rest - 1) / (size - HEADER_WORDS) + 1 : 1;
+    }
+    __device__ Part part(int32_t row, int number) const {
+        const int32_t* const page = (const int32_t*)addresses[pages[row] + number];
+        const int rest = degree(row) - (number ? size - HEADER_WORDS - 3 + (number - 1) * (size - HEADER_WORDS) : 0);
+        return number ? Part{page + HEADER_WORDS, min(rest, size - HEADER_WORDS)}
+                      : Part{page + words[row] + 1, min(rest, size - HEADER_WORDS - 3)};
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(SEARCH_THREADS) search_pages(
+    const uint64_t* addresses, const int32_t* pages, const int32_t* words, int size, int32_t* levels, int32_t* predecessors,
+    int32_t* queue, int32_t* part_rows, int32_t* part_numbers, Control* control) {
+    const Search search{levels, predecessors, queue, part_rows, part_numbers, control};
+    search_by_levels(search, ListsOfPages{addresses, pages, words, size});
+}
+
+/* The smallest tail of the level before, for every head. */
+extern "C" __global__ void __launch_bounds__(SEARCH_THREADS) find_smallest_tails(
+    const int64_t* offsets, const int32_t* heads, int64_t num_rows, const int32_t* levels, int32_t* predecessors) {
+    for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
+        const int32_t level = levels[row];
+        for (int64_t arc = offsets[row]; level >= 0 && arc < offsets[row + 1]; ++arc) {
+            if (levels[heads[arc]] == level + 1 && __ldcg(predecessors + heads[arc]) > (int32_t)row) {
+                atomicMin(predecessors + heads[arc], (int32_t)row);
+            }
+        }
+    }
+}

@@ -1,0 +1,1 @@
+"""Structures for graphs that change, behind one interface (`kernels.dynamic.contract.DynamicGraph`)."""

@@ -1,0 +1,44 @@
+"""Batches in slotted pages, against a replay of their arcs one by one; the store's arrays after them."""
+
+import numpy as np
+
+from kernels.dynamic.contract import as_batch
+from kernels.dynamic.pages.batches import delete, insert
+from kernels.dynamic.pages.kernels import expand, locate
+from kernels.dynamic.pages.store import PageStore
+from tests.dynamic.cases import NAMED, Replay, arcs_of, host, lists_of_degrees, random_arcs
+
+
+def run(like, name: str, unique: bool, weight=np.int32, size: int = 40, check=None) -> list[np.ndarray]:
+    """Insert and delete batches of 0, 1, 30 and 400 arcs; `check` is called with the store after each."""
+    degrees = NAMED[name]
+    lists = lists_of_degrees(degrees, like, weight)
+    vertices = np.arange(len(degrees), dtype=np.int32, like=like)
+    store = PageStore.from_lists(vertices, lists, size, 0.8)
+    replay = Replay(len(degrees), list(arcs_of(lists).elements()), unique)
+    for seed, number in enumerate((0, 1, 30, 400, 5)):
+        src, dst, weights = random_arcs(len(degrees), number, seed)
+        assert insert(store, as_batch(like, src, dst, weights, weight), unique) == replay.insert(src, dst)
+        require_same(store, replay, check)
+        if weight is not None:
+            require_weights(store, src, dst)
+        kept = random_arcs(len(degrees), number, seed + 100)
+        src, dst = np.append(src[::2], kept[0]), np.append(dst[::2], kept[1])
+        before = len(store.words)
+        assert delete(store, as_batch(like, src, dst)) == replay.delete(src, dst)
+        assert len(store.words) == before  # deletions do not allocate
+        require_same(store, replay, check)
+    return [host(each) for each in (store.words, store.slots, store.index, *([] if weight is None else [store.weights]))]
+
+
+def require_same(store: PageStore, replay: Replay, check) -> None:
+    if check:
+        check(store)
+    rows = np.arange(replay.vertices, dtype=np.int32, like=store.slots)
+    assert arcs_of(expand(store, locate(store, rows))) == +replay.arcs
+
+
+def require_weights(store: PageStore, src: np.ndarray, dst: np.ndarray) -> None:
+    """Arcs of the first batches weigh 1..98, those inserted 100..998, so a lost or shifted weight is 0 or beyond."""
+    weights = expand(store, locate(store, np.arange(store.num_rows, dtype=np.int32, like=store.slots))).weights
+    assert not len(weights) or int(weights.min()) > 0

@@ -1,0 +1,50 @@
+"""All structures behind the one interface: rows B3, B7, B8, E1 to E3 and F4 of docs/dynamic-graphs.md."""
+
+import numpy as np
+import pytest
+
+from kernels.dynamic import STRUCTURES, Rules
+from kernels.dynamic.contract import as_batch
+from kernels.graph import Csr
+from tests.dynamic.structures import history
+
+LIKE = np.empty(0)
+RULES = [Rules(unique, undirected) for unique in (False, True) for undirected in (False, True)]
+
+
+@pytest.mark.parametrize("rules", RULES, ids=str)
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_f4_histories(name, rules):
+    if name == "lsm" and not rules.unique:
+        with pytest.raises(ValueError, match="parallel arcs are not supported"):
+            history(LIKE, name, rules)
+        return
+    left = history(LIKE, name, rules, np.float32 if rules.undirected else np.int32)
+    if rules.unique:
+        expected = history(LIKE, "rebuild", rules, np.float32 if rules.undirected else np.int32)
+        np.testing.assert_array_equal(left.out.indices, expected.out.indices)
+        np.testing.assert_array_equal(left.out.weights, expected.out.weights)
+
+
+def test_without_weights():
+    for name in STRUCTURES:
+        history(LIKE, name, Rules(unique=True), None)
+
+
+def test_batches_that_are_refused():
+    with pytest.raises(ValueError, match="different lengths"):
+        as_batch(LIKE, [1], [1, 2])
+    with pytest.raises(ValueError, match=r"vertices -1\.\.-1 leave"):
+        as_batch(LIKE, [1], [-1])
+
+
+def test_lsm_newest_entry_wins():
+    none = np.zeros(4, np.int64)
+    tree = STRUCTURES["lsm"](Csr(none, np.empty(0, np.int32), np.empty(0, np.int64)), Rules(unique=True))
+    keys = np.array([1 << 32 | 2])
+    for weight in (5, 6):
+        assert tree.insert(as_batch(LIKE, [1], [2], [weight], np.int64)) == (1, 0, 0)
+        assert tree.lookup(keys).all()
+        assert tree.csr().weights.tolist() == [weight]
+        assert tree.delete(as_batch(LIKE, [1], [2])) == (1, 0, 0)
+        assert not tree.lookup(keys).any()

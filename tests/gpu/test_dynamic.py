@@ -1,0 +1,63 @@
+"""Graphs that change, on a GPU: the CPU's bytes, and the answers of the static kernels."""
+
+# ruff: noqa: E402  (the imports below need CuPy)
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+
+from kernels.bfs import bfs
+from kernels.dynamic import STRUCTURES, Rules
+from kernels.dynamic.pages.kernels import locate
+from kernels.graph import Csr
+from kernels.sssp import sssp
+from tests.dynamic import batches, operators, structures
+from tests.emulator.test_kernels import crowd, roads
+from tests.layout import merging
+
+
+@pytest.mark.parametrize(("weight", "ordered"), [(None, True), (np.int32, False), (np.float64, True)])
+def test_merged_changes(weight, ordered):
+    merging.check(cupy.empty(0), 1, weight=weight, ordered=ordered)
+    merging.check(cupy.empty(0), 2, vertices=300, arcs=20000, number=5000, weight=weight, ordered=ordered)
+    merging.check(cupy.empty(0), 3, arcs=0, weight=weight, ordered=ordered)
+
+
+@pytest.mark.parametrize(
+    ("name", "unique", "weight"), [("large", False, np.int32), ("many", True, None), ("few", True, np.float64)]
+)
+def test_batches_in_pages(name, unique, weight):
+    for found, expected in zip(
+        batches.run(cupy.empty(0), name, unique, weight), batches.run(np.empty(0), name, unique, weight), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_operators():
+    for case in (operators.lookups, operators.advances, operators.operators, operators.dangling, operators.synced):
+        case(cupy.empty(0))
+    operators.scans(cupy.empty(0), 70000)
+
+
+@pytest.mark.parametrize("edges", [roads, crowd], ids=lambda edges: edges.__name__)
+def test_searches_of_pages(edges):
+    """Roads take the search for long paths; in the crowd one list takes several pages, and the kernel that pushes is taken."""
+    graph = edges()
+    ordered = structures.graph_of(Csr(graph.out.offsets, graph.out.indices.astype(np.int32), graph.out.weights))
+    operators.searches(cupy.empty(0), ordered, [1], (bfs, sssp))
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_structures(name):
+    structures.history(cupy.empty(0), name, Rules(unique=True), np.int32, 30)
+
+
+@pytest.mark.real_gpu(reason="an emulated launch ends before it returns")
+def test_c2_launches_do_not_wait():
+    store = operators.store_of(cupy.empty(0), [3] * 100_000, 1024)
+    vertices = cupy.random.randint(0, 100_000, 1 << 26).astype(np.int32)
+    locate(store, vertices)
+    cupy.cuda.get_current_stream().synchronize()
+    located = locate(store, vertices)
+    assert not cupy.cuda.get_current_stream().done
+    assert int(located.degrees[0]) == 3
