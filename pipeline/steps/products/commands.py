@@ -59,10 +59,12 @@ def _opened(target: str, options: TreesOptions, step: str) -> Iterator[tuple[Fol
     options.output.parent.mkdir(parents=True, exist_ok=True)
     remove_dead(options.output.parent)
     with started(options.cluster, backend) as cluster:
-        if Path(target).is_dir():
-            yield *_of_run(Path(target)), Runtime(options.output.parent, backend, cluster)
-            return
         place = workplace(str(Path(target).absolute()))
+        if Path(target).is_dir():
+            edges, graph = _of_run(Path(target))
+            with workspace(place) as work:
+                yield edges, graph, Runtime(work, backend, cluster)
+            return
         if target.endswith(".toml"):
             config = load_run(Path(target), default_output=place)
         else:

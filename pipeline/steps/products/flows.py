@@ -67,7 +67,7 @@ def tabulate_flows(graph: Folder, asked: FlowsConfig, runtime: Runtime) -> Folde
     def write(folder: Path) -> dict[str, Any]:
         tasks, total = sweeps.tasks(max(256, -(-sweeps.count // _TASKS))), Swept()
         loads = np.zeros(GraphFacts.of(graph).arcs, np.int64)
-        run = partial(_count, sweeps, pairs, attempts_beside(folder))
+        run = partial(_count, sweeps.prepared(runtime), pairs, attempts_beside(folder))
         for ((path, swept),) in progress.counted(
             runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True), list(map(len, tasks)), "sources"
         ):

@@ -46,7 +46,7 @@ def tabulate_nearest(edges: Folder, graph: Folder, asked: NearestConfig, runtime
 
     def write(folder: Path) -> dict[str, Any]:
         tasks, total, parts = sweeps.tasks(_PER_TASK), Swept(), []
-        run = partial(_find, sweeps, most, attempts_beside(folder))
+        run = partial(_find, sweeps.prepared(runtime), most, attempts_beside(folder))
         for ((path, swept),) in progress.counted(
             runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True), list(map(len, tasks)), "facilities"
         ):

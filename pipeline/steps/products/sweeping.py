@@ -1,5 +1,6 @@
 """The trees of a product: batches of proved trees from a range of its sources. A sample of them is searched again."""
 
+import logging
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -7,14 +8,17 @@ from functools import cached_property
 
 import numpy as np
 
+from kernels.answers import Hierarchy
 from kernels.certificate.rules import Broken
 from kernels.graph import Array, Graph
 from kernels.paths.certificate import RULES
 from kernels.sssp import sssp
 from kernels.trees import Trees, sweep
 from pipeline.cluster.protocol import Place
-from pipeline.errors import BadInput, ProofFailed
+from pipeline.errors import BadInput, NotRoadLike, ProofFailed, TooLarge
 from pipeline.runtime.backend import Backend, Clock
+from pipeline.steps.derived.hierarchy import build_hierarchy
+from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import rows_of_sources
 from pipeline.store.facts import CheckFacts, GraphFacts
 from pipeline.store.facts.products import ProductFacts
@@ -22,6 +26,9 @@ from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder, digest_of
 
 SAMPLE = 4  # trees of a product that are searched again
+WORTH = 256  # sources: searching from so many takes longer than building a hierarchy and sweeping it
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -57,6 +64,7 @@ class Sweeps:
     graph: Folder
     given: Array | None  # int64 [S]: external ids, ascending; None: all vertices
     towards: bool = False  # whether paths lead to the sources, instead of from them
+    hierarchy: Folder | None = None  # the graph's, if it is swept; otherwise each source is searched from
     swept: Swept = field(default_factory=Swept, compare=False)  # of the task that holds this copy
 
     @cached_property
@@ -90,9 +98,19 @@ class Sweeps:
         """Ranges of at most `most` sources; one that is empty where there is no source."""
         return [range(first, min(first + most, self.count)) for first in range(0, self.count, most)] or [range(0)]
 
+    def prepared(self, runtime: Runtime) -> "Sweeps":
+        """The same with the graph's hierarchy, where that saves time and the graph is like a road network."""
+        if self.count < WORTH:
+            return self
+        try:
+            return replace(self, hierarchy=build_hierarchy(self.graph, replace(runtime, backend="cpu")))
+        except (NotRoadLike, TooLarge) as reason:
+            log.info("hierarchy: none, so %d sources are searched from one by one: %s", self.count, reason)
+            return self
+
     def for_task(self) -> "Sweeps":
         """A copy that counts what one task sweeps."""
-        return replace(self, given=self.given, swept=Swept())
+        return replace(self, swept=Swept())
 
     def graph_at(self, place: Place) -> Graph:
         """The graph whose out-arcs lead away from the sources."""
@@ -108,7 +126,7 @@ class Sweeps:
         """
         graph, clock = self.graph_at(place), Clock(place.backend)
         drawn = np.random.default_rng(int(self.graph.digest[:8], 16)).choice(self.count, min(SAMPLE, self.count), replace=False)
-        trees = iter(sweep(graph, None, self.rows[part.start : part.stop], predecessors=predecessors))
+        trees = sweep(graph, self._hierarchy_at(place), self.rows[part.start : part.stop], predecessors=predecessors)
         first = part.start
         try:
             while (batch := clock.timed(next)(trees, None)) is not None:
@@ -121,6 +139,15 @@ class Sweeps:
             raise ProofFailed(str(broken)) from broken
         except OverflowError as error:
             raise BadInput(self.graph.path, str(error)) from error
+
+    def _hierarchy_at(self, place: Place) -> Hierarchy | None:
+        """The hierarchy of the graph that is swept: of one that is turned around, with ascents for descents."""
+        if self.hierarchy is None:
+            return None
+        found = place.whole_graph(self.graph).hierarchy(self.hierarchy)
+        if not self.towards or found.symmetric:
+            return found
+        return found.derived.get(_reversed, lambda: replace(found, up=found.down, down=found.up))
 
     def _compare(self, graph: Graph, batch: Trees, sample: list[int]) -> None:
         started = time.perf_counter()

@@ -37,8 +37,9 @@ class Product(Protocol):
 
 def write_files(folder: Path, product: Product, keys: Sequence[str], per_file: int, runtime: Runtime) -> Swept:
     """Write a table whose files have complete sources, `per_file` of them; a file is a task."""
-    tasks, total = product.sweeps.tasks(per_file), Swept()
-    run = partial(_write_file, product, keys, attempts_beside(folder))
+    sweeps, total = product.sweeps.prepared(runtime), Swept()
+    tasks = sweeps.tasks(per_file)
+    run = partial(_write_file, product, sweeps, keys, attempts_beside(folder))
     written = runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True)
     for number, ((path, swept),) in enumerate(progress.counted(written, list(map(len, tasks)), "sources")):
         path.rename(folder / tables.file_name(number))
@@ -48,8 +49,9 @@ def write_files(folder: Path, product: Product, keys: Sequence[str], per_file: i
 
 def write_rows(folder: Path, product: Product, keys: Sequence[str], runtime: Runtime) -> tuple[Swept, pa.Table]:
     """Write a table that has few rows for each source, which the tasks send; return it, too."""
-    tasks, total, found = product.sweeps.tasks(PER_TASK), Swept(), [product.schema.empty_table()]
-    sent = runtime.cluster.map(partial(_send, product), tasks, runtime.backend, one_at_a_time=True)
+    sweeps, total, found = product.sweeps.prepared(runtime), Swept(), [product.schema.empty_table()]
+    tasks = sweeps.tasks(PER_TASK)
+    sent = runtime.cluster.map(partial(_send, product, sweeps), tasks, runtime.backend, one_at_a_time=True)
     for ((table, swept),) in progress.counted(sent, list(map(len, tasks)), "sources"):
         found.append(table)
         total.add(swept)
@@ -60,16 +62,18 @@ def write_rows(folder: Path, product: Product, keys: Sequence[str], runtime: Run
     return total, table
 
 
-def _write_file(product: Product, keys: Sequence[str], attempts: Path, place: Place, part: range) -> tuple[Path, Swept]:
-    sweeps, attempt = product.sweeps.for_task(), new_attempt(attempts)
+def _write_file(
+    product: Product, sweeps: Sweeps, keys: Sequence[str], attempts: Path, place: Place, part: range
+) -> tuple[Path, Swept]:
+    sweeps, attempt = sweeps.for_task(), new_attempt(attempts)
     groups = in_groups(pa.Table.from_batches([batch]) for batch in _rows(product, sweeps, place, part))
     batches = (batch for group in groups for batch in group.combine_chunks().to_batches())
     sweeps.swept.rows = tables.write_rows(attempt, product.schema, keys, batches)
     return attempt, sweeps.swept
 
 
-def _send(product: Product, place: Place, part: range) -> tuple[pa.Table, Swept]:
-    sweeps = product.sweeps.for_task()
+def _send(product: Product, sweeps: Sweeps, place: Place, part: range) -> tuple[pa.Table, Swept]:
+    sweeps = sweeps.for_task()
     table = pa.Table.from_batches(_rows(product, sweeps, place, part), product.schema)
     sweeps.swept.rows = len(table)
     return table, sweeps.swept

@@ -38,7 +38,7 @@ def tabulate_trees(graph: Folder, sources: Array | None, out: Path, runtime: Run
 
     def write(folder: Path) -> dict[str, Any]:
         tasks, total = tables.by_file(sweeps.count, vertices), Swept()
-        run = partial(_write, sweeps, attempts_beside(folder))
+        run = partial(_write, sweeps.prepared(runtime), attempts_beside(folder))
         written = runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True, code=_CODE)
         for ((paths, swept),) in progress.counted(written, list(map(len, tasks)), "sources"):
             for number, path in paths.items():
