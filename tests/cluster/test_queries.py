@@ -15,6 +15,7 @@ from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
+from pipeline.config.products import NearestConfig
 from pipeline.config.run import RunConfig
 from pipeline.config.stages import ReachabilityConfig
 from pipeline.errors import BadConfig, BadInput
@@ -22,8 +23,12 @@ from pipeline.ingest import ingest
 from pipeline.run import run
 from pipeline.steps.index import build_index
 from pipeline.steps.layout import lay_out
+from pipeline.steps.products import nearest, tabulating
+from pipeline.steps.products.closeness import tabulate_closeness
+from pipeline.steps.products.matrix import tabulate_matrix
 from pipeline.steps.reach import reach, reach_into
 from pipeline.steps.runtime import Runtime
+from pipeline.store import manifest
 from pipeline.store.manifest import Folder, check
 from pipeline.tables import files as tables
 from tests.cluster import tasks as worker_tasks
@@ -85,6 +90,26 @@ def test_answers_are_the_same_with_and_without_workers(index, cluster, small_fil
     )
     assert len(tables.files(one_file.path)) == 1
     assert tables.read(one_file.path).equals(found)
+
+
+def test_products_are_the_same_with_and_without_workers(index, cluster, tmp_path, monkeypatch):
+    """Each has several tasks, and the matrix several files."""
+    monkeypatch.setattr(tabulating, "PER_TASK", 4)
+    monkeypatch.setattr(nearest, "_PER_TASK", 2)
+    edges, graph = (manifest.read(index.path.with_name(step)) for step in ("edges", "graph"))
+    (tmp_path / "facilities.csv").write_text("".join(f"{vertex}\n" for vertex in range(5000, 5005)))
+    sources, asked = np.arange(0, 900, 60), NearestConfig(facilities=str(tmp_path / "facilities.csv"), count=2)
+    made = []
+    for place, workers in (("there", cluster), ("here", LocalThreads())):
+        runtime = Runtime(tmp_path / place, cluster=workers)
+        with monkeypatch.context() as patched:
+            patched.setattr(tables, "ROWS_PER_FILE", 60)
+            matrix = tabulate_matrix(graph, sources, np.arange(2000, 2020), None, tmp_path / place / "matrix", runtime)
+        products = [matrix, tabulate_closeness(graph, sources, runtime), nearest.tabulate_nearest(edges, graph, asked, runtime)]
+        made.append([product.manifest.files for product in products])
+        assert len(matrix.manifest.files) == len(sources) // 3
+        check(matrix)
+    assert made[0] == made[1]
 
 
 def test_an_empty_file_of_pairs_has_an_empty_answer(index, cluster, tmp_path):

@@ -21,6 +21,7 @@ from kernels.reachability.queries import cuda as cuda_queries
 from kernels.trees import trees
 from tests.gpu.inputs import on_device as copied
 from tests.gpu.sanitized import layers, run_over_shards, run_reachability
+from tests.gpu.trees.test_reductions import check as require_reductions
 from tests.graphs import EdgeList, graph_of
 from tests.reachability import paths_of
 
@@ -125,6 +126,11 @@ def test_the_closure_and_its_certificate(memory, monkeypatch):
         assert "does not reach" in reason or "reach each other" in reason
     with pytest.raises(AnswerTooLarge):
         closure(arcs, len(expected.vertex) - 1)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_reductions_of_trees(dtype, graph):
+    require_reductions(graph, range(3), dtype)
 
 
 def test_shards(on_device):

@@ -1,0 +1,47 @@
+"""Products on the GPU: the CPU's tables, byte for byte."""
+
+# ruff: noqa: E402  (the imports below need CuPy, and what the pipeline needs in addition)
+import numpy as np
+import pytest
+
+pytest.importorskip("cupy")
+for module in ("fsspec", "pyarrow", "pydantic"):
+    pytest.importorskip(module)
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.config.layout import LayoutConfig
+from pipeline.config.products import FlowsConfig, IsochronesConfig, NearestConfig
+from pipeline.ingest import ingest
+from pipeline.steps.layout import lay_out
+from pipeline.steps.products import closeness, flows, isochrones, matrix, nearest, polygons, trees
+from pipeline.steps.runtime import Runtime
+from tests.pipeline.products.conftest import write_network
+
+
+def test_every_product(tmp_path):
+    config = write_network(tmp_path)
+    pq.write_table(pa.table({"src": [0, 0, 6, 48], "dst": [48, 48, 42, 0]}), tmp_path / "trips.parquet")
+    near = NearestConfig(facilities=str(tmp_path / "facilities.csv"), count=3)
+    asked = IsochronesConfig(thresholds=(0, 4, 7), sums=("people", "jobs"))
+    made = []
+    for backend in ("cpu", "gpu"):
+        work = tmp_path / backend
+        work.mkdir()
+        runtime = Runtime(work, backend)
+        edges = ingest(config, work)
+        graph = lay_out(edges, LayoutConfig(), runtime)
+        made.append([
+            closeness.tabulate_closeness(graph, None, runtime),
+            nearest.tabulate_nearest(edges, graph, near, runtime),
+            isochrones.tabulate_isochrones(edges, graph, asked, runtime),
+            isochrones.tabulate_reached(edges, graph, asked, runtime),
+            polygons.tabulate_polygons(edges, graph, asked, runtime),
+            flows.tabulate_flows(graph, FlowsConfig(pairs=str(tmp_path / "trips.parquet")), runtime),
+            matrix.tabulate_matrix(graph, None, np.array([3, 61]), 9, work / "matrix", runtime),
+            trees.tabulate_trees(graph, np.array([0, 60]), work / "trees", runtime),
+        ])  # fmt: skip
+    for here, there in zip(*made, strict=True):
+        assert here.manifest.files == there.manifest.files, here.manifest.step
+        assert (here.facts["backend"], there.facts["backend"]) == ("cpu", "gpu")
