@@ -19,7 +19,7 @@ test: export PYTHONDONTWRITEBYTECODE =
 # Keep Prefect's database here and not in the home folder.
 export PREFECT_HOME ?= $(CURDIR)/.prefect
 
-.PHONY: help demo test docs-configuration nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bench-abstractions bounds quick kernel lock advisories screenshots clean
+.PHONY: help demo test docs-configuration nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bench-abstractions bench-trees bench-trees-on-gpu bench-trees-on-cpu bounds quick kernel lock advisories screenshots clean
 
 help:
 	@echo "make demo             run the flows on New York's roads and two social networks, and print where the results are"
@@ -36,6 +36,7 @@ help:
 	@echo "                      then whole runs with the scripts that a user would write instead; RUNS=--help"
 	@echo "make bounds           time the steps whose cost has a known bound, and what graphmill estimate says"
 	@echo "make bench-reachability    compare the reachability index with the thesis's tables; GRAPHS=DIR of the GRAIL authors' .gra.gz files"
+	@echo "make bench-trees      measure many shortest-path trees on road networks; TREES=--help"
 	@echo "make bench-abstractions    measure the graph operators on a GPU beside hand-written kernels and cuGraph; ABSTRACTIONS=--help"
 	@echo "make docs-configuration    write docs/configuration.md and the JSON schemas from the code"
 	@echo "make lock             resolve requirements/*.txt again"
@@ -116,6 +117,13 @@ bench-reachability-on-gpu: $(GPU_READY)
 	$(GPU_PYTHON) -m benchmarks.one_gpu.reachability $(GRAPHS)
 bench-reachability-on-cpu: $(VENV)/dev
 	$(BIN)/python -m benchmarks.cpu.reachability --graphs $(GRAPHS)
+
+bench-trees:
+	@$(MAKE) --no-print-directory bench-trees-on-$$($(HAS_GPU) && echo gpu || echo cpu)
+bench-trees-on-gpu: $(GPU_READY)
+	$(GPU_PYTHON) -m benchmarks.trees.bench $(TREES)
+bench-trees-on-cpu: $(VENV)/dev
+	$(BIN)/python -m benchmarks.trees.bench --sources 2048 $(TREES)
 
 bench-abstractions: $(GPU_READY)
 	$(GPU_PYTHON) -m benchmarks.operators.bench $(ABSTRACTIONS)

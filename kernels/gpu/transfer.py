@@ -1,19 +1,33 @@
 """Copies between the device and the host of graphs and answers, which are dataclasses of arrays."""
 
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from kernels.gpu.loader import to_host
 
 
 def on_host(value: Any) -> Any:
     """The same dataclass, tuple, array or number with NumPy arrays, also inside; nothing that was derived is copied."""
+    return _with(to_host, value)
+
+
+def on_device(value: Any) -> Any:
+    """The same with CuPy arrays."""
+    import cupy
+
+    return _with(lambda part: cupy.asarray(part) if isinstance(part, np.ndarray) else part, value)
+
+
+def _with(copy: Callable[[Any], Any], value: Any) -> Any:
     if isinstance(value, tuple):
-        parts = map(on_host, value)
+        parts = [_with(copy, part) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     if not is_dataclass(value):
-        return to_host(value)
+        return copy(value)
     assert not isinstance(value, type)
     of_fields = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
-    copies = {id(part): on_host(part) for part in of_fields.values()}  # a part that is there twice stays one object
+    copies = {id(part): _with(copy, part) for part in of_fields.values()}  # a part that is there twice stays one object
     return replace(value, **{name: copies[id(part)] for name, part in of_fields.items()})

@@ -14,12 +14,12 @@ from kernels.closure import closure
 from kernels.closure import cuda as cuda_closure
 from kernels.closure.certificate import certify_closure
 from kernels.gpu.loader import to_device
+from kernels.gpu.transfer import on_device as copied
 from kernels.graph import Graph
 from kernels.hierarchy import build_hierarchy
 from kernels.reachability import METHODS, reach, reachability
 from kernels.reachability.queries import cuda as cuda_queries
 from kernels.trees import trees
-from tests.gpu.inputs import on_device as copied
 from tests.gpu.sanitized import layers, run_over_shards, run_reachability
 from tests.gpu.trees.test_reductions import check as require_reductions
 from tests.graphs import EdgeList, graph_of

@@ -1,8 +1,7 @@
 """Random graphs for the GPU's tests, graphs with int64 rows, and memory filled with a pattern instead of old answers."""
 
 # ruff: noqa: E402  (the imports below need CuPy)
-from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,12 +36,3 @@ def with_wide_rows(graph: Graph) -> Graph:
 
     out = wide(graph.out)
     return Graph(graph.ids, graph.rows_by_id.astype(np.int64), out, out if graph.symmetric else wide(graph.into))
-
-
-def on_device(value: Any) -> Any:
-    """A hierarchy with CuPy arrays; what it has twice stays one object."""
-    if not is_dataclass(value):
-        return cupy.asarray(value) if isinstance(value, np.ndarray) else value
-    parts = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
-    copies = {id(part): on_device(part) for part in parts.values()}
-    return replace(value, **{name: copies[id(part)] for name, part in parts.items()})

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.graphs import grid
+from benchmarks.graphs import DATA, graph_of_arcs, grid
 from kernels.arrays import frozen
 from kernels.certificate.rules import Broken
 from kernels.graph import UNREACHED, Graph
@@ -16,7 +16,7 @@ from kernels.sssp import sssp
 from kernels.trees import sweep, trees
 from kernels.trees.constants import LANES
 from kernels.trees.targets import Targets
-from tests.counts import examples
+from tests.counts import NIGHTLY, examples
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 
 SMALL = [edges for edges in NAMED_GRAPHS if len(edges.ids) <= 100]
@@ -50,6 +50,14 @@ def test_any_number_of_trees_of_a_grid(count):
     graph = grid(12)
     sources = np.random.default_rng(count).integers(0, graph.num_vertices, count).tolist()
     check(graph, sources, build_hierarchy(graph))
+
+
+@pytest.mark.parametrize("name", ["rome99", "bremen_time"])
+def test_trees_of_real_roads(name):
+    rows = np.loadtxt(DATA / f"{name}.gr.gz", np.int64, comments=("c", "p"), usecols=(1, 2, 3), encoding="ascii")
+    size = int(rows[:, :2].max()) + 1
+    graph = graph_of_arcs(*rows.T, size, symmetric=False)
+    check(graph, np.random.default_rng(1).integers(0, size, 33)[:: 1 if NIGHTLY else 4].tolist(), build_hierarchy(graph))
 
 
 @st.composite

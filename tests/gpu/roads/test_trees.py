@@ -12,12 +12,13 @@ cupy = pytest.importorskip("cupy")
 from benchmarks.graphs import grid
 from kernels.certificate.rules import Broken
 from kernels.gpu.loader import to_device
+from kernels.gpu.transfer import on_device
 from kernels.graph import Graph
 from kernels.hierarchy import build_hierarchy
 from kernels.sssp import sssp
 from kernels.trees import cuda, trees
 from kernels.trees.targets import Targets
-from tests.gpu.inputs import on_device, poison
+from tests.gpu.inputs import poison
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 
 SMALL = [edges for edges in NAMED_GRAPHS if 2 < len(edges.ids) <= 100]

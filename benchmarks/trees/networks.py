@@ -1,0 +1,47 @@
+"""Road networks of the benchmark, with NumPy arrays, and coordinates that libraries order vertices by."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.generators import grid_edges
+from benchmarks.graphs import DATA, graph_of_arcs, graph_of_edges
+from kernels.graph import Array, Graph
+
+Network = tuple[Graph, Array]  # coordinates: float32 [2, V]
+
+
+def challenge(folder: Path, name: str) -> Network:
+    """A network of the 9th DIMACS challenge by the name in its files, such as NY: `USA-road-d.NAME.gr.gz`, and `.co.gz`."""
+    arcs = np.loadtxt(folder / f"USA-road-d.{name}.gr.gz", np.int64, comments=("c", "p"), usecols=(1, 2, 3))
+    size = int(arcs[:, :2].max())
+    graph = graph_of_arcs(arcs[:, 0] - 1, arcs[:, 1] - 1, arcs[:, 2], size, symmetric=True)
+    file = folder / f"USA-road-d.{name}.co.gz"
+    places = (
+        np.loadtxt(file, np.float32, comments=("c", "p"), usecols=(2, 3)) if file.exists() else np.zeros((size, 2), np.float32)
+    )
+    return graph, places.T
+
+
+def thin_grid(side: int, dropped: float = 0.35) -> Network:
+    """Square grid, row by row, with a fraction of its edges removed, and weights 1..999."""
+    random = np.random.default_rng(side)
+    src, dst = grid_edges(side)
+    kept = random.random(len(src)) >= dropped
+    weights = random.integers(1, 999, int(kept.sum()), np.int32, endpoint=True)
+    cells = np.arange(side * side)
+    return graph_of_edges(src[kept], dst[kept], weights, side * side), np.stack([cells // side, cells % side]).astype(np.float32)
+
+
+def networks(folder: Path | None) -> dict[str, Callable[[], Network]]:
+    """Networks by name: New York, thinned grids, and the challenge's networks in a folder."""
+    found = {f"grid {side} x {side}": partial(thin_grid, side) for side in (300, 1024, 2048, 4900)}
+    paths = sorted(folder.glob("USA-road-d.*.gr.gz")) if folder else []
+    names = [path.name.split(".")[1] for path in paths]
+    return {
+        "New York": partial(challenge, DATA, "NY"),
+        **{name: partial(challenge, paths[0].parent, name) for name in names},
+        **found,
+    }
