@@ -1,5 +1,5 @@
-/* Lengths of many trees: position p has a line of GROUP = 32 for each group of trees, line p * groups + g. A thread takes a part of
-   16 bytes of a line, and LINE threads all of it. */
+/* Lengths of many trees: position p has a line of GROUP = 32 for each group of trees, line p * groups + g. A thread takes a part
+   of 16 bytes of a line, and LINE threads all of it. */
 #pragma once
 
 #include "paths/lengths.cuh"

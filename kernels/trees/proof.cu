@@ -1,10 +1,10 @@
 /* Proof of many trees against the graph's arcs, and their unique predecessors, in one pass over lines of lengths (parts.cuh).
 
-   No arc is loose, so no length is too large. Every reached row but the source has a tight arc from a nearer row, so each is the
-   length of a path (kernels/paths/certificate). Rows without such an arc are counted: in a tree that is proved there is one.
+   No arc is loose, so no length is too large. Every reached row but the source has a tight arc from a nearer row, so each is
+   the length of a path (kernels/paths/certificate). Rows without such an arc are counted: in a tree that is proved there is one.
 
-   A thread takes the in-arcs of a row for a part of a line. They ascend by the external ids of their tails, so the first tight one
-   from a nearer row decides. A block writes a tile of TREE_THREADS / LINE rows and 32 trees, transposed in shared memory.
+   A thread takes the in-arcs of a row for a part of a line. They ascend by the external ids of their tails, so the first tight
+   one from a nearer row decides. A block writes a tile of TREE_THREADS / LINE rows and 32 trees, transposed in shared memory.
    SUM, WEIGHT, ROW: lengths.cuh. */
 #include "trees/parts.cuh"
 

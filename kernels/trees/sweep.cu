@@ -54,7 +54,7 @@ __device__ void discover(const Search& search, const Arcs& up, int64_t level) {
     }
 }
 
-/* Lower the lengths above those of a level, with final lengths; a lane for each tree, and as many warps for an item as there are. */
+/* Lower the lengths above those of a level, which are final; a lane for each tree, as many warps for an item as there are. */
 __device__ void relax(const Search& search, const Arcs& up, int64_t level) {
     const int64_t count = (int64_t)__ldcg(search.queued + level), first = search.level_starts[level] * search.groups;
     const int64_t warps = num_threads() >> 5, share = count > 0 && warps > count ? warps / count : 1;
