@@ -10,6 +10,7 @@ from benchmarks.generators import grid_edges
 from benchmarks.one_gpu.contests import ALGORITHMS, arcs_of, equal, lay_out
 from kernels.algorithm import AnswerTooLarge
 from kernels.answers import Closure
+from kernels.betweenness import betweenness
 from kernels.closure import closure
 from kernels.closure import cuda as cuda_closure
 from kernels.closure.certificate import certify_closure
@@ -64,6 +65,12 @@ def test_algorithms_and_certificates(kernel, graph, on_device):
             kernel.require_equal(found, expected)
             verdict, same = kernel.certify(on_device, found), kernel.certify(graph, expected)
             assert (verdict.holds, len(verdict.rules)) == (True, len(same.rules)), verdict.reason  # a rule may state a score
+
+
+@pytest.mark.parametrize("weights", [True, False])
+def test_betweenness(weights, graph, on_device):
+    asked = {"weights": weights, "exact_below": 0, "epsilon": 0.35}
+    equal(betweenness(on_device, **asked), betweenness(graph, **asked))
 
 
 def test_the_layout(graph, on_device):
