@@ -8,7 +8,7 @@ import numpy as np
 from kernels.answers import Betweenness
 from kernels.betweenness.constants import ARCS_OF_A_SUM, CONTROL_WORDS, LANES, THREADS
 from kernels.betweenness.parameters import NO_LENGTH, Parameters, rows_of, scale
-from kernels.gpu.loader import free_bytes, launch, pointer
+from kernels.gpu.loader import free_bytes, launch, pointer, to_host
 from kernels.graph import OFFSET, Array, Csr, Graph, distance_dtype
 from kernels.sssp import sssp
 
@@ -92,12 +92,13 @@ def _add(
     control[_NO_LENGTH] = -1
     weighted, (into, out) = distances is not None, sides
     types = {"ROW": into.arcs.indices.dtype}
-    types |= {"WEIGHT": into.arcs.weights.dtype if weighted else np.dtype(np.int32)}
-    types |= {"SUM": distances.dtype if weighted else np.dtype(np.int64)}
+    weights = into.arcs.weights
+    types |= {"WEIGHT": weights.dtype if weights is not None else np.dtype(np.int32)}
+    types |= {"SUM": distances.dtype if distances is not None else np.dtype(np.int64)}
     shape = np.int64(num_rows), np.int64(places)
     state = numbers, pointer(exponents), levels, pointer(distances), masks[:1], masks[1:], partial, waiting
     asked = sources, np.int64(len(sources))
     launch(_SOURCE, "count", THREADS, None, *into.arguments(weighted), *asked, *shape, *state, control, **types)
     added = np.float64(units), totals, control
     launch(_SOURCE, "accumulate", THREADS, None, *out.arguments(weighted), *shape, *state, *added, **types)
-    return cupy.asnumpy(control)
+    return to_host(control)
