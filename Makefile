@@ -19,7 +19,7 @@ test: export PYTHONDONTWRITEBYTECODE =
 # Keep Prefect's database here and not in the home folder.
 export PREFECT_HOME ?= $(CURDIR)/.prefect
 
-.PHONY: help demo test docs-configuration nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bench-abstractions bench-trees bench-trees-on-gpu bench-trees-on-cpu bench-changes bench-changes-on-gpu bench-changes-on-cpu bounds quick kernel lock advisories screenshots clean
+.PHONY: help demo test docs-configuration nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bench-abstractions bench-trees bench-trees-on-gpu bench-trees-on-cpu bounds quick kernel lock advisories screenshots clean
 
 help:
 	@echo "make demo             run the flows on New York's roads and two social networks, and print where the results are"
@@ -38,7 +38,6 @@ help:
 	@echo "make bench-reachability    compare the reachability index with the thesis's tables; GRAPHS=DIR of the GRAIL authors' .gra.gz files"
 	@echo "make bench-trees      measure many shortest-path trees on road networks; TREES=--help"
 	@echo "make bench-abstractions    measure the graph operators on a GPU beside hand-written kernels and cuGraph; ABSTRACTIONS=--help"
-	@echo "make bench-changes    measure nights of changes, on a GPU also the merge of changes in its memory; CHANGES=--help"
 	@echo "make docs-configuration    write docs/configuration.md and the JSON schemas from the code"
 	@echo "make lock             resolve requirements/*.txt again"
 	@echo "make advisories       fetch the known vulnerabilities of the locked packages, which the tests compare with their versions"
@@ -128,14 +127,6 @@ bench-trees-on-cpu: $(VENV)/dev
 
 bench-abstractions: $(GPU_READY)
 	$(GPU_PYTHON) -m benchmarks.operators.bench $(ABSTRACTIONS)
-
-bench-changes:
-	@$(MAKE) --no-print-directory bench-changes-on-$$($(HAS_GPU) && echo gpu || echo cpu)
-bench-changes-on-gpu: $(GPU_READY)
-	$(GPU_PYTHON) -m benchmarks.one_gpu.changes
-	$(GPU_PYTHON) -m benchmarks.runs.changes --graph kronecker-24 --changes 1000000 $(CHANGES)
-bench-changes-on-cpu: $(VENV)/dev
-	$(BIN)/python -m benchmarks.runs.changes $(CHANGES)
 
 lock: $(VENV)/dev
 	$(PIP) --require-hashes -r requirements/lock.txt -c requirements/lock.txt

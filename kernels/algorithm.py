@@ -21,7 +21,8 @@ class Form(Enum):
     FOREST = "a row for each edge of the forest"
     COMPONENTS = "a row for each vertex, with its component's label"
     VALUES = "a row for each vertex, with one value or more"
-    PAIRS = "a row for each pair of vertices"
+    PAIRS = "a row for each pair of vertices that the solver finds"
+    FLOWS = "a row for each pair of vertices that the run asks for, with the arcs of a cut"
     LABELS = "a row for each vertex, with its labels in the stored index next to the table"
 
 

@@ -168,6 +168,26 @@ class Closure:
 
 
 @dataclass(frozen=True)
+class Flows:
+    """Maximum flows between Q pairs of rows, with their minimum cuts nearest the source."""
+
+    src: Array  # index width [Q]
+    dst: Array  # index width [Q]
+    # value: int64, or float64 if the weights are floats [Q]: of a maximum flow; a float is rounded once.
+    value: Array
+    vertices: Array  # int64 [Q]: how many vertices the cut leaves on the side of the source
+    cut_begins: Array  # int64 [Q + 1]: where the cut of each pair begins in `cut_src` and `cut_dst`
+    # cut_src, cut_dst: index width: the ends of the arcs of the cut that have a capacity, ascending by their external ids.
+    cut_src: Array
+    cut_dst: Array
+    # The flow of each pair, which is not unique: from `flow_begins` [Q + 1] on, the places of its arcs in `graph.out`, ascending,
+    # and what they carry, in units of `kernels.flow.capacities`; all int64.
+    flow_begins: Array
+    flow_arcs: Array
+    amounts: Array
+
+
+@dataclass(frozen=True)
 class Certificate:
     """The verdict of a one-pass proof."""
 

@@ -73,7 +73,6 @@ def change(
     changes: str,
     /,
     *,
-    snapshot: Annotated[bool, Parameter(negative="")] = False,
     count_violations: Annotated[bool, Parameter(negative="")] = False,
     again: Annotated[bool, Parameter(negative="")] = False,
     link: str = "latest",
@@ -92,7 +91,6 @@ def change(
     Args:
         out: The output folder of the graph's runs.
         changes: A Parquet, CSV or TSV file, compressed or not: a local path, or a URL that fsspec opens.
-        snapshot: The file is a new snapshot of the source, in the source's own format; the changes are computed.
         count_violations: Leave out rows that cannot be applied, such as the deletion of an edge that the graph does not have, and
             count them in the manifest. By default the first such row is an error.
         again: Apply the file also if the graph has had the same file before.
@@ -104,10 +102,9 @@ def change(
     from pipeline.progress.shown import showing
 
     options: dict[str, Any] = {"backend": backend, "cluster": None if cluster is None else {"scheduler": cluster}}
-    flags: dict[str, Any] = {"snapshot": snapshot, "count_violations": count_violations, "again": again}
     with showing(live=True):
         given = {name: value for name, value in options.items() if value is not None}
-        published = apply(out.absolute(), changes, **flags, link=link, **given)
+        published = apply(out.absolute(), changes, count_violations=count_violations, again=again, link=link, **given)
     summarise(published, out.absolute())
 
 

@@ -25,6 +25,7 @@ class RunOptions:
     Attributes:
         out: Folder of the tables; `latest` in it is the newest run. Required for a graph file.
         sources: Text file with a source on each line, instead of `--source`.
+        pairs: Parquet file with columns `src` and `dst`: the pairs of stage max_flow.
         src: Column of CSV, TSV and Parquet where an edge begins; its number from 1 if there is no header line. Default: src.
         dst: Column where it ends. Default: dst.
         weight: Column of the weights. Default: weight, if there is such a column. SNAP's third column is read only with
@@ -64,6 +65,7 @@ class RunOptions:
         ),
     ] = None
     sources: Path | None = None
+    pairs: Path | None = None
     src: str | None = None
     dst: str | None = None
     weight: str | None = None
@@ -112,12 +114,18 @@ class RunOptions:
         tables = {
             "layout": _given({"order": self.order}), "cluster": _given({"scheduler": self.cluster, "shards": self.shards}),
         }  # fmt: skip
+        if self.pairs is not None:
+            tables["max_flow"] = {"pairs": str(self.pairs)}
         if target.endswith(".toml"):
-            return load_run(Path(target), {"graph": graph, **tables}, output, **top)
-        top.setdefault("output", output)
-        if top["output"] is None:
-            raise BadConfig("--out DIR is missing: the folder for the tables of a graph file")
-        return run_config("options", graph={"source": target} | graph, **tables, **top)
+            config = load_run(Path(target), {"graph": graph, **tables}, output, **top)
+        else:
+            top.setdefault("output", output)
+            if top["output"] is None:
+                raise BadConfig("--out DIR is missing: the folder for the tables of a graph file")
+            config = run_config("options", graph={"source": target} | graph, **tables, **top)
+        if self.pairs is not None and "max_flow" not in config.stages:
+            raise BadConfig(f"--pairs is for stage max_flow, and the stages are {', '.join(config.stages)}")
+        return config
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components, dijkstra, minimum_spanning_tree
 
-from kernels.answers import Closure, Components, Forest, Paths, ReachabilityIndex, Scores
-from kernels.certificate.rules import Broken, name_of, require_array, require_rows, require_source
+from kernels.answers import Components, Forest, Paths, ReachabilityIndex, Scores
+from kernels.certificate.rules import Broken, name_of, require_array, require_source
 from kernels.graph import UNREACHED, Array, Graph
 from kernels.oracle.compare import compares, require_classes, require_distances, require_scores
 from kernels.pagerank.certificate import DAMPING, FARTHEST
@@ -129,19 +129,3 @@ def reachability(graph: Graph, index: ReachabilityIndex) -> None:
 def _tails(graph: Graph) -> Array:
     """Tail of each out-arc [A]."""
     return np.repeat(np.arange(graph.num_vertices, dtype=graph.rows_by_id.dtype), np.diff(graph.out.offsets))
-
-
-@compares(f"what {DESTINATIONS} vertices reach is as in scipy.sparse.csgraph.breadth_first_order")
-def closure(graph: Graph, closure: Closure) -> None:
-    """Compare a random sample of vertices, or all."""
-    length, num_vertices = len(closure.vertex), graph.num_vertices
-    vertex, reached = (require_rows(name, getattr(closure, name), length, num_vertices) for name in ("vertex", "reached"))
-    begins = np.concatenate([[0], np.cumsum(np.bincount(graph.positions[vertex], minlength=num_vertices))])
-    arcs = csr_array((np.ones(graph.num_arcs, np.int8), graph.out.indices, graph.out.offsets), shape=(num_vertices, num_vertices))
-    for row in np.random.default_rng(0).choice(num_vertices, min(num_vertices, DESTINATIONS), replace=False).tolist():
-        solved = breadth_first_order(arcs, row, return_predecessors=False)
-        returns = np.isin(graph.into.indices[graph.into.offsets[row] : graph.into.offsets[row + 1]], solved).any()
-        expected = np.sort(graph.positions[solved if returns else solved[1:]])
-        stated = graph.positions[reached[begins[graph.positions[row]] : begins[graph.positions[row] + 1]]]
-        if not np.array_equal(stated, expected):
-            raise Broken(f"vertex {name_of(graph, row)}: reaches {len(stated)} vertices, which are not SciPy's {len(expected)}")

@@ -19,7 +19,8 @@ from pipeline.store.manifest import Folder
 from pipeline.store.shards import DealtRows, DealtShard
 from pipeline.tables import files as tables
 from pipeline.tables.answer_table import AnswerTable
-from pipeline.tables.forms import Form, as_batch, form_of, with_arrays
+from pipeline.tables.batches import as_batch
+from pipeline.tables.forms import Form, form_of, with_arrays
 from pipeline.tables.over_ranks import OwnVertices, Spread, edge_places, own_edges, own_rows
 
 

@@ -19,7 +19,7 @@ from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.model import Choice, LocalFolder, Model, Natural, Switch, Vertex, url_of
 from pipeline.config.products import ClosenessConfig, FlowsConfig, IsochronesConfig, NearestConfig
-from pipeline.config.stages import BetweennessConfig, QueriesConfig, ReachabilityConfig
+from pipeline.config.stages import BetweennessConfig, ClosureConfig, MaxFlowConfig, QueriesConfig, ReachabilityConfig
 from pipeline.config.suggestions import did_you_mean
 from pipeline.redaction import redacted
 
@@ -44,6 +44,8 @@ _CONTENT: dict[str, set[str]] = {
     "sources": set(),
     "reachability": set(),
     "betweenness": set(),
+    "closure": set(),
+    "max_flow": set(),
     "queries": set(),
     "nearest": set(),
     "isochrones": set(),
@@ -80,6 +82,8 @@ class RunConfig(Model):
     sources: tuple[Vertex, ...] = Field(default=(), examples=[[1, 151_234]])
     reachability: ReachabilityConfig = ReachabilityConfig()  # for stage `reachability`
     betweenness: BetweennessConfig = BetweennessConfig()  # for stage `betweenness`
+    closure: ClosureConfig = ClosureConfig()  # for stage `closure`
+    max_flow: MaxFlowConfig | None = Field(default=None, validate_default=True)  # for stage `max_flow`, which needs it
     queries: QueriesConfig | None = None  # pairs to answer with that stage's index
     nearest: NearestConfig | None = None  # tables made from the shortest paths from many vertices
     isochrones: IsochronesConfig | None = None
@@ -166,6 +170,13 @@ class RunConfig(Model):
     def _have_an_index(cls, value: QueriesConfig | None, info: ValidationInfo) -> QueriesConfig | None:
         if value and "reachability" not in info.data.get("stages", ("reachability",)):
             raise ValueError("queries need stage reachability")
+        return value
+
+    @field_validator("max_flow")
+    @classmethod
+    def _have_pairs(cls, value: MaxFlowConfig | None, info: ValidationInfo) -> MaxFlowConfig | None:
+        if value is None and "max_flow" in info.data.get("stages", ()):
+            raise ValueError("stage max_flow needs pairs: name their file by pairs in this table, or by the option --pairs")
         return value
 
     @field_validator("cluster")

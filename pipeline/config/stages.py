@@ -1,10 +1,11 @@
-"""Tables of stages in a run's configuration, `[reachability]`, `[queries]`, `[betweenness]`, and the options of `reach`."""
+"""Tables of stages in a run's configuration, and the options of `reach`."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from kernels.betweenness.parameters import DELTA, EPSILON, EXACT_BELOW
+from kernels.closure.limit import LIMIT
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.model import Choice, LocalFolder, Model, Natural, Positive, Seed, Switch
 
@@ -56,3 +57,17 @@ class BetweennessConfig(Model):
     epsilon: _Share = Field(default=EPSILON, examples=[0.05])
     delta: _Share = Field(default=DELTA, examples=[0.01])  # the probability that a vertex exceeds the error
     seed: Seed = Field(default=0, examples=[42])  # of the drawn sources
+
+
+class ClosureConfig(Model):
+    """Parameters of stage `closure`."""
+
+    limit: Positive = Field(
+        default=LIMIT, examples=[1_000_000]
+    )  # the largest number of pairs; the stage ends where there are more
+
+
+class MaxFlowConfig(Model):
+    """Parameters of stage `max_flow`."""
+
+    pairs: str = Field(examples=["pairs.parquet"])  # a Parquet file of this machine with columns `src` and `dst`: the pairs

@@ -124,6 +124,7 @@ class Findings:
             Form.COMPONENTS: self._components,
             Form.VALUES: self._values,
             Form.PAIRS: self._pairs,
+            Form.FLOWS: self._flows,
             Form.LABELS: self._labels,
         }
         algorithm = BY_NAME[stage]
@@ -222,6 +223,16 @@ class Findings:
             return "no pair: no vertex reaches another one"
         found.result.tops.append(results.most_reached(algorithm.table_name, results.highest([counts], "reached", results.MOST)))
         return f"{counted(len(vertices), 'pair')} of {possible:,} ({len(vertices) / possible:.2%})"
+
+    def _flows(self, algorithm: Algorithm, answer: Folder, found: _Found) -> str:
+        table = tables.read(answer.path)
+        if not table.num_rows:
+            return "no pair was asked for"
+        total, none = pc.sum(table["flow"]).as_py(), pc.sum(pc.equal(table["flow"], 0)).as_py()
+        found.result.figures = {f"{algorithm.name}: {what}": value for what, value in (("pairs", len(table)), ("flow", total))}
+        found.result.tops.append(results.first_flows(algorithm.table_name, table.slice(0, results.MOST).to_pylist()))
+        arcs = pc.sum(pc.list_value_length(table["cut_src"])).as_py()
+        return f"{counted(len(table), 'pair')}, {none:,} without a flow; {counted(arcs, 'arc')} in the cuts"
 
     def _labels(self, algorithm: Algorithm, answer: Folder, found: _Found) -> str:
         found.reaching = reaching(answer, self._vertices)

@@ -137,6 +137,17 @@ def first_pairs(rows: Sequence[dict[str, Any]]) -> Top:
     )
 
 
+def first_flows(table: str, rows: Sequence[dict[str, Any]]) -> Top:
+    """The first pairs of table `max_flow`, with the size of their cuts."""
+    return Top(
+        "First pairs",
+        ["src", "dst", "flow", "arcs of the cut", "vertices"],
+        [[str(row["src"]), str(row["dst"]), *map(number, (row["flow"], len(row["cut_src"]), row["vertices"]))] for row in rows],
+        _sql("src, dst, flow, len(cut_src) AS arcs, vertices", table, f"ORDER BY query LIMIT {MOST}"),
+        f'pandas.read_parquet("{FOLDER}/{table}").explode(["cut_src", "cut_dst"])  # a row for each arc of the cuts',
+    )
+
+
 def with_names(top: Top, name: Callable[[int], str]) -> Top:
     """Add the id that each vertex has in the source, where these are strings; the query of a list of vertices gives it, too."""
     columns: list[str] = []

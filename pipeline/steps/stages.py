@@ -8,9 +8,10 @@ from kernels.algorithm import Algorithm
 from kernels.registry import BY_NAME
 from pipeline.config.model import Model
 from pipeline.config.run import StageName
-from pipeline.config.stages import ReachabilityConfig
+from pipeline.config.stages import MaxFlowConfig, ReachabilityConfig
 from pipeline.steps.answers import Request, solve, write_table
 from pipeline.steps.index import build_index
+from pipeline.steps.pairs.flows import solve_pairs
 from pipeline.steps.runtime import Runtime
 from pipeline.store.code import Code
 from pipeline.store.facts import GraphFacts, IndexFacts, LabelFacts
@@ -34,11 +35,13 @@ def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], runtime: 
 
     Raises:
         BadSource: A source is not in the graph.
-        BadInput: The weights are so large that a sum of them does not fit 64 bits.
-        TooLarge: The index may take more memory than is free.
+        BadInput: The weights are so large that a sum of them does not fit 64 bits, or as `pairs.flows.solve_pairs`.
+        TooLarge: The index may take more memory than is free, or a closure has more pairs than its limit.
         ClusterLost: As `cluster.map`.
     """
     algorithm = BY_NAME[stage]
+    if isinstance(options, MaxFlowConfig):
+        return solve_pairs(graph, algorithm, options.pairs, runtime)
     if algorithm.has_index:
         asked = options if isinstance(options, ReachabilityConfig) else ReachabilityConfig()
         return tabulate_index(graph, algorithm, build_index(graph, asked, runtime), runtime)

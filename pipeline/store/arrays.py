@@ -26,7 +26,9 @@ _parsing = Lock()  # of a header: Python 3.11 counts the parser's depth for all 
 
 
 def dtype_of(kind: pa.DataType) -> np.dtype[Any]:
-    """The NumPy type of numbers or truth values of an Arrow type; Arrow's own conversion may need pandas."""
+    """The NumPy type of numbers, truth values or lists of an Arrow type; Arrow's own conversion may need pandas."""
+    if pa.types.is_list(kind):
+        return np.dtype(object)
     if pa.types.is_boolean(kind):
         return np.dtype(np.bool_)
     letter = "f" if pa.types.is_floating(kind) else "i" if pa.types.is_signed_integer(kind) else "u"

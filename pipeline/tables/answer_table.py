@@ -21,7 +21,8 @@ from pipeline.store.arrays import dtype_of
 from pipeline.store.facts import StageFacts, facts_of_answer
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
-from pipeline.tables.forms import as_arrays, form_of
+from pipeline.tables.batches import as_arrays
+from pipeline.tables.forms import form_of
 
 Result = TypeVar("Result")
 
@@ -57,7 +58,7 @@ class AnswerTable:
         return map_in_order(lambda group: work(*self._group(number, group)), groups, min(cores(), len(groups) or 1))
 
     def columns(self, number: int) -> dict[str, Array]:
-        """All columns of answer `number`, as `as_arrays`. Raises as that and `groups`."""
+        """All columns of answer `number`, as `as_arrays`, and the arrays beside the table. Raises as that and `groups`."""
         arrays = {field.name: np.empty(self.rows, dtype_of(field.type)) for field in self.schema}
 
         def copy(places: range, rows: pa.Table) -> None:
@@ -65,7 +66,7 @@ class AnswerTable:
                 array[places.start : places.stop] = values
 
         deque(self.groups(number, copy), maxlen=0)
-        return arrays
+        return arrays | {name: np.load(self.answer.path / f"{name}.npy") for name in form_of(self.algorithm).beside}
 
     def row_groups(self, number: int, communicator: Communicator) -> Iterator[tuple[range, pa.Table]]:
         """The row groups of answer `number` that this rank reads, each with its rows' places in the answer.

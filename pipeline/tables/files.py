@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from fnmatch import fnmatch
 from itertools import islice
 from pathlib import Path
 
@@ -172,7 +173,7 @@ def published_names(table: Folder) -> dict[str, str]:
 
     Those of several files have a part of the step's digest, so that files of two runs are never taken for one table.
     """
-    names = table.manifest.files
+    names = [name for name in table.manifest.files if fnmatch(name, FILES)]
     mark = f"-{table.digest[:16]}" if len(names) > 1 else ""
     return {name: f"{name.removesuffix('.parquet')}{mark}.parquet" for name in names}
 

@@ -13,16 +13,15 @@ import numpy as np
 import pyarrow as pa
 
 from kernels import algorithm
-from kernels.answers import Closure, Components, Forest, Paths, ReachabilityIndex, RowLabels
+from kernels.answers import Closure, Components, Flows, Forest, Paths, ReachabilityIndex, RowLabels
 from kernels.arrays import is_cupy_array
 from kernels.cpu.parallel import assign, elementwise
 from kernels.graph import ID, NO_ROW, Array, Csr, Graph
 from pipeline.errors import ProofFailed
 from pipeline.runtime.backend import Backend, bring, fetch
-from pipeline.store.arrays import dtype_of
+from pipeline.tables.batches import NO_ID, as_batch
 from pipeline.tables.row_lookup import Ids, rows_of
 
-NO_ID = -1  # in a column of external ids, or of distances: null
 WRONG_VERTICES = "the vertex column is not the graph's vertices, each once, ascending"
 
 
@@ -67,6 +66,9 @@ class Form:
     # and columns are in the order of the graph's rows.
     listed: tuple[str, ...] = ()
 
+    # Names of arrays of an answer that its step keeps beside the table, where the proof finds them; they are not published.
+    beside: tuple[str, ...] = ()
+
     @property
     def of_vertices(self) -> bool:
         """Whether a row of the table is a vertex."""
@@ -89,7 +91,7 @@ class Form:
         backend: Backend = "gpu" if is_cupy_array(graph.ids) else "cpu"
         read = []
         for name in [*columns]:  # one column at a time, so that two arrays of each are never held together
-            column = bring(columns.pop(name), backend)
+            column = columns.pop(name) if self.beside else bring(columns.pop(name), backend)
             if self.of_vertices and name == "vertex":
                 if len(column) != graph.num_vertices or not _all_equal(column, graph.ids, graph.rows_by_id):
                     raise ProofFailed(WRONG_VERTICES)
@@ -116,27 +118,6 @@ def _of_rows(answer: Any, rows: Array) -> Any:
         node, labels = answer.condensation.node[rows], answer.labels
         return RowLabels(answer.condensation.names[node], labels.level[node], labels.low[:, node], labels.post[:, node])
     return with_arrays(answer, lambda array: array[..., rows] if array.ndim else array)
-
-
-def as_batch(columns: Sequence[Array], schema: pa.Schema) -> pa.RecordBatch:
-    """Columns as the rows of a table; in a nullable column a negative value becomes a null."""
-    arrays = []
-    for field, column in zip(schema, map(fetch, columns), strict=True):
-        mask = column < 0 if field.nullable else None
-        arrays.append(pa.array(column.astype(dtype_of(field.type), copy=False), field.type, mask=mask))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def as_arrays(table: pa.Table) -> list[Array]:
-    """Columns of a table, -1 for a null. Raises ProofFailed where a nullable column has a negative value."""
-    return [_as_array(field, column) for field, column in zip(table.schema, table.columns, strict=True)]
-
-
-def _as_array(field: pa.Field, column: pa.ChunkedArray) -> Array:
-    array: Array = (column.fill_null(pa.scalar(NO_ID, field.type)) if field.nullable else column).to_numpy()
-    if field.nullable and int(np.count_nonzero(array < 0)) != column.null_count:
-        raise ProofFailed(f"column {field.name} has a negative value")
-    return array.astype(dtype_of(field.type), copy=False)
 
 
 def require_known(ids: Array, rows: Array) -> None:
@@ -232,6 +213,26 @@ def _pairs(vertices: Vertices, columns: Sequence[Array], _: int | None) -> Closu
     return Closure(*map(vertices.rows_of, columns))
 
 
+def _flow_columns(vertices: Vertices, flows: Flows) -> list[Any]:
+    begins = pa.array(fetch(flows.cut_begins).astype(np.int32))
+    cuts = (pa.ListArray.from_arrays(begins, fetch(vertices.ids_of(rows))) for rows in (flows.cut_src, flows.cut_dst))
+    query = np.arange(len(flows.src), dtype=ID)
+    return [query, vertices.ids_of(flows.src), vertices.ids_of(flows.dst), flows.value, flows.vertices, *cuts]
+
+
+def _flows(vertices: Vertices, columns: Sequence[Array], _: int | None) -> Flows:
+    query, src, dst, value, count, *cuts, asked, flow_begins, flow_arcs, amounts = columns
+    if not (np.array_equal(query, np.arange(len(query))) and np.array_equal(np.stack([src, dst]), asked)):
+        raise ProofFailed("max_flow: the pairs are not those that were asked for, in their order")
+    lengths = [np.array([len(one) for one in lists], np.int64) for lists in cuts]
+    if not np.array_equal(lengths[0], lengths[1]):
+        raise ProofFailed("max_flow: an arc of a cut has one end only")
+    begins = np.concatenate([[0], np.cumsum(lengths[0])]).astype(np.int64)
+    rows = [vertices.rows_of(np.concatenate([np.empty(0, ID), *lists]).astype(ID)) for lists in cuts]
+    cut = begins, rows[0], rows[1]
+    return Flows(vertices.rows_of(src), vertices.rows_of(dst), value, count, *cut, flow_begins, flow_arcs, amounts)
+
+
 def _value_columns(vertices: Vertices, values: Any) -> list[Array]:
     return [vertices.ids, *(value for value in vars(values).values() if hasattr(value, "dtype"))]
 
@@ -262,12 +263,14 @@ PATHS = Form(_path_columns, _paths)
 FOREST = Form(_forest_columns, _forest, ("src", "dst", "weights"))
 COMPONENTS = Form(_component_columns, _components)
 PAIRS = Form(_pair_columns, _pairs, ("vertex", "reached"))
+FLOWS = Form(_flow_columns, _flows, ("src",), ("asked", "flow_begins", "flow_arcs", "amounts"))
 LABELS = Form(_label_columns, _row_labels)
 _FORMS = {
     algorithm.Form.PATHS: PATHS,
     algorithm.Form.FOREST: FOREST,
     algorithm.Form.COMPONENTS: COMPONENTS,
     algorithm.Form.PAIRS: PAIRS,
+    algorithm.Form.FLOWS: FLOWS,
     algorithm.Form.LABELS: LABELS,
 }
 

@@ -17,7 +17,8 @@ from kernels.graph import ID, NO_ROW, OFFSET, Array
 from pipeline.errors import ProofFailed
 from pipeline.store.shards import DealtRows
 from pipeline.tables import files as tables
-from pipeline.tables.forms import NO_ID, WRONG_VERTICES, as_arrays, require_known, require_one_label, weight_type
+from pipeline.tables.batches import NO_ID, as_arrays
+from pipeline.tables.forms import WRONG_VERTICES, require_known, require_one_label, weight_type
 
 
 class OwnVertices:

@@ -1,6 +1,8 @@
 """Every kernel on the emulated GPU, on two small graphs, against the CPU's answers, to the byte."""
 
 # ruff: noqa: E402  (the imports below need the emulator)
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,10 +12,12 @@ from benchmarks.generators import grid_edges
 from benchmarks.one_gpu.contests import ALGORITHMS, arcs_of, equal, lay_out
 from kernels.algorithm import AnswerTooLarge
 from kernels.answers import Closure
-from kernels.betweenness import betweenness
 from kernels.closure import closure
 from kernels.closure import cuda as cuda_closure
 from kernels.closure.certificate import certify_closure
+from kernels.flow import cuda as cuda_flow
+from kernels.flow import max_flow
+from kernels.flow.certificate import certify_flows
 from kernels.gpu.loader import to_device
 from kernels.gpu.transfer import on_device as copied
 from kernels.graph import Graph
@@ -65,12 +69,6 @@ def test_algorithms_and_certificates(kernel, graph, on_device):
             kernel.require_equal(found, expected)
             verdict, same = kernel.certify(on_device, found), kernel.certify(graph, expected)
             assert (verdict.holds, len(verdict.rules)) == (True, len(same.rules)), verdict.reason  # a rule may state a score
-
-
-@pytest.mark.parametrize("weights", [True, False])
-def test_betweenness(weights, graph, on_device):
-    asked = {"weights": weights, "exact_below": 0, "epsilon": 0.35}
-    equal(betweenness(on_device, **asked), betweenness(graph, **asked))
 
 
 def test_the_layout(graph, on_device):
@@ -138,6 +136,17 @@ def test_the_closure_and_its_certificate(memory, monkeypatch):
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
 def test_reductions_of_trees(dtype, graph):
     require_reductions(graph, range(3), dtype)
+
+
+@pytest.mark.parametrize("memory", [2**40, 0], ids=["pairs at once", "pairs in turn"])
+def test_flows_and_their_certificate(memory, monkeypatch, graph, on_device):
+    monkeypatch.setattr(cuda_flow, "free_bytes", lambda: memory)
+    pairs = np.random.default_rng(3).integers(0, graph.num_vertices, (2, 4)).astype(np.int32)
+    found, expected = max_flow(on_device, *cupy.asarray(pairs)), max_flow(graph, *pairs)
+    for name in ("value", "vertices", "cut_begins", "cut_src", "cut_dst"):
+        np.testing.assert_array_equal(getattr(found, name).get(), getattr(expected, name))
+    assert certify_flows(on_device, found).holds
+    assert not certify_flows(on_device, replace(found, vertices=found.vertices + 1)).holds
 
 
 def test_shards(on_device):

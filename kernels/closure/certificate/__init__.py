@@ -7,7 +7,8 @@ arcs, and all that heads in other classes reach.
 
 from kernels.answers import Certificate, Closure
 from kernels.arrays import is_cupy
-from kernels.certificate.rules import verdict
+from kernels.certificate.rules import Broken, verdict
+from kernels.closure.limit import LIMIT
 from kernels.graph import Graph
 from kernels.scc.certificate import RULES as CLASSES
 
@@ -20,8 +21,8 @@ RULES = (
 )
 
 
-def certify_closure(graph: Graph, closure: Closure) -> Certificate:
-    """Prove a closure of P pairs.
+def certify_closure(graph: Graph, closure: Closure, limit: int = LIMIT) -> Certificate:
+    """Prove a closure of P pairs, `limit` at most.
 
     O(V + A + P) memory; time is in proportion to P times the mean number of arcs. A malformed answer does not hold; nothing is
     raised.
@@ -30,4 +31,10 @@ def certify_closure(graph: Graph, closure: Closure) -> Certificate:
         from kernels.closure.certificate.cuda import check
     else:
         from kernels.closure.certificate.cpu import check
-    return verdict(RULES, check, graph, closure)
+
+    def check_within(graph: Graph, closure: Closure) -> None:
+        if len(closure.vertex) > limit:
+            raise Broken(f"{len(closure.vertex):,} pairs, more than the limit of {limit:,}")
+        check(graph, closure)
+
+    return verdict(RULES, check_within, graph, closure)

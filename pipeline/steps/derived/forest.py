@@ -20,7 +20,7 @@ from pipeline.store.facts import CheckFacts, GraphFacts, RootedFacts
 from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
-from pipeline.tables.forms import NO_ID, as_arrays, as_batch
+from pipeline.tables.batches import NO_ID, as_arrays, as_batch
 
 STEP = "forest"  # and the table
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from kernels.closure import closure
 from kernels.closure.certificate import certify_closure
 from kernels.cpu import parallel
 from kernels.graph import Graph
-from kernels.oracle.by_scipy import closure as compare
+from kernels.oracle.closure_by_scipy import closure as compare
 from tests.answers import closed, closure_of, true_closure, uncleaned
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 

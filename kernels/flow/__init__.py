@@ -1,0 +1,28 @@
+"""Maximum flows between pairs of rows, and the minimum cut nearest the source of each."""
+
+from kernels.answers import Flows
+from kernels.arrays import on_gpu
+from kernels.graph import Array, Graph
+
+
+def max_flow(graph: Graph, src: Array, dst: Array) -> Flows:
+    """Find a maximum flow from `src[q]` to `dst[q]`, for every q.
+
+    An arc carries up to its weight, or 1 if the graph has no weights; an undirected edge carries that in either direction. Of all
+    minimum cuts the one is returned whose side of the source is contained in that of all others: the vertices that the source
+    reaches by arcs that can carry more. It is unique; the flow, which proves it, is not. Flows that excess is pushed along find
+    their way by the heights of Goldberg, Tarjan: A New Approach to the Maximum-Flow Problem. JACM 35(4), 1988; searches set these
+    anew, after Cherkassky, Goldberg: On Implementing Push-Relabel Method for the Maximum Flow Problem. Algorithmica 19, 1997.
+
+    Args:
+        src, dst (index width [Q]): Rows; a pair has two different ones.
+
+    Raises:
+        OverflowError: As `kernels.flow.capacities.capacities`.
+    """
+    if on_gpu(graph, "max_flow"):
+        from kernels.flow.cuda import solve
+    else:
+        from kernels.flow.cpu import solve
+    assert not (src == dst).any(), "a flow needs two vertices"
+    return solve(graph, src, dst)

@@ -1,0 +1,3 @@
+"""Integers that Python and CUDA share."""
+
+THREADS = 768  # of a block, which solves for one pair; more would not leave it enough registers

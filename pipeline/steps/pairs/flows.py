@@ -1,0 +1,104 @@
+"""The step of stage `max_flow`: pairs of vertices from a file, and the table of the maximum flows between them."""
+
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kernels.algorithm import Algorithm
+from kernels.gpu.transfer import on_host
+from kernels.graph import NO_ROW, Array
+from pipeline import progress
+from pipeline.cluster.protocol import Place
+from pipeline.cluster.threads import LocalThreads
+from pipeline.errors import BadInput
+from pipeline.ingest.source import identify, locate
+from pipeline.runtime.backend import Clock
+from pipeline.steps.pairs import batches, blocks
+from pipeline.steps.runtime import Runtime
+from pipeline.store.arrays import save_array
+from pipeline.store.code import Code
+from pipeline.store.facts import GraphFacts, StageFacts
+from pipeline.store.manifest import Folder, make
+from pipeline.tables import files as tables
+from pipeline.tables.batches import as_batch
+from pipeline.tables.forms import FLOWS, AllVertices
+from pipeline.tables.row_lookup import rows_of
+
+_TASKS = 64  # at most
+_Solved = tuple[pa.RecordBatch, list[Array], float]  # rows of the table, the flows as `Flows` has them, and seconds
+
+
+def solve_pairs(graph: Folder, algorithm: Algorithm, pairs: str, runtime: Runtime) -> Folder:
+    """Solve for the pairs of a file, and write the table and, for its proof, the flows; see `pipeline.steps.stages.run_stage`.
+
+    Raises:
+        BadInput: The file is not there, is no such Parquet file, or a row has a null, an unknown vertex, or one vertex twice; the
+            message has the row, from 0. Or the weights are too large.
+        ClusterLost: As `cluster.map`.
+    """
+    source, code = locate(pairs), Code.of(__name__, algorithm=algorithm, functions=("solver",))
+    if source.local is None:
+        raise BadInput(pairs, "is a URL; it must be a file of this machine")
+    path, facts = source.local, GraphFacts.of(graph)
+
+    def write(folder: Path) -> dict[str, Any]:
+        asked = _read(path, pairs, graph)
+        together = isinstance(runtime.cluster, LocalThreads) or runtime.backend == "gpu"
+        count = 1 if together else max(1, min(len(asked[0]), _TASKS))
+        cuts = [len(asked[0]) * number // count for number in range(count + 1)]
+        tasks = [(begin, asked[:, begin:end]) for begin, end in pairwise(cuts)]
+        run = partial(_solve, graph, algorithm, pairs)
+        found = runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True, code=code)
+        solved = [parts[0] for parts in progress.counted(found, [ids.shape[1] for _, ids in tasks], "pairs")]
+        schema = tables.schema(algorithm.table_name, facts.weight, measure=facts.measure)
+        batches = [batch for batch, _, _ in solved]
+        tables.write_rows(folder / tables.file_name(0), schema, tables.keys(algorithm.table_name), batches)
+        begins, arcs, amounts = zip(*(flows for _, flows, _ in solved), strict=True)
+        counts = np.concatenate([[0], *map(np.diff, begins)])
+        for name, array in zip(FLOWS.beside, (asked, counts.cumsum(), *map(np.concatenate, (arcs, amounts))), strict=True):
+            save_array(folder / f"{name}.npy", array)
+        seconds = round(sum(seconds for *_, seconds in solved), 6)
+        return StageFacts(backend=runtime.backend, weight=facts.weight, rows=len(asked[0]), seconds=seconds).stored()
+
+    inputs = {"graph": graph.digest, "pairs": identify(source, None)}
+    return make(runtime.work / algorithm.name, algorithm.name, inputs, {}, write, code)
+
+
+def _read(path: Path, name: str, graph: Folder) -> Array:
+    """External ids of the pairs of a file, int64 [2, Q]. Raises BadInput."""
+    parts: list[Array] = [np.empty((2, 0), np.int64)]
+    for block in blocks(path, name, tables.ROWS_PER_FILE):
+        if block.end > tables.ROWS_PER_FILE:
+            raise BadInput(name, f"has more than {tables.ROWS_PER_FILE:,} pairs, the limit of stage max_flow")
+        parts += [np.stack([column.to_numpy() for column in batch.columns]) for batch in batches(path, name, block, graph.path)]
+    ids: Array = np.concatenate(parts, axis=1)
+    if (same := ids[0] == ids[1]).any():
+        row = int(same.argmax())
+        raise BadInput(name, f"row {row}: src and dst are both {ids[0, row]}; a flow needs two vertices")
+    return ids
+
+
+def _solve(graph: Folder, algorithm: Algorithm, name: str, place: Place, task: tuple[int, Array]) -> _Solved:
+    """Solve for some pairs, from row `first` of the file on."""
+    first, ids = task
+    clock, vertices = Clock(place.backend), place.whole_graph(graph).graph
+    with place.turn():
+        rows = rows_of(vertices, ids.reshape(-1)).astype(vertices.rows_by_id.dtype)
+        if (unknown := on_host(rows) == NO_ROW).any():
+            row = int(unknown.reshape(2, -1).any(axis=0).argmax())
+            end = int(unknown.reshape(2, -1)[0, row] == 0)
+            known = f"{vertices.num_vertices:,} vertices"
+            raise BadInput(name, f"row {first + row}: {('src', 'dst')[end]} {ids[end, row]} is not in the graph ({known})")
+        try:
+            flows = clock.timed(algorithm.resolve("solver"))(vertices, *rows.reshape(2, -1))
+        except OverflowError as error:
+            raise BadInput(graph.path, f"{algorithm.name}: {error}") from error
+        facts = GraphFacts.of(graph)
+        columns = FLOWS.columns(AllVertices(vertices), flows)
+    columns[0] = columns[0] + first
+    batch = as_batch(columns, tables.schema(algorithm.table_name, facts.weight, measure=facts.measure))
+    return batch, [on_host(getattr(flows, name)) for name in FLOWS.beside[1:]], clock.seconds

@@ -1,0 +1,37 @@
+"""The conversion between columns as arrays and the rows of a table."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from kernels.graph import Array
+from pipeline.errors import ProofFailed
+from pipeline.runtime.backend import fetch
+from pipeline.store.arrays import dtype_of
+
+NO_ID = -1  # in a column of external ids, or of distances: null
+
+
+def as_batch(columns: Sequence[Array], schema: pa.Schema) -> pa.RecordBatch:
+    """Columns as the rows of a table; in a nullable column a negative value becomes a null."""
+    arrays = []
+    for field, column in zip(schema, map(fetch, columns), strict=True):
+        if isinstance(column, pa.Array):  # lists
+            arrays.append(column.cast(field.type))
+            continue
+        mask = column < 0 if field.nullable else None
+        arrays.append(pa.array(column.astype(dtype_of(field.type), copy=False), field.type, mask=mask))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def as_arrays(table: pa.Table) -> list[Array]:
+    """Columns of a table, -1 for a null. Raises ProofFailed where a nullable column has a negative value."""
+    return [_as_array(field, column) for field, column in zip(table.schema, table.columns, strict=True)]
+
+
+def _as_array(field: pa.Field, column: pa.ChunkedArray) -> Array:
+    array: Array = (column.fill_null(pa.scalar(NO_ID, field.type)) if field.nullable else column).to_numpy()
+    if field.nullable and int(np.count_nonzero(array < 0)) != column.null_count:
+        raise ProofFailed(f"column {field.name} has a negative value")
+    return array.astype(dtype_of(field.type), copy=False)

@@ -1,1 +1,0 @@
-"""Algorithms whose stages run on request only."""
